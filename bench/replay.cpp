@@ -7,7 +7,7 @@
 
 #include "execute/replay_figures.h"
 #include "fuse/solve.h"
-#include "pipeline/program/sound_programs.h"
+#include "pipeline/program/compile.h"
 #include "report/text/table.h"
 #include "tables.h"
 

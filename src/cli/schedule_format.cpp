@@ -7,10 +7,8 @@
 #include <utility>
 
 #include "answer/schedules/programs.h"
-#include "pipeline/formats/flexfusion_trace.h"
-#include "pipeline/formats/pytorch_csv.h"
 #include "pipeline/formats/schedule_file.h"
-#include "pipeline/program/program_file.h"
+#include "pipeline/program/program.h"
 #include "pipeline/schedule/evaluate.h"
 #include "report/schedule/svg.h"
 #include "timeline/chrome_trace_file.h"

@@ -11,7 +11,7 @@
 
 #include "base/assert.h"
 #include "execute/waiting.h"
-#include "pipeline/schedule/retimed.h"
+#include "pipeline/schedule/evaluate.h"
 #include "transport/threads.h"
 
 namespace dovetail::execute {

@@ -80,7 +80,7 @@ TEST(Convert, WritesAProgramForEachRankThatCheckFindsSound) {
   ASSERT_TRUE(base::write_file(programs + "rank-1.json", damaged).ok());
   const ProgramResult unsound = run_program({"check", programs});
   EXPECT_EQ(unsound.exit_code, 1);
-  EXPECT_THAT(unsound.err, AllOf(HasSubstr("rank-1.json:"), HasSubstr("before its input is there")));
+  EXPECT_THAT(unsound.err, AllOf(HasSubstr("rank-1.json:"), HasSubstr("before its input has arrived")));
   EXPECT_EQ(run_program({"convert", schedule, "-", "--to", "programs"}).exit_code, 2);
 }
 

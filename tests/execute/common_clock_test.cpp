@@ -6,7 +6,7 @@
 #include <tuple>
 
 #include "base/random.h"
-#include "pipeline/program/sound_programs.h"
+#include "pipeline/program/compile.h"
 #include "support/random_problem.h"
 #include "support/random_schedule.h"
 

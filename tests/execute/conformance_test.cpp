@@ -12,7 +12,7 @@
 
 #include "base/file.h"
 #include "execute/interpreter.h"
-#include "pipeline/program/program_file.h"
+#include "pipeline/program/program.h"
 #include "transport/ordered.h"
 #include "transport/threads.h"
 

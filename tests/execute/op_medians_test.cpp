@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "pipeline/program/sound_programs.h"
+#include "pipeline/program/compile.h"
 #include "support/random_problem.h"
 #include "support/random_schedule.h"
 

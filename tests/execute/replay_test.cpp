@@ -8,7 +8,7 @@
 #include <tuple>
 
 #include "execute/replay_figures.h"
-#include "pipeline/program/sound_programs.h"
+#include "pipeline/program/compile.h"
 #include "pipeline/schedule/evaluate.h"
 #include "pipeline/schedule/validate.h"
 #include "support/random_problem.h"

@@ -1,7 +1,7 @@
 // Reads a rank's program; the writer gives it back, and the checker takes it, whatever it finds.
 #include "fuzz.h"
 #include "pipeline/program/check.h"
-#include "pipeline/program/program_file.h"
+#include "pipeline/program/program.h"
 
 namespace pipeline = dovetail::pipeline;
 

@@ -1,6 +1,6 @@
 // Reads a PyTorch pipelining CSV, with the problem inferred; both writers give its order back.
 #include "fuzz.h"
-#include "pipeline/formats/pytorch_csv.h"
+#include "pipeline/formats/schedule_file.h"
 
 namespace pipeline = dovetail::pipeline;
 

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "fuzz.h"
-#include "pipeline/formats/flexfusion_trace.h"
+#include "pipeline/formats/schedule_file.h"
 #include "pipeline/problem/instances.h"
 
 namespace pipeline = dovetail::pipeline;

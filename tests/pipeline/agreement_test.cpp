@@ -1,5 +1,5 @@
-// The evaluator works on the lowered graph, the validator on the problem; they were written apart. Here they are held
-// against each other.
+// The evaluator works on the lowered graph, the validator on the problem, and they share no code. These tests compare
+// them.
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
@@ -13,14 +13,14 @@
 namespace dovetail::pipeline {
 namespace {
 
-/// A lowering in which each backward of a split model is whole or not by the toss of a coin.
+/// Returns a lowering in which each backward of a split model is whole or split at random.
 Lowering random_lowering(const Problem& problem, base::Random& random) {
   std::vector<bool> whole(lower(problem, BackwardForm::whole).microbatch_ops.size());
   for (std::size_t index = 0; index < whole.size(); ++index) whole[index] = random.below(2) == 0;
   return lower(problem, whole);
 }
 
-/// Any order that does not wait for itself: ops drawn one by one from those whose predecessors are all drawn.
+/// Returns a random order without deadlock: ops drawn one by one from those whose predecessors are all drawn.
 Order random_order(const OpGraph& graph, base::Random& random) {
   Order order;
   order.devices.resize(static_cast<std::size_t>(graph.devices));
@@ -41,8 +41,8 @@ Order random_order(const OpGraph& graph, base::Random& random) {
   return order;
 }
 
-/// Whether start times keep every arc of the graph and no two ops of a device overlap: what the validator has to find
-/// out as well.
+/// Whether start times satisfy every arc of the graph and no two ops of a device overlap. The validator must reach the
+/// same result.
 bool keeps_the_graph(const OpGraph& graph, const std::vector<Ticks>& start) {
   const auto end = [&](std::size_t op) { return start[op] + graph.duration[op]; };
   for (std::size_t op = 0; op < graph.size(); ++op) {
@@ -57,18 +57,18 @@ bool keeps_the_graph(const OpGraph& graph, const std::vector<Ticks>& start) {
   return true;
 }
 
-RC_GTEST_PROP(Agreement, TheValidatorAcceptsWhatTheEvaluatorTimes, (std::uint64_t seed)) {
+RC_GTEST_PROP(Agreement, ValidatorAcceptsEvaluatorTimes, (std::uint64_t seed)) {
   const Problem problem = *test::problems();
   base::Random random(seed, 0);
   const Lowering lowering = random_lowering(problem, random);
   const auto evaluation = evaluate(lowering.graph, random_order(lowering.graph, random));
   RC_ASSERT(evaluation.ok());
-  // The claims hold the evaluator's makespan and peak; the validator finds its own.
+  // The claims are the makespan and peak of the evaluator; the validator computes its own.
   const auto violation = validate(to_schedule(problem, lowering.graph, *evaluation));
   if (violation) RC_FAIL(violation->message);
 }
 
-RC_GTEST_PROP(Agreement, TheyAgreeOnEverySmallShift, (std::uint64_t seed)) {
+RC_GTEST_PROP(Agreement, AgreesOnEverySmallShift, (std::uint64_t seed)) {
   test::RandomProblemOptions options;
   options.max_ops = 60;
   const Problem problem = *test::problems(options);

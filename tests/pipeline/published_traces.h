@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/file.h"
-#include "pipeline/formats/flexfusion_trace.h"
+#include "pipeline/formats/schedule_file.h"
 #include "pipeline/problem/instances.h"
 #include "pipeline/schedule/validate.h"
 

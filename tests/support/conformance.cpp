@@ -9,7 +9,7 @@
 #include "fuse/solve.h"
 #include "pipeline/program/check.h"
 #include "pipeline/program/compile.h"
-#include "pipeline/program/program_file.h"
+#include "pipeline/program/program.h"
 #include "pipeline/program/rank_ops.h"
 #include "support/conformance_oracle.h"
 
@@ -43,7 +43,7 @@ Model model_with_steps(pipeline::StepAfter after, pipeline::StepBefore before) {
   return model;
 }
 
-/// The rank programs of a problem's schedule, and what they must make.
+/// Builds the rank programs of a schedule, and their expected results.
 class CaseMaker {
  public:
   CaseMaker(const std::string& name, const std::string& solver, int devices, std::vector<Model> models) : name_(name) {
@@ -101,7 +101,7 @@ class CaseMaker {
 
   static std::uint64_t reduced(const std::vector<ConformanceOracle>& oracles, const Program& program,
                                const pipeline::Reduction& reduction) {
-    // Of a reduction over stages, any of the rank's stages of that model says its place in its group.
+    // For a reduction over stages, any stage of the rank in that model determines its index in the group.
     const auto own = reduction.stage >= 0 ? program.stages.begin() + reduction.stage
                                           : std::find_if(program.stages.begin(), program.stages.end(),
                                                          [&](const auto& s) { return s.model == reduction.model; });
@@ -126,7 +126,8 @@ std::vector<Model> two_models() {
   return {model_on("actor", {{0, 1, 2, 3}}, 4), model_on("critic", {{3, 2, 1, 0}}, 4)};
 }
 
-/// Two ranks a device: the actor's stages are of two parts, one on each; the critic's are of both together.
+/// Two ranks per device. The stages of the actor have two parts, one on each; both ranks compute the stages of the
+/// critic together.
 Placement two_ranks_a_device() { return {4, 1, {{2, {{{0}, {1}, {2}, {3}}}}, {1, {{{2, 3}, {0, 1}}}}}}; }
 
 std::string text_of(const ConformanceRank& rank) {

@@ -8,7 +8,7 @@
 
 #include "answer/words/amounts.h"
 #include "answer/words/text.h"
-#include "pipeline/program/sound_programs.h"
+#include "pipeline/program/compile.h"
 
 namespace dovetail::answer {
 namespace {

@@ -9,8 +9,8 @@
 #include "answer/words/text.h"
 #include "base/file.h"
 #include "pipeline/program/check.h"
-#include "pipeline/program/program_file.h"
-#include "pipeline/program/sound_programs.h"
+#include "pipeline/program/compile.h"
+#include "pipeline/program/program.h"
 
 namespace dovetail::answer {
 namespace {

@@ -5,8 +5,7 @@
 #include <utility>
 
 #include "answer/schedules/file_kind.h"
-#include "pipeline/formats/flexfusion_trace.h"
-#include "pipeline/formats/pytorch_csv.h"
+#include "pipeline/formats/schedule_file.h"
 #include "pipeline/schedule/schedule_diff.h"
 
 namespace dovetail::answer {

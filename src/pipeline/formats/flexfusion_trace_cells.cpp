@@ -40,8 +40,8 @@ class TraceParser {
     while (next_line() && !trimmed(line_).empty()) DOVETAIL_CHECK(read_device());
     if (trace_.devices.empty())
       return error_at(0,
-                      "no device line; a line of [model, microbatch, stage, start, end, activation] cells for each "
-                      "device is accepted");
+                      "there is no device line; accepted: a line of [model, microbatch, stage, start, end, activation] "
+                      "cells for each device");
     while (next_line()) DOVETAIL_CHECK(read_summary_line());
     return std::move(trace_);
   }
@@ -81,7 +81,8 @@ class TraceParser {
       cells.push_back(cell);
       skip(" \t\r");
       if (at_end()) break;
-      if (line_[next_] != ',') return error_at(next_, "text after a cell; a comma or the end of the line is accepted");
+      if (line_[next_] != ',')
+        return error_at(next_, "unexpected text after a cell; accepted: a comma or the end of the line");
       ++next_;
       skip(" \t\r");
     }
@@ -92,7 +93,7 @@ class TraceParser {
     TraceCell cell;
     cell.place = place_of(next_);
     if (line_[next_] != '[')
-      return error_at(next_, "no cell; [model, microbatch, stage, start, end, activation] is accepted");
+      return error_at(next_, "this is not a cell; accepted: [model, microbatch, stage, start, end, activation]");
     ++next_;
     DOVETAIL_TRY(cell.pipeline, read_index("model"));
     cell.pipeline_place = field_place_;
@@ -102,20 +103,20 @@ class TraceParser {
     cell.stage_place = field_place_;
     DOVETAIL_TRY(cell.start, read_time("start"));
     DOVETAIL_TRY(cell.end, read_time("end"));
-    if (cell.end < cell.start) return field_error("end is before start; an end after the start is accepted");
+    if (cell.end < cell.start) return field_error("end is before start; accepted: the same or later");
     DOVETAIL_TRY(cell.held, read_held());
     return cell;
   }
 
-  /// The text up to `closer`, which is skipped.
+  /// Returns the text up to `closer`, which is skipped.
   Result<std::string_view> read_field(std::string_view name, char closer) {
     skip(" \t\r");
     field_place_ = place_of(next_);
     const std::size_t end = line_.find_first_of(",]", next_);
     if (end == std::string_view::npos || line_[end] != closer)
-      return error_at(
-          end == std::string_view::npos ? line_.size() : end,
-          fmt::format("no '{}' after {}; a cell is [model, microbatch, stage, start, end, activation]", closer, name));
+      return error_at(end == std::string_view::npos ? line_.size() : end,
+                      fmt::format("missing '{}' after {}; a cell is [model, microbatch, stage, start, end, activation]",
+                                  closer, name));
     const std::string_view field = trimmed(line_.substr(next_, end - next_));
     next_ = end + 1;
     return field;
@@ -129,8 +130,8 @@ class TraceParser {
     DOVETAIL_TRY(const std::string_view field, read_field(name, ','));
     const std::optional<int> index = base::parse_index(field);
     if (base::is_too_large_index(field))
-      return field_error(fmt::format("{} '{}' is too large; a whole number up to 2147483647 is accepted", name, field));
-    if (!index) return field_error(fmt::format("{} is '{}'; a whole number from 0 is accepted", name, field));
+      return field_error(fmt::format("{} '{}' is too large; it must be at most 2147483647", name, field));
+    if (!index) return field_error(fmt::format("{} is '{}'; it must be an integer from 0", name, field));
     return *index;
   }
 
@@ -144,9 +145,10 @@ class TraceParser {
     if (time) return time;
     const auto decimal = base::scale_decimal(field, 0);
     const bool is_of_a_unit = !unit_ && decimal && !decimal->negative && !decimal->exact;
-    return field_error(fmt::format(
-        "{} '{}' {}", name, field,
-        is_of_a_unit ? "is not a whole number of ticks; times of another unit need --problem" : time.error().message));
+    return field_error(fmt::format("{} '{}' {}", name, field,
+                                   is_of_a_unit
+                                       ? "is not an integer number of ticks; times in another unit need --problem"
+                                       : time.error().message));
   }
 
   Result<Memory> read_held() {
@@ -154,7 +156,7 @@ class TraceParser {
     return parse_held("activation", field);
   }
 
-  /// A printed activation; rounded sums of floats may end just below zero.
+  /// Parses a printed activation. Rounded sums of floats may end just below zero.
   Result<Memory> parse_held(std::string_view name, std::string_view field) const {
     const bool negative = field.starts_with('-');
     auto held = base::parse_memory(field.substr(negative ? 1 : 0), max_sum);
@@ -169,8 +171,8 @@ class TraceParser {
     const std::size_t colon = text.find(':');
     if (colon == std::string_view::npos)
       return error_at(begin, text.front() == '['
-                                 ? "a device line after a blank line; device lines stand together at the beginning"
-                                 : "no 'name: value'; the summary's lines are accepted after the device lines");
+                                 ? "a device line after a blank line; all device lines must come first"
+                                 : "this is not 'name: value'; only summary lines may follow the device lines");
     const std::string_view name = text.substr(0, colon);
     const std::string_view value = trimmed(text.substr(colon + 1));
     if (value.empty()) {
@@ -195,10 +197,11 @@ class TraceParser {
         trace_.peak_activation_place = field_place_;
       }
     } else if (name != "Utilization" && name != "Bubble rate" && name != "Time usage") {
-      return Error{Failure::bad_input, path_, place.line, place.column,
-                   fmt::format("'{}' is not known; E2E time usage, Peak memory usage, Utilization, Bubble rate and "
-                               "Time usage are accepted",
-                               name)};
+      return Error{
+          Failure::bad_input, path_, place.line, place.column,
+          fmt::format(
+              "'{}' is unknown; accepted: E2E time usage, Peak memory usage, Utilization, Bubble rate, Time usage",
+              name)};
     }
     return {};
   }

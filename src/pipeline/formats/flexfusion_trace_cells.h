@@ -1,4 +1,4 @@
-// Inside the reader of FlexFusion traces: the cells of a trace, and the problem that they are of.
+// Internal to the reader of FlexFusion traces: the cells of a trace, and the problem inferred from them.
 #pragma once
 
 #include <optional>
@@ -12,7 +12,7 @@
 
 namespace dovetail::pipeline {
 
-/// One `[model, microbatch, stage, start, end, activation]` as it stands in the file.
+/// A cell `[model, microbatch, stage, start, end, activation]` as written in the file.
 struct TraceCell {
   int pipeline = 0;
   int microbatch = 0;
@@ -26,23 +26,23 @@ struct TraceCell {
   base::FilePlace stage_place;
 };
 
-/// What the text of a trace says.
+/// Contents of a trace.
 struct Trace {
   std::vector<std::vector<TraceCell>> devices;
-  std::vector<base::FilePlace> device_places;  ///< of each line
-  Claims claims;                               ///< of the block `Ours:`
+  std::vector<base::FilePlace> device_places;  ///< [device] position of its line
+  Claims claims;                               ///< from the block `Ours:`
   base::FilePlace makespan_place;
   base::FilePlace peak_activation_place;
 };
 
-/// The rows of a device in order of start; of equal starts the first in the file first. What an op leaves held is a
-/// matter of time, not of where its cell stands.
+/// Returns the rows of a device in order of start; equal starts keep their order in the file. The activation after an
+/// op depends on time, not on the order of cells.
 std::vector<std::size_t> rows_by_start(const std::vector<TraceCell>& cells);
 
-/// Reads the text; times are decimals of `unit`, or ticks where no problem says which.
+/// Reads the text. Times are decimals of `unit`, or ticks if it is nullopt.
 base::Result<Trace> parse_trace_cells(std::string_view content, const std::string& path, std::optional<TimeUnit> unit);
 
-/// The problem that the cells are a schedule of, its models called model0, model1, ...
+/// Infers the problem of the schedule in the cells, with models named model0, model1, ...
 base::Result<Problem> infer_problem(const Trace& trace, const std::string& path);
 
 }  // namespace dovetail::pipeline

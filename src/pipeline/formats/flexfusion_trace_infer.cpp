@@ -7,8 +7,8 @@
 #include <tuple>
 #include <utility>
 
-#include "pipeline/formats/flexfusion_trace.h"
 #include "pipeline/formats/flexfusion_trace_cells.h"
+#include "pipeline/formats/schedule_file.h"
 
 namespace dovetail::pipeline {
 namespace {
@@ -19,7 +19,7 @@ using base::FilePlace;
 using base::Result;
 using base::Status;
 
-/// What the cells say of one stage of one pipeline, forward and backward together.
+/// Facts from the cells about one stage of one pipeline, forward and backward together.
 struct InferredStage {
   std::optional<DeviceId> device;
   std::optional<Ticks> forward;
@@ -28,7 +28,7 @@ struct InferredStage {
   Memory max_activation;
 };
 
-/// How often a number (a stage, a micro-batch) stands in the cells, and where first.
+/// Number of cells that mention a number (a stage, a micro-batch), and the first of them.
 struct Mention {
   std::int64_t count = 0;
   FilePlace first;
@@ -42,10 +42,10 @@ struct InferredPipeline {
   std::vector<InferredStage> stages;
 };
 
-/// What sums of rounded floats may be off by, in millionths, in one difference of two of them.
+/// Maximum error, in millionths, of the difference of two sums of rounded floats.
 constexpr std::int64_t float_drift = 2;
 
-/// The decimal with the fewest digits near [least, most]: what the floats that drifted between them stood for.
+/// Returns the decimal with the fewest digits near [least, most], which is the value that the drifted floats represent.
 Memory min_near(Memory least, Memory most) {
   const std::int64_t lower = std::max<std::int64_t>(least.count() - float_drift, 0);
   for (std::int64_t step = 1'000'000; step > 1; step /= 10) {
@@ -55,7 +55,7 @@ Memory min_near(Memory least, Memory most) {
   return least;
 }
 
-/// Finds the problem that a trace is a schedule of.
+/// Infers the problem of the schedule in a trace.
 class ProblemInference {
  public:
   ProblemInference(const Trace& trace, const std::string& path) : trace_(trace), path_(path) {}
@@ -78,21 +78,19 @@ class ProblemInference {
  private:
   Error error(FilePlace place, std::string message) const {
     return {Failure::bad_input, path_, place.line, place.column,
-            std::move(message) + "; give the problem with --problem"};
+            std::move(message) + "; specify the problem with --problem"};
   }
 
-  /// An op that stands twice would make nonsense of what is inferred: it is said before.
+  /// Reports a repeated op first, because it would falsify everything that is inferred.
   Status find_duplicate() const {
     std::map<std::tuple<int, int, int>, FilePlace> seen;
     for (const auto& device : trace_.devices)
       for (const TraceCell& cell : device) {
         const auto [first, is_new] = seen.try_emplace({cell.pipeline, cell.microbatch, cell.stage}, cell.place);
         if (is_new) continue;
-        return Error{
-            Failure::invalid, path_, cell.place.line, cell.place.column,
-            fmt::format(
-                "duplicate op: model {}, micro-batch {}, stage {} comes again: line {}, column {} did this work before",
-                cell.pipeline, cell.microbatch, cell.stage, first->second.line, first->second.column)};
+        return Error{Failure::invalid, path_, cell.place.line, cell.place.column,
+                     fmt::format("duplicate op: model {}, micro-batch {}, stage {} is already in line {}, column {}",
+                                 cell.pipeline, cell.microbatch, cell.stage, first->second.line, first->second.column)};
       }
     return {};
   }
@@ -110,7 +108,7 @@ class ProblemInference {
       for (const TraceCell& cell : device) {
         if (cell.pipeline >= cells)
           return error(cell.pipeline_place,
-                       fmt::format("model {} is beyond the {} ops of the trace", cell.pipeline, cells));
+                       fmt::format("there is a model {}, but the trace has only {} ops", cell.pipeline, cells));
         if (static_cast<std::size_t>(cell.pipeline) >= pipelines_.size())
           pipelines_.resize(static_cast<std::size_t>(cell.pipeline) + 1);
         add_mention(pipeline_mentions, cell.pipeline, cell.pipeline_place);
@@ -123,7 +121,7 @@ class ProblemInference {
     return {};
   }
 
-  /// The first number that does not follow the one before; `message` takes both.
+  /// Finds the first number that does not follow its predecessor. `message` formats both numbers.
   std::optional<Error> find_gap(const std::map<int, Mention>& mentions, fmt::string_view message) const {
     int expected = 0;
     for (const auto& [number, mention] : mentions) {
@@ -133,8 +131,8 @@ class ProblemInference {
     return std::nullopt;
   }
 
-  /// A number that stands less than half as often as the commonest, if it is the largest: rather a false number than
-  /// ops that were lost.
+  /// Finds the largest number if it appears less than half as often as the most common one. It is more likely wrong
+  /// than the rest of its ops missing.
   std::optional<Error> find_stray(const std::map<int, Mention>& mentions, std::string_view what,
                                   std::size_t index) const {
     const auto& [number, mention] = *mentions.rbegin();
@@ -157,11 +155,9 @@ class ProblemInference {
     pipeline.max_microbatch = pipeline.microbatch_mentions.rbegin()->first;
     pipeline.max_stage = pipeline.stage_mentions.rbegin()->first;
     if (pipeline.max_stage % 2 == 0)
-      return error(
-          pipeline.stage_mentions.rbegin()->second.first,
-          fmt::format(
-              "model {} has {} stages; an even number, the forwards and then the backwards, can be inferred from",
-              index, pipeline.max_stage + 1));
+      return error(pipeline.stage_mentions.rbegin()->second.first,
+                   fmt::format("model {} has {} stages; the number must be even: the forwards, then the backwards",
+                               index, pipeline.max_stage + 1));
     pipeline.stages.resize((static_cast<std::size_t>(pipeline.max_stage) + 1) / 2);
     return {};
   }
@@ -175,7 +171,7 @@ class ProblemInference {
     return pipeline.stages[static_cast<std::size_t>(is_forward(cell) ? cell.stage : pipeline.max_stage - cell.stage)];
   }
 
-  /// The commonest duration of each stage, forward and backward; of equally common ones the first in the file.
+  /// Sets the most common duration of each stage, forward and backward; of equally common ones the first in the file.
   void find_durations() {
     std::map<std::tuple<int, int, Ticks>, std::int64_t> counts;
     const auto count_of = [&](const TraceCell& cell, Ticks duration) -> std::int64_t& {
@@ -197,23 +193,23 @@ class ProblemInference {
     if (!stage.device) stage.device = device;
     const Ticks duration = forward ? *stage.forward : *stage.backward;
     if (duration != cell.end - cell.start)
-      return error(cell.place,
-                   fmt::format("this op lasts {} and others of model {} stage {} {}: the durations cannot be inferred",
-                               (cell.end - cell.start).count(), cell.pipeline, cell.stage, duration.count()));
+      return error(
+          cell.place,
+          fmt::format("this op lasts {}, but others of model {} stage {} last {}: the durations cannot be inferred",
+                      (cell.end - cell.start).count(), cell.pipeline, cell.stage, duration.count()));
     if (std::abs(change.count()) > base::max_memory)
-      return error(cell.place,
-                   fmt::format("this op changes the activation by {}, more than one op can: it cannot be inferred",
-                               base::format_memory(change)));
+      return error(
+          cell.place,
+          fmt::format("this op changes the activation by {}, more than one op can: the activation cannot be inferred",
+                      base::format_memory(change)));
     const Memory activation = forward ? change : Memory(-change.count());
     stage.min_activation = std::min(stage.min_activation, activation);
     stage.max_activation = std::max(stage.max_activation, activation);
     if (stage.max_activation - stage.min_activation > trace_activation_tolerance)
-      return error(
-          cell.place,
-          fmt::format(
-              "this op changes the activation by {} and others of model {} stage {} by {}: it cannot be inferred",
-              base::format_memory(stage.max_activation), cell.pipeline, cell.stage,
-              base::format_memory(stage.min_activation)));
+      return error(cell.place, fmt::format("this op changes the activation by {}, but others of model {} stage {} by "
+                                           "{}: the activation cannot be inferred",
+                                           base::format_memory(stage.max_activation), cell.pipeline, cell.stage,
+                                           base::format_memory(stage.min_activation)));
     return {};
   }
 
@@ -233,7 +229,7 @@ class ProblemInference {
     return problem;
   }
 
-  /// Whether the activations are sums of floats; a trace that holds exact decimals is taken at its word.
+  /// Whether the activations are sums of floats. The values of a trace with exact decimals are taken as they are.
   bool activations_drift() const {
     for (const InferredPipeline& pipeline : pipelines_)
       for (const InferredStage& stage : pipeline.stages)

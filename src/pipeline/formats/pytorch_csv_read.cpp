@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "pipeline/formats/pytorch_csv.h"
 #include "pipeline/formats/pytorch_csv_actions.h"
+#include "pipeline/formats/schedule_file.h"
 #include "pipeline/schedule/evaluate.h"
 
 namespace dovetail::pipeline {
@@ -25,7 +25,7 @@ Error error_at(const std::string& path, FilePlace place, Failure failure, std::s
   return {failure, path, place.line, place.column, std::move(message)};
 }
 
-/// All that a file says of one micro-batch on one stage.
+/// Actions of one micro-batch on one stage.
 struct Slot {
   const Action* forward = nullptr;
   const Action* backward = nullptr;  ///< B or I
@@ -36,7 +36,7 @@ struct Slot {
   const Action* send_backward = nullptr;
 };
 
-/// Puts each action into its slot, and checks that every op is there, once and on its stage's rank.
+/// Assigns each action to its slot, and checks that every op is present once, on the rank of its stage.
 class SlotTable {
  public:
   SlotTable(const ActionFile& file, const std::string& path, const Model& model, const std::vector<int>& stage_ranks)
@@ -61,7 +61,7 @@ class SlotTable {
     return slots_[static_cast<std::size_t>(stage) * microbatches() + static_cast<std::size_t>(microbatch)];
   }
 
-  /// In the order of Lowering::microbatch_ops.
+  /// Returns which backwards are whole, in the order of Lowering::microbatch_ops.
   std::vector<bool> whole_backwards() const {
     std::vector<bool> whole;
     for (const Slot& slot : slots_) whole.push_back(slot.backward->verb == Verb::whole_backward);
@@ -92,13 +92,13 @@ class SlotTable {
                                                action.rank, action.stage, rank));
     const bool half = action.verb == Verb::input_gradient || action.verb == Verb::weight_gradient;
     if (half && !model_.split())
-      return invalid(action.place,
-                     fmt::format("{} is half of a split backward; model {} has no weight_gradient, only B is accepted",
-                                 text, model_.name));
+      return invalid(
+          action.place,
+          fmt::format("{} is half of a split backward, but model {} has no weight_gradient; use B", text, model_.name));
     return {};
   }
 
-  /// Before there is a table, so that a small file that names a large micro-batch costs little.
+  /// Checks forwards before the table is allocated, so that a small file with a large micro-batch number stays cheap.
   Status check_forwards() const {
     std::vector<std::int64_t> keys;
     for_each_action(file_, [&](const Action& action) {
@@ -134,7 +134,7 @@ class SlotTable {
       rival = slot.backward;
     if (rival)
       return invalid(action.place,
-                     fmt::format("{} comes again: {} in line {}, column {} did this work before", text_of(action),
+                     fmt::format("{} is a duplicate: {} in line {}, column {} already does this work", text_of(action),
                                  text_of(*rival), rival->place.line, rival->place.column));
     here = &action;
     return {};
@@ -202,7 +202,7 @@ class CommunicationCheck {
   }
 
  private:
-  /// One end of a message: what it is called here, and there.
+  /// One end of a message: its stage and action, and those of the other end.
   struct End {
     int stage;
     int other_stage;
@@ -214,7 +214,7 @@ class CommunicationCheck {
     return error_at(path_, action.place, Failure::invalid, std::move(message));
   }
 
-  /// Whether messages run between the stages; an Error where there is one all the same.
+  /// Whether messages pass between the two stages. Returns an Error if there is a message although they do not.
   Result<bool> is_crossed(const End& end, const Action* message) const {
     const bool exists = end.other_stage >= 0 && end.other_stage < model_.stages();
     const bool crossed = exists && stage_ranks_[static_cast<std::size_t>(end.stage)] !=
@@ -223,7 +223,7 @@ class CommunicationCheck {
     if (!exists)
       return invalid(*message,
                      fmt::format("{}: there is no stage {} to exchange it with", text_of(*message), end.other_stage));
-    return invalid(*message, fmt::format("{}: stages {} and {} are on one rank, where none is accepted",
+    return invalid(*message, fmt::format("{}: stages {} and {} are on one rank and exchange no messages",
                                          text_of(*message), end.stage, end.other_stage));
   }
 
@@ -238,8 +238,7 @@ class CommunicationCheck {
                      fmt::format("{} has no {}{}{} on rank {}", text_of(*receive), end.other_stage, end.other_name,
                                  receive->microbatch, stage_ranks_[static_cast<std::size_t>(end.other_stage)]));
     if (receive->position > consumer->position)
-      return invalid(*receive,
-                     fmt::format("{} stands after {}, which needs it", text_of(*receive), text_of(*consumer)));
+      return invalid(*receive, fmt::format("{} comes after {}, which needs it", text_of(*receive), text_of(*consumer)));
     return {};
   }
 
@@ -250,7 +249,7 @@ class CommunicationCheck {
       return invalid(*send, fmt::format("{} has no {}{}{} on rank {}", text_of(*send), end.other_stage, end.other_name,
                                         send->microbatch, stage_ranks_[static_cast<std::size_t>(end.other_stage)]));
     if (send->position < producer->position)
-      return invalid(*send, fmt::format("{} stands before {}, which makes it", text_of(*send), text_of(*producer)));
+      return invalid(*send, fmt::format("{} comes before {}, which produces it", text_of(*send), text_of(*producer)));
     return {};
   }
 
@@ -260,7 +259,8 @@ class CommunicationCheck {
   const std::vector<int>& stage_ranks_;
 };
 
-/// The first op of a rank that never runs under `order`, and one that it waits for, which does not run either.
+/// Returns the first op of a rank that never runs under `order`, and an op that it waits for, which does not run
+/// either.
 std::pair<OpId, OpId> find_deadlock(const OpGraph& graph, const Order& order) {
   std::vector<bool> done(graph.size());
   std::vector<std::size_t> next(order.devices.size());
@@ -271,17 +271,17 @@ std::pair<OpId, OpId> find_deadlock(const OpGraph& graph, const Order& order) {
   };
   const auto head_of = [&](std::size_t device) { return order.devices[device][next[device]]; };
   const auto has_head = [&](std::size_t device) { return next[device] < order.devices[device].size(); };
-  std::vector<std::size_t> to_look_at(order.devices.size());
-  std::iota(to_look_at.begin(), to_look_at.end(), std::size_t{0});
-  while (!to_look_at.empty()) {
-    const std::size_t device = to_look_at.back();
-    to_look_at.pop_back();
+  std::vector<std::size_t> pending(order.devices.size());
+  std::iota(pending.begin(), pending.end(), std::size_t{0});
+  while (!pending.empty()) {
+    const std::size_t device = pending.back();
+    pending.pop_back();
     for (; has_head(device) && !blocker_of(head_of(device)); ++next[device]) {
       const OpId op = head_of(device);
       done[op.index()] = true;
       for (const Arc& arc : graph.successors(op)) {
         const std::size_t other = graph.device[arc.op.index()].index();
-        if (has_head(other) && head_of(other) == arc.op) to_look_at.push_back(other);
+        if (has_head(other) && head_of(other) == arc.op) pending.push_back(other);
       }
     }
   }
@@ -337,15 +337,14 @@ Status schedule_actions(const ActionFile& actions, const SlotTable& slots, const
 Status check_expressible(const Problem& problem) {
   if (pipelines_of(problem).size() != 1)
     return base::bad_input(
-        fmt::format("a PyTorch CSV is of one pipeline; the problem has {}, and one with one is accepted",
-                    pipelines_of(problem).size()));
+        fmt::format("a PyTorch CSV holds one pipeline, but the problem has {}", pipelines_of(problem).size()));
   if (const auto other = find_other_ops(problem, pass_kinds))
-    return base::bad_input(
-        fmt::format("{}, which a PyTorch CSV cannot have; a problem without them is accepted", *other));
+    return base::bad_input(fmt::format("{}, which a PyTorch CSV cannot express; use a problem without them", *other));
   return {};
 }
 
-/// The device of each row: of a given problem as its stages visit them, of an inferred one as the rows stand.
+/// Returns the device of each row: in the order in which the stages of a given problem visit them, or in row order for
+/// an inferred problem.
 std::vector<DeviceId> row_devices(const Problem& problem, bool inferred) {
   if (!inferred) return ranks_of(problem.models.front().replicas.front());
   std::vector<DeviceId> devices;

@@ -5,13 +5,13 @@
 #include <set>
 #include <vector>
 
-#include "pipeline/formats/pytorch_csv.h"
 #include "pipeline/formats/pytorch_csv_actions.h"
+#include "pipeline/formats/schedule_file.h"
 
 namespace dovetail::pipeline {
 namespace {
 
-constexpr std::string_view line_end = "\r\n";  // as Python's csv.writer
+constexpr std::string_view line_end = "\r\n";  // the line ending of Python's csv.writer
 
 /// Writes the rows of one pipeline.
 class PipelineWriter {
@@ -32,7 +32,7 @@ class PipelineWriter {
   }
 
  private:
-  /// The pipeline's ops on a device, in order of start.
+  /// Returns the ops of the pipeline on a device, in order of start.
   std::vector<OpLabel> ops_of(DeviceId device) const {
     std::vector<ScheduledOp> ops;
     for (const ScheduledOp& op : schedule_.devices[device.index()])
@@ -57,7 +57,7 @@ class PipelineWriter {
     row_.push_back(fmt::format("{}{}{}", label.stage.value, name, label.microbatch.value));
   }
 
-  /// Whether a message goes between a stage and its neighbour, if it has that: it is on another device.
+  /// Whether a stage exchanges messages with a neighbor: it has one, on another device.
   bool communicates(StageId stage, std::optional<int> neighbour) const {
     return with_communication_ && neighbour &&
            devices_[static_cast<std::size_t>(*neighbour)] != devices_[stage.index()];
@@ -71,7 +71,7 @@ class PipelineWriter {
   std::string content_;
 };
 
-/// "-MODEL-rREPLICA" with what a file name may not have replaced, and not yet among `used`.
+/// Returns "-MODEL-rREPLICA" with characters replaced that file names cannot have, different from all of `used`.
 std::string make_suffix(const std::string& model, ReplicaId replica, std::set<std::string>& used) {
   std::string name = model;
   constexpr std::string_view safe = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-";
@@ -86,7 +86,7 @@ std::string make_suffix(const std::string& model, ReplicaId replica, std::set<st
 base::Result<std::vector<CsvFile>> schedule_to_pytorch_csv(const Schedule& schedule, CsvActions actions) {
   if (const auto other = find_other_ops(schedule.problem, pass_kinds))
     return base::bad_input(
-        fmt::format("a PyTorch CSV cannot hold this schedule: {}; a dovetail/schedule@1 file can", *other));
+        fmt::format("a PyTorch CSV cannot express this schedule: {}; use a dovetail/schedule@1 file", *other));
   const std::vector<Pipeline> pipelines = pipelines_of(schedule.problem);
   std::vector<CsvFile> files;
   std::set<std::string> used;

@@ -5,15 +5,18 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <iterator>
 #include <limits>
+#include <utility>
 
 #include "base/document.h"
 #include "base/fields.h"
+#include "base/json_object.h"
+#include "base/utf8.h"
 #include "pipeline/problem/problem_file.h"
 #include "pipeline/schedule/validate.h"
 
 namespace dovetail::pipeline {
-
 namespace {
 
 using base::FilePlace;
@@ -22,11 +25,11 @@ using base::quote;
 using base::Result;
 using base::Status;
 
-/// What the values of a row are, in the order in which they are written.
+/// Columns of a row, in the order in which they are written.
 enum Column : std::size_t { op, model, replica, stage, microbatch, start, end, column_count };
 constexpr std::array<std::string_view, column_count> quoted_columns = {
     "`op`", "`model`", "`replica`", "`stage`", "`microbatch`", "`start`", "`end`"};
-using ColumnPlaces = std::array<std::size_t, column_count>;  ///< [column] its place in a row
+using ColumnPlaces = std::array<std::size_t, column_count>;  ///< [column] index in a row
 
 Result<Ticks> read_time(const Node& node, std::string_view what, TimeUnit unit) {
   if (!node.is_number())
@@ -53,7 +56,7 @@ Result<std::uint64_t> read_seed(const Node& node) {
   const std::string_view text = node.is_number() ? node.text() : std::string_view();
   const auto [rest, code] = std::from_chars(text.data(), text.data() + text.size(), seed);
   if (text.empty() || code != std::errc() || rest != text.data() + text.size()) {
-    return node.error(fmt::format("`seed` is {}; accepted: a whole number from 0 to {}", node.describe(),
+    return node.error(fmt::format("`seed` is {}; accepted: an integer from 0 to {}", node.describe(),
                                   std::numeric_limits<std::uint64_t>::max()));
   }
   return seed;
@@ -66,8 +69,8 @@ Result<Problem> read_own_problem(const Node& root) {
   DOVETAIL_TRY(Problem problem, read_problem(problem_node));
   DOVETAIL_TRY(const Node unit, base::require(root, "the schedule", "time_unit"));
   if (!unit.is_string() || unit.text() != base::name_of(problem.time_unit)) {
-    return unit.error(fmt::format("`time_unit` of the schedule is {}; accepted: {}, the one of its problem",
-                                  unit.describe(), quote(base::name_of(problem.time_unit))));
+    return unit.error(fmt::format("`time_unit` of the schedule is {}; accepted: {}, as in its problem", unit.describe(),
+                                  quote(base::name_of(problem.time_unit))));
   }
   return problem;
 }
@@ -88,13 +91,14 @@ Result<ColumnPlaces> read_columns(const Node& root) {
                                         : quoted_columns.end();
     if (found == quoted_columns.end()) return name.error(fmt::format("a column is {}; {}", name.describe(), accepted));
     std::size_t& place = places[static_cast<std::size_t>(found - quoted_columns.begin())];
-    if (place != column_count) return name.error(fmt::format("two columns are {}; {}", quote(name.text()), accepted));
+    if (place != column_count)
+      return name.error(fmt::format("{} appears twice in `columns`; {}", quote(name.text()), accepted));
     place = i;
   }
   return places;
 }
 
-/// Reads rows of one file.
+/// Reads the rows of a file.
 class RowReader {
  public:
   RowReader(TimeUnit unit, const ColumnPlaces& columns) : unit_(unit), columns_(columns) {}
@@ -178,7 +182,7 @@ Result<SolverRecord> read_solver(const Node& node) {
   SolverRecord solver;
   DOVETAIL_TRY(const Node name, base::require(node, "`solver`", "name"));
   if (!name.is_string() || name.text().empty()) {
-    return name.error(fmt::format("`name` of `solver` is {}; accepted: a string that is not empty", name.describe()));
+    return name.error(fmt::format("`name` of `solver` is {}; accepted: a non-empty string", name.describe()));
   }
   solver.name = name.text();
   if (const auto seed = node.find("seed")) {
@@ -251,7 +255,7 @@ FilePlace place_of(const ScheduleFile& file, const Violation& violation) {
   if (violation.rule == Rule::false_peak) return file.peak_activation_place;
   if (!violation.device) return file.devices_place;
   if (violation.row) return file.places.at(*violation.device).at(*violation.row);
-  // A problem given apart may have more devices than the file.
+  // A separately specified problem may have more devices than the file.
   const bool known =
       *violation.device < file.device_places.size() && file.device_places[*violation.device] != FilePlace();
   return known ? file.device_places[*violation.device] : file.devices_place;
@@ -269,6 +273,70 @@ Result<ScheduleFile> parse_schedule(std::string_view content, const std::string&
   DOVETAIL_CHECK(read_claims(root, file));
   DOVETAIL_CHECK(read_devices(root, file));
   return file;
+}
+
+namespace {
+
+using base::JsonObject;
+
+std::string_view boolean_text(bool value) { return value ? "true" : "false"; }
+
+std::string solver_text(const SolverRecord& solver) {
+  JsonObject text;
+  text.add("name", base::json_string(solver.name));
+  if (solver.seed) text.add("seed", std::to_string(*solver.seed));
+  if (solver.chains) text.add("chains", std::to_string(*solver.chains));
+  if (solver.iterations) text.add("iterations", std::to_string(*solver.iterations));
+  return text.text();
+}
+
+/// Returns the claims as members of a JSON object.
+std::string claims_text(const Claims& claims, TimeUnit unit) {
+  JsonObject bounds;
+  if (claims.bound_makespan) bounds.add("makespan", base::format_time(*claims.bound_makespan, unit));
+  if (claims.bound_peak_activation) bounds.add("peak_activation", base::format_memory(*claims.bound_peak_activation));
+  JsonObject optimal;
+  if (claims.optimal_makespan) optimal.add("makespan", boolean_text(*claims.optimal_makespan));
+  if (claims.optimal_peak_activation) optimal.add("peak_activation", boolean_text(*claims.optimal_peak_activation));
+
+  JsonObject text;
+  if (claims.makespan) text.add("makespan", base::format_time(*claims.makespan, unit));
+  if (claims.peak_activation) text.add("peak_activation", base::format_memory(*claims.peak_activation));
+  if (!bounds.empty()) text.add("bounds", bounds.text());
+  if (!optimal.empty()) text.add("optimal", optimal.text());
+  if (claims.solver) text.add("solver", solver_text(*claims.solver));
+  if (claims.stopped_by) text.add("stopped_by", fmt::format("\"{}\"", name_of(*claims.stopped_by)));
+  return text.members();
+}
+
+void append_op(std::string& text, const ScheduledOp& scheduled, TimeUnit unit) {
+  const OpLabel& label = scheduled.label;
+  fmt::format_to(std::back_inserter(text), "[\"{}\", {}, {}, {}, {}, {}, {}]", letter_of(label.kind), label.model.value,
+                 label.replica.value, label.stage.value, label.microbatch.value,
+                 base::format_time(scheduled.start, unit), base::format_time(scheduled.end, unit));
+}
+
+}  // namespace
+
+std::string schedule_to_json(const Schedule& schedule) {
+  const TimeUnit unit = schedule.problem.time_unit;
+  std::string text = fmt::format("{{\"format\": \"{}\", \"time_unit\": \"{}\",\n \"problem\": {},\n", schedule_format,
+                                 base::name_of(unit), problem_to_json(schedule.problem, 1));
+  if (const std::string claims = claims_text(schedule.claims, unit); !claims.empty())
+    text += fmt::format(" {},\n", claims);
+  text +=
+      " \"columns\": [\"op\", \"model\", \"replica\", \"stage\", \"microbatch\", \"start\", \"end\"],\n \"devices\": [";
+  std::string_view device_separator = "\n  [";
+  for (const auto& device : schedule.devices) {
+    text += std::exchange(device_separator, ",\n  [");
+    std::string_view op_separator = "";
+    for (const ScheduledOp& scheduled : device) {
+      text += std::exchange(op_separator, ", ");
+      append_op(text, scheduled, unit);
+    }
+    text += ']';
+  }
+  return text + "\n ]}\n";
 }
 
 }  // namespace dovetail::pipeline

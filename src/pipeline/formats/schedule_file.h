@@ -1,4 +1,11 @@
-// dovetail/schedule@1: reading and writing schedules. The format is in docs/formats.md.
+// Reads and writes schedules in three formats:
+//
+// - dovetail/schedule@1 files, described in docs/formats.md.
+// - FlexFusion traces: a line per device with cells `[model, microbatch, stage, start, end, activation after the op]`,
+//   then a summary. Models are pipelines in file order. A stage from S on is the backward of stage 2S-1-stage.
+// - The CSV of torch.distributed.pipelining: a row per rank with an action per cell ("0F3", "1I2", "2RECV_B0"), one
+//   pipeline per file. Grammar and dialects are those of torch/distributed/pipelining/schedules.py (_load_csv,
+//   _dump_csv).
 #pragma once
 
 #include <optional>
@@ -16,32 +23,81 @@ inline constexpr std::string_view schedule_format = "dovetail/schedule@1";
 
 struct Violation;
 
-/// A schedule with the places of what it says, so that a violation can be shown where it is.
+/// A schedule with positions in its file, so that a violation can be shown where it occurs.
 struct ScheduleFile {
   Schedule schedule;
   std::vector<std::vector<base::FilePlace>> places;  ///< [device][row]
-  std::vector<std::string> notes;                    ///< what the reader assumed: a dialect, an inferred problem
-  std::vector<base::FilePlace> device_places =
-      {};                                      ///< [device]: of its list, line or row; unknown where the file has none
-  base::FilePlace devices_place = {};          ///< of all devices together
-  base::FilePlace makespan_place = {};         ///< of the claim, where there is one
-  base::FilePlace peak_activation_place = {};  ///< likewise
-  /// FlexFusion traces: the first printed activation that is not the exact one, with both. To be reported where
-  /// validate finds nothing, because every other violation (a dropped op, swapped devices) makes later activations
-  /// differ too.
+  std::vector<std::string> notes;                    ///< assumptions of the reader: a dialect, an inferred problem
+  std::vector<base::FilePlace> device_places = {};  ///< [device] of its list, line or row; unknown if the file has none
+  base::FilePlace devices_place = {};               ///< position of the list of devices
+  base::FilePlace makespan_place = {};              ///< position of the claimed makespan, if any
+  base::FilePlace peak_activation_place = {};       ///< position of the claimed peak activation, if any
+  /// For FlexFusion traces: the first printed activation that differs from the exact one, with both values. Report it
+  /// only if validate finds nothing, because any other violation (a dropped op, swapped devices) changes later
+  /// activations too.
   std::optional<base::Error> activation_mismatch = std::nullopt;
 };
 
-/// Reads a schedule from JSON text; `path` is for messages. Its problem may be replaced by the caller afterwards.
-/// Values that cannot be (a negative start, an unknown kind of op) are Errors; a schedule that breaks a rule is read as
-/// it is.
+/// Reads a schedule from JSON text. `path` appears in messages. The caller may replace its problem afterwards.
+/// Impossible values (a negative start, an unknown kind of op) are Errors. A schedule that breaks a rule is read as it
+/// is.
 base::Result<ScheduleFile> parse_schedule(std::string_view content, const std::string& path);
 
-/// Where `violation` (of file.schedule) shows: the row to blame, else the claim that is false, else the device, else
-/// all devices.
+/// Returns the position of `violation` (of file.schedule): the row to blame, else the false claim, else the device,
+/// else the list of devices.
 base::FilePlace place_of(const ScheduleFile& file, const Violation& violation);
 
-/// The schedule as JSON text, a row of ops for each device on one line.
+/// Returns the schedule as JSON text, with the ops of each device on one line.
 std::string schedule_to_json(const Schedule& schedule);
+
+/// Accepted difference between a printed activation and the exact one: traces hold rounded sums of floats.
+inline constexpr Memory trace_activation_tolerance{100};
+
+/// Reads a FlexFusion trace: a line of cells for each device up to the first blank line, then, optionally, the summary.
+/// The cells of a line may be in any order. A leading byte order mark is skipped.
+///
+/// With `problem`, the ops belong to that problem, and times are decimals in its unit. Without it, times are ticks and
+/// the problem is inferred: stages, devices, durations and activations from the ops, and equal neighboring pipelines as
+/// replicas of one model. A note describes the inferred problem. It names the bundled instance that equals it up to
+/// names, if any.
+///
+/// The printed activation after each op, in order of time, is compared with the exact one within
+/// trace_activation_tolerance. The first that differs is ScheduleFile::activation_mismatch. The latency and the peak in
+/// the `Ours:` block of the summary become claims, as printed: validate them with
+/// Tolerance{trace_activation_tolerance}.
+base::Result<ScheduleFile> parse_trace(std::string_view content, const std::string& path, const Problem* problem);
+
+/// Writes the schedule as a trace, the ops of each device in order of start, with the block `Ours:`, and `Theoretically
+/// best:` if the claims have a bound of the makespan. Returns an Error for schedules outside the format: a split
+/// backward, steps, several stages of a pipeline on a device, a device without ops. REQUIRES: validate(schedule) found
+/// nothing.
+base::Result<std::string> schedule_to_trace(const Schedule& schedule);
+
+/// Actions that a file holds.
+enum class CsvActions {
+  compute_only,   ///< F, I, W, B
+  compute_comms,  ///< also SEND and RECV, each RECV directly before its consumer
+};
+
+/// Reads a PyTorch CSV in any of its three dialects and times it by earliest starts. In the dialect of 2024, B is the
+/// input gradient and BW the whole backward. The dialect of 2025 uses I, W and B. Later files also have OVERLAP_F_B and
+/// REDUCE_GRAD.
+///
+/// With `problem`, which must have one pipeline, its durations are used, and row r is the r-th device that its stages
+/// visit. Without it, a problem is inferred: F, I and W last one tick, B two, activation is 1, and row r is device r.
+/// Notes name the dialect and the problem.
+///
+/// A file that breaks a rule (an op missing, repeated or in the wrong row, an order that deadlocks, a RECV without its
+/// SEND) has no valid times. It is reported as a Failure::invalid Error with its position. Otherwise the result is a
+/// valid schedule, except that it may exceed the capacity.
+base::Result<ScheduleFile> parse_pytorch_csv(std::string_view content, const std::string& path, const Problem* problem);
+
+/// The file of one pipeline: a replica of a model.
+struct CsvFile {
+  std::string suffix;  ///< "" for a single file, otherwise "-MODEL-rREPLICA"; goes before the extension
+  std::string content;
+};
+/// Writes the order of `schedule` as CSV, one file per pipeline. Returns an Error if it has optimizer steps.
+base::Result<std::vector<CsvFile>> schedule_to_pytorch_csv(const Schedule& schedule, CsvActions actions);
 
 }  // namespace dovetail::pipeline

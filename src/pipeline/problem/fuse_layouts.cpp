@@ -35,7 +35,7 @@ Degrees degrees_of(const ModelLayout& layout) {
   return {layout.data_parallel, layout.pipeline_parallel, layout.tensor_parallel};
 }
 
-/// The conditions of the transformation, in the order in which they are checked.
+/// Conditions of the transformation, in the order in which they are checked.
 enum class Condition { equal_gpus, whole_ratio, divided_stages };
 
 std::optional<Condition> find_failed_condition(const Degrees& first, const Degrees& second) {
@@ -58,21 +58,21 @@ std::vector<std::int64_t> divisors_of(std::int64_t number) {
   return divisors;
 }
 
-/// Another layout of one of the two models with which all conditions hold.
+/// Another layout of one of the two models that meets all conditions.
 struct Suggestion {
   int model = 0;
   Degrees degrees;
   std::int64_t distance = 0;
 };
 
-/// Orders layouts as the sum of |log2 ratio| of their degrees does: the ratios' product is the product of the larger
-/// degrees by that of the smaller, and the two products multiplied are the GPUs of one model times those of the other,
-/// whichever model changes.
+/// Measures the distance between layouts, in the same order as the sum of |log2 ratio| of their degrees. The product of
+/// the ratios is the product of the larger degrees divided by that product of the smaller. Multiplied, the two products
+/// are constant: the GPUs of one model times the GPUs of the other.
 std::int64_t distance_between(const Degrees& a, const Degrees& b) {
   return std::max(a.data, b.data) * std::max(a.pipeline, b.pipeline) * std::max(a.tensor, b.tensor);
 }
 
-/// A model that splits its tensors by a power of two, as GPUs in a node come, is not told to split them otherwise.
+/// Whether to suggest a tensor parallelism. Nodes have a power of two of GPUs, so a model that uses one keeps one.
 bool is_usual(std::int64_t tensor, std::int64_t current_tensor) {
   const auto is_power_of_two = [](std::int64_t number) {
     return std::has_single_bit(static_cast<std::uint64_t>(number));
@@ -80,7 +80,7 @@ bool is_usual(std::int64_t tensor, std::int64_t current_tensor) {
   return is_power_of_two(tensor) || !is_power_of_two(current_tensor);
 }
 
-/// The closest layouts, changing one model while the other stays as it is.
+/// Returns the closest layouts that change one model and keep the other.
 std::vector<Suggestion> find_suggestions(const std::array<Degrees, 2>& current) {
   std::vector<Suggestion> suggestions;
   for (std::size_t changed = 0; changed < current.size(); ++changed) {
@@ -120,7 +120,7 @@ std::string describe_failure(Condition condition, const ModelLayout& first, cons
       break;
   }
   return fmt::format(
-      "s = {} / {} = {}, larger tp by smaller, must divide the pp of the model with the smaller tp: {} has pp {}",
+      "s = larger tp / smaller tp = {} / {} = {} must divide the pp of the model with the smaller tp: {} has pp {}",
       wider.tensor_parallel, narrower.tensor_parallel, wider.tensor_parallel / narrower.tensor_parallel, narrower.name,
       narrower.pipeline_parallel);
 }
@@ -132,38 +132,36 @@ Status check_conditions(const ModelLayout& first, const ModelLayout& second) {
   for (const Suggestion& suggestion : find_suggestions({degrees_of(first), degrees_of(second)}))
     texts.push_back(fmt::format("{} with dp {}, pp {}, tp {}", suggestion.model == 0 ? first.name : second.name,
                                 suggestion.degrees.data, suggestion.degrees.pipeline, suggestion.degrees.tensor));
-  return base::bad_input(fmt::format("{}; the nearest layouts that work: {}", describe_failure(*failed, first, second),
+  return base::bad_input(fmt::format("{}; nearest layouts that work: {}", describe_failure(*failed, first, second),
                                      fmt::join(texts, "; or ")));
 }
 
 Status check_layout(const ModelLayout& layout) {
-  if (layout.name.empty()) return base::bad_input("a model has no name; a name for each is accepted");
+  if (layout.name.empty()) return base::bad_input("a model has no name; every model needs one");
   for (const auto& [degree, what] :
        {std::pair(layout.data_parallel, "dp"), std::pair(layout.pipeline_parallel, "pp"),
         std::pair(layout.tensor_parallel, "tp"), std::pair(layout.microbatches, "the number of micro-batches")})
     if (degree < 1 || degree > max_device_count)
       return base::bad_input(
-          fmt::format("{} of {} is {}; 1 to {} are accepted", what, layout.name, degree, max_device_count));
+          fmt::format("{} of {} is {}; it must be from 1 to {}", what, layout.name, degree, max_device_count));
   if (degrees_of(layout).gpus() > max_gpu_count)
-    return base::bad_input(fmt::format("{} has dp x pp x tp = {}; up to {} are accepted", layout.name,
+    return base::bad_input(fmt::format("{} has dp x pp x tp = {}; the maximum is {}", layout.name,
                                        product_text(degrees_of(layout)), max_gpu_count));
   const auto stages = static_cast<std::size_t>(layout.pipeline_parallel);
   if (layout.forward.size() != stages || layout.backward.size() != stages || layout.activation.size() != stages)
     return base::bad_input(
-        fmt::format("{} needs forward, backward and activation for each of its {} stages; it has {}, {} and {}",
+        fmt::format("{} needs forward, backward and activation for each of its {} stages; got {}, {} and {}",
                     layout.name, stages, layout.forward.size(), layout.backward.size(), layout.activation.size()));
   for (std::size_t stage = 0; stage < stages; ++stage)
     for (const Ticks time : {layout.forward[stage], layout.backward[stage]})
       if (time < Ticks(1) || time > Ticks(base::max_time))
-        return base::bad_input(
-            fmt::format("forward or backward of stage {} of {} is less than one tick, or more than {}; what lies "
-                        "between is accepted",
-                        stage, layout.name, base::max_time));
+        return base::bad_input(fmt::format("forward and backward of stage {} of {} must be from 1 to {} ticks", stage,
+                                           layout.name, base::max_time));
   return {};
 }
 
-/// The model with every `merged` stages in a row as one: they run one after the other, on devices of their own. What
-/// adds up to more than a problem accepts stays just beyond it, for find_fault to see.
+/// Merges every `merged` consecutive stages into one. They run one after the other on separate devices. Sums beyond the
+/// limit stay just above it, so that find_fault reports them.
 Model merge_stages(const ModelLayout& layout, int merged) {
   Model model;
   model.name = layout.name;
@@ -189,7 +187,7 @@ Model merge_stages(const ModelLayout& layout, int merged) {
   return model;
 }
 
-/// Puts `copies` pipelines side by side, down the devices or up them.
+/// Places `copies` pipelines next to each other, down the devices or up.
 void place_copies(Model& model, int copies, bool upwards) {
   for (int copy = 0; copy < copies; ++copy) {
     std::vector<DeviceId>& devices = model.replicas.emplace_back();
@@ -205,21 +203,21 @@ std::string plural(std::int64_t count, std::string_view noun) {
 void add_remarks(const ModelLayout& first, const ModelLayout& second, FusedLayouts& fused) {
   if (fused.merged_stages > 1)
     fused.notes.push_back(
-        fmt::format("a stage of {} here is {} of its own in a row: within a merged op each of these sub-stages is busy "
-                    "1/{} of the time",
+        fmt::format("each stage of {} in this problem merges {} consecutive stages of the model: within a merged op, "
+                    "each of these is busy 1/{} of the time",
                     fused.merged_model == 0 ? first.name : second.name, fused.merged_stages, fused.merged_stages));
   fused.notes.push_back(fmt::format("{} of {} and {} of {} are fused on {} of {}", plural(fused.copies[0], "pipeline"),
                                     first.name, plural(fused.copies[1], "pipeline"), second.name,
                                     plural(fused.problem.devices, "device"), plural(fused.tensor_parallel, "GPU")));
-  fused.notes.push_back(
-      fused.groups == 1 ? "this is the only such group"
-                        : fmt::format("{} such groups run side by side, each with the same schedule", fused.groups));
+  fused.notes.push_back(fused.groups == 1
+                            ? "this is the only such group"
+                            : fmt::format("{} such groups run in parallel, each with the same schedule", fused.groups));
   const std::int64_t first_total = std::int64_t{fused.copies[0]} * first.microbatches;
   const std::int64_t second_total = std::int64_t{fused.copies[1]} * second.microbatches;
   if (first_total != second_total)
     fused.warnings.push_back(
-        fmt::format("{} has {} x {} = {} micro-batches a group and {} has {} x {} = {}: with one batch for both, their "
-                    "micro-batches are of different size",
+        fmt::format("{} has {} x {} = {} micro-batches per group and {} has {} x {} = {}: if both use the same batch, "
+                    "their micro-batches differ in size",
                     first.name, fused.copies[0], first.microbatches, first_total, second.name, fused.copies[1],
                     second.microbatches, second_total));
 }
@@ -246,8 +244,7 @@ Result<FusedLayouts> fuse_layouts(const ModelLayout& first, const ModelLayout& s
   DOVETAIL_ASSERT(fused.groups == second.data_parallel / fused.copies[1]);
   const std::int64_t devices = std::int64_t{fused.copies[0]} * down.stages();
   if (devices > max_device_count)
-    return base::bad_input(
-        fmt::format("a fused group has {} devices; up to {} are accepted", devices, max_device_count));
+    return base::bad_input(fmt::format("a fused group has {} devices; the maximum is {}", devices, max_device_count));
   place_copies(down, fused.copies[0], false);
   place_copies(up, fused.copies[1], true);
   fused.problem.time_unit = unit;
@@ -255,7 +252,7 @@ Result<FusedLayouts> fuse_layouts(const ModelLayout& first, const ModelLayout& s
   fused.problem.resident.resize(static_cast<std::size_t>(devices));
   fused.problem.models = {std::move(down), std::move(up)};
   if (const auto fault = find_fault(fused.problem))
-    return base::bad_input("the layouts make no sound problem: " + *fault);
+    return base::bad_input("the layouts do not form a valid problem: " + *fault);
   add_remarks(first, second, fused);
   return fused;
 }

@@ -1,4 +1,4 @@
-// From the parallel layouts of two models on the same devices to one pipeline problem (RLHFuse, NSDI 2025,
+// Combines the parallel layouts of two models on the same devices into one pipeline problem (RLHFuse, NSDI 2025,
 // section 5.2).
 #pragma once
 
@@ -10,7 +10,7 @@
 
 namespace dovetail::pipeline {
 
-/// A model with its layout; costs are those of one of its own stages (one tensor-parallel group).
+/// A model and its parallel layout. Costs are per stage of this model (one tensor-parallel group).
 struct ModelLayout {
   std::string name;
   int data_parallel = 1;
@@ -24,17 +24,18 @@ struct ModelLayout {
 
 struct FusedLayouts {
   Problem problem;
-  int merged_stages = 1;    ///< s: consecutive stages of the model with the smaller tensor parallelism that become one
-  int merged_model = 1;     ///< which of the two they belong to (0 or 1); meaningless where merged_stages is 1
-  int copies[2] = {1, 1};   ///< K1, K2: pipelines of each that are fused together
-  int tensor_parallel = 1;  ///< the larger of the two: GPUs of a device
-  int groups = 1;           ///< dp1 / K1: how many such fused pipelines run side by side
-  std::vector<std::string> notes;     ///< what the numbers mean
-  std::vector<std::string> warnings;  ///< K1*M1 != K2*M2: micro-batches of different size
+  int merged_stages = 1;    ///< s: consecutive stages merged into one, in the model with the smaller tensor parallelism
+  int merged_model = 1;     ///< index (0 or 1) of the model whose stages are merged; unused if merged_stages is 1
+  int copies[2] = {1, 1};   ///< K1, K2: pipelines of each model in a fused group
+  int tensor_parallel = 1;  ///< GPUs per device: the larger of the two degrees
+  int groups = 1;           ///< dp1 / K1: number of fused groups, all with the same schedule
+  std::vector<std::string> notes;     ///< explanations of the numbers above
+  std::vector<std::string> warnings;  ///< set if K1*M1 != K2*M2: the micro-batches of the models differ in size
 };
 
-/// The problem of one fused group. The first model runs down the devices, the second up. An Error says which condition
-/// fails (dp*pp*tp equal; s whole; s divides pp) and names the nearest layouts that would meet all of them.
+/// Builds the problem of one fused group. The first model runs down the devices, the second runs up. Fails unless
+/// dp*pp*tp is equal for both models, s is an integer and s divides pp. The Error names the failed condition and the
+/// nearest layouts that meet all of them.
 base::Result<FusedLayouts> fuse_layouts(const ModelLayout& first, const ModelLayout& second, TimeUnit unit);
 
 }  // namespace dovetail::pipeline

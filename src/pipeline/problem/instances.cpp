@@ -4,14 +4,16 @@
 
 #include <algorithm>
 #include <array>
+#include <tuple>
 #include <utility>
 
-#include "pipeline/problem/instances_general.h"
+#include "base/assert.h"
+#include "pipeline/problem/problem_file.h"
 
 namespace dovetail::pipeline {
 namespace {
 
-/// A model of a bundled instance: all stages alike, backward twice the forward.
+/// A model of a bundled instance. All stages are alike, and a backward takes twice as long as a forward.
 struct ModelFacts {
   const char* name;
   int replicas;
@@ -21,7 +23,7 @@ struct ModelFacts {
   int activation_hundredths;
 };
 
-/// Memory in hundredths of the instance's unit; -1 where the memory optimizer was not run.
+/// Published results. Memory is in hundredths of the instance's unit; -1 if the memory optimizer was not run.
 struct PublishedFacts {
   int bound;
   int makespan;
@@ -61,7 +63,7 @@ constexpr std::int64_t memory_per_hundredth = 10'000;
 
 Memory hundredths(int count) { return Memory(count * memory_per_hundredth); }
 
-/// The devices of each replica's stages: down the devices, or up them, block by block.
+/// Returns the device of each replica's stages, block by block, down the devices or up.
 std::vector<std::vector<DeviceId>> place_replicas(const ModelFacts& facts, bool upwards) {
   std::vector<std::vector<DeviceId>> replicas;
   for (int replica = 0; replica < facts.replicas; ++replica) {
@@ -108,7 +110,7 @@ PublishedResult make_published(const PublishedFacts& facts) {
   return result;
 }
 
-/// "33B on 8 stages x 32 micro-batches", "2 x 13B on 4 stages x 16".
+/// Summarizes an instance: "33B on 8 stages x 32 micro-batches, 2 x 13B on 4 stages x 16".
 std::string summarize(const ModelFacts& large, const ModelFacts& small) {
   const std::string copies = small.replicas > 1 ? fmt::format("{} x ", small.replicas) : "";
   return fmt::format("{} on {} stages x {} micro-batches, {}{} on {} stages x {}", large.name, large.stages,
@@ -121,7 +123,7 @@ Instance make_instance(std::string name, const ModelFacts& large, const ModelFac
   return {std::move(name), summarize(large, small), make_problem(large, small), std::move(published), group};
 }
 
-/// Two models in opposite directions over many devices, to measure how solvers scale.
+/// Builds an instance of two models in opposite directions over many devices, to measure how solvers scale.
 Instance make_scale_instance(int stages) {
   const ModelFacts large{"large", 1, stages, 4 * stages, 2, 164};
   const ModelFacts small{"small", 1, stages, 4 * stages, 1, 100};
@@ -161,6 +163,38 @@ const Instance* find_instance(std::string_view name) {
   const auto found = std::find_if(instances().begin(), instances().end(),
                                   [name](const Instance& instance) { return instance.name == name; });
   return found == instances().end() ? nullptr : &*found;
+}
+
+namespace {
+
+/// Returns the group of an instance name: "uneven-stages-3" is in "uneven-stages".
+InstanceGroup group_of(std::string_view name) {
+  const auto group = instance_group_named(name.substr(0, name.rfind('-')));
+  DOVETAIL_ASSERT(group.has_value());
+  return *group;
+}
+
+/// Returns the text of the comment on the first line.
+std::string title_of(std::string_view content) {
+  constexpr std::string_view mark = "# ";
+  DOVETAIL_ASSERT(content.starts_with(mark));
+  return std::string(content.substr(mark.size(), content.find('\n') - mark.size()));
+}
+
+Instance make_instance(const ExampleFile& file) {
+  base::Result<Problem> problem = parse_problem(file.content, std::string(file.name));
+  DOVETAIL_ASSERT(problem.ok());
+  return {std::string(file.name), title_of(file.content), std::move(problem).value(), {}, group_of(file.name)};
+}
+
+}  // namespace
+
+std::vector<Instance> make_general_instances() {
+  std::vector<Instance> made;
+  for (const ExampleFile& file : general_example_files()) made.push_back(make_instance(file));
+  std::sort(made.begin(), made.end(),
+            [](const Instance& a, const Instance& b) { return std::tie(a.group, a.name) < std::tie(b.group, b.name); });
+  return made;
 }
 
 }  // namespace dovetail::pipeline

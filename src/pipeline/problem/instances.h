@@ -1,9 +1,10 @@
-// The bundled problems: the twelve of FlexFusion, with their published results, two large ones, and thirty of more
-// general kinds.
+// The bundled problems: the twelve of FlexFusion with their published results, two large ones, and thirty that cover
+// more general features.
 #pragma once
 
 #include <array>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,27 +13,27 @@
 
 namespace dovetail::pipeline {
 
-/// What FlexFusion's repository reports for an instance.
+/// Results that the FlexFusion repository reports for an instance.
 struct PublishedResult {
   Ticks bound;
   Ticks makespan;
-  Memory peak_activation;                           ///< of the search
-  std::optional<Memory> peak_activation_optimized;  ///< after its separate memory optimizer, where it was run
+  Memory peak_activation;                           ///< found by the search
+  std::optional<Memory> peak_activation_optimized;  ///< after the separate memory optimizer; absent if it was not run
   Ticks greedy_makespan;
   Memory greedy_peak_activation;
-  Ticks serial_makespan;  ///< one model after the other with 1F1B
+  Ticks serial_makespan;  ///< models trained one after the other with 1F1B
   Memory serial_peak_activation;
 };
 
-/// What a bundled problem is there for; lists show them group by group.
+/// Feature that a bundled problem covers. Lists are ordered by group.
 enum class InstanceGroup {
   published,       ///< FlexFusion's twelve
   scale,           ///< many devices
-  three_models,    ///< three models and more
-  uneven_stages,   ///< embedding, head, uneven layer splits, unequal devices
+  three_models,    ///< three or more models
+  uneven_stages,   ///< embedding and head, uneven layer splits, unequal devices
   transfer,        ///< delays between stages
-  split_backward,  ///< weight gradients apart
-  minibatches,     ///< several, with optimizer steps
+  split_backward,  ///< separate weight gradients
+  minibatches,     ///< several mini-batches, with optimizer steps
   capacity,        ///< little more memory than one model alone needs under 1F1B
 };
 
@@ -41,9 +42,10 @@ inline constexpr std::array instance_groups{
     InstanceGroup::published, InstanceGroup::scale,          InstanceGroup::three_models, InstanceGroup::uneven_stages,
     InstanceGroup::transfer,  InstanceGroup::split_backward, InstanceGroup::minibatches,  InstanceGroup::capacity};
 
-/// "published", "scale", "three-models", ...; from the third on the names of its instances are this and a number.
+/// Returns the name of a group: "published", "scale", "three-models", ... From three_models on, instances are named
+/// GROUP-NUMBER.
 std::string_view name_of(InstanceGroup group);
-/// The group of that name, if there is one.
+/// Returns the group with this name, or nullopt.
 std::optional<InstanceGroup> instance_group_named(std::string_view name);
 
 struct Instance {
@@ -54,10 +56,23 @@ struct Instance {
   InstanceGroup group = InstanceGroup::published;
 };
 
-/// All bundled instances: exp0 ... exp11, scale64, scale256, then the files of examples/general, group by group.
+/// Returns all bundled instances: exp0 to exp11, scale64, scale256, then the files of examples/general by group.
 const std::vector<Instance>& instances();
 
-/// The instance of that name, if there is one.
+/// Returns the instance with this name, or null.
 const Instance* find_instance(std::string_view name);
+
+/// A file of examples/general at build time: its name without the extension, and its text.
+struct ExampleFile {
+  std::string_view name;
+  std::string_view content;
+};
+
+/// Returns all files of examples/general, sorted by name. The definition is generated when the library is built.
+std::span<const ExampleFile> general_example_files();
+
+/// Builds the instances of those files, ordered by InstanceGroup, then by name. The group is the name without its
+/// number, the summary is the comment on the first line.
+std::vector<Instance> make_general_instances();
 
 }  // namespace dovetail::pipeline

@@ -1,5 +1,4 @@
-// The kinds of ops and their traits: what any code asks of a kind. The lowering and the validator say what it waits
-// for.
+// Op kinds and their traits. The lowering and the validator define what an op waits for.
 #pragma once
 
 #include <array>
@@ -15,40 +14,40 @@
 
 namespace dovetail::pipeline {
 
-/// F forward, B whole backward, I input gradient, W weight gradient, S optimizer step: the order of tables and legends.
+/// Kind of op: F forward, B whole backward, I input gradient, W weight gradient, S optimizer step. Tables and legends
+/// use this order.
 enum class OpKind : std::uint8_t { F, B, I, W, S, last = S };
 inline constexpr std::size_t op_kinds = static_cast<std::size_t>(OpKind::last) + 1;
 
-/// The part of training that an op belongs to.
+/// Phase of training that an op belongs to.
 enum class OpPhase : std::uint8_t { forward, backward, step };
-/// Whether an op is all of a micro-batch's backward on a stage, or half of a split one.
+/// Whether an op is the whole backward of a micro-batch on a stage, or half of a split one.
 enum class BackwardPart : std::uint8_t { none, whole, half };
-/// Where an op's output travels, if it leaves the stage.
+/// Neighboring stage that receives an op's output, if any.
 enum class OutputTo : std::uint8_t { nowhere, next_stage, previous_stage };
-/// The place of an op's colour among those of its pipeline.
+/// Shade of an op within the color of its pipeline.
 enum class Shade : std::uint8_t { light, dark, between, darkest };
 
 struct OpTraits {
   OpKind kind = OpKind::F;
-  char letter = '?';             ///< in formats and labels: "F" of "3F7"
-  std::string_view name{};       ///< of its bars, in pictures and tables: "forward"
-  std::string_view full_name{};  ///< where it stands alone: "optimizer step" for "step"
+  char letter = '?';             ///< used in formats and labels: "F" in "3F7"
+  std::string_view name{};       ///< label of its bars in charts and tables: "forward"
+  std::string_view full_name{};  ///< name outside of charts: "optimizer step" for "step"
   OpPhase phase = OpPhase::forward;
   BackwardPart backward = BackwardPart::none;
-  bool per_minibatch =
-      false;  ///< one for each mini-batch (OpLabel::microbatch is its number), not for each micro-batch
+  bool per_minibatch = false;  ///< one op per mini-batch, whose number is OpLabel::microbatch
   OutputTo output = OutputTo::nowhere;
   std::vector<Ticks> Model::* duration = nullptr;  ///< [stage]; a whole backward lasts as long as both halves
-  bool (Model::*occurs)() const = nullptr;         ///< whether a model has such ops; null: each has
-  std::string_view of_model{};                     ///< what is said of a model that has them: "has optimizer steps"
-  std::int64_t rank = 0;                           ///< a device that may choose starts an op of the least rank
+  bool (Model::*occurs)() const = nullptr;         ///< whether a model has such ops; null if every model does
+  std::string_view of_model{};                     ///< predicate for a model that has them: "has optimizer steps"
+  std::int64_t rank = 0;  ///< priority: a device with a choice starts the op with the lowest rank
   Shade shade = Shade::light;
-  std::string_view hatching{};  ///< the name of its pattern in pictures; empty: plain
+  std::string_view hatching{};  ///< name of its fill pattern in charts; empty if plain
 
   bool is_in(const Model& model) const { return occurs == nullptr || (model.*occurs)(); }
 };
 
-/// [kind] in the order of OpKind.
+/// Traits by kind, in the order of OpKind.
 inline constexpr std::array<OpTraits, op_kinds> op_table{{
     {.kind = OpKind::F,
      .letter = 'F',
@@ -106,7 +105,7 @@ inline constexpr std::array<OpTraits, op_kinds> op_table{{
      .shade = Shade::darkest},
 }};
 
-/// Whether `table` has a whole row for each kind, in order, with a letter of its own: a forgotten row does not compile.
+/// Whether `table` has a complete row for each kind, in order, with unique letters. A missing row fails to compile.
 consteval bool is_complete(const std::array<OpTraits, op_kinds>& table) {
   for (std::size_t i = 0; i < table.size(); ++i) {
     const OpTraits& traits = table[i];
@@ -123,28 +122,29 @@ static_assert(is_complete(op_table));
 constexpr const OpTraits& traits_of(OpKind kind) { return op_table[static_cast<std::size_t>(kind)]; }
 constexpr char letter_of(OpKind kind) { return traits_of(kind).letter; }
 
-/// The stage that an op's input comes from, or its output goes to, of a pipeline's `stages`; nothing where it has none.
+/// Returns the stage that an op's input comes from, or its output goes to, in a pipeline of `stages`; nullopt if the op
+/// has no such stage.
 std::optional<int> input_stage(OpKind kind, int stage, int stages);
 std::optional<int> output_stage(OpKind kind, int stage, int stages);
 
-/// The kind of that letter.
+/// Returns the kind with this letter, or nullopt.
 std::optional<OpKind> op_kind_of(std::string_view letter);
 
-/// All letters, for messages: "F, B, I, W or S", with `last` = " or " before the last one.
+/// Lists all letters for messages: "F, B, I, W or S" if `last` is " or ".
 std::string op_letters(std::string_view last);
 
-/// What makes `model` have ops of a kind that is not `known`, for code that knows some kinds only:
-/// "model actor has optimizer steps".
+/// Explains which ops outside of `known` the model has, for code that supports only some kinds: "model actor has
+/// optimizer steps". Returns nullopt if it has none.
 std::optional<std::string> find_other_ops(const Model& model, std::span<const OpKind> known);
-/// The same of any model.
+/// Does the same for the models of a problem.
 std::optional<std::string> find_other_ops(const Problem& problem, std::span<const OpKind> known);
 
-/// A micro-batch's passes: the schedules of other programs have no other ops.
+/// Kinds of ops in the passes of a micro-batch. Schedules of other programs have only these.
 inline constexpr std::array pass_kinds{OpKind::F, OpKind::B, OpKind::I, OpKind::W};
-/// What solvers know that read the problem itself. The others see the graph, and know all kinds.
+/// Kinds known to solvers that read the problem itself. Solvers that read the graph know all kinds.
 inline constexpr std::array problem_solver_kinds{OpKind::F, OpKind::B, OpKind::I, OpKind::W, OpKind::S};
 
-/// Calls visit(durations, traits of a kind that lasts that long) once for each list of durations by stage of a Model.
+/// Calls visit(durations, traits) once for each list of durations by stage in a Model.
 template <class AnyModel, class Visit>
 void for_each_duration(AnyModel& model, Visit visit) {
   for (const OpTraits& traits : op_table)

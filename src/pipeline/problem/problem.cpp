@@ -27,7 +27,7 @@ std::optional<std::string> find_size_fault(const Model& model, int devices) {
   if (model.microbatches < 1 || model.minibatches < 1) return "needs at least one micro-batch and one mini-batch";
   if (model.replicas.empty()) return "has no replicas";
   for (const auto& replica : model.replicas) {
-    if (replica.size() != stages) return "has a replica whose number of devices is not its number of stages";
+    if (replica.size() != stages) return "has a replica that does not have one device per stage";
     for (const DeviceId device : replica)
       if (device.value < 0 || device.value >= devices)
         return fmt::format("has a stage on device {}, which does not exist", device.value);
@@ -45,11 +45,11 @@ std::optional<std::string> find_size_fault(const Model& model, int devices) {
 
 std::optional<std::string> find_value_fault(const Model& model) {
   if (!all_in(model.forward, 1) || !all_in(model.backward, 1) || !all_in(model.weight_gradient, 1))
-    return "has an op that lasts less than one tick, or too long";
+    return "has an op that is shorter than one tick or too long";
   if (!all_in(model.transfer_forward, 0) || !all_in(model.transfer_backward, 0) || !all_in(model.step, 0))
-    return "has a negative transfer or step, or one too long";
+    return "has a transfer or step that is negative or too long";
   if (!all_in_range(model.activation) || !all_in_range(model.weight_activation))
-    return "has a negative activation, or one too large";
+    return "has an activation that is negative or too large";
   for (std::size_t stage = 0; stage < model.weight_activation.size(); ++stage)
     if (model.weight_activation[stage] > model.activation[stage])
       return "has a weight_activation larger than its activation";
@@ -63,32 +63,32 @@ std::string describe(Limit limit) {
     case Limit::step_dependencies:
       return fmt::format("more than {} dependencies of optimizer steps", max_step_dependency_count);
     case Limit::time:
-      return "times that are too long to be added up";
+      return "times that are too long to add up";
     case Limit::activation:
       break;
   }
-  return "activations that are too large to be added up";
+  return "activations that are too large to add up";
 }
 
-/// `sum` + `amount` * `times` where that is at most `limit`, else one more than it. REQUIRES: none is negative, `sum`
-/// <= `limit`.
+/// Returns `sum` + `amount` * `times`, or `limit` + 1 if that exceeds `limit`. REQUIRES: nothing is negative, `sum` <=
+/// `limit`.
 std::int64_t add_within(std::int64_t limit, std::int64_t sum, std::int64_t amount, std::int64_t times) {
   return times > 0 && amount > (limit - sum) / times ? limit + 1 : sum + amount * times;
 }
 
-/// Adds each of `amounts`, `times` times, to `sum`; stays beyond the limit once it is.
+/// Adds each of `amounts`, `times` times, to `sum`. Stays above the limit once it is exceeded.
 template <class Amount>
 void add_amounts(std::int64_t& sum, const std::vector<Amount>& amounts, std::int64_t times) {
   for (const Amount amount : amounts)
     if (sum <= max_sum) sum = add_within(max_sum, sum, amount.count(), times);
 }
 
-/// How many ops of a kind that a model has are on each stage of each replica.
+/// Returns the number of ops of a kind on each stage of each replica.
 std::int64_t times_run(const Model& model, const OpTraits& traits) {
   return std::int64_t{model.minibatches} * (traits.per_minibatch ? 1 : model.microbatches);
 }
 
-/// The ops of each stage of each replica, with every backward whole.
+/// Returns the number of ops on each stage of each replica, with every backward whole.
 std::int64_t count_stage_ops(const Model& model) {
   std::int64_t count = 0;
   for (const OpTraits& traits : op_table)
@@ -96,8 +96,9 @@ std::int64_t count_stage_ops(const Model& model) {
   return count;
 }
 
-/// What the steps of a model wait for, and what waits for all replicas' steps. A whole backward of the first stage
-/// stands for those of all stages, which come before it; weight gradients have no order between stages.
+/// Adds the ops that the steps of a model wait for, and the ops that wait for the steps of all replicas. A whole
+/// backward of the first stage represents all stages, whose backwards come before it. Weight gradients have no order
+/// between stages.
 std::int64_t add_step_dependencies(std::int64_t sum, const Model& model) {
   const auto replicas = static_cast<std::int64_t>(model.replicas.size());
   const std::int64_t stage_microbatches = replicas * model.stages() * model.microbatches;
@@ -108,7 +109,7 @@ std::int64_t add_step_dependencies(std::int64_t sum, const Model& model) {
   return add_within(max_step_dependency_count, sum, replicas, stage_microbatches * (model.minibatches - 1));
 }
 
-/// One value stands for all `size` of them; none, where that may be, for zeros.
+/// Expands one value to `size` of them and, if allowed, an empty list to zeros.
 template <class Amount>
 void fill(std::vector<Amount>& amounts, std::size_t size, bool may_be_empty) {
   if (amounts.size() == 1 || (amounts.empty() && may_be_empty))
@@ -207,7 +208,7 @@ Ticks transfer_between(const Model& model, ReplicaId replica, StageId from, Stag
 
 std::optional<std::string> find_fault(const Problem& problem) {
   if (problem.devices < 1 || problem.devices > max_device_count)
-    return fmt::format("the number of devices is {}, not from 1 to {}", problem.devices, max_device_count);
+    return fmt::format("the number of devices is {}; it must be from 1 to {}", problem.devices, max_device_count);
   const auto devices = static_cast<std::size_t>(problem.devices);
   if (problem.resident.size() != devices) return "resident needs a value for each device";
   if (problem.capacity && problem.capacity->size() != devices) return "capacity needs a value for each device";
@@ -218,7 +219,7 @@ std::optional<std::string> find_fault(const Problem& problem) {
   ProblemTotals totals;
   for (const Model& model : problem.models) {
     if (!base::is_name(model.name)) return "a model has no name, or one with a control character";
-    if (!names.insert(model.name).second) return fmt::format("two models are called {}", model.name);
+    if (!names.insert(model.name).second) return fmt::format("two models are named {}", model.name);
     auto fault = find_size_fault(model, problem.devices);
     if (!fault) fault = find_value_fault(model);
     if (fault) return fmt::format("model {} {}", model.name, *fault);

@@ -21,14 +21,14 @@ Result<int> read_count(const Node& node, const std::string& what, std::int64_t m
   return static_cast<int>(count);
 }
 
-/// A value that a file gives once for all, or for each of `count` things.
+/// A setting that a file gives once for all, or once for each of `count` items.
 struct Spread {
   std::string what;        ///< "`forward` of model `actor`"
-  std::size_t count = 0;   ///< how many values there are
-  std::string_view thing;  ///< of what each is: "stage"
+  std::size_t count = 0;   ///< number of values
+  std::string_view thing;  ///< item that a value belongs to: "stage"
 };
 
-/// Reads one number, or one for each; `read(node)` reads one as a Result.
+/// Reads one number for all, or one for each item. `read(node)` returns one as a Result.
 template <class Value, class Read>
 Result<std::vector<Value>> read_spread(const Node& node, const Spread& spread, const Read& read) {
   if (node.is_number()) {
@@ -75,7 +75,7 @@ Result<std::vector<Memory>> read_amounts(const Node& node, const Spread& spread)
   });
 }
 
-/// Reads the models one by one and keeps an eye on what they add up to.
+/// Reads the models one by one and checks their totals against the limits.
 class ModelReader {
  public:
   ModelReader(TimeUnit unit, int devices) : unit_(unit), devices_(devices) {}
@@ -126,16 +126,15 @@ Result<Model> ModelReader::read(const Node& node) {
 Status ModelReader::read_name(const Node& node, Model& model) {
   DOVETAIL_TRY(const Node name, base::require(node, "a model", "name"));
   if (!name.is_string() || name.text().empty()) {
-    return name.error(fmt::format("`name` of a model is {}; accepted: a string that is not empty", name.describe()));
+    return name.error(fmt::format("`name` of a model is {}; accepted: a non-empty string", name.describe()));
   }
   if (!base::is_name(name.text())) {
-    return name.error(fmt::format("the name {} of a model has a control character; accepted: letters, digits, signs",
-                                  quote(name.text())));
+    return name.error(fmt::format(
+        "the name {} of a model has a control character; accepted: letters, digits, punctuation", quote(name.text())));
   }
   model.name = name.text();
   if (!names_.insert(model.name).second) {
-    return name.error(
-        fmt::format("two models have the name {}; accepted: a name of its own for each", quote(model.name)));
+    return name.error(fmt::format("two models have the name {}; each model needs a different name", quote(model.name)));
   }
   return {};
 }
@@ -180,22 +179,21 @@ Status ModelReader::read_places(const Node& node, Model& model) {
     model.replicas.push_back(std::move(only));
     return {};
   }
-  if (!replicas)
-    return node.error(fmt::format("{} needs the key `devices`, or `replicas` where it has several", what_));
+  if (!replicas) return node.error(fmt::format("{} needs the key `devices`, or `replicas` if it has several", what_));
   if (!replicas->is_list() || replicas->size() == 0) {
     return replicas->error(fmt::format("`replicas` of {} is {}; accepted: a list of lists of devices, one per replica",
                                        what_, replicas->is_list() ? "an empty list" : replicas->describe()));
   }
   for (std::size_t replica = 0; replica < replicas->size(); ++replica) {
     const Node item = replicas->item(replica);
-    // Before it is read: an alias can repeat a long list many times.
+    // Checked before reading: an alias can repeat a long list many times.
     if (item.is_list() && static_cast<std::int64_t>(item.size() * replicas->size()) > max_op_count) {
       return item.error(fmt::format("{} has {} stages in {} replicas; accepted: at most {} in all", what_, item.size(),
                                     replicas->size(), max_op_count));
     }
     DOVETAIL_TRY(std::vector<DeviceId> stages, read_devices(item));
     if (replica > 0 && stages.size() != model.replicas.front().size()) {
-      return item.error(fmt::format("replica {} of {} has {} stages; accepted: {}, as many as replica 0", replica,
+      return item.error(fmt::format("replica {} of {} has {} stages; accepted: {}, the same as replica 0", replica,
                                     what_, stages.size(), model.replicas.front().size()));
     }
     model.replicas.push_back(std::move(stages));
@@ -283,23 +281,23 @@ Status ModelReader::check_totals(const Node& node, const Model& model) {
   if (!limit) return {};
   switch (*limit) {
     case Limit::ops:
-      return node.error(fmt::format("the problem has more ops than are accepted, {}, with {}", max_op_count, what_));
+      return node.error(fmt::format("the problem has more than the maximum of {} ops with {}", max_op_count, what_));
     case Limit::step_dependencies:
-      return node.error(
-          fmt::format("the optimizer steps have more dependencies than are accepted, {}, with {}: each step waits for "
-                      "every micro-batch in every replica, with `step_after: model` and a split backward on every "
-                      "stage; with `step_before: replicas` every forward of a later mini-batch waits for every replica",
-                      max_step_dependency_count, what_));
+      return node.error(fmt::format(
+          "the optimizer steps have more than the maximum of {} dependencies with {}: a step waits for every "
+          "micro-batch in every replica (on every stage with `step_after: model` and a split backward), and with "
+          "`step_before: replicas` every forward of a later mini-batch waits for every replica",
+          max_step_dependency_count, what_));
     case Limit::time:
       return node.error(
-          fmt::format("with {} the durations and transfers of all ops add up to more than is accepted, {} {}", what_,
+          fmt::format("with {} the durations and transfers of all ops add up to more than the maximum of {} {}", what_,
                       base::format_time(Ticks(max_sum), unit_), base::name_of(unit_)));
     case Limit::activation:
       break;
   }
   return node.error(
-      fmt::format("with {} the activations of all micro-batches on one device add up to more than is accepted, {}; a "
-                  "larger unit (GB in place of bytes) makes the numbers smaller",
+      fmt::format("with {} the activations of all micro-batches on one device add up to more than the maximum of {}; "
+                  "use a larger unit (GB instead of bytes)",
                   what_, base::format_memory(Memory(max_sum))));
 }
 
@@ -316,8 +314,9 @@ Status read_memory(const Node& node, Problem& problem) {
   for (std::size_t device = 0; device < devices; ++device) {
     if ((*problem.capacity)[device] >= problem.resident[device]) continue;
     const Node place = capacity->is_list() ? capacity->item(device) : *capacity;
-    return place.error(fmt::format("`capacity`: {} is less than what is resident on device {}; accepted: at least {}",
-                                   place.describe(), device, base::format_memory(problem.resident[device])));
+    return place.error(
+        fmt::format("`capacity`: {} is less than the resident memory of device {}; accepted: at least {}",
+                    place.describe(), device, base::format_memory(problem.resident[device])));
   }
   return {};
 }

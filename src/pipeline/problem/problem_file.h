@@ -1,4 +1,4 @@
-// dovetail/pipeline-problem@1: reading and writing problems. The format is in docs/formats.md.
+// Reads and writes dovetail/pipeline-problem@1 files. The format is described in docs/formats.md.
 #pragma once
 
 #include <string>
@@ -12,17 +12,18 @@ namespace dovetail::pipeline {
 
 inline constexpr std::string_view problem_format = "dovetail/pipeline-problem@1";
 
-/// Reads a problem from YAML or JSON text; `path` is for messages. Every mistake is an Error at its line and column.
+/// Reads a problem from YAML or JSON text. `path` appears in messages. Every Error has a line and column.
 base::Result<Problem> parse_problem(std::string_view content, const std::string& path);
 
-/// The problem in a document's value (a schedule file embeds one).
+/// Reads a problem from a value in a document, such as a schedule file.
 base::Result<Problem> read_problem(const base::Node& node);
 
-/// The problem as YAML that parse_problem reads back to an equal Problem: one number where all stages are alike.
+/// Returns YAML that parse_problem reads back to an equal Problem. One number is written if all stages have the same
+/// value.
 std::string problem_to_yaml(const Problem& problem);
 
-/// The same as one JSON object without a line break at its end; `indent` spaces more stand before every line but the
-/// first.
+/// Returns the problem as one JSON object without a final line break. Lines after the first are indented by `indent`
+/// more spaces.
 std::string problem_to_json(const Problem& problem, int indent = 0);
 
 }  // namespace dovetail::pipeline

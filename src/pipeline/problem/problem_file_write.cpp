@@ -12,12 +12,12 @@ namespace dovetail::pipeline {
 
 namespace {
 
-/// Keys and their values in the order of the file. The values are JSON, which is YAML too.
+/// Keys and values in file order. The values are JSON, which is also valid YAML.
 using Fields = std::vector<std::pair<std::string_view, std::string>>;
 
 std::string bracketed(const std::vector<std::string>& items) { return fmt::format("[{}]", fmt::join(items, ", ")); }
 
-/// One value where all are alike, else the list of them.
+/// Writes one value if all are equal, otherwise the list.
 template <class Value, class Format>
 std::string spread_text(const std::vector<Value>& values, const Format& format) {
   const bool alike = std::adjacent_find(values.begin(), values.end(), std::not_equal_to<>()) == values.end();
@@ -66,7 +66,7 @@ void add_places(const Model& model, Fields& fields) {
   fields.emplace_back("replicas", bracketed(replicas));
 }
 
-/// Only what is not the default, so that files without these keys stay as they are.
+/// Adds only values that differ from the defaults, so that files without these keys round-trip unchanged.
 void add_step_waits(const Model& model, Fields& fields) {
   const Model by_default;
   if (model.step_after != by_default.step_after)
@@ -75,7 +75,7 @@ void add_step_waits(const Model& model, Fields& fields) {
     fields.emplace_back("step_before", base::json_string(base::enum_name(model.step_before)));
 }
 
-/// `as_map` writes {forward: ..., backward: ...} as the language wants it.
+/// Formats a transfer. `as_map` writes {forward: ..., backward: ...} in the target language.
 template <class AsMap>
 Fields model_fields(const Model& model, TimeUnit unit, const AsMap& as_map) {
   Fields fields;
@@ -114,7 +114,7 @@ std::string json_map(const Fields& fields) {
   return fmt::format("{{{}}}", fmt::join(items, ", "));
 }
 
-/// Whether YAML reads the bare word as this string and nothing else: no null, true, yes, no, number.
+/// Whether YAML reads the bare word as this string, and not as null, true, yes, no or a number.
 bool is_plain_word(std::string_view text) {
   const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
   const auto is_inner = [&](char c) {

@@ -23,14 +23,14 @@ using base::Status;
 
 constexpr std::int64_t bytes_per_millionth_of_gigabyte = 1000;
 
-/// The rows of one (model, stage, op).
+/// Rows of one (model, stage, op).
 struct OpRows {
   std::vector<std::int64_t> nanoseconds;
-  std::vector<std::int64_t> bytes;  ///< of those rows that have them
+  std::vector<std::int64_t> bytes;  ///< only of rows that have them
 };
 
 struct StageRows {
-  CsvCell first;  ///< where the file first names the stage
+  CsvCell first;  ///< first cell that names the stage
   std::map<OpKind, OpRows> ops;
 };
 
@@ -41,7 +41,7 @@ struct ModelRows {
   std::optional<CsvCell> whole_backward;  ///< the first B
   std::optional<CsvCell> split_backward;  ///< the first I or W
 
-  /// Whether the model's stages may have such ops: those of a whole backward or of a split one.
+  /// Whether stages of the model may have such ops, given that its backward is whole or split.
   bool has(const OpTraits& traits) const {
     return traits.backward != (split_backward ? BackwardPart::whole : BackwardPart::half);
   }
@@ -59,7 +59,7 @@ struct TimingRows {
   bool has_activation = false;
 };
 
-/// Of an even count the two middle ones' mean, rounded half up.
+/// Returns the median. For an even count it is the mean of the two middle values, rounded half up.
 std::int64_t median_of(std::vector<std::int64_t> values) {
   std::sort(values.begin(), values.end());
   const std::size_t upper = values.size() / 2;
@@ -78,13 +78,13 @@ class TimingsParser {
     DOVETAIL_CHECK(read_header(rows.front()));
     for (std::size_t row = 1; row < rows.size(); ++row) DOVETAIL_CHECK(read_row(rows[row]));
     if (rows_.models.empty())
-      return error(rows.front().front(), "there are no rows after the header; a row for each measured op is accepted");
+      return error(rows.front().front(), "there are no rows after the header; add a row for each measured op");
     return std::move(rows_);
   }
 
  private:
   static constexpr std::string_view accepted_header =
-      "the header model,stage,op,seconds[,activation_bytes] in any order is accepted";
+      "accepted: the columns model, stage, op, seconds and optionally activation_bytes, in any order";
   enum Column { model_column, stage_column, op_column, seconds_column, bytes_column };
   static constexpr std::array<std::string_view, 5> column_names{"model", "stage", "op", "seconds", "activation_bytes"};
 
@@ -96,10 +96,10 @@ class TimingsParser {
     for (std::size_t i = 0; i < header.size(); ++i) {
       const auto name = std::find(column_names.begin(), column_names.end(), header[i].text);
       if (name == column_names.end())
-        return error(header[i], fmt::format("'{}' is no column; {}", header[i].text, accepted_header));
+        return error(header[i], fmt::format("'{}' is not a column; {}", header[i].text, accepted_header));
       auto& column = columns_[static_cast<std::size_t>(name - column_names.begin())];
       if (column)
-        return error(header[i], fmt::format("the column {} comes twice; {}", header[i].text, accepted_header));
+        return error(header[i], fmt::format("the column {} appears twice; {}", header[i].text, accepted_header));
       column = i;
     }
     for (std::size_t column = 0; column < bytes_column; ++column)
@@ -113,18 +113,18 @@ class TimingsParser {
   Status read_row(const CsvRow& row) {
     if (row.size() != width_)
       return error(row.front(),
-                   fmt::format("the row has {} cells; {}, as many as the header, are accepted", row.size(), width_));
+                   fmt::format("the row has {} cells; it must have {}, like the header", row.size(), width_));
     const CsvCell& model_cell = row[*columns_[model_column]];
     const CsvCell& stage_cell = row[*columns_[stage_column]];
     const CsvCell& op_cell = row[*columns_[op_column]];
     if (!base::is_name(model_cell.text))
-      return error(model_cell, "model is empty or has a control character; a name is accepted");
+      return error(model_cell, "model must be a non-empty name without control characters");
     const std::optional<int> stage = base::parse_index(stage_cell.text);
     if (!stage || *stage >= max_device_count)
-      return error(stage_cell, fmt::format("stage is '{}'; a whole number from 0 to {} is accepted", stage_cell.text,
+      return error(stage_cell, fmt::format("stage is '{}'; it must be an integer from 0 to {}", stage_cell.text,
                                            max_device_count - 1));
     const std::optional<OpKind> op = op_kind_of(op_cell.text);
-    if (!op) return error(op_cell, fmt::format("op is '{}'; {} is accepted", op_cell.text, op_letters(" or ")));
+    if (!op) return error(op_cell, fmt::format("op is '{}'; it must be {}", op_cell.text, op_letters(" or ")));
     DOVETAIL_TRY(const std::int64_t nanoseconds, read_seconds(row[*columns_[seconds_column]]));
     const std::size_t model = model_index(model_cell);
     OpRows& rows = op_rows(model, stage_cell, *stage, op_cell, *op);
@@ -137,7 +137,7 @@ class TimingsParser {
     const auto time = base::parse_time(cell.text, TimeUnit::s, base::FineDigits::round_half_up);
     if (!time) return error(cell, fmt::format("seconds '{}' {}", cell.text, time.error().message));
     if (time->count() < 1)
-      return error(cell, fmt::format("seconds '{}' is less than one ns; a time from 1e-9 is accepted", cell.text));
+      return error(cell, fmt::format("seconds '{}' is less than one ns; it must be at least 1e-9", cell.text));
     return time->count();
   }
 
@@ -146,9 +146,8 @@ class TimingsParser {
     const auto bytes = base::scale_decimal(cell.text, 0);
     if (!bytes || bytes->negative || !bytes->exact || bytes->too_large ||
         bytes->whole > static_cast<std::uint64_t>(base::max_time))
-      return error(cell,
-                   fmt::format("activation_bytes is '{}'; a whole number of bytes up to {}, or nothing, is accepted",
-                               cell.text, base::max_time));
+      return error(cell, fmt::format("activation_bytes is '{}'; it must be an integer from 0 to {}, or empty",
+                                     cell.text, base::max_time));
     rows.bytes.push_back(static_cast<std::int64_t>(bytes->whole));
     rows_.has_activation = true;
     return {};
@@ -178,7 +177,7 @@ class TimingsParser {
   TimingRows rows_;
 };
 
-/// Makes the problem of complete rows, or says what is missing.
+/// Builds the problem from complete rows, or reports what is missing.
 class ProblemBuilder {
  public:
   ProblemBuilder(const TimingRows& rows, const std::string& path, const TimingsOptions& options)
@@ -211,15 +210,15 @@ class ProblemBuilder {
     return base::error_at(cell, path_, std::move(message));
   }
 
-  /// Options are for models of the file.
+  /// Checks that options name models of the file.
   template <class Value>
   Status check_names(const std::map<std::string, Value>& named, std::string_view what) const {
     for (const auto& [name, value] : named) {
       std::vector<std::string> names;
       for (const ModelRows& model : rows_.models) names.push_back(model.name);
       if (std::find(names.begin(), names.end(), name) == names.end())
-        return base::bad_input(fmt::format("{} for model {}, which {} does not have; it has {}", what, name, path_,
-                                           fmt::join(names, ", ")));
+        return base::bad_input(
+            fmt::format("{} for model {}, which is not in {}; it has {}", what, name, path_, fmt::join(names, ", ")));
     }
     return {};
   }
@@ -228,40 +227,36 @@ class ProblemBuilder {
     if (model.whole_backward && model.split_backward) {
       const bool whole_is_later = std::pair(model.whole_backward->line, model.whole_backward->column) >
                                   std::pair(model.split_backward->line, model.split_backward->column);
-      return error(
-          whole_is_later ? *model.whole_backward : *model.split_backward,
-          fmt::format("model {} has B and I or W; either B, or I and W, on all its stages is accepted", model.name));
+      return error(whole_is_later ? *model.whole_backward : *model.split_backward,
+                   fmt::format("model {} mixes B with I or W; use B, or I and W, on all of its stages", model.name));
     }
     const int last = model.stages.rbegin()->first;
     int expected = 0;
     for (const auto& [stage, rows] : model.stages) {
       if (stage != expected)
-        return error(
-            model.first,
-            fmt::format("model {} has a stage {}, but no rows of stage {}; rows of all stages from 0 are accepted",
-                        model.name, last, expected));
+        return error(model.first,
+                     fmt::format("model {} has a stage {}, but no rows of stage {}; every stage from 0 on needs rows",
+                                 model.name, last, expected));
       ++expected;
       for (const OpTraits& op : op_table)
         if (model.has(op) && is_needed(op) && !rows.ops.contains(op.kind))
-          return error(
-              rows.first,
-              fmt::format("stage {} of model {} has no row of op {}; F, and B or I and W, of every stage are needed",
-                          stage, model.name, op.letter));
+          return error(rows.first,
+                       fmt::format("stage {} of model {} has no row of op {}; every stage needs F, and B or I and W",
+                                   stage, model.name, op.letter));
       if (rows_.has_activation && bytes_of(rows).empty())
-        return error(
-            rows.first,
-            fmt::format("stage {} of model {} has no activation_bytes, but others have; all or none are accepted",
-                        stage, model.name));
+        return error(rows.first, fmt::format("stage {} of model {} has no activation_bytes, but others have them; give "
+                                             "them for all stages or for none",
+                                             stage, model.name));
     }
     return {};
   }
 
-  /// Whether each stage needs a row of such an op; else one without lasts no time.
+  /// Whether each stage needs a row of this op. Other ops take no time if they have no row.
   static bool is_needed(const OpTraits& traits) {
     return traits.occurs == nullptr || traits.backward == BackwardPart::half;
   }
 
-  /// The measured bytes of a stage: its forwards', which hold them, or else those of any op.
+  /// Returns the measured bytes of a stage: those of its forwards, which allocate them, or else of any op.
   static std::vector<std::int64_t> bytes_of(const StageRows& rows) {
     if (const auto& forward = rows.ops.at(OpKind::F).bytes; !forward.empty()) return forward;
     std::vector<std::int64_t> bytes;
@@ -274,11 +269,11 @@ class ProblemBuilder {
     model.name = rows.name;
     const auto microbatches = options_.microbatches.find(rows.name);
     if (microbatches == options_.microbatches.end())
-      return error(rows.first, fmt::format("model {} has no number of micro-batches; --microbatches {}=N is needed",
+      return error(rows.first, fmt::format("model {} has no number of micro-batches; add --microbatches {}=N",
                                            rows.name, rows.name));
     if (microbatches->second < 1)
       return base::bad_input(
-          fmt::format("model {} has {} micro-batches; at least 1 is accepted", rows.name, microbatches->second));
+          fmt::format("model {} has {} micro-batches; it must have at least 1", rows.name, microbatches->second));
     model.microbatches = microbatches->second;
     for (const auto& [stage, stage_rows] : rows.stages) {
       for (const OpTraits& op : op_table)
@@ -305,12 +300,13 @@ class ProblemBuilder {
     const std::size_t stages = rows.stages.size();
     if (const auto map = options_.devices.find(rows.name); map != options_.devices.end()) {
       if (map->second.size() != stages)
-        return base::bad_input(fmt::format("the map of model {} has {} devices; its {} stages need one each", rows.name,
-                                           map->second.size(), stages));
+        return base::bad_input(
+            fmt::format("the map of model {} has {} devices; it must have one for each of its {} stages", rows.name,
+                        map->second.size(), stages));
       for (const DeviceId device : map->second)
         if (device.value < 0 || device.value >= max_device_count)
-          return base::bad_input(fmt::format("the map of model {} has device {}; 0 to {} are accepted", rows.name,
-                                             device.value, max_device_count - 1));
+          return base::bad_input(fmt::format("the map of model {} has device {}; devices must be from 0 to {}",
+                                             rows.name, device.value, max_device_count - 1));
       return map->second;
     }
     const bool first = &rows == &rows_.models.front();

@@ -1,4 +1,4 @@
-// A problem from measured times: a CSV of (model, stage, op, seconds[, activation bytes]) rows.
+// Builds a problem from a CSV of measured times: rows of (model, stage, op, seconds[, activation bytes]).
 #pragma once
 
 #include <map>
@@ -13,11 +13,11 @@
 namespace dovetail::pipeline {
 
 struct TimingsOptions {
-  std::map<std::string, int> microbatches;               ///< by model; every model of the file needs one
-  std::map<std::string, std::vector<DeviceId>> devices;  ///< by model: where its stages are; others as below
+  std::map<std::string, int> microbatches;               ///< by model; required for every model in the file
+  std::map<std::string, std::vector<DeviceId>> devices;  ///< by model: the device of each stage; optional
 };
 
-/// How much the rows of one (model, stage, op) differ.
+/// Spread of the rows of one (model, stage, op).
 struct TimingSpread {
   std::string model;
   int stage = 0;
@@ -29,14 +29,14 @@ struct TimingSpread {
 };
 
 struct TimedProblem {
-  Problem problem;  ///< in ms (held in ns), activation in GB (10^9 bytes) where the file has bytes, else 0
-  std::vector<TimingSpread> spread;  ///< of every (model, stage, op), in file order
+  Problem problem;  ///< in ms (stored as ns); activation in GB (10^9 bytes), 0 if the file has no bytes
+  std::vector<TimingSpread> spread;  ///< for every (model, stage, op), in file order
 };
 
-/// Reads the CSV (header `model,stage,op,seconds[,activation_bytes]` in any order; op is the letter of a kind) and
-/// makes a problem of its medians. Stage s of the first model is on device s, of the others on device (stages of the
-/// largest - 1 - s), unless options say otherwise. Errors have the row's place: a stage without F or backward, a model
-/// without micro-batches, a time that is no number.
+/// Reads the CSV and builds a problem from its medians. The header is `model,stage,op,seconds[,activation_bytes]` in
+/// any order; op is the letter of a kind. Unless options specify devices, stage s of the first model is on device s,
+/// and stage s of the others on device (max stages - 1 - s). Errors point at the row: a stage without F or backward, a
+/// model without micro-batches, an invalid time.
 base::Result<TimedProblem> problem_from_timings(std::string_view content, const std::string& path,
                                                 const TimingsOptions& options);
 

@@ -1,4 +1,4 @@
-// The proof that rank programs do what they have to, and that none waits for ever.
+// Proves that rank programs are complete and that none waits forever.
 #pragma once
 
 #include <array>
@@ -12,37 +12,45 @@
 
 namespace dovetail::pipeline {
 
-/// When a message counts as delivered.
+/// Condition under which a message is delivered.
 enum class Delivery : std::uint8_t {
   buffered,             ///< once it is sent
   rendezvous_by_tag,    ///< once it is sent and its receive is posted (Gloo)
-  rendezvous_in_order,  ///< the same, and all messages before it on its channel are delivered (NCCL)
+  rendezvous_in_order,  ///< as above, and all earlier messages of its channel are delivered (NCCL)
 };
 inline constexpr std::array deliveries{Delivery::buffered, Delivery::rendezvous_by_tag, Delivery::rendezvous_in_order};
 std::string_view name_of(Delivery delivery);
 
-/// What is wrong with programs, and where.
+/// A fault of programs, and its location.
 struct ProgramFault {
   std::string message;
   int rank = 0;
-  std::optional<std::size_t> instruction;  ///< of the rank's code; nothing where it is the end, or the rank's tables
+  std::optional<std::size_t> instruction;  ///< index in the code; absent for a fault at the end or in the tables
 };
-/// "rank 2, instruction 17: ..."
+/// Describes a fault: "rank 2, instruction 17: ..."
 std::string describe(const ProgramFault& fault);
 
-/// The first fault of `programs`, one a rank, or nothing where each of this holds:
+/// Returns the first fault of `programs`, one per rank, or nullopt if all of this holds:
 ///
-/// - the ranks agree on models, stages, channels and reductions; every micro-batch of every stage runs, once, forward
-///   before backward, its input there and its output handed on, and is freed behind the last op that needs it;
-/// - receives of a channel are posted in the order in which its messages are sent, each before it is waited for;
-/// - a reduction starts once on each of its ranks, behind all that adds to it and in the one order of all ranks; a step
-///   has awaited its gradients, a forward the weights of the step before;
-/// - run one after the other, with sends and starts that do not wait, the programs come to their end. Messages are
-///   delivered as `delivery` says; the reductions of a rank are carried out one at a time, in the order of their
-///   starts;
-/// - the peaks are those that the programs say.
+/// - The ranks agree on models, stages, channels and reductions.
+/// - Every micro-batch of every stage runs once, forward before backward, after its input has arrived. Its output is
+///   passed on. Its memory is freed after the last op that needs it.
+/// - Receives of a channel are posted in the order in which its messages are sent, each before it is waited for.
+/// - A reduction starts once on each of its ranks, after everything that adds to it, and in one order over all ranks. A
+///   step awaits its gradients first, and a forward awaits the weights of the previous step.
+/// - The programs terminate when sends and starts of reductions do not block. Messages are delivered as specified by
+///   `delivery`. Each rank carries out its reductions one at a time, in the order in which they start.
+/// - The peaks are those that the programs state.
 ///
-/// How long anything takes does not matter: what a program waits for never depends on it.
+/// Durations do not matter: what a program waits for never depends on them.
 std::optional<ProgramFault> check(std::span<const Program> programs, Delivery delivery);
+
+/// Checks that all references in the tables of a program are valid and that its sums of memory and bytes do not
+/// overflow.
+std::optional<ProgramFault> check_tables(const Program& program);
+
+/// Checks one program by itself. Returns the first instruction that comes too early, twice or in the wrong order.
+/// Otherwise returns what is missing at the end, or a wrong peak. REQUIRES: check_tables found nothing.
+std::optional<ProgramFault> check_rank(const Program& program);
 
 }  // namespace dovetail::pipeline

@@ -6,11 +6,12 @@
 #include <map>
 #include <tuple>
 
+#include "base/assert.h"
 #include "base/canonical_json.h"
 #include "base/sha256.h"
 #include "pipeline/problem/problem_file.h"
+#include "pipeline/program/check.h"
 #include "pipeline/program/rank_ops.h"
-#include "pipeline/program/reductions.h"
 
 namespace dovetail::pipeline {
 namespace {
@@ -18,25 +19,25 @@ namespace {
 using base::Result;
 using base::Status;
 
-/// A message as its receiver finds it.
+/// A message and the op of the receiver that takes it.
 struct Arrival {
   Message message;
-  Ticks sent;            ///< when the sender's op ends
-  std::size_t consumer;  ///< the receiver's op that takes it
+  Ticks sent;            ///< end of the sender's op
+  std::size_t consumer;  ///< receiver's op that takes it
 };
 
-/// A message as its sender has it: behind which of its ops.
+/// A message and the op of the sender after which it is sent.
 struct Departure {
   Message message;
   std::size_t producer;
 };
 
-struct Mail {
+struct RankMessages {
   std::vector<Arrival> arrivals;
   std::vector<Departure> departures;
 };
 
-/// Where a rank's ops are, to find the taker of a message.
+/// Finds ops of a rank, to determine the op that takes a message.
 class OpFinder {
  public:
   OpFinder(const Problem& problem, const RankWork& work) : work_(work) {
@@ -62,7 +63,7 @@ class OpFinder {
     return -1;
   }
 
-  /// The F, or the B or I, of a micro-batch on a stage of the rank.
+  /// Returns the F (`forward`), or the B or I, of a micro-batch on a stage of the rank.
   std::size_t op(int stage, bool forward, MicrobatchId microbatch) const {
     return slots_[slot(stage, forward, microbatch)];
   }
@@ -82,12 +83,12 @@ std::int64_t bytes_of(const Exchanges& exchanges, bool forward, int from, int to
   return bytes.empty() ? 0 : bytes[static_cast<std::size_t>(std::min(from, to))];
 }
 
-/// Addresses the outputs of all ops: [rank] what it sends and gets, both in the order of the sender's ops.
-std::vector<Mail> address(const Problem& problem, const Placement& placement, const std::vector<RankWork>& work,
-                          const std::vector<Exchanges>& exchanges) {
+/// Returns the messages that each rank sends and receives, both in the order of the senders' ops.
+std::vector<RankMessages> assign_messages(const Problem& problem, const Placement& placement,
+                                          const std::vector<RankWork>& work, const std::vector<Exchanges>& exchanges) {
   std::vector<OpFinder> finders;
   for (const RankWork& own : work) finders.emplace_back(problem, own);
-  std::vector<Mail> mail(work.size());
+  std::vector<RankMessages> rank_messages(work.size());
   std::map<std::pair<int, int>, int> sent;
   for (std::size_t rank = 0; rank < work.size(); ++rank)
     for (std::size_t op = 0; op < work[rank].ops.size(); ++op) {
@@ -102,37 +103,37 @@ std::vector<Mail> address(const Problem& problem, const Placement& placement, co
       const bool forward = traits_of(own.label.kind).output == OutputTo::next_stage;
       const std::int64_t bytes = bytes_of(exchanges[own.label.model.index()], forward, own.label.stage.value, *target);
       const int sequence = sent[{self, peer}]++;
-      mail[rank].departures.push_back({{peer, sequence, forward, own.stage, own.label.microbatch, bytes}, op});
+      rank_messages[rank].departures.push_back({{peer, sequence, forward, own.stage, own.label.microbatch, bytes}, op});
       OpLabel taker = own.label;
       taker.stage = StageId(*target);
       const OpFinder& finder = finders[static_cast<std::size_t>(peer)];
       const int stage = finder.stage_index(taker);
-      mail[static_cast<std::size_t>(peer)].arrivals.push_back(
+      rank_messages[static_cast<std::size_t>(peer)].arrivals.push_back(
           {{self, sequence, forward, stage, own.label.microbatch, bytes},
            own.end,
            finder.op(stage, forward, own.label.microbatch)});
     }
-  return mail;
+  return rank_messages;
 }
 
-/// Writes one rank's instructions.
+/// Writes the instructions of one rank.
 class RankCompiler {
  public:
-  RankCompiler(const RankWork& work, const Mail& mail, const std::vector<SharedReduction>& shared,
+  RankCompiler(const RankWork& work, const RankMessages& rank_messages, const std::vector<SharedReduction>& shared,
                const ReductionRules& rules, Program& program)
-      : work_(work), mail_(mail), shared_(shared), rules_(rules), program_(program) {}
+      : work_(work), rank_messages_(rank_messages), shared_(shared), rules_(rules), program_(program) {}
 
   void run() {
     program_.stages = work_.stages;
     place_receives();
     place_reductions();
-    auto departure = mail_.departures.begin();
+    auto departure = rank_messages_.departures.begin();
     for (std::size_t op = 0; op < work_.ops.size(); ++op) {
       for (const std::size_t arrival : posted_before_[op]) post(arrival);
       if (taken_by_[op] >= 0) emit(Code::wait, message_index_[static_cast<std::size_t>(taken_by_[op])]);
       for (const int reduction : awaited_before_[op]) emit(Code::await, reduction);
       run_op(work_.ops[op]);
-      for (; departure != mail_.departures.end() && departure->producer == op; ++departure) {
+      for (; departure != rank_messages_.departures.end() && departure->producer == op; ++departure) {
         program_.messages.push_back(departure->message);
         emit(Code::send, static_cast<int>(program_.messages.size()) - 1);
       }
@@ -147,7 +148,7 @@ class RankCompiler {
 
   void post(std::size_t arrival) {
     message_index_[arrival] = static_cast<int>(program_.messages.size());
-    program_.messages.push_back(mail_.arrivals[arrival].message);
+    program_.messages.push_back(rank_messages_.arrivals[arrival].message);
     emit(Code::receive, message_index_[arrival]);
   }
 
@@ -156,16 +157,16 @@ class RankCompiler {
     if (ends_backward(op.label.kind)) program_.code.push_back({Code::free, OpKind::F, op.stage, op.label.microbatch});
   }
 
-  /// Of each arrival the op before which its receive is posted.
+  /// Determines for each arrival the op before which its receive is posted.
   void place_receives() {
-    const std::size_t arrivals = mail_.arrivals.size();
+    const std::size_t arrivals = rank_messages_.arrivals.size();
     message_index_.assign(arrivals, -1);
     posted_before_.resize(work_.ops.size());
     taken_by_.assign(work_.ops.size(), -1);
     std::vector<std::size_t> place(arrivals);
     std::map<int, std::size_t> next_of_channel;
     for (std::size_t i = arrivals; i-- > 0;) {
-      const Arrival& arrival = mail_.arrivals[i];
+      const Arrival& arrival = rank_messages_.arrivals[i];
       place[i] = std::min(last_op_before(arrival.sent), arrival.consumer);
       const auto [next, is_last] = next_of_channel.try_emplace(arrival.message.peer, place[i]);
       if (!is_last) place[i] = next->second = std::min(place[i], next->second);
@@ -174,14 +175,14 @@ class RankCompiler {
     for (std::size_t i = 0; i < arrivals; ++i) posted_before_[place[i]].push_back(i);
   }
 
-  /// The last op that starts before a time, or the first.
+  /// Returns the last op that starts before `time`, or the first op.
   std::size_t last_op_before(Ticks time) const {
     const auto not_before =
         std::partition_point(work_.ops.begin(), work_.ops.end(), [time](const RankOp& op) { return op.start < time; });
     return not_before == work_.ops.begin() ? 0 : static_cast<std::size_t>(not_before - work_.ops.begin()) - 1;
   }
 
-  /// A reduction that the rank takes part in, and where.
+  /// A reduction that the rank takes part in, and its place among the instructions.
   struct OwnReduction {
     std::size_t number;
     int stage = -1;
@@ -189,7 +190,7 @@ class RankCompiler {
     std::size_t first_needing;
   };
 
-  /// Of each reduction of the rank the op behind which it starts, and the one before which it is awaited.
+  /// Determines for each reduction of the rank the op after which it starts, and the op before which it is awaited.
   void place_reductions() {
     started_after_.resize(work_.ops.size());
     awaited_before_.resize(work_.ops.size() + 1);
@@ -217,7 +218,7 @@ class RankCompiler {
     }
     for (std::size_t op = 0; op < work_.ops.size(); ++op) {
       const OpLabel& label = work_.ops[op].label;
-      // An op has to do with its own mini-batch's, and a forward with the weights of the one before.
+      // An op depends on the reductions in its mini-batch, and a forward on the weights of the previous one.
       const int minibatch = rules_.minibatch_of(label);
       for (const int k : {minibatch - 1, minibatch}) {
         const auto found = of_minibatch.find({label.model, k});
@@ -238,15 +239,15 @@ class RankCompiler {
   }
 
   const RankWork& work_;
-  const Mail& mail_;
+  const RankMessages& rank_messages_;
   const std::vector<SharedReduction>& shared_;
   const ReductionRules& rules_;
   Program& program_;
   std::vector<std::vector<std::size_t>> posted_before_;  ///< [op] arrivals
-  std::vector<std::ptrdiff_t> taken_by_;                 ///< [op] its arrival, or -1
-  std::vector<int> message_index_;                       ///< [arrival] into the program's messages
+  std::vector<std::ptrdiff_t> taken_by_;                 ///< [op] arrival that it takes, or -1
+  std::vector<int> message_index_;                       ///< [arrival] index into the messages of the program
   std::vector<std::vector<int>> started_after_;          ///< [op] reductions of the rank
-  std::vector<std::vector<int>> awaited_before_;         ///< [op], and at the end
+  std::vector<std::vector<int>> awaited_before_;         ///< [op], plus an entry for the end
 };
 
 Status check_exchanges(const Model& model, const ModelPlacement& placement, const Exchanges& exchanges) {
@@ -254,25 +255,24 @@ Status check_exchanges(const Model& model, const ModelPlacement& placement, cons
   const bool one_stage = placement.stages() == 1;
   if (exchanges.clips_by_norm && model.has_steps() && model.step_after == StepAfter::stage &&
       !(one_replica && one_stage))
-    return base::bad_input(
-        fmt::format("model {} clips by the norm of all gradients, and steps a stage when its own are "
-                    "there; accepted: `step_after: model`",
-                    model.name));
+    return base::bad_input(fmt::format(
+        "model {} clips by the norm of all gradients, but its steps wait for one stage only; set `step_after: model`",
+        model.name));
   if (exchanges.tied && model.has_steps() && model.step_after == StepAfter::stage && !one_stage)
     return base::bad_input(
-        fmt::format("model {} ties a weight of its first and last stage, and steps a stage when its "
-                    "own gradients are there; accepted: `step_after: model`",
+        fmt::format("model {} ties a weight of its first and last stage, but its steps wait for one stage only; set "
+                    "`step_after: model`",
                     model.name));
   if (exchanges.shards_steps && model.has_steps() && model.step_before == StepBefore::own && !one_replica)
     return base::bad_input(
-        fmt::format("model {} gathers the weights that its replicas step, and goes on when its own "
-                    "replica has stepped; accepted: `step_before: replicas`",
+        fmt::format("model {} gathers weights from all replicas, but its forwards wait for their own replica only; set "
+                    "`step_before: replicas`",
                     model.name));
   const auto boundaries = static_cast<std::size_t>(placement.stages()) - 1;
   for (const auto* bytes : {&exchanges.forward_bytes, &exchanges.backward_bytes})
     if (!bytes->empty() && bytes->size() != boundaries)
-      return base::bad_input(
-          fmt::format("model {} has bytes of {} boundaries; accepted: {}", model.name, bytes->size(), boundaries));
+      return base::bad_input(fmt::format("model {} has message sizes for {} boundaries; it must have {}", model.name,
+                                         bytes->size(), boundaries));
   return {};
 }
 
@@ -293,11 +293,11 @@ Result<std::vector<Program>> compile(const Schedule& schedule, const Placement& 
   DOVETAIL_CHECK(check_placement(problem, placement));
   if (exchanges.size() != problem.models.size())
     return base::bad_input(
-        fmt::format("exchanges are said of {} models; accepted: {}", exchanges.size(), problem.models.size()));
+        fmt::format("exchanges are given for {} models; the problem has {}", exchanges.size(), problem.models.size()));
   for (std::size_t m = 0; m < problem.models.size(); ++m)
     DOVETAIL_CHECK(check_exchanges(problem.models[m], placement.models[m], exchanges[m]));
   const std::vector<RankWork> work = work_of_ranks(schedule, placement);
-  const std::vector<Mail> mail = address(problem, placement, work, exchanges);
+  const std::vector<RankMessages> rank_messages = assign_messages(problem, placement, work, exchanges);
   const std::vector<SharedReduction> shared = reductions_of(schedule, placement, exchanges);
   const ReductionRules rules(problem, placement);
   std::vector<ProgramModel> models;
@@ -313,8 +313,14 @@ Result<std::vector<Program>> compile(const Schedule& schedule, const Placement& 
     programs[rank].ranks = placement.ranks;
     programs[rank].problem = hash;
     programs[rank].models = models;
-    RankCompiler(work[rank], mail[rank], shared, rules, programs[rank]).run();
+    RankCompiler(work[rank], rank_messages[rank], shared, rules, programs[rank]).run();
   }
+  return programs;
+}
+
+base::Result<std::vector<Program>> sound_programs(const Schedule& schedule, const Placement& placement) {
+  DOVETAIL_TRY(std::vector<Program> programs, compile(schedule, placement, exchanges_of(schedule.problem)));
+  for (const Delivery delivery : deliveries) DOVETAIL_ASSERT(!check(programs, delivery));
   return programs;
 }
 

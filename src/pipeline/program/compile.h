@@ -1,4 +1,4 @@
-// From a schedule to what each rank does.
+// Compiles a schedule to a program for each rank.
 #pragma once
 
 #include <cstdint>
@@ -11,32 +11,38 @@
 
 namespace dovetail::pipeline {
 
-/// What a model's ranks exchange beyond what the problem says.
+/// Communication among the ranks of a model that the problem does not fully specify.
 struct Exchanges {
-  bool clips_by_norm = false;                ///< gradients are clipped by the norm of all of them
-  bool tied = false;                         ///< first and last stage share a weight
+  bool clips_by_norm = false;                ///< gradients are clipped by their global norm
+  bool tied = false;                         ///< the first and the last stage share a weight
   bool shards_steps = false;                 ///< ZeRO-1: each replica steps a share of a stage's weights
-  std::vector<std::int64_t> forward_bytes;   ///< [boundary between the model's stages] of an activation; or empty
-  std::vector<std::int64_t> backward_bytes;  ///< of a gradient; or empty
+  std::vector<std::int64_t> forward_bytes;   ///< [boundary between stages] bytes of an activation; empty if unknown
+  std::vector<std::int64_t> backward_bytes;  ///< [boundary between stages] bytes of a gradient; empty if unknown
 
   friend bool operator==(const Exchanges&, const Exchanges&) = default;
 };
 
-/// [model] What the problem's steps wait for: `step_after: model` is clipping by norm, `step_before: replicas` ZeRO-1.
-/// That a weight is tied, and the bytes of messages, it does not say.
+/// Derives the exchanges of each model from what its steps wait for: `step_after: model` is clipping by norm,
+/// `step_before: replicas` is ZeRO-1. Tied weights and message sizes are not known from the problem.
 std::vector<Exchanges> exchanges_of(const Problem& problem);
 
-/// A program for each rank of `placement` that runs the ops of `schedule` in its order.
+/// Compiles a program for each rank of `placement` that runs the ops of `schedule` in its order.
 ///
-/// A channel is a pair of ranks; its messages have the order in which the sender's ops end. A receive is posted before
-/// the last op that starts before the sender's op ends, and never behind a later message's: what arrives finds its
-/// place, which is not made an op sooner than that. A reduction starts behind the last op that adds to it, in one order
-/// over all ranks: that in which the last of all ranks adds to it in the schedule. It is awaited before the step that
-/// needs it; new weights are awaited before the next mini-batch's first forward on the stage, the last at the end.
+/// A channel is a pair of ranks. Its messages are in the order in which the sender's ops end. A receive is posted
+/// before the last op that starts before the sender's op ends, and never after the receive of a later message. Its
+/// buffer thus exists when the message arrives, but is not allocated earlier than necessary.
 ///
-/// An Error says where `placement` or `exchanges` (one a model) do not go with the problem: clipping or a tied weight
-/// with `step_after: stage`, ZeRO-1 with `step_before: own`. REQUIRES: validate(schedule) found nothing.
+/// A reduction starts after the last op that adds to it. All ranks start reductions in one order, sorted by the time of
+/// the last contribution in the schedule. A reduction is awaited before the step that needs it. New weights are awaited
+/// before the first forward of the next mini-batch on the stage, the last ones at the end.
+///
+/// Returns an Error if `placement` or `exchanges` (one per model) do not fit the problem: clipping or a tied weight
+/// with `step_after: stage`, or ZeRO-1 with `step_before: own`. REQUIRES: validate(schedule) found nothing.
 base::Result<std::vector<Program>> compile(const Schedule& schedule, const Placement& placement,
                                            const std::vector<Exchanges>& exchanges);
+
+/// Compiles a schedule with the exchanges that exchanges_of derives. `check` finds no fault in the result under any
+/// delivery. Returns the Errors of `compile`. REQUIRES: validate(schedule) found nothing except exceeded capacity.
+base::Result<std::vector<Program>> sound_programs(const Schedule& schedule, const Placement& placement);
 
 }  // namespace dovetail::pipeline

@@ -10,7 +10,7 @@ namespace {
 
 using base::Status;
 
-/// Whether each replica has the same number of stages, each stage the same number of ranks, and there are some.
+/// Whether all replicas have the same number of stages and all stages the same number of ranks, at least one.
 bool is_even(const ModelPlacement& placement) {
   if (placement.ranks.empty() || placement.ranks.front().empty() || placement.ranks.front().front().empty())
     return false;
@@ -25,29 +25,31 @@ bool is_even(const ModelPlacement& placement) {
 
 Status check_sizes(const Model& model, const ModelPlacement& placement, int groups) {
   if (placement.parts < 1 || !is_even(placement))
-    return base::bad_input(fmt::format("model {} has stages without ranks, or some with more than others", model.name));
+    return base::bad_input(
+        fmt::format("model {} must have the same number of ranks on every stage, at least one", model.name));
   if (placement.stages() != model.stages() * placement.parts)
-    return base::bad_input(fmt::format("model {} has ranks for {} stages; accepted: {}, {} for each of the problem's",
-                                       model.name, placement.stages(), model.stages() * placement.parts,
-                                       placement.parts));
+    return base::bad_input(
+        fmt::format("model {} has ranks for {} stages; it must have {}, {} for each of the problem's", model.name,
+                    placement.stages(), model.stages() * placement.parts, placement.parts));
   const int replicas = static_cast<int>(model.replicas.size()) * groups;
   if (placement.replicas() != replicas)
-    return base::bad_input(fmt::format("model {} has ranks for {} replicas; accepted: {}, {} in each of {} groups",
+    return base::bad_input(fmt::format("model {} has ranks for {} replicas; it must have {}, {} in each of {} groups",
                                        model.name, placement.replicas(), replicas, model.replicas.size(), groups));
   return {};
 }
 
-/// A device of one of the groups; a rank is of one.
+/// A device of one of the groups. A rank belongs to exactly one.
 using Place = std::pair<int, DeviceId>;
 
 Status put_rank(int rank, Place place, const Model& model, std::vector<std::optional<Place>>& places) {
   if (rank < 0 || static_cast<std::size_t>(rank) >= places.size())
-    return base::bad_input(
-        fmt::format("model {} has a stage on rank {}; accepted: 0 to {}", model.name, rank, places.size() - 1));
+    return base::bad_input(fmt::format("model {} has a stage on rank {}; ranks must be from 0 to {}", model.name, rank,
+                                       places.size() - 1));
   std::optional<Place>& known = places[static_cast<std::size_t>(rank)];
   if (known && *known != place)
-    return base::bad_input(fmt::format("rank {} is of device {} and, with model {}, of device {}; accepted: one", rank,
-                                       known->second.value, model.name, place.second.value));
+    return base::bad_input(
+        fmt::format("rank {} is on device {} and, for model {}, on device {}; a rank must be on one device", rank,
+                    known->second.value, model.name, place.second.value));
   known = place;
   return {};
 }
@@ -90,8 +92,8 @@ Placement placement_of(const FusedLayouts& fused) {
 
 Status check_placement(const Problem& problem, const Placement& placement) {
   if (placement.models.size() != problem.models.size())
-    return base::bad_input(fmt::format("ranks are said for {} models; accepted: {}, those of the problem",
-                                       placement.models.size(), problem.models.size()));
+    return base::bad_input(fmt::format("ranks are given for {} models; the problem has {}", placement.models.size(),
+                                       problem.models.size()));
   std::vector<std::optional<Place>> places(static_cast<std::size_t>(std::max(placement.ranks, 0)));
   for (std::size_t m = 0; m < problem.models.size(); ++m) {
     const Model& model = problem.models[m];
@@ -106,7 +108,7 @@ Status check_placement(const Problem& problem, const Placement& placement) {
         std::vector<int> sorted = own.ranks[r][s];
         std::sort(sorted.begin(), sorted.end());
         if (std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end())
-          return base::bad_input(fmt::format("stage {} of model {} has a rank twice", s, model.name));
+          return base::bad_input(fmt::format("stage {} of model {} lists a rank twice", s, model.name));
       }
   }
   return {};

@@ -1,5 +1,5 @@
-// Which ranks compute the stages of a problem. A problem speaks of one fused group, of devices, and of stages that may
-// stand for several; ranks are the processes that run them.
+// Placement of the stages of a problem on ranks, the processes that run them. A problem describes the devices of one
+// fused group, and one of its stages may combine several stages of a model.
 #pragma once
 
 #include <vector>
@@ -10,11 +10,11 @@
 
 namespace dovetail::pipeline {
 
-/// Where one model is computed, in stages as the model has them: `parts` in a row are one stage of the problem.
+/// Ranks of one model, by its own stages: `parts` consecutive ones form one stage of the problem.
 struct ModelPlacement {
   int parts = 1;
-  /// [replica][stage] the ranks that compute it together, a tensor-parallel group. Replica r of the problem in group g
-  /// is replica g x (the problem's replicas) + r here.
+  /// [replica][stage] ranks that compute it together, a tensor-parallel group. Replica r of the problem in group g is
+  /// replica g x (replicas in the problem) + r here.
   std::vector<std::vector<std::vector<int>>> ranks;
 
   int replicas() const { return static_cast<int>(ranks.size()); }
@@ -24,23 +24,24 @@ struct ModelPlacement {
   friend bool operator==(const ModelPlacement&, const ModelPlacement&) = default;
 };
 
-/// Where all of a problem's models are computed. Each rank is of one device in one group.
+/// Ranks of all models of a problem. Each rank belongs to one device of one group.
 struct Placement {
   int ranks = 0;
-  int groups = 1;  ///< copies of the problem side by side, each with the same schedule
+  int groups = 1;  ///< copies of the problem, all with the same schedule
   std::vector<ModelPlacement> models;
 
   friend bool operator==(const Placement&, const Placement&) = default;
 };
 
-/// A rank for each device of `problem`, of the same number.
+/// Places device d of `problem` on rank d.
 Placement rank_per_device(const Problem& problem);
 
-/// The ranks of two fused layouts: device d of group g is the ranks from (g x devices + d) x width on, where `width` is
-/// the larger tensor parallelism; the stages that were merged into one take equal shares of these in turn.
+/// Places two fused layouts. Device d of group g covers the ranks from (g x devices + d) x width on, where `width` is
+/// the larger tensor parallelism. Stages that were merged into one take equal shares of these ranks in turn.
 Placement placement_of(const FusedLayouts& fused);
 
-/// What makes `placement` none of `problem`: its sizes, a rank outside it or twice in a stage, a rank of two devices.
+/// Checks that `placement` fits `problem`. Returns an Error for wrong sizes, a rank that is out of range or twice in a
+/// stage, or a rank on two devices.
 base::Status check_placement(const Problem& problem, const Placement& placement);
 
 }  // namespace dovetail::pipeline

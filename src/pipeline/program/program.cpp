@@ -10,7 +10,7 @@
 namespace dovetail::pipeline {
 namespace {
 
-/// Follows what is held while instructions go by.
+/// Tracks what is held from instruction to instruction.
 class Holdings {
  public:
   explicit Holdings(const Program& program) : program_(program) {}
@@ -49,15 +49,15 @@ class Holdings {
     peak_.activation = std::max(peak_.activation, held_);
   }
 
-  /// What a micro-batch still holds when it is freed.
+  /// Returns the memory that a micro-batch still holds when it is freed.
   Memory kept_of(const Instruction& free) {
     const ProgramStage& stage = program_.stages[static_cast<std::size_t>(free.target)];
     return split_.erase({free.target, free.microbatch}) > 0 ? stage.weight_activation : stage.activation;
   }
 
   const Program& program_;
-  std::map<Key, std::int64_t> arrived_;           ///< posted, and not yet taken: their bytes
-  std::set<std::pair<int, MicrobatchId>> split_;  ///< past I, before W
+  std::map<Key, std::int64_t> arrived_;           ///< bytes of messages that are posted and not yet taken
+  std::set<std::pair<int, MicrobatchId>> split_;  ///< between I and W
   std::int64_t bytes_ = 0;
   Memory held_;
   ProgramPeak peak_;
@@ -78,7 +78,7 @@ bool makes_output(const Program& program, const Instruction& op) {
 std::optional<int> local_taker(const Program& program, const Instruction& op) {
   const ProgramStage& own = program.stages[static_cast<std::size_t>(op.target)];
   const auto target = output_stage(op.op, own.stage.value, program.models[own.model.index()].stages);
-  // Ranks of the same place in two stages that are computed together hand on to each other.
+  // Ranks with the same index in two stages exchange outputs.
   const auto member =
       static_cast<std::size_t>(std::find(own.ranks.begin(), own.ranks.end(), program.rank) - own.ranks.begin());
   for (std::size_t i = 0; i < program.stages.size(); ++i) {

@@ -1,29 +1,33 @@
-// Rank programs: a schedule compiled to what each rank computes, sends, receives, reduces and frees, in which order.
-// An interpreter runs the instructions one after the other; only `wait` and `await` hold it up.
+// Rank programs: a schedule compiled to what each rank computes, sends, receives, reduces and frees, in order. An
+// interpreter runs the instructions one after the other; only `wait` and `await` block. Files are in the format
+// dovetail/program@1, one per rank.
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/enum_names.h"
+#include "base/file_place.h"
 #include "base/quantity.h"
+#include "base/result.h"
 #include "pipeline/problem/op_kind.h"
 #include "pipeline/problem/problem.h"
 
 namespace dovetail::pipeline {
 
-/// What an instruction does with what it points at.
+/// Operation of an instruction.
 enum class Code : std::uint8_t {
-  receive,  ///< posts a message's receive
-  wait,     ///< until that message is there
+  receive,  ///< posts the receive of a message
+  wait,     ///< waits until the message has arrived
   run,      ///< computes an op
-  send,     ///< hands a message over, without waiting
-  free,     ///< gives back what a stage holds of a micro-batch
+  send,     ///< sends a message, without waiting
+  free,     ///< frees the memory that a stage holds for a micro-batch
   reduce,   ///< starts a reduction, without waiting
-  await,    ///< until that reduction is done
+  await,    ///< waits until the reduction is done
 };
 constexpr auto names_of(Code) {
   return std::array{base::EnumName{"receive", Code::receive}, base::EnumName{"wait", Code::wait},
@@ -32,43 +36,43 @@ constexpr auto names_of(Code) {
                     base::EnumName{"await", Code::await}};
 }
 
-/// What a model's ranks do together between the last backward of a mini-batch and the first forward of the next. On
-/// each rank they are carried out one after the other, in the order in which they start.
+/// Kind of reduction: what the ranks of a model do together between the last backward of a mini-batch and the first
+/// forward of the next. Each rank carries out its reductions one at a time, in the order in which they start.
 enum class ReductionKind : std::uint8_t {
-  gradients,  ///< the sum over the replicas of a stage
-  tied,       ///< the sum of a weight's gradients at the first and the last stage, over all replicas
-  norm,       ///< of all gradients of the model, for clipping; also whether any is not finite
-  weights,    ///< each replica's share of a stage's new weights, to all of them (ZeRO-1)
+  gradients,  ///< sum over the replicas of a stage
+  tied,       ///< sum of the gradients of a weight at the first and the last stage, over all replicas
+  norm,       ///< norm of all gradients of the model, for clipping; also detects values that are not finite
+  weights,    ///< gathers the new weights of a stage, of which each replica has a share (ZeRO-1)
 };
 constexpr auto names_of(ReductionKind) {
   return std::array{base::EnumName{"gradients", ReductionKind::gradients}, base::EnumName{"tied", ReductionKind::tied},
                     base::EnumName{"norm", ReductionKind::norm}, base::EnumName{"weights", ReductionKind::weights}};
 }
-/// Whether it is of one stage, not of the whole model.
+/// Whether the reduction belongs to one stage, not to the whole model.
 constexpr bool is_of_stage(ReductionKind kind) {
   return kind == ReductionKind::gradients || kind == ReductionKind::weights;
 }
 
-/// A stage that a rank computes, of one replica of one model; stages and replicas as the ranks have them.
+/// A stage that a rank computes, in one replica of one model. Stages and replicas are numbered as in ModelPlacement.
 struct ProgramStage {
   ModelId model;
   ReplicaId replica;
   StageId stage;
-  Memory activation;         ///< held of a micro-batch from F on
-  Memory weight_activation;  ///< of it, what is held between I and W
-  std::vector<int> ranks;    ///< that compute it together, this one among them
+  Memory activation;         ///< held for a micro-batch from F on
+  Memory weight_activation;  ///< share of it that is held between I and W
+  std::vector<int> ranks;    ///< ranks that compute the stage together, including this one
 
   friend bool operator==(const ProgramStage&, const ProgramStage&) = default;
 };
 
-/// A micro-batch's activation on its way to the next stage, or its gradient on its way to the previous one.
+/// A message of a micro-batch: an activation sent to the next stage, or a gradient sent to the previous one.
 struct Message {
-  int peer = 0;         ///< the rank at the other end
-  int sequence = 0;     ///< its place among the messages from one rank to another
-  bool forward = true;  ///< an activation
-  int stage = 0;        ///< this rank's, that makes or takes it, into Program::stages
+  int peer = 0;         ///< rank at the other end
+  int sequence = 0;     ///< index among the messages from one rank to another
+  bool forward = true;  ///< activation, not gradient
+  int stage = 0;        ///< index into Program::stages of the stage that makes or takes it
   MicrobatchId microbatch;
-  std::int64_t bytes = 0;  ///< 0 where nobody said
+  std::int64_t bytes = 0;  ///< 0 if unknown
 
   friend bool operator==(const Message&, const Message&) = default;
 };
@@ -78,33 +82,33 @@ struct Reduction {
   ReductionKind kind = ReductionKind::gradients;
   ModelId model;
   int minibatch = 0;
-  int stage = -1;  ///< into Program::stages, of `gradients` and `weights`: one of the rank's replicas of that stage
-  int number = 0;  ///< its place among the reductions of all ranks, in which all of them start
+  int stage = -1;  ///< for `gradients` and `weights`: index into Program::stages of one replica of the stage
+  int number = 0;  ///< index among the reductions of all ranks, the order in which all start them
   std::vector<int> ranks;
 
   friend bool operator==(const Reduction&, const Reduction&) = default;
 };
 
-/// One instruction. `target` is the index of a message, a reduction, or a stage (run, free).
+/// One instruction. `target` is the index of a message, a reduction or a stage (run, free).
 struct Instruction {
   Code code = Code::run;
-  OpKind op = OpKind::F;  ///< of `run`
+  OpKind op = OpKind::F;  ///< for `run`
   int target = 0;
-  MicrobatchId microbatch;  ///< of `run` and `free`; the mini-batch of S
+  MicrobatchId microbatch;  ///< for `run` and `free`; the mini-batch for S
 
   friend bool operator==(const Instruction&, const Instruction&) = default;
 };
 
-/// What a rank's program holds at most, whatever the times are.
+/// Maximum that the program of a rank holds at any time, whatever the durations.
 struct ProgramPeak {
-  Memory activation;       ///< of micro-batches between F and the last of their backward, in the problem's unit
-  int arrived = 0;         ///< messages whose receive is posted and whose op has not begun
-  std::int64_t bytes = 0;  ///< of these
+  Memory activation;       ///< of micro-batches between F and the end of their backward, in the unit of the problem
+  int arrived = 0;         ///< messages whose receive is posted and whose op has not started
+  std::int64_t bytes = 0;  ///< bytes of these messages
 
   friend bool operator==(const ProgramPeak&, const ProgramPeak&) = default;
 };
 
-/// The part of a model that is the same for all ranks.
+/// Properties of a model that are the same for all ranks.
 struct ProgramModel {
   std::string name;
   int microbatches = 1;  ///< per mini-batch and replica
@@ -116,11 +120,11 @@ struct ProgramModel {
   friend bool operator==(const ProgramModel&, const ProgramModel&) = default;
 };
 
-/// All that one rank does.
+/// Program of one rank.
 struct Program {
   int rank = 0;
   int ranks = 1;
-  std::string problem;  ///< the SHA-256 of its canonical JSON
+  std::string problem;  ///< SHA-256 of its canonical JSON
   std::vector<ProgramModel> models;
   std::vector<ProgramStage> stages;
   std::vector<Message> messages;
@@ -131,16 +135,34 @@ struct Program {
   friend bool operator==(const Program&, const Program&) = default;
 };
 
-/// Whether an op of the program takes what a neighbour made, and whether it makes something for one.
+/// Whether an op takes the output of a neighboring stage, and whether it makes output for one.
 bool takes_input(const Program& program, const Instruction& op);
 bool makes_output(const Program& program, const Instruction& op);
-/// The rank's own stage that takes what an op makes; nothing where another rank does. REQUIRES: it makes something.
+/// Returns the stage of this rank that takes the output of an op; nullopt if another rank takes it. REQUIRES:
+/// makes_output.
 std::optional<int> local_taker(const Program& program, const Instruction& op);
 
-/// What a program's instructions hold at most.
+/// Computes the maximum that the instructions of a program hold.
 ProgramPeak peak_of(const Program& program);
 
-/// "F3 of actor/0 stage 1": an op of one of the program's stages in words.
+/// Describes an op of one of the program's stages: "F3 of actor/0 stage 1".
 std::string describe(const Program& program, int stage, char letter, MicrobatchId microbatch);
+
+inline constexpr std::string_view program_format = "dovetail/program@1";
+
+std::string program_to_json(const Program& program);
+
+/// A program, and the position of each instruction in its file.
+struct ProgramFile {
+  Program program;
+  std::vector<base::FilePlace> places;
+};
+
+/// Reads the program of one rank. Whether it matches those of the other ranks is for `check` to decide. `path` appears
+/// in messages.
+base::Result<ProgramFile> parse_program(std::string_view content, const std::string& path);
+
+/// Returns the file name of a rank in a folder of programs: "rank-3.json".
+std::string program_file_name(int rank);
 
 }  // namespace dovetail::pipeline

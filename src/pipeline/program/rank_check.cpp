@@ -1,5 +1,3 @@
-#include "pipeline/program/rank_check.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,15 +6,17 @@
 #include <tuple>
 #include <vector>
 
+#include "pipeline/program/check.h"
+
 namespace dovetail::pipeline {
 namespace {
 
 using FaultText = std::optional<std::string>;
 
-/// How far a micro-batch is on a stage.
+/// Progress of a micro-batch on a stage.
 enum class Phase : std::uint8_t { waiting, forward, split, done, freed };
 
-/// Follows one program instruction by instruction.
+/// Follows one program, instruction by instruction.
 class RankChecker {
  public:
   explicit RankChecker(const Program& program)
@@ -38,7 +38,7 @@ class RankChecker {
 
  private:
   enum class Use : std::uint8_t { none, begun, ended };
-  using Item = std::tuple<int, bool, MicrobatchId>;  ///< an activation (true) or gradient of a stage's micro-batch
+  using Item = std::tuple<int, bool, MicrobatchId>;  ///< stage, activation (true) or gradient, micro-batch
 
   static int total_microbatches(const ProgramModel& model) { return model.microbatches * model.minibatches; }
   const ProgramStage& stage_of(std::size_t stage) const { return program_.stages[stage]; }
@@ -83,7 +83,7 @@ class RankChecker {
     messages_[index] = Use::begun;
     int& next = next_receive_[message.peer];
     if (message.sequence != next)
-      return fmt::format("{} is posted out of order: it is message {} from rank {}, and {} is next", text(message),
+      return fmt::format("{} is posted out of order: it is message {} from rank {}, but {} is next", text(message),
                          message.sequence, message.peer, next);
     ++next;
     return std::nullopt;
@@ -106,7 +106,7 @@ class RankChecker {
     messages_[index] = Use::ended;
     int& next = next_send_[message.peer];
     if (message.sequence != next)
-      return fmt::format("{} is sent out of order: it is message {} to rank {}, and {} is next", text(message),
+      return fmt::format("{} is sent out of order: it is message {} to rank {}, but {} is next", text(message),
                          message.sequence, message.peer, next);
     ++next;
     return std::nullopt;
@@ -119,7 +119,7 @@ class RankChecker {
     const Phase needed = starts ? Phase::waiting : op.op == OpKind::W ? Phase::split : Phase::forward;
     if (phase != needed)
       return fmt::format("{} runs {}", text(op),
-                         phase < needed ? "before what it needs" : "again, or after its memory is freed");
+                         phase < needed ? "before an op that it needs" : "again, or after its memory is freed");
     if (FaultText fault = starts ? find_missing_weights(op) : std::nullopt) return fault;
     phase = starts ? Phase::forward : op.op == OpKind::I ? Phase::split : Phase::done;
     if (FaultText fault = take_input(op)) return fault;
@@ -130,10 +130,10 @@ class RankChecker {
   FaultText take_input(const Instruction& op) {
     if (!takes_input(program_, op) || inputs_.erase({op.target, op.op == OpKind::F, op.microbatch}) > 0)
       return std::nullopt;
-    return fmt::format("{} runs before its input is there", text(op));
+    return fmt::format("{} runs before its input has arrived", text(op));
   }
 
-  /// Puts an op's output where the rank's next stage takes it, or where a send does.
+  /// Passes the output of an op to the next stage of this rank, or to the messages to be sent.
   void hand_on(const Instruction& op) {
     if (!makes_output(program_, op)) return;
     const auto taker = local_taker(program_, op);
@@ -150,7 +150,7 @@ class RankChecker {
     return std::nullopt;
   }
 
-  /// Whether the micro-batches of a mini-batch have ended on a stage.
+  /// Whether all micro-batches of a mini-batch have ended on a stage.
   bool has_gradients(std::size_t stage, int minibatch) const {
     const int count = model_of(stage).microbatches;
     const auto begin = phases_[stage].begin() + std::ptrdiff_t{minibatch} * count;
@@ -169,7 +169,7 @@ class RankChecker {
     return stage_of(stage).stage.value == 0 || stage_of(stage).stage.value + 1 == model_of(stage).stages;
   }
 
-  /// Whether a reduction is over a stage's gradients or weights.
+  /// Whether a reduction covers the gradients or weights of a stage.
   bool concerns(const Reduction& reduction, std::size_t stage) const {
     if (reduction.model != stage_of(stage).model) return false;
     if (reduction.kind == ReductionKind::norm) return true;
@@ -180,11 +180,11 @@ class RankChecker {
   FaultText step(const Instruction& op) {
     const auto stage = static_cast<std::size_t>(op.target);
     const int minibatch = op.microbatch.value;
-    if (minibatch != steps_[stage]) return fmt::format("{} runs where step {} is next", text(op), steps_[stage]);
+    if (minibatch != steps_[stage]) return fmt::format("{} runs, but step {} is next", text(op), steps_[stage]);
     const bool complete = all_stages(stage_of(stage).model, [&](std::size_t other) {
       return stage_of(other).stage != stage_of(stage).stage || has_gradients(other, minibatch);
     });
-    if (!complete) return fmt::format("{} runs before all gradients of its mini-batch are there", text(op));
+    if (!complete) return fmt::format("{} runs before all gradients of its mini-batch are ready", text(op));
     for (std::size_t i = 0; i < reductions_.size(); ++i) {
       const Reduction& reduction = program_.reductions[i];
       const bool before = reduction.kind != ReductionKind::weights && reduction.minibatch == minibatch;
@@ -195,7 +195,7 @@ class RankChecker {
     return std::nullopt;
   }
 
-  /// Why the weights that a forward computes with are not there.
+  /// Explains why the weights that a forward needs are not ready; nullopt if they are.
   FaultText find_missing_weights(const Instruction& op) const {
     const auto stage = static_cast<std::size_t>(op.target);
     const int minibatch = op.microbatch.value / model_of(stage).microbatches;
@@ -215,14 +215,14 @@ class RankChecker {
     const Reduction& reduction = program_.reductions[index];
     if (reductions_[index] != Use::none) return fmt::format("{} starts twice", text(reduction));
     if (reduction.number <= last_number_)
-      return fmt::format("{} starts out of order: it is reduction {} of all ranks, and {} has started", text(reduction),
-                         reduction.number, last_number_);
+      return fmt::format("{} starts out of order: it is reduction {}, but reduction {} has already started",
+                         text(reduction), reduction.number, last_number_);
     const bool complete = all_stages(reduction.model, [&](std::size_t stage) {
       if (!concerns(reduction, stage)) return true;
       return reduction.kind == ReductionKind::weights ? steps_[stage] > reduction.minibatch
                                                       : has_gradients(stage, reduction.minibatch);
     });
-    if (!complete) return fmt::format("{} starts before all that the rank adds to it is there", text(reduction));
+    if (!complete) return fmt::format("{} starts before all contributions of the rank are ready", text(reduction));
     if (reduction.kind == ReductionKind::norm)
       for (std::size_t i = 0; i < reductions_.size(); ++i)
         if (is_before_norm(program_.reductions[i], reduction) && reductions_[i] == Use::none)
@@ -258,23 +258,23 @@ class RankChecker {
       if (messages_[i] != Use::ended) return text(program_.messages[i]) + " is never sent or waited for";
     if (!outputs_.empty()) {
       const auto& [stage, forward, microbatch] = *outputs_.begin();
-      return fmt::format("what {} makes is never sent", describe(program_, stage, forward ? 'F' : 'B', microbatch));
+      return fmt::format("the output of {} is never sent", describe(program_, stage, forward ? 'F' : 'B', microbatch));
     }
     for (std::size_t i = 0; i < reductions_.size(); ++i)
       if (reductions_[i] != Use::ended)
         return fmt::format("{} never {}", text(program_.reductions[i]),
                            reductions_[i] == Use::none ? "starts" : "is awaited");
-    if (peak_of(program_) != program_.peak) return "the peaks that it states are not those of its instructions";
+    if (peak_of(program_) != program_.peak) return "the stated peaks do not match the instructions";
     return std::nullopt;
   }
 
   const Program& program_;
   std::vector<std::vector<Phase>> phases_;  ///< [stage][micro-batch]
-  std::vector<int> steps_;                  ///< [stage] how many it has done
+  std::vector<int> steps_;                  ///< [stage] number of steps done
   std::vector<Use> messages_;
   std::vector<Use> reductions_;
-  std::set<Item> inputs_;   ///< there, and not yet taken
-  std::set<Item> outputs_;  ///< made for another rank, and not yet sent
+  std::set<Item> inputs_;   ///< arrived and not yet taken
+  std::set<Item> outputs_;  ///< made for another rank and not yet sent
   std::map<int, int> next_receive_;
   std::map<int, int> next_send_;
   int last_number_ = -1;
@@ -286,13 +286,13 @@ FaultText find_table_fault(const Program& program) {
   std::int64_t held = 0;
   std::int64_t slots = 0;
   for (const ProgramStage& stage : program.stages) {
-    if (!is_in(stage.model.value, program.models.size())) return "a stage is of a model that is not there";
+    if (!is_in(stage.model.value, program.models.size())) return "a stage refers to a model that does not exist";
     const ProgramModel& model = program.models[stage.model.index()];
     if (!is_in(stage.replica.value, static_cast<std::size_t>(model.replicas)) ||
         !is_in(stage.stage.value, static_cast<std::size_t>(model.stages)))
-      return fmt::format("a stage of {} is outside the model", model.name);
+      return fmt::format("a stage or replica of {} does not exist", model.name);
     if (std::find(stage.ranks.begin(), stage.ranks.end(), program.rank) == stage.ranks.end())
-      return fmt::format("stage {} of {} is not this rank's", stage.stage.value, model.name);
+      return fmt::format("stage {} of {} does not list this rank", stage.stage.value, model.name);
     const std::int64_t microbatches = std::int64_t{model.microbatches} * model.minibatches;
     if (stage.weight_activation > stage.activation || stage.activation.count() > (max_sum - held) / microbatches)
       return fmt::format("stage {} of {} has an activation that is too large", stage.stage.value, model.name);
@@ -309,17 +309,17 @@ FaultText find_table_fault(const Program& program) {
     if (!is_in(message.peer, static_cast<std::size_t>(program.ranks)) || message.peer == program.rank ||
         !is_in(message.stage, program.stages.size()) ||
         !is_in(message.microbatch.value, microbatches(message.stage, false)))
-      return "a message has a peer, a stage or a micro-batch that is not there";
-    if (message.bytes > max_sum - bytes) return "its messages have more bytes than can be added up";
+      return "a message refers to a peer, a stage or a micro-batch that does not exist";
+    if (message.bytes > max_sum - bytes) return "its messages have too many bytes to add up";
     bytes += message.bytes;
   }
   for (const Reduction& reduction : program.reductions) {
     if (!is_in(reduction.model.value, program.models.size()) ||
         !is_in(reduction.minibatch, static_cast<std::size_t>(program.models[reduction.model.index()].minibatches)) ||
         (is_of_stage(reduction.kind) && !is_in(reduction.stage, program.stages.size())))
-      return "a reduction has a model, a mini-batch or a stage that is not there";
+      return "a reduction refers to a model, a mini-batch or a stage that does not exist";
     if (std::find(reduction.ranks.begin(), reduction.ranks.end(), program.rank) == reduction.ranks.end())
-      return "a reduction is not this rank's";
+      return "a reduction does not list this rank";
   }
   return std::nullopt;
 }
@@ -343,7 +343,8 @@ bool has_target(const Program& program, const Instruction& instruction) {
 std::optional<ProgramFault> check_tables(const Program& program) {
   if (FaultText fault = find_table_fault(program)) return ProgramFault{*fault, program.rank, std::nullopt};
   for (std::size_t i = 0; i < program.code.size(); ++i)
-    if (!has_target(program, program.code[i])) return ProgramFault{"it points at nothing", program.rank, i};
+    if (!has_target(program, program.code[i]))
+      return ProgramFault{"the target of the instruction does not exist", program.rank, i};
   return std::nullopt;
 }
 

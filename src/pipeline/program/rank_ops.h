@@ -1,33 +1,71 @@
-// Which ops a rank runs, when the schedule has them, and the stages they are of: what compile works on.
+// Work of the ranks under a placement: the ops and reductions of each, and the schedule of all.
 #pragma once
 
 #include <vector>
 
+#include "pipeline/program/compile.h"
 #include "pipeline/program/placement.h"
 #include "pipeline/program/program.h"
 #include "pipeline/schedule/schedule.h"
 
 namespace dovetail::pipeline {
 
-/// An op on a rank; replica and stage as the ranks have them.
+/// An op on a rank. Replica and stage are numbered as in ModelPlacement.
 struct RankOp {
   OpLabel label;
-  int stage = 0;   ///< into the rank's stages
-  int member = 0;  ///< the rank's place among those that compute the stage together
-  Ticks start;     ///< of the rank's part: parts of F run one after the other, those of a backward in reverse
+  int stage = 0;   ///< index into the rank's stages
+  int member = 0;  ///< index of the rank among those that compute the stage together
+  Ticks start;     ///< of the part of the rank: parts of F run one after the other, parts of a backward in reverse
   Ticks end;
 };
 
-/// Whether an op is the last that a micro-batch does on a stage: its gradient is there, and its memory free.
+/// Whether an op is the last of a micro-batch on a stage, after which its gradient is complete and its memory free.
 constexpr bool ends_backward(OpKind kind) { return kind == OpKind::B || kind == OpKind::W; }
 
-/// A rank's stages, and its ops in the order in which it runs them.
+/// Stages of a rank, and its ops in order of execution.
 struct RankWork {
   std::vector<ProgramStage> stages;
   std::vector<RankOp> ops;
 };
 
-/// [rank] REQUIRES: the schedule is valid, the placement one of its problem.
+/// Returns the work of each rank. REQUIRES: the schedule is valid; the placement fits its problem.
 std::vector<RankWork> work_of_ranks(const Schedule& schedule, const Placement& placement);
+
+/// Returns the schedule in which device r does the work of rank r under `placement`, at the same times. It has the
+/// replicas of all groups and the original stages of the models. Parts of a merged stage share its time as in
+/// work_of_ranks. It has no capacity and no resident memory. REQUIRES: the schedule is valid; the placement fits its
+/// problem, with one rank per stage; no merged stage has a split backward.
+Schedule schedule_of_ranks(const Schedule& schedule, const Placement& placement);
+
+/// A reduction of several ranks.
+struct SharedReduction {
+  ReductionKind kind = ReductionKind::gradients;
+  ModelId model;
+  int minibatch = 0;
+  StageId stage;  ///< for `gradients` and `weights`, numbered as in ModelPlacement
+  Ticks ready;    ///< end of the last op of the schedule that adds to it
+  std::vector<int> ranks;
+};
+
+/// Returns all reductions that the steps of the models need, in the order in which they start: by time of readiness,
+/// then in the order in which a step needs them.
+std::vector<SharedReduction> reductions_of(const Schedule& schedule, const Placement& placement,
+                                           const std::vector<Exchanges>& exchanges);
+
+/// Decides whether an op adds to a reduction or must wait for it, if both are on one rank.
+class ReductionRules {
+ public:
+  ReductionRules(const Problem& problem, const Placement& placement) : problem_(problem), placement_(placement) {}
+
+  bool adds(const OpLabel& op, const SharedReduction& reduction) const;
+  bool needs(const OpLabel& op, const SharedReduction& reduction) const;
+  int minibatch_of(const OpLabel& op) const;
+
+ private:
+  bool is_at_either_end(const OpLabel& op) const;
+
+  const Problem& problem_;
+  const Placement& placement_;
+};
 
 }  // namespace dovetail::pipeline

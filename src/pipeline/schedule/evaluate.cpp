@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include "base/assert.h"
 
@@ -13,7 +14,7 @@ namespace {
 
 constexpr OpId no_op(-1);
 
-/// Earliest starts by one pass over the ops, each when the last thing that it waits for is done.
+/// Computes earliest starts in one pass over the ops, each when the last op that it waits for is done.
 class EarliestStarts {
  public:
   EarliestStarts(const OpGraph& graph, const Order& order)
@@ -30,7 +31,7 @@ class EarliestStarts {
       if (waits_[op] == 0) ready_.push_back(OpId(op));
   }
 
-  /// The starts; or the first op, in id order, of those that wait for each other.
+  /// Returns the starts, or an Error with the first op, by id, that is part of a deadlock or waits for one.
   base::Result<std::vector<Ticks>> run() && {
     for (std::size_t done = 0; done < ready_.size(); ++done) {
       const OpId op = ready_[done];
@@ -65,8 +66,8 @@ class EarliestStarts {
   std::vector<OpId> ready_;
 };
 
-/// What the ops of one device, in order of start, cost it. They never overlap, so releases come before the next
-/// acquisition.
+/// Returns the use of one device, given its ops in order of start. Ops never overlap, so each release comes before the
+/// next acquisition.
 DeviceUse use_of(const OpGraph& graph, const std::vector<OpId>& sequence, const std::vector<Ticks>& start) {
   DeviceUse use;
   if (sequence.empty()) return use;
@@ -96,7 +97,7 @@ Evaluation evaluate_sequences(const OpGraph& graph, const std::vector<std::vecto
   return evaluation;
 }
 
-/// The ops of each device by start; of two that start together the one that takes no time comes first.
+/// Returns the ops of each device by start. If two start together, the one without duration comes first.
 std::vector<std::vector<OpId>> sequences_by_start(const OpGraph& graph, const std::vector<Ticks>& start) {
   std::vector<std::vector<OpId>> sequences(static_cast<std::size_t>(graph.devices));
   for (std::size_t op = 0; op < graph.size(); ++op) sequences[graph.device[op].index()].push_back(OpId(op));
@@ -108,7 +109,7 @@ std::vector<std::vector<OpId>> sequences_by_start(const OpGraph& graph, const st
   return sequences;
 }
 
-/// Which (pipeline stage, micro-batch) of a schedule runs its backward whole, in the order of Lowering::microbatch_ops.
+/// Returns which (pipeline stage, micro-batch) has a whole backward, in the order of Lowering::microbatch_ops.
 std::vector<bool> whole_backwards(const Schedule& schedule) {
   std::vector<std::vector<std::size_t>> first;  // [model][replica] -> index of its stage 0, micro-batch 0
   std::size_t count = 0;
@@ -185,12 +186,12 @@ Ticks max_device_span(const Evaluation& evaluation) {
 }
 
 std::vector<Memory> room_of(const Problem& problem, std::optional<Memory> cap) {
-  std::vector<Memory> room(static_cast<std::size_t>(problem.devices), cap.value_or(Memory::max()));
-  for (std::size_t device = 0; device < room.size(); ++device) {
-    if (problem.capacity) room[device] = std::min(room[device], (*problem.capacity)[device]);
-    if (room[device] != Memory::max()) room[device] -= problem.resident[device];
+  std::vector<Memory> available(static_cast<std::size_t>(problem.devices), cap.value_or(Memory::max()));
+  for (std::size_t device = 0; device < available.size(); ++device) {
+    if (problem.capacity) available[device] = std::min(available[device], (*problem.capacity)[device]);
+    if (available[device] != Memory::max()) available[device] -= problem.resident[device];
   }
-  return room;
+  return available;
 }
 
 Problem with_cap(Problem problem, std::optional<Memory> cap) {
@@ -203,13 +204,34 @@ Problem with_cap(Problem problem, std::optional<Memory> cap) {
 std::vector<CapacityExcess> find_excess(const Problem& problem, const Evaluation& evaluation,
                                         std::optional<Memory> cap) {
   std::vector<CapacityExcess> excess;
-  const std::vector<Memory> room = room_of(problem, cap);
+  const std::vector<Memory> available = room_of(problem, cap);
   for (std::size_t device = 0; device < evaluation.devices.size(); ++device) {
     const Memory peak = evaluation.devices[device].peak;
     const Memory resident = problem.resident[device];
-    if (peak > room[device]) excess.push_back({DeviceId(device), resident + peak, resident + room[device]});
+    if (peak > available[device]) excess.push_back({DeviceId(device), resident + peak, resident + available[device]});
   }
   return excess;
+}
+
+namespace {
+
+/// Returns which (pipeline stage, micro-batch) has a whole backward, as expected by pipeline::lower.
+std::vector<bool> whole_backwards(const Lowering& lowering) {
+  std::vector<bool> whole;
+  for (const MicrobatchOps& ops : lowering.microbatch_ops)
+    whole.push_back(traits_of(lowering.graph.labels[ops.backward.index()].kind).backward == BackwardPart::whole);
+  return whole;
+}
+
+}  // namespace
+
+base::Result<Schedule> retimed(const Schedule& schedule, const Problem& problem) {
+  if (const auto fault = find_fault(problem)) return base::bad_input(*fault);
+  const LoweredSchedule given = evaluate(schedule);
+  const OpGraph graph = lower(problem, whole_backwards(given.lowering)).graph;
+  const base::Result<Evaluation> earliest = evaluate(graph, given.order);
+  DOVETAIL_ASSERT(earliest.ok());
+  return to_schedule(problem, graph, *earliest);
 }
 
 }  // namespace dovetail::pipeline

@@ -1,4 +1,4 @@
-// The one evaluator: every makespan, peak and idle time that the program prints comes from here.
+// The evaluator: computes every makespan, peak and idle time that the program prints.
 #pragma once
 
 #include <optional>
@@ -10,67 +10,71 @@
 
 namespace dovetail::pipeline {
 
-/// What a schedule does on one device.
+/// How a schedule uses one device.
 struct DeviceUse {
   Ticks busy;         ///< sum of its ops' durations
-  Ticks first_start;  ///< of its first op; 0 for a device without ops
-  Ticks last_end;     ///< of its last op; 0 for a device without ops
-  Memory peak;        ///< largest activation held at once, without what is resident
+  Ticks first_start;  ///< start of its first op; 0 if it has no ops
+  Ticks last_end;     ///< end of its last op; 0 if it has no ops
+  Memory peak;        ///< peak activation, without what is resident
 };
 
-/// What a schedule costs.
+/// Times and costs of a schedule.
 struct Evaluation {
   std::vector<Ticks> start;        ///< [op]
   Ticks makespan;                  ///< latest end, counted from time 0
-  Memory peak_activation;          ///< largest of the devices' peaks
+  Memory peak_activation;          ///< maximum over the devices
   std::vector<DeviceUse> devices;  ///< [device]
 };
 
-/// Earliest start times of `order`: each op starts when its predecessors, its device's previous op and the order's
-/// barriers allow. REQUIRES: order has every op once, on its device. An order that waits for itself is a
-/// Failure::invalid Error that names an op.
+/// Computes the earliest start times of `order`: each op starts when its predecessors, the previous op of its device
+/// and the barriers of the order allow. Returns a Failure::invalid Error that names an op if the order deadlocks.
+/// REQUIRES: the order has every op once, on its device.
 base::Result<Evaluation> evaluate(const OpGraph& graph, const Order& order);
 
-/// Costs of given start times, taken as they are. REQUIRES: starts of a valid schedule, one for each op.
+/// Evaluates given start times without changing them. REQUIRES: they form a valid schedule, with one start per op.
 Evaluation evaluate(const OpGraph& graph, std::vector<Ticks> start);
 
-/// A schedule as a graph, an order and its costs: what evaluate, timelines and variations need of a schedule from a
-/// file.
+/// A schedule as graph, order and evaluation, as needed for timelines and variations.
 struct LoweredSchedule {
   Lowering lowering;
   Order order;  ///< by start time on each device
   Evaluation evaluation;
 };
 
-/// Lowers and evaluates a schedule with the start times it has. REQUIRES: validate(schedule) found nothing.
+/// Lowers a schedule and evaluates its own start times. REQUIRES: validate(schedule) found nothing.
 LoweredSchedule evaluate(const Schedule& schedule);
 
-/// The schedule that runs the ops of `graph` (of `problem`) at the times of `evaluation`; claims hold its makespan and
-/// peak.
+/// Returns the schedule that runs the ops of `graph`, lowered from `problem`, at the times of `evaluation`. Its claims
+/// are the makespan and the peak activation.
 Schedule to_schedule(const Problem& problem, const OpGraph& graph, const Evaluation& evaluation);
 
-/// Share of the devices' time up to the makespan in which they do nothing: 1 - sum of busy / (devices x makespan).
-/// Devices that have no op in the problem count too.
+/// Returns the share of device time up to the makespan that is idle: 1 - sum of busy / (devices x makespan). Devices
+/// without ops count too.
 double bubble_rate(const Evaluation& evaluation);
 
-/// The largest, over devices, of last end minus first start: what zero-bubble papers call the cost of a schedule.
+/// Returns the maximum over devices of last end minus first start, the cost of a schedule in zero-bubble papers.
 Ticks max_device_span(const Evaluation& evaluation);
 
-/// [device] how much activation it may hold beside what is resident, by `problem` and `cap` (the smaller holds):
-/// Memory::max() where nothing limits it, negative where what is resident alone is too much.
+/// Returns the activation that each device can hold in addition to its resident memory, limited by its capacity and by
+/// `cap`. It is Memory::max() without a limit, and negative if resident memory alone exceeds the limit.
 std::vector<Memory> room_of(const Problem& problem, std::optional<Memory> cap);
 
-/// `problem` with the smaller of its capacities and `cap`.
+/// Returns `problem` with the capacity of every device limited to `cap`, if given.
 Problem with_cap(Problem problem, std::optional<Memory> cap);
 
-/// How far `peak` goes beyond the room that `problem` (and `cap`, the smaller holds) leaves on a device.
+/// A device whose peak exceeds the smaller of its capacity and the cap.
 struct CapacityExcess {
   DeviceId device;
-  Memory peak;  ///< with what is resident
+  Memory peak;  ///< including what is resident
   Memory capacity;
 };
-/// The devices that do not fit, in order; empty where all fit or nothing is limited.
+/// Returns the devices that do not fit, in order; empty if all fit or nothing is limited.
 std::vector<CapacityExcess> find_excess(const Problem& problem, const Evaluation& evaluation,
                                         std::optional<Memory> cap);
+
+/// Returns `schedule` with the times of `problem`: each device keeps its order, and each op starts as early as that
+/// order allows. Its claims are the makespan and the peak activation. Returns an Error if find_fault rejects `problem`.
+/// REQUIRES: validate(schedule) found nothing; `problem` differs from its own only in times and capacity.
+base::Result<Schedule> retimed(const Schedule& schedule, const Problem& problem);
 
 }  // namespace dovetail::pipeline

@@ -7,7 +7,8 @@
 namespace dovetail::pipeline {
 namespace {
 
-/// Sorts edges into the graph's compressed rows, by either end, keeping their order within a row (a counting sort).
+/// Sorts edges into the graph's compressed rows by one of their ends, keeping their order within a row (a counting
+/// sort).
 template <class KeyOf, class ArcOf>
 void fill_rows(const std::vector<Precedence>& edges, std::size_t ops, std::vector<std::int32_t>& begin,
                std::vector<Arc>& arcs, KeyOf key_of, ArcOf arc_of) {
@@ -30,7 +31,7 @@ void set_edges(OpGraph& graph, const std::vector<Precedence>& edges) {
       [](const Precedence& edge) { return Arc{edge.after, edge.lag}; });
 }
 
-/// Builds one Lowering: first all ops, so that their ids are known, then the edges between them.
+/// Builds a Lowering: first all ops, to fix their ids, then the edges between them.
 class Lowerer {
  public:
   Lowerer(const Problem& problem, const std::vector<bool>* whole, BackwardForm form)
@@ -151,9 +152,9 @@ class Lowerer {
     }
   }
 
-  /// From a micro-batch of `pipeline` to a step of `stage` in any replica. Where the step waits for all stages: a
-  /// backward, whole or half, comes after those of all later stages, so that the first stage's stands for them; only
-  /// weight gradients that are apart have no order between stages.
+  /// Adds the edges from a micro-batch of `pipeline` to a step of `stage` in any replica. If the step waits for all
+  /// stages, the first stage represents the others, because its backward (or I) follows theirs. Separate weight
+  /// gradients have no order between stages.
   void add_edges_into_step(PipelineId pipeline, StageId stage, MicrobatchId microbatch, OpId step) {
     const Model& model = model_of(pipeline);
     if (model.step_after == StepAfter::stage) {
@@ -171,7 +172,7 @@ class Lowerer {
     return result_.steps[static_cast<std::size_t>(result_.pipeline_stage(pipeline, stage))];
   }
 
-  /// All replicas of the pipeline's model; they stand side by side.
+  /// Returns all replicas of the pipeline's model; they are consecutive.
   std::vector<PipelineId> pipelines_of_model(PipelineId pipeline) const {
     const Pipeline own = result_.pipelines[pipeline.index()];
     const std::size_t first = pipeline.index() - own.replica.index();
@@ -188,7 +189,7 @@ class Lowerer {
   std::vector<Precedence> edges_;
 };
 
-/// [op] the longest path before it along `order`, in the direction that the two accessors give.
+/// [op] Longest path before it along `order`, in the direction given by the two accessors.
 template <class ArcsOf, class LengthOf>
 std::vector<Ticks> max_paths(const OpGraph& graph, const std::vector<OpId>& order, ArcsOf arcs_of, LengthOf length_of) {
   std::vector<Ticks> longest(graph.size());

@@ -1,5 +1,5 @@
-// The lowered form that evaluator, searches and graph bounds work on: ops with a device, a duration, predecessors and
-// memory.
+// The lowered form of a problem that the evaluator, the searches and the graph bounds work on: ops with a device, a
+// duration, predecessors and memory.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace dovetail::pipeline {
 
-/// Which piece of work an op is. `microbatch` of an op of a mini-batch is the number of that.
+/// Identifies an op. For a mini-batch op, `microbatch` is the number of the mini-batch.
 struct OpLabel {
   OpKind kind = OpKind::F;
   ModelId model;
@@ -22,13 +22,14 @@ struct OpLabel {
   friend auto operator<=>(const OpLabel&, const OpLabel&) = default;
 };
 
-/// One edge of the graph, seen from one of its ends: the op at the other end, and the delay between end and start.
+/// An edge seen from one end: the op at the other end, and the delay between the end of one op and the start of the
+/// other.
 struct Arc {
   OpId op;
   Ticks lag;
 };
 
-/// An edge on its own: `after` starts no earlier than `lag` after `before` ends.
+/// A standalone edge: `after` starts no earlier than `lag` after `before` ends.
 struct Precedence {
   OpId before;
   OpId after;
@@ -37,14 +38,14 @@ struct Precedence {
   friend bool operator==(const Precedence&, const Precedence&) = default;
 };
 
-/// A directed acyclic graph of ops. Immutable once built; arrays are indexed by OpId.
+/// A directed acyclic graph of ops, immutable once built. Arrays are indexed by OpId.
 struct OpGraph {
   int devices = 0;
   std::vector<OpLabel> labels;
   std::vector<DeviceId> device;
   std::vector<Ticks> duration;
-  std::vector<Memory> acquire;                  ///< taken on the op's device when it starts
-  std::vector<Memory> release;                  ///< given back on the op's device when it ends
+  std::vector<Memory> acquire;                  ///< memory taken on its device when the op starts
+  std::vector<Memory> release;                  ///< memory freed on its device when the op ends
   std::vector<std::int32_t> predecessor_begin;  ///< [op], size ops + 1, into predecessor_arcs
   std::vector<Arc> predecessor_arcs;
   std::vector<std::int32_t> successor_begin;  ///< [op], size ops + 1, into successor_arcs
@@ -61,29 +62,29 @@ struct OpGraph {
   }
 };
 
-/// How the backward of a model with split backward is lowered. Models without a split always have B.
+/// How a split backward is lowered. Models without a split always have B.
 enum class BackwardForm {
-  whole,  ///< one B for I and W together, its output ready at its end
-  split,  ///< I and W apart
+  whole,  ///< one B in place of I and W; its output is ready at its end
+  split,  ///< separate I and W
 };
 
-/// The ops that one micro-batch has on one stage of one pipeline. They follow each other in the graph, `forward` first.
+/// Ops of one micro-batch on one stage of one pipeline. They are consecutive in the graph, `forward` first.
 struct MicrobatchOps {
   OpId forward;
-  OpId backward;         ///< B, or I where split
-  OpId weight_gradient;  ///< equal to `backward` where not split
+  OpId backward;         ///< B, or I if split
+  OpId weight_gradient;  ///< equal to `backward` if not split
 };
 
-/// A lowered problem: the graph, and where to find each op in it.
+/// A lowered problem: the graph, and an index of its ops.
 struct Lowering {
   OpGraph graph;
   std::vector<Pipeline> pipelines;
   std::vector<PipelineId> first_pipeline;  ///< [model] its replica 0; the others follow
-  /// [pipeline], first index of its stages in the two arrays below; one more at the end
+  /// [pipeline] index of its first stage in the two arrays below, plus a final entry for the end
   std::vector<std::int32_t> stage_begin;
   std::vector<std::int32_t> microbatch_begin;  ///< [pipeline stage], index into microbatch_ops of its micro-batch 0
   std::vector<MicrobatchOps> microbatch_ops;
-  std::vector<std::vector<OpId>> steps;  ///< [pipeline stage][mini-batch]; empty where the model has no steps
+  std::vector<std::vector<OpId>> steps;  ///< [pipeline stage][mini-batch]; empty if the model has no steps
 
   PipelineId pipeline_of(const OpLabel& label) const {
     return PipelineId(first_pipeline[label.model.index()].value + label.replica.value);
@@ -95,27 +96,28 @@ struct Lowering {
     const std::int32_t begin = microbatch_begin[static_cast<std::size_t>(pipeline_stage(pipeline, stage))];
     return microbatch_ops[static_cast<std::size_t>(begin) + microbatch.index()];
   }
-  /// The op of that label. REQUIRES: it is one of the graph's.
+  /// Returns the op with this label. REQUIRES: the graph has it.
   OpId find(const OpLabel& label) const;
 };
 
-/// Lowers `problem`, with the same form for every model. REQUIRES: no find_fault(problem).
+/// Lowers `problem` with the same form of backward for every model. REQUIRES: find_fault(problem) finds nothing.
 Lowering lower(const Problem& problem, BackwardForm form);
 
-/// Lowers `problem` with the form of each (pipeline stage, micro-batch) as `whole` says, in the order of
-/// Lowering::microbatch_ops: a schedule may run B for some micro-batches and I, W for others. REQUIRES: no
-/// find_fault(problem); one entry for each.
+/// Lowers `problem` with B where `whole` is true, and I and W elsewhere. A schedule may mix both. `whole` has one entry
+/// per (pipeline stage, micro-batch), in the order of Lowering::microbatch_ops. REQUIRES: find_fault(problem) finds
+/// nothing.
 Lowering lower(const Problem& problem, const std::vector<bool>& whole);
 
-/// `graph` with more predecessors (a serial schedule's barriers between models). REQUIRES: the result has no cycle.
+/// Returns `graph` with extra predecessors, such as the barriers between models in a serial schedule. REQUIRES: the
+/// result has no cycle.
 OpGraph with_predecessors(const OpGraph& graph, std::span<const Precedence> extra);
 
-/// The ops so that every op stands after its predecessors.
+/// Returns the ops in an order in which each follows its predecessors.
 std::vector<OpId> topological_order(const OpGraph& graph);
 
-/// [op] the longest path of durations and lags before it: the earliest it can start on any schedule.
+/// Returns for each op the longest path of durations and lags before it: its earliest start in any schedule.
 std::vector<Ticks> max_heads(const OpGraph& graph);
-/// [op] the longest path after its end to the end of everything.
+/// Returns for each op the longest path from its end to the end of the last op.
 std::vector<Ticks> max_tails(const OpGraph& graph);
 
 }  // namespace dovetail::pipeline

@@ -11,15 +11,15 @@
 
 namespace dovetail::pipeline {
 
-/// The order of the ops on every device, and the predecessors that belong to the order rather than to the problem.
+/// Order of the ops on every device, and the predecessors that belong to the order rather than to the problem.
 struct Order {
-  std::vector<std::vector<OpId>> devices;  ///< [device] ops in the order in which they run
+  std::vector<std::vector<OpId>> devices;  ///< [device] ops in order of execution
   std::vector<Precedence> barriers;        ///< between models that a serial solver runs one after the other
 
   friend bool operator==(const Order&, const Order&) = default;
 };
 
-/// One op with its times.
+/// An op with its times.
 struct ScheduledOp {
   OpLabel label;
   Ticks start;
@@ -28,27 +28,27 @@ struct ScheduledOp {
   friend bool operator==(const ScheduledOp&, const ScheduledOp&) = default;
 };
 
-/// Who made a schedule, for its file.
+/// Solver that made a schedule, as recorded in its file.
 struct SolverRecord {
   std::string name;
-  std::optional<std::uint64_t> seed;  ///< absent where nothing was drawn
+  std::optional<std::uint64_t> seed;  ///< absent if nothing is random
   std::optional<std::int64_t> chains;
   std::optional<std::int64_t> iterations;  ///< per chain
 
   friend bool operator==(const SolverRecord&, const SolverRecord&) = default;
 };
 
-/// What a search stopped at.
+/// Reason why a search stopped.
 enum class StoppedBy { bound, iterations, time, interrupt };
 std::string_view name_of(StoppedBy stopped_by);
 std::optional<StoppedBy> stopped_by_named(std::string_view name);
 
-/// What a file says of its schedule besides the ops. Absent: it says nothing.
+/// Claims of a file about its schedule. Absent values are not claimed.
 struct Claims {
   std::optional<Ticks> makespan;
   std::optional<Memory> peak_activation;
   std::optional<Ticks> bound_makespan;
-  std::optional<Memory> bound_peak_activation;  ///< at the makespan that the schedule has
+  std::optional<Memory> bound_peak_activation;  ///< at the makespan of the schedule
   std::optional<bool> optimal_makespan;
   std::optional<bool> optimal_peak_activation;
   std::optional<SolverRecord> solver;
@@ -57,18 +57,18 @@ struct Claims {
   friend bool operator==(const Claims&, const Claims&) = default;
 };
 
-/// A schedule of `problem`, as found in a file or made by a solver; not necessarily a valid one.
+/// A schedule of `problem`, read from a file or made by a solver. It may be invalid.
 struct Schedule {
   Problem problem;
-  std::vector<std::vector<ScheduledOp>> devices;  ///< [device], in the file's order
+  std::vector<std::vector<ScheduledOp>> devices;  ///< [device], in file order
   Claims claims;
 
   friend bool operator==(const Schedule&, const Schedule&) = default;
 };
 
-/// "F7 of actor/1 stage 3": an op in words.
+/// Describes an op: "F7 of actor/1 stage 3".
 std::string describe(const Problem& problem, const OpLabel& label);
-/// "3F7": stage, kind and micro-batch, as PyTorch writes it.
+/// Names an op by stage, kind and micro-batch, as PyTorch does: "3F7".
 std::string short_name(const OpLabel& label);
 
 }  // namespace dovetail::pipeline

@@ -12,7 +12,7 @@
 namespace dovetail::pipeline {
 namespace {
 
-/// The values of a model that has one for each stage or boundary, with what they are called.
+/// Values of a model for each stage or boundary, with their name.
 struct NamedTimes {
   std::string_view name;
   std::vector<Ticks> Model::* values;
@@ -21,8 +21,8 @@ constexpr std::array<NamedTimes, 6> stage_times{{{"forward", &Model::forward},
                                                  {"backward", &Model::backward},
                                                  {"weight_gradient", &Model::weight_gradient},
                                                  {"step", &Model::step},
-                                                 {"transfer of the forward", &Model::transfer_forward},
-                                                 {"transfer of the backward", &Model::transfer_backward}}};
+                                                 {"forward transfer", &Model::transfer_forward},
+                                                 {"backward transfer", &Model::transfer_backward}}};
 struct NamedMemories {
   std::string_view name;
   std::vector<Memory> Model::* values;
@@ -37,9 +37,10 @@ class ProblemComparison {
 
   std::optional<std::string> run() {
     if ((a_.time_unit == TimeUnit::tick) != (b_.time_unit == TimeUnit::tick))
-      return says("the time_unit", base::name_of(a_.time_unit), base::name_of(b_.time_unit));
-    if (a_.devices != b_.devices) return says("the number of devices", a_.devices, b_.devices);
-    if (a_.models.size() != b_.models.size()) return says("the number of models", a_.models.size(), b_.models.size());
+      return difference("the time_unit", base::name_of(a_.time_unit), base::name_of(b_.time_unit));
+    if (a_.devices != b_.devices) return difference("the number of devices", a_.devices, b_.devices);
+    if (a_.models.size() != b_.models.size())
+      return difference("the number of models", a_.models.size(), b_.models.size());
     for (std::size_t model = 0; model < a_.models.size(); ++model)
       if (auto difference = compare_models(a_.models[model], b_.models[model])) return difference;
     return std::nullopt;
@@ -47,30 +48,30 @@ class ProblemComparison {
 
  private:
   template <class Value>
-  std::string says(std::string_view what, const Value& a, const Value& b) const {
+  std::string difference(std::string_view what, const Value& a, const Value& b) const {
     return fmt::format("{} is {} in {} and {} in {}", what, a, a_name_, b, b_name_);
   }
 
   std::optional<std::string> compare_models(const Model& a, const Model& b) const {
     const auto of_model = [&a](std::string_view what) { return fmt::format("{} of model {}", what, a.name); };
     if (a.microbatches != b.microbatches)
-      return says(of_model("the number of micro-batches"), a.microbatches, b.microbatches);
+      return difference(of_model("the number of micro-batches"), a.microbatches, b.microbatches);
     if (a.minibatches != b.minibatches)
-      return says(of_model("the number of mini-batches"), a.minibatches, b.minibatches);
+      return difference(of_model("the number of mini-batches"), a.minibatches, b.minibatches);
     if (a.replicas.size() != b.replicas.size())
-      return says(of_model("the number of replicas"), a.replicas.size(), b.replicas.size());
-    if (a.stages() != b.stages()) return says(of_model("the number of stages"), a.stages(), b.stages());
+      return difference(of_model("the number of replicas"), a.replicas.size(), b.replicas.size());
+    if (a.stages() != b.stages()) return difference(of_model("the number of stages"), a.stages(), b.stages());
     if (a.split() != b.split())
-      return says(of_model("the backward"), a.split() ? "split" : "whole", b.split() ? "split" : "whole");
+      return difference(of_model("the backward"), a.split() ? "split" : "whole", b.split() ? "split" : "whole");
     if (a.step_after != b.step_after)
-      return says(of_model("step_after"), base::enum_name(a.step_after), base::enum_name(b.step_after));
+      return difference(of_model("step_after"), base::enum_name(a.step_after), base::enum_name(b.step_after));
     if (a.step_before != b.step_before)
-      return says(of_model("step_before"), base::enum_name(a.step_before), base::enum_name(b.step_before));
+      return difference(of_model("step_before"), base::enum_name(a.step_before), base::enum_name(b.step_before));
     for (std::size_t replica = 0; replica < a.replicas.size(); ++replica)
       for (std::size_t stage = 0; stage < a.replicas[replica].size(); ++stage)
         if (a.replicas[replica][stage] != b.replicas[replica][stage])
-          return says(fmt::format("the device of stage {} of replica {} of model {}", stage, replica, a.name),
-                      a.replicas[replica][stage].value, b.replicas[replica][stage].value);
+          return difference(fmt::format("the device of stage {} of replica {} of model {}", stage, replica, a.name),
+                            a.replicas[replica][stage].value, b.replicas[replica][stage].value);
     return compare_costs(a, b);
   }
 
@@ -82,12 +83,12 @@ class ProblemComparison {
     for (const auto& [name, values] : stage_times)
       for (std::size_t at = 0; at < (a.*values).size(); ++at)
         if ((a.*values)[at] != (b.*values)[at])
-          return says(what(name, at), base::format_time((a.*values)[at], a_.time_unit),
-                      base::format_time((b.*values)[at], a_.time_unit));
+          return difference(what(name, at), base::format_time((a.*values)[at], a_.time_unit),
+                            base::format_time((b.*values)[at], a_.time_unit));
     for (const auto& [name, values] : stage_memories)
       for (std::size_t at = 0; at < (a.*values).size(); ++at)
         if ((a.*values)[at] != (b.*values)[at])
-          return says(what(name, at), base::format_memory((a.*values)[at]), base::format_memory((b.*values)[at]));
+          return difference(what(name, at), base::format_memory((a.*values)[at]), base::format_memory((b.*values)[at]));
     return std::nullopt;
   }
 
@@ -97,7 +98,7 @@ class ProblemComparison {
   std::string_view b_name_;
 };
 
-/// The ops of one device in order of time, micro-batches numbered by it.
+/// Returns the ops of one device in order of time, with micro-batches numbered by time.
 std::vector<PlacedOp> ordered_ops(const std::vector<ScheduledOp>& rows) {
   std::vector<PlacedOp> ops;
   ops.reserve(rows.size());
@@ -114,10 +115,10 @@ std::vector<PlacedOp> ordered_ops(const std::vector<ScheduledOp>& rows) {
   return ops;
 }
 
-/// [i] whether values[i] is in a longest rising subsequence (patience sorting; values are distinct).
+/// [i] Whether values[i] is in a longest increasing subsequence (patience sorting; values are distinct).
 std::vector<bool> max_rising(const std::vector<std::size_t>& values) {
   std::vector<std::size_t>
-      pile_top;  // [length - 1] index of the least value that ends a rising sequence of that length
+      pile_top;  // [length - 1] index of the smallest value that ends an increasing sequence of that length
   std::vector<std::size_t> before(values.size());
   for (std::size_t i = 0; i < values.size(); ++i) {
     const auto place =

@@ -1,8 +1,7 @@
-// Two schedules of one problem, op by op: what stands in another order, what moved, and where they part.
+// Compares two schedules of one problem op by op: ops in another order, ops that moved, and the first difference.
 //
-// Micro-batches of a mini-batch are alike (docs/bounds.md), so ops are matched by what they are and when they come, not
-// by their numbers: the k-th op, in order of time, of a kind on a stage of a pipeline with the k-th one of the other
-// schedule.
+// Micro-batches of a mini-batch are interchangeable (docs/bounds.md), so ops are matched by kind and time, not by
+// number: in order of time, the k-th op of a kind on a stage of a pipeline matches the k-th one in the other schedule.
 #pragma once
 
 #include <cstddef>
@@ -15,30 +14,29 @@
 
 namespace dovetail::pipeline {
 
-/// What makes two problems different ones for their schedules, in words: the first difference in devices, models, where
-/// their stages are, or what they cost. Names of models and the memory of devices may differ: every schedule of the one
-/// is one of the other, up to capacity. Nothing where they are the same. `a_name` and `b_name` stand for the two in the
-/// text.
+/// Describes the first difference of two problems in devices, models, devices of stages, or costs; nullopt if they
+/// match. Names of models and memory of devices may differ: a schedule of one problem is a schedule of the other, up to
+/// capacity. The text calls the problems `a_name` and `b_name`.
 std::optional<std::string> find_difference(const Problem& a, const Problem& b, std::string_view a_name,
                                            std::string_view b_name);
 
-/// What one schedule runs at a place in the order of a device. The micro-batch of `op` is counted in order of time.
+/// An op at a place in the order of a device. Its micro-batch is numbered in order of time.
 struct PlacedOp {
   OpLabel op;
-  std::size_t position = 0;  ///< in the order of its device, from 0
+  std::size_t position = 0;  ///< index in the order of its device
   Ticks start;
   Ticks end;
 };
 
-/// An op that stands elsewhere in the order of its device.
+/// An op with a different place in the order of its device.
 struct Move {
   DeviceId device;
   PlacedOp a;
   PlacedOp b;
 };
 
-/// The first place of a device at which the schedules run different ops, or one op at different times. Absent: that
-/// schedule runs none there.
+/// The first place of a device at which the schedules run different ops, or one op at different times. If one side is
+/// absent, that schedule runs nothing there.
 struct Parting {
   DeviceId device;
   std::optional<PlacedOp> a;
@@ -47,21 +45,21 @@ struct Parting {
 
 struct DeviceDifference {
   std::int64_t matched = 0;    ///< ops that both schedules have
-  std::int64_t moved = 0;      ///< of these, outside the longest sequence that both run in the same order
-  std::int64_t only_in_a = 0;  ///< ops of a form of backward (B, or I and W) that the other does not run there
+  std::int64_t moved = 0;      ///< those outside the longest sequence that both run in the same order
+  std::int64_t only_in_a = 0;  ///< ops in a form of backward (B, or I and W) that the other does not use there
   std::int64_t only_in_b = 0;
 };
 
 struct ScheduleDifference {
   std::vector<DeviceDifference> devices;
-  /// The earliest of all devices; absent where the schedules are equal up to the names of micro-batches.
+  /// Earliest one of all devices; absent if the schedules are equal up to numbers of micro-batches.
   std::optional<Parting> parting;
-  bool same_order = true;   ///< every device runs the same ops in the same order, if not at the same times
-  std::vector<Move> moves;  ///< those that moved furthest in time, furthest first
+  bool same_order = true;   ///< every device runs the same ops in the same order, possibly at other times
+  std::vector<Move> moves;  ///< ops that moved furthest in time, furthest first
 };
 
-/// Compares two schedules; at most `max_moves` moves. REQUIRES: no find_difference of their problems; validate finds
-/// nothing in them but too little capacity.
+/// Compares two schedules and lists at most `max_moves` moves. REQUIRES: find_difference finds nothing in their
+/// problems; validate finds nothing in them except exceeded capacity.
 ScheduleDifference diff_schedules(const Schedule& a, const Schedule& b, std::size_t max_moves);
 
 }  // namespace dovetail::pipeline

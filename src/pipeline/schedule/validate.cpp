@@ -12,7 +12,7 @@
 namespace dovetail::pipeline {
 namespace {
 
-/// Where an op stands in the schedule; `row` is -1 where it does not.
+/// Position of an op in the schedule; `row` is -1 if the op is absent.
 struct Position {
   std::int32_t device = -1;
   std::int32_t row = -1;
@@ -20,7 +20,7 @@ struct Position {
   bool present() const { return row >= 0; }
 };
 
-/// The rows of one micro-batch (or mini-batch, for S) on one stage of one replica, by kind.
+/// Rows of one micro-batch (or mini-batch, for S) on one stage of one replica, by kind.
 using Positions = std::array<Position, op_kinds>;
 
 class Validator {
@@ -77,14 +77,14 @@ class Validator {
             static_cast<std::size_t>(position.row)};
   }
 
-  /// Each row is an op of the problem, on its device, once, and as long as it has to be.
+  /// Checks that each row is an op of the problem, on its device, once, and with its duration.
   std::optional<Violation> check_rows() {
     if (schedule_.devices.size() != static_cast<std::size_t>(problem_.devices))
-      return Violation{
-          Rule::wrong_device,
-          fmt::format("the schedule has {} devices, the problem {}", schedule_.devices.size(), problem_.devices),
-          {},
-          {}};
+      return Violation{Rule::wrong_device,
+                       fmt::format("the schedule has {} devices, but the problem has {}", schedule_.devices.size(),
+                                   problem_.devices),
+                       {},
+                       {}};
     for (std::size_t device = 0; device < schedule_.devices.size(); ++device)
       for (std::size_t row = 0; row < schedule_.devices[device].size(); ++row) {
         const Position position{static_cast<std::int32_t>(device), static_cast<std::int32_t>(row)};
@@ -103,13 +103,13 @@ class Validator {
                 position);
     Positions& positions = positions_of(op.label);
     if (const auto other = rival_of(op.label.kind, positions))
-      return at(Rule::duplicate_op, fmt::format("{} comes again: {} did this work before", name, text(op_at(*other))),
-                position);
+      return at(Rule::duplicate_op,
+                fmt::format("{} is a duplicate: {} already does this work", name, text(op_at(*other))), position);
     positions[static_cast<std::size_t>(op.label.kind)] = position;
     const Ticks duration = duration_of(op.label);
     if (op.end - op.start != duration)
       return at(Rule::wrong_duration,
-                fmt::format("{} lasts {}; the problem says {}", name,
+                fmt::format("{} lasts {}; in the problem it lasts {}", name,
                             base::format_time(op.end - op.start, problem_.time_unit),
                             base::format_time(duration, problem_.time_unit)),
                 position);
@@ -140,7 +140,7 @@ class Validator {
     return std::nullopt;
   }
 
-  /// A row that already does the work of an op of `kind`: the op itself, or the other form of the backward.
+  /// Returns a row that already does the work of an op of `kind`: the op itself, or the other form of backward.
   static std::optional<Position> rival_of(OpKind kind, const Positions& positions) {
     const auto present = [&](OpKind other) { return positions[static_cast<std::size_t>(other)].present(); };
     const auto found = [&](OpKind other) { return std::optional(positions[static_cast<std::size_t>(other)]); };
@@ -186,26 +186,26 @@ class Validator {
       const Model& model = model_of(label);
       const Positions& positions = positions_of(label);
       const auto missing = [&](OpKind kind) { return !positions[static_cast<std::size_t>(kind)].present(); };
-      std::optional<OpKind> lost;
+      std::optional<OpKind> missing_kind;
       if (missing(OpKind::F))
-        lost = OpKind::F;
+        missing_kind = OpKind::F;
       else if (!model.split() && missing(OpKind::B))
-        lost = OpKind::B;
+        missing_kind = OpKind::B;
       else if (model.split() && missing(OpKind::B) && missing(OpKind::I))
-        lost = OpKind::I;
+        missing_kind = OpKind::I;
       else if (model.split() && missing(OpKind::B) && missing(OpKind::W))
-        lost = OpKind::W;
+        missing_kind = OpKind::W;
       else if (model.has_steps() && label.microbatch.value < model.minibatches && missing(OpKind::S))
-        lost = OpKind::S;
-      if (!lost) return std::nullopt;
-      label.kind = *lost;
+        missing_kind = OpKind::S;
+      if (!missing_kind) return std::nullopt;
+      label.kind = *missing_kind;
       return Violation{Rule::missing_op,
                        fmt::format("{} is missing on device {}", describe(problem_, label), device_of(label).value),
                        device_of(label).index(), std::nullopt};
     });
   }
 
-  /// The earliest op (by start, device, row) that overlaps another or starts before what it needs.
+  /// Finds the earliest op (by start, device, row) that overlaps another or starts before its predecessors allow.
   std::optional<Violation> check_times() {
     std::vector<std::tuple<Ticks, std::int32_t, std::int32_t>> rows;
     for (std::size_t device = 0; device < schedule_.devices.size(); ++device)
@@ -237,11 +237,11 @@ class Validator {
     if (op.start >= needed.end + delay) return std::nullopt;
     const std::string travels =
         delay > Ticks(0) ? fmt::format(" plus a transfer of {}", base::format_time(delay, problem_.time_unit)) : "";
-    return at(Rule::precedence, fmt::format("{} starts before it may: it needs {}{}", text(op), text(needed), travels),
+    return at(Rule::precedence, fmt::format("{} starts too early: it needs {}{}", text(op), text(needed), travels),
               position);
   }
 
-  /// The row that holds `kind` of a slot, or the whole backward where I or W is asked for and B stands for both.
+  /// Returns the row of `kind` in a slot. For I or W it may be the whole backward B, which replaces both.
   Position position_of_row(OpLabel label, OpKind kind) {
     label.kind = kind;
     if ((kind == OpKind::I || kind == OpKind::W) && !position_of(label).present()) label.kind = OpKind::B;
@@ -314,8 +314,8 @@ class Validator {
     return std::nullopt;
   }
 
-  /// The B or W that ends last in the mini-batch of a step, on any stage in any replica. All steps of the mini-batch
-  /// ask for it, and it takes a look at all its rows: it is found once.
+  /// Returns the B or W of the mini-batch that ends last, on any stage in any replica. All steps of the mini-batch need
+  /// it and finding it scans all rows, so the result is cached.
   const ScheduledOp& last_backward(const OpLabel& step) {
     const auto [found, is_new] = last_backwards_.try_emplace({step.model, step.microbatch});
     if (!is_new) return op_at(found->second);
@@ -331,7 +331,7 @@ class Validator {
     return op_at(found->second);
   }
 
-  /// What an op changes on its device: taken at its start, or given back at its end.
+  /// Returns the change that an op makes to the memory of its device, at its start (F) or at its end.
   std::pair<Ticks, Memory> change_of(const ScheduledOp& op) const {
     const Model& model = model_of(op.label);
     const std::size_t stage = op.label.stage.index();
@@ -385,15 +385,15 @@ class Validator {
       for (const ScheduledOp& op : device) makespan = std::max(makespan, op.end);
     const Claims& claims = schedule_.claims;
     if (claims.makespan && *claims.makespan != makespan)
-      return Violation{
-          Rule::false_makespan,
-          fmt::format("the file says makespan {}; it is {}", base::format_time(*claims.makespan, problem_.time_unit),
-                      base::format_time(makespan, problem_.time_unit)),
-          {},
-          {}};
+      return Violation{Rule::false_makespan,
+                       fmt::format("the file claims makespan {}; the actual value is {}",
+                                   base::format_time(*claims.makespan, problem_.time_unit),
+                                   base::format_time(makespan, problem_.time_unit)),
+                       {},
+                       {}};
     if (claims.peak_activation && std::abs((*claims.peak_activation - peak_).count()) > tolerance_.activation.count())
       return Violation{Rule::false_peak,
-                       fmt::format("the file says peak activation {}; it is {}",
+                       fmt::format("the file claims peak activation {}; the actual value is {}",
                                    base::format_memory(*claims.peak_activation), base::format_memory(peak_)),
                        {},
                        {}};
@@ -406,7 +406,7 @@ class Validator {
   std::vector<std::size_t> model_begin_;
   std::size_t positions_count_ = 0;
   std::vector<Positions> positions_;
-  std::map<std::pair<ModelId, MicrobatchId>, Position> last_backwards_;  // by mini-batch, as far as steps asked
+  std::map<std::pair<ModelId, MicrobatchId>, Position> last_backwards_;  // cache, by mini-batch
   Memory peak_;
 };
 

@@ -1,4 +1,4 @@
-// The validator: reads the problem itself, not its lowering, and shares no code with evaluator or solvers.
+// The validator: reads the problem itself, not its lowering, and shares no code with the evaluator or the solvers.
 #pragma once
 
 #include <optional>
@@ -8,37 +8,38 @@
 
 namespace dovetail::pipeline {
 
-/// The rule that a schedule breaks.
+/// A rule that a schedule breaks.
 enum class Rule {
-  unknown_op,    ///< no such op in the problem
+  unknown_op,    ///< the problem does not have this op
   wrong_device,  ///< its stage is on another device
   duplicate_op,
   wrong_duration,
   missing_op,
-  overlap,         ///< two ops of a device at once
-  precedence,      ///< starts before a predecessor has ended (and its transfer arrived)
-  capacity,        ///< more held on a device than fits
-  false_makespan,  ///< the file's makespan is not the schedule's
-  false_peak,      ///< the file's peak activation is not the schedule's
+  overlap,         ///< two ops run on a device at once
+  precedence,      ///< starts before a predecessor ends or its transfer arrives
+  capacity,        ///< a device holds more than its capacity
+  false_makespan,  ///< the claimed makespan is not the schedule's
+  false_peak,      ///< the claimed peak activation is not the schedule's
 };
-/// "overlap", "broken precedence", ...
+/// Returns the name of a rule: "overlap", "broken precedence", ...
 std::string_view name_of(Rule rule);
 
-/// The first rule broken.
+/// The first broken rule, and where.
 struct Violation {
   Rule rule;
   std::string message;                ///< names the ops and their times
-  std::optional<std::size_t> device;  ///< where in Schedule::devices; absent where no device is to blame
-  std::optional<std::size_t> row;     ///< of the device; absent where no row is to blame (a missing op)
+  std::optional<std::size_t> device;  ///< index into Schedule::devices; absent if no device is to blame
+  std::optional<std::size_t> row;     ///< row of the device; absent if no row is to blame (a missing op)
 };
 
-/// How exactly claims are compared; the traces of FlexFusion print activation as a rounded float.
+/// Accepted error of claims. FlexFusion traces print activation as a rounded float.
 struct Tolerance {
   Memory activation;
 };
 
-/// Checks each op once, on its device, of its duration, after its predecessors, without overlap, within capacity, and
-/// the claims. Rows are checked in file order, then times in order of start. Nothing where the schedule breaks no rule.
+/// Returns the first broken rule, or nullopt. Checks that each op appears once, on its device, with its duration, after
+/// its predecessors, without overlap and within capacity; then checks the claims. Rows are checked in file order, then
+/// times in order of start.
 std::optional<Violation> validate(const Schedule& schedule, Tolerance tolerance = {});
 
 }  // namespace dovetail::pipeline

@@ -5,7 +5,7 @@
 
 #include "base/assert.h"
 #include "fuse/solve.h"
-#include "pipeline/schedule/retimed.h"
+#include "pipeline/schedule/evaluate.h"
 #include "predict/closed_form/intra_stage.h"
 #include "predict/closed_form/training_phase.h"
 

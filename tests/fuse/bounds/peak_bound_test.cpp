@@ -8,7 +8,7 @@
 #include "base/file.h"
 #include "fuse/bounds/bounds.h"
 #include "fuse/solver.h"
-#include "pipeline/formats/flexfusion_trace.h"
+#include "pipeline/formats/schedule_file.h"
 #include "pipeline/problem/instances.h"
 #include "pipeline/schedule/evaluate.h"
 #include "support/brute_force.h"

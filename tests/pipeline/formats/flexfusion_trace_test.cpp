@@ -1,13 +1,13 @@
-#include "pipeline/formats/flexfusion_trace.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "pipeline/formats/schedule_file.h"
 #include "pipeline/published_traces.h"
 #include "pipeline/schedule/evaluate.h"
 
@@ -24,7 +24,7 @@ const Problem& one_stage_problem() {
   return problem;
 }
 
-TEST(FlexFusionTrace, AllPublishedOnesHold) {
+TEST(FlexFusionTrace, PublishedTracesAreValid) {
   ASSERT_EQ(published_traces().size(), 17U);
   for (const PublishedTrace& trace : published_traces()) {
     SCOPED_TRACE(trace.instance + (trace.optimized ? " optimized" : ""));
@@ -43,7 +43,7 @@ TEST(FlexFusionTrace, AllPublishedOnesHold) {
   }
 }
 
-TEST(FlexFusionTrace, TheProblemOfEveryPublishedOneIsInferred) {
+TEST(FlexFusionTrace, InfersProblemsOfPublishedTraces) {
   for (const PublishedTrace& trace : published_traces()) {
     const Instance& instance = *find_instance(trace.instance);
     const auto file = parse_trace(read_trace(trace), "trace", nullptr);
@@ -56,7 +56,7 @@ TEST(FlexFusionTrace, TheProblemOfEveryPublishedOneIsInferred) {
   }
 }
 
-TEST(FlexFusionTrace, TheExampleOfTheDocumentationHolds) {
+TEST(FlexFusionTrace, DocumentedExampleIsValid) {
   const auto documentation = base::read_file(std::string(DOVETAIL_SOURCE_DIR) + "/docs/formats.md");
   ASSERT_TRUE(documentation.ok());
   const std::size_t begin = documentation->find("```text\n", documentation->find("## FlexFusion traces")) + 8;
@@ -71,7 +71,7 @@ TEST(FlexFusionTrace, TheExampleOfTheDocumentationHolds) {
   EXPECT_EQ(*schedule_to_trace(schedule), example);
 }
 
-/// A trace cut into what can be damaged: cells of each device line, and the summary.
+/// A trace split into the units that tests damage: cells of each device line, and the summary.
 struct TraceText {
   std::vector<std::vector<std::string>> devices;
   std::string summary;
@@ -120,10 +120,10 @@ std::string retimed(const std::string& cell, int start_change, int end_change) {
 struct Damage {
   std::string name;
   std::function<void(TraceText&)> apply;
-  std::vector<Rule> rules;  ///< any of these may be the first rule found broken
+  std::vector<Rule> rules;  ///< any of these may be the first broken rule
 };
 
-/// The seven kinds that the published checker was tested with.
+/// The seven kinds of damage that the published checker was tested with.
 std::vector<Damage> damages() {
   return {
       {"shift",
@@ -166,7 +166,7 @@ std::vector<Damage> damages() {
   };
 }
 
-TEST(FlexFusionTrace, SevenKindsOfDamageAreCaughtAndNamed) {
+TEST(FlexFusionTrace, SevenKindsOfDamageAreFound) {
   for (const char* name : {"exp0", "exp2", "exp4", "exp8", "exp11"}) {
     const std::string text = read_trace({name, false});
     for (const Damage& damage : damages()) {
@@ -184,7 +184,7 @@ TEST(FlexFusionTrace, SevenKindsOfDamageAreCaughtAndNamed) {
   }
 }
 
-TEST(FlexFusionTrace, AFalseActivationIsFoundWhereNothingElseIsWrong) {
+TEST(FlexFusionTrace, AFalseActivationIsFoundIfNothingElseIsWrong) {
   std::string text = read_trace({"exp2", false});
   const std::string cell = "[0, 1, 1, 10, 15, 3.900000]";
   ASSERT_NE(text.find(cell), std::string::npos);
@@ -194,8 +194,9 @@ TEST(FlexFusionTrace, AFalseActivationIsFoundWhereNothingElseIsWrong) {
   EXPECT_FALSE(validate(file->schedule, tolerance));
   ASSERT_TRUE(file->activation_mismatch);
   EXPECT_EQ(file->activation_mismatch->failure, base::Failure::invalid);
-  EXPECT_EQ(to_text(*file->activation_mismatch),
-            "exp2.txt:2:29: false activation: the file says 3.900101 after F1 of 33B stage 1; it is 3.9");
+  EXPECT_EQ(
+      to_text(*file->activation_mismatch),
+      "exp2.txt:2:29: false activation: the file claims 3.900101 after F1 of 33B stage 1; the actual value is 3.9");
 }
 
 TEST(FlexFusionTrace, AnActivationWithinTheToleranceIsAccepted) {
@@ -205,7 +206,7 @@ TEST(FlexFusionTrace, AnActivationWithinTheToleranceIsAccepted) {
   EXPECT_FALSE(parse_trace(text, "exp2.txt", &find_instance("exp2")->problem)->activation_mismatch);
 }
 
-TEST(FlexFusionTrace, OpsHaveTheirPlaces) {
+TEST(FlexFusionTrace, OpsHavePositions) {
   const auto file = parse_trace(
       "[0, 0, 0, 0, 1, 1.0], [0, 0, 3, 5, 7, 0.0], \n  [0, 0, 1, 1, 2, 1.0],[0, 0, 2, 2, 4, -0.000001]", "t", nullptr);
   ASSERT_TRUE(file.ok()) << to_text(file.error());
@@ -221,7 +222,7 @@ TEST(FlexFusionTrace, OpsHaveTheirPlaces) {
                   "the problem was inferred from the trace: model0 with 1 replica of 2 stages x 1 micro-batch"));
 }
 
-TEST(FlexFusionTrace, TheCellsOfALineMayStandInAnyOrder) {
+TEST(FlexFusionTrace, CellsOfALineMayBeInAnyOrder) {
   const std::string ordered = "[0, 0, 0, 0, 2, 1.5], [0, 1, 0, 2, 4, 3], [0, 0, 1, 4, 5, 1.5], [0, 1, 1, 5, 6, 0]\n";
   const std::string shuffled = "[0, 1, 1, 5, 6, 0], [0, 1, 0, 2, 4, 3], [0, 0, 0, 0, 2, 1.5], [0, 0, 1, 4, 5, 1.5]\n";
   const auto expected = parse_trace(ordered, "ordered", nullptr);
@@ -240,12 +241,12 @@ TEST(FlexFusionTrace, TheCellsOfALineMayStandInAnyOrder) {
   EXPECT_EQ(again->schedule.devices, expected->schedule.devices);
 }
 
-TEST(FlexFusionTrace, TheActivationOfCellsOutOfOrderIsJudgedByTheirTimes) {
+TEST(FlexFusionTrace, ActivationOfUnorderedCellsIsCheckedByTime) {
   const auto by_place = parse_trace("[0, 0, 1, 2, 3, 1.5], [0, 0, 0, 0, 2, 0]\n", "by-place", &one_stage_problem());
   ASSERT_TRUE(by_place.ok());
   ASSERT_TRUE(by_place->activation_mismatch);
   EXPECT_EQ(to_text(*by_place->activation_mismatch),
-            "by-place:1:23: false activation: the file says 0 after F0 of model0 stage 0; it is 1.5");
+            "by-place:1:23: false activation: the file claims 0 after F0 of model0 stage 0; the actual value is 1.5");
   const auto by_time = parse_trace("[0, 0, 1, 2, 3, 0], [0, 0, 0, 0, 2, 1.5]\n", "by-time", &one_stage_problem());
   ASSERT_TRUE(by_time.ok());
   EXPECT_FALSE(by_time->activation_mismatch);
@@ -256,45 +257,44 @@ std::string error_of(std::string_view text, const Problem* problem = nullptr) {
   return file.ok() ? "no error" : to_text(file.error());
 }
 
-TEST(FlexFusionTrace, MalformedTextIsRefusedAtItsPlace) {
+TEST(FlexFusionTrace, MalformedTextIsRejectedWithPosition) {
   EXPECT_EQ(error_of(""),
-            "t:1:1: no device line; a line of [model, microbatch, stage, start, end, activation] cells for each device "
-            "is accepted");
-  EXPECT_EQ(error_of("0F0"), "t:1:1: no cell; [model, microbatch, stage, start, end, activation] is accepted");
-  EXPECT_EQ(error_of("[0, x, 0, 0, 1, 1.0]"), "t:1:5: microbatch is 'x'; a whole number from 0 is accepted");
-  EXPECT_EQ(error_of("[-1, 0, 0, 0, 1, 1.0]"), "t:1:2: model is '-1'; a whole number from 0 is accepted");
+            "t:1:1: there is no device line; accepted: a line of [model, microbatch, stage, start, end, activation] "
+            "cells for each device");
+  EXPECT_EQ(error_of("0F0"), "t:1:1: this is not a cell; accepted: [model, microbatch, stage, start, end, activation]");
+  EXPECT_EQ(error_of("[0, x, 0, 0, 1, 1.0]"), "t:1:5: microbatch is 'x'; it must be an integer from 0");
+  EXPECT_EQ(error_of("[-1, 0, 0, 0, 1, 1.0]"), "t:1:2: model is '-1'; it must be an integer from 0");
   EXPECT_EQ(error_of("[0, 0, 99999999999, 0, 1, 1.0]"),
-            "t:1:8: stage '99999999999' is too large; a whole number up to 2147483647 is accepted");
+            "t:1:8: stage '99999999999' is too large; it must be at most 2147483647");
   EXPECT_EQ(error_of("[0, 0, 0, -1, 1, 1.0]"),
             "t:1:11: start '-1' is negative; accepted: a number from 0 to 4000000000000000000 tick");
   EXPECT_EQ(error_of("[0, 0, 0, 0.5, 1, 1.0]"),
-            "t:1:11: start '0.5' is not a whole number of ticks; times of another unit need --problem");
-  EXPECT_EQ(error_of("[0, 0, 0, 3, 1, 1.0]"), "t:1:14: end is before start; an end after the start is accepted");
+            "t:1:11: start '0.5' is not an integer number of ticks; times in another unit need --problem");
+  EXPECT_EQ(error_of("[0, 0, 0, 3, 1, 1.0]"), "t:1:14: end is before start; accepted: the same or later");
   EXPECT_EQ(error_of("[0, 0, 0, 0, 1, 1.0000001]"),
             "t:1:17: activation '1.0000001' has more than six decimals; accepted: at most six");
   EXPECT_EQ(error_of("[0, 0, 0, 0, 1]"),
-            "t:1:15: no ',' after end; a cell is [model, microbatch, stage, start, end, activation]");
+            "t:1:15: missing ',' after end; a cell is [model, microbatch, stage, start, end, activation]");
   EXPECT_EQ(error_of("[0, 0, 0, 0, 1, 1.0, 7]"),
-            "t:1:20: no ']' after activation; a cell is [model, microbatch, stage, start, end, activation]");
+            "t:1:20: missing ']' after activation; a cell is [model, microbatch, stage, start, end, activation]");
   EXPECT_EQ(error_of("[0, 0, 0, 0, 1"),
-            "t:1:15: no ',' after end; a cell is [model, microbatch, stage, start, end, activation]");
+            "t:1:15: missing ',' after end; a cell is [model, microbatch, stage, start, end, activation]");
   EXPECT_EQ(error_of("[0, 0, 0, 0, 1, 1.0] [0, 0, 1, 1, 2, 0.0]"),
-            "t:1:22: text after a cell; a comma or the end of the line is accepted");
+            "t:1:22: unexpected text after a cell; accepted: a comma or the end of the line");
   const std::string line = "[0, 0, 0, 0, 1, 1.0], [0, 0, 1, 1, 2, 0.0]\n";
-  EXPECT_EQ(error_of(line + "\n" + line),
-            "t:3:1: a device line after a blank line; device lines stand together at the beginning");
+  EXPECT_EQ(error_of(line + "\n" + line), "t:3:1: a device line after a blank line; all device lines must come first");
   EXPECT_EQ(error_of(line + "\nOurs:\n  what"),
-            "t:4:3: no 'name: value'; the summary's lines are accepted after the device lines");
+            "t:4:3: this is not 'name: value'; only summary lines may follow the device lines");
   EXPECT_EQ(error_of(line + "\nOurs:\nE2E time usage: soon"),
             "t:4:17: E2E time usage 'soon' is not a number; accepted: a number from 0 to 4000000000000000000 tick");
   EXPECT_EQ(error_of(line + "\nOurs:\nPeak memory usage: much"),
             "t:4:20: Peak memory usage 'much' is not a number; accepted: a number from 0 to 4000000000000");
-  EXPECT_EQ(error_of(line + "\nOurs:\nPeak: 1"),
-            "t:4:1: 'Peak' is not known; E2E time usage, Peak memory usage, Utilization, Bubble rate and Time usage "
-            "are accepted");
+  EXPECT_EQ(
+      error_of(line + "\nOurs:\nPeak: 1"),
+      "t:4:1: 'Peak' is unknown; accepted: E2E time usage, Peak memory usage, Utilization, Bubble rate, Time usage");
 }
 
-TEST(FlexFusionTrace, WhatTheProblemDoesNotHaveIsRefusedAtItsPlace) {
+TEST(FlexFusionTrace, CellsOutsideTheProblemAreRejectedWithPosition) {
   Problem problem = find_instance("exp2")->problem;
   std::string lines;
   for (int device = 1; device < 8; ++device) lines += "\n[0, 0, 0, 0, 5, 1.95]";
@@ -303,13 +303,13 @@ TEST(FlexFusionTrace, WhatTheProblemDoesNotHaveIsRefusedAtItsPlace) {
   EXPECT_EQ(error_of("[2, 0, 8, 0, 5, 1.95]" + lines, &problem),
             "t:1:8: 13B/1 has no stage 8; 0 to 3 are its forwards, 4 to 7 its backwards");
   EXPECT_EQ(error_of("[0, 0, 0, 0, 5, 1.95]", &problem),
-            "t:1:1: the trace has 1 device lines; the problem has 8 devices, and a line for each is accepted");
+            "t:1:1: the trace has 1 device lines; the problem has 8 devices and needs a line for each");
   problem.models[0].minibatches = 2;
   EXPECT_EQ(error_of("[0, 0, 0, 0, 5, 1.95]", &problem),
-            "t: model 33B has optimizer steps, which a trace cannot have; a problem without them is accepted");
+            "t: model 33B has optimizer steps, which a trace cannot express; use a problem without them");
 }
 
-TEST(FlexFusionTrace, AMicrobatchThatTheProblemDoesNotHaveIsLeftToTheValidator) {
+TEST(FlexFusionTrace, UnknownMicrobatchIsLeftToTheValidator) {
   TraceText trace(read_trace({"exp2", false}));
   trace.devices[0][0].replace(4, 1, "99");
   const auto file = parse_trace(trace.text(), "t", &find_instance("exp2")->problem);
@@ -317,33 +317,33 @@ TEST(FlexFusionTrace, AMicrobatchThatTheProblemDoesNotHaveIsLeftToTheValidator) 
   EXPECT_EQ(validate(file->schedule, tolerance)->rule, Rule::unknown_op);
 }
 
-TEST(FlexFusionTrace, WhatCannotBeInferredAsksForTheProblem) {
-  const std::string advice = "; give the problem with --problem";
+TEST(FlexFusionTrace, FailedInferenceAsksForTheProblem) {
+  const std::string advice = "; specify the problem with --problem";
   EXPECT_EQ(error_of("[0, 0, 0, 0, 1, 1.0], [0, 1, 0, 1, 3, 2.0], [0, 0, 1, 3, 4, 1.0], [0, 1, 1, 4, 5, 0.0]"),
-            "t:1:23: this op lasts 2 and others of model 0 stage 0 1: the durations cannot be inferred" + advice);
-  EXPECT_EQ(
-      error_of("[0, 0, 0, 0, 1, 1.0], [0, 1, 0, 1, 2, 3.0], [0, 0, 1, 3, 4, 1.0], [0, 1, 1, 4, 5, 0.0]"),
-      "t:1:23: this op changes the activation by 2 and others of model 0 stage 0 by 1: it cannot be inferred" + advice);
-  EXPECT_EQ(error_of("[0, 0, 0, 0, 1, 1.0]"),
-            "t:1:8: model 0 has 1 stages; an even number, the forwards and then the backwards, can be inferred from" +
+            "t:1:23: this op lasts 2, but others of model 0 stage 0 last 1: the durations cannot be inferred" + advice);
+  EXPECT_EQ(error_of("[0, 0, 0, 0, 1, 1.0], [0, 1, 0, 1, 2, 3.0], [0, 0, 1, 3, 4, 1.0], [0, 1, 1, 4, 5, 0.0]"),
+            "t:1:23: this op changes the activation by 2, but others of model 0 stage 0 by 1: the activation cannot be "
+            "inferred" +
                 advice);
+  EXPECT_EQ(error_of("[0, 0, 0, 0, 1, 1.0]"),
+            "t:1:8: model 0 has 1 stages; the number must be even: the forwards, then the backwards" + advice);
   EXPECT_EQ(error_of("[1, 0, 0, 0, 1, 1.0], [1, 0, 1, 1, 2, 0.0]"),
             "t:1:2: there is a model 1 but no model 0" + advice);
-  EXPECT_EQ(error_of("[7, 0, 0, 0, 1, 1.0]"), "t:1:2: model 7 is beyond the 1 ops of the trace" + advice);
+  EXPECT_EQ(error_of("[7, 0, 0, 0, 1, 1.0]"), "t:1:2: there is a model 7, but the trace has only 1 ops" + advice);
   EXPECT_EQ(error_of("[0, 9, 0, 0, 1, 1.0], [0, 9, 1, 1, 2, 0.0]"),
             "t:1:5: model 0 has ops of micro-batch 9 but none of micro-batch 0" + advice);
   EXPECT_EQ(error_of("[0, 0, 0, 0, 1, 1.0], [0, 1, 0, 1, 2, 2.0], [0, 2, 0, 2, 3, 3.0], [0, 0, 3, 3, 4, 2.0]"),
             "t:1:74: model 0 has ops of stage 3 but none of stage 1" + advice);
   EXPECT_EQ(
       error_of("[0, 0, 0, 0, 0, 1.0], [0, 0, 1, 1, 2, 0.0]"),
-      "t:1:1: no problem can be inferred: model model0 has an op that lasts less than one tick, or too long" + advice);
+      "t:1:1: no problem can be inferred: model model0 has an op that is shorter than one tick or too long" + advice);
 }
 
-TEST(FlexFusionTrace, WhatIsNoTextIsRefusedAtItsPlace) {
+TEST(FlexFusionTrace, InvalidTextIsRejectedWithPosition) {
   EXPECT_EQ(error_of("[0, 0, 0, 0, 1, 1.0]\n[\xFE"), "t:2:2: byte 0xFE is not UTF-8; accepted: text in UTF-8");
 }
 
-/// The trace of exp2 with `from` replaced by `to` on a line, read without a problem.
+/// Returns the error of the trace of exp2 with `from` replaced by `to` on a line, read without a problem.
 std::string damaged_error(std::size_t device, std::size_t row, const std::string& from, const std::string& to) {
   TraceText trace(read_trace({"exp2", false}));
   std::string& cell = trace.devices[device][row];
@@ -352,7 +352,7 @@ std::string damaged_error(std::size_t device, std::size_t row, const std::string
   return error_of(trace.text());
 }
 
-TEST(FlexFusionTrace, WithoutAProblemTheOddOpIsShownAtItsPlace) {
+TEST(FlexFusionTrace, WithoutAProblemTheOddOpIsReported) {
   const TraceText trace(read_trace({"exp2", false}));
   const std::vector<std::string> fields = fields_of(trace.devices[2][0]);
   const std::string from =
@@ -369,7 +369,7 @@ TEST(FlexFusionTrace, WithoutAProblemTheOddOpIsShownAtItsPlace) {
               testing::StartsWith("t:3:1: this op lasts 77 and others of " + model));
 }
 
-TEST(FlexFusionTrace, WithoutAProblemANumberJustBeyondTheOthersIsShown) {
+TEST(FlexFusionTrace, WithoutAProblemANumberJustBeyondTheOthersIsReported) {
   std::string line;
   for (int device = 0; device < 4; ++device) {
     for (int microbatch = 0; microbatch < 3; ++microbatch) {
@@ -381,18 +381,18 @@ TEST(FlexFusionTrace, WithoutAProblemANumberJustBeyondTheOthersIsShown) {
     line += "\n";
   }
   EXPECT_EQ(error_of(line),
-            "t:3:49: micro-batch 3 of model 0 has 1 ops, others have 8: too few to infer from; give the problem with "
-            "--problem");
+            "t:3:49: micro-batch 3 of model 0 has 1 ops, others have 8: too few to infer from; specify the problem "
+            "with --problem");
 }
 
 TEST(FlexFusionTrace, WithoutAProblemARepeatedLineIsADuplicate) {
   TraceText trace(read_trace({"exp2", false}));
   trace.devices.insert(trace.devices.begin() + 3, trace.devices[2]);
   EXPECT_THAT(error_of(trace.text()), testing::StartsWith("t:4:1: duplicate op: model "));
-  EXPECT_THAT(error_of(trace.text()), testing::EndsWith("comes again: line 3, column 1 did this work before"));
+  EXPECT_THAT(error_of(trace.text()), testing::EndsWith("is already in line 3, column 1"));
 }
 
-TEST(FlexFusionTrace, ViolationsWithoutARowHaveTheirPlaces) {
+TEST(FlexFusionTrace, ViolationsWithoutARowHavePositions) {
   const Problem& problem = find_instance("exp2")->problem;
   const auto place = [&](const TraceText& trace) {
     const auto file = parse_trace(trace.text(), "t", &problem);
@@ -409,5 +409,104 @@ TEST(FlexFusionTrace, ViolationsWithoutARowHaveTheirPlaces) {
   EXPECT_EQ(place(claimed), (FilePlace{1 + static_cast<int>(std::count(before.begin(), before.end(), '\n')), 17}));
 }
 
+TEST(FlexFusionTraceWrite, RoundTrip) {
+  for (const PublishedTrace& trace : published_traces()) {
+    SCOPED_TRACE(trace.instance);
+    const Problem& problem = find_instance(trace.instance)->problem;
+    auto file = parse_trace(read_trace(trace), "t", &problem);
+    ASSERT_TRUE(file.ok());
+    const auto text = schedule_to_trace(file->schedule);
+    ASSERT_TRUE(text.ok());
+    const auto again = parse_trace(*text, "t", &problem);
+    ASSERT_TRUE(again.ok()) << to_text(again.error());
+    EXPECT_EQ(again->schedule.devices, file->schedule.devices);
+    EXPECT_FALSE(again->activation_mismatch);
+    EXPECT_FALSE(validate(again->schedule)) << "activations are exact when written";
+  }
+}
+
+TEST(FlexFusionTraceWrite, WritesTheSummary) {
+  auto file = parse_trace(read_trace({"exp2", false}), "t", &find_instance("exp2")->problem);
+  const std::string ours =
+      "\nOurs:\nE2E time usage: 225\nPeak memory usage: 15.600000\nUtilization: 74.67%\nBubble rate: 25.33%\n";
+  EXPECT_TRUE(schedule_to_trace(file->schedule)->ends_with("0.000000]\n" + ours));
+  file->schedule.claims.bound_makespan = Ticks(225);
+  file->schedule.claims.bound_peak_activation = Memory(15'600'000);
+  EXPECT_THAT(
+      *schedule_to_trace(file->schedule),
+      HasSubstr("0.000000]\n\nTheoretically best:\nE2E time usage: 225\nPeak memory usage: 15.600000\n" + ours));
+}
+
+TEST(FlexFusionTraceWrite, TimesAreDecimalsOfTheUnit) {
+  Problem problem = find_instance("exp2")->problem;
+  problem.time_unit = TimeUnit::us;
+  auto file = parse_trace(read_trace({"exp2", false}), "t", &problem);
+  ASSERT_TRUE(file.ok());
+  EXPECT_EQ(file->schedule.devices[0][0].end, Ticks(5'000));
+  for (auto& device : file->schedule.devices)
+    for (ScheduledOp& op : device) {
+      op.start = Ticks(op.start.count() / 10);
+      op.end = Ticks(op.end.count() / 10);
+    }
+  file->schedule.claims = {};
+  for (Model& model : file->schedule.problem.models)
+    for (std::size_t stage = 0; stage < model.forward.size(); ++stage) {
+      model.forward[stage] = Ticks(model.forward[stage].count() * 100);
+      model.backward[stage] = Ticks(model.backward[stage].count() * 100);
+    }
+  ASSERT_FALSE(validate(file->schedule));
+  const auto text = schedule_to_trace(file->schedule);
+  EXPECT_THAT(*text, HasSubstr("[0, 0, 0, 0, 0.5, 1.950000]"));
+  EXPECT_THAT(*text, HasSubstr("E2E time usage: 22.5\n"));
+  EXPECT_EQ(parse_trace(*text, "t", &file->schedule.problem)->schedule.devices, file->schedule.devices);
+}
+
+/// A model with one stage on each of the devices given, one micro-batch, all times one tick.
+Problem one_microbatch(std::vector<DeviceId> devices, int device_count) {
+  const std::size_t stages = devices.size();
+  Model model;
+  model.name = "m";
+  model.replicas = {std::move(devices)};
+  model.forward.assign(stages, Ticks(1));
+  model.backward.assign(stages, Ticks(1));
+  model.activation.assign(stages, Memory(1));
+  model.transfer_forward.resize(stages - 1);
+  model.transfer_backward.resize(stages - 1);
+  model.step.resize(stages);
+  Problem problem;
+  problem.devices = device_count;
+  problem.resident.resize(static_cast<std::size_t>(device_count));
+  problem.models = {model};
+  return problem;
+}
+
+std::string write_error(const Problem& problem, BackwardForm form) {
+  const OpGraph graph = lower(problem, form).graph;
+  Order order;
+  order.devices.resize(static_cast<std::size_t>(problem.devices));
+  for (const OpId op : topological_order(graph)) order.devices[graph.device[op.index()].index()].push_back(op);
+  const auto text = schedule_to_trace(to_schedule(problem, graph, *evaluate(graph, order)));
+  return text.ok() ? "no error" : to_text(text.error());
+}
+
+TEST(FlexFusionTraceWrite, InexpressibleSchedulesAreRejected) {
+  const std::string before = "a FlexFusion trace cannot express this schedule: ";
+  const std::string after = "; use a dovetail/schedule@1 file";
+  const Problem plain = one_microbatch({DeviceId(0), DeviceId(1)}, 2);
+  EXPECT_EQ(write_error(plain, BackwardForm::whole), "no error");
+  EXPECT_EQ(write_error(one_microbatch({DeviceId(0), DeviceId(0)}, 1), BackwardForm::whole),
+            before + "model m has several stages on one device" + after);
+  EXPECT_EQ(write_error(one_microbatch({DeviceId(0)}, 2), BackwardForm::whole), before + "device 1 has no ops" + after);
+  Problem with_steps = plain;
+  with_steps.models[0].step.assign(2, Ticks(1));
+  EXPECT_EQ(write_error(with_steps, BackwardForm::whole), before + "model m has optimizer steps" + after);
+  Problem split = plain;
+  split.models[0].weight_gradient.assign(2, Ticks(1));
+  split.models[0].weight_activation.assign(2, Memory(0));
+  EXPECT_EQ(write_error(split, BackwardForm::split), before + "I0 of m stage 0 is half of a split backward" + after);
+  EXPECT_EQ(write_error(split, BackwardForm::whole), "no error");
+}
+
 }  // namespace
+
 }  // namespace dovetail::pipeline

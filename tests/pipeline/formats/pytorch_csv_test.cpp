@@ -1,5 +1,3 @@
-#include "pipeline/formats/pytorch_csv.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -8,6 +6,7 @@
 #include <vector>
 
 #include "base/file.h"
+#include "pipeline/formats/schedule_file.h"
 #include "pipeline/problem/instances.h"
 #include "pipeline/schedule/evaluate.h"
 #include "pipeline/schedule/validate.h"
@@ -44,7 +43,7 @@ Problem one_pipeline(const std::vector<int>& devices, int microbatches, bool spl
   return problem;
 }
 
-/// A valid schedule, its order as a breadth-first walk through the graph finds it.
+/// Returns a valid schedule in the order of a breadth-first walk through the graph.
 Schedule make_schedule(const Problem& problem, BackwardForm form) {
   const OpGraph graph = lower(problem, form).graph;
   Order order;
@@ -84,7 +83,7 @@ TEST(PytorchCsv, ReadsTwoRanksFourStagesEightMicrobatches) {
   ASSERT_TRUE(file.ok()) << to_text(file.error());
   EXPECT_THAT(
       file->notes,
-      ElementsAre("the dialect is of 2025: I, W, and B for both",
+      ElementsAre("the dialect is from 2025: I, W, and B for both",
                   "the problem was inferred from the file: 4 stages on 2 ranks, 8 micro-batches, F, I and W lasting "
                   "one tick, B two, activation 1"));
   const Model& model = file->schedule.problem.models[0];
@@ -93,18 +92,18 @@ TEST(PytorchCsv, ReadsTwoRanksFourStagesEightMicrobatches) {
   EXPECT_EQ(model.microbatches, 8);
   EXPECT_TRUE(model.split());
   EXPECT_EQ(validate(file->schedule), std::nullopt);
-  // 48 ops of one tick a rank; rank 1 begins one tick late and never waits again, rank 0 waits two ticks for rank 1's
-  // first gradient.
+  // Each rank has 48 ops of one tick. Rank 1 starts one tick late and never waits again; rank 0 waits two ticks for the
+  // first gradient of rank 1.
   EXPECT_EQ(evaluate(file->schedule).evaluation.makespan, Ticks(50));
   EXPECT_EQ(evaluate(file->schedule).evaluation.peak_activation, Memory(16'000'000));
 }
 
-TEST(PytorchCsv, AFileOfForwardsAndWholeBackwardsIsOfEveryDialect) {
+TEST(PytorchCsv, ForwardsAndWholeBackwardsAreValidInEveryDialect) {
   EXPECT_EQ(parse_pytorch_csv("0F0,0F1,0B0,0B1", "f.csv", nullptr)->notes[0],
             "F and B only: the same in every dialect");
 }
 
-TEST(PytorchCsv, RowsHaveTheirPlaces) {
+TEST(PytorchCsv, RowsHavePositions) {
   const auto two = parse_pytorch_csv("0F0,0B0\n 1F0,1B0", "f.csv", nullptr);
   ASSERT_TRUE(two.ok()) << to_text(two.error());
   EXPECT_EQ(two->device_places, (std::vector<FilePlace>{{1, 1}, {2, 1}}));
@@ -136,7 +135,7 @@ TEST(PytorchCsv, ReadsTheDialectOf2024) {
   const auto split = parse_pytorch_csv("0F0,,0F1,0B0,0W0,0B1,0W1", "f.csv", nullptr);
   ASSERT_TRUE(split.ok()) << to_text(split.error());
   EXPECT_EQ(names_of(split->schedule.devices[0]), "0F0,0F1,0I0,0W0,0I1,0W1");
-  EXPECT_EQ(split->notes[0], "the dialect is of 2024: B is the input gradient, BW the whole backward");
+  EXPECT_EQ(split->notes[0], "the dialect is from 2024: B is the input gradient, BW the whole backward");
   const auto mixed = parse_pytorch_csv("0F0,0F1,0BW0,0B1,0W1", "f.csv", nullptr);
   ASSERT_TRUE(mixed.ok()) << to_text(mixed.error());
   EXPECT_EQ(names_of(mixed->schedule.devices[0]), "0F0,0F1,0B0,0I1,0W1");
@@ -153,7 +152,7 @@ TEST(PytorchCsv, ReadsWholeBackwardsAlone) {
 }
 
 TEST(PytorchCsv, ReadsCommunication) {
-  // RECVs may stand well before their consumers, and the memory actions of FSDP anywhere.
+  // RECVs may come well before their consumers, and the memory actions of FSDP anywhere.
   const auto file = parse_pytorch_csv(
       "0UNSHARD,2UNSHARD,0F0,0SEND_F0,2RECV_F0,2F0,2B0,2SEND_B0,2REDUCE_GRAD,0RECV_B0,0B0,0RESHARD\n"
       "1RECV_F0,1UNSHARD,1F0,1SEND_F0,1RECV_B0,1B0,1SEND_B0\n",
@@ -169,18 +168,18 @@ TEST(PytorchCsv, TakesDurationsFromTheProblem) {
   ASSERT_TRUE(file.ok()) << to_text(file.error());
   EXPECT_EQ(file->schedule.problem, problem);
   EXPECT_EQ(file->notes.size(), 1U);
-  // Row 0 is the device that stage 0 is on.
+  // Row 0 is the device of stage 0.
   EXPECT_EQ(names_of(file->schedule.devices[1]), "0F0,0B0");
   EXPECT_EQ(file->schedule.devices[0][0].start, Ticks(3)) << "F of 2 and a transfer of 1";
   EXPECT_EQ(file->schedule.devices[0][1].end, Ticks(10)) << "F of 3, I of 4";
   EXPECT_EQ(file->schedule.devices[1][1].start, Ticks(11));
-  EXPECT_EQ(file->schedule.devices[1][1].end, Ticks(15)) << "B stands for I of 3 and W of 1";
+  EXPECT_EQ(file->schedule.devices[1][1].end, Ticks(15)) << "B is I of 3 and W of 1";
   EXPECT_EQ(file->places[0][2].line, 2);
   EXPECT_EQ(file->places[0][2].column, 9);
   EXPECT_EQ(validate(file->schedule), std::nullopt);
 }
 
-TEST(PytorchCsv, TheExamplesOfTheDocumentationAreOneSchedule) {
+TEST(PytorchCsv, DocumentedExamplesAreOneSchedule) {
   const auto documentation = base::read_file(std::string(DOVETAIL_SOURCE_DIR) + "/docs/formats.md");
   ASSERT_TRUE(documentation.ok());
   std::vector<Schedule> schedules;
@@ -199,33 +198,33 @@ TEST(PytorchCsv, TheExamplesOfTheDocumentationAreOneSchedule) {
 // --- errors
 // -----------------------------------------------------------------------------------------------------------------------
 
-TEST(PytorchCsv, CellsThatAreNoActionsAreRefused) {
+TEST(PytorchCsv, InvalidActionsAreRejected) {
   const std::string accepted =
-      "; an action like 0F3 (stage, F, B, I, W, BW, SEND_F, RECV_F, SEND_B or RECV_B, micro-batch), 0UNSHARD, "
-      "0RESHARD, 0REDUCE_GRAD or "
-      "(1F3;2B0)OVERLAP_F_B is accepted";
-  EXPECT_EQ(error_of("0F0,0X1"), "f.csv:1:5: '0X1' is no action" + accepted);
-  EXPECT_EQ(error_of("0F0\n, F1"), "f.csv:2:3: 'F1' is no action" + accepted);
+      "; accepted: actions like 0F3 (stage, F, B, I, W, BW, SEND_F, RECV_F, SEND_B or RECV_B, micro-batch), 0UNSHARD, "
+      "0RESHARD, 0REDUCE_GRAD, (1F3;2B0)OVERLAP_F_B";
+  EXPECT_EQ(error_of("0F0,0X1"), "f.csv:1:5: '0X1' is not an action" + accepted);
+  EXPECT_EQ(error_of("0F0\n, F1"), "f.csv:2:3: 'F1' is not an action" + accepted);
   EXPECT_EQ(error_of("99999999999F1"),
-            "f.csv:1:1: the stage of '99999999999F1' is too large; a whole number up to 2147483647 is accepted");
+            "f.csv:1:1: the stage of '99999999999F1' is too large; it must be at most 2147483647");
   EXPECT_EQ(error_of("0F0,0F99999999999"),
-            "f.csv:1:5: the micro-batch of '0F99999999999' is too large; a whole number up to 2147483647 is accepted");
+            "f.csv:1:5: the micro-batch of '0F99999999999' is too large; it must be at most 2147483647");
   EXPECT_EQ(error_of("0F0\n0\xFF"), "f.csv:2:2: byte 0xFF is not UTF-8; accepted: text in UTF-8");
-  EXPECT_EQ(error_of("0f0"), "f.csv:1:1: '0f0' is no action" + accepted);
-  EXPECT_EQ(error_of("0B"), "f.csv:1:1: '0B' has no micro-batch, or no whole number for one" + accepted);
-  EXPECT_EQ(error_of("12F3xyz"), "f.csv:1:1: '12F3xyz' has no micro-batch, or no whole number for one" + accepted);
-  EXPECT_EQ(error_of("0UNSHARD1"), "f.csv:1:1: '0UNSHARD1' has a micro-batch, which UNSHARD cannot have" + accepted);
-  EXPECT_EQ(error_of("(0F0;0B0)OVERLAP"), "f.csv:1:1: '(0F0;0B0)OVERLAP' is no action" + accepted);
-  EXPECT_EQ(error_of("0F0,(0F1;x)OVERLAP_F_B"), "f.csv:1:10: 'x' is no action" + accepted);
-  EXPECT_EQ(error_of("()OVERLAP_F_B"), "f.csv:1:2: '' is no action" + accepted);
+  EXPECT_EQ(error_of("0f0"), "f.csv:1:1: '0f0' is not an action" + accepted);
+  EXPECT_EQ(error_of("0B"), "f.csv:1:1: the micro-batch of '0B' is missing or not an integer" + accepted);
+  EXPECT_EQ(error_of("12F3xyz"), "f.csv:1:1: the micro-batch of '12F3xyz' is missing or not an integer" + accepted);
+  EXPECT_EQ(error_of("0UNSHARD1"),
+            "f.csv:1:1: '0UNSHARD1' has a micro-batch, but UNSHARD does not take one" + accepted);
+  EXPECT_EQ(error_of("(0F0;0B0)OVERLAP"), "f.csv:1:1: '(0F0;0B0)OVERLAP' is not an action" + accepted);
+  EXPECT_EQ(error_of("0F0,(0F1;x)OVERLAP_F_B"), "f.csv:1:10: 'x' is not an action" + accepted);
+  EXPECT_EQ(error_of("()OVERLAP_F_B"), "f.csv:1:2: '' is not an action" + accepted);
   EXPECT_EQ(error_of(",,\n"), "f.csv:1:1: the file has no actions" + accepted);
-  EXPECT_EQ(error_of("0UNSHARD"), "f.csv:1:1: the file has no F, B, I or W; at least one forward is accepted");
+  EXPECT_EQ(error_of("0UNSHARD"), "f.csv:1:1: the file has no F, B, I or W; it needs at least one forward");
   EXPECT_EQ(error_of("0F0,\"0B0"), "f.csv:1:5: the quote is not closed; a cell that begins with \" ends with \"");
 }
 
-TEST(PytorchCsv, MixedDialectsAreRefused) {
+TEST(PytorchCsv, MixedDialectsAreRejected) {
   EXPECT_EQ(error_of("0F0,0F1,0BW0\n0I1,0W1"),
-            "f.csv:1:9: 0BW0 is of the dialect of 2024, but 0I1 in line 2 is of 2025; one dialect a file is accepted");
+            "f.csv:1:9: 0BW0 is from the dialect of 2024, but 0I1 in line 2 is from 2025; use one dialect per file");
 }
 
 TEST(PytorchCsv, IncompleteFilesAreInvalid) {
@@ -235,21 +234,22 @@ TEST(PytorchCsv, IncompleteFilesAreInvalid) {
   EXPECT_EQ(error_of("0F0,0W0,0F1,0I1,0W1"), "f.csv:1:17: 0I0 is missing in row 0");
   EXPECT_EQ(error_of("0F0,0B0\n2F0,2B0"), "f.csv:2:1: stage 1 has no ops, but stage 2 has");
   EXPECT_EQ(error_of("0F2000000000,0B0"),
-            "f.csv:1:1: 1 stages and 2000000001 micro-batches are named, but there are only 2 ops");
+            "f.csv:1:1: the ops name 1 stages and 2000000001 micro-batches, but there are only 2 ops");
   EXPECT_EQ(parse_pytorch_csv("0F0,0F1,0B0", "f.csv", nullptr).error().failure, base::Failure::invalid);
 }
 
-TEST(PytorchCsv, OpsThatComeTwiceAreInvalid) {
-  EXPECT_EQ(error_of("0F0,0F0,0B0"), "f.csv:1:5: 0F0 comes again: 0F0 in line 1, column 1 did this work before");
-  EXPECT_EQ(error_of("0F0,0I0,0B0,0W0"), "f.csv:1:9: 0B0 comes again: 0I0 in line 1, column 5 did this work before");
-  EXPECT_EQ(error_of("0F0,0B0,0I0"), "f.csv:1:9: 0I0 comes again: 0B0 in line 1, column 5 did this work before");
+TEST(PytorchCsv, RepeatedOpsAreInvalid) {
+  EXPECT_EQ(error_of("0F0,0F0,0B0"), "f.csv:1:5: 0F0 is a duplicate: 0F0 in line 1, column 1 already does this work");
+  EXPECT_EQ(error_of("0F0,0I0,0B0,0W0"),
+            "f.csv:1:9: 0B0 is a duplicate: 0I0 in line 1, column 5 already does this work");
+  EXPECT_EQ(error_of("0F0,0B0,0I0"), "f.csv:1:9: 0I0 is a duplicate: 0B0 in line 1, column 5 already does this work");
   EXPECT_EQ(error_of("0F0,0F1,0I1,0W1,0B0,0W0"),
-            "f.csv:1:21: 0W0 comes again: 0B0 in line 1, column 17 did this work before");
+            "f.csv:1:21: 0W0 is a duplicate: 0B0 in line 1, column 17 already does this work");
   EXPECT_EQ(error_of("0F0,0F1,0I1,0W1,0W0,0B0"),
-            "f.csv:1:21: 0B0 comes again: 0W0 in line 1, column 17 did this work before");
+            "f.csv:1:21: 0B0 is a duplicate: 0W0 in line 1, column 17 already does this work");
 }
 
-TEST(PytorchCsv, OpsOnAnotherRankOrOfNothingAreInvalid) {
+TEST(PytorchCsv, OpsOnAnotherRankOrOutOfRangeAreInvalid) {
   EXPECT_EQ(error_of("0F0,0B0\n1F0\n1B0"), "f.csv:3:1: 1B0 is in row 2; stage 1 is in row 1, counted from 0");
   const Problem problem = one_pipeline({0, 1}, 1, false);
   EXPECT_EQ(error_of("0F0,0B0\n1F0,1B0\n1B0", &problem),
@@ -260,7 +260,7 @@ TEST(PytorchCsv, OpsOnAnotherRankOrOfNothingAreInvalid) {
   EXPECT_EQ(error_of("0F0,0B0\n1F0,1B7", &problem),
             "f.csv:2:5: 1B7: there is no micro-batch 7; model actor has 1, counted from 0");
   EXPECT_EQ(error_of("0F0,0I0,0W0\n1F0,1B0", &problem),
-            "f.csv:1:5: 0I0 is half of a split backward; model actor has no weight_gradient, only B is accepted");
+            "f.csv:1:5: 0I0 is half of a split backward, but model actor has no weight_gradient; use B");
 }
 
 TEST(PytorchCsv, DeadlocksAreInvalid) {
@@ -275,26 +275,26 @@ TEST(PytorchCsv, FaultyCommunicationIsInvalid) {
   const std::string rank0 = "0F0,0SEND_F0,0RECV_B0,0B0\n";
   EXPECT_EQ(error_of(rank0 + "1RECV_F0,1F0,1B0,1SEND_B0"), "no error");
   EXPECT_EQ(error_of(rank0 + "1F0,1B0,1SEND_B0"), "f.csv:1:5: 0SEND_F0 has no 1RECV_F0 on rank 1");
-  EXPECT_EQ(error_of(rank0 + "1F0,1RECV_F0,1B0,1SEND_B0"), "f.csv:2:5: 1RECV_F0 stands after 1F0, which needs it");
+  EXPECT_EQ(error_of(rank0 + "1F0,1RECV_F0,1B0,1SEND_B0"), "f.csv:2:5: 1RECV_F0 comes after 1F0, which needs it");
   EXPECT_EQ(error_of(rank0 + "1RECV_F0,1F0,1B0"), "f.csv:1:14: 0RECV_B0 has no 1SEND_B0 on rank 1");
-  EXPECT_EQ(error_of(rank0 + "1RECV_F0,1F0,1SEND_B0,1B0"), "f.csv:2:14: 1SEND_B0 stands before 1B0, which makes it");
+  EXPECT_EQ(error_of(rank0 + "1RECV_F0,1F0,1SEND_B0,1B0"), "f.csv:2:14: 1SEND_B0 comes before 1B0, which produces it");
   EXPECT_EQ(error_of(rank0 + "1RECV_F0,1RECV_F0,1F0,1B0,1SEND_B0"),
-            "f.csv:2:10: 1RECV_F0 comes again: 1RECV_F0 in line 2, column 1 did this work before");
+            "f.csv:2:10: 1RECV_F0 is a duplicate: 1RECV_F0 in line 2, column 1 already does this work");
   EXPECT_EQ(error_of("0F0,0RECV_B0,0B0\n1F0,1B0,1SEND_B0"), "f.csv:2:1: 1F0 has no 1RECV_F0 before it");
   EXPECT_EQ(error_of("0RECV_F0,0F0,0B0"), "f.csv:1:1: 0RECV_F0: there is no stage -1 to exchange it with");
   EXPECT_EQ(error_of("0F0,0SEND_F0,0B0"), "f.csv:1:5: 0SEND_F0: there is no stage 1 to exchange it with");
   EXPECT_EQ(error_of("0F0,0SEND_F0,1RECV_F0,1F0,1B0,0B0"),
-            "f.csv:1:5: 0SEND_F0: stages 0 and 1 are on one rank, where none is accepted");
+            "f.csv:1:5: 0SEND_F0: stages 0 and 1 are on one rank and exchange no messages");
   EXPECT_EQ(parse_pytorch_csv(rank0 + "1F0,1B0,1SEND_B0", "f.csv", nullptr).error().failure, base::Failure::invalid);
 }
 
-TEST(PytorchCsv, ProblemsThatItCannotHoldAreRefused) {
+TEST(PytorchCsv, InexpressibleProblemsAreRejected) {
   EXPECT_EQ(error_of("0F0,0B0", &find_instance("exp0")->problem),
-            "a PyTorch CSV is of one pipeline; the problem has 3, and one with one is accepted");
+            "a PyTorch CSV holds one pipeline, but the problem has 3");
   Problem problem = one_pipeline({0}, 1, false);
   problem.models[0].step[0] = Ticks(1);
   EXPECT_EQ(error_of("0F0,0B0", &problem),
-            "model actor has optimizer steps, which a PyTorch CSV cannot have; a problem without them is accepted");
+            "model actor has optimizer steps, which a PyTorch CSV cannot express; use a problem without them");
 }
 
 // --- writing
@@ -311,7 +311,7 @@ TEST(PytorchCsv, WritesCommunicationNextToItsOp) {
   EXPECT_EQ((*comms)[0].content, "0F0,0SEND_F0,0RECV_B0,0I0,0W0\r\n1RECV_F0,1F0,2F0,2I0,1I0,1SEND_B0,2W0,1W0\r\n");
 }
 
-TEST(PytorchCsv, WritesAFileAPipeline) {
+TEST(PytorchCsv, WritesOneFilePerPipeline) {
   Problem problem = find_instance("exp2")->problem;
   problem.models[0].name = "a/b c";
   const auto files = schedule_to_pytorch_csv(make_schedule(problem, BackwardForm::whole), CsvActions::compute_only);
@@ -319,12 +319,12 @@ TEST(PytorchCsv, WritesAFileAPipeline) {
   EXPECT_EQ((*files)[0].suffix, "-a_b_c-r0");
   EXPECT_EQ((*files)[1].suffix, "-13B-r0");
   EXPECT_EQ((*files)[2].suffix, "-13B-r1");
-  // The small model runs up the devices: its rank 0 is device 3. Each file is a schedule of its own.
+  // The small model runs up the devices: its rank 0 is device 3. Each file is a separate schedule.
   EXPECT_TRUE((*files)[1].content.starts_with("0F0,"));
   for (const CsvFile& file : *files) EXPECT_EQ(error_of(file.content), "no error");
 }
 
-TEST(PytorchCsv, FileNamesNeverMeet) {
+TEST(PytorchCsv, FileNamesNeverCollide) {
   Problem problem = find_instance("exp3")->problem;
   problem.models[0].name = "a/b";
   problem.models[1].name = "a_b";
@@ -333,13 +333,14 @@ TEST(PytorchCsv, FileNamesNeverMeet) {
   EXPECT_EQ((*files)[1].suffix, "-a_b-r0_");
 }
 
-TEST(PytorchCsv, StepsAreRefused) {
+TEST(PytorchCsv, StepsAreRejected) {
   Problem problem = one_pipeline({0, 1}, 1, false);
   problem.models[0].minibatches = 2;
   const auto files = schedule_to_pytorch_csv(make_schedule(problem, BackwardForm::whole), CsvActions::compute_only);
   ASSERT_FALSE(files.ok());
-  EXPECT_EQ(to_text(files.error()),
-            "a PyTorch CSV cannot hold this schedule: model actor has optimizer steps; a dovetail/schedule@1 file can");
+  EXPECT_EQ(
+      to_text(files.error()),
+      "a PyTorch CSV cannot express this schedule: model actor has optimizer steps; use a dovetail/schedule@1 file");
 }
 
 struct RoundTripCase {
@@ -349,7 +350,7 @@ struct RoundTripCase {
   BackwardForm form;
 };
 
-TEST(PytorchCsv, TheOrderMakesTheRoundTrip) {
+TEST(PytorchCsv, OrderRoundTrips) {
   const std::vector<RoundTripCase> cases{
       {"one stage a device", {0, 1, 2, 3}, false, BackwardForm::whole},
       {"upwards, with an idle device", {4, 3, 1, 0}, false, BackwardForm::whole},

@@ -28,7 +28,7 @@ std::string with_unit(const std::string& unit) {
   return text.replace(text.find("UNIT"), 4, unit);
 }
 
-/// A schedule file; the members that a test is about stand on line 4.
+/// Returns a schedule file. The members under test are on line 4.
 std::string file_text(const std::string& members, const std::string& unit = "tick") {
   std::string text = "{\"format\": \"dovetail/schedule@1\", \"time_unit\": \"" + unit + "\",\n \"problem\": ";
   text += with_unit(unit);
@@ -44,12 +44,12 @@ std::string members_error(const std::string& members) { return error_of(file_tex
 std::string claim_error(const std::string& claim) {
   return members_error(claim + ", " + columns_text + ", " + devices_text);
 }
-/// The error of a row that stands in column 15 of line 5.
+/// Returns the error of a row in column 15 of line 5.
 std::string row_error(const std::string& row, const std::string& unit = "tick") {
   return error_of(file_text(std::string(columns_text) + ",\n \"devices\": [[" + row + "], []]", unit));
 }
 
-TEST(ParseSchedule, ReadsOpsAndTheirPlaces) {
+TEST(ParseSchedule, ReadsOpsAndPositions) {
   const ScheduleFile file =
       parse_schedule(file_text(std::string(columns_text) + ",\n" + devices_text), "s.json").value();
   EXPECT_EQ(file.schedule.problem, parse_problem(with_unit("tick"), "p.json").value());
@@ -89,8 +89,8 @@ TEST(ParseSchedule, ReadsRowsByTheirColumns) {
   EXPECT_EQ(parse_schedule(file_text(members), "s.json")->schedule.devices[0][0], expected);
 }
 
-TEST(ParseSchedule, ReadsWhatTheProblemDoesNotHave) {
-  EXPECT_EQ(row_error(R"(["S", 9, 2147483647, 7, 6, 5, 5])"), "no error") << "the validator says it";
+TEST(ParseSchedule, ReadsOpsMissingInTheProblem) {
+  EXPECT_EQ(row_error(R"(["S", 9, 2147483647, 7, 6, 5, 5])"), "no error") << "the validator reports it";
 }
 
 TEST(ParseSchedule, TimesAreExactDecimalsOfTheUnit) {
@@ -119,7 +119,7 @@ TEST(ParseSchedule, NamesAMistakeInTheHead) {
   std::string other_unit = file_text(columns_text);
   other_unit.replace(other_unit.find("tick"), 4, "ms");
   EXPECT_EQ(error_of(other_unit),
-            "s.json:1:48: `time_unit` of the schedule is the string `ms`; accepted: `tick`, the one of its problem");
+            "s.json:1:48: `time_unit` of the schedule is the string `ms`; accepted: `tick`, as in its problem");
   std::string no_unit = file_text(columns_text);
   no_unit.replace(no_unit.find(", \"time_unit\": \"tick\""), 21, "");
   EXPECT_EQ(error_of(no_unit), "s.json:1:1: the schedule needs the key `time_unit`");
@@ -148,9 +148,9 @@ TEST(ParseSchedule, NamesAMistakeInTheClaims) {
             "s.json:4:12: `optimal` must be a map, not true; accepted keys: makespan, peak_activation");
   EXPECT_EQ(claim_error(R"("solver": {})"), "s.json:4:11: `solver` needs the key `name`");
   EXPECT_EQ(claim_error(R"("solver": {"name": ""})"),
-            "s.json:4:20: `name` of `solver` is the string ``; accepted: a string that is not empty");
+            "s.json:4:20: `name` of `solver` is the string ``; accepted: a non-empty string");
   EXPECT_EQ(claim_error(R"("solver": {"name": "x", "seed": -1})"),
-            "s.json:4:33: `seed` is -1; accepted: a whole number from 0 to 18446744073709551615");
+            "s.json:4:33: `seed` is -1; accepted: an integer from 0 to 18446744073709551615");
   EXPECT_EQ(claim_error(R"("solver": {"name": "x", "chains": 0})"),
             "s.json:4:35: `chains` must be a whole number from 1 to 9223372036854775807, not 0");
   EXPECT_EQ(claim_error(R"("stopped_by": "luck")"),
@@ -167,7 +167,7 @@ TEST(ParseSchedule, NamesAMistakeInTheColumns) {
   EXPECT_EQ(columns_error("[\"op\"]"), "s.json:4:12: `columns` is a list of 1" + accepted);
   EXPECT_EQ(columns_error("7"), "s.json:4:12: `columns` is 7" + accepted);
   EXPECT_EQ(columns_error(R"(["op", "op", "model", "replica", "stage", "microbatch", "start"])"),
-            "s.json:4:19: two columns are `op`" + accepted);
+            "s.json:4:19: `op` appears twice in `columns`" + accepted);
   EXPECT_EQ(columns_error(R"(["op", "model", "replica", "stage", "micro-batch", "start", "end"])"),
             "s.json:4:48: a column is the string `micro-batch`" + accepted);
 }
@@ -232,7 +232,7 @@ TEST(ScheduleToJson, IsCompactAndInTheOrderOfTheFormat) {
 )");
 }
 
-/// What stands in the first block of that language in docs/formats.md.
+/// Returns the first block of that language in docs/formats.md.
 std::string documented(const std::string& language) {
   const std::string text = base::read_file(DOVETAIL_SOURCE_DIR "/docs/formats.md").value();
   const std::string fence = "```" + language + "\n";
@@ -240,7 +240,7 @@ std::string documented(const std::string& language) {
   return text.substr(begin, text.find("```", begin) - begin);
 }
 
-TEST(Documentation, ShowsASoundScheduleOfItsProblem) {
+TEST(Documentation, ShowsAValidScheduleOfItsProblem) {
   const Problem problem = parse_problem(documented("yaml"), "formats.md").value();
   EXPECT_EQ(problem_to_yaml(problem), documented("yaml"));
   const Schedule schedule = parse_schedule(documented("json"), "formats.md")->schedule;
@@ -250,7 +250,7 @@ TEST(Documentation, ShowsASoundScheduleOfItsProblem) {
   EXPECT_FALSE(violation.has_value()) << violation->message;
 }
 
-TEST(PlaceOf, IsTheRowTheDeviceOrTheClaim) {
+TEST(PlaceOf, IsRowDeviceOrClaim) {
   const std::string head = "\"makespan\": 6,\n \"peak_activation\": 1.5,\n" + std::string(columns_text) + ",\n";
   const auto shown = [&](const std::string& devices, const std::string& claims_and_columns) {
     const ScheduleFile file =
@@ -273,16 +273,16 @@ TEST(PlaceOf, IsTheRowTheDeviceOrTheClaim) {
             "false peak activation 5:21");
 }
 
-TEST(PlaceOf, IsTheListOfDevicesWhereTheirNumberIsWrong) {
+TEST(PlaceOf, IsListOfDevicesIfTheirNumberIsWrong) {
   ScheduleFile file = parse_schedule(file_text(std::string(columns_text) + ",\n" + devices_text), "s.json").value();
   file.schedule.problem.devices = 3;
   EXPECT_EQ(place_of(file, *validate(file.schedule)), (FilePlace{5, 12}));
-  // A device that the file knows nothing of.
+  // A device that is not in the file.
   EXPECT_EQ(place_of(file, {.rule = Rule::missing_op, .message = "", .device = 2, .row = std::nullopt}),
             (FilePlace{5, 12}));
 }
 
-TEST(ScheduleFile, TimesAndPeaksAreReadAsFarAsAProblemMayAddUp) {
+TEST(ScheduleFile, ReadsTimesAndPeaksUpToTheMaximumSum) {
   const Problem problem = parse_problem(R"({"format": "dovetail/pipeline-problem@1", "devices": 3, "models": [
  {"name": "a", "microbatches": 1, "devices": [0, 1, 2], "forward": 1, "backward": 2, "activation": 1000000000000, "transfer": 1e15},
  {"name": "b", "microbatches": 3, "devices": [0, 1, 2], "forward": 1, "backward": 2, "activation": 1000000000000}]})",

@@ -17,7 +17,7 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-/// A layout whose stages are alike.
+/// Returns a layout whose stages are all alike.
 ModelLayout layout(std::string name, int dp, int pp, int tp, int microbatches, int forward,
                    std::int64_t activation_hundredths) {
   const auto stages = static_cast<std::size_t>(pp);
@@ -59,21 +59,21 @@ TEST(FuseLayouts, MakesThePublishedProblems) {
   const auto same_tp =
       fuse_layouts(layout("33B", 1, 8, 8, 32, 5, 195), layout("13B", 2, 4, 8, 16, 4, 200), TimeUnit::tick);
   EXPECT_EQ(same_tp->problem, find_instance("exp0")->problem);
-  // Twice as many stages of half as many GPUs: merged in pairs.
+  // Twice as many stages with half as many GPUs each are merged in pairs.
   const auto merged =
       fuse_layouts(layout("33B", 1, 8, 8, 32, 5, 195), layout("13B", 2, 8, 4, 16, 2, 200), TimeUnit::tick);
   EXPECT_EQ(merged->problem, find_instance("exp0")->problem);
   EXPECT_EQ(merged->merged_stages, 2);
   EXPECT_EQ(merged->merged_model, 1);
-  EXPECT_THAT(merged->notes, ElementsAre("a stage of 13B here is 2 of its own in a row: within a merged op each of "
-                                         "these sub-stages is busy 1/2 of the time",
+  EXPECT_THAT(merged->notes, ElementsAre("each stage of 13B in this problem merges 2 consecutive stages of the model: "
+                                         "within a merged op, each of these is busy 1/2 of the time",
                                          "1 pipeline of 33B and 2 pipelines of 13B are fused on 8 devices of 8 GPUs",
                                          "this is the only such group"));
   const auto groups =
       fuse_layouts(layout("65B", 4, 16, 8, 64, 2, 164), layout("33B", 4, 16, 8, 64, 1, 100), TimeUnit::tick);
   EXPECT_EQ(groups->problem, find_instance("exp9")->problem);
   EXPECT_EQ(groups->groups, 4);
-  EXPECT_EQ(groups->notes.back(), "4 such groups run side by side, each with the same schedule");
+  EXPECT_EQ(groups->notes.back(), "4 such groups run in parallel, each with the same schedule");
 }
 
 TEST(FuseLayouts, MergesStagesOfDifferentCosts) {
@@ -94,53 +94,48 @@ TEST(FuseLayouts, MergesStagesOfDifferentCosts) {
 
 TEST(FuseLayouts, WarnsOfMicrobatchesOfDifferentSize) {
   const auto fused = fuse_layouts(layout("A", 1, 4, 2, 8, 3, 100), layout("B", 2, 2, 2, 2, 5, 200), TimeUnit::tick);
-  EXPECT_THAT(fused->warnings,
-              ElementsAre("A has 1 x 8 = 8 micro-batches a group and B has 2 x 2 = 4: with one batch for both, their "
-                          "micro-batches are of different size"));
+  EXPECT_THAT(fused->warnings, ElementsAre("A has 1 x 8 = 8 micro-batches per group and B has 2 x 2 = 4: if both use "
+                                           "the same batch, their micro-batches differ in size"));
 }
 
-TEST(FuseLayouts, DifferentDeviceCountsAreRefused) {
+TEST(FuseLayouts, DifferentDeviceCountsAreRejected) {
   EXPECT_EQ(error_of(layout("A", 1, 8, 8, 1, 1, 1), layout("B", 1, 4, 8, 1, 1, 1)),
-            "dp x pp x tp must be the same for both models: A has 1 x 8 x 8 = 64, B has 1 x 4 x 8 = 32; the nearest "
-            "layouts that work: "
-            "A with dp 1, pp 4, tp 8; or A with dp 1, pp 8, tp 4; or B with dp 1, pp 4, tp 16");
+            "dp x pp x tp must be the same for both models: A has 1 x 8 x 8 = 64, B has 1 x 4 x 8 = 32; nearest "
+            "layouts that work: A with dp 1, pp 4, tp 8; or A with dp 1, pp 8, tp 4; or B with dp 1, pp 4, tp 16");
 }
 
-TEST(FuseLayouts, TensorParallelismThatIsNoMultipleIsRefused) {
+TEST(FuseLayouts, TensorParallelismMustBeAMultiple) {
   EXPECT_EQ(error_of(layout("A", 1, 4, 6, 1, 1, 1), layout("B", 1, 6, 4, 1, 1, 1)),
-            "the larger tp must be a multiple of the smaller: A has 6, B has 4; the nearest layouts that work: "
-            "A with dp 1, pp 3, tp 8; or A with dp 1, pp 6, tp 4; or A with dp 1, pp 2, tp 12");
+            "the larger tp must be a multiple of the smaller: A has 6, B has 4; nearest layouts that work: A with dp "
+            "1, pp 3, tp 8; or A with dp 1, pp 6, tp 4; or A with dp 1, pp 2, tp 12");
 }
 
-TEST(FuseLayouts, StagesThatCannotBeMergedAreRefused) {
-  EXPECT_EQ(error_of(layout("A", 3, 4, 8, 1, 1, 1), layout("B", 8, 3, 4, 1, 1, 1)),
-            "s = 8 / 4 = 2, larger tp by smaller, must divide the pp of the model with the smaller tp: B has pp 3; the "
-            "nearest layouts "
-            "that work: "
-            "B with dp 6, pp 4, tp 4; or B with dp 12, pp 2, tp 4; or A with dp 3, pp 8, tp 4");
+TEST(FuseLayouts, UnmergeableStagesAreRejected) {
+  EXPECT_EQ(
+      error_of(layout("A", 3, 4, 8, 1, 1, 1), layout("B", 8, 3, 4, 1, 1, 1)),
+      "s = larger tp / smaller tp = 8 / 4 = 2 must divide the pp of the model with the smaller tp: B has pp 3; nearest "
+      "layouts that work: B with dp 6, pp 4, tp 4; or B with dp 12, pp 2, tp 4; or A with dp 3, pp 8, tp 4");
 }
 
-TEST(FuseLayouts, ImpossibleLayoutsAreRefused) {
+TEST(FuseLayouts, ImpossibleLayoutsAreRejected) {
   const ModelLayout sound = layout("B", 1, 2, 1, 1, 1, 1);
   ModelLayout wrong = layout("A", 1, 2, 1, 1, 1, 1);
   wrong.tensor_parallel = 0;
-  EXPECT_EQ(error_of(wrong, sound), "tp of A is 0; 1 to 65536 are accepted");
+  EXPECT_EQ(error_of(wrong, sound), "tp of A is 0; it must be from 1 to 65536");
   wrong = layout("A", 1, 2, 1, 0, 1, 1);
-  EXPECT_EQ(error_of(sound, wrong), "the number of micro-batches of A is 0; 1 to 65536 are accepted");
+  EXPECT_EQ(error_of(sound, wrong), "the number of micro-batches of A is 0; it must be from 1 to 65536");
   wrong = layout("A", 65536, 2, 65536, 1, 1, 1);
-  EXPECT_EQ(error_of(wrong, sound), "A has dp x pp x tp = 65536 x 2 x 65536 = 8589934592; up to 16777216 are accepted");
+  EXPECT_EQ(error_of(wrong, sound), "A has dp x pp x tp = 65536 x 2 x 65536 = 8589934592; the maximum is 16777216");
   wrong = layout("A", 1, 2, 1, 1, 1, 1);
   wrong.backward.pop_back();
   EXPECT_EQ(error_of(wrong, sound),
-            "A needs forward, backward and activation for each of its 2 stages; it has 2, 1 and 2");
+            "A needs forward, backward and activation for each of its 2 stages; got 2, 1 and 2");
   wrong = layout("A", 1, 2, 1, 1, 0, 1);
-  EXPECT_EQ(error_of(wrong, sound),
-            "forward or backward of stage 0 of A is less than one tick, or more than 1000000000000000; what lies "
-            "between is accepted");
-  EXPECT_EQ(error_of(layout("", 1, 2, 1, 1, 1, 1), sound), "a model has no name; a name for each is accepted");
-  EXPECT_EQ(error_of(sound, sound), "the layouts make no sound problem: two models are called B");
+  EXPECT_EQ(error_of(wrong, sound), "forward and backward of stage 0 of A must be from 1 to 1000000000000000 ticks");
+  EXPECT_EQ(error_of(layout("", 1, 2, 1, 1, 1, 1), sound), "a model has no name; every model needs one");
+  EXPECT_EQ(error_of(sound, sound), "the layouts do not form a valid problem: two models are named B");
   EXPECT_EQ(error_of(layout("A", 4095, 4096, 1, 1, 1, 1), layout("B", 4096, 4095, 1, 1, 1, 1)),
-            "a fused group has 16773120 devices; up to 65536 are accepted");
+            "a fused group has 16773120 devices; the maximum is 65536");
 }
 
 RC_GTEST_PROP(FuseLayouts, EveryFusionFillsItsDevicesAndKeepsTheGpus, ()) {

@@ -29,7 +29,7 @@ TEST(OpKind, MessagesListAllLetters) {
   EXPECT_EQ(op_letters(" or "), "F, B, I, W or S");
 }
 
-TEST(OpKind, ProgramsThatKnowSomeKindsSayWhatElseThereIs) {
+TEST(OpKind, FindsOpsOfOtherKinds) {
   constexpr std::array known{OpKind::F, OpKind::B};
   Problem problem =
       test::problem_of(2, {test::chain_model("actor", {0, 1}, 2, 3, 4), test::chain_model("critic", {0, 1}, 2, 3, 4)});
@@ -50,7 +50,7 @@ TEST(OpKind, EachListOfDurationsIsVisitedOnce) {
               testing::UnorderedElementsAre(&model.forward, &model.backward, &model.weight_gradient, &model.step));
 }
 
-/// The kinds that the traits say `model` has, with its backward in one form.
+/// Returns the kinds that `model` has according to the traits, with its backward in one form.
 std::set<OpKind> kinds_of(const Model& model, BackwardForm form) {
   const bool whole = form == BackwardForm::whole || !model.split();
   std::set<OpKind> kinds;
@@ -60,7 +60,7 @@ std::set<OpKind> kinds_of(const Model& model, BackwardForm form) {
   return kinds;
 }
 
-RC_GTEST_PROP(OpKind, TheLoweringHasTheOpsThatTheTraitsSay, ()) {
+RC_GTEST_PROP(OpKind, LoweringMatchesTheTraits, ()) {
   const Problem problem = *test::problems();
   const BackwardForm form = *rc::gen::element(BackwardForm::whole, BackwardForm::split);
   const OpGraph graph = lower(problem, form).graph;

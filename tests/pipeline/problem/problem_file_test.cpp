@@ -31,13 +31,13 @@ std::string error_of(const std::string& content) {
   return problem.ok() ? "no error" : base::to_text(problem.error());
 }
 
-/// A problem with one model on devices 0 and 1 of 4, whose lines (from line 5 on) are given.
+/// Returns a problem with one model on devices 0 and 1 of 4, whose lines (from line 5 on) are given.
 std::string with_model(const std::string& lines) {
   return "format: dovetail/pipeline-problem@1\ndevices: 4\nmodels:\n  - name: actor\n" + lines;
 }
 std::string model_error(const std::string& lines) { return error_of(with_model(lines)); }
 
-/// The lines of a sound model, but for those that a test writes itself.
+/// Lines of a valid model, except those that each test writes itself.
 const std::string sound =
     "    microbatches: 3\n    devices: [0, 1]\n    forward: 2\n    backward: 4\n    activation: 1\n";
 
@@ -167,23 +167,24 @@ TEST(ParseProblem, NamesAMistakeInTheMemory) {
   EXPECT_EQ(memory_error("{resident: 0.1234567}"),
             "p.yaml:3:20: `resident`: 0.1234567 has more than six decimals; accepted: at most six");
   EXPECT_EQ(memory_error("{capacity: 4, resident: [3, 4.5]}"),
-            "p.yaml:3:20: `capacity`: 4 is less than what is resident on device 1; accepted: at least 4.5");
+            "p.yaml:3:20: `capacity`: 4 is less than the resident memory of device 1; accepted: at least 4.5");
   EXPECT_EQ(memory_error("{capacity: [5, 4], resident: 4.5}"),
-            "p.yaml:3:24: `capacity`: 4 is less than what is resident on device 1; accepted: at least 4.5");
+            "p.yaml:3:24: `capacity`: 4 is less than the resident memory of device 1; accepted: at least 4.5");
 }
 
 TEST(ParseProblem, NamesAMistakeInTheName) {
   const auto name_error = [](const std::string& name) {
     return error_of("format: dovetail/pipeline-problem@1\ndevices: 4\nmodels:\n  - name: " + name + "\n" + sound);
   };
-  EXPECT_EQ(name_error("''"), "p.yaml:4:11: `name` of a model is the string ``; accepted: a string that is not empty");
-  EXPECT_EQ(name_error("7"), "p.yaml:4:11: `name` of a model is 7; accepted: a string that is not empty");
-  EXPECT_EQ(name_error("\"a\\tb\""),
-            "p.yaml:4:11: the name `a\\u0009b` of a model has a control character; accepted: letters, digits, signs");
+  EXPECT_EQ(name_error("''"), "p.yaml:4:11: `name` of a model is the string ``; accepted: a non-empty string");
+  EXPECT_EQ(name_error("7"), "p.yaml:4:11: `name` of a model is 7; accepted: a non-empty string");
+  EXPECT_EQ(
+      name_error("\"a\\tb\""),
+      "p.yaml:4:11: the name `a\\u0009b` of a model has a control character; accepted: letters, digits, punctuation");
   EXPECT_EQ(error_of("format: dovetail/pipeline-problem@1\ndevices: 4\nmodels:\n  - microbatches: 3\n"),
             "p.yaml:4:5: a model needs the key `name`");
   EXPECT_EQ(model_error(sound + "  - name: actor\n" + sound),
-            "p.yaml:10:11: two models have the name `actor`; accepted: a name of its own for each");
+            "p.yaml:10:11: two models have the name `actor`; each model needs a different name");
 }
 
 TEST(ParseProblem, NamesAMistakeInTheCounts) {
@@ -201,7 +202,7 @@ TEST(ParseProblem, NamesAMistakeInTheCounts) {
 
 TEST(ParseProblem, NamesAMistakeInTheDevices) {
   const auto place_error = [](const std::string& line) { return model_error("    microbatches: 3\n" + line); };
-  EXPECT_EQ(place_error(""), "p.yaml:4:5: model `actor` needs the key `devices`, or `replicas` where it has several");
+  EXPECT_EQ(place_error(""), "p.yaml:4:5: model `actor` needs the key `devices`, or `replicas` if it has several");
   EXPECT_EQ(place_error("    devices: [0]\n    replicas: [[0]]"),
             "p.yaml:7:15: model `actor` has both `devices` and `replicas`; accepted: `devices` for one replica, or "
             "`replicas` for all");
@@ -220,7 +221,7 @@ TEST(ParseProblem, NamesAMistakeInTheDevices) {
             "p.yaml:6:16: the devices of model `actor` are 0; accepted: a list with the device of each stage, in "
             "forward order");
   EXPECT_EQ(place_error("    replicas: [[0, 1], [2]]"),
-            "p.yaml:6:24: replica 1 of model `actor` has 1 stages; accepted: 2, as many as replica 0");
+            "p.yaml:6:24: replica 1 of model `actor` has 1 stages; accepted: 2, the same as replica 0");
 }
 
 TEST(ParseProblem, NamesAMistakeInTheDurations) {
@@ -300,16 +301,16 @@ TEST(ParseProblem, NamesAMistakeInTheTransfer) {
       "p.yaml:10:15: `transfer` of model `actor`: -1 is negative; accepted: a number from 0 to 1000000000000000 tick");
 }
 
-TEST(ParseProblem, NamesAMistakeInWhatStepsWaitFor) {
+TEST(ParseProblem, NamesAMistakeInTheWaitsOfSteps) {
   EXPECT_EQ(model_error(sound + "    step_after: stages\n"),
             "p.yaml:10:17: `step_after` of model `actor` is the string `stages`; accepted: stage, model");
   EXPECT_EQ(model_error(sound + "    step_before: 2\n"),
             "p.yaml:10:18: `step_before` of model `actor` is 2; accepted: own, replicas");
-  // Without optimizer steps they say nothing, and may stand there.
+  // Without optimizer steps they have no effect but are accepted.
   EXPECT_EQ(model_error(sound + "    step_after: model\n    step_before: replicas\n"), "no error");
 }
 
-TEST(ProblemToYaml, LeavesOutWhatStepsWaitForByDefault) {
+TEST(ProblemToYaml, OmitsDefaultWaitsOfSteps) {
   const std::string yaml = with_model(sound + "    step: 1\n");
   const std::string keys = "    step_after: stage\n    step_before: own\n";
   const auto written = [](const std::string& text) { return problem_to_yaml(parse_problem(text, "p.yaml").value()); };
@@ -317,9 +318,9 @@ TEST(ProblemToYaml, LeavesOutWhatStepsWaitForByDefault) {
   EXPECT_THAT(written(yaml), Not(testing::HasSubstr("step_")));
 }
 
-TEST(ParseProblem, RefusesWhatIsTooLarge) {
+TEST(ParseProblem, RejectsTooLargeProblems) {
   const std::string rest = "    devices: [0, 1]\n    forward: 1\n    backward: 1\n    activation: 1\n";
-  const std::string too_many = "p.yaml:4:5: the problem has more ops than are accepted, 1048576, with model `actor`";
+  const std::string too_many = "p.yaml:4:5: the problem has more than the maximum of 1048576 ops with model `actor`";
   EXPECT_EQ(model_error("    microbatches: 262144\n" + rest), "no error");
   EXPECT_EQ(model_error("    microbatches: 262145\n" + rest), too_many);
   EXPECT_EQ(model_error("    microbatches: 1048576\n    minibatches: 1048576\n" + rest), too_many);
@@ -327,20 +328,18 @@ TEST(ParseProblem, RefusesWhatIsTooLarge) {
 
   EXPECT_EQ(
       model_error("    microbatches: 4000\n    devices: [0]\n    forward: 1\n    backward: 1e15\n    activation: 1\n"),
-      "p.yaml:4:5: with model `actor` the durations and transfers of all ops add up to more than is accepted, "
+      "p.yaml:4:5: with model `actor` the durations and transfers of all ops add up to more than the maximum of "
       "4000000000000000000 tick");
   EXPECT_EQ(model_error(
                 "    microbatches: 3999\n    devices: [0]\n    forward: 1\n    backward: 1e15\n    activation: 1e9\n"),
             "no error");
   EXPECT_EQ(
       model_error("    microbatches: 4001\n    devices: [0]\n    forward: 1\n    backward: 1\n    activation: 1e9\n"),
-      "p.yaml:4:5: with model `actor` the activations of all micro-batches on one device add up to more than is "
-      "accepted, "
-      "4000000000000; a larger "
-      "unit (GB in place of bytes) makes the numbers smaller");
+      "p.yaml:4:5: with model `actor` the activations of all micro-batches on one device add up to more than the "
+      "maximum of 4000000000000; use a larger unit (GB instead of bytes)");
 }
 
-TEST(ParseProblem, ManyReplicasByAliasesAreRefusedQuickly) {
+TEST(ParseProblem, ManyAliasedReplicasAreRejectedQuickly) {
   std::string stages = "&s [0";
   for (int i = 1; i < 5000; ++i) stages += ", 0";
   std::string replicas = stages + "]";

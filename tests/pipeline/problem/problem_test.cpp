@@ -17,7 +17,7 @@ void expect_fault(const Problem& problem, const std::string& part) {
   EXPECT_THAT(*fault, testing::HasSubstr(part));
 }
 
-TEST(Problem, ASoundOneHasNoFault) { EXPECT_EQ(find_fault(sound()), std::nullopt); }
+TEST(Problem, AValidProblemHasNoFault) { EXPECT_EQ(find_fault(sound()), std::nullopt); }
 
 TEST(Problem, EachFaultIsNamed) {
   Problem problem = sound();
@@ -34,7 +34,7 @@ TEST(Problem, EachFaultIsNamed) {
   expect_fault(problem, "needs backward, activation and step for each stage");
   problem = sound();
   problem.models.push_back(problem.models[0]);
-  expect_fault(problem, "two models are called actor");
+  expect_fault(problem, "two models are named actor");
   problem = sound();
   problem.models[0].weight_gradient.assign(2, Ticks(1));
   expect_fault(problem, "or neither");
@@ -50,7 +50,7 @@ TEST(Problem, EachFaultIsNamed) {
   problem = sound();
   problem.models[0].microbatches = 1 << 12;
   problem.models[0].forward[0] = Ticks(base::max_time);
-  expect_fault(problem, "times that are too long to be added up");
+  expect_fault(problem, "times that are too long to add up");
   problem = sound();
   problem.models[0].step = {Ticks(1), Ticks(1)};
   problem.models[0].microbatches = 1;
@@ -60,7 +60,7 @@ TEST(Problem, EachFaultIsNamed) {
   expect_fault(problem, "there are no models");
 }
 
-TEST(Problem, CountsWhatStepsWaitFor) {
+TEST(Problem, CountsStepDependencies) {
   Model model = sound().models[0];
   model.minibatches = 2;
   model.replicas.assign(3, model.replicas[0]);
@@ -72,7 +72,7 @@ TEST(Problem, CountsWhatStepsWaitFor) {
   const std::int64_t minibatch = std::int64_t{3} * model.stages() * model.microbatches;
   EXPECT_EQ(dependencies_of(model), 2 * 3 * minibatch) << "each step on its stage in three replicas";
   model.step_after = StepAfter::model;
-  EXPECT_EQ(dependencies_of(model), 2 * 3 * minibatch) << "whole backwards of the first stage stand for all";
+  EXPECT_EQ(dependencies_of(model), 2 * 3 * minibatch) << "whole backwards of the first stage represent all stages";
   model.step_before = StepBefore::replicas;
   EXPECT_EQ(dependencies_of(model), 3 * 3 * minibatch) << "and each forward of the second mini-batch on three steps";
   model.weight_gradient = model.backward;
@@ -91,7 +91,7 @@ TEST(Problem, CountsOpsAndNamesPipelines) {
   EXPECT_EQ(pipelines_of(problem).size(), 2u);
 }
 
-TEST(WithDefaults, WhatIsLeftOutIsAsInAFile) {
+TEST(WithDefaults, FillsInDefaultsOfFiles) {
   const auto from_file = parse_problem(
       "{format: dovetail/pipeline-problem@1, time_unit: tick, devices: 4, models: ["
       "{name: actor, microbatches: 8, devices: [0, 1, 2, 3], forward: 3, backward: 6, activation: 2},"
@@ -122,7 +122,7 @@ TEST(WithDefaults, WhatIsLeftOutIsAsInAFile) {
   EXPECT_EQ(with_defaults(with_defaults(problem)), *from_file);
 }
 
-TEST(WithDefaults, WhatIsWrongStaysForFindFault) {
+TEST(WithDefaults, KeepsErrorsForFindFault) {
   Problem problem = sound();
   EXPECT_EQ(with_defaults(problem), problem);
   problem.models[0].backward.clear();

@@ -125,7 +125,7 @@ TEST(Timings, PlaceStagesByMap) {
   EXPECT_THAT(problem.models[1].replicas[0], ElementsAre(DeviceId(1)));
 }
 
-TEST(Timings, TheExampleOfTheDocumentationGivesItsProblem) {
+TEST(Timings, DocumentedExampleGivesItsProblem) {
   const auto documentation = base::read_file(std::string(DOVETAIL_SOURCE_DIR) + "/docs/formats.md");
   ASSERT_TRUE(documentation.ok());
   const std::size_t section = documentation->find("## Timings CSV");
@@ -137,68 +137,68 @@ TEST(Timings, TheExampleOfTheDocumentationGivesItsProblem) {
   EXPECT_EQ(problem_to_yaml(problem), block("```yaml\n"));
 }
 
-TEST(Timings, WrongHeadersAreRefused) {
-  const std::string accepted = "; the header model,stage,op,seconds[,activation_bytes] in any order is accepted";
+TEST(Timings, WrongHeadersAreRejected) {
+  const std::string accepted =
+      "; accepted: the columns model, stage, op, seconds and optionally activation_bytes, in any order";
   EXPECT_EQ(error_of(""), "t.csv:1:1: the file is empty" + accepted);
   EXPECT_EQ(error_of("model,stage,op\n"), "t.csv:1:1: the column seconds is missing" + accepted);
-  EXPECT_EQ(error_of("model,stage,op,ms\n"), "t.csv:1:16: 'ms' is no column" + accepted);
-  EXPECT_EQ(error_of("model,stage,op,seconds,op\n"), "t.csv:1:24: the column op comes twice" + accepted);
+  EXPECT_EQ(error_of("model,stage,op,ms\n"), "t.csv:1:16: 'ms' is not a column" + accepted);
+  EXPECT_EQ(error_of("model,stage,op,seconds,op\n"), "t.csv:1:24: the column op appears twice" + accepted);
   EXPECT_EQ(error_of("\nmodel,stage,op,seconds\n"),
-            "t.csv:2:1: there are no rows after the header; a row for each measured op is accepted");
+            "t.csv:2:1: there are no rows after the header; add a row for each measured op");
   EXPECT_EQ(error_of("model,stage,\"op"),
             "t.csv:1:13: the quote is not closed; a cell that begins with \" ends with \"");
 }
 
-TEST(Timings, WrongCellsAreRefused) {
+TEST(Timings, WrongCellsAreRejected) {
   const std::string header = "model,stage,op,seconds,activation_bytes\n";
-  EXPECT_EQ(error_of(header + "a,0,F,1\n"), "t.csv:2:1: the row has 4 cells; 5, as many as the header, are accepted");
-  EXPECT_EQ(error_of(header + ",0,F,1,\n"), "t.csv:2:1: model is empty or has a control character; a name is accepted");
-  EXPECT_EQ(error_of(header + "a,x,F,1,\n"), "t.csv:2:3: stage is 'x'; a whole number from 0 to 65535 is accepted");
-  EXPECT_EQ(error_of(header + "a,65536,F,1,\n"),
-            "t.csv:2:3: stage is '65536'; a whole number from 0 to 65535 is accepted");
-  EXPECT_EQ(error_of(header + "a,0,FW,1,\n"), "t.csv:2:5: op is 'FW'; F, B, I, W or S is accepted");
+  EXPECT_EQ(error_of(header + "a,0,F,1\n"), "t.csv:2:1: the row has 4 cells; it must have 5, like the header");
+  EXPECT_EQ(error_of(header + ",0,F,1,\n"), "t.csv:2:1: model must be a non-empty name without control characters");
+  EXPECT_EQ(error_of(header + "a,x,F,1,\n"), "t.csv:2:3: stage is 'x'; it must be an integer from 0 to 65535");
+  EXPECT_EQ(error_of(header + "a,65536,F,1,\n"), "t.csv:2:3: stage is '65536'; it must be an integer from 0 to 65535");
+  EXPECT_EQ(error_of(header + "a,0,FW,1,\n"), "t.csv:2:5: op is 'FW'; it must be F, B, I, W or S");
   EXPECT_EQ(error_of(header + "a,0,F,fast,\n"),
             "t.csv:2:7: seconds 'fast' is not a number; accepted: a number from 0 to 1000000 s");
   EXPECT_EQ(error_of(header + "a,0,F,-1,\n"),
             "t.csv:2:7: seconds '-1' is negative; accepted: a number from 0 to 1000000 s");
-  EXPECT_EQ(error_of(header + "a,0,F,0,\n"),
-            "t.csv:2:7: seconds '0' is less than one ns; a time from 1e-9 is accepted");
+  EXPECT_EQ(error_of(header + "a,0,F,0,\n"), "t.csv:2:7: seconds '0' is less than one ns; it must be at least 1e-9");
   EXPECT_EQ(error_of(header + "a,0,F,1e-10,\n"),
-            "t.csv:2:7: seconds '1e-10' is less than one ns; a time from 1e-9 is accepted");
+            "t.csv:2:7: seconds '1e-10' is less than one ns; it must be at least 1e-9");
   for (const char* bytes : {"-1", "1.5", "many", "1e16"})
     EXPECT_EQ(error_of(header + "a,0,F,1," + bytes + "\n"),
               "t.csv:2:9: activation_bytes is '" + std::string(bytes) +
-                  "'; a whole number of bytes up to 1000000000000000, or nothing, is accepted");
+                  "'; it must be an integer from 0 to 1000000000000000, or empty");
 }
 
-TEST(Timings, WhatIsMissingIsRefused) {
+TEST(Timings, MissingRowsAreRejected) {
   const std::string header = "model,stage,op,seconds\n";
   EXPECT_EQ(error_of(header + "a,0,F,1\n"),
-            "t.csv:2:3: stage 0 of model a has no row of op B; F, and B or I and W, of every stage are needed");
+            "t.csv:2:3: stage 0 of model a has no row of op B; every stage needs F, and B or I and W");
   EXPECT_EQ(error_of(header + "a,0,F,1\na,0,B,1\na,1,B,1\n"),
-            "t.csv:4:3: stage 1 of model a has no row of op F; F, and B or I and W, of every stage are needed");
+            "t.csv:4:3: stage 1 of model a has no row of op F; every stage needs F, and B or I and W");
   EXPECT_EQ(error_of(header + "a,0,F,1\na,0,I,1\n"),
-            "t.csv:2:3: stage 0 of model a has no row of op W; F, and B or I and W, of every stage are needed");
+            "t.csv:2:3: stage 0 of model a has no row of op W; every stage needs F, and B or I and W");
   EXPECT_EQ(error_of(header + "a,0,F,1\na,0,B,1\na,2,F,1\na,2,B,1\n"),
-            "t.csv:2:1: model a has a stage 2, but no rows of stage 1; rows of all stages from 0 are accepted");
+            "t.csv:2:1: model a has a stage 2, but no rows of stage 1; every stage from 0 on needs rows");
   EXPECT_EQ(error_of(header + "a,0,F,1\na,0,B,1\na,1,F,1\na,1,I,1\na,1,W,1\n"),
-            "t.csv:5:5: model a has B and I or W; either B, or I and W, on all its stages is accepted");
+            "t.csv:5:5: model a mixes B with I or W; use B, or I and W, on all of its stages");
   EXPECT_EQ(error_of("model,stage,op,seconds,activation_bytes\na,0,F,1,5\na,0,B,1,\na,1,F,1,\na,1,B,1,\n"),
-            "t.csv:4:3: stage 1 of model a has no activation_bytes, but others have; all or none are accepted");
+            "t.csv:4:3: stage 1 of model a has no activation_bytes, but others have them; give them for all stages or "
+            "for none");
 }
 
-TEST(Timings, OptionsThatDoNotFitAreRefused) {
+TEST(Timings, UnsuitableOptionsAreRejected) {
   const std::string content = "model,stage,op,seconds\na,0,F,1\na,0,B,1\n";
-  EXPECT_EQ(error_of(content, {}), "t.csv:2:1: model a has no number of micro-batches; --microbatches a=N is needed");
-  EXPECT_EQ(error_of(content, microbatches({{"a", 0}})), "model a has 0 micro-batches; at least 1 is accepted");
+  EXPECT_EQ(error_of(content, {}), "t.csv:2:1: model a has no number of micro-batches; add --microbatches a=N");
+  EXPECT_EQ(error_of(content, microbatches({{"a", 0}})), "model a has 0 micro-batches; it must have at least 1");
   EXPECT_EQ(error_of(content, microbatches({{"a", 1}, {"c", 1}})),
-            "micro-batches for model c, which t.csv does not have; it has a");
+            "micro-batches for model c, which is not in t.csv; it has a");
   EXPECT_EQ(error_of(content, {{{"a", 1}}, {{"c", {DeviceId(0)}}}}),
-            "a map for model c, which t.csv does not have; it has a");
+            "a map for model c, which is not in t.csv; it has a");
   EXPECT_EQ(error_of(content, {{{"a", 1}}, {{"a", {DeviceId(0), DeviceId(1)}}}}),
-            "the map of model a has 2 devices; its 1 stages need one each");
+            "the map of model a has 2 devices; it must have one for each of its 1 stages");
   EXPECT_EQ(error_of(content, {{{"a", 1}}, {{"a", {DeviceId(-1)}}}}),
-            "the map of model a has device -1; 0 to 65535 are accepted");
+            "the map of model a has device -1; devices must be from 0 to 65535");
   EXPECT_EQ(error_of(content, microbatches({{"a", 1 << 30}})), "t.csv: with model a there are more than 1048576 ops");
 }
 

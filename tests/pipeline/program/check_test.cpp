@@ -16,7 +16,8 @@ namespace {
 
 using Programs = std::vector<Program>;
 
-/// Two models in opposite directions on four ranks, two replicas of the first: programs with everything in them.
+/// Two models in opposite directions on four ranks, with two replicas of the first, so that programs have every
+/// feature.
 Problem fused_problem() {
   Problem problem;
   problem.devices = 4;
@@ -49,7 +50,7 @@ Programs sound_programs() {
   return *compile(schedule, rank_per_device(schedule.problem), {exchanges, exchanges});
 }
 
-/// Where the n-th instruction that `is_it` says is.
+/// Returns the index of the n-th instruction that `is_it` accepts.
 std::size_t find(const Program& program, const std::function<bool(const Instruction&)>& is_it, int n = 0) {
   for (std::size_t i = 0; i < program.code.size(); ++i)
     if (is_it(program.code[i]) && n-- == 0) return i;
@@ -80,10 +81,10 @@ void move_to(Program& program, std::size_t from, std::size_t to) {
 struct Damage {
   std::string name;
   std::function<void(Programs&)> change;
-  std::string found;  ///< in the fault's message
+  std::string found;  ///< part of the message of the fault
 };
 
-/// Two receives of one rank from the same other one, in the order of its code.
+/// Finds two receives of a rank from the same peer, in the order of its code.
 std::pair<std::size_t, std::size_t> two_receives(const Program& program) {
   for (std::size_t i = 0; i < program.code.size(); ++i)
     for (std::size_t j = i + 1; j < program.code.size(); ++j)
@@ -104,8 +105,8 @@ std::vector<Damage> damages() {
        "out of order"},
       {"a send dropped", [](Programs& p) { erase(p[1], find(p[1], Code::send)); }, "sent out of order"},
       {"a receive dropped", [](Programs& p) { erase(p[1], find(p[1], Code::receive)); }, "out of order"},
-      {"a wait dropped", [](Programs& p) { erase(p[1], find(p[1], Code::wait)); }, "before its input is there"},
-      {"a wait behind its op",
+      {"a wait dropped", [](Programs& p) { erase(p[1], find(p[1], Code::wait)); }, "before its input has arrived"},
+      {"a wait after its op",
        [](Programs& p) {
          const std::size_t wait = find(p[1], Code::wait);
          const Message& message = p[1].messages[static_cast<std::size_t>(p[1].code[wait].target)];
@@ -114,7 +115,7 @@ std::vector<Damage> damages() {
          });
          move_to(p[1], wait, std::max(op, wait));
        },
-       "before its input is there"},
+       "before its input has arrived"},
       {"a buffer freed early",
        [](Programs& p) {
          const std::size_t free = find(p[2], Code::free);
@@ -135,7 +136,7 @@ std::vector<Damage> damages() {
          std::swap(p[0].code[a].target, p[0].code[b].target);
        },
        ""},
-      {"a reduction numbered otherwise on one rank",
+      {"a reduction numbered differently on one rank",
        [](Programs& p) { std::swap(p[0].reductions[0].number, p[0].reductions[1].number); }, ""},
       {"a start missing", [](Programs& p) { erase(p[0], find(p[0], Code::reduce)); }, ""},
       {"a reduction missing on one rank",
@@ -147,15 +148,15 @@ std::vector<Damage> damages() {
       {"S before its await",
        [](Programs& p) { move_to(p[0], find(p[0], Code::await, ReductionKind::norm), find(p[0], OpKind::S)); },
        "before it has awaited"},
-      {"F before the weights of the step before",
+      {"F before the weights of the previous step",
        [](Programs& p) {
          const std::size_t await = find(p[0], Code::await, ReductionKind::weights);
          move_to(p[0], await, p[0].code.size() - 1);
        },
        "before it has awaited the weights"},
-      {"a reduction started before its gradients are there",
+      {"a reduction started before its gradients are ready",
        [](Programs& p) { move_to(p[0], find(p[0], Code::reduce, ReductionKind::gradients), 0); },
-       "before all that the rank adds"},
+       "before all contributions"},
       {"an op dropped", [](Programs& p) { erase(p[3], find(p[3], OpKind::F)); }, "before it is made"},
       {"an op twice",
        [](Programs& p) {
@@ -172,7 +173,7 @@ std::vector<Damage> damages() {
          });
          move_to(p[0], weight, input);
        },
-       "before what it needs"},
+       "before an op that it needs"},
       {"a message to another rank",
        [](Programs& p) {
          const std::size_t send = find(p[1], Code::send);
@@ -189,11 +190,10 @@ std::vector<Damage> damages() {
        },
        ""},
       {"a rank of another problem", [](Programs& p) { p[2].problem = "other"; }, "another problem"},
-      {"a rank too few", [](Programs& p) { p.pop_back(); }, "of 4 ranks"},
-      {"two ranks exchanged", [](Programs& p) { std::swap(p[0], p[1]); }, "its place"},
+      {"a missing rank", [](Programs& p) { p.pop_back(); }, "for 4 ranks"},
+      {"two ranks exchanged", [](Programs& p) { std::swap(p[0], p[1]); }, "in the place of"},
       {"a false peak", [](Programs& p) { p[0].peak.activation += Memory(1); }, "peak"},
-      {"an instruction that points at nothing", [](Programs& p) { p[0].code.front().target = 1000; },
-       "points at nothing"},
+      {"an instruction with a bad target", [](Programs& p) { p[0].code.front().target = 1000; }, "does not exist"},
   };
 }
 
@@ -229,7 +229,7 @@ TEST(Check, FindsRanksThatWaitForEachOther) {
   problem = with_defaults(problem);
   const Schedule schedule = test::random_schedule(problem, 1);
   Programs programs = *compile(schedule, rank_per_device(problem), {{}, {}});
-  // Each rank does its second stage's forward, which needs the other's first, before its own first.
+  // Each rank runs the forward of its second stage, which needs the other rank's first, before its own first.
   for (Program& program : programs) {
     std::vector<Instruction> late;
     std::vector<Instruction> rest;

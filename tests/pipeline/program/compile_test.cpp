@@ -16,7 +16,7 @@
 namespace dovetail::pipeline {
 namespace {
 
-/// What goes with the problem's steps, with a tied weight wherever there can be one.
+/// Returns exchanges that fit the steps of the problem, with a tied weight wherever possible.
 std::vector<Exchanges> all_exchanges_of(const Problem& problem) {
   std::vector<Exchanges> exchanges = exchanges_of(problem);
   for (Exchanges& own : exchanges) own.tied = own.clips_by_norm;
@@ -31,7 +31,7 @@ Exchanges with(bool clips_by_norm, bool tied, bool shards_steps) {
   return exchanges;
 }
 
-/// The rank's ops in its program's order.
+/// Returns the ops of the rank in program order.
 std::vector<OpLabel> ops_of(const Program& program) {
   std::vector<OpLabel> labels;
   for (const Instruction& instruction : program.code) {
@@ -42,7 +42,7 @@ std::vector<OpLabel> ops_of(const Program& program) {
   return labels;
 }
 
-/// The ops of a device in the order of their starts.
+/// Returns the ops of a device in order of start.
 std::vector<OpLabel> ops_of(std::vector<ScheduledOp> device) {
   std::stable_sort(device.begin(), device.end(), [](const ScheduledOp& a, const ScheduledOp& b) {
     return std::tuple(a.start, a.end) < std::tuple(b.start, b.end);
@@ -82,7 +82,7 @@ TEST(Compile, MakesSoundProgramsOfTheInstances) {
   }
 }
 
-/// One model on two devices, a micro-batch, and the same on two others.
+/// One model on two devices with one micro-batch, and a replica on two others.
 Problem two_replicas() {
   Problem problem;
   problem.devices = 4;
@@ -113,7 +113,7 @@ TEST(Compile, ReducesBetweenBackwardAndStepAndGathersWeightsBeforeTheNextForward
   EXPECT_EQ(programs->front().code.back(), (Instruction{Code::await, OpKind::F, 7, {}}));
 }
 
-TEST(Compile, RefusesAnExchangeThatTheProblemDoesNotWaitFor) {
+TEST(Compile, RejectsExchangesThatStepsDoNotWaitFor) {
   Problem problem = two_replicas();
   problem.models.front().step_after = StepAfter::stage;
   problem.models.front().step_before = StepBefore::own;
@@ -123,16 +123,16 @@ TEST(Compile, RefusesAnExchangeThatTheProblemDoesNotWaitFor) {
     const auto programs = compile(schedule, placement, {exchanges});
     return programs.ok() ? "" : programs.error().message;
   };
-  EXPECT_THAT(message(with(true, false, false)), testing::HasSubstr("accepted: `step_after: model`"));
+  EXPECT_THAT(message(with(true, false, false)), testing::HasSubstr("set `step_after: model`"));
   EXPECT_THAT(message(with(false, true, false)), testing::HasSubstr("ties a weight"));
-  EXPECT_THAT(message(with(false, false, true)), testing::HasSubstr("accepted: `step_before: replicas`"));
+  EXPECT_THAT(message(with(false, false, true)), testing::HasSubstr("set `step_before: replicas`"));
   Exchanges too_many;
   too_many.forward_bytes = {1, 2};
-  EXPECT_THAT(message(too_many), testing::HasSubstr("accepted: 1"));
+  EXPECT_THAT(message(too_many), testing::HasSubstr("it must have 1"));
   EXPECT_EQ(message({}), "");
 }
 
-/// Layouts of two models whose tensor parallelism differs, as a fused group has them.
+/// Returns fused layouts of two models with different tensor parallelism.
 FusedLayouts merged_layouts() {
   const auto layout = [](const char* name, int pipeline, int tensor, Ticks time) {
     const auto stages = static_cast<std::size_t>(pipeline);
@@ -177,7 +177,7 @@ TEST(Compile, SpreadsGroupsTensorParallelRanksAndMergedStages) {
   }
 }
 
-TEST(Placement, RefusesWhatIsNoneOfTheProblem) {
+TEST(Placement, RejectsPlacementsOfOtherProblems) {
   const Problem problem = two_replicas();
   const Placement sound = rank_per_device(problem);
   const auto message = [&](auto change) {
@@ -187,13 +187,13 @@ TEST(Placement, RefusesWhatIsNoneOfTheProblem) {
     return status.ok() ? "" : status.error().message;
   };
   EXPECT_EQ(message([](Placement&) {}), "");
-  EXPECT_THAT(message([](Placement& p) { p.models.clear(); }), testing::HasSubstr("accepted: 1"));
-  EXPECT_THAT(message([](Placement& p) { p.ranks = 3; }), testing::HasSubstr("accepted: 0 to 2"));
-  EXPECT_THAT(message([](Placement& p) { p.models[0].parts = 2; }), testing::HasSubstr("accepted: 4"));
-  EXPECT_THAT(message([](Placement& p) { p.groups = 2; }), testing::HasSubstr("accepted: 4"));
+  EXPECT_THAT(message([](Placement& p) { p.models.clear(); }), testing::HasSubstr("the problem has 1"));
+  EXPECT_THAT(message([](Placement& p) { p.ranks = 3; }), testing::HasSubstr("from 0 to 2"));
+  EXPECT_THAT(message([](Placement& p) { p.models[0].parts = 2; }), testing::HasSubstr("it must have 4"));
+  EXPECT_THAT(message([](Placement& p) { p.groups = 2; }), testing::HasSubstr("it must have 4"));
   EXPECT_THAT(message([](Placement& p) { p.models[0].ranks[1][1] = {0}; }),
-              testing::HasSubstr("rank 0 is of device 0"));
-  EXPECT_THAT(message([](Placement& p) { p.models[0].ranks[0][0].clear(); }), testing::HasSubstr("without ranks"));
+              testing::HasSubstr("rank 0 is on device 0"));
+  EXPECT_THAT(message([](Placement& p) { p.models[0].ranks[0][0].clear(); }), testing::HasSubstr("at least one"));
 }
 
 }  // namespace

@@ -1,16 +1,15 @@
-#include "pipeline/program/program_file.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "pipeline/program/compile.h"
+#include "pipeline/program/program.h"
 #include "support/random_problem.h"
 #include "support/random_schedule.h"
 
 namespace dovetail::pipeline {
 namespace {
 
-TEST(ProgramFile, MakesTheRoundTrip) {
+TEST(ProgramFile, RoundTrips) {
   for (std::uint64_t seed = 0; seed < 50; ++seed) {
     const Schedule schedule = test::random_schedule(test::random_problem(seed), seed);
     std::vector<Exchanges> exchanges(schedule.problem.models.size());
@@ -49,7 +48,7 @@ std::string error_of(const std::string& text) {
   return program.ok() ? "" : base::to_text(program.error());
 }
 
-TEST(ProgramFile, SaysWhereAFileIsWrong) {
+TEST(ProgramFile, ReportsErrorsWithPosition) {
   const std::string sound = example();
   ASSERT_EQ(error_of(sound), "");
   using testing::HasSubstr;

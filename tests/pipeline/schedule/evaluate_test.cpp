@@ -3,12 +3,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "pipeline/schedule/validate.h"
 #include "support/problem_maker.h"
+#include "support/random_problem.h"
+#include "support/random_schedule.h"
 
 namespace dovetail::pipeline {
 namespace {
 
-/// Two stages, two micro-batches, f = 2, b = 3; the order of 1F1B.
+/// Two stages, two micro-batches, forward 2, backward 3, in the order of 1F1B.
 struct TwoStages {
   Problem problem = test::problem_of(2, {test::chain_model("actor", {0, 1}, 2, 2, 3)});
   Lowering lowering = lower(problem, BackwardForm::whole);
@@ -41,7 +44,7 @@ TEST(Evaluate, EarliestStartsOfAnOrder) {
   EXPECT_DOUBLE_EQ(bubble_rate(*evaluation), 1 - 20.0 / 30.0);
 }
 
-TEST(Evaluate, BarriersHoldOpsBack) {
+TEST(Evaluate, BarriersDelayOps) {
   const TwoStages two;
   Order order = two.order();
   order.barriers.push_back({two.op('B', 1, 0), two.op('F', 0, 1), Ticks(4)});
@@ -50,7 +53,7 @@ TEST(Evaluate, BarriersHoldOpsBack) {
   EXPECT_EQ(evaluation->start[two.op('F', 0, 1).index()], Ticks(11));
 }
 
-TEST(Evaluate, AnOrderThatWaitsForItselfIsAnError) {
+TEST(Evaluate, ADeadlockIsAnError) {
   const TwoStages two;
   Order order = two.order();
   std::swap(order.devices[1][0], order.devices[1][1]);  // B0 before its own F0
@@ -60,14 +63,14 @@ TEST(Evaluate, AnOrderThatWaitsForItselfIsAnError) {
   EXPECT_THAT(evaluation.error().message, testing::HasSubstr("the order deadlocks: B0 of stage 0"));
 }
 
-TEST(Evaluate, GivenStartsAreTakenAsTheyAre) {
+TEST(Evaluate, GivenStartsAreNotChanged) {
   const TwoStages two;
   auto start = evaluate(two.lowering.graph, two.order())->start;
   start[two.op('B', 0, 1).index()] = Ticks(20);
   EXPECT_EQ(evaluate(two.lowering.graph, start).makespan, Ticks(23));
 }
 
-TEST(Evaluate, AScheduleComesBackFromItsRows) {
+TEST(Evaluate, AScheduleRoundTripsThroughItsRows) {
   const TwoStages two;
   const auto evaluation = evaluate(two.lowering.graph, two.order());
   const Schedule schedule = to_schedule(two.problem, two.lowering.graph, *evaluation);
@@ -108,5 +111,55 @@ TEST(Evaluate, CapacityCountsWhatIsResident) {
   EXPECT_EQ(find_excess(two.problem, *evaluation, Memory(9'000'000)).size(), 1u);
 }
 
+/// Returns the labels of each device, in order.
+std::vector<std::vector<OpLabel>> order_of(const Schedule& schedule) {
+  std::vector<std::vector<OpLabel>> order;
+  for (const auto& device : schedule.devices) {
+    auto& labels = order.emplace_back();
+    for (const ScheduledOp& op : device) labels.push_back(op.label);
+  }
+  return order;
+}
+
+/// Returns `problem` with other times.
+Problem with_times(Problem problem, std::uint64_t seed) {
+  std::int64_t next = static_cast<std::int64_t>(seed);
+  for (Model& model : problem.models)
+    for_each_duration(model, [&](std::vector<Ticks>& times, const OpTraits&) {
+      for (Ticks& time : times)
+        if (time > Ticks()) time = Ticks(1 + (next = (next * 31 + 7) % 11));
+    });
+  return problem;
+}
+
+TEST(Retimed, KeepsTheOrderAndIsValidForOtherTimes) {
+  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+    SCOPED_TRACE(seed);
+    const Problem problem = test::random_problem(seed);
+    const Schedule given = test::random_schedule(problem, seed);
+    const Problem other = with_times(problem, seed);
+    const auto moved = retimed(given, other);
+    ASSERT_TRUE(moved.ok()) << moved.error().message;
+    EXPECT_FALSE(validate(*moved));
+    EXPECT_EQ(moved->problem, other);
+    EXPECT_EQ(order_of(*moved), order_of(given));
+    // Back to its own times it takes no longer than before: each op is as early as the order allows.
+    const auto back = retimed(*moved, problem);
+    ASSERT_TRUE(back.ok());
+    EXPECT_LE(*back->claims.makespan, evaluate(given).evaluation.makespan);
+    EXPECT_EQ(order_of(*back), order_of(given));
+  }
+}
+
+TEST(Retimed, RejectsInvalidTimes) {
+  const Problem problem = test::random_problem(1);
+  Problem wrong = problem;
+  wrong.models[0].forward[0] = Ticks(0);
+  const auto refused = retimed(test::random_schedule(problem, 1), wrong);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().failure, base::Failure::bad_input);
+}
+
 }  // namespace
+
 }  // namespace dovetail::pipeline

@@ -41,7 +41,7 @@ Problem split_with_steps() {
   return test::problem_of(2, {model});
 }
 
-TEST(OpGraph, EveryMicrobatchWaitsForItsNeighbourStageAndTheTransfer) {
+TEST(OpGraph, EveryMicrobatchWaitsForItsNeighborStageAndTheTransfer) {
   const OpGraph graph = lower(split_with_steps(), BackwardForm::split).graph;
   EXPECT_THAT(names(graph, graph.predecessors(find(graph, "0F0"))), testing::IsEmpty());
   EXPECT_THAT(names(graph, graph.predecessors(find(graph, "1F0"))), ElementsAre("0F0+5"));
@@ -85,7 +85,7 @@ TEST(OpGraph, AStepMayWaitForAllStages) {
   const OpGraph split = lower(problem, BackwardForm::split).graph;
   for (const char* step : {"0S0", "1S0"})
     EXPECT_THAT(names(split, split.predecessors(find(split, step))), ElementsAre("0W0+0", "0W1+0", "1W0+0", "1W1+0"));
-  // A whole backward of stage 0 comes after that of stage 1.
+  // A whole backward of stage 0 comes after the one of stage 1.
   const OpGraph whole = lower(problem, BackwardForm::whole).graph;
   for (const char* step : {"0S0", "1S0"})
     EXPECT_THAT(names(whole, whole.predecessors(find(whole, step))), ElementsAre("0B0+0", "0B1+0"));
@@ -109,7 +109,7 @@ TEST(OpGraph, ForwardsMayWaitForTheStepsOfAllReplicas) {
   }
 }
 
-/// [op] whether a path of edges leads from it to `op`.
+/// [op] Whether a path of edges leads from it to `op`.
 std::vector<bool> ancestors_of(const OpGraph& graph, OpId op) {
   std::vector<bool> before(graph.size());
   std::vector<OpId> open{op};
@@ -125,7 +125,7 @@ std::vector<bool> ancestors_of(const OpGraph& graph, OpId op) {
   return before;
 }
 
-RC_GTEST_PROP(OpGraph, AStepComesAfterAllThatItsModelSays, (std::uint64_t seed)) {
+RC_GTEST_PROP(OpGraph, AStepFollowsEverythingItWaitsFor, (std::uint64_t seed)) {
   test::RandomProblemOptions options;
   options.max_ops = 80;
   const Problem problem = *test::problems(options);
@@ -148,7 +148,7 @@ RC_GTEST_PROP(OpGraph, AStepComesAfterAllThatItsModelSays, (std::uint64_t seed))
   }
 }
 
-TEST(OpGraph, MemoryIsTakenByTheForwardAndGivenBackByTheBackward) {
+TEST(OpGraph, ForwardAllocatesAndBackwardFreesMemory) {
   const OpGraph split = lower(split_with_steps(), BackwardForm::split).graph;
   EXPECT_EQ(split.acquire[find(split, "0F0").index()], Memory(1'000'000));
   EXPECT_EQ(split.release[find(split, "0I0").index()], Memory(700'000));

@@ -19,7 +19,7 @@ namespace {
 
 using testing::HasSubstr;
 
-/// A schedule that picks, at random, one of the ops that are ready.
+/// Returns a schedule that repeatedly picks one of the ready ops at random.
 Schedule random_schedule(const Problem& problem, std::uint64_t seed) {
   std::mt19937_64 random(seed);
   const OpGraph graph = lower(problem, random() % 2 == 0 ? BackwardForm::split : BackwardForm::whole).graph;
@@ -53,7 +53,7 @@ std::int64_t total_moved(const ScheduleDifference& difference) {
   return moved;
 }
 
-TEST(FindDifference, TellsWhatDiffers) {
+TEST(FindDifference, DescribesTheDifference) {
   const Problem a = two_models();
   const auto changed = [&](auto change) {
     Problem b = a;
@@ -81,7 +81,7 @@ TEST(FindDifference, TellsWhatDiffers) {
   EXPECT_EQ(changed([](Problem& b) { b.models[0].activation[1] = Memory(1'500'000); }),
             "activation of stage 1 of model actor is 1 in a.json and 1.5 in exp1");
   EXPECT_EQ(changed([](Problem& b) { b.models[0].transfer_backward[0] = Ticks(2); }),
-            "transfer of the backward of boundary 0 of model actor is 0 in a.json and 2 in exp1");
+            "backward transfer of boundary 0 of model actor is 0 in a.json and 2 in exp1");
   EXPECT_EQ(changed([](Problem& b) { b.models[0].step[0] = Ticks(2); }),
             "step of stage 0 of model actor is 0 in a.json and 2 in exp1");
   EXPECT_EQ(changed([](Problem& b) { b.models[0].step_after = StepAfter::model; }),
@@ -99,7 +99,7 @@ TEST(FindDifference, NamesAndMemoryMayDiffer) {
   EXPECT_EQ(find_difference(a, b, "a", "b"), std::nullopt);
 }
 
-RC_GTEST_PROP(FindDifference, SaysNothingOnlyOfProblemsWithTheSameSchedules, ()) {
+RC_GTEST_PROP(FindDifference, IsEmptyOnlyForProblemsWithTheSameSchedules, ()) {
   const Problem a = *test::problems();
   const Problem b = *rc::gen::oneOf(test::problems(), rc::gen::just(a));
   if (find_difference(a, b, "a", "b")) {
@@ -112,7 +112,7 @@ RC_GTEST_PROP(FindDifference, SaysNothingOnlyOfProblemsWithTheSameSchedules, ())
   RC_ASSERT(!validate(schedule).has_value());
 }
 
-RC_GTEST_PROP(DiffSchedules, ASchedulesEqualsItself, ()) {
+RC_GTEST_PROP(DiffSchedules, AScheduleEqualsItself, ()) {
   const Schedule a = random_schedule(*test::problems(), *rc::gen::arbitrary<std::uint64_t>());
   const ScheduleDifference difference = diff_schedules(a, a, 10);
   RC_ASSERT(!difference.parting.has_value());
@@ -130,8 +130,8 @@ TEST(DiffSchedules, NumbersOfMicrobatchesDoNotCount) {
   EXPECT_FALSE(diff_schedules(a, b, 10).parting.has_value());
 }
 
-TEST(DiffSchedules, FindsWhatMovedAndWhereTheyPart) {
-  // One device, two models of one stage: F F B B of the first, then F B of the second; or the second in between.
+TEST(DiffSchedules, FindsMovesAndTheFirstDifference) {
+  // One device and two models of one stage: F F B B of the first, then F B of the second; or the second in between.
   const Problem problem =
       test::problem_of(1, {test::chain_model("a", {0}, 2, 1, 2), test::chain_model("b", {0}, 1, 1, 1)});
   const OpGraph graph = lower(problem, BackwardForm::whole).graph;
@@ -174,7 +174,7 @@ TEST(DiffSchedules, TheSameOrderAtOtherTimes) {
   EXPECT_EQ(total_moved(difference), 0);
 }
 
-TEST(DiffSchedules, CountsBackwardsOfAnotherForm) {
+TEST(DiffSchedules, CountsBackwardsInAnotherForm) {
   Problem problem = test::problem_of(1, {test::chain_model("a", {0}, 2, 1, 2)});
   problem.models[0].weight_gradient = {Ticks(1)};
   problem.models[0].weight_activation = problem.models[0].activation;
@@ -192,7 +192,7 @@ TEST(DiffSchedules, CountsBackwardsOfAnotherForm) {
   EXPECT_FALSE(difference.same_order);
 }
 
-/// The oracle: as many ops as a quadratic program finds in the same order, matched by kind, stage and rank in time.
+/// Oracle: computes the longest common order with a quadratic program, matching ops by kind, stage and rank in time.
 std::int64_t max_common_order(const std::vector<ScheduledOp>& a, const std::vector<ScheduledOp>& b) {
   const auto keys = [](std::vector<ScheduledOp> rows) {
     std::sort(rows.begin(), rows.end(), [](const ScheduledOp& x, const ScheduledOp& y) {
@@ -216,7 +216,7 @@ std::int64_t max_common_order(const std::vector<ScheduledOp>& a, const std::vect
   return longest[x.size()][y.size()];
 }
 
-RC_GTEST_PROP(DiffSchedules, CountsWhatIsOutsideTheLongestCommonOrder, ()) {
+RC_GTEST_PROP(DiffSchedules, CountsOpsOutsideTheLongestCommonOrder, ()) {
   const Problem problem = *test::problems();
   const Schedule a = random_schedule(problem, *rc::gen::arbitrary<std::uint64_t>());
   const Schedule b = random_schedule(problem, *rc::gen::arbitrary<std::uint64_t>());

@@ -64,17 +64,17 @@ TEST(Validate, RowsOnTheWrongDevice) {
   expect_violation(schedule, Rule::wrong_device, "is on device 0; its stage is on device 1");
   schedule = valid_schedule();
   schedule.devices.emplace_back();
-  expect_violation(schedule, Rule::wrong_device, "has 3 devices, the problem 2");
+  expect_violation(schedule, Rule::wrong_device, "has 3 devices, but the problem has 2");
 }
 
-TEST(Validate, OpsTwiceOrNotAtAll) {
+TEST(Validate, RepeatedAndMissingOps) {
   Schedule schedule = valid_schedule();
   schedule.devices[0].push_back(schedule.devices[0].front());
-  expect_violation(schedule, Rule::duplicate_op, "F0 of actor stage 0 comes again");
+  expect_violation(schedule, Rule::duplicate_op, "F0 of actor stage 0 is a duplicate");
   schedule = valid_schedule();
   schedule.devices[0].push_back(row(schedule, 0, "0I0"));
   schedule.devices[0].back().label.kind = OpKind::B;
-  expect_violation(schedule, Rule::duplicate_op, "B0 of actor stage 0 comes again");
+  expect_violation(schedule, Rule::duplicate_op, "B0 of actor stage 0 is a duplicate");
   for (const char* name : {"0F0", "0I0", "0W0", "0S0"}) {
     schedule = valid_schedule();
     std::erase_if(schedule.devices[0], [&](const ScheduledOp& op) { return short_name(op.label) == name; });
@@ -85,7 +85,7 @@ TEST(Validate, OpsTwiceOrNotAtAll) {
 TEST(Validate, Durations) {
   Schedule schedule = valid_schedule();
   row(schedule, 1, "1I0").end += Ticks(1);
-  expect_violation(schedule, Rule::wrong_duration, "I0 of actor stage 1 lasts 4; the problem says 3");
+  expect_violation(schedule, Rule::wrong_duration, "I0 of actor stage 1 lasts 4; in the problem it lasts 3");
 }
 
 TEST(Validate, Overlap) {
@@ -108,8 +108,8 @@ TEST(Validate, EveryPrecedence) {
   expect_violation(shift_one_earlier(1, "1F0"), Rule::precedence, "plus a transfer of 4");
   expect_violation(shift_one_earlier(0, "0I0"), Rule::precedence, "plus a transfer of 5");
   expect_violation(shift_one_earlier(0, "0F0"), Rule::precedence, "starts before time 0");
-  // The step of a stage waits for its weight gradients, and the next mini-batch for the step: earlier, they would
-  // overlap them.
+  // The step of a stage waits for its weight gradients, and the next mini-batch for the step; any earlier, they would
+  // overlap.
   EXPECT_TRUE(validate(shift_one_earlier(1, "1S0")).has_value());
   EXPECT_TRUE(validate(shift_one_earlier(0, "0F1")).has_value());
 }
@@ -133,8 +133,7 @@ TEST(Validate, AStepWaitsForTheOtherReplicas) {
   expect_violation(schedule, Rule::precedence, "S0 of actor/0 stage 0");
 }
 
-/// Two stages, two mini-batches of one micro-batch on each of two replicas; replica 1 is the slower one by its
-/// transfers.
+/// Two stages and two mini-batches of one micro-batch on each of two replicas. Transfers make replica 1 the slower one.
 Problem two_replicas() {
   Model model = test::chain_model("actor", {0, 1}, 1, 1, 2);
   model.replicas.push_back({DeviceId(2), DeviceId(3)});
@@ -143,7 +142,7 @@ Problem two_replicas() {
   return test::problem_of(4, {model});
 }
 
-/// As early as `waits` allow, to be judged as a schedule of `judged`.
+/// Returns the earliest schedule under `waits`, as a schedule of `judged`.
 Schedule earliest(const Problem& waits, const Problem& judged) {
   const Lowering lowering = lower(waits, BackwardForm::whole);
   Schedule schedule = to_schedule(waits, lowering.graph, evaluate(lowering.graph, max_heads(lowering.graph)));
@@ -151,16 +150,16 @@ Schedule earliest(const Problem& waits, const Problem& judged) {
   return schedule;
 }
 
-TEST(Validate, AStepWaitsForAllStagesWhereTheModelSaysSo) {
+TEST(Validate, AStepWaitsForAllStagesIfConfigured) {
   const Problem by_stage = two_replicas();
   Problem by_model = by_stage;
   by_model.models[0].step_after = StepAfter::model;
   EXPECT_FALSE(validate(earliest(by_stage, by_stage)).has_value());
   EXPECT_FALSE(validate(earliest(by_model, by_model)).has_value());
-  EXPECT_FALSE(validate(earliest(by_model, by_stage)).has_value()) << "later is no fault";
-  expect_violation(earliest(by_stage, by_model), Rule::precedence,
-                   "S0 of actor/0 stage 1 [4, 7] on device 1 starts before it may: it needs B0 of actor/0 stage 0 [4, "
-                   "6] on device 0");
+  EXPECT_FALSE(validate(earliest(by_model, by_stage)).has_value()) << "a later start is valid";
+  expect_violation(
+      earliest(by_stage, by_model), Rule::precedence,
+      "S0 of actor/0 stage 1 [4, 7] on device 1 starts too early: it needs B0 of actor/0 stage 0 [4, 6] on device 0");
 }
 
 TEST(Validate, AStepThatWaitsForAllStagesWaitsForTheirWeightGradients) {
@@ -182,12 +181,12 @@ TEST(Validate, AStepThatWaitsForAllStagesWaitsForTheirWeightGradients) {
   expect_needed(BackwardForm::whole, 1, "B0 of actor/0 stage 0");
 }
 
-TEST(Validate, AForwardWaitsForTheStepsOfAllReplicasWhereTheModelSaysSo) {
+TEST(Validate, AForwardWaitsForStepsOfAllReplicasIfConfigured) {
   const Problem by_own = two_replicas();
   Problem by_replicas = by_own;
   by_replicas.models[0].step_before = StepBefore::replicas;
   Schedule schedule = earliest(by_own, by_own);
-  // Replica 1 takes its first step on stage 0 late. Its own forward waits; that of replica 0 need not.
+  // Replica 1 takes its first step on stage 0 late. Its own forward waits; the forward of replica 0 need not.
   for (const std::size_t device : {2U, 3U})
     for (ScheduledOp& op : schedule.devices[device]) {
       const bool stays = op.label.kind != OpKind::S && op.label.microbatch.value == 0;
@@ -205,12 +204,12 @@ TEST(Validate, AForwardWaitsForTheStepsOfAllReplicasWhereTheModelSaysSo) {
   const auto violation = validate(schedule);
   EXPECT_FALSE(violation.has_value()) << violation->message;
   schedule.problem = by_replicas;
-  expect_violation(schedule, Rule::precedence,
-                   "F1 of actor/0 stage 0 [7, 8] on device 0 starts before it may: it needs S0 of actor/1 stage 0 [11, "
-                   "12] on device 2");
+  expect_violation(
+      schedule, Rule::precedence,
+      "F1 of actor/0 stage 0 [7, 8] on device 0 starts too early: it needs S0 of actor/1 stage 0 [11, 12] on device 2");
 }
 
-TEST(Validate, WithoutStepsNobodyWaitsForThem) {
+TEST(Validate, WithoutStepsNothingWaitsForThem) {
   Problem problem = two_replicas();
   problem.models[0].minibatches = 1;
   problem.models[0].step = {Ticks(0), Ticks(0)};
@@ -232,10 +231,10 @@ TEST(Validate, Capacity) {
 TEST(Validate, Claims) {
   Schedule schedule = valid_schedule();
   *schedule.claims.makespan += Ticks(1);
-  expect_violation(schedule, Rule::false_makespan, "the file says makespan");
+  expect_violation(schedule, Rule::false_makespan, "the file claims makespan");
   schedule = valid_schedule();
   *schedule.claims.peak_activation += Memory(50);
-  expect_violation(schedule, Rule::false_peak, "the file says peak activation 1.00005; it is 1");
+  expect_violation(schedule, Rule::false_peak, "the file claims peak activation 1.00005; the actual value is 1");
   EXPECT_FALSE(validate(schedule, Tolerance{Memory(50)}).has_value());
   schedule.claims = {};
   EXPECT_FALSE(validate(schedule).has_value());

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "pipeline/schedule/retimed.h"
+#include "pipeline/schedule/evaluate.h"
 #include "pipeline/schedule/validate.h"
 #include "plan/job_file.h"
 #include "predict/closed_form/intra_stage.h"

@@ -1,11 +1,10 @@
-#include "pipeline/program/rank_schedule.h"
+#include "pipeline/program/rank_ops.h"
 
 #include <gtest/gtest.h>
 
 #include <tuple>
 
-#include "pipeline/program/rank_ops.h"
-#include "pipeline/program/sound_programs.h"
+#include "pipeline/program/compile.h"
 #include "pipeline/schedule/evaluate.h"
 #include "pipeline/schedule/validate.h"
 #include "support/random_problem.h"
@@ -14,7 +13,7 @@
 namespace dovetail::pipeline {
 namespace {
 
-/// Each rank's ops with their times, as a schedule has them.
+/// Returns the ops of each rank with their times, as in a schedule.
 std::vector<std::vector<ScheduledOp>> ops_of(const Schedule& schedule, const Placement& placement) {
   std::vector<std::vector<ScheduledOp>> all;
   for (const RankWork& rank : work_of_ranks(schedule, placement)) {
@@ -24,7 +23,7 @@ std::vector<std::vector<ScheduledOp>> ops_of(const Schedule& schedule, const Pla
   return all;
 }
 
-/// That it is a schedule, of what the ranks do at their times, and that it makes programs with the same instructions.
+/// Expects a schedule of the work of the ranks at its times, which compiles to programs with the same instructions.
 void expect_of_ranks(const Schedule& given, const Placement& placement) {
   const Schedule of_ranks = schedule_of_ranks(given, placement);
   const auto violation = validate(of_ranks);
@@ -39,7 +38,7 @@ void expect_of_ranks(const Schedule& given, const Placement& placement) {
   for (std::size_t rank = 0; rank < programs->size(); ++rank) EXPECT_EQ((*programs)[rank].code, (*expected)[rank].code);
 }
 
-TEST(ScheduleOfRanks, OfARankForEachDeviceIsTheSchedule) {
+TEST(ScheduleOfRanks, IsUnchangedWithARankPerDevice) {
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     SCOPED_TRACE(seed);
     test::RandomProblemOptions options;
