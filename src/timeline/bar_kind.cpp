@@ -57,12 +57,12 @@ std::string_view name_of(BarKind bar_kind) {
   DOVETAIL_ASSERT(false);
 }
 
-std::string describe(BarKind bar_kind, std::string_view whose) {
+std::string describe(BarKind bar_kind, std::string_view owner) {
   const std::string_view name = name_of(bar_kind);
-  if (whose.empty()) return std::string(name);
-  if (bar_kind == BarKind::dependency) return fmt::format("{} on {}", name, whose);
-  if (bar_kind == BarKind::awaiting || bar_kind == BarKind::reallocation) return fmt::format("{} for {}", name, whose);
-  return fmt::format("{} of {}", name, whose);
+  if (owner.empty()) return std::string(name);
+  if (bar_kind == BarKind::dependency) return fmt::format("{} on {}", name, owner);
+  if (bar_kind == BarKind::awaiting || bar_kind == BarKind::reallocation) return fmt::format("{} for {}", name, owner);
+  return fmt::format("{} of {}", name, owner);
 }
 
 }  // namespace dovetail::timeline

@@ -5,30 +5,181 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
+#include <string>
 #include <tuple>
+#include <utility>
+#include <vector>
 
 #include "base/document.h"
 #include "base/utf8.h"
-#include "timeline/trace_levels.h"
+#include "timeline/timeline.h"
 
 namespace dovetail::timeline {
 namespace {
 
+/// An event of a thread: 'X' is a slice, 'B' its begin and 'E' its end, both at bar.begin.
+struct TraceEvent {
+  char phase = 'X';
+  Bar bar;
+};
+
+struct TraceThread {
+  std::string name;
+  std::int64_t sort_index = 0;
+  std::vector<TraceEvent> events;  ///< in file order
+};
+
+struct TraceProcess {
+  std::string name;
+  std::int64_t sort_index = 0;
+  std::vector<TraceThread> threads;
+  std::map<std::string, std::size_t> thread_number;
+  struct Series {
+    std::string unit;                                          ///< as in Counter
+    std::vector<std::pair<base::Ticks, base::Memory>> values;  ///< in file order
+  };
+  std::map<std::string, Series> counters = {};  ///< by name
+};
+
+using base::Ticks;
+
+/// Number of B and E events without a partner.
+struct Unpaired {
+  int without_end = 0;
+  int without_beginning = 0;
+};
+
+/// Returns the slices of a thread. B and E events, in order of time, are paired like brackets.
+std::vector<Bar> slices_of(std::vector<TraceEvent> events, Ticks last, Unpaired& unpaired) {
+  std::stable_sort(events.begin(), events.end(),
+                   [](const TraceEvent& a, const TraceEvent& b) { return a.bar.begin < b.bar.begin; });
+  std::vector<Bar> slices;
+  std::vector<std::size_t> open;
+  for (const TraceEvent& event : events) {
+    if (event.phase == 'E') {
+      if (open.empty()) {
+        ++unpaired.without_beginning;
+        continue;
+      }
+      slices[open.back()].end = event.bar.begin;
+      open.pop_back();
+      continue;
+    }
+    if (event.phase == 'B') open.push_back(slices.size());
+    slices.push_back(event.bar);
+  }
+  for (const std::size_t slice : open) slices[slice].end = last;
+  unpaired.without_end += static_cast<int>(open.size());
+  // A slice comes before those within it.
+  std::stable_sort(slices.begin(), slices.end(),
+                   [](const Bar& a, const Bar& b) { return std::tuple(a.begin, b.end) < std::tuple(b.begin, a.end); });
+  return slices;
+}
+
+/// Assigns each slice to the uppermost level that is free when it begins.
+std::vector<std::vector<Bar>> levels_of(const std::vector<Bar>& slices) {
+  std::vector<std::vector<Bar>> levels;
+  std::set<std::size_t> free;
+  std::set<std::pair<Ticks, std::size_t>> running;  // by end
+  for (const Bar& slice : slices) {
+    for (; !running.empty() && running.begin()->first <= slice.begin; running.erase(running.begin()))
+      free.insert(running.begin()->second);
+    if (free.empty()) {
+      free.insert(levels.size());
+      levels.emplace_back();
+    }
+    const std::size_t level = *free.begin();
+    free.erase(free.begin());
+    levels[level].push_back(slice);
+    running.emplace(slice.end, level);
+  }
+  return levels;
+}
+
+bool is_idle_thread(const TraceThread& thread) {
+  return std::all_of(thread.events.begin(), thread.events.end(),
+                     [](const TraceEvent& event) { return is_idle(event.bar.bar_kind); });
+}
+
+/// Joins two threads if one of them has only idle time.
+void join_idle_thread(TraceProcess& process) {
+  if (process.threads.size() != 2) return;
+  const bool first_idle = is_idle_thread(process.threads[0]);
+  if (first_idle == is_idle_thread(process.threads[1])) return;
+  TraceThread& kept = process.threads[first_idle ? 1 : 0];
+  const TraceThread& joined = process.threads[first_idle ? 0 : 1];
+  kept.events.insert(kept.events.end(), joined.events.begin(), joined.events.end());
+  process.threads.erase(process.threads.begin() + (first_idle ? 0 : 1));
+}
+
+void add_counters(TraceProcess& process, std::size_t lane, Ticks origin, Timeline& trace) {
+  for (auto& [name, series] : process.counters) {
+    auto& values = series.values;
+    std::stable_sort(values.begin(), values.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    Counter counter{name, series.unit, lane, {}};
+    for (const auto& [time, value] : values) {
+      if (!counter.steps.empty() && counter.steps.back().first == time - origin) counter.steps.pop_back();
+      counter.steps.emplace_back(time - origin, value);
+    }
+    trace.counters.push_back(std::move(counter));
+  }
+}
+
+void add_thread(const TraceProcess& process, const TraceThread& thread, Ticks origin, Ticks last, Unpaired& unpaired,
+                Timeline& trace) {
+  const std::string name =
+      process.threads.size() == 1 ? process.name : fmt::format("{} · {}", process.name, thread.name);
+  std::vector<Bar> slices = slices_of(thread.events, last, unpaired);
+  for (Bar& slice : slices) {
+    slice.begin -= origin;
+    slice.end -= origin;
+  }
+  int level = 0;
+  for (const std::vector<Bar>& of_level : levels_of(slices)) {
+    add_lane(trace, level == 0 ? name : fmt::format("{} ▸ {}", name, level), of_level, level > 0);
+    ++level;
+  }
+}
+
+/// Fills in lanes, bars, counters and notes of `trace`. Times are counted from `origin`; slices that are still open end
+/// at `last`.
+void lay_out(std::vector<TraceProcess> processes, Ticks origin, Ticks last, Timeline& trace) {
+  const auto by_sort_index = [](const auto& a, const auto& b) { return a.sort_index < b.sort_index; };
+  std::stable_sort(processes.begin(), processes.end(), by_sort_index);
+  Unpaired unpaired;
+  for (TraceProcess& process : processes) {
+    std::stable_sort(process.threads.begin(), process.threads.end(), by_sort_index);
+    std::erase_if(process.threads, [](const TraceThread& thread) { return thread.events.empty(); });
+    join_idle_thread(process);
+    const std::size_t first_lane = trace.lanes.size();
+    for (const TraceThread& thread : process.threads) add_thread(process, thread, origin, last, unpaired, trace);
+    if (trace.lanes.size() == first_lane && !process.counters.empty()) add_lane(trace, process.name, {});
+    add_counters(process, first_lane, origin, trace);
+  }
+  if (unpaired.without_end > 0)
+    trace.notes.push_back(
+        fmt::format("slices that never end ({}) last until the end of the trace", unpaired.without_end));
+  if (unpaired.without_beginning > 0)
+    trace.notes.push_back(fmt::format("ends of slices that never began ({}) are omitted", unpaired.without_beginning));
+}
+
 using base::Node;
 using base::Result;
 using base::Status;
-using base::Ticks;
 
 constexpr std::string_view bytes = "bytes";
 constexpr std::size_t looked_through = 4096;
-/// Traces may count from 1970: this is the year 2096, in ns.
+/// Latest time of a trace, in ns: the year 2096 if it counts from 1970.
 constexpr std::int64_t max_moment = 4'000'000'000'000'000'000;
 constexpr double millionths = 1e6;
 constexpr double max_count = 9e18;
 
-/// A process or thread as the trace names it: a number or a text.
+/// Returns the id of a process or thread in the trace, a number or a text.
 std::string id_of(const Node& event, std::string_view key) {
   const auto node = event.find(key);
   return node && (node->is_number() || node->is_string()) ? std::string(node->text()) : "";
@@ -38,7 +189,7 @@ Result<std::string_view> text_at(const Node& event, std::string_view key) {
   const auto node = event.find(key);
   if (!node) return std::string_view();
   if (!node->is_string() && !node->is_number())
-    return node->error(fmt::format("{} is {}; accepted: a text", key, node->describe()));
+    return node->error(fmt::format("{} is {}; accepted: a string", key, node->describe()));
   return node->text();
 }
 
@@ -51,7 +202,7 @@ Result<Ticks> microseconds(const Node& event, std::string_view key) {
   return *time;
 }
 
-/// A counter's value: whole bytes, or millionths.
+/// Reads the value of a counter: integer bytes, or millionths.
 Result<base::Memory> amount_of(const Node& node, std::string_view what, std::string_view unit) {
   double value = 0;
   const std::string_view text = node.is_number() || node.is_string() ? node.text() : "";
@@ -64,7 +215,7 @@ Result<base::Memory> amount_of(const Node& node, std::string_view what, std::str
   return base::Memory(static_cast<std::int64_t>(std::llround(std::clamp(count, -max_count, max_count))));
 }
 
-/// Texts by the order in which they come.
+/// Texts in order of first appearance.
 class Names {
  public:
   std::int32_t number(std::string_view name) {
@@ -102,7 +253,7 @@ class TraceReader {
     if (!event.is_map()) return event.error(fmt::format("an event is {}; accepted: an object", event.describe()));
     DOVETAIL_TRY(const Node phase, base::require(event, "an event", "ph", "\"ph\": \"X\""));
     if (!phase.is_string())
-      return phase.error(fmt::format("ph is {}; accepted: a text such as \"X\"", phase.describe()));
+      return phase.error(fmt::format("ph is {}; accepted: a string such as \"X\"", phase.describe()));
     if (phase.text() == "M") return read_metadata(event);
     if (phase.text() == "C") return read_counter(event);
     if (phase.text() == "X" || phase.text() == "B" || phase.text() == "E") return read_slice(event, phase.text()[0]);
@@ -196,18 +347,18 @@ Result<Node> events_of(const Node& root) {
   return events;
 }
 
-/// What the trace says of itself, if Dovetail wrote it: texts of "otherData".
-void read_about(const Node& root, Timeline& trace) {
+/// Reads the texts of "otherData", which Dovetail writes.
+void read_other_data(const Node& root, Timeline& trace) {
   const auto about = root.is_map() ? root.find("otherData") : std::nullopt;
-  const auto says = [&](std::string_view key, std::string_view value) {
+  const auto has_value = [&](std::string_view key, std::string_view value) {
     const auto node = about && about->is_map() ? about->find(key) : std::nullopt;
     return node && node->is_string() && (value.empty() || node->text() == value);
   };
   trace.beginning = Beginning::unknown;
-  if (!says("generator", "dovetail")) return;
-  if (says("makespan", "")) trace.beginning = Beginning::fixed;
-  if (says("repeats", "true")) trace.beginning = Beginning::repeats;
-  if (says("time_unit", base::name_of(base::TimeUnit::ns))) trace.time_unit = base::TimeUnit::ns;
+  if (!has_value("generator", "dovetail")) return;
+  if (has_value("makespan", "")) trace.beginning = Beginning::fixed;
+  if (has_value("repeats", "true")) trace.beginning = Beginning::repeats;
+  if (has_value("time_unit", base::name_of(base::TimeUnit::ns))) trace.time_unit = base::TimeUnit::ns;
 }
 
 }  // namespace
@@ -228,7 +379,7 @@ Result<Timeline> parse_chrome_trace(std::string_view content, const std::string&
   TraceReader reader;
   DOVETAIL_CHECK(reader.read(events));
   Timeline trace = std::move(reader).finish();
-  read_about(document.root(), trace);
+  read_other_data(document.root(), trace);
   if (trace.bars.empty())
     return events.error("the trace has no slices; accepted: events with \"ph\": \"X\", or \"B\" and \"E\"");
   return trace;

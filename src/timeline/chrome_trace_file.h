@@ -1,4 +1,4 @@
-// Reading and writing traces in the Trace Event Format, which chrome://tracing, Perfetto and PyTorch's profiler know:
+// Reads and writes traces in the Trace Event Format of chrome://tracing, Perfetto and the PyTorch profiler:
 // https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU
 #pragma once
 
@@ -10,26 +10,31 @@
 
 namespace dovetail::timeline {
 
-/// The category of slices that stand for idle time, whose bars are BarKind::idle. A process with two threads, one of
-/// which has nothing else, is one lane.
+/// Category of slices that represent idle time, as bars of BarKind::idle. A process with two threads, one of which has
+/// only such slices, is one lane.
 inline constexpr std::string_view idle_category = "idle";
 
 /// Whether `content` looks like a trace: a JSON list of objects, or an object with "traceEvents" near its start.
 bool is_chrome_trace(std::string_view content);
 
-/// Reads complete (X), begin and end (B, E), metadata (M) and counter (C) events; others are passed over. Times are
-/// microseconds, rounded half up to whole ns, and are counted from the first event. Bars are known by their names and
-/// categories alone. A lane is a level of a thread, "process · thread", or the process alone where it has one thread;
-/// what runs within another slice is one level deeper and its lane is joined. Processes and threads are in order of
-/// their sort indices, then as they come. A counter belongs to the first lane of its process and is named "memory", or
-/// "memory · used" where an event holds several series; its unit is "bytes" where its values are called so, else they
-/// are rounded to millionths. A trace that Dovetail wrote has its beginning and, in ns, its time unit. A slice that
-/// never ends lasts until the trace does, an end without a beginning is left out; both are noted. An Error, with its
-/// place, where a value that is needed is missing or of another kind, or where no slice is there.
+/// Reads complete (X), begin and end (B, E), metadata (M) and counter (C) events, and ignores others. Times are
+/// microseconds, rounded half up to integer ns, and are counted from the first event. Bars are known only by name and
+/// category.
+///
+/// A lane is a nesting level of a thread. It is named "process · thread", or after the process if that has one thread.
+/// Slices within another slice are one level deeper, in a joined lane. Processes and threads are ordered by sort index,
+/// then by first appearance.
+///
+/// A counter belongs to the first lane of its process. It is named "memory", or "memory · used" if an event holds
+/// several series. Its unit is "bytes" if its values are named so; otherwise they are rounded to millionths.
+///
+/// A trace written by Dovetail keeps its beginning and, in ns, its time unit. A slice that never ends lasts until the
+/// end of the trace, and an end without a beginning is dropped; both are noted. Returns an Error with its position if a
+/// required value is missing or of the wrong type, or if there are no slices.
 base::Result<Timeline> parse_chrome_trace(std::string_view content, const std::string& path);
 
-/// JSON with a process a lane (threads "work" and "idle"), a slice a bar, a flow arrow a transfer, and the counters
-/// that are drawn. Times are exact decimals of microseconds; one tick counts as one.
+/// Returns JSON with a process per lane (threads "work" and "idle"), a slice per bar, a flow arrow per transfer, and
+/// the counters that are drawn. Times are exact decimals of microseconds; one tick counts as one microsecond.
 std::string render_chrome_trace(const Timeline& timeline);
 
 }  // namespace dovetail::timeline

@@ -51,7 +51,7 @@ class TraceWriter {
     fmt::format_to(std::back_inserter(text_), format, std::forward<Arguments>(arguments)...);
   }
 
-  /// Ids that no other process or thread has: viewers may mix up threads of one id, and take 0 for the idle process.
+  /// Ids are unique across processes and threads: viewers may confuse equal ids, and treat 0 as the idle process.
   static std::size_t process(std::size_t lane) { return lane + 1; }
   static std::size_t work_thread(std::size_t lane) { return 2 * lane + 1; }
   static std::size_t idle_thread(std::size_t lane) { return 2 * lane + 2; }
@@ -61,12 +61,12 @@ class TraceWriter {
     first_ = false;
   }
 
-  /// Exact decimal microseconds; a tick is one.
+  /// Formats exact decimal microseconds; a tick is one.
   std::string microseconds(Ticks time) const {
     return base::format_time(time, unit_ == TimeUnit::tick ? TimeUnit::tick : TimeUnit::us);
   }
 
-  /// A moment within the bar, as late as can be said: an arrow binds to the slice that is running at its time.
+  /// Returns the latest expressible time within the bar: an arrow binds to the slice that is running at its time.
   std::string just_before_end(const Bar& bar) const {
     return unit_ == TimeUnit::tick ? microseconds(bar.end - Ticks(1)) + ".999" : microseconds(bar.end - Ticks(1));
   }
@@ -102,7 +102,7 @@ class TraceWriter {
     append(R"("start":{},"end":{}}}}})", base::format_time(bar.begin, unit_), base::format_time(bar.end, unit_));
   }
 
-  /// What is known of the work, each followed by a comma.
+  /// Adds the known properties of the work, each followed by a comma.
   void add_work(const Bar& bar) {
     if (bar.track >= 0) {
       const Track& track = timeline_.tracks[static_cast<std::size_t>(bar.track)];
@@ -140,7 +140,7 @@ class TraceWriter {
     const auto to = static_cast<std::size_t>(timeline_.arrows[index].to);
     const Bar& sender = timeline_.bars[from];
     const Bar& receiver = timeline_.bars[to];
-    // A slice without length has no moment that an arrow could bind to.
+    // A slice of length 0 has no time that an arrow could bind to.
     if (sender.begin == sender.end || receiver.begin == receiver.end) return;
     const std::string_view name = sender.bar_kind == BarKind::forward ? "activation" : "gradient";
     begin_event();

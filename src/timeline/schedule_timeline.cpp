@@ -22,7 +22,7 @@ using pipeline::OpGraph;
 
 constexpr std::string_view activation_held = "activation held";
 
-/// The predecessor whose output arrives last.
+/// Predecessor whose output arrives last.
 struct Awaited {
   OpId op;
   Ticks ended;
@@ -41,7 +41,7 @@ class Builder {
 
   /// Adds the lane of a device to `timeline`.
   void add_lane(Timeline& timeline, std::size_t device, std::vector<OpId> ops) {
-    // An op of length 0 stands before one that starts at the same time, whatever the order says.
+    // An op of length 0 comes before one that starts at the same time, whatever the order.
     const auto key = [&](OpId op) { return std::tuple(start_of(op), end_of(op), op); };
     std::sort(ops.begin(), ops.end(), [&](OpId a, OpId b) { return key(a) < key(b); });
     const std::size_t first = timeline.bars.size();
@@ -58,7 +58,7 @@ class Builder {
     timeline.counters.push_back({std::string(activation_held), "", device, memory_of(ops)});
   }
 
-  /// Fills in the bars that idle bars await, now that all are known.
+  /// Fills in the bars that idle bars await, once all are known.
   void resolve_waits(std::vector<Bar>& bars) const {
     for (const Wait& wait : waits_) bars[wait.bar].awaits = bar_of_[wait.op.index()];
   }
@@ -75,7 +75,7 @@ class Builder {
   }
 
  private:
-  /// An idle bar and the op that it awaits.
+  /// An idle bar, and the op that it awaits.
   struct Wait {
     std::size_t bar;
     OpId op;
@@ -106,7 +106,7 @@ class Builder {
     return bar;
   }
 
-  /// The idle time from `from` until `next` starts.
+  /// Adds the idle time from `from` until `next` starts.
   void add_wait(std::vector<Bar>& bars, Ticks from, OpId next, bool first) {
     const Ticks to = start_of(next);
     if (to == from) return;

@@ -1,5 +1,5 @@
-// Lanes with bars, counters and arrows: what schedules, simulations and measured runs become before they are drawn,
-// compared or written.
+// Lanes with bars, counters and arrows: the common form in which schedules, simulations and measured runs are drawn,
+// compared and written.
 #pragma once
 
 #include <array>
@@ -17,106 +17,131 @@
 
 namespace dovetail::timeline {
 
-/// Who work belongs to.
+/// Owner of work: a pipeline or a task.
 struct Track {
   enum class Kind : std::uint8_t { pipeline, task };
   std::string name;
-  std::int32_t model = 0;    ///< colours go by model (-1: none),
-  std::int32_t replica = 0;  ///< shades by replica
+  std::int32_t model = 0;    ///< selects the color (-1: none)
+  std::int32_t replica = 0;  ///< selects the shade
   Kind kind = Kind::pipeline;
 };
 
-/// A stretch of time on one lane. What is not known of it is -1.
+/// An interval on one lane. Unknown values are -1.
 struct Bar {
   base::Ticks begin;
   base::Ticks end;
   BarKind bar_kind = BarKind::work;
-  std::int32_t track = -1;  ///< index into Timeline::tracks: whose work it is, or the task that idle time waits for
+  std::int32_t track = -1;       ///< index into Timeline::tracks: owner of the work, or task that idle time waits for
   std::int32_t microbatch = -1;  ///< or mini-batch of a step
   std::int32_t stage = -1;
-  std::int64_t sequences = -1;  ///< that are decoded or scored
-  base::Ticks launch = {};      ///< of work: the part in which the device waits for launches
-  std::int32_t awaits = -1;     ///< idle: number of the bar that is waited for
-  std::int32_t partner = -1;    ///< of two timelines over each other: number of the same bar in the other one
-  std::int32_t name = -1;       ///< of a trace: index into Timeline::names
-  std::int32_t category = -1;   ///< of a trace: index into Timeline::categories
+  std::int64_t sequences = -1;  ///< number of sequences in decode or inference
+  base::Ticks launch = {};      ///< for work: time spent waiting for kernel launches
+  std::int32_t awaits = -1;     ///< for idle time: number of the bar that it waits for
+  std::int32_t partner = -1;    ///< for overlaid timelines: number of the same bar in the other one
+  std::int32_t name = -1;       ///< for traces: index into Timeline::names
+  std::int32_t category = -1;   ///< for traces: index into Timeline::categories
 };
 
-/// A row of bars, in order of time; they do not overlap. They follow those of the lane above in Timeline::bars.
+/// A row of bars in order of time, without overlap. In Timeline::bars they follow the bars of the lane above.
 struct Lane {
   std::string name;
   std::size_t bars = 0;
-  bool joined = false;  ///< belongs to the lane above: what runs within its bars, or the same lane of another timeline
+  bool joined = false;  ///< belongs to the lane above: nested bars, or the same lane of another timeline
 };
 
 /// A quantity of a lane that changes in steps: (time, value from then on), times ascending.
 struct Counter {
   std::string name;  ///< "activation held"
-  std::string unit;  ///< "bytes"; or empty, and values are millionths of a unit that nobody names
+  std::string unit;  ///< "bytes"; if empty, values are millionths of an unnamed unit
   std::size_t lane = 0;
   std::vector<std::pair<base::Ticks, base::Memory>> steps;
   std::optional<base::Memory> capacity = {};
 };
 
-/// A transfer from the end of one bar to the start of another: their numbers.
+/// A transfer from the end of one bar to the start of another, by bar numbers.
 struct Arrow {
   std::int32_t from = 0;
   std::int32_t to = 0;
 };
 
-/// What the time 0 of a timeline is.
+/// Meaning of time 0 in a timeline.
 enum class Beginning : std::uint8_t {
-  fixed,    ///< when all begins: a schedule
-  repeats,  ///< anywhere in what repeats: an iteration of a plan, whose end joins its beginning
-  unknown,  ///< when somebody began to measure, or to play
+  fixed,    ///< start of everything: a schedule
+  repeats,  ///< arbitrary point of a cycle: an iteration of a plan, whose end joins its beginning
+  unknown,  ///< start of a measurement or a simulation
 };
 
 struct Timeline {
   std::string title;
-  std::string lane_noun = "lane";  ///< what a lane is, in the singular: "device"
+  std::string lane_noun = "lane";  ///< singular noun for a lane: "device"
   base::TimeUnit time_unit = base::TimeUnit::tick;
   base::Ticks end;  ///< no bar ends later
   Beginning beginning = Beginning::fixed;
   std::vector<Track> tracks;
-  std::vector<std::string> names;       ///< of bars of a trace
-  std::vector<std::string> categories;  ///< of bars of a trace
+  std::vector<std::string> names;       ///< names of bars of a trace
+  std::vector<std::string> categories;  ///< categories of bars of a trace
   std::vector<Lane> lanes;
   std::vector<Bar> bars;  ///< lane by lane; a bar's number is its index
   std::vector<Arrow> arrows;
-  std::vector<Counter> counters;   ///< those of the first one's name are drawn, the first of each lane
-  std::vector<std::string> notes;  ///< what was left out or made up, a sentence each
+  std::vector<Counter> counters;   ///< drawn are those named like the first one, one per lane
+  std::vector<std::string> notes;  ///< omissions and assumptions, a sentence each
 };
 
-/// [lane] the number of its first bar; the last entry is the number of bars.
+/// [lane] Number of its first bar; the last entry is the number of bars.
 std::vector<std::size_t> first_bars(const Timeline& timeline);
-/// The lane of a bar. `first`: first_bars.
+/// Returns the lane of a bar. `first` is the result of first_bars.
 std::size_t lane_of(const std::vector<std::size_t>& first, std::size_t bar);
-/// The bars of one lane.
+/// Returns the bars of one lane.
 std::span<const Bar> bars_of(const Timeline& timeline, std::size_t lane);
 std::span<Bar> bars_of(Timeline& timeline, std::size_t lane);
-/// Adds a lane with these bars.
+/// Appends a lane with these bars.
 void add_lane(Timeline& timeline, std::string name, const std::vector<Bar>& bars, bool joined = false);
 
-/// [lane] the counter that is drawn; null where it has none.
+/// [lane] Counter that is drawn, or null.
 std::vector<const Counter*> drawn_counters(const Timeline& timeline);
-/// The largest value of `counter` and the first time it has it; zeros where it has no steps.
+/// Returns the first time of the maximum of `counter`, and its value; zeros if it has no steps.
 std::pair<base::Ticks, base::Memory> peak_of(const Counter& counter);
-/// A value of `counter` in its unit. For pictures.
+/// Converts a value of `counter` to its unit, for charts.
 double amount_of(const Counter& counter, base::Memory value);
 
-/// Time by BarKind; what a bar waits for launches is time of BarKind::launch, not of its own kind. That of a lane
-/// without gaps sums up to the timeline's end. REQUIRES, of all lanes: lanes x end fits 63 bits.
+/// Time by BarKind. Time that a bar waits for launches counts as BarKind::launch, not as its own kind. The times of a
+/// lane without gaps add up to the end of the timeline. REQUIRES, for all lanes together: lanes x end fits in 63 bits.
 using TimeByBarKind = std::array<base::Ticks, bar_kinds>;
 TimeByBarKind time_by_bar_kind(std::span<const Bar> bars);
 
-/// Whether nothing but the name of a bar says what it is.
+/// Whether a bar is known only by its name.
 bool is_known_by_name(const Bar& bar);
-/// What a bar is called: "F7 actor" of a pipeline's op, "decode of actor_generate" of a task's work, "dependency" of
-/// idle time, its own name where nothing else is known.
+/// Returns the title of a bar: "F7 actor" for a pipeline op, "decode of actor_generate" for the work of a task,
+/// "dependency" for idle time, its own name if nothing else is known.
 std::string title_of(const Timeline& timeline, const Bar& bar);
-/// Likewise, with the task that idle time waits for: "dependency on reward_infer".
+/// Returns the title, with the task that idle time waits for: "dependency on reward_infer".
 std::string full_title(const Timeline& timeline, const Bar& bar);
-/// "F7 of actor, stage 3": an op of a pipeline.
+/// Describes a pipeline op: "F7 of actor, stage 3".
 std::string describe(const Timeline& timeline, const Bar& op);
+
+/// Formats ascending device numbers as ranges: "0-7,16".
+std::string device_ranges(const std::vector<int>& devices);
+
+/// Names the lane of these devices: "device 3", "devices 0-7,16".
+std::string device_lane_name(const std::vector<int>& devices);
+/// Returns the devices that a lane is named after, ascending; nullopt for other names.
+std::optional<std::vector<int>> devices_of(std::string_view name);
+
+/// Names the lane of the links of these devices to host memory: "host link 3", "host links 0-7,16". is_host_link_lane
+/// recognizes such names.
+std::string host_link_lane_name(const std::vector<int>& devices);
+bool is_host_link_lane(std::string_view name);
+
+/// A timeline whose shortest bars are merged, because a page cannot hold them all.
+struct Thinned {
+  Timeline timeline;
+  base::Ticks shortest;  ///< length of stretches up to which bars were merged; 0: no bars were merged
+};
+
+/// Merges short neighboring bars until at most `max_bars` are left, but never a stretch of 1/100 of the timeline or
+/// longer. A merged bar has the bar kind and the track that cover most of its time, the launches of those bars, and
+/// nothing else. A counter keeps its maximum within each such stretch, and its last value. REQUIRES: lanes have no
+/// gaps; no bar awaits another or belongs to an arrow.
+Thinned thinned(Timeline timeline, std::size_t max_bars);
 
 }  // namespace dovetail::timeline

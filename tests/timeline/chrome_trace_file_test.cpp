@@ -23,7 +23,7 @@ std::string error_of(const std::string& content) {
   return trace.ok() ? "no error" : base::to_text(trace.error());
 }
 
-/// "name begin-end" of each slice of a lane.
+/// Returns "name begin-end" for each slice of a lane.
 std::vector<std::string> slices_of(const Timeline& trace, std::size_t lane) {
   std::vector<std::string> slices;
   for (const Bar& slice : bars_of(trace, lane)) {
@@ -45,7 +45,7 @@ TEST(ChromeTraceFile, ReadsCompleteEvents) {
   EXPECT_EQ(trace.categories[static_cast<std::size_t>(trace.bars[0].category)], "k");
 }
 
-TEST(ChromeTraceFile, BeginsAsItsWriterSays) {
+TEST(ChromeTraceFile, KeepsTheBeginningOfItsWriter) {
   const auto read = [](const std::string& about) {
     const auto trace = parse_chrome_trace(
         R"({"traceEvents":[{"ph":"X","pid":1,"tid":1,"ts":0,"dur":1,"name":"a"}],"otherData":)" + about + "}",
@@ -80,14 +80,14 @@ TEST(ChromeTraceFile, PairsBeginningsWithEndsLikeBrackets) {
   EXPECT_TRUE(trace.notes.empty());
 }
 
-TEST(ChromeTraceFile, NotesWhatHasNoPartner) {
+TEST(ChromeTraceFile, NotesUnpairedEvents) {
   const Timeline trace = parse(R"({"ph":"E","pid":1,"tid":1,"ts":0}, {"ph":"B","pid":1,"tid":1,"ts":1,"name":"open"},
       {"ph":"X","pid":2,"tid":1,"ts":2,"dur":8,"name":"x"})");
   EXPECT_THAT(slices_of(trace, 0), ElementsAre("open 1000-10000"));
   EXPECT_THAT(trace.notes, ElementsAre(HasSubstr("never end (1)"), HasSubstr("never began (1)")));
 }
 
-TEST(ChromeTraceFile, OverlappingSlicesGoToLevelsOfTheirOwn) {
+TEST(ChromeTraceFile, OverlappingSlicesGetSeparateLevels) {
   const Timeline trace = parse(
       R"({"ph":"X","pid":1,"tid":1,"ts":0,"dur":4,"name":"a"}, {"ph":"X","pid":1,"tid":1,"ts":2,"dur":4,"name":"b"},
       {"ph":"X","pid":1,"tid":1,"ts":4,"dur":4,"name":"c"}, {"ph":"X","pid":1,"tid":1,"ts":0,"dur":8,"name":"whole"})");
@@ -132,10 +132,10 @@ TEST(ChromeTraceFile, ReadsCounters) {
       {"ph":"C","pid":1,"ts":0,"name":"memory","args":{"bytes":8e10}}, {"ph":"C","pid":1,"ts":1,"name":"memory","args":{"bytes":1e300}})");
   EXPECT_EQ(bytes.counters.at(0).unit, "bytes");
   EXPECT_EQ(bytes.counters[0].steps.at(0).second, Memory(80'000'000'000));
-  EXPECT_GT(bytes.counters[0].steps.at(1).second, Memory(8'000'000'000'000'000'000)) << "as large as there is";
+  EXPECT_GT(bytes.counters[0].steps.at(1).second, Memory(8'000'000'000'000'000'000)) << "clamped to the maximum";
 }
 
-TEST(ChromeTraceFile, PassesOverWhatItDoesNotKnow) {
+TEST(ChromeTraceFile, IgnoresUnknownEvents) {
   const auto trace = parse_chrome_trace(
       R"({"traceEvents":[{"ph":"i","s":"g"},{"ph":"s","id":1},{"ph":"X","pid":1,"tid":1,"ts":0,"dur":1,"name":"a"}],
       "displayTimeUnit":"ms","deviceProperties":[]})",
@@ -144,7 +144,7 @@ TEST(ChromeTraceFile, PassesOverWhatItDoesNotKnow) {
   EXPECT_EQ(trace->lanes.size(), 1U);
 }
 
-TEST(ChromeTraceFile, SaysWhereAndWhatIsWrong) {
+TEST(ChromeTraceFile, ReportsErrorsWithPosition) {
   EXPECT_THAT(error_of("[{\"ph\":\"X\",\"ts\":0,\"dur\":1},\n {\"ph\":\"X\",\"ts\":\"soon\",\"dur\":1}]"),
               HasSubstr("t.json:2:17: ts is the string"));
   EXPECT_THAT(error_of(R"([{"ph":"X","ts":0}])"), HasSubstr("t.json:1:2: "));
@@ -156,12 +156,12 @@ TEST(ChromeTraceFile, SaysWhereAndWhatIsWrong) {
   EXPECT_THAT(error_of(R"([{"ph":"C","ts":0,"name":"m","args":{"x":{"y":1}}}])"),
               HasSubstr("t.json:1:42: the counter's value of `x` is a map"));
   EXPECT_THAT(error_of(R"([{"ph":"M","name":"thread_name","args":{"name":[]}}])"),
-              HasSubstr("name is a list; accepted: a text"));
+              HasSubstr("name is a list; accepted: a string"));
   EXPECT_THAT(error_of("[]"), HasSubstr("the trace has no slices"));
   EXPECT_THAT(error_of("[{]"), HasSubstr("not valid JSON"));
 }
 
-TEST(ChromeTraceFile, TellsTracesFromOtherFiles) {
+TEST(ChromeTraceFile, RecognizesTraces) {
   EXPECT_TRUE(is_chrome_trace("\n [ {\"ph\""));
   EXPECT_TRUE(is_chrome_trace("{\"displayTimeUnit\":\"ms\", \"traceEvents\":["));
   EXPECT_FALSE(is_chrome_trace("[[1,2]]"));

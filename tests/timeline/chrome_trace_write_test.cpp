@@ -78,7 +78,7 @@ TEST(ChromeTraceWrite, CountsActivationDownToNothing) {
   EXPECT_THAT(last, ElementsAre(testing::Pair(1, 0.0), testing::Pair(2, 0.0)));
 }
 
-/// The slice of the thread that is running at `time`: its start and end.
+/// Returns start and end of the slice of the thread that is running at `time`.
 std::pair<double, double> slice_at(const std::vector<json>& slices, const json& thread, double time) {
   for (const json& slice : slices) {
     const double start = slice.at("ts").get<double>();
@@ -128,7 +128,7 @@ TEST(ChromeTraceWrite, WritesNamedUnitsAsExactMicroseconds) {
       << "the last nanosecond of the slice";
 }
 
-TEST(ChromeTraceWrite, SaysWhatIsKnownOfWorkOfTasks) {
+TEST(ChromeTraceWrite, DescribesWorkOfTasks) {
   Timeline timeline;
   timeline.title = "iteration";
   timeline.time_unit = base::TimeUnit::ns;
@@ -155,8 +155,8 @@ TEST(ChromeTraceWrite, SaysWhatIsKnownOfWorkOfTasks) {
                                          {"repeats", "true"}}));
 }
 
-/// Times and titles, whatever the lane.
-std::vector<std::string> words_of(const Timeline& timeline) {
+/// Returns times and titles, whatever the lane.
+std::vector<std::string> texts_of(const Timeline& timeline) {
   std::vector<std::string> words;
   for (const Bar& bar : timeline.bars)
     words.push_back(full_title(timeline, bar) + " " + std::to_string(bar.begin.count()) + "-" +
@@ -164,12 +164,12 @@ std::vector<std::string> words_of(const Timeline& timeline) {
   return words;
 }
 
-TEST(ChromeTraceWrite, IsReadAsItWas) {
+TEST(ChromeTraceWrite, RoundTrips) {
   Timeline written = test::large_timeline(4, 30);
   written.time_unit = base::TimeUnit::ns;
   const auto read = parse_chrome_trace(render_chrome_trace(written), "t.json");
   ASSERT_TRUE(read.ok()) << base::to_text(read.error());
-  EXPECT_EQ(words_of(*read), words_of(written));
+  EXPECT_EQ(texts_of(*read), texts_of(written));
   EXPECT_EQ(read->end, written.end);
   EXPECT_EQ(read->beginning, Beginning::fixed);
   ASSERT_EQ(read->lanes.size(), written.lanes.size());

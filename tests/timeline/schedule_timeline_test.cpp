@@ -28,7 +28,7 @@ using pipeline::Problem;
 using testing::ElementsAre;
 using testing::Pair;
 
-/// The schedule of `problem` with these start times.
+/// Returns the schedule of `problem` with these start times.
 LoweredSchedule schedule_at(const Problem& problem, BackwardForm form,
                             const std::vector<std::pair<pipeline::OpLabel, int>>& starts) {
   LoweredSchedule schedule{lower(problem, form), {}, {}};
@@ -54,7 +54,7 @@ pipeline::OpLabel label(OpKind kind, int stage, int microbatch) {
   return {kind, base::ModelId(0), base::ReplicaId(0), base::StageId(stage), base::MicrobatchId(microbatch)};
 }
 
-/// Two stages with a transfer of 1 between them, and a device that has nothing to do.
+/// Two stages with a transfer of 1 between them, and an idle device.
 Timeline hand_made() {
   Model model = test::chain_model("actor", {0, 1}, 2, 2, 2);
   model.transfer_forward = {Ticks(1)};
@@ -72,7 +72,7 @@ Timeline hand_made() {
   return schedule_timeline(problem, schedule, "by hand");
 }
 
-/// "dependency 4-7 awaits 1/2", "forward 0-2": a bar as text.
+/// Formats a bar: "dependency 4-7 awaits 1/2", "forward 0-2".
 std::string to_text(const Timeline& timeline, const Bar& bar) {
   std::ostringstream text;
   text << name_of(bar.bar_kind) << ' ' << bar.begin.count() << '-' << bar.end.count();
@@ -125,7 +125,7 @@ TEST(ScheduleTimeline, StepsTheActivationHeld) {
   EXPECT_THAT(first.steps, ElementsAre(Pair(Ticks(0), Memory(1'000'000)), Pair(Ticks(2), Memory(2'000'000)),
                                        Pair(Ticks(11), Memory(1'000'000)), Pair(Ticks(14), Memory(0))));
   EXPECT_EQ(peak_of(first), std::pair(Ticks(2), Memory(2'000'000)));
-  // At 7 one micro-batch is given back and another taken: nothing changes, so there is no step.
+  // At 7 one micro-batch is freed and another allocated, so there is no step.
   EXPECT_THAT(counters[1]->steps,
               ElementsAre(Pair(Ticks(0), Memory(0)), Pair(Ticks(3), Memory(1'000'000)), Pair(Ticks(11), Memory(0))));
   EXPECT_THAT(counters[2]->steps, ElementsAre(Pair(Ticks(0), Memory(0))));
@@ -146,7 +146,7 @@ TEST(ScheduleTimeline, DrawsAnArrowForEveryTransfer) {
 }
 
 TEST(ScheduleTimeline, AwaitsTheOutputThatArrivesLast) {
-  // B of stage 0 needs its own F (ended long ago) and B of stage 1, which arrives last.
+  // B of stage 0 needs its own F, which ended long ago, and B of stage 1, which arrives last.
   const Timeline timeline = hand_made();
   const Bar& wait = bars_of(timeline, 0)[2];
   const Bar& awaited = timeline.bars[static_cast<std::size_t>(wait.awaits)];
@@ -191,7 +191,7 @@ TEST(ScheduleTimeline, NamesTheTracksAfterThePipelines) {
   for (const Bar& bar : bars_of(timeline, 0)) EXPECT_EQ(bar.track, is_idle(bar.bar_kind) ? -1 : 0);
 }
 
-/// Any order without deadlock: one ready op after another.
+/// Returns an order without deadlock: one ready op after another.
 pipeline::Order any_order(const OpGraph& graph) {
   pipeline::Order order;
   order.devices.resize(static_cast<std::size_t>(graph.devices));
@@ -248,7 +248,7 @@ RC_GTEST_PROP(ScheduleTimelineProperty, CoversEveryLaneAndAgreesWithTheEvaluator
   schedule.order = any_order(graph);
   schedule.evaluation = evaluate(graph, schedule.order).value();
   if (*rc::gen::arbitrary<bool>()) {
-    // Starting everything twice as late breaks no rule, and leaves gaps that nothing causes.
+    // Starting everything twice as late breaks no rule and leaves gaps without a cause.
     std::vector<Ticks> late = schedule.evaluation.start;
     for (Ticks& start : late) start = start * 2;
     schedule.evaluation = evaluate(graph, late);

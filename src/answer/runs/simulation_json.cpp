@@ -6,7 +6,7 @@
 #include "answer/runs/activity_lines.h"
 #include "answer/runs/simulation_figures.h"
 #include "simulate/trace.h"
-#include "timeline/lane_names.h"
+#include "timeline/timeline.h"
 
 namespace dovetail::answer {
 namespace {

@@ -15,7 +15,7 @@
 #include "cluster/cluster.h"
 #include "planner/advice/changes.h"
 #include "simulate/trace.h"
-#include "timeline/lane_names.h"
+#include "timeline/timeline.h"
 
 namespace dovetail::answer {
 namespace {

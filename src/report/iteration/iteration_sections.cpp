@@ -17,8 +17,7 @@
 #include "report/page/inks.h"
 #include "report/page/legend.h"
 #include "simulate/trace.h"
-#include "timeline/lane_names.h"
-#include "timeline/thinned.h"
+#include "timeline/timeline.h"
 
 namespace dovetail::report {
 namespace {

@@ -16,7 +16,7 @@
 #include "report/iteration/plan_reasons.h"
 #include "report/page/inks.h"
 #include "report/page/summary.h"
-#include "timeline/lane_names.h"
+#include "timeline/timeline.h"
 
 namespace dovetail::report {
 namespace {

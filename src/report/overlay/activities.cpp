@@ -8,7 +8,7 @@
 #include "report/overlay/pieces.h"
 #include "report/overlay/turn.h"
 #include "report/page/legend.h"
-#include "timeline/lane_names.h"
+#include "timeline/timeline.h"
 
 namespace dovetail::report {
 namespace {

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "report/overlay/pieces.h"
-#include "timeline/lane_names.h"
+#include "timeline/timeline.h"
 
 namespace dovetail::report {
 namespace {

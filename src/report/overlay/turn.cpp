@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "report/overlay/pieces.h"
-#include "timeline/lane_names.h"
+#include "timeline/timeline.h"
 
 namespace dovetail::report {
 namespace {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "timeline/lane_names.h"
+#include "timeline/timeline.h"
 
 namespace dovetail::report {
 namespace {

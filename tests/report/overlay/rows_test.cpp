@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "timeline/lane_names.h"
+#include "timeline/timeline.h"
 
 namespace dovetail::report {
 namespace {
