@@ -18,7 +18,7 @@
 #include "cli/output.h"
 #include "cli/run_results.h"
 #include "pipeline/schedule/evaluate.h"
-#include "records/run_timeline.h"
+#include "records/figure_table.h"
 #include "report/iteration/iteration_sections.h"
 #include "report/iteration/job_page.h"
 #include "report/overlay/overlay.h"

@@ -14,8 +14,8 @@
 #include "cli/output_file.h"
 #include "cluster/cluster.h"
 #include "control/run/run_checks.h"
+#include "records/figure_table.h"
 #include "records/run_folder.h"
-#include "records/run_timeline.h"
 #include "report/page/html.h"
 #include "timeline/chrome_trace_file.h"
 

@@ -1,10 +1,13 @@
-// The checkpoints of a run: each a folder with the models, the state, and a manifest of checksums.
+// Checkpoints of a run: each is a folder with the models, the state and a manifest of checksums
+// (dovetail/checkpoint@1).
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "base/result.h"
 #include "control/models.h"
@@ -12,17 +15,17 @@
 
 namespace dovetail::records {
 
-/// Where a run keeps its checkpoints, and whose they are.
+/// Location of the checkpoints of a run, and the run they belong to.
 struct CheckpointPlace {
   std::string folder;  ///< "RUN/checkpoints"
   std::string run_hash;
   std::int64_t keep = 2;
 };
 
-/// Writes a checkpoint beside the others under a name that is taken for none, flushes it to the disk, renames it, and
-/// then deletes the oldest ones but `keep` and the best: the newest that was kept with `is_best`. A program that is
-/// ended meanwhile leaves all older ones as they were, and the new one whole or not at all. Failure::io where the disk
-/// does; then nothing is left of the new one.
+/// Writes a checkpoint under a temporary name, flushes it to disk and renames it. Then deletes all except the newest
+/// `keep` and the best, which is the newest that was kept with `is_best`. If the program is killed meanwhile, older
+/// checkpoints are intact and the new one is complete or absent. On disk errors, returns Failure::io and leaves nothing
+/// of the new one.
 base::Status keep_checkpoint(const CheckpointPlace& place, const control::RunState& state,
                              const control::Models& models, bool is_best);
 
@@ -31,14 +34,53 @@ struct OpenedCheckpoint {
   control::RunState state;
 };
 
-/// The newest one whose files are what its manifest says; what is left of one that was never done is deleted. Those
-/// after it are damaged: each is renamed to "damaged-...", so that nobody takes it for the newest again, and `warn` is
-/// told of its file. Nothing where there is none at all; a Failure::io Error where all are damaged, and a bad_input one
-/// where the newest that can be read belongs to a run of another hash.
+/// Opens the newest checkpoint whose files match its manifest, and deletes unfinished ones. Newer checkpoints are
+/// damaged: each is renamed to "damaged-...", so that it is not opened again, and reported to `warn` with its file.
+/// Returns nullopt if there are no checkpoints, a Failure::io Error if all are damaged, and a bad_input Error if the
+/// newest readable one belongs to a run with another hash.
 base::Result<std::optional<OpenedCheckpoint>> open_newest(const CheckpointPlace& place,
                                                           const std::function<void(const std::string&)>& warn);
 
-/// The folder of the best checkpoint; empty: there is none.
+/// Returns the folder of the best checkpoint, or an empty string.
 std::string best_of(const CheckpointPlace& place);
+
+inline constexpr std::string_view checkpoint_format = "dovetail/checkpoint@1";
+/// File name of the manifest within the folder.
+inline constexpr std::string_view manifest_name = "manifest.json";
+
+/// A file of the checkpoint.
+struct ManifestFile {
+  std::string name;
+  std::int64_t bytes = 0;
+  std::string sha256;
+
+  friend bool operator==(const ManifestFile&, const ManifestFile&) = default;
+};
+
+struct Manifest {
+  std::string run;             ///< hash of the run that it belongs to
+  std::int64_t iteration = 0;  ///< completed iterations
+  bool is_best = false;        ///< the evaluation before it was the best of the run so far
+  std::vector<ManifestFile> files;
+
+  friend bool operator==(const Manifest&, const Manifest&) = default;
+};
+
+/// Returns the files of a folder except its manifest, sorted by name, and flushes each to disk. Returns Failure::io if
+/// one cannot be read or is not a regular file.
+base::Result<std::vector<ManifestFile>> files_of(const std::string& folder);
+
+/// Returns the text of the manifest file, with a hash over all of its members.
+std::string manifest_to_json(const Manifest& manifest);
+
+/// Reads a manifest. Returns an Error with its position, also if the hash does not match the members.
+base::Result<Manifest> parse_manifest(std::string_view content, const std::string& path);
+
+/// Reads the manifest of the checkpoint in `folder`.
+base::Result<Manifest> read_manifest(const std::string& folder);
+
+/// Checks that the folder has all files of the manifest unchanged. Otherwise returns a Failure::io Error with the path
+/// of the first file that differs, and how.
+base::Status check_files(const Manifest& manifest, const std::string& folder);
 
 }  // namespace dovetail::records

@@ -2,9 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/document.h"
 #include "base/fields.h"
@@ -34,20 +39,19 @@ Status add_values(const Node& map, bool is_timing, std::int64_t iteration, Figur
   for (std::size_t i = 0; i < map.size(); ++i) {
     const std::string_view key = map.key(i);
     if (!is_timing && (key == iteration_key || key == timing_key)) continue;
-    if (!base::is_name(key)) return map.key_node(i).error("the name of a figure has control characters or is empty");
+    if (!base::is_name(key)) return map.key_node(i).error("the name of a figure is empty or has control characters");
     DOVETAIL_TRY(const double value, read_value(map.value(i), key));
     const FigureColumn* const known = table.find(key);
     if (known != nullptr && known->is_timing != is_timing)
       return map.key_node(i).error(
-          fmt::format("{} stands within `{}` in one row and outside in another; accepted: one "
-                      "of both",
+          fmt::format("{} is inside `{}` in one row and outside in another; accepted: the same place in all rows",
                       base::quote(key), timing_key));
     table.add(key, is_timing, {iteration, value});
   }
   return {};
 }
 
-/// `last`: the iteration of the row before, below 0 at first.
+/// Adds a row. `last` is the iteration of the previous row, negative at first.
 Status add_row(const Node& row, std::int64_t& last, FigureTable& table) {
   if (!row.is_map()) return row.error(fmt::format("this line is {}; accepted: an object", row.describe()));
   DOVETAIL_TRY(const Node node, base::require(row, what, iteration_key));
@@ -55,7 +59,7 @@ Status add_row(const Node& row, std::int64_t& last, FigureTable& table) {
                base::read_whole(node, base::quote(iteration_key), 0, std::numeric_limits<std::int64_t>::max()));
   if (iteration <= last)
     return node.error(
-        fmt::format("iteration {} comes after iteration {}; accepted: rows in their order", iteration, last));
+        fmt::format("iteration {} comes after iteration {}; accepted: rows in ascending order", iteration, last));
   last = iteration;
   table.count_row();
   DOVETAIL_CHECK(add_values(row, false, iteration, table));
@@ -113,6 +117,82 @@ Result<FigureTable> parse_figures(std::string_view content, const std::string& p
 Result<FigureTable> read_figures(const std::string& path) {
   DOVETAIL_TRY(const std::string content, base::read_file(path));
   return parse_figures(content, path);
+}
+
+namespace {
+
+using base::Ticks;
+
+constexpr std::string_view suffix = "_seconds";
+
+Ticks ticks_of(double seconds) {
+  return std::isfinite(seconds) && seconds > 0 ? base::ticks_of_seconds(seconds) : Ticks{};
+}
+
+/// Bars of one lane, each following the previous one.
+class LaneWriter {
+ public:
+  void add(std::string_view name, Ticks length) {
+    if (length == Ticks{}) return;
+    const auto known = std::find(timeline_.names.begin(), timeline_.names.end(), name);
+    timeline::Bar bar;
+    bar.begin = timeline_.end;
+    bar.end = bar.begin + length;
+    bar.name = static_cast<std::int32_t>(known - timeline_.names.begin());
+    if (known == timeline_.names.end()) timeline_.names.emplace_back(name);
+    timeline_.end = bar.end;
+    bars_.push_back(bar);
+  }
+
+  timeline::Timeline finish() {
+    timeline_.time_unit = base::TimeUnit::s;
+    timeline_.lane_noun = "rank";
+    timeline_.beginning = timeline::Beginning::unknown;
+    add_lane(timeline_, "rank 0", bars_);
+    return std::move(timeline_);
+  }
+
+ private:
+  timeline::Timeline timeline_;
+  std::vector<timeline::Bar> bars_;
+};
+
+struct IterationTimes {
+  std::vector<std::pair<std::string_view, Ticks>> tasks;  ///< in the order of the row
+  Ticks whole;
+  Ticks evaluation;  ///< after the iteration
+};
+
+std::map<std::int64_t, IterationTimes> times_of(const FigureTable& metrics, const FigureTable& evaluations) {
+  std::map<std::int64_t, IterationTimes> times;
+  for (const FigureColumn& column : metrics.columns()) {
+    if (!column.is_timing) continue;
+    const std::string_view name = column.name;
+    for (const FigurePoint& point : column.points) {
+      if (name == "seconds") times[point.iteration].whole = ticks_of(point.value);
+      if (name.ends_with(suffix))
+        times[point.iteration].tasks.emplace_back(name.substr(0, name.size() - suffix.size()), ticks_of(point.value));
+    }
+  }
+  if (const FigureColumn* const column = evaluations.find("evaluate_seconds"))
+    for (const FigurePoint& point : column->points) times[point.iteration].evaluation = ticks_of(point.value);
+  return times;
+}
+
+}  // namespace
+
+timeline::Timeline run_timeline(const FigureTable& metrics, const FigureTable& evaluations) {
+  LaneWriter lane;
+  for (const auto& [iteration, times] : times_of(metrics, evaluations)) {
+    Ticks of_tasks;
+    for (const auto& [task, length] : times.tasks) {
+      lane.add(task, length);
+      of_tasks += length;
+    }
+    lane.add("other", std::max(times.whole, of_tasks) - of_tasks);
+    lane.add("evaluation", times.evaluation);
+  }
+  return lane.finish();
 }
 
 }  // namespace dovetail::records

@@ -1,4 +1,4 @@
-// The rows of metrics.jsonl and eval.jsonl read back, as curves are drawn from them.
+// Reads the rows of metrics.jsonl and eval.jsonl, as curves and as a timeline.
 #pragma once
 
 #include <cstdint>
@@ -8,32 +8,33 @@
 #include <vector>
 
 #include "base/result.h"
+#include "timeline/timeline.h"
 
 namespace dovetail::records {
 
-/// A figure at the end of an iteration; NaN where it was no number.
+/// Value of a figure at the end of an iteration; NaN if it is not a number.
 struct FigurePoint {
   std::int64_t iteration = 0;
   double value = 0;
 };
 
-/// All that was told of one figure, in the order of iterations; not each row has each figure.
+/// All values of one figure, in order of iterations. Not every row has it.
 struct FigureColumn {
   std::string name;
   bool is_timing = false;
   std::vector<FigurePoint> points;
 };
 
-/// Its points that are numbers.
+/// Returns its points that are numbers.
 std::vector<FigurePoint> numbers_of(const FigureColumn& column);
 
 class FigureTable {
  public:
-  /// In the order in which they were first told of.
+  /// Returns the columns in order of first appearance.
   const std::vector<FigureColumn>& columns() const { return columns_; }
-  /// Null where there is none of that name.
+  /// Returns the column with this name, or null.
   const FigureColumn* find(std::string_view name) const;
-  /// Adds a point to the column, which begins where it is not there yet.
+  /// Adds a point to the column, which is created if it does not exist.
   void add(std::string_view name, bool is_timing, FigurePoint point);
   std::int64_t rows() const { return rows_; }
   void count_row() { ++rows_; }
@@ -44,12 +45,17 @@ class FigureTable {
   std::int64_t rows_ = 0;
 };
 
-/// Reads rows: JSON objects, one a line, with an `iteration` that is above the one of the row before, numbers or null,
-/// and `timing`, an object of those. Else an Error at the line and column. A last line without an end that is no whole
-/// object is being written, and left out.
+/// Reads rows: JSON objects, one per line. Each has an `iteration` greater than in the previous row, numbers or nulls,
+/// and `timing`, an object of the same. Otherwise returns an Error with line and column. A last line without a line
+/// break that is not a complete object is still being written, and is ignored.
 base::Result<FigureTable> parse_figures(std::string_view content, const std::string& path);
 
-/// The same of a file.
+/// Reads rows from a file.
 base::Result<FigureTable> read_figures(const std::string& path);
+
+/// Returns the timeline of a run, with one lane of iterations. In each, `metrics` (metrics.jsonl) gives a bar per task,
+/// named after it, and a bar "other" for the remaining time; then `evaluations` (eval.jsonl) gives the evaluation.
+/// Checkpoints and pauses of a stopped run are not included. Times are in ns, shown in seconds.
+timeline::Timeline run_timeline(const FigureTable& metrics, const FigureTable& evaluations);
 
 }  // namespace dovetail::records

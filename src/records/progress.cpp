@@ -13,37 +13,37 @@ namespace {
 
 constexpr std::string_view loss_end = "_loss";
 
-/// What goes first where there is too little room comes last here.
+/// Fields of the line in order of importance. The last ones are omitted first.
 enum class Rank { iteration, phase, time, reward, divergence, loss, speed };
 
-struct LinePart {
+struct LineField {
   std::string text;
   Rank rank;
 };
-using LineParts = std::vector<LinePart>;
+using LineFields = std::vector<LineField>;
 
-void add_figure(LineParts& parts, const control::Figures& figures, std::string_view name, std::string_view words,
+void add_figure(LineFields& fields, const control::Figures& figures, std::string_view name, std::string_view label,
                 Rank rank) {
   const control::Figure* const figure = control::find_figure(figures, name);
-  if (figure != nullptr) parts.push_back({fmt::format("{} {:.4g}", words, figure->value), rank});
+  if (figure != nullptr) fields.push_back({fmt::format("{} {:.4g}", label, figure->value), rank});
 }
 
-/// What one wants to know of an iteration or an evaluation.
-void add_figures(LineParts& parts, const control::Figures& figures) {
-  add_figure(parts, figures, "reward", "reward", Rank::reward);
-  add_figure(parts, figures, "reward_accuracy", "accuracy", Rank::reward);
-  add_figure(parts, figures, "accuracy", "accuracy", Rank::reward);
-  add_figure(parts, figures, "kl_token", "KL", Rank::divergence);
-  add_figure(parts, figures, "loss", "loss", Rank::loss);
+/// Adds the main figures of an iteration or an evaluation.
+void add_figures(LineFields& fields, const control::Figures& figures) {
+  add_figure(fields, figures, "reward", "reward", Rank::reward);
+  add_figure(fields, figures, "reward_accuracy", "accuracy", Rank::reward);
+  add_figure(fields, figures, "accuracy", "accuracy", Rank::reward);
+  add_figure(fields, figures, "kl_token", "KL", Rank::divergence);
+  add_figure(fields, figures, "loss", "loss", Rank::loss);
   for (const control::Figure& figure : figures) {
     if (!figure.name.ends_with(loss_end)) continue;
     const std::string_view role = std::string_view(figure.name).substr(0, figure.name.size() - loss_end.size());
-    parts.push_back({fmt::format("{} loss {:.4g}", role, figure.value), Rank::loss});
+    fields.push_back({fmt::format("{} loss {:.4g}", role, figure.value), Rank::loss});
   }
-  add_figure(parts, figures, "actor_cross_entropy", "cross entropy", Rank::loss);
-  add_figure(parts, figures, "perplexity", "perplexity", Rank::loss);
+  add_figure(fields, figures, "actor_cross_entropy", "cross entropy", Rank::loss);
+  add_figure(fields, figures, "perplexity", "perplexity", Rank::loss);
   if (const control::Figure* const speed = control::find_figure(figures, "tokens_per_second"))
-    parts.push_back({fmt::format("{:.0f} tokens/s", speed->value), Rank::speed});
+    fields.push_back({fmt::format("{:.0f} tokens/s", speed->value), Rank::speed});
 }
 
 std::string time_text(double seconds) {
@@ -54,20 +54,20 @@ std::string time_text(double seconds) {
   return fmt::format("{:.1f} h", seconds / hour);
 }
 
-std::string join(const LineParts& parts) {
+std::string join(const LineFields& fields) {
   std::string line;
-  for (const LinePart& part : parts) line += (line.empty() ? "" : "  ") + part.text;
+  for (const LineField& field : fields) line += (line.empty() ? "" : "  ") + field.text;
   return line;
 }
 
-/// The line without what has no room: the rightmost part of the last rank goes first.
-std::string fit(LineParts parts, std::size_t columns) {
-  std::string line = join(parts);
-  while (!parts.empty() && line.size() > columns) {
-    const auto last = std::max_element(parts.rbegin(), parts.rend(),
-                                       [](const LinePart& a, const LinePart& b) { return a.rank < b.rank; });
-    parts.erase(std::next(last).base());
-    line = join(parts);
+/// Returns the line, omitting fields that do not fit: the rightmost field of the last rank first.
+std::string fit(LineFields fields, std::size_t columns) {
+  std::string line = join(fields);
+  while (!fields.empty() && line.size() > columns) {
+    const auto last = std::max_element(fields.rbegin(), fields.rend(),
+                                       [](const LineField& a, const LineField& b) { return a.rank < b.rank; });
+    fields.erase(std::next(last).base());
+    line = join(fields);
   }
   return line;
 }
@@ -75,22 +75,22 @@ std::string fit(LineParts parts, std::size_t columns) {
 }  // namespace
 
 std::string summary_of(const control::Figures& figures, std::int64_t iterations) {
-  LineParts parts{{fmt::format("{:.0f}/{}", figures.front().value, iterations), Rank::iteration}};
-  add_figures(parts, figures);
+  LineFields fields{{fmt::format("{:.0f}/{}", figures.front().value, iterations), Rank::iteration}};
+  add_figures(fields, figures);
   if (const control::Figure* const seconds = control::find_figure(figures, "seconds"))
-    parts.push_back({fmt::format("{:.1f} s", seconds->value), Rank::time});
-  return join(parts);
+    fields.push_back({fmt::format("{:.1f} s", seconds->value), Rank::time});
+  return join(fields);
 }
 
 std::string progress_of(const control::RunProgress& progress, const control::Figures& before, double seconds_left,
                         std::size_t columns) {
-  // What comes behind the last iteration is of it.
+  // Work after the last iteration counts as field of it.
   const std::int64_t iteration = std::min(progress.iteration, progress.iterations);
-  LineParts parts{{fmt::format("{}/{}", iteration, progress.iterations), Rank::iteration},
-                  {fmt::format("{} {}/{}", progress.phase, progress.done, progress.total), Rank::phase}};
-  add_figures(parts, before);
-  if (seconds_left >= 0) parts.push_back({time_text(seconds_left) + " left", Rank::time});
-  return fit(std::move(parts), columns);
+  LineFields fields{{fmt::format("{}/{}", iteration, progress.iterations), Rank::iteration},
+                    {fmt::format("{} {}/{}", progress.phase, progress.done, progress.total), Rank::phase}};
+  add_figures(fields, before);
+  if (seconds_left >= 0) fields.push_back({time_text(seconds_left) + " left", Rank::time});
+  return fit(std::move(fields), columns);
 }
 
 }  // namespace dovetail::records

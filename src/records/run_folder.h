@@ -1,50 +1,78 @@
-// The folder of a run: what it was told, and what it tells while it goes on.
+// The folder of a run: its inputs, its lock, and the files that grow while it runs.
 //
-//   job.yaml plan.json                    what is run
-//   metrics.jsonl                         a row an iteration
-//   eval.jsonl                            a row an evaluation
-//   samples.jsonl                         a row a response
+//   job.yaml plan.json                    inputs of the run
+//   metrics.jsonl                         a row per iteration
+//   eval.jsonl                            a row per evaluation
+//   samples.jsonl                         a row per response
 //   tensorboard/ checkpoints/ export/
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "base/line_file.h"
 #include "base/result.h"
 #include "control/algorithm/experience.h"
 #include "control/run/run_sink.h"
-#include "records/tensorboard.h"
+
+namespace dovetail::base {
+class Descriptor;
+}
 
 namespace dovetail::records {
 
 inline constexpr const char* metrics_file_name = "metrics.jsonl";
 inline constexpr const char* evaluations_file_name = "eval.jsonl";
 
-/// A row of metrics.jsonl or eval.jsonl: the figures in their order, those that are timings in an object at the end;
-/// numbers as the shortest text that reads back the same, what is none as null.
+/// Formats a row of metrics.jsonl or eval.jsonl: the figures in order, timings in an object at the end. Numbers are the
+/// shortest text that reads back equal; values that are not numbers are null.
 std::string row_of(const control::Figures& figures);
 
-/// A row of samples.jsonl: what a script needs to compute rewards and losses anew. Numbers of tokens are lists; those
-/// that are not there are left out.
+/// Formats a row of samples.jsonl: everything that a script needs to recompute rewards and losses. Values per token are
+/// lists; missing ones are omitted.
 std::string row_of(std::int64_t iteration, const control::Sample& sample);
 
-/// The files that grow. Each row is there whole or not at all, but for the last one of a program that is ended while it
-/// writes. A Failure::io Error says the path where a row could not be added; nothing of it is left then.
+/// Returns the CRC-32C (Castagnoli) of the bytes.
+std::uint32_t crc32c(std::string_view bytes);
+
+/// A TensorBoard event file (github.com/tensorflow/tensorboard: proto/event.proto, proto/summary.proto). Records are
+/// framed as in TFRecord: length, masked CRC-32C, bytes, masked CRC-32C.
+class EventFile {
+ public:
+  /// Begins a new file, named so that TensorBoard, which reads files by name, takes it after those in the folder. If
+  /// there are others, it begins with a SessionLog that makes TensorBoard drop their events from `first_step` on: those
+  /// belong to a run that was stopped and resumes there.
+  static base::Result<EventFile> open(const std::string& folder, std::int64_t first_step);
+
+  /// Writes each figure except the iteration as a scalar at `step`: "train/reward" with the prefix "train", and
+  /// "timing/seconds".
+  base::Status add(const control::Figures& figures, std::int64_t step, std::string_view prefix);
+
+ private:
+  explicit EventFile(base::LineFile file);
+
+  base::LineFile file_;
+};
+
+/// The growing files of a run. Each row is written completely or not at all, except for the last row of a program that
+/// is killed while writing. If a row cannot be added, a Failure::io Error names the path, and nothing of the row is
+/// left.
 class RunFolder {
  public:
-  /// Opens the folder of a run that has `iterations` done, making what is not there; rows of later iterations, and half
-  /// a row at the end, are cut off, and the evaluation after them where it `is_to_be_evaluated` (RunState).
-  /// What processes that were killed have left half written is removed.
+  /// Opens the folder of a run with `iterations` completed, and creates missing files. Cuts off rows of later
+  /// iterations and half a row at the end and, if `is_to_be_evaluated` (RunState), the evaluation after them. Removes
+  /// files that killed processes left incomplete.
   static base::Result<RunFolder> open(const std::string& folder, std::int64_t iterations,
                                       bool is_to_be_evaluated = false);
 
   base::Status add_metrics(const control::Figures& figures);
   base::Status add_evaluation(const control::Figures& figures);
   base::Status add_samples(std::int64_t iteration, std::span<const control::Sample> samples);
-  /// Flushes all rows to the disk: before a checkpoint is kept, so that it never has more iterations than they have.
+  /// Flushes all rows to disk. Called before a checkpoint is kept, so that no checkpoint is ahead of the rows.
   base::Status flush();
 
  private:
@@ -54,6 +82,25 @@ class RunFolder {
   base::LineFile evaluations_;
   base::LineFile samples_;
   EventFile events_;
+};
+
+/// Lock on the folder of a run, so that only one program uses it. Held until destruction, or until the program ends for
+/// any reason.
+class FolderLock {
+ public:
+  /// Takes the lock, and creates the folder if it is missing. Returns a bad_input Error if another program holds the
+  /// lock, and Failure::io if the folder cannot be created or opened. On file systems without locks, it succeeds
+  /// without one.
+  static base::Result<FolderLock> take(const std::string& folder);
+
+  FolderLock(FolderLock&&) noexcept;
+  FolderLock& operator=(FolderLock&&) noexcept;
+  ~FolderLock();
+
+ private:
+  explicit FolderLock(std::unique_ptr<base::Descriptor> folder);
+
+  std::unique_ptr<base::Descriptor> folder_;
 };
 
 }  // namespace dovetail::records

@@ -32,7 +32,7 @@ Status failed(const fs::path& path, std::string_view what, const std::error_code
   return base::Error{base::Failure::io, path.string(), 0, 0, std::string(what) + ": " + error.message()};
 }
 
-/// The names of the phases in the folder.
+/// Returns the names of the phases in the folder.
 std::vector<std::string> names_in(const fs::path& folder) {
   std::vector<std::string> names;
   std::error_code error;
@@ -68,8 +68,8 @@ Status write_training_phases(const std::string& folder, const std::vector<Traini
   const fs::path own = folder_of(folder);
   std::error_code error;
   fs::create_directories(own, error);
-  if (error) return failed(own, "cannot be made", error);
-  std::vector<std::pair<std::string, std::string>> texts;  // paths and contents
+  if (error) return failed(own, "cannot be created", error);
+  std::vector<std::pair<std::string, std::string>> texts;  // path, contents
   for (const TrainingPhase& phase : phases) {
     texts.emplace_back(file_of(folder, phase.name, planned_end), pipeline::schedule_to_json(phase.planned));
     texts.emplace_back(file_of(folder, phase.name, measured_end), pipeline::schedule_to_json(phase.measured));

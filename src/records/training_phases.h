@@ -1,10 +1,10 @@
-// What a run's folder tells of the training phases that its ranks run by a schedule, in training/:
+// Files in the folder training/ of a run, about the training phases that its ranks run by a schedule:
 //
-//   PHASE.schedule.json   the schedule that ranks keep, with the times that the plan predicts   (dovetail/schedule@1)
-//   PHASE.measured.json   the same order, each op as long as such ops were measured             (dovetail/schedule@1)
-//   PHASE.trace.json      what the ranks did when they ran it last                              (a Chrome trace)
+//   PHASE.schedule.json   schedule that the ranks follow, with the times that the plan predicts   (dovetail/schedule@1)
+//   PHASE.measured.json   the same order, with measured durations of ops                          (dovetail/schedule@1)
+//   PHASE.trace.json      activities of the ranks in the latest run of the phase                  (Chrome trace)
 //
-// A device of all three is a rank.
+// In all three files, a device is a rank.
 #pragma once
 
 #include <string>
@@ -17,20 +17,21 @@
 namespace dovetail::records {
 
 struct TrainingPhase {
-  std::string name;  ///< of its tasks: "actor_train", "actor_train+critic_train"
+  std::string name;  ///< names of its tasks: "actor_train", "actor_train+critic_train"
   pipeline::Schedule planned;
-  pipeline::Schedule measured;  ///< by medians of the latest runs
-  timeline::Timeline trace;     ///< of the last run
+  pipeline::Schedule measured;  ///< with the medians of the latest runs
+  timeline::Timeline trace;     ///< of the latest run
 };
 
-/// Writes them into the folder of the run, all or none, and removes those of other names. REQUIRES: there is one.
+/// Writes the phases into the folder of the run, all or none, and removes other phases. REQUIRES: there is at least one
+/// phase.
 base::Status write_training_phases(const std::string& folder, const std::vector<TrainingPhase>& phases);
 
-/// Removes all of them: the run goes on without ranks.
+/// Removes all phases, for a run that continues without ranks.
 base::Status remove_training_phases(const std::string& folder);
 
-/// Those in the folder of a run, by name; none where it has no such folder. An Error where a file cannot be read. Bars
-/// of the traces are known by their names alone.
+/// Reads the phases in the folder of a run, sorted by name; empty if it has none. Returns an Error if a file cannot be
+/// read. Bars of the traces are known only by name.
 base::Result<std::vector<TrainingPhase>> read_training_phases(const std::string& folder);
 
 }  // namespace dovetail::records

@@ -10,8 +10,9 @@
 #include <filesystem>
 #include <thread>
 
+#include "base/canonical_json.h"
 #include "base/random.h"
-#include "records/checkpoint_manifest.h"
+#include "base/sha256.h"
 #include "records/saved_models.h"
 #include "support/temporary_folder.h"
 
@@ -33,7 +34,7 @@ class Checkpoints : public testing::Test {
  protected:
   CheckpointPlace place(std::int64_t keep = 2) const { return {folder.path() + "/checkpoints", this_run, keep}; }
 
-  /// Keeps one of that iteration, whose models have the iteration as their version.
+  /// Keeps a checkpoint of that iteration, whose models have the iteration as their version.
   void keep(int iteration, bool is_best = false, std::int64_t kept = 2) const {
     SavedModels models;
     models.version = iteration;
@@ -49,7 +50,7 @@ class Checkpoints : public testing::Test {
     return found;
   }
 
-  /// The iteration of the newest, 0 where there is none; its models are those of its state.
+  /// Opens the newest and returns its iteration, or 0 without one. Expects its models to match its state.
   std::int64_t open() {
     const auto opened = open_newest(place(), [this](const std::string& text) { warnings.push_back(text); });
     EXPECT_TRUE(opened.ok()) << to_text(opened.error());
@@ -69,7 +70,7 @@ class Checkpoints : public testing::Test {
   std::vector<std::string> warnings;
 };
 
-TEST_F(Checkpoints, NoneIsNone) { EXPECT_EQ(open(), 0); }
+TEST_F(Checkpoints, AnEmptyFolderHasNone) { EXPECT_EQ(open(), 0); }
 
 TEST_F(Checkpoints, TheNewestIsOpenedWithItsState) {
   keep(20);
@@ -79,7 +80,7 @@ TEST_F(Checkpoints, TheNewestIsOpenedWithItsState) {
   EXPECT_THAT(warnings, IsEmpty());
 }
 
-TEST_F(Checkpoints, TheStateComesBackWhole) {
+TEST_F(Checkpoints, TheStateRoundTrips) {
   control::RunState state;
   state.iterations = 7;
   state.tasks_done = 2;
@@ -100,7 +101,7 @@ TEST_F(Checkpoints, TheLastOnesAreKept) {
   EXPECT_THAT(names(), UnorderedElementsAre("iteration-000003", "iteration-000004", "iteration-000005"));
 }
 
-TEST_F(Checkpoints, TheBestIsKeptBesideThem) {
+TEST_F(Checkpoints, TheBestIsKeptToo) {
   keep(1, true);
   EXPECT_EQ(best_of(place()), path("iteration-000001"));
   for (const int iteration : {2, 3, 4}) keep(iteration);
@@ -118,7 +119,7 @@ TEST_F(Checkpoints, WithoutABestOneThereIsNone) {
   EXPECT_EQ(best_of(place()), "");
 }
 
-TEST_F(Checkpoints, InsideAnIterationTheyFollowItsBegin) {
+TEST_F(Checkpoints, InsideAnIterationTheyFollowItsBeginning) {
   keep(9);
   control::RunState state;
   state.iterations = 9;
@@ -139,7 +140,7 @@ TEST_F(Checkpoints, InsideAnIterationTheyFollowItsBegin) {
   EXPECT_EQ(open(), 10);
 }
 
-TEST_F(Checkpoints, WithoutSamplesTheyMayLieInsideAnIterationToo) {
+TEST_F(Checkpoints, MayBeInsideAnIterationWithoutSamples) {
   control::RunState state;
   state.iterations = 9;
   state.mini_batches_done = 1;
@@ -153,7 +154,7 @@ TEST_F(Checkpoints, AreOrderedByNumberNotByName) {
   EXPECT_EQ(open(), 1'000'000);
 }
 
-TEST_F(Checkpoints, ADamagedByteIsFoundAndTheOneBeforeTaken) {
+TEST_F(Checkpoints, ADamagedByteIsFoundAndThePreviousOneIsUsed) {
   for (const std::string file : {"actor.state", "critic.state", "state.json", "manifest.json"}) {
     const std::size_t bytes = [&] {
       keep(20);
@@ -168,7 +169,7 @@ TEST_F(Checkpoints, ADamagedByteIsFoundAndTheOneBeforeTaken) {
       EXPECT_EQ(open(), 20);
       ASSERT_EQ(warnings.size(), 1U) << file << place_of_damage;
       EXPECT_THAT(warnings[0], HasSubstr(path("iteration-000040/" + file)));
-      EXPECT_THAT(warnings[0], HasSubstr("the run goes on from iteration-000020"));
+      EXPECT_THAT(warnings[0], HasSubstr("the run resumes from iteration-000020"));
       EXPECT_THAT(names(), UnorderedElementsAre("iteration-000020", "damaged-iteration-000040"));
       keep(40);
     }
@@ -191,7 +192,7 @@ TEST_F(Checkpoints, AMissingOrShortFileIsFound) {
   EXPECT_EQ(warnings.size(), 8U);
 }
 
-TEST_F(Checkpoints, ADamagedOneNeitherCountsNorComesBack) {
+TEST_F(Checkpoints, ADamagedOneDoesNotCount) {
   keep(10);
   keep(30);
   write("iteration-000030/actor.state", "nonsense");
@@ -202,7 +203,7 @@ TEST_F(Checkpoints, ADamagedOneNeitherCountsNorComesBack) {
   EXPECT_EQ(warnings.size(), 1U);
 }
 
-TEST_F(Checkpoints, WhereAllAreDamagedNothingIsTouched) {
+TEST_F(Checkpoints, IfAllAreDamagedNothingChanges) {
   keep(1);
   keep(2);
   write("iteration-000001/state.json", "{}");
@@ -211,12 +212,12 @@ TEST_F(Checkpoints, WhereAllAreDamagedNothingIsTouched) {
   ASSERT_FALSE(opened.ok());
   EXPECT_EQ(opened.error().failure, base::Failure::io);
   EXPECT_EQ(opened.error().path, place().folder);
-  EXPECT_THAT(opened.error().message, HasSubstr("no checkpoint can be read; of the newest, iteration-000002: "));
+  EXPECT_THAT(opened.error().message, HasSubstr("no checkpoint can be read; the newest is iteration-000002: "));
   EXPECT_THAT(opened.error().message, HasSubstr("manifest.json:1:2"));
   EXPECT_THAT(names(), UnorderedElementsAre("iteration-000001", "iteration-000002"));
 }
 
-TEST_F(Checkpoints, ThoseOfAnotherRunAreRefused) {
+TEST_F(Checkpoints, CheckpointsOfAnotherRunAreRejected) {
   keep(1);
   CheckpointPlace other = place();
   other.run_hash = other_run;
@@ -228,7 +229,7 @@ TEST_F(Checkpoints, ThoseOfAnotherRunAreRefused) {
   EXPECT_EQ(open(), 1);
 }
 
-TEST_F(Checkpoints, WhatAnEndedProgramLeftIsDeleted) {
+TEST_F(Checkpoints, RemainsOfAKilledProgramAreDeleted) {
   keep(1);
   keep(2);
   fs::copy(path("iteration-000002"), path(".unfinished-iteration-000003"));
@@ -248,7 +249,7 @@ TEST_F(Checkpoints, OtherFilesAreLeftAlone) {
   EXPECT_EQ(names().size(), 6U);
 }
 
-TEST_F(Checkpoints, WhatModelsCannotSaveLeavesNothing) {
+TEST_F(Checkpoints, AFailedSaveLeavesNothing) {
   keep(1);
   SavedModels models;
   models.failure = base::Error{base::Failure::io, "x", 0, 0, "no memory"};
@@ -260,28 +261,28 @@ TEST_F(Checkpoints, WhatModelsCannotSaveLeavesNothing) {
   EXPECT_THAT(names(), ElementsAre("iteration-000001"));
 }
 
-TEST_F(Checkpoints, AFullDiskLeavesTheOnesBefore) {
+TEST_F(Checkpoints, AFullDiskKeepsEarlierOnes) {
   keep(1);
   control::RunState state;
   state.iterations = 2;
   SavedModels models;
   models.size = 5'000;
-  // The models' files, the state (larger than the models), and the manifest have no room in turn.
-  for (const rlim_t room : {rlim_t{100}, rlim_t{4'999}, rlim_t{5'100}}) {
-    state.samples.resize(room > 5'000 ? 100 : 0);
+  // The limit is too small for the model files, the state (larger than the models) and the manifest in turn.
+  for (const rlim_t limit : {rlim_t{100}, rlim_t{4'999}, rlim_t{5'100}}) {
+    state.samples.resize(limit > 5'000 ? 100 : 0);
     const base::Status status = [&] {
-      const FullDisk full(room);
+      const FullDisk full(limit);
       return keep_checkpoint(place(), state, models, false);
     }();
     ASSERT_FALSE(status.ok());
     EXPECT_EQ(status.error().failure, base::Failure::io);
-    EXPECT_THAT(status.error().path, HasSubstr(room > 5'000 ? "/state.json" : "/actor.state"));
+    EXPECT_THAT(status.error().path, HasSubstr(limit > 5'000 ? "/state.json" : "/actor.state"));
     EXPECT_THAT(names(), ElementsAre("iteration-000001"));
   }
   EXPECT_EQ(open(), 1);
 }
 
-TEST_F(Checkpoints, AFolderThatCannotBeMadeIsAnError) {
+TEST_F(Checkpoints, AFolderThatCannotBeCreatedIsAnError) {
   folder.write("checkpoints", "a file");
   const base::Status status = keep_checkpoint(place(), {}, SavedModels(), false);
   ASSERT_FALSE(status.ok());
@@ -289,7 +290,7 @@ TEST_F(Checkpoints, AFolderThatCannotBeMadeIsAnError) {
   EXPECT_THAT(status.error().path, HasSubstr("checkpoints/.unfinished-iteration-000000"));
 }
 
-/// Keeps one after the other from `first` on, until it is killed.
+/// Keeps one checkpoint after another from `first` on, until it is killed.
 [[noreturn]] void keep_until_killed(const CheckpointPlace& place, int first) {
   for (int iteration = first;; ++iteration) {
     SavedModels models;
@@ -312,10 +313,10 @@ TEST_F(Checkpoints, AProgramMayBeKilledAtAnyMoment) {
     ::kill(child, SIGKILL);
     int status = 0;
     ASSERT_EQ(::waitpid(child, &status, 0), child);
-    ASSERT_TRUE(WIFSIGNALED(status)) << "it ended by itself";
+    ASSERT_TRUE(WIFSIGNALED(status)) << "it was not killed";
     const std::int64_t found = open();
     EXPECT_GE(found, newest);
-    // On a slow disk, longer.
+    // Waits longer on a slow disk.
     if (found == newest) microseconds *= 2;
     newest = found;
     EXPECT_THAT(warnings, IsEmpty());
@@ -327,5 +328,110 @@ TEST_F(Checkpoints, AProgramMayBeKilledAtAnyMoment) {
   EXPECT_LE(names().size(), 3U);
 }
 
+Manifest example() {
+  return {std::string(64, 'a'),
+          20,
+          true,
+          {{"actor.state", 12, std::string(64, '1')}, {"state.json", 3, std::string(64, '2')}}};
+}
+
+std::string text_with(std::string text, const std::string& from, const std::string& to) {
+  const std::size_t place = text.find(from);
+  EXPECT_NE(place, std::string::npos);
+  return text.replace(place, from.size(), to);
+}
+
+/// Returns a text with the hash of its other members.
+std::string hashed(const std::string& members) {
+  const std::string hash = base::sha256_hex(base::canonical_json("{" + members + "}"));
+  return "{" + members + ", \"hash\": \"" + hash + "\"}";
+}
+
+TEST(CheckpointManifest, RoundTrips) {
+  const std::string text = manifest_to_json(example());
+  const auto manifest = parse_manifest(text, "m");
+  ASSERT_TRUE(manifest.ok()) << to_text(manifest.error());
+  EXPECT_EQ(*manifest, example());
+}
+
+// The Python test of the schema reads the same text.
+TEST(CheckpointManifest, HasThisText) {
+  EXPECT_EQ(
+      manifest_to_json(example()),
+      R"({"format": "dovetail/checkpoint@1", "hash": "83f90aeb99d15d8ca64ea5dd3c869105d868d611cff94b75f6dcf7397475b7ad", )"
+      R"("run": "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", "iteration": 20, "best": true, )"
+      R"("files": [
+  {"name": "actor.state", "bytes": 12, "sha256": "1111111111111111111111111111111111111111111111111111111111111111"},
+  {"name": "state.json", "bytes": 3, "sha256": "2222222222222222222222222222222222222222222222222222222222222222"}]}
+)");
+}
+
+TEST(CheckpointManifest, AnyChangedByteIsFound) {
+  const std::string text = manifest_to_json(example());
+  for (std::size_t i = 0; i < text.size(); ++i)
+    for (const char flip : {'\x01', '\x02', '\x10', '\x40'}) {
+      std::string damaged = text;
+      damaged[i] = static_cast<char>(damaged[i] ^ flip);
+      const auto manifest = parse_manifest(damaged, "m");
+      // White space has no meaning.
+      EXPECT_TRUE(!manifest.ok() || *manifest == example()) << i << " " << damaged;
+    }
+  for (std::size_t length = 0; length + 1 < text.size(); ++length)
+    EXPECT_FALSE(parse_manifest(std::string_view(text).substr(0, length), "m").ok()) << length;
+}
+
+TEST(CheckpointManifest, ReportsErrorsWithPosition) {
+  const std::string hash(64, 'a');
+  const auto error_of = [](const std::string& text) { return to_text(parse_manifest(text, "m").error()); };
+  EXPECT_THAT(error_of("{}"), HasSubstr("m:1:1"));
+  EXPECT_THAT(error_of(R"({"format": "dovetail/plan@1"})"), HasSubstr("dovetail/checkpoint@1"));
+  const std::string text = manifest_to_json(example());
+  EXPECT_THAT(error_of(text_with(text, "20", "21")), HasSubstr("the manifest is damaged"));
+  EXPECT_THAT(error_of(text_with(text, "\"best\"", "\"bets\"")), HasSubstr("bets"));
+  const auto member_error = [&](const std::string& run, const std::string& iteration, const std::string& best,
+                                const std::string& files) {
+    return error_of(hashed(R"("format": "dovetail/checkpoint@1", "run": )" + run + R"(, "iteration": )" + iteration +
+                           R"(, "best": )" + best + R"(, "files": )" + files));
+  };
+  const std::string run = "\"" + hash + "\"";
+  EXPECT_THAT(member_error("[]", "1", "true", "[]"), HasSubstr("`run` is a list"));
+  EXPECT_THAT(member_error("\"x\"", "1", "true", "[]"), HasSubstr("`run` is the string `x`"));
+  EXPECT_THAT(member_error(run, "-1", "true", "[]"), HasSubstr("`iteration`"));
+  EXPECT_THAT(member_error(run, "1", "1", "[]"), HasSubstr("`best`"));
+  EXPECT_THAT(member_error(run, "1", "true", "{}"), HasSubstr("`files` is a map"));
+  EXPECT_THAT(member_error(run, "1", "true", "[3]"), HasSubstr("a file"));
+  const auto file = [&](const std::string& name) {
+    return R"([{"name": ")" + name + R"(", "bytes": 1, "sha256": )" + run + "}]";
+  };
+  for (const std::string name : {"../state.json", "/etc/passwd", "..", ".", "manifest.json"})
+    EXPECT_THAT(member_error(run, "1", "true", file(name)), HasSubstr("the name of another file in the folder"))
+        << name;
+}
+
+TEST(CheckpointManifest, FilesAreListedInOrder) {
+  const test::TemporaryFolder folder;
+  folder.write("b", "bb");
+  folder.write("a", "");
+  folder.write("manifest.json", "not one of them");
+  const auto files = files_of(folder.path());
+  ASSERT_TRUE(files.ok());
+  EXPECT_THAT(*files,
+              ElementsAre(ManifestFile{"a", 0, base::sha256_hex("")}, ManifestFile{"b", 2, base::sha256_hex("bb")}));
+  const Manifest manifest{std::string(64, 'a'), 1, false, *files};
+  EXPECT_TRUE(check_files(manifest, folder.path()).ok());
+  folder.write("b", "bc");
+  EXPECT_THAT(to_text(check_files(manifest, folder.path()).error()), HasSubstr("/b: the file is damaged: its SHA-256"));
+  folder.write("b", "bbb");
+  EXPECT_THAT(to_text(check_files(manifest, folder.path()).error()), HasSubstr("it has 3 bytes, 2 were written"));
+}
+
+TEST(CheckpointManifest, ANestedFolderIsAnError) {
+  const test::TemporaryFolder folder;
+  std::filesystem::create_directory(folder.file("inner"));
+  EXPECT_FALSE(files_of(folder.path()).ok());
+  EXPECT_FALSE(files_of(folder.file("none")).ok());
+}
+
 }  // namespace
+
 }  // namespace dovetail::records

@@ -1,4 +1,4 @@
-// Event files of TensorBoard read back, by code that has nothing in common with their writer.
+// Reads TensorBoard event files back, with code that is independent of their writer.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@
 
 namespace dovetail::records {
 
-/// Division of polynomials over two elements, bit by bit (Castagnoli's, the lowest bit first).
+/// Divides polynomials over GF(2) bit by bit (Castagnoli, lowest bit first).
 inline std::uint32_t slow_crc(std::string_view bytes) {
   std::uint32_t rest = 0xFFFFFFFF;
   for (const char byte : bytes)
@@ -33,14 +33,14 @@ inline std::uint32_t slow_crc(std::string_view bytes) {
   return ~rest;
 }
 
-/// What a message of protocol buffers says: numbers, or bytes, by field.
+/// Contents of a protocol buffer message: numbers or bytes, by field.
 struct Field {
   std::uint64_t number = 0;
   std::string bytes;
 };
 using Message = std::multimap<std::uint64_t, Field>;
 
-/// A reader of bytes that fails the test where they end too early.
+/// A reader of bytes that fails the test if they end too early.
 class Reader {
  public:
   explicit Reader(std::string_view bytes) : rest_(bytes) {}
@@ -146,7 +146,7 @@ inline std::vector<Event> events_in(const std::string& path) {
   return events;
 }
 
-/// In the order in which TensorBoard reads them.
+/// Returns the event files in the order in which TensorBoard reads them.
 inline std::vector<std::string> event_files_in(const std::string& folder) {
   std::vector<std::string> paths;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) paths.push_back(entry.path());

@@ -25,7 +25,7 @@ std::string error_of(const std::string& content) {
   return table.ok() ? "" : to_text(table.error());
 }
 
-TEST(FigureTable, HasAColumnAFigure) {
+TEST(FigureTable, HasAColumnPerFigure) {
   const auto table = parse_figures(
       "{\"iteration\": 1, \"reward\": 0.5, \"timing\": {\"seconds\": 2}}\n"
       "{\"iteration\": 3, \"reward\": null, \"kl\": -1e-3, \"timing\": {\"seconds\": 2.5}}\n",
@@ -47,14 +47,14 @@ TEST(FigureTable, HasAColumnAFigure) {
   EXPECT_EQ(table->find("iteration"), nullptr);
 }
 
-TEST(FigureTable, OfAnEmptyFileIsEmpty) {
+TEST(FigureTable, IsEmptyForAnEmptyFile) {
   const auto table = parse_figures("", "m");
   ASSERT_TRUE(table.ok());
   EXPECT_EQ(table->rows(), 0);
   EXPECT_THAT(table->columns(), IsEmpty());
 }
 
-TEST(FigureTable, ARowThatIsBeingWrittenIsLeftOut) {
+TEST(FigureTable, IgnoresAnUnfinishedRow) {
   const std::string row = "{\"iteration\": 1, \"a\": 1}\n";
   const std::string next = "{\"iteration\": 2, \"a\": 25}";
   for (std::size_t length = 0; length < next.size(); ++length)
@@ -62,7 +62,7 @@ TEST(FigureTable, ARowThatIsBeingWrittenIsLeftOut) {
   EXPECT_EQ(parse_figures(row + next, "m")->rows(), 2);
 }
 
-TEST(FigureTable, WhatIsWrongIsSaidAtItsPlace) {
+TEST(FigureTable, ReportsErrorsWithPosition) {
   const std::string row = "{\"iteration\": 1, \"a\": 1}\n";
   EXPECT_THAT(error_of(row + "\n"), HasSubstr("m:2:"));
   EXPECT_THAT(error_of(row + "{\"iteration\": 2,}\n"), HasSubstr("m:2:17"));
@@ -70,19 +70,56 @@ TEST(FigureTable, WhatIsWrongIsSaidAtItsPlace) {
   EXPECT_THAT(error_of(row + "{\"a\": 1}\n"), HasSubstr("m:2:1: a row needs the key `iteration`"));
   EXPECT_THAT(error_of(row + "{\"iteration\": -1}\n"), HasSubstr("m:2:15: `iteration`"));
   EXPECT_THAT(error_of(row + "{\"iteration\": 1.5}\n"), HasSubstr("m:2:15"));
-  EXPECT_EQ(error_of(row + row), "m:2:15: iteration 1 comes after iteration 1; accepted: rows in their order");
+  EXPECT_EQ(error_of(row + row), "m:2:15: iteration 1 comes after iteration 1; accepted: rows in ascending order");
   EXPECT_THAT(error_of(row + "{\"iteration\": 2, \"a\": \"x\"}\n"), HasSubstr("m:2:23: `a`"));
   EXPECT_THAT(error_of(row + "{\"iteration\": 2, \"a\": 1e400}\n"), HasSubstr("m:2:23: the number is too large"));
   EXPECT_THAT(error_of(row + "{\"iteration\": 2, \"a\": 1, \"a\": 2}\n"), HasSubstr("m:2:"));
   EXPECT_THAT(error_of("{\"iteration\": 2, \"timing\": 3}\n"), HasSubstr("m:1:28: `timing`"));
-  EXPECT_THAT(error_of(row + "{\"iteration\": 2, \"timing\": {\"a\": 2}}\n"), HasSubstr("m:2:29: `a` stands within"));
+  EXPECT_THAT(error_of(row + "{\"iteration\": 2, \"timing\": {\"a\": 2}}\n"), HasSubstr("m:2:29: `a` is inside"));
   EXPECT_THAT(error_of(row + "{\"iteration\": 2, \"\": 2}\n"), HasSubstr("m:2:18"));
 }
 
-TEST(FigureTable, OfAFileThatIsNotThereIsAnError) {
+TEST(FigureTable, AMissingFileIsAnError) {
   const test::TemporaryFolder folder;
   EXPECT_EQ(read_figures(folder.file("none")).error().failure, base::Failure::io);
 }
 
+FigureTable table(const std::string& rows) { return parse_figures(rows, "rows").value(); }
+
+/// Formats each bar as name, begin and end in ms: "actor_generate 0 2".
+std::vector<std::string> bars_in(const timeline::Timeline& timeline) {
+  std::vector<std::string> bars;
+  for (const timeline::Bar& bar : timeline.bars) {
+    const auto ms = [](base::Ticks time) { return std::to_string(time.count() / 1'000'000); };
+    bars.push_back(title_of(timeline, bar) + " " + ms(bar.begin) + " " + ms(bar.end));
+  }
+  return bars;
+}
+
+TEST(RunTimeline, HasTasksAndOtherTimeOfEachIteration) {
+  const timeline::Timeline timeline = run_timeline(
+      table("{\"iteration\": 1, \"reward\": 1, \"timing\": {\"actor_generate_seconds\": 0.002, "
+            "\"actor_train_seconds\": 0.003, \"seconds\": 0.006, \"mfu\": 1}}\n"
+            "{\"iteration\": 2, \"timing\": {\"actor_generate_seconds\": 0.001, \"actor_train_seconds\": 0.001, "
+            "\"seconds\": 0.002}}\n"),
+      table("{\"iteration\": 0, \"reward\": 1, \"timing\": {\"evaluate_seconds\": 0.01}}\n"
+            "{\"iteration\": 2, \"timing\": {\"evaluate_seconds\": 0.005}}\n"));
+  EXPECT_THAT(bars_in(timeline),
+              ElementsAre("evaluation 0 10", "actor_generate 10 12", "actor_train 12 15", "other 15 16",
+                          "actor_generate 16 17", "actor_train 17 18", "evaluation 18 23"));
+  EXPECT_EQ(timeline.end.count(), 23'000'000);
+  ASSERT_EQ(timeline.lanes.size(), 1U);
+  EXPECT_EQ(timeline.lanes[0].bars, 7U);
+}
+
+TEST(RunTimeline, IsEmptyForRowsWithoutTimes) {
+  EXPECT_THAT(bars_in(run_timeline(table("{\"iteration\": 1, \"reward\": 1}\n"), {})), ElementsAre());
+  // A missing or non-numeric time has no bar.
+  EXPECT_THAT(
+      bars_in(run_timeline(table("{\"iteration\": 1, \"timing\": {\"a_seconds\": null, \"seconds\": 0}}\n"), {})),
+      ElementsAre());
+}
+
 }  // namespace
+
 }  // namespace dovetail::records

@@ -17,12 +17,12 @@ const control::Figures ppo{
 
 control::RunProgress progress() { return {13, 60, "actor_train", 3, 4}; }
 
-TEST(Summary, SaysAnIteration) {
+TEST(Summary, DescribesAnIteration) {
   EXPECT_EQ(summary_of(ppo, 60),
             "12/60  reward 0.8301  KL 0.01234  actor loss -0.0123  critic loss 0.31  1234 tokens/s  2.1 s");
 }
 
-TEST(Summary, SaysWhatOtherAlgorithmsHave) {
+TEST(Summary, DescribesOtherAlgorithms) {
   EXPECT_EQ(summary_of({{"iteration", 1}, {"actor_loss", 1.5}, {"actor_cross_entropy", 1.25}}, 2),
             "1/2  actor loss 1.5  cross entropy 1.25");
   EXPECT_EQ(summary_of({{"iteration", 1}, {"reward_loss", 0.5}, {"reward_accuracy", 0.75}}, 2),
@@ -31,18 +31,18 @@ TEST(Summary, SaysWhatOtherAlgorithmsHave) {
   EXPECT_EQ(summary_of({{"iteration", 20}, {"loss", 0.5}, {"perplexity", 1.6}}, 20), "20/20  loss 0.5  perplexity 1.6");
 }
 
-TEST(Summary, SaysWhatIsNoNumber) {
+TEST(Summary, ShowsNonNumbers) {
   EXPECT_EQ(summary_of({{"iteration", 1}, {"reward", std::nan("")}}, 2), "1/2  reward nan");
 }
 
-TEST(Progress, SaysWhereTheRunIs) {
+TEST(Progress, ShowsTheCurrentState) {
   EXPECT_EQ(progress_of(progress(), ppo, 240, 200),
             "13/60  actor_train 3/4  reward 0.8301  KL 0.01234  actor loss -0.0123  critic loss 0.31  1234 tokens/s  4 "
             "min left");
   EXPECT_EQ(progress_of(progress(), {}, -1, 200), "13/60  actor_train 3/4");
 }
 
-TEST(Progress, SaysTheTimeInItsUnit) {
+TEST(Progress, ShowsTimeInASuitableUnit) {
   const auto left = [](double seconds) { return progress_of(progress(), {}, seconds, 200).substr(24); };
   EXPECT_EQ(left(0), "0 s left");
   EXPECT_EQ(left(119), "119 s left");
@@ -50,14 +50,14 @@ TEST(Progress, SaysTheTimeInItsUnit) {
   EXPECT_EQ(left(9'000), "2.5 h left");
 }
 
-TEST(Progress, NeverIsWiderThanThereIsRoom) {
+TEST(Progress, FitsTheWidth) {
   const std::string whole = progress_of(progress(), ppo, 240, 1'000);
   EXPECT_EQ(progress_of(progress(), ppo, 240, whole.size()), whole);
   std::size_t before = 0;
   for (std::size_t columns = 0; columns <= whole.size(); ++columns) {
     const std::string line = progress_of(progress(), ppo, 240, columns);
     EXPECT_LE(line.size(), columns);
-    EXPECT_GE(line.size(), before) << "more room, less said";
+    EXPECT_GE(line.size(), before) << "a wider line shows less";
     before = line.size();
   }
   EXPECT_EQ(progress_of(progress(), ppo, 240, 73), "13/60  actor_train 3/4  reward 0.8301  KL 0.01234  4 min left");

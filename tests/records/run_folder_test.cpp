@@ -3,12 +3,19 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <cmath>
+#include <csignal>
 #include <filesystem>
 #include <limits>
+#include <optional>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "records/event_reader.h"
 #include "records/figure_table.h"
@@ -47,8 +54,8 @@ RunFolder opened(const std::string& path, std::int64_t iterations, bool is_to_be
   return std::move(folder).value();
 }
 
-/// What the loop of a run tells of an iteration, with an evaluation after every second one.
-void tell(RunFolder& folder, std::int64_t iteration) {
+/// Reports an iteration like the loop of a run, with an evaluation after every second one.
+void report(RunFolder& folder, std::int64_t iteration) {
   ASSERT_TRUE(folder.add_samples(iteration, samples_of(iteration)).ok());
   ASSERT_TRUE(folder.add_metrics(figures_of(iteration)).ok());
   if (iteration % 2 == 0) {
@@ -58,13 +65,13 @@ void tell(RunFolder& folder, std::int64_t iteration) {
 
 constexpr const char* row_files[] = {"metrics.jsonl", "eval.jsonl", "samples.jsonl"};
 
-TEST(RunRow, HasTheFiguresInTheirOrderAndTimingsAtTheEnd) {
+TEST(RunRow, HasFiguresInOrderAndTimingsAtTheEnd) {
   EXPECT_EQ(row_of({{"iteration", 12}, {"seconds", 0.5, true}, {"reward", 0.1}, {"speed", 1e9, true}}),
             "{\"iteration\": 12, \"reward\": 0.1, \"timing\": {\"seconds\": 0.5, \"speed\": 1000000000}}\n");
   EXPECT_EQ(row_of(Figures{{"iteration", 1}}), "{\"iteration\": 1}\n");
 }
 
-TEST(RunRow, WhatIsNoNumberIsNull) {
+TEST(RunRow, NonNumbersAreNull) {
   EXPECT_EQ(row_of({{"iteration", 1}, {"a", nan_value}, {"b", infinity}, {"c", -infinity, true}}),
             "{\"iteration\": 1, \"a\": null, \"b\": null, \"timing\": {\"c\": null}}\n");
 }
@@ -77,7 +84,7 @@ RC_GTEST_PROP(RunRow, NumbersReadBackToTheBit, (std::int64_t mantissa, std::uint
   RC_ASSERT(table->find("x")->points.at(0).value == value);
 }
 
-TEST(RunRow, OfASampleHasWhatAScriptNeeds) {
+TEST(RunRow, HasWhatAScriptNeedsOfASample) {
   control::Sample sample = samples_of(1).front();
   sample.epoch = 2;
   sample.prompt = 17;
@@ -93,12 +100,12 @@ TEST(RunRow, OfASampleHasWhatAScriptNeeds) {
       "4], \"sampled\": [-0.25, null], \"advantages\": [1, 2]}\n");
 }
 
-TEST(RunFolder, RowsAreThereAsSoonAsTheyAreAdded) {
+TEST(RunFolder, RowsAreVisibleImmediately) {
   const test::TemporaryFolder folder;
   RunFolder run = opened(folder.path(), 0);
-  tell(run, 1);
+  report(run, 1);
   EXPECT_EQ(content_of(folder.file("metrics.jsonl")), row_of(figures_of(1)));
-  tell(run, 2);
+  report(run, 2);
   EXPECT_EQ(content_of(folder.file("metrics.jsonl")), row_of(figures_of(1)) + row_of(figures_of(2)));
   EXPECT_EQ(content_of(folder.file("eval.jsonl")), row_of(figures_of(2)));
   EXPECT_TRUE(content_of(folder.file("samples.jsonl")).starts_with(row_of(1, samples_of(1)[0])));
@@ -106,8 +113,8 @@ TEST(RunFolder, RowsAreThereAsSoonAsTheyAreAdded) {
   EXPECT_TRUE(run.flush().ok());
 }
 
-// A run of 8 iterations is ended anywhere after the checkpoint of iteration `kept`, its files cut at any byte that may
-// be their last, and goes on from there.
+// A run of 8 iterations is killed at some point after the checkpoint of iteration `kept`. Its files are cut at any
+// possible last byte, and it is resumed.
 RC_GTEST_PROP(RunFolder, AResumedRunLeavesTheSameRows,
               (std::uint8_t kept_byte, std::uint8_t reached_byte, std::uint32_t cut)) {
   constexpr std::int64_t iterations = 8;
@@ -118,10 +125,10 @@ RC_GTEST_PROP(RunFolder, AResumedRunLeavesTheSameRows,
   std::map<std::string, std::size_t> sizes;
   {
     RunFolder whole = opened(undisturbed.path(), 0);
-    for (std::int64_t i = 1; i <= iterations; ++i) tell(whole, i);
+    for (std::int64_t i = 1; i <= iterations; ++i) report(whole, i);
     RunFolder ended = opened(disturbed.path(), 0);
     for (std::int64_t i = 1; i <= reached; ++i) {
-      tell(ended, i);
+      report(ended, i);
       if (i <= kept)
         for (const char* name : row_files) sizes[name] = fs::file_size(disturbed.file(name));
     }
@@ -131,15 +138,15 @@ RC_GTEST_PROP(RunFolder, AResumedRunLeavesTheSameRows,
     fs::resize_file(disturbed.file(name), least + cut % (fs::file_size(disturbed.file(name)) - least + 1));
   }
   RunFolder resumed = opened(disturbed.path(), kept);
-  for (std::int64_t i = kept + 1; i <= iterations; ++i) tell(resumed, i);
+  for (std::int64_t i = kept + 1; i <= iterations; ++i) report(resumed, i);
   for (const char* name : row_files) RC_ASSERT(content_of(disturbed.file(name)) == content_of(undisturbed.file(name)));
 }
 
-TEST(RunFolder, AnEvaluationThatIsToBeMadeAgainIsCutOff) {
+TEST(RunFolder, AnEvaluationToBeRepeatedIsCutOff) {
   const test::TemporaryFolder folder;
   {
     RunFolder run = opened(folder.path(), 0);
-    for (std::int64_t i = 1; i <= 4; ++i) tell(run, i);
+    for (std::int64_t i = 1; i <= 4; ++i) report(run, i);
   }
   opened(folder.path(), 4);
   EXPECT_EQ(content_of(folder.file("eval.jsonl")), row_of(figures_of(2)) + row_of(figures_of(4)));
@@ -161,7 +168,7 @@ TEST(RunFolder, TheEvaluationBeforeTheFirstIterationIsARow) {
   EXPECT_EQ(content_of(folder.file("eval.jsonl")), "");
 }
 
-TEST(RunFolder, TensorBoardIsToldFromWhereItGoesOn) {
+TEST(RunFolder, TensorBoardGetsTheStepOfTheResume) {
   const test::TemporaryFolder folder;
   const auto dropped_from = [&](std::int64_t iterations, bool is_to_be_evaluated) -> std::int64_t {
     opened(folder.path(), iterations, is_to_be_evaluated);
@@ -178,8 +185,8 @@ TEST(RunFolder, TensorBoardIsToldFromWhereItGoesOn) {
 TEST(RunFolder, TensorBoardHasTheSameFigures) {
   const test::TemporaryFolder folder;
   RunFolder run = opened(folder.path(), 0);
-  tell(run, 1);
-  tell(run, 2);
+  report(run, 1);
+  report(run, 2);
   const auto events = events_in(event_files_in(folder.file("tensorboard")).back());
   ASSERT_EQ(events.size(), 4U);
   EXPECT_EQ(events[1].scalars[0], std::pair(std::string("train/reward"), 0.5F));
@@ -187,7 +194,7 @@ TEST(RunFolder, TensorBoardHasTheSameFigures) {
   EXPECT_EQ(events[3].step, 2);
 }
 
-TEST(RunFolder, WhatIsNoRowAtTheEndIsCutOff) {
+TEST(RunFolder, AnIncompleteLastRowIsCutOff) {
   const test::TemporaryFolder folder;
   const std::string row = row_of(figures_of(1));
   for (const std::string rest : {"\n", "{}\n", "{\"iteration\": ", "nonsense\n\n", "{\"iteration\": 2}\n"}) {
@@ -200,11 +207,11 @@ TEST(RunFolder, WhatIsNoRowAtTheEndIsCutOff) {
   EXPECT_EQ(content_of(folder.file("metrics.jsonl")), row);
 }
 
-TEST(RunFolder, OnAFullDiskNothingHalfWrittenIsLeft) {
+TEST(RunFolder, AFullDiskLeavesNoPartialRow) {
   const test::TemporaryFolder folder;
   RunFolder run = opened(folder.path(), 0);
-  tell(run, 1);
-  tell(run, 2);
+  report(run, 1);
+  report(run, 2);
   for (const char* name : row_files) {
     const std::string before = content_of(folder.file(name));
     const base::Status status = [&]() -> base::Status {
@@ -218,12 +225,12 @@ TEST(RunFolder, OnAFullDiskNothingHalfWrittenIsLeft) {
     EXPECT_EQ(status.error().path, folder.file(name));
     EXPECT_EQ(content_of(folder.file(name)), before);
   }
-  tell(run, 3);
+  report(run, 3);
   EXPECT_EQ(content_of(folder.file("metrics.jsonl")),
             row_of(figures_of(1)) + row_of(figures_of(2)) + row_of(figures_of(3)));
 }
 
-TEST(RunFolder, ThatCannotBeMadeIsAnError) {
+TEST(RunFolder, AFolderThatCannotBeCreatedIsAnError) {
   const test::TemporaryFolder folder;
   const std::string file = folder.write("file", "");
   const auto run = RunFolder::open(file, 0);
@@ -232,7 +239,7 @@ TEST(RunFolder, ThatCannotBeMadeIsAnError) {
   EXPECT_THAT(run.error().path, HasSubstr(file));
 }
 
-TEST(RunFolder, OthersReadItWhileItGrows) {
+TEST(RunFolder, CanBeReadWhileItGrows) {
   const test::TemporaryFolder folder;
   RunFolder run = opened(folder.path(), 0);
   std::atomic<bool> is_done = false;
@@ -251,5 +258,138 @@ TEST(RunFolder, OthersReadItWhileItGrows) {
   EXPECT_EQ(read_figures(folder.file("metrics.jsonl"))->rows(), 500);
 }
 
+TEST(FolderLock, IsHeldByOneProgramAtATime) {
+  const test::TemporaryFolder folder;
+  const std::string path = folder.file("runs/new");
+  {
+    const auto first = FolderLock::take(path);
+    ASSERT_TRUE(first.ok());
+    EXPECT_TRUE(std::filesystem::is_directory(path));
+    const auto second = FolderLock::take(path);
+    ASSERT_FALSE(second.ok());
+    EXPECT_EQ(to_text(second.error()),
+              path + ": another program is using this folder; wait until it ends or use another folder");
+    EXPECT_EQ(second.error().failure, base::Failure::bad_input);
+  }
+  EXPECT_TRUE(FolderLock::take(path).ok());
+}
+
+TEST(FolderLock, EndsWithAKilledProgram) {
+  const test::TemporaryFolder folder;
+  int ready[2];
+  ASSERT_EQ(::pipe(ready), 0);
+  const pid_t child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    const auto lock = FolderLock::take(folder.path());
+    const char told = lock.ok() ? '1' : '0';
+    if (::write(ready[1], &told, 1) != 1) ::_exit(1);
+    for (;;) ::pause();
+  }
+  char told = 0;
+  ASSERT_EQ(::read(ready[0], &told, 1), 1);
+  EXPECT_EQ(told, '1');
+  EXPECT_FALSE(FolderLock::take(folder.path()).ok());
+  ::kill(child, SIGKILL);
+  ASSERT_EQ(::waitpid(child, nullptr, 0), child);
+  EXPECT_TRUE(FolderLock::take(folder.path()).ok());
+  ::close(ready[0]);
+  ::close(ready[1]);
+}
+
+TEST(FolderLock, AFileIsAnError) {
+  const test::TemporaryFolder folder;
+  const auto lock = FolderLock::take(folder.write("file", ""));
+  ASSERT_FALSE(lock.ok());
+  EXPECT_EQ(lock.error().failure, base::Failure::io);
+}
+
+double now() { return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count(); }
+
+EventFile opened(const test::TemporaryFolder& folder, std::int64_t first_step) {
+  auto file = EventFile::open(folder.path(), first_step);
+  EXPECT_TRUE(file.ok());
+  return std::move(file).value();
+}
+
+TEST(Crc32c, MatchesTheStandard) {
+  // RFC 3720, B.4.
+  EXPECT_EQ(crc32c(std::string(32, '\0')), 0x8A9136AAU);
+  EXPECT_EQ(crc32c(std::string(32, '\xFF')), 0x62A8AB43U);
+  EXPECT_EQ(crc32c("123456789"), 0xE3069283U);
+  EXPECT_EQ(crc32c(""), 0U);
+}
+
+RC_GTEST_PROP(Crc32c, MatchesASlowDivision, (const std::string& bytes)) { RC_ASSERT(crc32c(bytes) == slow_crc(bytes)); }
+
+TEST(EventFile, HasItsVersionAndTheScalarsOfEachStep) {
+  const test::TemporaryFolder folder;
+  const double begin = now();
+  EventFile file = opened(folder, 1);
+  ASSERT_TRUE(file.add({{"iteration", 1}, {"reward", 0.25}, {"seconds", 3, true}}, 1, "train").ok());
+  ASSERT_TRUE(file.add({{"iteration", 300}, {"reward", std::nan("")}}, 300, "evaluation").ok());
+  const auto paths = event_files_in(folder.path());
+  ASSERT_EQ(paths.size(), 1U);
+  EXPECT_THAT(paths[0], HasSubstr("/events.out.tfevents."));
+  const std::vector<Event> events = events_in(paths[0]);
+  ASSERT_EQ(events.size(), 3U);
+  EXPECT_EQ(events[0].version, "brain.Event:2");
+  EXPECT_FALSE(events[0].session);
+  EXPECT_EQ(events[1].step, 1);
+  ASSERT_EQ(events[1].scalars.size(), 2U);
+  EXPECT_EQ(events[1].scalars[0], std::pair(std::string("train/reward"), 0.25F));
+  EXPECT_EQ(events[1].scalars[1], std::pair(std::string("timing/seconds"), 3.0F));
+  EXPECT_EQ(events[2].step, 300);
+  ASSERT_EQ(events[2].scalars.size(), 1U);
+  EXPECT_EQ(events[2].scalars[0].first, "evaluation/reward");
+  EXPECT_TRUE(std::isnan(events[2].scalars[0].second));
+  for (const Event& event : events) {
+    EXPECT_GE(event.wall_time, begin);
+    EXPECT_LE(event.wall_time, now());
+  }
+}
+
+TEST(EventFile, AResumedRunComesLastAndDropsLaterEvents) {
+  const test::TemporaryFolder folder;
+  for (std::int64_t first : {1, 21, 11, 1}) {
+    EventFile file = opened(folder, first);
+    ASSERT_TRUE(file.add({{"iteration", 1}, {"reward", static_cast<double>(first)}}, first, "train").ok());
+    const auto paths = event_files_in(folder.path());
+    const std::vector<Event> events = events_in(paths.back());
+    ASSERT_EQ(events.size(), paths.size() == 1 ? 2U : 3U);
+    EXPECT_EQ(events.back().step, first);
+    EXPECT_EQ(events.back().scalars[0].second, static_cast<float>(first));
+    if (paths.size() == 1) continue;
+    EXPECT_EQ(events[1].session, 1U);  // START
+    EXPECT_EQ(events[1].step, first);
+  }
+  EXPECT_EQ(event_files_in(folder.path()).size(), 4U);
+}
+
+TEST(EventFile, ComesAfterAFileWithALaterClock) {
+  const test::TemporaryFolder folder;
+  folder.write("events.out.tfevents.9999999998.elsewhere", "");
+  folder.write("unrelated", "");
+  opened(folder, 5);
+  EXPECT_EQ(std::filesystem::path(event_files_in(folder.path())[1]).filename(),
+            "events.out.tfevents.9999999999.dovetail");
+}
+
+TEST(EventFile, HasCompleteRecordsOnAFullDisk) {
+  const test::TemporaryFolder folder;
+  EventFile file = opened(folder, 1);
+  const std::string path = event_files_in(folder.path())[0];
+  const std::string before = content_of(path);
+  {
+    const FullDisk full(before.size() + 20);
+    const base::Status status = file.add({{"iteration", 1}, {"reward", 1}}, 1, "train");
+    ASSERT_FALSE(status.ok());
+    EXPECT_EQ(status.error().path, path);
+  }
+  EXPECT_EQ(content_of(path), before);
+  EXPECT_FALSE(EventFile::open(folder.file("none"), 1).ok());
+}
+
 }  // namespace
+
 }  // namespace dovetail::records

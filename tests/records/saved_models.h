@@ -1,4 +1,4 @@
-// Models of which a checkpoint sees only what they save, and a disk that is full.
+// Models that a checkpoint can only save and load, and a full disk.
 #pragma once
 
 #include <sys/resource.h>
@@ -12,13 +12,13 @@
 
 namespace dovetail::records {
 
-/// Saves two files that tell its version.
+/// Saves two files that contain its version.
 class SavedModels : public control::Models {
  public:
   int version = 0;
-  std::size_t size = 100;     ///< of each file
-  base::Status failure = {};  ///< of save, after its first file
-  void (*on_save)() = [] {};  ///< between its files
+  std::size_t size = 100;     ///< bytes of each file
+  base::Status failure = {};  ///< returned by save, after its first file
+  void (*on_save)() = [] {};  ///< called between its files
 
   static std::string content(const std::string& role, int version, std::size_t size = 100) {
     std::string text = role + " " + std::to_string(version) + " ";
@@ -51,7 +51,7 @@ class SavedModels : public control::Models {
   std::int64_t parameters(const std::string&) const override { DOVETAIL_ASSERT(false); }
 };
 
-/// While it lives no file grows beyond so many bytes: what a full disk does, but for the name of the error.
+/// Limits the size of files while it exists, like a full disk, but with another error.
 class FullDisk {
  public:
   explicit FullDisk(rlim_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {

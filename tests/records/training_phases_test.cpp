@@ -21,7 +21,7 @@ TrainingPhase phase_named(const std::string& name) {
   return phase;
 }
 
-TEST(TrainingPhases, AreReadAsTheyWereWritten) {
+TEST(TrainingPhases, RoundTrip) {
   const test::TemporaryFolder folder;
   const std::vector<TrainingPhase> written{phase_named("actor_train+critic_train"), phase_named("reward_train")};
   ASSERT_TRUE(write_training_phases(folder.path(), written).ok());
@@ -37,7 +37,7 @@ TEST(TrainingPhases, AreReadAsTheyWereWritten) {
   }
 }
 
-TEST(TrainingPhases, OfARunBeforeDoNotStay) {
+TEST(TrainingPhases, EarlierPhasesAreRemoved) {
   const test::TemporaryFolder folder;
   ASSERT_TRUE(write_training_phases(folder.path(), {phase_named("actor_train")}).ok());
   ASSERT_TRUE(write_training_phases(folder.path(), {phase_named("critic_train")}).ok());
@@ -48,7 +48,7 @@ TEST(TrainingPhases, OfARunBeforeDoNotStay) {
   EXPECT_TRUE(read_training_phases(folder.path())->empty());
 }
 
-TEST(TrainingPhases, ThatAreNoneAreRefusedWithTheirPlace) {
+TEST(TrainingPhases, InvalidFilesAreRejectedWithPosition) {
   const test::TemporaryFolder folder;
   ASSERT_TRUE(write_training_phases(folder.path(), {phase_named("actor_train")}).ok());
   const std::string path = folder.file("training/actor_train.measured.json");
@@ -62,7 +62,7 @@ TEST(TrainingPhases, ThatAreNoneAreRefusedWithTheirPlace) {
   EXPECT_EQ(read_training_phases(folder.path()).error().failure, base::Failure::io);
 }
 
-TEST(TrainingPhases, WithAScheduleThatBreaksARuleAreRefused) {
+TEST(TrainingPhases, InvalidSchedulesAreRejected) {
   const test::TemporaryFolder folder;
   TrainingPhase phase = phase_named("actor_train");
   phase.planned.claims = {};

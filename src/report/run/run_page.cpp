@@ -8,10 +8,10 @@
 
 #include "answer/words/amounts.h"
 #include "base/assert.h"
-#include "records/run_timeline.h"
+#include "records/figure_table.h"
 #include "report/page/chart_sections.h"
 #include "report/run/training_sections.h"
-#include "timeline/thinned.h"
+#include "timeline/timeline.h"
 
 namespace dovetail::report {
 namespace {

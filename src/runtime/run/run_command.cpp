@@ -43,7 +43,6 @@
 #include "plan/plan_file.h"
 #include "records/checkpoints.h"
 #include "records/figure_table.h"
-#include "records/folder_lock.h"
 #include "records/run_folder.h"
 #include "records/training_phases.h"
 #include "runtime/model/device.h"
