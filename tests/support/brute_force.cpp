@@ -20,7 +20,7 @@ using pipeline::OpKind;
 using pipeline::OpLabel;
 using pipeline::Precedence;
 
-/// Ops of a kind on a stage start in order of their micro-batches. Whether the backward is whole is no kind of its own.
+/// Makes ops of each kind on a stage start in order of their micro-batches.
 OpGraph with_microbatches_in_order(const OpGraph& graph) {
   std::map<std::tuple<int, int, int, int>, std::vector<OpId>> rows;
   for (std::size_t op = 0; op < graph.size(); ++op) {
@@ -37,16 +37,16 @@ OpGraph with_microbatches_in_order(const OpGraph& graph) {
   return pipeline::with_predecessors(graph, extra);
 }
 
-/// What a search looks for: the least of one of the two, among schedules whose other is within its limit.
+/// Goal of a search: the minimum of one objective among schedules whose other is within its limit.
 struct Goal {
   bool minimise_makespan = true;
   Ticks deadline = Ticks::max();
 };
 
-/// Depth first over "which op starts next". Ops start in order of (time, place), so that every schedule without
-/// needless waiting is met once: at one moment those that take no time come first, as the others may wait for them,
-/// then by device. Waiting on purpose helps neither objective: the peak of a device depends on the order of its ops
-/// alone.
+/// Depth-first search over "which op starts next". Ops start in order of (time, place), so that every schedule without
+/// needless waiting is visited once. At equal times, ops without duration come first, because others may wait for them,
+/// then ops are ordered by device. Deliberate waiting helps neither objective: the peak of a device depends only on the
+/// order of its ops.
 class Search {
  public:
   Search(const OpGraph& graph, Goal goal, std::int64_t max_steps)
@@ -64,7 +64,7 @@ class Search {
     }
   }
 
-  /// False where it gave up.
+  /// Returns false if it gave up.
   bool run() {
     place_rest(0, {}, Ticks(0), Memory(0));
     return steps_left_ >= 0;

@@ -1,4 +1,4 @@
-// The oracle: the true optima of tiny problems, by trying every schedule. Deliberately simple.
+// Oracle: finds the optima of tiny problems by trying every schedule. Deliberately simple.
 #pragma once
 
 #include <cstdint>
@@ -9,28 +9,30 @@
 namespace dovetail::test {
 
 struct BruteForceOptions {
-  /// Micro-batches of a mini-batch start in order of their numbers on every stage, for each kind of op apart. It loses
-  /// nothing (docs/bounds.md, tested against a search without it) and saves a factor of many factorials.
+  /// Requires the micro-batches of a mini-batch to start in order of their numbers on every stage, separately for each
+  /// kind of op. The optima stay the same (docs/bounds.md, tested against a search without it), and the search is
+  /// shorter by many factorials.
   bool in_order = true;
-  /// Gives up beyond this many ops placed.
+  /// Gives up after placing this many ops.
   std::int64_t max_steps = 20'000'000;
 };
 
-/// The true optima of a graph.
+/// Optima of a graph.
 struct Optimum {
   base::Ticks makespan;
-  base::Memory peak_at_makespan;  ///< least, over schedules of the least makespan
-  base::Memory min_peak;          ///< least, over all schedules
+  base::Memory peak_at_makespan;  ///< minimum over schedules with the minimum makespan
+  base::Memory min_peak;          ///< minimum over all schedules
 };
 
-/// All three, unless the search gives up. Try the split form of a problem first: whole backwards are among its
+/// Returns all three, or nullopt if the search gives up. Use the split form of a problem: whole backwards are among its
 /// schedules.
 std::optional<Optimum> brute_force(const pipeline::OpGraph& graph, const BruteForceOptions& options = {});
 
-/// The least makespan, unless the search gives up.
+/// Returns the minimum makespan, or nullopt if the search gives up.
 std::optional<base::Ticks> brute_force_makespan(const pipeline::OpGraph& graph, const BruteForceOptions& options = {});
 
-/// The least peak over schedules that end by `deadline`, unless the search gives up. REQUIRES: there is one.
+/// Returns the minimum peak over schedules that end by `deadline`, or nullopt if the search gives up. REQUIRES: there
+/// is one.
 std::optional<base::Memory> brute_force_peak(const pipeline::OpGraph& graph, base::Ticks deadline,
                                              const BruteForceOptions& options = {});
 

@@ -1,5 +1,5 @@
-// The conformance suite of rank programs: cases, and what an interpreter's stages must make in each. docs/programs.md
-// has the arithmetic. What is expected comes from the problem alone, without programs.
+// Conformance suite of rank programs: cases, and what the stages of an interpreter must produce in each.
+// docs/programs.md defines the arithmetic. Expected values come from the problem alone, without programs.
 #pragma once
 
 #include <cstdint>
@@ -11,30 +11,30 @@
 
 namespace dovetail::test {
 
-/// The numbers that stages compute with are below this prime.
+/// Stages compute with numbers below this prime.
 inline constexpr std::uint64_t conformance_prime = 2147483647;
-/// What becomes of two numbers; not of the other way round.
+/// Combines two numbers; the order matters.
 constexpr std::uint64_t mix(std::uint64_t a, std::uint64_t b) {
   return ((a + 1) * (b + 2) + 48271 * a) % conformance_prime;
 }
 
-/// An op that a rank ran, and what it made.
+/// An op that a rank ran, and its result.
 struct ConformanceOp {
   pipeline::OpKind op = pipeline::OpKind::F;
-  int stage = 0;  ///< into Program::stages
+  int stage = 0;  ///< index into Program::stages
   int microbatch = 0;
   std::uint64_t value = 0;
 };
 
-/// All that a rank has done.
+/// Everything that a rank did.
 struct ConformanceRank {
   std::vector<ConformanceOp> ops;
-  std::vector<std::uint64_t> reductions;  ///< [reduction of the program] its result
+  std::vector<std::uint64_t> reductions;  ///< [reduction of the program] result
   std::vector<std::uint64_t> weights;     ///< [stage] at the end
-  std::vector<std::uint64_t> gradients;   ///< [stage] likewise
+  std::vector<std::uint64_t> gradients;   ///< [stage] at the end
 };
 
-/// A dovetail/conformance@1 file.
+/// Returns a dovetail/conformance@1 file.
 std::string conformance_text(const std::vector<ConformanceRank>& ranks);
 
 struct ConformanceCase {
@@ -44,7 +44,7 @@ struct ConformanceCase {
 };
 std::vector<ConformanceCase> conformance_cases();
 
-/// The suite's files by their paths in its folder: NAME/rank-R.json, NAME/expected.json.
+/// Returns the files of the suite by their paths in its folder: NAME/rank-R.json, NAME/expected.json.
 std::map<std::string, std::string> conformance_files();
 
 }  // namespace dovetail::test

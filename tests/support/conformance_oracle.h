@@ -1,4 +1,4 @@
-// What the stages of the conformance suite make, computed model by model, as if there were no ranks.
+// Computes the results of the conformance suite model by model, without ranks.
 #pragma once
 
 #include <cstdint>
@@ -11,19 +11,19 @@
 
 namespace dovetail::test {
 
-/// Of one model.
+/// Results of one model.
 class ConformanceOracle {
  public:
   ConformanceOracle(int model, const pipeline::Model& problem, const pipeline::ModelPlacement& placement,
                     const pipeline::Exchanges& exchanges);
 
-  /// What an op makes on the rank of that place in its group. Of F it is the activation, of B and I the gradient for
-  /// the stage before, of W the gradient of the weight, of S the weight.
+  /// Returns the result of an op on the rank with this index in its group: for F the activation, for B and I the
+  /// gradient for the previous stage, for W the gradient of the weight, for S the weight.
   std::uint64_t value(const pipeline::OpLabel& op, int member) const;
-  /// At the end.
+  /// Values at the end.
   std::uint64_t weight(int stage, int member) const { return weights_.at({stage, member}); }
   std::uint64_t gradient(int stage, int replica, int member) const { return gradients_.at({stage, replica, member}); }
-  /// What a reduction comes to.
+  /// Returns the result of a reduction.
   std::uint64_t reduced(pipeline::ReductionKind kind, int minibatch, int stage, int member) const;
 
  private:

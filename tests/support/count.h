@@ -1,4 +1,4 @@
-// How often a text has a part.
+// Counts occurrences in a text.
 #pragma once
 
 #include <cstddef>
@@ -6,7 +6,7 @@
 
 namespace dovetail::test {
 
-/// At how many places `part` stands in `text`; they may overlap.
+/// Returns the number of occurrences of `part` in `text`, which may overlap.
 inline std::size_t count(std::string_view text, std::string_view part) {
   std::size_t found = 0;
   for (std::size_t at = text.find(part); at != std::string_view::npos; at = text.find(part, at + 1)) ++found;

@@ -1,4 +1,4 @@
-// How much a test tries. Under the sanitizers everything takes ten times as long, and fewer cases find the same.
+// Number of cases that a test tries. Sanitizers make everything ten times slower, and fewer cases find the same faults.
 #pragma once
 
 namespace dovetail::test {
@@ -15,7 +15,7 @@ inline constexpr bool sanitized = false;
 inline constexpr bool sanitized = false;
 #endif
 
-/// `all`, or a fifth of it under the sanitizers.
+/// Returns `all`, or a fifth of it under the sanitizers.
 template <class Number>
 constexpr Number effort(Number all) {
   return sanitized ? all / 5 : all;

@@ -1,4 +1,4 @@
-// Timelines for the tests of drawings.
+// Timelines for the tests of charts.
 #pragma once
 
 #include <cstdint>
@@ -8,16 +8,15 @@
 
 namespace dovetail::test {
 
-/// Two lanes, 10 ticks, two pipelines of different models, every kind of idle time but delay, one arrow; device 1 is
-/// the fullest.
+/// Returns two lanes of 10 ticks, two pipelines of different models, every kind of idle time except delay, and one
+/// arrow. Device 1 has the higher peak.
 timeline::Timeline small_timeline();
 
-/// The names and the title of small_timeline, made of what has to be escaped: markup, quotes, control characters,
-/// broken UTF-8.
+/// Returns small_timeline with names and a title that need escaping: markup, quotes, control characters, broken UTF-8.
 timeline::Timeline hostile_timeline();
 
-/// `lanes` lanes with `bars` bars of work each, of two tracks in turn, forward and backward, with idle time after every
-/// third.
+/// Returns `lanes` lanes with `bars` bars of work each, alternating between two tracks and between forward and
+/// backward, with idle time after every third.
 timeline::Timeline large_timeline(std::size_t lanes, std::size_t bars);
 
 }  // namespace dovetail::test

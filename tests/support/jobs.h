@@ -20,7 +20,7 @@ inline plan::Job grpo_job(int steps = 0) {
   return plan::parse_job(text, "small.yaml").value();
 }
 
-/// PPO of Qwen3-4B and 1.7B on a cluster, `more` behind it.
+/// PPO of Qwen3-4B and 1.7B on a cluster, followed by `more`.
 inline plan::Job ppo_job(const std::string& cluster, const std::string& more = "") {
   const std::string text =
       "format: dovetail/job@1\nname: small\nalgorithm: ppo\nmodels: {actor: qwen3-4b, reward: qwen3-1.7b}\n"
@@ -40,7 +40,8 @@ inline plan::Job dpo_job() {
       .value();
 }
 
-/// All on sixteen devices: generation and inference on as many instances, training in pipelines of four and two stages.
+/// All tasks on sixteen devices: generation and inference on one instance per device, training in pipelines of four and
+/// two stages.
 inline plan::Plan pipelined_on_16(const plan::Job& job) {
   plan::Plan plan;
   plan.placement = "custom";
@@ -60,7 +61,7 @@ inline plan::Plan pipelined_on_16(const plan::Job& job) {
   return plan;
 }
 
-/// A search that takes no time.
+/// Options of a search that takes little time.
 inline planner::RankOptions quick_options() {
   planner::RankOptions options;
   options.search.chains = 2;
@@ -72,7 +73,7 @@ inline std::string task_text(const std::string& name, const std::string& devices
   return "  {\"task\": \"" + name + "\", \"devices\": \"" + devices + "\", " + more + "}";
 }
 
-/// All tasks on all devices, in one layout, with `more` of the training task and of the reference.
+/// All tasks on all devices, in one layout, with extra settings for the training and reference tasks.
 inline plan::Plan co_located(const plan::Job& job, const std::string& of_train = "",
                              const std::string& of_reference = "") {
   const std::string layout = "\"layout\": {\"dp\": 8}, \"micro_batch\": {\"sequences\": 4}";
@@ -84,7 +85,7 @@ inline plan::Plan co_located(const plan::Job& job, const std::string& of_train =
   return plan::parse_plan(text, "plan.json", job).value();
 }
 
-/// Generation on the first half, all else on the second.
+/// Generation on the first half of the devices, everything else on the second.
 inline plan::Plan separated(const plan::Job& job) {
   const std::string layout = "\"layout\": {\"dp\": 4}, \"micro_batch\": {\"sequences\": 4}";
   const std::string text =

@@ -20,7 +20,7 @@ inline std::string plan_text() {
          trainer + ", {task: actor_train, " + trainer + "]}";
 }
 
-/// A file of one row, which may name the job and the plan *job and *plan.
+/// Returns a file of one row, which may refer to the job and the plan as *job and *plan.
 inline std::string file_of(std::string row, const std::string& gpu = "H100") {
   const auto replace = [&row](const std::string& from, const std::string& to) {
     row.replace(row.find(from), from.size(), to);
@@ -30,7 +30,7 @@ inline std::string file_of(std::string row, const std::string& gpu = "H100") {
   return "format: dovetail/measurement@1\nname: h100/small\nrows:\n  - " + row + "\n";
 }
 
-/// Three rows, of which one is doubtful and one leaves the spread of its lengths open.
+/// Returns three rows: one is doubtful, and one does not specify the spread of its lengths.
 inline std::string measurement_text() {
   return "format: dovetail/measurement@1\nname: h100/small\nsource: a test\nstart: {task: 0.5}\n"
          "fit: [matrix_products, decode_step]\nspread: {high: 1.2}\nrows:\n"

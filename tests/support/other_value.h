@@ -1,4 +1,4 @@
-// Another value of a field that base/descriptor.h describes, for tests that go over all fields of a struct.
+// Produces another value of a field described by base/descriptor.h, for tests that cover all fields of a struct.
 #pragma once
 
 #include <vector>
@@ -7,7 +7,7 @@
 
 namespace dovetail::test {
 
-// A value that the kind of field accepts, and that differs from `value`.
+// Each overload returns a value that the kind of field accepts and that differs from `value`.
 
 template <class Value>
   requires std::is_arithmetic_v<Value>

@@ -42,14 +42,14 @@ class ProblemMaker {
   }
 
  private:
-  /// Uniform in [least, most].
+  /// Returns a uniform number in [least, most].
   int from(int least, int most) {
     state_ = base::scatter(state_);
     return least + static_cast<int>(state_ % static_cast<std::uint64_t>(most - least + 1));
   }
   bool chance(int one_in) { return from(1, one_in) == 1; }
   Ticks time(int least) { return Ticks(from(least, options_.max_op)); }
-  /// Up to four units, mostly not whole.
+  /// Returns up to four units, usually a fraction.
   Memory memory() { return Memory(250'000) * from(0, 16); }
 
   template <class Value, class Draw>
@@ -113,7 +113,7 @@ class ProblemMaker {
     }
   }
 
-  /// Drawn beside the rest, so that a seed's problem is otherwise the same with and without.
+  /// Drawn separately, so that a problem of a seed is otherwise the same with and without.
   void add_step_waits(Model& model) {
     const std::uint64_t drawn = base::scatter(state_ + 1);
     if (drawn % 2 == 0) model.step_after = pipeline::StepAfter::model;

@@ -10,7 +10,7 @@
 
 namespace dovetail::test {
 
-/// Which problems to make. What is switched off is never there; what is on is there in some.
+/// Features of the problems. A disabled feature never appears; an enabled one appears in some problems.
 struct RandomProblemOptions {
   int max_models = 3;
   int max_stages = 4;
@@ -23,21 +23,21 @@ struct RandomProblemOptions {
   bool shared_devices = true;  ///< several stages of a pipeline on one device
   bool transfers = true;
   bool split = true;
-  bool weight_activation = true;  ///< less than the whole activation, in problems with split backward
-  bool steps = true;              ///< also optimizer steps that take no time
+  bool weight_activation = true;  ///< smaller than the whole activation, in problems with a split backward
+  bool steps = true;              ///< optimizer steps, some of which take no time
   bool step_waits = true;         ///< steps that wait for all stages, forwards that wait for the steps of all replicas
   bool resident = true;
-  bool capacity = false;                ///< one that may be too small for any schedule
+  bool capacity = false;                ///< capacity, possibly too small for any schedule
   std::optional<std::int64_t> max_ops;  ///< with every split backward as two ops
 };
 
-/// The problem of that seed; the same on every machine.
+/// Returns the problem of this seed, which is the same on every machine.
 pipeline::Problem random_problem(std::uint64_t seed, const RandomProblemOptions& options = {});
 
-/// How many ops the problem has, with every split backward as two ops.
+/// Returns the number of ops, counting every split backward as two.
 std::int64_t count_split_ops(const pipeline::Problem& problem);
 
-/// RapidCheck's generator of the same problems.
+/// RapidCheck generator of the same problems.
 rc::Gen<pipeline::Problem> problems(const RandomProblemOptions& options = {});
 
 }  // namespace dovetail::test

@@ -11,7 +11,7 @@ namespace {
 
 using namespace pipeline;
 
-/// The ops of a graph in a random order that puts each behind those it needs.
+/// Returns the ops of a graph in a random order in which each follows its predecessors.
 std::vector<OpId> random_topological_order(const OpGraph& graph, std::mt19937_64& random) {
   std::vector<std::size_t> waits(graph.size());
   std::vector<OpId> ready;

@@ -1,4 +1,4 @@
-// Valid schedules of a problem that no solver would find.
+// Random valid schedules of a problem.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,8 @@
 
 namespace dovetail::test {
 
-/// Ops in an order drawn from `seed`, each as early as it then can be; split backwards drawn whole or apart.
+/// Returns a schedule with an order drawn from `seed`, each op as early as possible. Each split backward is whole or
+/// split at random.
 pipeline::Schedule random_schedule(const pipeline::Problem& problem, std::uint64_t seed);
 
 }  // namespace dovetail::test

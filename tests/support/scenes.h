@@ -12,7 +12,7 @@
 
 namespace dovetail::test {
 
-/// A job with its scenario and a plan of it.
+/// A job with its scenario and a plan.
 struct Scene {
   Scene(plan::Job of, plan::Plan with)
       : job(std::move(of)),
@@ -39,7 +39,7 @@ inline plan::Job ppo_with(const std::string& lengths, int prompts = 64) {
       .value();
 }
 
-/// All tasks on all devices: eight engines; both trainings in pipelines of so many stages.
+/// All tasks on all devices: eight engines, and both training tasks in pipelines of `stages` stages.
 inline plan::Plan pipelined(const plan::Job& job, int stages) {
   plan::Plan plan;
   plan.placement = "custom";
@@ -60,7 +60,7 @@ inline plan::Plan pipelined(const plan::Job& job, int stages) {
   return plan;
 }
 
-/// Searches for fused schedules that take no time.
+/// Options of searches for fused schedules that take little time.
 inline study::WhatIfOptions quick_what_ifs() {
   study::WhatIfOptions options;
   options.simulation.fused.iterations = 50;

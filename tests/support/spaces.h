@@ -11,7 +11,7 @@
 
 namespace dovetail::test {
 
-/// A space with what it refers to.
+/// A search space with the job and the scenario that it refers to.
 struct Place {
   explicit Place(plan::Job of)
       : job(std::move(of)), scenario(predict::scenario_of(job, predict::software_of(job).value())) {
@@ -48,7 +48,7 @@ inline planner::Selection random_selection(const planner::SearchSpace& space, ba
   return selection;
 }
 
-/// All tasks on the largest mesh.
+/// Returns a random selection with all tasks on the largest mesh.
 inline planner::Selection random_co_located_selection(const planner::SearchSpace& space, base::Random& random) {
   planner::Selection selection(space.choices.size());
   std::size_t largest = 0;

@@ -1,4 +1,4 @@
-// Files that a test makes.
+// Temporary files of a test.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 namespace dovetail::test {
 
-/// A folder that is empty at first and gone at the end.
+/// A folder that is initially empty and is deleted at the end.
 class TemporaryFolder {
  public:
   TemporaryFolder() {
@@ -29,14 +29,14 @@ class TemporaryFolder {
   TemporaryFolder& operator=(const TemporaryFolder&) = delete;
 
   std::string path() const { return path_.string(); }
-  /// The path of the file `name` in it.
+  /// Returns the path of the file `name` in it.
   std::string file(const std::string& name) const { return (path_ / name).string(); }
-  /// Writes a file there and gives its path.
+  /// Writes a file there and returns its path.
   std::string write(const std::string& name, const std::string& content) const {
     std::ofstream(file(name), std::ios::binary) << content;
     return file(name);
   }
-  /// How many files it holds.
+  /// Returns the number of its files.
   std::size_t size() const {
     return static_cast<std::size_t>(
         std::distance(std::filesystem::directory_iterator(path_), std::filesystem::directory_iterator()));
@@ -46,7 +46,7 @@ class TemporaryFolder {
   std::filesystem::path path_;
 };
 
-/// The whole content of a file; empty where there is none.
+/// Returns the content of a file, or an empty string if it does not exist.
 inline std::string content_of(const std::string& path) {
   std::ifstream stream(path, std::ios::binary);
   std::ostringstream content;

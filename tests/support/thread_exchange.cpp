@@ -14,7 +14,7 @@ namespace {
 
 using Messages = std::vector<std::string>;
 
-/// Where the threads of a group meet.
+/// Meeting point of the threads of a group.
 class Meeting {
  public:
   Meeting(int ranks, double timeout_seconds)
@@ -46,7 +46,7 @@ class Meeting {
   std::mutex mutex_;
   std::condition_variable changed_;
   Messages coming_;
-  Messages gathered_;  // of the last round: nobody can end the next one before all have taken it
+  Messages gathered_;  // of the last round; the next one cannot end before all have taken it
   int come_ = 0;
   int round_ = 0;
   bool broken_ = false;

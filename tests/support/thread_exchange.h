@@ -1,4 +1,4 @@
-// Threads in the place of processes: what runs over several ranks, tested in one process and without MPI.
+// Threads in place of processes, to test code for several ranks in one process and without MPI.
 #pragma once
 
 #include <functional>
@@ -8,9 +8,9 @@
 
 namespace dovetail::test {
 
-/// A group of `ranks`, one Exchange for each, every one for a thread of its own. Like that of MPI: a rank that does not
-/// come within `timeout_seconds` is an Error for those that wait for it, and every call of any rank from then on is
-/// one.
+/// Connects a group of `ranks` and returns an Exchange for each, to be used by a separate thread. As with MPI, if a
+/// rank does not respond within `timeout_seconds`, the ranks that wait for it get an Error, and so does every later
+/// call of any rank.
 std::vector<parallel::Exchange> connect_threads(int ranks, double timeout_seconds = 20);
 
 /// Calls `work` once for each rank of such a group, all at the same time, and returns when all are done.

@@ -1,4 +1,4 @@
-// Two models that run against each other on the same devices.
+// Two models in opposite directions on the same devices.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 
 namespace dovetail::test {
 
-/// An actor down the devices and a critic up, in ns: forwards of 2, backwards of 4 milliseconds.
+/// An actor down the devices and a critic up, in ns: forward 2 ms, backward 4 ms.
 inline pipeline::Problem two_models(int devices, int microbatches) {
   pipeline::Problem problem;
   problem.time_unit = base::TimeUnit::ns;

@@ -1,4 +1,4 @@
-// What a solver that is not applicable says.
+// Refusals of solvers.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace dovetail::test {
 
-/// Why `solve` has no schedule of `problem`; "it answered" where it has one.
+/// Returns the reason why `solve` refuses `problem`; "it answered" if it does not.
 inline std::string why_not(fuse::Answer (*solve)(const pipeline::Problem&, const fuse::SolveOptions&),
                            const pipeline::Problem& problem, const fuse::SolveOptions& options = {}) {
   const fuse::Answer answer = solve(problem, options);

@@ -1,4 +1,4 @@
-// Writes the conformance suite of rank programs anew: dovetail_write_conformance FOLDER.
+// Regenerates the conformance suite of rank programs: dovetail_write_conformance FOLDER.
 #include <cstdio>
 #include <filesystem>
 
