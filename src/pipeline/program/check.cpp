@@ -97,7 +97,7 @@ Fault find_unmatched_messages(std::span<const Program> programs) {
       const std::string name = fmt::format("message {} from rank {}", message.sequence, message.peer);
       if (found == sent.end()) return fault_of(program.rank, fmt::format("{} is never sent", name));
       if (found->second != std::pair(key_of(program, message, false), message.bytes))
-        return fault_of(program.rank, fmt::format("{} is a different one for its sender", name));
+        return fault_of(program.rank, fmt::format("{} differs from the message that its sender sends", name));
       sent.erase(found);
     }
   if (sent.empty()) return std::nullopt;
@@ -119,7 +119,8 @@ Fault find_incomplete_reductions(std::span<const Program> programs,
     for (const Reduction& reduction : program.reductions) {
       const auto [known, is_new] = reductions.try_emplace(reduction.number, key_of(program, reduction), 0);
       if (known->second.first != key_of(program, reduction))
-        return fault_of(program.rank, fmt::format("reduction {} is a different one for other ranks", reduction.number));
+        return fault_of(program.rank,
+                        fmt::format("reduction {} differs from the one of other ranks", reduction.number));
       ++known->second.second;
     }
   for (const auto& [number, entry] : reductions)

@@ -72,9 +72,6 @@ std::string error_of(std::string_view text, const Problem* problem = nullptr) {
   return file.ok() ? "no error" : to_text(file.error());
 }
 
-// --- reading
-// ----------------------------------------------------------------------------------------------------------------------
-
 TEST(PytorchCsv, ReadsTwoRanksFourStagesEightMicrobatches) {
   const auto content =
       base::read_file(std::string(DOVETAIL_SOURCE_DIR) + "/tests/data/pytorch/interleaved_2rank_4stage_8mb.csv");
@@ -195,9 +192,6 @@ TEST(PytorchCsv, DocumentedExamplesAreOneSchedule) {
   EXPECT_EQ(schedules[0], schedules[1]);
 }
 
-// --- errors
-// -----------------------------------------------------------------------------------------------------------------------
-
 TEST(PytorchCsv, InvalidActionsAreRejected) {
   const std::string accepted =
       "; accepted: actions like 0F3 (stage, F, B, I, W, BW, SEND_F, RECV_F, SEND_B or RECV_B, micro-batch), 0UNSHARD, "
@@ -296,9 +290,6 @@ TEST(PytorchCsv, InexpressibleProblemsAreRejected) {
   EXPECT_EQ(error_of("0F0,0B0", &problem),
             "model actor has optimizer steps, which a PyTorch CSV cannot express; use a problem without them");
 }
-
-// --- writing
-// ----------------------------------------------------------------------------------------------------------------------
 
 TEST(PytorchCsv, WritesCommunicationNextToItsOp) {
   const Problem problem = one_pipeline({0, 1, 1}, 1, true);
