@@ -10,7 +10,7 @@
 #include "base/assert.h"
 #include "plan/timing.h"
 #include "simulate/trace.h"
-#include "timeline/lane_names.h"
+#include "timeline/timeline.h"
 
 namespace dovetail::simulate {
 

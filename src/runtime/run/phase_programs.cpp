@@ -11,8 +11,8 @@
 #include "execute/replay_figures.h"
 #include "pipeline/program/check.h"
 #include "pipeline/program/compile.h"
-#include "pipeline/program/rank_schedule.h"
-#include "pipeline/schedule/retimed.h"
+#include "pipeline/program/rank_ops.h"
+#include "pipeline/schedule/evaluate.h"
 
 namespace dovetail::runtime {
 namespace {
