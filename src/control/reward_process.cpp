@@ -31,7 +31,6 @@
 #include "base/utf8.h"
 
 namespace dovetail::control {
-namespace {
 
 /// Child process that exchanges lines over its standard input and output. It shares this program's standard error. It
 /// has its own process group, so that Ctrl-C reaches only this program, which ends it.
@@ -74,6 +73,8 @@ class LineProcess {
   std::string input_;
 };
 
+namespace {
+
 constexpr std::size_t max_line = std::size_t{1} << 20;
 constexpr double seconds_to_end = 2;
 
@@ -109,6 +110,8 @@ int spawn(const std::vector<std::string>& command, const std::string& folder, in
   posix_spawn_file_actions_destroy(&actions);
   return code;
 }
+
+}  // namespace
 
 LineProcess::LineProcess(std::vector<std::string> command, std::string folder)
     : command_(std::move(command)), folder_(std::move(folder)) {}
@@ -180,6 +183,8 @@ std::string LineProcess::end() {
   if (WIFSIGNALED(state)) return fmt::format("it was killed by signal {}", WTERMSIG(state));
   return fmt::format("it exited with code {}", WEXITSTATUS(state));
 }
+
+namespace {
 
 using base::Result;
 using base::Status;
