@@ -17,8 +17,8 @@
 #include "kernels/cached_attention.h"
 #include "kernels/linear.h"
 #include "kernels/optimizer.h"
+#include "kernels/rows.h"
 #include "kernels/sequence_attention.h"
-#include "kernels/vocabulary.h"
 #include "report/text/table.h"
 
 namespace {

@@ -11,13 +11,13 @@
 #include <string>
 #include <utility>
 
-#include "base/decimal.h"
+#include "base/quantity.h"
 
 namespace dovetail::base {
 
 namespace {
 
-/// What a unit is worth: 10^ten * 2^two * times.
+/// Value of a unit: 10^ten * 2^two * times.
 struct Factor {
   int ten = 0;
   int two = 0;
@@ -65,12 +65,12 @@ std::string_view accepted_amount(Measure measure) {
     case Measure::time:
       return "a time such as `5us`, `0.2ms` or a number of seconds";
     case Measure::number:
-      return "a number, not negative";
+      return "a non-negative number";
   }
   DOVETAIL_ASSERT(false);
 }
 
-/// How many characters at the front are a decimal; an e without digits behind it is no exponent.
+/// Returns the length of the leading decimal. An e without digits after it does not begin an exponent.
 std::size_t decimal_length(std::string_view text) {
   constexpr std::string_view digits = "0123456789";
   std::size_t end = std::min(text.find_first_not_of("0123456789.+-"), text.size());
@@ -83,7 +83,7 @@ std::size_t decimal_length(std::string_view text) {
   return end;
 }
 
-/// The factor of a prefix of a unit: "" is 1.
+/// Returns the factor of a unit prefix: 1 for an empty one, nullopt for an unknown one.
 std::optional<Factor> prefix_factor(std::string_view prefix) {
   if (prefix.empty()) return Factor{};
   constexpr std::string_view letters = "kMGTP";
@@ -107,24 +107,24 @@ std::optional<Factor> factor_of(std::string_view unit_text, std::span<const Unit
   return std::nullopt;
 }
 
-struct Parts {
+struct DecimalAndFactor {
   std::string_view decimal;
   Factor factor;
 };
 
-/// Cuts an amount in its decimal and what its unit is worth; the decimal is not negative.
-Result<Parts> split(std::string_view text, std::span<const Unit> units, std::string_view accepted) {
+/// Splits an amount into its decimal, which is not negative, and the factor of its unit.
+Result<DecimalAndFactor> split(std::string_view text, std::span<const Unit> units, std::string_view accepted) {
   const std::string_view decimal = text.substr(0, decimal_length(text));
   std::string_view unit = text.substr(decimal.size());
   unit.remove_prefix(std::min(unit.find_first_not_of(' '), unit.size()));
-  if (!is_decimal(decimal)) return bad_input(fmt::format("is no number with a unit; accepted: {}", accepted));
+  if (!is_decimal(decimal)) return bad_input(fmt::format("is not a number with a unit; accepted: {}", accepted));
   const std::optional<Factor> factor = factor_of(unit, units);
   if (!factor) return bad_input(fmt::format("has the unknown unit {}; accepted: {}", quote(unit), accepted));
   if (scale_decimal(decimal, 0)->negative) return bad_input(fmt::format("is negative; accepted: {}", accepted));
-  return Parts{decimal, *factor};
+  return DecimalAndFactor{decimal, *factor};
 }
 
-/// The exponent of a decimal as written; where it is far beyond that of any double, just far beyond.
+/// Returns the exponent of a decimal, clamped to a range far wider than the exponents of doubles.
 long exponent_of(std::string_view decimal) {
   constexpr long far = 1'000'000'000;
   const std::size_t e = decimal.find_first_of("eE");
@@ -137,8 +137,8 @@ long exponent_of(std::string_view decimal) {
   return std::clamp(exponent, -far, far);
 }
 
-/// `decimal` * 10^power, rounded once as a literal is; nothing where it is beyond max_amount. What is too small for a
-/// double is 0.
+/// Computes `decimal` * 10^power, rounded once like a literal; nullopt above max_amount. Values too small for a double
+/// become 0.
 std::optional<double> scaled_double(std::string_view decimal, int power) {
   const ScaledDecimal of_largest = *scale_decimal(decimal, power - 24);
   if (of_largest.too_large || of_largest.whole > 1 || (of_largest.whole == 1 && !of_largest.exact)) return std::nullopt;
@@ -150,7 +150,7 @@ std::optional<double> scaled_double(std::string_view decimal, int power) {
   return parsed.ec == std::errc() ? value : 0.0;
 }
 
-/// Reads the value at `node` with `parse`, whose errors get their place here.
+/// Reads the value at `node` with `parse` and adds the place to its errors.
 template <class Value, class Parse>
 Result<Value> read_with(const Node& node, std::string_view what, Zero zero, std::string_view accepted,
                         const Parse& parse) {
@@ -167,7 +167,7 @@ Result<Value> read_with(const Node& node, std::string_view what, Zero zero, std:
 }  // namespace
 
 Result<std::int64_t> parse_bytes(std::string_view text) {
-  DOVETAIL_TRY(const Parts parts, split(text, byte_units, accepted_bytes));
+  DOVETAIL_TRY(const DecimalAndFactor parts, split(text, byte_units, accepted_bytes));
   const auto too_large = [] { return bad_input(fmt::format("is too large; accepted: at most {} bytes", max_bytes)); };
   if (parts.factor.two > 0) {
     const std::optional<double> value = scaled_double(parts.decimal, 0);
@@ -182,7 +182,7 @@ Result<std::int64_t> parse_bytes(std::string_view text) {
 }
 
 Result<double> parse_amount(std::string_view text, Measure measure) {
-  DOVETAIL_TRY(const Parts parts, split(text, units_of(measure), accepted_amount(measure)));
+  DOVETAIL_TRY(const DecimalAndFactor parts, split(text, units_of(measure), accepted_amount(measure)));
   const std::optional<double> value = scaled_double(parts.decimal, parts.factor.ten);
   const double amount = value ? std::ldexp(*value, parts.factor.two) * parts.factor.times : 2 * max_amount;
   if (amount > max_amount) return bad_input(fmt::format("is too large; accepted: {}", accepted_amount(measure)));

@@ -1,8 +1,8 @@
-// Amounts with a unit, as people write them in files: "80GiB", "3.35TB/s", "400Gb/s", "989TFLOP/s", "5us".
+// Amounts with a unit, as written in input files: "80GiB", "3.35TB/s", "400Gb/s", "989TFLOP/s", "5us".
 //
-// A unit may have a prefix: k, M, G, T, P (powers of 1000; K is k) or Ki, Mi, Gi, Ti, Pi (powers of 1024). A small b is
-// a bit, a capital B a byte. Spaces may stand before the unit. A plain number is in the unit that has no prefix: bytes,
-// bytes/s, FLOP/s, seconds.
+// A unit may have a prefix: k, M, G, T, P (powers of 1000; K means k) or Ki, Mi, Gi, Ti, Pi (powers of 1024). A
+// lowercase b is a bit, an uppercase B a byte. Spaces may precede the unit. A number without a unit is in bytes,
+// bytes/s, FLOP/s or seconds.
 #pragma once
 
 #include <cstdint>
@@ -13,33 +13,33 @@
 
 namespace dovetail::base {
 
-/// What an amount measures.
+/// Dimension of an amount.
 enum class Measure {
-  bandwidth,  ///< bytes a second: B/s, or b/s or bit/s for bits
-  compute,    ///< floating-point operations a second: FLOP/s
+  bandwidth,  ///< bytes per second: B/s, or b/s or bit/s for bits
+  compute,    ///< floating-point operations per second: FLOP/s
   time,       ///< seconds: s, ms, us, ns, min, h
   number,     ///< a plain number
 };
 
-/// The largest amount of memory that is accepted, in bytes: 10^18 (an exabyte).
+/// Maximum accepted amount of memory, in bytes: 10^18 (an exabyte).
 inline constexpr std::int64_t max_bytes = 1'000'000'000'000'000'000;
-/// The largest of all other amounts that is accepted.
+/// Maximum accepted value of every other amount.
 inline constexpr double max_amount = 1e24;
 
-/// Reads an amount of memory, rounded half up to whole bytes: "80GiB", "1.5 TB", "1024". Exact; with a binary prefix as
-/// exact as a double. The Error has a message only ("is negative; accepted: ..."); the caller adds the place.
+/// Parses an amount of memory, rounded half up to bytes: "80GiB", "1.5 TB", "1024". Decimal prefixes are exact; binary
+/// prefixes have the precision of a double. The Error has only a message; the caller adds the place.
 Result<std::int64_t> parse_bytes(std::string_view text);
 
-/// Reads any other amount, from 0 on. A decimal is read as a C++ literal would be ("3.35TB/s" is 3.35e12); binary
-/// prefixes and bits are then powers of two. The Error has a message only.
+/// Parses any other amount. Rejects negative amounts. A decimal is read like a C++ literal ("3.35TB/s" is 3.35e12),
+/// then multiplied by a power of two for binary prefixes and bits. The Error has only a message.
 Result<double> parse_amount(std::string_view text, Measure measure);
 
 /// Whether an amount in a file may be 0.
 enum class Zero { refused, accepted };
 
-/// The amount of memory at `node`; else an Error there that names `what` and says what is accepted.
+/// Reads the amount of memory at `node`. An Error names `what` and the accepted values.
 Result<std::int64_t> read_bytes(const Node& node, std::string_view what, Zero zero = Zero::refused);
-/// The amount at `node`, likewise.
+/// Reads any other amount at `node`. An Error names `what` and the accepted values.
 Result<double> read_amount(const Node& node, std::string_view what, Measure measure, Zero zero = Zero::refused);
 
 }  // namespace dovetail::base

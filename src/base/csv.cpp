@@ -4,7 +4,7 @@
 #include <system_error>
 #include <utility>
 
-#include "base/input_size.h"
+#include "base/file.h"
 #include "base/utf8.h"
 
 namespace dovetail::base {
@@ -71,7 +71,7 @@ class CsvParser {
     if (!at_end() && peek() == '"') return read_quoted_cell();
     CsvCell cell{{}, line_, column()};
     const std::size_t begin = next_;
-    std::size_t end = next_;  // of the text without the blanks after it
+    std::size_t end = next_;  // end of the text without trailing blanks
     for (; !at_line_end() && peek() != ','; ++next_)
       if (peek() != ' ' && peek() != '\t') end = next_ + 1;
     cell.text = content_.substr(begin, end - begin);
@@ -79,7 +79,7 @@ class CsvParser {
   }
 
   Result<CsvCell> read_quoted_cell() {
-    const Error unterminated = error("the quote is not closed; a cell that begins with \" ends with \"");
+    const Error unterminated = error("unterminated quote; a cell that begins with \" must end with \"");
     ++next_;
     CsvCell cell{{}, line_, column()};
     while (true) {
@@ -95,7 +95,7 @@ class CsvParser {
     trim(cell);
     skip_blanks();
     if (!at_line_end() && peek() != ',')
-      return error("text after the closing quote; a comma or the end of the line is accepted");
+      return error("unexpected text after the closing quote; accepted: a comma or the end of the line");
     return cell;
   }
 

@@ -20,22 +20,22 @@ struct CsvCell {
 
 using CsvRow = std::vector<CsvCell>;
 
-/// Splits CSV text (RFC 4180: commas, quotes that are doubled within quotes; lines end with LF, CRLF or CR) into rows;
-/// `path` is for messages. A blank line is a row without cells; blank lines at the end are left out. A leading byte
-/// order mark is skipped. What is no text (control characters, bytes that are not UTF-8) is an Error.
+/// Splits CSV text (RFC 4180; lines end with LF, CRLF or CR) into rows. `path` is for messages. A blank line is a row
+/// without cells, except at the end, where blank lines are dropped. Skips a leading byte order mark. Control characters
+/// and bytes that are not UTF-8 are Errors.
 Result<std::vector<CsvRow>> parse_csv(std::string_view content, const std::string& path);
 
-/// As parse_csv(), without the blank lines: each row has a cell, and the first one is the header. An empty file has no
+/// Like parse_csv(), without blank lines: every row has a cell, and the first row is the header. An empty file has no
 /// rows.
 Result<std::vector<CsvRow>> parse_csv_table(std::string_view content, const std::string& path);
 
-/// A bad_input Error at `cell`.
+/// Returns a bad_input Error at `cell`.
 Error error_at(const CsvCell& cell, const std::string& path, std::string message);
 
-/// The whole number that `text` is, from 0 to 2^31 - 1 and in digits alone, if it is one.
+/// Parses an integer from 0 to 2^31 - 1 that consists of digits only. Returns nullopt for any other text.
 std::optional<std::int32_t> parse_index(std::string_view text);
 
-/// Whether `text` is a whole number that is only too large for parse_index().
+/// Whether `text` is a non-negative integer that is too large for parse_index().
 bool is_too_large_index(std::string_view text);
 
 }  // namespace dovetail::base

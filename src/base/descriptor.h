@@ -1,7 +1,7 @@
-// A struct's fields, listed once: from the list follow reading, writing, hashing, comparing, words and schemas
-// (descriptor_file.h, partial.h).
+// Struct descriptors: a struct lists its fields once. Reading, writing, hashing, comparing, phrases and schemas follow
+// from that list (descriptor_file.h).
 //
-// A struct is described where its namespace has a function `fields_of` of it, beside the struct:
+// A struct is described by a function `fields_of` in its namespace, defined next to the struct:
 //
 //   struct Engine {
 //     double memory_utilization = 0.9;
@@ -16,42 +16,84 @@
 //         field("cuda_graphs", &T::cuda_graphs, base::Flag{}, {.words = "CUDA graphs", .otherwise = "no graphs"}));
 //   }
 //
-// It is a template so that only who uses the list pays for it. A member without a field does not compile. Fields are
-// read and written in the order of the list, which need not be that of the members; the members' initializers are the
-// defaults.
+// It is a template so that only its users pay for its compilation. A member without a field does not compile. Fields
+// are read and written in the order of the list, which may differ from the order of the members. The members'
+// initializers are the defaults.
 #pragma once
 
+#include <bitset>
 #include <cstddef>
+#include <optional>
 #include <string_view>
 #include <tuple>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
-#include "base/field_kinds.h"
-#include "base/member_count.h"
+#include "base/assert.h"
+#include "base/fields.h"
 
 namespace dovetail::base {
+namespace detail {
 
-/// When the canonical form of a struct, which hashes are taken of, has a field.
-enum class Hashed {
-  always,
-  unusual,  ///< where it differs from its default: a field that came later, so that older hashes stay
-  never     ///< of names
+template <class T>
+inline constexpr bool is_optional = false;
+template <class T>
+inline constexpr bool is_optional<std::optional<T>> = true;
+
+/// Converts to any type in unevaluated contexts. Converts to an optional only through its value type, because the
+/// conversion would otherwise be ambiguous.
+struct Anything {
+  template <class T>
+    requires(!is_optional<T>)
+  operator T() const {
+    DOVETAIL_ASSERT(false);
+  }
 };
 
-/// What few fields need.
+template <std::size_t>
+using AnythingAt = Anything;
+
+// An aggregate can be initialized as Struct{a, b, c} with at most as many values as it has members. So the number of
+// members is the largest number of values for which the initialization compiles.
+template <class Struct, std::size_t... indices>
+constexpr std::size_t count_members(std::index_sequence<indices...>) {
+  if constexpr (requires { Struct{AnythingAt<indices>{}...}; })
+    return sizeof...(indices);
+  else
+    return count_members<Struct>(std::make_index_sequence<sizeof...(indices) - 1>{});
+}
+
+inline constexpr std::size_t max_member_count = 48;
+
+}  // namespace detail
+
+/// Number of members of a struct, known at compile time. REQUIRES: an aggregate with at most detail::max_member_count
+/// members, without base classes and arrays.
+template <class Struct>
+inline constexpr std::size_t member_count =
+    detail::count_members<Struct>(std::make_index_sequence<detail::max_member_count>{});
+
+/// When the canonical form of a struct, which is hashed, includes a field.
+enum class Hashed {
+  always,
+  unusual,  ///< if it differs from its default; for fields added later, so that older hashes stay valid
+  never     ///< for names
+};
+
+/// Options that few fields need.
 template <class Owner>
 struct FieldOptions {
-  std::string_view what = {};       ///< in messages about its limits ("the number of layers"); empty: the key
-  std::string_view words = {};      ///< in sentences, its value at {} ("ZeRO stage {}"); of a flag what true means
-  std::string_view otherwise = {};  ///< of a flag what false means
+  std::string_view what = {};   ///< name in messages about its limits ("the number of layers"); empty: the key
+  std::string_view words = {};  ///< phrase for sentences, with the value at {}; for a flag, the phrase if it is true
+  std::string_view otherwise = {};  ///< phrase for a flag that is false
   Hashed hashed = Hashed::always;
-  /// Files may say it only where this holds of what is read before it; `only_with` names that in messages.
+  /// Files may set the field only if this holds for the fields read before it; `only_with` names the condition.
   bool (*applies)(const Owner&) = nullptr;
   std::string_view only_with = {};
 };
 
-/// A member of `Owner`: its key in files, what it can be (field_kinds.h).
+/// A member of `Owner`: its key in files, its kind of value (fields.h) and its options.
 template <class Owner, class Value, class Kind>
 struct Field {
   std::string_view key;
@@ -66,7 +108,7 @@ constexpr auto field(std::string_view key, Value Owner::* member, Kind kind,
   return Field<Owner, Value, Kind>{key, member, kind, options};
 }
 
-/// The list of all fields of `Owner`.
+/// Returns the list of all fields of `Owner`.
 template <class Owner, class... Fields>
 constexpr std::tuple<Fields...> fields(Fields... all) {
   static_assert(sizeof...(Fields) == member_count<Owner>, "each member of the struct has one field in its fields_of");
@@ -79,7 +121,7 @@ constexpr void for_each_field(F&& f) {
   std::apply([&f](const auto&... each) { (f(each), ...); }, fields_of(static_cast<const T*>(nullptr)));
 }
 
-/// Which of T's fields is that of `member`; as many as there are where none is.
+/// Returns the index of the field of `member` among T's fields, or member_count<T> if it has no field.
 template <class T, class Value>
 constexpr std::size_t index_of(Value T::* member) {
   std::size_t index = 0;
@@ -92,7 +134,7 @@ constexpr std::size_t index_of(Value T::* member) {
   return found;
 }
 
-/// The key of `member` in files.
+/// Returns the key of `member` in files.
 template <class T, class Value>
 constexpr std::string_view key_of(Value T::* member) {
   std::string_view key;
@@ -103,12 +145,63 @@ constexpr std::string_view key_of(Value T::* member) {
   return key;
 }
 
-/// The keys of all fields.
+/// Returns the keys of all fields.
 template <class T>
 std::vector<std::string_view> keys_of() {
   std::vector<std::string_view> keys;
   for_each_field<T>([&keys](const auto& each) { keys.push_back(each.key); });
   return keys;
+}
+
+/// A subset of the members of a T, each with a value: the settings of a file, or those that a job fixes.
+template <class T>
+class Partial {
+ public:
+  template <class Value>
+  bool has(Value T::* member) const {
+    return given_[index_of(member)];
+  }
+
+  /// Returns the value of `member`; nullopt if it is not set.
+  template <class Value>
+  std::optional<Value> find(Value T::* member) const {
+    return has(member) ? std::optional<Value>(values_.*member) : std::nullopt;
+  }
+
+  template <class Value>
+  void set(Value T::* member, std::type_identity_t<Value> value) {
+    values_.*member = std::move(value);
+    given_.set(index_of(member));
+  }
+
+  bool empty() const { return given_.none(); }
+
+  /// Returns a T with the members that are set; all others have their defaults.
+  const T& or_defaults() const { return values_; }
+
+  /// Copies the members that are set to `value` and leaves its other members unchanged.
+  void apply_to(T& value) const {
+    for_each_field<T>([&](const auto& each) {
+      if (has(each.member)) value.*each.member = values_.*each.member;
+    });
+  }
+
+  friend bool operator==(const Partial&, const Partial&) = default;
+
+ private:
+  T values_ = {};  // members that are not set have their defaults
+  std::bitset<member_count<T>> given_;
+};
+
+/// Returns the members of `value` that differ from their defaults.
+template <class T>
+Partial<T> unusual(const T& value) {
+  const T usual = {};
+  Partial<T> partial;
+  for_each_field<T>([&](const auto& each) {
+    if (!(value.*each.member == usual.*each.member)) partial.set(each.member, value.*each.member);
+  });
+  return partial;
 }
 
 }  // namespace dovetail::base

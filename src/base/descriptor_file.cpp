@@ -7,7 +7,7 @@
 namespace dovetail::base {
 
 Error without_companion(const Node& node, std::string_view key, std::string_view only_with) {
-  return node.error(fmt::format("{} has no meaning here; accepted: only with {}", quote(key), only_with));
+  return node.error(fmt::format("{} is accepted only with {}", quote(key), only_with));
 }
 
 Result<std::vector<std::string_view>> read_names(const Node& node, std::string_view key,
@@ -20,7 +20,8 @@ Result<std::vector<std::string_view>> read_names(const Node& node, std::string_v
     if (!item.is_string() || std::find(accepted.begin(), accepted.end(), item.text()) == accepted.end())
       return item.error(fmt::format("an item of {} is {}; {}", quote(key), item.describe(), list));
     if (std::find(names.begin(), names.end(), item.text()) != names.end())
-      return item.error(fmt::format("{} stands twice in {}; accepted: each word once", quote(item.text()), quote(key)));
+      return item.error(
+          fmt::format("{} appears twice in {}; accepted: each name once", quote(item.text()), quote(key)));
     names.push_back(item.text());
   }
   return names;

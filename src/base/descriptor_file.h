@@ -1,5 +1,5 @@
-// What follows from the fields of a struct (descriptor.h): reading and writing its maps, its canonical form, its
-// limits, and what changes in it, in words.
+// Operations on described structs (descriptor.h): reading and writing maps, the canonical form, range checks, and
+// phrases for values and changes.
 #pragma once
 
 #include <optional>
@@ -9,15 +9,14 @@
 #include <vector>
 
 #include "base/descriptor.h"
-#include "base/json_object.h"
-#include "base/partial.h"
+#include "base/utf8.h"
 
 namespace dovetail::base {
 
-/// An Error at `node`, the value of `key`, which says something only beside another.
+/// Returns an Error at `node`, the value of `key`, which is accepted only together with another setting.
 Error without_companion(const Node& node, std::string_view key, std::string_view only_with);
 
-/// The items of `node`, a list of some of `accepted`, each once; `key` is the list's. Else an Error at its place.
+/// Reads a list of names from `accepted`, each at most once. `key` is the key of the list, for messages.
 Result<std::vector<std::string_view>> read_names(const Node& node, std::string_view key,
                                                  const std::vector<std::string_view>& accepted);
 
@@ -27,8 +26,8 @@ Status read_value(const Node& node, std::string_view key, Part, std::optional<T>
 template <class T>
 Status read_value(const Node& node, std::string_view key, Inner, T& value);
 
-/// Gives `value` what `map` says under the keys of T. Every mistake in a value is an Error at its line and column;
-/// other keys are not looked at (check_keys).
+/// Sets the members of `value` whose keys are in `map`. An invalid value is an Error at its line and column. Ignores
+/// other keys; see check_keys.
 template <class T>
 Status read_fields(const Node& map, T& value) {
   Status status;
@@ -44,15 +43,15 @@ Status read_fields(const Node& map, T& value) {
   return status;
 }
 
-/// The same of a map that has no other keys than those of T: what it does not say stays as `value` has it. `what` names
-/// it in messages ("a layout").
+/// Like read_fields, but unknown keys are Errors. Members without a key in `map` keep their values. `what` names the
+/// map in messages ("a layout").
 template <class T>
 Status read_over(const Node& map, std::string_view what, T& value) {
   DOVETAIL_CHECK(check_keys(map, what, keys_of<T>()));
   return read_fields(map, value);
 }
 
-/// What `map` says, which has no other keys than those of T.
+/// Reads the members whose keys are in `map`. Unknown keys are Errors.
 template <class T>
 Result<Partial<T>> read_partial(const Node& map, std::string_view what) {
   T value = {};
@@ -76,7 +75,7 @@ Status read_value(const Node& node, std::string_view key, Inner, T& value) {
   return read_over(node, quote(key), value);
 }
 
-/// The flags of T that a list names ("offload: [weights, optimizer]"), as read_names has it.
+/// Reads a struct of flags from the list of those that are true ("offload: [weights, optimizer]"); see read_names.
 template <class T>
 Result<T> read_flags(const Node& node, std::string_view key) {
   DOVETAIL_TRY(const std::vector<std::string_view> names, read_names(node, key, keys_of<T>()));
@@ -93,7 +92,7 @@ std::string json_of(Part, const std::optional<T>& value);
 template <class T>
 std::string json_of(Inner, const T& value);
 
-/// What is given, as members that read_partial reads back.
+/// Returns the members that are set, in a form that read_partial reads.
 template <class T>
 JsonObject json_object(const Partial<T>& partial) {
   JsonObject object;
@@ -113,7 +112,7 @@ std::string json_of(Inner, const T& value) {
   return json_object(unusual(value)).text();
 }
 
-/// The names of the flags of `value` that are true, as a list that read_flags reads back.
+/// Returns the names of the flags that are true, as a list that read_flags reads.
 template <class T>
 std::string json_flags(const T& value) {
   std::string text;
@@ -123,7 +122,8 @@ std::string json_flags(const T& value) {
   return "[" + text + "]";
 }
 
-/// All of `value` that belongs to its hash: defaults too, but for Hashed::unusual; parts only where they are there.
+/// Returns the canonical form that is hashed. It includes defaults, except those of Hashed::unusual fields, and omits
+/// absent optional structs.
 template <class T>
 JsonObject canonical_object(const T& value) {
   JsonObject object;
@@ -143,13 +143,13 @@ JsonObject canonical_object(const T& value) {
   return object;
 }
 
-/// What messages about its limits call a field.
+/// Returns the name of a field in messages about its limits.
 template <class T, class Value, class Kind>
 std::string_view what_of(const Field<T, Value, Kind>& field) {
   return field.options.what.empty() ? field.key : field.options.what;
 }
 
-/// The first number beyond the limits of its field, and what is accepted. Parts are not looked into.
+/// Returns a message about the first number outside the limits of its field, or nullopt. Does not check nested structs.
 template <class T>
 std::optional<std::string> find_out_of_range(const T& value) {
   std::optional<std::string> fault;
@@ -163,7 +163,7 @@ std::optional<std::string> find_out_of_range(const T& value) {
   return fault;
 }
 
-/// The same of the number `member`, whose limits hang on other members.
+/// Checks only `member`, whose limits depend on other members.
 template <class T, class Value, class Kind>
 std::optional<std::string> find_out_of_range(const T& value, Value T::* member, const Kind& limits) {
   std::optional<std::string> fault;
@@ -174,10 +174,10 @@ std::optional<std::string> find_out_of_range(const T& value, Value T::* member, 
   return fault;
 }
 
-/// `words` with `text` at {}; where they are empty, `key` and the text.
+/// Returns `words` with `text` in place of {}. If `words` is empty, returns `key` followed by `text`.
 std::string phrase(std::string_view words, std::string_view key, std::string_view text);
 
-/// What a field says, in words: "memory utilization 0.9", "no CUDA graphs".
+/// Returns the phrase for a field's value: "memory utilization 0.9", "no CUDA graphs".
 template <class T, class Value, class Kind>
 std::string words_of(const Field<T, Value, Kind>& field, const T& value) {
   const auto& options = field.options;
@@ -186,7 +186,7 @@ std::string words_of(const Field<T, Value, Kind>& field, const T& value) {
   return phrase(options.words, field.key, text_of(field.kind, value.*field.member));
 }
 
-/// The same of the field of `member`.
+/// Returns the phrase for the value of `member`.
 template <class T, class Value>
 std::string words_of(const T& value, Value T::* member) {
   std::string words;
@@ -197,7 +197,7 @@ std::string words_of(const T& value, Value T::* member) {
   return words;
 }
 
-/// What each field says that differs: "256 sequences at most in place of 512", "no CUDA graphs".
+/// Returns a phrase for each field that differs: "256 sequences at most in place of 512", "no CUDA graphs".
 template <class T>
 std::vector<std::string> changed_words(const T& from, const T& to) {
   std::vector<std::string> texts;

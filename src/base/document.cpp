@@ -6,10 +6,10 @@
 #include <limits>
 #include <utility>
 
-#include "base/decimal.h"
 #include "base/document_builder.h"
-#include "base/input_size.h"
-#include "base/nearest.h"
+#include "base/enum_names.h"
+#include "base/file.h"
+#include "base/quantity.h"
 #include "base/utf8.h"
 
 namespace dovetail::base {
@@ -108,9 +108,9 @@ Error Node::error(std::string message) const {
 }
 
 std::string quote(std::string_view text) {
-  constexpr std::size_t longest = 60;
-  std::size_t end = std::min(text.size(), longest);
-  // Not within a UTF-8 character.
+  constexpr std::size_t max_length = 60;
+  std::size_t end = std::min(text.size(), max_length);
+  // Do not cut within a UTF-8 character.
   while (end < text.size() && end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) --end;
   return fmt::format("`{}{}`", visible(text.substr(0, end)), end < text.size() ? "..." : "");
 }
@@ -122,8 +122,8 @@ Result<Document> parse_yaml_or_json(std::string_view content, const std::string&
   if (!looks_like_json) return parse_yaml(content, path);
   Result<Document> json = parse_json(content, path);
   if (json.ok() || path.ends_with(".json") || content.size() > max_input(InputKind::yaml)) return json;
-  // A YAML map in braces, perhaps; a duplicate key is found there again. What was read the furthest is what the file
-  // was meant to be.
+  // It may be a YAML flow map, whose parser also finds duplicate keys. Report the error of the parser that read
+  // further: the file was probably meant to be in that format.
   Result<Document> yaml = parse_yaml(content, path);
   if (yaml.ok()) return yaml;
   const auto place_of = [](const Result<Document>& result) {
@@ -156,8 +156,7 @@ Result<Node> require(const Node& map, std::string_view what, std::string_view ke
 
 Result<std::int64_t> read_whole(const Node& node, std::string_view what, std::int64_t least, std::int64_t most) {
   const auto error = [&] {
-    return node.error(
-        fmt::format("{} must be a whole number from {} to {}, not {}", what, least, most, node.describe()));
+    return node.error(fmt::format("{} must be an integer from {} to {}, not {}", what, least, most, node.describe()));
   };
   if (!node.is_number()) return error();
   const std::optional<ScaledDecimal> scaled = scale_decimal(node.text(), 0);

@@ -1,6 +1,6 @@
-// A parsed YAML or JSON file in which every value knows its line and column.
+// Parsed YAML or JSON in which every value knows its line and column.
 //
-// Compact (20 bytes a node), because a schedule of a million ops has seven million values.
+// Compact (20 bytes per node), because a schedule of a million ops has seven million values.
 #pragma once
 
 #include <cstdint>
@@ -17,10 +17,11 @@ namespace dovetail::base {
 class DocumentBuilder;
 class Node;
 
-/// The values of one file. Nodes point into it; it must outlive them. Immutable once parsed, so safe to share.
+/// The values of one file. It must outlive the Nodes that point into it. Immutable after parsing, so it may be shared
+/// between threads.
 class Document {
  public:
-  /// The value that the file holds.
+  /// Returns the top-level value.
   Node root() const;
   const std::string& path() const { return path_; }
 
@@ -30,8 +31,8 @@ class Document {
 
   enum class Kind : std::uint8_t { null, boolean, number, string, list, map };
   struct Record {
-    std::uint32_t begin = 0;   // of the text in text_, or of the children in children_
-    std::uint32_t length = 0;  // characters, or children (a map has keys and values in turn)
+    std::uint32_t begin = 0;   // offset of the text in text_, or of the children in children_
+    std::uint32_t length = 0;  // number of characters or children (in a map, keys and values alternate)
     std::int32_t line = 0;
     std::int32_t column = 0;
     Kind kind = Kind::null;
@@ -54,26 +55,27 @@ class Node {
   bool is_list() const;
   bool is_map() const;
 
-  /// The characters of a scalar: the decimal as written for a number, the decoded text of a string.
+  /// Returns the characters of a scalar: a number as written, a string decoded.
   std::string_view text() const;
-  /// How many items a list, or keys a map, has.
+  /// Returns the number of items of a list, or of keys of a map.
   std::size_t size() const;
-  /// Item `index` of a list.
+  /// Returns item `index` of a list.
   Node item(std::size_t index) const;
-  /// Key and value number `index` of a map.
+  /// Returns key number `index` of a map.
   std::string_view key(std::size_t index) const;
   Node key_node(std::size_t index) const;
+  /// Returns the value of key number `index` of a map.
   Node value(std::size_t index) const;
-  /// The value of `key` in a map, if it is there.
+  /// Returns the value of `key` in a map; nullopt if the key is missing.
   std::optional<Node> find(std::string_view key) const;
 
   int line() const;
   int column() const;
-  /// "a number", "a list", ...: what this is, for messages.
+  /// Returns the kind of value for messages: "a number", "a list", ...
   std::string_view kind_name() const;
-  /// The value itself where it is short enough for a message: "2.5", "the string `abc`"; else its kind.
+  /// Returns the value itself if it is short enough for a message ("2.5", "the string `abc`"), otherwise its kind.
   std::string describe() const;
-  /// A bad_input Error at this value.
+  /// Returns a bad_input Error at this value.
   Error error(std::string message) const;
 
  private:
@@ -86,27 +88,27 @@ class Node {
   std::uint32_t index_;
 };
 
-/// `text` in backquotes for a message: cut where it is long, what a terminal would obey made visible.
+/// Returns `text` in backquotes for a message. Long text is truncated, and control characters are escaped.
 std::string quote(std::string_view text);
 
-/// Parses JSON (RFC 8259). Duplicate keys are errors. `path` is only for messages.
+/// Parses JSON (RFC 8259). Duplicate keys are Errors. `path` is for messages.
 Result<Document> parse_json(std::string_view content, const std::string& path);
 
-/// Parses one YAML document. Duplicate keys are errors; anchors may be used, recursive ones not.
+/// Parses one YAML document. Duplicate keys and recursive anchors are Errors. `path` is for messages.
 Result<Document> parse_yaml(std::string_view content, const std::string& path);
 
-/// Parses content that is JSON if it looks like a JSON object, else YAML: for files that people write.
+/// Parses content as JSON if it looks like a JSON object, otherwise as YAML. For files that people write.
 Result<Document> parse_yaml_or_json(std::string_view content, const std::string& path);
 
-/// Errors at the first key of `map` that is not among `accepted`, naming the nearest accepted one.
-/// `what` names the thing in the message ("a model"). Also an Error where `map` is no map.
+/// Checks that `map` is a map with only `accepted` keys. The Error is at the first unknown key and suggests the nearest
+/// accepted one. `what` names the map in messages ("a model").
 Status check_keys(const Node& map, std::string_view what, const std::vector<std::string_view>& accepted);
 
-/// The value of `key`; an Error at `map` where it is missing, which says `example` where there is one ("`format:
-/// NAME`").
+/// Returns the value of `key`. If it is missing, the Error at `map` shows `example` ("`format: NAME`"), unless that is
+/// empty.
 Result<Node> require(const Node& map, std::string_view what, std::string_view key, std::string_view example = {});
 
-/// A whole number in [least, most]; else an Error at `node` that names `what` and the range.
+/// Reads an integer in [least, most]. An Error at `node` names `what` and the range.
 Result<std::int64_t> read_whole(const Node& node, std::string_view what, std::int64_t least, std::int64_t most);
 
 }  // namespace dovetail::base

@@ -72,7 +72,7 @@ void DocumentBuilder::attach(std::uint32_t index, FilePlace place) {
   }
   const Kind kind = document_.records_[index].kind;
   if (expects_key() && (kind == Kind::null || kind == Kind::list || kind == Kind::map)) {
-    fail(place, fmt::format("a key is {}; accepted: a word or a string", Node(&document_, index).kind_name()));
+    fail(place, fmt::format("a key is {}; accepted: a string", Node(&document_, index).kind_name()));
   }
   pending_.push_back(index);
 }
@@ -97,7 +97,7 @@ void DocumentBuilder::check_duplicate_keys(std::uint32_t map) {
     if (seen.insert(node.key(i)).second) continue;
     const Node key = node.key_node(i);
     fail({.line = key.line(), .column = key.column()},
-         fmt::format("duplicate key {}; each key may stand once", quote(node.key(i))));
+         fmt::format("duplicate key {}; each key may appear only once", quote(node.key(i))));
     return;
   }
 }
@@ -107,7 +107,7 @@ void DocumentBuilder::share(FilePlace place, std::uint32_t value) {
   const bool is_open =
       std::any_of(open_.begin(), open_.end(), [&](const OpenValue& open) { return open.index == value; });
   if (is_open) {
-    fail(place, "an alias stands within the value of its own anchor; accepted: an alias of a value that has ended");
+    fail(place, "an alias refers to a value that contains it; accepted: an alias of a value that ends before it");
     return;
   }
   attach(value, place);
@@ -128,7 +128,7 @@ Status check_text(std::string_view content, const std::string& path, std::string
   if (std::all_of(text.begin(), text.end(), [](char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; })) {
     return text_error(path, {1, 1}, fmt::format("the file is empty; accepted: {}", accepted));
   }
-  // The parsers would skip another one.
+  // The parsers would silently skip a second one.
   if (text.starts_with(byte_order_mark))
     return text_error(path, {1, 1}, "a second byte order mark; accepted: one, at the start");
   return check_characters(text, path);

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/document_builder.h"
-#include "base/input_size.h"
+#include "base/file.h"
 #include "base/utf8.h"
 
 namespace dovetail::base {
@@ -13,19 +13,19 @@ namespace {
 
 using Json = nlohmann::json;
 
-/// The offset of the character after the string that begins at `begin`. REQUIRES: the string is sound.
+/// Returns the offset after the string that begins at `begin`. REQUIRES: the string is valid.
 std::size_t end_of_string(std::string_view content, std::size_t begin) {
   std::size_t i = begin + 1;
   while (content[i] != '"') i += content[i] == '\\' ? 2U : 1U;
   return i + 1;
 }
 
-/// Takes nlohmann's events, which come without places, and follows them through the content to know where each value
-/// stands.
+/// Handles nlohmann's events, which have no places, and tracks them through the content to find the place of each
+/// value.
 class JsonReader {
  public:
   JsonReader(std::string_view content, std::string path) : content_(content), builder_(std::move(path)) {
-    // Every value but the first stands behind one of these. What is reserved in vain is never touched.
+    // Every value except the first follows one of these characters. Reserved memory that is not used is never touched.
     const auto begins_value = [](char c) { return c == ',' || c == ':' || c == '[' || c == '{'; };
     builder_.reserve(1 + static_cast<std::size_t>(std::count_if(content.begin(), content.end(), begins_value)),
                      content.size());
@@ -86,7 +86,7 @@ class JsonReader {
     builder_.end();
     return !builder_.failed();
   }
-  /// Moves over blanks and separators to the next value, or the bracket that ends a list or map.
+  /// Skips blanks and separators up to the next value or closing bracket.
   FilePlace go_to_value() {
     while (cursor_ < content_.size() &&
            std::string_view(" \t\r\n,:").find(content_[cursor_]) != std::string_view::npos) {
@@ -105,13 +105,13 @@ class JsonReader {
 
   std::string_view content_;
   DocumentBuilder builder_;
-  std::size_t cursor_ = 0;  ///< after the last event's characters
+  std::size_t cursor_ = 0;  ///< offset after the characters of the last event
   int line_ = 1;
   std::size_t line_begin_ = 0;
 };
 
-/// nlohmann's words without its prefix, its place and the characters that it read last, which often begin before the
-/// mistake.
+/// Returns nlohmann's message without its prefix, its place and the characters that it read last, which often begin
+/// before the error.
 std::string reason_of(std::string_view text) {
   if (const std::size_t prefix = text.find("] "); prefix != std::string_view::npos) text.remove_prefix(prefix + 2);
   if (text.starts_with("parse error at")) {
@@ -122,25 +122,25 @@ std::string reason_of(std::string_view text) {
   std::string reason(text.substr(0, last_read));
   if (last_read != std::string_view::npos && expected != std::string_view::npos && expected > last_read)
     reason += text.substr(expected);
-  constexpr std::size_t longest = 200;
-  if (reason.size() > longest) reason = reason.substr(0, longest) + "...";
+  constexpr std::size_t max_length = 200;
+  if (reason.size() > max_length) reason = reason.substr(0, max_length) + "...";
   return reason;
 }
 
 bool JsonReader::parse_error(std::size_t position, const std::string&, const Json::exception& exception) {
   const std::string_view text = exception.what();
-  const auto says = [&](std::string_view words) { return text.find(words) != std::string_view::npos; };
-  // `position` counts the characters read. A broken token is shown where it breaks, a sound one out of place at its
-  // start.
+  const auto contains = [&](std::string_view phrase) { return text.find(phrase) != std::string_view::npos; };
+  // `position` is the number of characters read. The place is where an invalid token breaks, or the start of a valid
+  // but unexpected one.
   FilePlace place;
-  if (says("unexpected end of input")) {
+  if (contains("unexpected end of input")) {
     place = place_at(content_, content_.size());
-  } else if (says("; last read: ") || says("unexpected '")) {
+  } else if (contains("; last read: ") || contains("unexpected '")) {
     place = place_at(content_, std::min(std::max<std::size_t>(position, 1) - 1, content_.size()));
   } else {
     place = go_to_value();
   }
-  builder_.fail(place, says("number overflow")
+  builder_.fail(place, contains("number overflow")
                            ? "the number is too large; accepted: numbers below 1.8e308"
                            : fmt::format("not valid JSON: {}; accepted: JSON (RFC 8259)", reason_of(text)));
   return false;

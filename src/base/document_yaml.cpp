@@ -9,36 +9,36 @@
 #include <istream>
 #include <streambuf>
 
-#include "base/decimal.h"
 #include "base/document_builder.h"
-#include "base/input_size.h"
+#include "base/file.h"
+#include "base/quantity.h"
 #include "base/utf8.h"
 
 namespace dovetail::base {
 
 namespace {
 
-/// Where yaml-cpp stops: it guards the depth of its own calls, one for each level.
+/// Nesting limit of yaml-cpp, which guards the depth of its recursion.
 constexpr int deepest_nesting = 499;
 
-/// A stream over characters that lie in memory, without a copy.
+/// A stream buffer over characters in memory, without a copy.
 class ViewBuffer : public std::streambuf {
  public:
   explicit ViewBuffer(std::string_view content) {
-    // The stream never writes; its interface only has no const.
+    // The stream never writes; its interface just lacks const.
     char* begin = const_cast<char*>(content.data());
     setg(begin, begin, begin + content.size());
   }
 };
 
-/// The place of a mark, which counts from 0; unknown where yaml-cpp gives none.
+/// Converts a mark, which counts from 0. The place is unknown if yaml-cpp gives none.
 FilePlace place_of(const YAML::Mark& mark) {
   if (mark.line < 0) return {.line = 0, .column = 0};
   return {.line = mark.line + 1, .column = mark.column + 1};
 }
 
-/// Takes yaml-cpp's events. Plain scalars are null, true, false, a decimal, or else a string (the core schema without
-/// its other bases).
+/// Handles yaml-cpp's events. A plain scalar is null, true, false, a decimal or otherwise a string (the core schema
+/// without octal and hexadecimal numbers).
 class YamlReader : public YAML::EventHandler {
  public:
   explicit YamlReader(std::string path) : builder_(std::move(path)) {}
@@ -46,7 +46,7 @@ class YamlReader : public YAML::EventHandler {
   void OnDocumentStart(const YAML::Mark& mark) override {
     if (++documents_ > 1) {
       builder_.fail(place_of(mark),
-                    "something follows the end of the file's value; accepted: one YAML document a file");
+                    "unexpected content after the end of the document; accepted: one YAML document per file");
     }
   }
   void OnDocumentEnd() override {}
@@ -56,7 +56,7 @@ class YamlReader : public YAML::EventHandler {
   }
 
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
-    // After a mistake anchors are no longer remembered.
+    // After an error anchors are no longer recorded.
     if (!builder_.failed()) builder_.share(place_of(mark), anchors_[anchor]);
   }
 
@@ -89,7 +89,7 @@ class YamlReader : public YAML::EventHandler {
  private:
   bool check_tag(FilePlace place, const std::string& tag) {
     if (tag.empty() || tag == "?") return true;
-    builder_.fail(place, fmt::format("the tag {}; accepted: values without tags", quote(tag)));
+    builder_.fail(place, fmt::format("unsupported tag {}; accepted: values without tags", quote(tag)));
     return false;
   }
   std::uint32_t add_plain(FilePlace place, const std::string& value) {
@@ -97,7 +97,7 @@ class YamlReader : public YAML::EventHandler {
     if (is_decimal(value)) return builder_.add_number(place, value);
     return builder_.add_string(place, value);
   }
-  /// yaml-cpp numbers the anchors from 1; 0 is none.
+  /// Records the value of an anchor. yaml-cpp numbers anchors from 1; 0 means no anchor.
   void remember(YAML::anchor_t anchor, std::uint32_t value) {
     if (anchor == 0) return;
     if (anchors_.size() <= anchor) anchors_.resize(anchor + 1);
@@ -109,7 +109,7 @@ class YamlReader : public YAML::EventHandler {
   int documents_ = 0;
 };
 
-/// Stands before what the reader found: events that lead to a syntax error may not be what the user meant.
+/// Returns an Error that takes precedence over errors of the reader: events before a syntax error may be misleading.
 Error syntax_error(const std::string& path, const YAML::Mark& mark, std::string message) {
   const FilePlace place = place_of(mark);
   return Error{.failure = Failure::bad_input,
@@ -119,7 +119,7 @@ Error syntax_error(const std::string& path, const YAML::Mark& mark, std::string 
                .message = std::move(message)};
 }
 
-/// Hands all documents of the content to the reader; how many there were. Throws what yaml-cpp throws.
+/// Passes all documents of the content to the reader and returns their number. Throws the exceptions of yaml-cpp.
 int read_documents(std::string_view content, YamlReader& reader) {
   ViewBuffer buffer(content);
   std::istream stream(&buffer);
@@ -129,15 +129,15 @@ int read_documents(std::string_view content, YamlReader& reader) {
   return documents;
 }
 
-/// An Error at the first line that is too long to be read.
+/// Returns an Error at the first line that is too long.
 Status check_lines(std::string_view content, const std::string& path) {
   int line = 1;
   for (std::size_t begin = 0; begin < content.size(); ++line) {
     const std::size_t end = std::min(content.find('\n', begin), content.size());
     if (end - begin > max_yaml_line)
-      return Error{
-          Failure::bad_input, path, line, 1,
-          fmt::format("the line has {} bytes; accepted: at most {} in a line of YAML", end - begin, max_yaml_line)};
+      return Error{Failure::bad_input, path, line, 1,
+                   fmt::format("the line has {} bytes; accepted: at most {} bytes per line of YAML", end - begin,
+                               max_yaml_line)};
     begin = end + 1;
   }
   return {};
@@ -152,11 +152,11 @@ Result<Document> parse_yaml(std::string_view content, const std::string& path) {
   YamlReader reader(path);
   try {
     const int documents = read_documents(without_byte_order_mark(content), reader);
-    if (documents == 0) reader.builder().fail({1, 1}, "the file holds no value; accepted: a YAML or JSON document");
+    if (documents == 0) reader.builder().fail({1, 1}, "the file contains no value; accepted: a YAML or JSON document");
   } catch (const YAML::DeepRecursion& exception) {
     return syntax_error(
         path, exception.mark,
-        fmt::format("lists and maps are nested too deep; accepted: at most {} levels", deepest_nesting));
+        fmt::format("lists and maps are nested too deeply; accepted: at most {} levels", deepest_nesting));
   } catch (const YAML::Exception& exception) {
     return syntax_error(path, exception.mark,
                         fmt::format("not valid YAML: {}; accepted: YAML 1.2 or JSON", exception.msg));

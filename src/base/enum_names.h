@@ -1,6 +1,7 @@
-// The names of an enum's values, at the edge: what files and messages say. Inside, values are compared, never names.
+// Names of enum values in files and messages, and suggestions for misspelled names. Internal code compares values,
+// never names.
 //
-// An enum has names where its namespace has a function `names_of` of it:
+// An enum is named by a function `names_of` in its namespace:
 //
 //   enum class Recomputation { none, selective, full };
 //   constexpr auto names_of(Recomputation) {
@@ -8,7 +9,9 @@
 //   }
 #pragma once
 
+#include <cstddef>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -20,12 +23,12 @@ namespace dovetail::base {
 
 template <class Enum>
 struct EnumName {
-  std::string_view name;  ///< the key in files
+  std::string_view name;  ///< spelling in files
   Enum value;
-  std::string_view words = {};  ///< in sentences; empty: the name
+  std::string_view words = {};  ///< phrase for sentences; empty: the name
 };
 
-/// All names, in the order in which messages list them.
+/// Returns all names, in the order in which messages list them.
 template <class Enum>
 std::vector<std::string_view> enum_names() {
   std::vector<std::string_view> names;
@@ -33,7 +36,7 @@ std::vector<std::string_view> enum_names() {
   return names;
 }
 
-/// The name of `value`. REQUIRES: it has one.
+/// Returns the name of `value`. REQUIRES: it has one.
 template <class Enum>
 constexpr std::string_view enum_name(Enum value) {
   for (const auto& each : names_of(Enum{}))
@@ -42,7 +45,7 @@ constexpr std::string_view enum_name(Enum value) {
   return {};
 }
 
-/// What sentences call `value`. REQUIRES: it has a name.
+/// Returns the phrase for `value` in sentences. REQUIRES: it has a name.
 template <class Enum>
 constexpr std::string_view enum_words(Enum value) {
   for (const auto& each : names_of(Enum{}))
@@ -51,7 +54,7 @@ constexpr std::string_view enum_words(Enum value) {
   return {};
 }
 
-/// The value of that name, if there is one.
+/// Returns the value with that name, or nullopt.
 template <class Enum>
 constexpr std::optional<Enum> enum_named(std::string_view name) {
   for (const auto& each : names_of(Enum{}))
@@ -59,15 +62,25 @@ constexpr std::optional<Enum> enum_named(std::string_view name) {
   return std::nullopt;
 }
 
-/// An Error at `node`, which is none of `names`: "WHAT is NODE; accepted: NAMES".
+/// Returns an Error at `node`, whose value is not among `names`: "WHAT is NODE; accepted: NAMES".
 Error none_of_names(const Node& node, std::string_view what, const std::vector<std::string_view>& names);
 
-/// The value that `node` names; else an Error at it.
+/// Reads the value that `node` names. If it names none, the Error at `node` lists all names.
 template <class Enum>
 Result<Enum> read_enum(const Node& node, std::string_view what) {
   if (node.is_string())
     if (const auto value = enum_named<Enum>(node.text())) return *value;
   return none_of_names(node, what, enum_names<Enum>());
 }
+
+/// Returns the candidates that `name` may be a misspelling of: those within an edit distance of a third of the longer
+/// name's length, or 1 if that is larger. They are ordered by distance, ties in their given order. Returns at most
+/// `most`.
+std::vector<std::string_view> nearest_names(std::string_view name, const std::vector<std::string_view>& candidates,
+                                            std::size_t most);
+
+/// Returns "; did you mean 'greedy'?", with up to `most` suggestions ("'exp1', 'exp2' or 'exp10'"). Empty if no
+/// candidate is close.
+std::string did_you_mean(std::string_view name, const std::vector<std::string_view>& candidates, std::size_t most = 1);
 
 }  // namespace dovetail::base

@@ -4,7 +4,9 @@
 
 #include <charconv>
 #include <system_error>
+#include <utility>
 
+#include "base/amount.h"
 #include "base/utf8.h"
 
 namespace dovetail::base {
@@ -19,8 +21,8 @@ Result<std::string> read_name(const Node& node, std::string_view key) {
 
 Result<std::string> read_text(const Node& node, std::string_view what) {
   if (node.is_string() && !node.text().empty()) return std::string(node.text());
-  return node.error(
-      fmt::format("{} is {}; accepted: a text", what, node.is_string() ? std::string("empty") : node.describe()));
+  return node.error(fmt::format("{} is {}; accepted: a non-empty string", what,
+                                node.is_string() ? std::string("empty") : node.describe()));
 }
 
 Result<std::string> find_name(const Node& map, std::string_view key) {
@@ -59,6 +61,114 @@ Result<Ticks> read_seconds(const Node& node, std::string_view what) {
   const Result<Ticks> time = parse_time(node.text(), TimeUnit::s, FineDigits::round_half_up);
   if (!time.ok()) return node.error(fmt::format("{}: {} {}", what, node.describe(), time.error().message));
   return *time;
+}
+
+Status read_value(const Node& node, std::string_view key, const Number& kind, double& value) {
+  DOVETAIL_TRY(value, read_number(node, quote(key), kind.min, kind.max));
+  return {};
+}
+
+Status read_value(const Node& node, std::string_view key, Flag, bool& value) {
+  DOVETAIL_TRY(value, read_flag(node, key));
+  return {};
+}
+
+Status read_value(const Node& node, std::string_view key, const WholeList& kind, std::vector<int>& value) {
+  if (!node.is_list())
+    return node.error(fmt::format("{} is {}; accepted: a list of numbers", quote(key), node.describe()));
+  value.clear();
+  for (std::size_t item = 0; item < node.size(); ++item) {
+    DOVETAIL_TRY(const std::int64_t whole, read_whole(node.item(item), kind.each, kind.min, kind.max));
+    value.push_back(static_cast<int>(whole));
+  }
+  return {};
+}
+
+Status read_value(const Node& node, std::string_view key, Seconds, Ticks& value) {
+  DOVETAIL_TRY(value, read_seconds(node, quote(key)));
+  return {};
+}
+
+Status read_value(const Node& node, std::string_view key, Duration, double& value) {
+  DOVETAIL_TRY(value, read_amount(node, quote(key), Measure::time, Zero::refused));
+  return {};
+}
+
+Status read_value(const Node& node, std::string_view key, const NumberList& kind, std::vector<double>& value) {
+  if (!node.is_list() || node.size() != kind.count)
+    return node.error(fmt::format("{} is {}; accepted: a list of {} numbers", quote(key),
+                                  node.is_list() ? fmt::format("a list of {}", node.size()) : node.describe(),
+                                  kind.count));
+  value.clear();
+  for (std::size_t item = 0; item < node.size(); ++item) {
+    DOVETAIL_TRY(const double number, read_number(node.item(item), kind.each, kind.min, kind.max));
+    value.push_back(number);
+  }
+  return {};
+}
+
+Status read_value(const Node& node, std::string_view key, const MaybeNumber& kind, std::optional<double>& value) {
+  value.reset();
+  if (node.is_string() && node.text() == "none") return {};
+  if (!node.is_number())
+    return node.error(fmt::format("{} is {}; accepted: a number from {} to {}, or `none`", quote(key), node.describe(),
+                                  kind.min, kind.max));
+  DOVETAIL_TRY(value, read_number(node, quote(key), kind.min, kind.max));
+  return {};
+}
+
+Status read_value(const Node& node, std::string_view key, Text, std::string& value) {
+  DOVETAIL_TRY(value, read_text(node, quote(key)));
+  return {};
+}
+
+Status read_value(const Node& node, std::string_view key, const TextList& kind, std::vector<std::string>& value) {
+  if (!node.is_list())
+    return node.error(fmt::format("{} is {}; accepted: a list of strings", quote(key), node.describe()));
+  value.clear();
+  for (std::size_t item = 0; item < node.size(); ++item) {
+    DOVETAIL_TRY(std::string text, read_text(node.item(item), kind.each));
+    value.push_back(std::move(text));
+  }
+  return {};
+}
+
+Status read_value(const Node& node, std::string_view key, Name, std::string& value) {
+  DOVETAIL_TRY(value, read_name(node, key));
+  return {};
+}
+
+std::string json_of(const Whole&, std::int64_t value) { return std::to_string(value); }
+std::string json_of(const Whole&, double value) { return fmt::format("{}", value); }
+std::string json_of(const Number&, double value) { return fmt::format("{}", value); }
+std::string json_of(Flag, bool value) { return value ? "true" : "false"; }
+std::string json_of(const WholeList&, const std::vector<int>& value) {
+  return fmt::format("[{}]", fmt::join(value, ", "));
+}
+std::string json_of(Seconds, Ticks value) { return format_time(value, TimeUnit::s); }
+std::string json_of(Duration, double value) { return fmt::format("{}", value); }
+std::string json_of(const NumberList&, const std::vector<double>& value) {
+  return fmt::format("[{}]", fmt::join(value, ", "));
+}
+std::string json_of(const MaybeNumber&, std::optional<double> value) {
+  return value ? fmt::format("{}", *value) : "\"none\"";
+}
+std::string json_of(Text, const std::string& value) { return json_string(value); }
+std::string json_of(const TextList&, const std::vector<std::string>& value) {
+  std::string items;
+  for (const std::string& each : value) items += (items.empty() ? "" : ", ") + json_string(each);
+  return "[" + items + "]";
+}
+std::string json_of(Name, const std::string& value) { return json_string(value); }
+
+std::optional<std::string> out_of_range(std::string_view what, std::int64_t value, const Whole& kind) {
+  if (value >= kind.min && value <= kind.max) return std::nullopt;
+  return fmt::format("{} is {}; accepted: {} to {}", what, value, kind.min, kind.max);
+}
+
+std::optional<std::string> out_of_range(std::string_view what, double value, const Number& kind) {
+  if (value >= kind.min && value <= kind.max) return std::nullopt;
+  return fmt::format("{} is {}; accepted: {} to {}", what, value, kind.min, kind.max);
 }
 
 }  // namespace dovetail::base

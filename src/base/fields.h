@@ -1,38 +1,168 @@
-// Values that the files of several rooms have: their format, names, numbers.
+// Values in files: readers for formats, names, texts and numbers, and the kinds of values that fields of a described
+// struct (descriptor.h) can have, with their readers, JSON form and text.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
+#include <vector>
 
 #include "base/document.h"
+#include "base/enum_names.h"
 #include "base/quantity.h"
 #include "base/result.h"
 
 namespace dovetail::base {
 
-/// Whether the value of `format` is `format`; else an Error there. Asked before all other keys: a file of another kind
-/// is told by it. `what` names the file in messages ("a job").
+/// Checks that the value of the key `format` is `format`. Call this before reading other keys, so that a file of
+/// another kind is reported as such. `what` names the file in messages ("a job").
 Status require_format(const Node& map, std::string_view what, std::string_view format);
 
-/// Whether a text can be a name: not empty, and without what a terminal would obey (has_controls).
+/// Whether a text is a valid name: not empty, and without control characters (has_controls).
 bool is_name(std::string_view text);
 
-/// The text of `node`, the value of `key`; an Error at it where it is no text, empty, or has control characters.
+/// Reads a name, the value of `key`. An Error at `node` if it is not a string, is empty or has control characters.
 Result<std::string> read_name(const Node& node, std::string_view key);
 
-/// A text that is not empty; else an Error at `node` that names `what`.
+/// Reads a non-empty string. An Error at `node` names `what`.
 Result<std::string> read_text(const Node& node, std::string_view what);
 
-/// The name at `key` of a map; empty where it is not there.
+/// Reads the name at `key` of a map; empty if the key is missing.
 Result<std::string> find_name(const Node& map, std::string_view key);
 
-/// The value of `key`, true or false; else an Error at it.
+/// Reads a boolean, the value of `key`.
 Result<bool> read_flag(const Node& node, std::string_view key);
 
-/// A number in [least, most], to the nearest double; else an Error at `node` that names `what` and the range.
+/// Reads a number in [least, most], rounded to the nearest double. An Error at `node` names `what` and the range.
 Result<double> read_number(const Node& node, std::string_view what, double least, double most);
 
-/// A number of seconds, to the nearest nanosecond; else an Error at `node` that names `what`.
+/// Reads a number of seconds, rounded to the nearest nanosecond. An Error at `node` names `what`.
 Result<Ticks> read_seconds(const Node& node, std::string_view what);
+
+/// An integer in [min, max].
+struct Whole {
+  std::int64_t min = 0;
+  std::int64_t max = 0;
+};
+
+/// A number in [min, max].
+struct Number {
+  double min = 0;
+  double max = 0;
+};
+
+/// True or false.
+struct Flag {};
+
+/// An enum value, written as its name (enum_names.h).
+struct Choice {};
+
+/// A list of integers in [min, max]. `each` names one of them in messages.
+struct WholeList {
+  std::string_view each;
+  std::int64_t min = 0;
+  std::int64_t max = 0;
+};
+
+/// A time in seconds, stored as integer nanoseconds.
+struct Seconds {};
+
+/// A time with a unit ("10s", "500ms"), stored as seconds. Without a unit it is in seconds.
+struct Duration {};
+
+/// A list of exactly `count` numbers in [min, max]. `each` names one of them in messages.
+struct NumberList {
+  std::string_view each;
+  double min = 0;
+  double max = 0;
+  std::size_t count = 0;
+};
+
+/// A number in [min, max], or `none`. Stored as a std::optional.
+struct MaybeNumber {
+  double min = 0;
+  double max = 0;
+};
+
+/// A non-empty string.
+struct Text {};
+
+/// A list of non-empty strings.
+struct TextList {
+  std::string_view each;
+};
+
+/// A name (read_name).
+struct Name {};
+
+/// An optional described struct, stored as a std::optional.
+struct Part {};
+
+/// A described struct whose fields have defaults.
+struct Inner {};
+
+// Each read_value() reads the value of `key`. If it has the wrong kind, the Error is at `node`.
+
+template <class Value>
+  requires std::is_arithmetic_v<Value>
+Status read_value(const Node& node, std::string_view key, const Whole& kind, Value& value) {
+  DOVETAIL_TRY(const std::int64_t whole, read_whole(node, quote(key), kind.min, kind.max));
+  value = static_cast<Value>(whole);
+  return {};
+}
+
+template <class Enum>
+Status read_value(const Node& node, std::string_view key, Choice, Enum& value) {
+  DOVETAIL_TRY(value, read_enum<Enum>(node, quote(key)));
+  return {};
+}
+
+Status read_value(const Node& node, std::string_view key, const Number& kind, double& value);
+Status read_value(const Node& node, std::string_view key, Flag, bool& value);
+Status read_value(const Node& node, std::string_view key, const WholeList& kind, std::vector<int>& value);
+Status read_value(const Node& node, std::string_view key, Seconds, Ticks& value);
+Status read_value(const Node& node, std::string_view key, Duration, double& value);
+Status read_value(const Node& node, std::string_view key, const NumberList& kind, std::vector<double>& value);
+Status read_value(const Node& node, std::string_view key, const MaybeNumber& kind, std::optional<double>& value);
+Status read_value(const Node& node, std::string_view key, Text, std::string& value);
+Status read_value(const Node& node, std::string_view key, const TextList& kind, std::vector<std::string>& value);
+Status read_value(const Node& node, std::string_view key, Name, std::string& value);
+
+// Each json_of() returns a value as JSON.
+
+std::string json_of(const Whole& kind, std::int64_t value);
+std::string json_of(const Whole& kind, double value);  // stored as a double, an integer in files
+std::string json_of(const Number& kind, double value);
+std::string json_of(Flag, bool value);
+std::string json_of(const WholeList& kind, const std::vector<int>& value);
+std::string json_of(Seconds, Ticks value);
+std::string json_of(Duration, double value);
+std::string json_of(const NumberList& kind, const std::vector<double>& value);
+std::string json_of(const MaybeNumber& kind, std::optional<double> value);
+std::string json_of(Text, const std::string& value);
+std::string json_of(const TextList& kind, const std::vector<std::string>& value);
+std::string json_of(Name, const std::string& value);
+
+inline std::string json_of(const Whole& kind, int value) { return json_of(kind, std::int64_t{value}); }
+
+template <class Enum>
+std::string json_of(Choice, Enum value) {
+  return json_of(Name{}, std::string(enum_name(value)));
+}
+
+/// Returns a value for use in sentences: "0.9", "nothing recomputed".
+template <class Kind, class Value>
+std::string text_of(const Kind& kind, const Value& value) {
+  if constexpr (std::is_same_v<Kind, Choice>)
+    return std::string(enum_words(value));
+  else
+    return json_of(kind, value);
+}
+
+/// Returns "WHAT is 0; accepted: 1 to 8" if the number is outside its limits, otherwise nullopt.
+std::optional<std::string> out_of_range(std::string_view what, std::int64_t value, const Whole& kind);
+std::optional<std::string> out_of_range(std::string_view what, double value, const Number& kind);
 
 }  // namespace dovetail::base

@@ -1,22 +1,25 @@
 #include "base/file.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <filesystem>
 #include <mutex>
 #include <set>
+#include <string_view>
+#include <utility>
 
-#include "base/input_size.h"
 #include "base/open_file.h"
 
 namespace dovetail::base {
-
 namespace {
 
-/// The paths that were read. Threads may read at once.
+/// The paths of all files that were read. Thread-safe.
 class ReadPaths {
  public:
   void add(const std::string& path) {
@@ -40,7 +43,7 @@ class ReadPaths {
 
 ReadPaths read_paths;
 
-/// The size of a regular file; 0 of a pipe, and where it is not known.
+/// Returns the size of a regular file; 0 for a pipe or if it is unknown.
 std::size_t size_of(int descriptor) {
   struct stat facts{};
   const bool known = ::fstat(descriptor, &facts) == 0 && S_ISREG(facts.st_mode) && facts.st_size > 0;
@@ -76,6 +79,70 @@ Result<std::string> read_file(const std::string& path) {
   const Descriptor file(open_file(path, O_RDONLY));
   if (!file.is_open()) return io_error(path, "cannot be read", errno);
   return read_all(file.number(), path);
+}
+
+Result<MappedFile> MappedFile::open(const std::string& path) {
+  count_as_read(path);
+  const Descriptor file(open_file(path, O_RDONLY));
+  if (!file.is_open()) return io_error(path, "cannot be read", errno);
+  struct stat facts{};
+  if (::fstat(file.number(), &facts) != 0) return io_error(path, "cannot be read", errno);
+  if (S_ISDIR(facts.st_mode)) return io_error(path, "cannot be read", EISDIR);
+  if (!S_ISREG(facts.st_mode))
+    return Error{Failure::io, path, 0, 0, "cannot be mapped into memory: not a regular file"};
+  const auto size = static_cast<std::size_t>(facts.st_size);
+  if (size == 0) return MappedFile(std::span<const std::byte>());
+  void* address = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.number(), 0);
+  if (address == MAP_FAILED) return io_error(path, "cannot be read", errno);
+  return MappedFile(std::span(static_cast<const std::byte*>(address), size));
+}
+
+MappedFile::MappedFile(MappedFile&& other) noexcept : bytes_(std::exchange(other.bytes_, {})) {}
+
+MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
+  std::swap(bytes_, other.bytes_);
+  return *this;
+}
+
+MappedFile::~MappedFile() {
+  if (!bytes_.empty()) ::munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
+}
+
+namespace {
+
+constexpr std::size_t mebibyte = std::size_t{1} << 20;
+
+struct KindFacts {
+  std::string_view name;
+  std::size_t max_size;
+};
+
+/// [kind]
+constexpr std::array<KindFacts, 4> kinds{
+    {{"JSON", 192 * mebibyte}, {"YAML", 64 * mebibyte}, {"CSV", 32 * mebibyte}, {"line-based text", 64 * mebibyte}}};
+
+const KindFacts& facts_of(InputKind kind) { return kinds.at(static_cast<std::size_t>(kind)); }
+
+Status check(std::size_t bytes, std::size_t max_size, std::string_view what, const std::string& path) {
+  if (bytes <= max_size) return {};
+  return Error{.failure = Failure::bad_input,
+               .path = path,
+               .message = fmt::format("the file is too large, {} bytes; accepted: at most {} MiB ({} bytes) of {}",
+                                      bytes, max_size / mebibyte, max_size, what)};
+}
+
+}  // namespace
+
+std::size_t max_input(InputKind kind) { return facts_of(kind).max_size; }
+
+std::size_t max_input() { return max_input(InputKind::json); }
+
+Status check_input_size(InputKind kind, std::size_t bytes, const std::string& path) {
+  return check(bytes, facts_of(kind).max_size, facts_of(kind).name, path);
+}
+
+Status check_input_size(std::size_t bytes, const std::string& path) {
+  return check(bytes, max_input(), "any input", path);
 }
 
 }  // namespace dovetail::base

@@ -1,6 +1,7 @@
-// Reading input and writing results: whole files in, atomic files out.
+// Files: size limits, whole files read into memory or mapped, and atomic writes.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <span>
 #include <string>
@@ -10,46 +11,87 @@
 
 namespace dovetail::base {
 
-/// The name in messages for what `path` reads: "-" is "<stdin>".
+/// Kinds of text input, each with its own size limit. The limits let any input be read with 4 GB of memory. A list of
+/// ones, two bytes per value, takes 14 bytes of memory per byte of JSON and 25 per byte of YAML; CSV of empty cells
+/// takes 80. `lines` is text that is read line by line: logs, JSON lines, FlexFusion traces.
+enum class InputKind { json, yaml, csv, lines };
+
+/// Returns the maximum size of an input of that kind, in bytes.
+std::size_t max_input(InputKind kind);
+
+/// Returns the maximum size of any input, in bytes.
+std::size_t max_input();
+
+/// Returns a bad_input Error if an input of that kind is too large. `path` is for messages.
+Status check_input_size(InputKind kind, std::size_t bytes, const std::string& path);
+
+/// Maximum length of a line of YAML, in bytes. Until a line ends, any of it may turn out to be a key, which takes 250
+/// bytes of memory per byte.
+inline constexpr std::size_t max_yaml_line = std::size_t{1} << 20;
+
+/// Like check_input_size above, for an input whose kind is not known yet.
+Status check_input_size(std::size_t bytes, const std::string& path);
+
+/// Returns the name of an input for messages: "-" is "<stdin>".
 std::string display_path(const std::string& path);
 
-/// The whole content of the file, or of standard input for "-". A missing or unreadable file is a Failure::io Error,
-/// one that is larger than any input may be (max_input) a bad_input Error.
+/// Reads a whole file, or standard input for "-". A missing or unreadable file is a Failure::io Error; one larger than
+/// max_input() is a bad_input Error.
 Result<std::string> read_file(const std::string& path);
 
-/// The path by which this process has read the regular file that `path` names, in whatever way it is spelled and
-/// through any links, if it has: whoever writes results asks first, so that no input is lost, also not one that another
-/// input names.
+/// Returns the path under which this process has read the regular file at `path`, however it is spelled or linked.
+/// nullopt if the file was not read. Check this before writing results, so that no input is overwritten.
 std::optional<std::string> read_as(const std::string& path);
-/// Counts the file among those that were read: an input that another one names, and that nobody reads.
+/// Records a file as read without reading it: an input that another input names.
 void count_as_read(const std::string& path);
 
-/// Writes `content` to a temporary file beside `path`, flushes it to disk and renames it over `path`, so that a reader
-/// sees the old content or the new, never half. "-" writes to standard output; what is no regular file (a pipe,
-/// /dev/null) is written directly.
+/// Writes `content` atomically: to a temporary file next to `path`, which is flushed to disk and renamed over `path`. A
+/// reader sees either the old or the new content. "-" writes to standard output. A pipe, device or other special file
+/// is written directly.
 Status write_file(const std::string& path, std::string_view content);
 
-/// The same of content that lies in several places, one behind the other: large files need not be put together first.
+/// Writes the concatenation of `parts`, so that large content need not be assembled in memory.
 Status write_file(const std::string& path, std::span<const std::string_view> parts);
 
-/// A file that is one of a set.
+/// One file of a set.
 struct FileContent {
   std::string path;
   std::string_view content;
 };
 
-/// Writes all files of a set, or none: each as write_file() does, but none is renamed before all are complete on the
-/// disk, and where a rename fails what was there before is put back. Signals that end the program wait for the renames.
-/// A reader may see some files of the old set beside some of the new for the moment in between, and a machine that
-/// stops or a SIGKILL just then leaves such a mix, the old files beside it under names that begin with ".dovetail-".
-/// What is no regular file is written as its turn comes.
+/// Writes all files of a set or none, each like write_file(). No file is renamed before all are complete on disk. If a
+/// rename fails, the old files are restored. Signals that end the program are held back during the renames.
+///
+/// Between two renames a reader may see a mix of old and new files. A crash or SIGKILL at that moment leaves such a
+/// mix, with the old files next to it under names that begin with ".dovetail-". Special files are written in their
+/// turn.
 Status write_files(std::span<const FileContent> files);
 
-/// Whether write_file could begin to write to `path` now, before long work for what is to be written: its Error where
-/// it could not. Nothing is left behind, and what is there stays as it is.
+/// Checks before long work that write_file could write to `path`; otherwise returns its Error. Changes no file.
 Status check_writable(const std::string& path);
-/// Removes the temporary files in `folder` and those below it that processes of this machine have left which were ended
-/// while they wrote. What is still written stays.
+/// Removes temporary files in and below `folder` that interrupted processes of this machine left. Files that are still
+/// being written stay.
 void remove_abandoned_files(const std::string& folder);
+
+/// A regular file mapped into memory for reading. Must outlive pointers into it. If the file shrinks while it is
+/// mapped, accessing it ends the program.
+class MappedFile {
+ public:
+  /// A file that is missing, unreadable or not a regular file is a Failure::io Error.
+  static Result<MappedFile> open(const std::string& path);
+
+  MappedFile(MappedFile&& other) noexcept;
+  MappedFile& operator=(MappedFile&& other) noexcept;
+  MappedFile(const MappedFile&) = delete;
+  MappedFile& operator=(const MappedFile&) = delete;
+  ~MappedFile();
+
+  std::span<const std::byte> bytes() const { return bytes_; }
+
+ private:
+  explicit MappedFile(std::span<const std::byte> bytes) : bytes_(bytes) {}
+
+  std::span<const std::byte> bytes_;
+};
 
 }  // namespace dovetail::base

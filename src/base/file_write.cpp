@@ -23,7 +23,7 @@ namespace dovetail::base {
 
 namespace {
 
-/// The file that `path` stands for after its symbolic links, also when the last one points to nothing yet.
+/// Resolves the symbolic links of `path`, even if the last one points to a missing file. nullopt if there are too many.
 std::optional<std::filesystem::path> follow_links(const std::string& path) {
   std::filesystem::path target = path;
   for (int links = 0; links < 40; ++links) {
@@ -35,7 +35,7 @@ std::optional<std::filesystem::path> follow_links(const std::string& path) {
   return std::nullopt;
 }
 
-/// A new file beside `target` under a name that nothing else has; its mode follows the umask.
+/// A new file in the directory of `target` with a unique name. Its mode follows the umask.
 struct TemporaryFile {
   std::string path;
   int descriptor = -1;
@@ -43,7 +43,7 @@ struct TemporaryFile {
 constexpr std::string_view temporary_begin = ".dovetail-";
 constexpr std::string_view temporary_end = ".tmp";
 
-TemporaryFile create_beside(const std::filesystem::path& target) {
+TemporaryFile create_next_to(const std::filesystem::path& target) {
   static std::atomic<unsigned> counter = 0;
   const std::filesystem::path folder = target.has_parent_path() ? target.parent_path() : ".";
   TemporaryFile file;
@@ -56,7 +56,7 @@ TemporaryFile create_beside(const std::filesystem::path& target) {
   return file;
 }
 
-/// The process that has made a temporary file of that name; nothing of other names.
+/// Returns the process that created a temporary file of that name, or nullopt for any other name.
 std::optional<pid_t> writer_of(std::string_view name) {
   if (!name.starts_with(temporary_begin) || !name.ends_with(temporary_end)) return std::nullopt;
   name.remove_prefix(temporary_begin.size());
@@ -66,27 +66,27 @@ std::optional<pid_t> writer_of(std::string_view name) {
   return process;
 }
 
-/// Gives the new file the mode, and as far as allowed the owner, of the one that it replaces; 0 or errno.
+/// Copies the mode and, if permitted, the owner of the replaced file. Returns 0 or errno.
 int take_over_permissions(int descriptor, const struct stat& replaced) {
   struct stat created{};
   if (::fstat(descriptor, &created) != 0) return errno;
   if (created.st_uid != replaced.st_uid || created.st_gid != replaced.st_gid) {
-    // Only a privileged user may; for others the file becomes theirs, as with any editor.
+    // Only a privileged user may do this. For others the new file is their own, as with any editor.
     if (::fchown(descriptor, replaced.st_uid, replaced.st_gid) != 0) errno = 0;
   }
   return ::fchmod(descriptor, replaced.st_mode & 07777) == 0 ? 0 : errno;
 }
 
-using Parts = std::span<const std::string_view>;
+using Contents = std::span<const std::string_view>;
 
-int write_parts(int descriptor, Parts parts) {
+int write_parts(int descriptor, Contents parts) {
   for (const std::string_view part : parts)
     if (const int code = write_all(descriptor, part)) return code;
   return 0;
 }
 
-/// Fills the temporary file; 0 or errno.
-int fill(Descriptor& file, const struct stat* replaced, Parts content) {
+/// Fills the temporary file. Returns 0 or errno.
+int fill(Descriptor& file, const struct stat* replaced, Contents content) {
   if (replaced != nullptr) {
     if (const int code = take_over_permissions(file.number(), *replaced)) return code;
   }
@@ -95,22 +95,22 @@ int fill(Descriptor& file, const struct stat* replaced, Parts content) {
   return file.close();
 }
 
-/// What is where a file is to be written.
+/// The current state of the place where a file is to be written.
 struct Destination {
   bool is_there = false;
-  struct stat facts{};           ///< where it is there
-  std::filesystem::path target;  ///< of its links, where it is a regular file or nothing yet
+  struct stat facts{};           ///< valid if is_there
+  std::filesystem::path target;  ///< path after symbolic links, for a regular or missing file
 
   bool is_regular() const { return !is_there || S_ISREG(facts.st_mode); }
 };
 
-/// An Error for a folder, and for what cannot be looked at.
+/// Fails for a directory and for a path that cannot be inspected.
 Result<Destination> destination_of(const std::string& path) {
   Destination destination;
   destination.is_there = ::stat(path.c_str(), &destination.facts) == 0;
   if (!destination.is_there && errno != ENOENT) return io_error(path, "cannot be written", errno);
   if (destination.is_there && S_ISDIR(destination.facts.st_mode)) return io_error(path, "cannot be written", EISDIR);
-  // Before any link is read: that of /dev/stdout to a pipe names no path.
+  // Check this before resolving links: if /dev/stdout is a pipe, its link is not a path.
   if (!destination.is_regular()) return destination;
   std::optional<std::filesystem::path> target = follow_links(path);
   if (!target) return io_error(path, "cannot be written", ELOOP);
@@ -118,12 +118,12 @@ Result<Destination> destination_of(const std::string& path) {
   return destination;
 }
 
-/// A file whose new content is complete, under another name in the folder where it belongs.
+/// A file whose new content is complete under a temporary name in the target directory.
 struct PendingFile {
-  std::string path;  ///< as the user calls it
+  std::string path;  ///< as given by the user
   std::string target;
   std::string temporary;
-  std::string old = {};  ///< another name of what is replaced, until all of the set is in place; empty where nothing is
+  std::string old = {};  ///< temporary name of the replaced file, until the whole set is in place, or empty
   bool replaces = false;
   bool in_place = false;
 };
@@ -133,12 +133,12 @@ std::string folder_of(const std::string& target) {
   return folder.empty() ? "." : folder.string();
 }
 
-Result<PendingFile> prepare(const std::string& path, const Destination& destination, Parts content) {
+Result<PendingFile> prepare(const std::string& path, const Destination& destination, Contents content) {
   const std::string target = destination.target.string();
   const struct stat* replaced = destination.is_there ? &destination.facts : nullptr;
   // A rename would replace a file that the user has protected from writing.
   if (replaced != nullptr && ::access(target.c_str(), W_OK) != 0) return io_error(path, "cannot be written", errno);
-  const TemporaryFile temporary = create_beside(target);
+  const TemporaryFile temporary = create_next_to(target);
   Descriptor file(temporary.descriptor);
   if (!file.is_open()) return io_error(path, "cannot be written", errno);
   if (const int code = fill(file, replaced, content)) {
@@ -148,20 +148,20 @@ Result<PendingFile> prepare(const std::string& path, const Destination& destinat
   return PendingFile{.path = path, .target = target, .temporary = temporary.path, .replaces = replaced != nullptr};
 }
 
-/// Gives what is to be replaced another name beside its own; 0 or errno.
+/// Gives the file to be replaced a second name in its directory. Returns 0 or errno.
 int keep_old(PendingFile& file) {
-  const TemporaryFile name = create_beside(file.target);
+  const TemporaryFile name = create_next_to(file.target);
   const Descriptor created(name.descriptor);
   if (!created.is_open()) return errno;
   ::unlink(name.path.c_str());
-  // File systems without links have no file under its own name for a moment.
+  // On file systems without hard links the file is missing under its own name for a moment.
   if (::link(file.target.c_str(), name.path.c_str()) != 0 && ::rename(file.target.c_str(), name.path.c_str()) != 0)
     return errno;
   file.old = name.path;
   return 0;
 }
 
-/// Moves the new file to its place, keeping the old one where `undoable`; 0 or errno.
+/// Moves the new file into place and keeps the old one if `undoable`. Returns 0 or errno.
 int put_in_place(PendingFile& file, bool undoable) {
   if (undoable && file.replaces) {
     if (const int code = keep_old(file)) return code;
@@ -171,18 +171,18 @@ int put_in_place(PendingFile& file, bool undoable) {
   return 0;
 }
 
-/// Back to what was there before, and no temporary files.
+/// Restores the old files and removes the temporary ones.
 void undo(const std::vector<PendingFile>& files) {
   for (const PendingFile& file : files) {
     if (!file.in_place) ::unlink(file.temporary.c_str());
     if (file.in_place && file.old.empty()) ::unlink(file.target.c_str());
     if (!file.old.empty()) ::rename(file.old.c_str(), file.target.c_str());
-    // Two names of one file are not renamed to each other, but stay.
+    // rename() does nothing if both names are links to one file, so remove the second name.
     if (!file.old.empty()) ::unlink(file.old.c_str());
   }
 }
 
-/// Keeps the signals that end a program from it for as long as it lives; they arrive at its end.
+/// Blocks the signals that end a program during its lifetime. They are delivered afterwards.
 class SignalPause {
  public:
   SignalPause() {
@@ -199,7 +199,7 @@ class SignalPause {
   sigset_t before_{};
 };
 
-/// All of them or, with the Error, none.
+/// Moves all files into place, or none if there is an Error.
 Status put_all_in_place(std::vector<PendingFile>& files) {
   const SignalPause pause;
   const bool undoable = files.size() > 1;
@@ -214,20 +214,20 @@ Status put_all_in_place(std::vector<PendingFile>& files) {
   return {};
 }
 
-/// The names of the files, in their folders; an Error is of one that is complete all the same.
+/// Flushes the directory entries of the files. The files themselves are complete even if this fails.
 Status flush_folders(const std::vector<PendingFile>& files) {
   std::set<std::string> flushed;
   for (const PendingFile& file : files) {
     if (!flushed.insert(folder_of(file.target)).second) continue;
     const Descriptor folder(open_file(folder_of(file.target), O_RDONLY | O_DIRECTORY));
-    // A folder that may be written but not read cannot be flushed; the file itself is complete.
+    // A directory that is writable but not readable cannot be flushed. The file itself is complete.
     if (!folder.is_open()) continue;
     if (const int code = flush(folder.number())) return io_error(file.path, "cannot be flushed to disk", code);
   }
   return {};
 }
 
-Status write_directly(const std::string& path, Parts content) {
+Status write_directly(const std::string& path, Contents content) {
   Descriptor file(open_file(path, O_WRONLY));
   if (!file.is_open()) return io_error(path, "cannot be written", errno);
   if (const int code = write_parts(file.number(), content)) return io_error(path, "cannot be written", code);
@@ -235,8 +235,8 @@ Status write_directly(const std::string& path, Parts content) {
   return {};
 }
 
-/// Makes the file's new content ready under another name. What is no regular file is written directly.
-Status write_or_prepare(const std::string& path, Parts content, std::vector<PendingFile>& pending) {
+/// Writes the new content under a temporary name. A special file is written directly.
+Status write_or_prepare(const std::string& path, Contents content, std::vector<PendingFile>& pending) {
   if (path == "-") {
     const int code = write_parts(STDOUT_FILENO, content);
     return code == 0 ? Status() : io_error("<stdout>", "cannot be written", code);
@@ -245,8 +245,9 @@ Status write_or_prepare(const std::string& path, Parts content, std::vector<Pend
   if (!destination.is_regular()) return write_directly(path, content);
   for (const PendingFile& other : pending)
     if (other.target == destination.target)
-      return bad_input(fmt::format("the outputs '{}' and '{}' are one file, '{}'; accepted: a file for each",
-                                   other.path, path, destination.target.string()));
+      return bad_input(
+          fmt::format("the outputs '{}' and '{}' are the same file, '{}'; accepted: a different file for each",
+                      other.path, path, destination.target.string()));
   DOVETAIL_TRY(PendingFile prepared, prepare(path, destination, content));
   pending.push_back(std::move(prepared));
   return {};
@@ -282,7 +283,7 @@ Status check_writable(const std::string& path) {
   DOVETAIL_TRY(const Destination destination, destination_of(path));
   if (destination.is_there && ::access(path.c_str(), W_OK) != 0) return io_error(path, "cannot be written", errno);
   if (!destination.is_regular()) return {};
-  const TemporaryFile temporary = create_beside(destination.target);
+  const TemporaryFile temporary = create_next_to(destination.target);
   const Descriptor file(temporary.descriptor);
   if (!file.is_open()) return io_error(path, "cannot be written", errno);
   ::unlink(temporary.path.c_str());

@@ -34,7 +34,7 @@ Status GrowingFile::read_rest(std::string& bytes) {
   std::array<char, 1 << 16> part{};
   for (;;) {
     const ssize_t got = read_at(file_->number(), part.data(), part.size(), offset_);
-    if (got < 0) return io_error(path_, "cannot read", errno);
+    if (got < 0) return io_error(path_, "cannot be read", errno);
     if (got == 0) return {};
     const std::string_view read(part.data(), static_cast<std::size_t>(got));
     bytes += read;
@@ -68,18 +68,18 @@ Result<GrowingFile::News> GrowingFile::read_on() {
   }
   struct stat now{};
   if (::stat(path_.c_str(), &now) != 0) {
-    // Between two files of a rotation there is none for a while.
+    // During a log rotation the file may be missing for a moment.
     if (errno == ENOENT) return news;
-    return io_error(path_, "cannot read", errno);
+    return io_error(path_, "cannot be read", errno);
   }
   const auto node = static_cast<std::uint64_t>(now.st_ino);
   const auto device = static_cast<std::uint64_t>(now.st_dev);
   if (file_ && node == node_ && device == device_) return news;
   auto opened = std::make_unique<Descriptor>(open_file(path_, O_RDONLY));
-  if (!opened->is_open()) return io_error(path_, "cannot read", errno);
+  if (!opened->is_open()) return io_error(path_, "cannot be read", errno);
   struct stat of_opened{};
-  if (::fstat(opened->number(), &of_opened) != 0) return io_error(path_, "cannot read", errno);
-  if (S_ISDIR(of_opened.st_mode)) return io_error(path_, "cannot read", EISDIR);
+  if (::fstat(opened->number(), &of_opened) != 0) return io_error(path_, "cannot be read", errno);
+  if (S_ISDIR(of_opened.st_mode)) return io_error(path_, "cannot be read", EISDIR);
   news.anew = news.anew || file_ != nullptr;
   file_ = std::move(opened);
   node_ = static_cast<std::uint64_t>(of_opened.st_ino);
@@ -87,6 +87,38 @@ Result<GrowingFile::News> GrowingFile::read_on() {
   begin_anew(news.bytes);
   DOVETAIL_CHECK(read_rest(news.bytes));
   return news;
+}
+
+namespace {
+
+constexpr mode_t readable_by_all = 0644;
+
+}  // namespace
+
+LineFile::LineFile(std::string path) : path_(std::move(path)) {}
+LineFile::LineFile(LineFile&&) noexcept = default;
+LineFile& LineFile::operator=(LineFile&&) noexcept = default;
+LineFile::~LineFile() = default;
+
+Result<LineFile> LineFile::open(const std::string& path) {
+  LineFile file(path);
+  file.file_ = std::make_unique<Descriptor>(open_file(path, O_WRONLY | O_CREAT | O_APPEND, readable_by_all));
+  if (!file.file_->is_open()) return io_error(path, "cannot be opened", errno);
+  return file;
+}
+
+Status LineFile::append(std::string_view bytes) {
+  const off_t end = ::lseek(file_->number(), 0, SEEK_END);
+  const int failed = write_all(file_->number(), bytes);
+  if (failed == 0) return {};
+  // The file ends in a partial line now.
+  const bool is_cut = end >= 0 && ::ftruncate(file_->number(), end) == 0;
+  return io_error(path_, is_cut ? "cannot be written" : "cannot be written, and now ends in a partial line", failed);
+}
+
+Status LineFile::flush() {
+  if (const int failed = base::flush(file_->number())) return io_error(path_, "cannot be flushed to disk", failed);
+  return {};
 }
 
 }  // namespace dovetail::base

@@ -1,10 +1,11 @@
-// A file that another program appends to, read as it grows.
+// Files that grow while a program runs: appended to line by line, or followed as another program appends.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "base/result.h"
 
@@ -12,30 +13,30 @@ namespace dovetail::base {
 
 class Descriptor;
 
-/// Follows the file at a path, whichever that is: one that was renamed is read to its end, then the one that stands in
-/// its place; one that was cut or written anew is read from its beginning.
+/// Follows the file at a path. A file that was renamed is read to its end, then the one that took its place. A file
+/// that was truncated or rewritten is read from its beginning.
 class GrowingFile {
  public:
-  /// The file need not be there yet.
+  /// The file need not exist yet.
   explicit GrowingFile(std::string path);
   GrowingFile(GrowingFile&&) noexcept;
   GrowingFile& operator=(GrowingFile&&) noexcept;
   ~GrowingFile();
 
-  /// What came since the last call.
+  /// New content since the last call.
   struct News {
     std::string bytes;
-    bool anew = false;  ///< there are those of another file among them, or of the same one that was written anew
+    bool anew = false;  ///< some of the bytes come from another file, or from the same file after a rewrite
   };
-  /// Nothing new is no Error; a file that is there and cannot be read is a Failure::io one.
+  /// Returns the new content, which may be empty. A file that exists but cannot be read is a Failure::io Error.
   Result<News> read_on();
   bool is_there() const { return file_ != nullptr; }
 
  private:
   Status read_rest(std::string& bytes);
-  /// What was read is another file's: a line that it did not end ends.
+  /// Restarts at the beginning of a file and ends the incomplete last line of the previous content.
   void begin_anew(std::string& bytes);
-  /// Whether the file holds at what was read last what it held then.
+  /// Whether the bytes that were read last are still in the file.
   bool is_as_read() const;
 
   std::string path_;
@@ -43,7 +44,30 @@ class GrowingFile {
   std::uint64_t node_ = 0;
   std::uint64_t device_ = 0;
   std::int64_t offset_ = 0;
-  std::string last_;  // the last bytes that were read, at most a few
+  std::string last_;  // the last few bytes that were read
+};
+
+/// A file that is appended to in complete lines or records. Other programs may read it meanwhile.
+class LineFile {
+ public:
+  /// Opens or creates the file. Returns a Failure::io Error if that fails.
+  static Result<LineFile> open(const std::string& path);
+
+  /// Appends complete lines or records. If not all bytes can be written, truncates the file to its previous size and
+  /// returns a Failure::io Error.
+  Status append(std::string_view bytes);
+  /// Flushes appended bytes to disk.
+  Status flush();
+
+  LineFile(LineFile&&) noexcept;
+  LineFile& operator=(LineFile&&) noexcept;
+  ~LineFile();
+
+ private:
+  explicit LineFile(std::string path);
+
+  std::string path_;
+  std::unique_ptr<Descriptor> file_;
 };
 
 }  // namespace dovetail::base

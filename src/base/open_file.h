@@ -1,4 +1,4 @@
-// Open files, and errors about them: what base, and who keeps files of a run, writes with.
+// File descriptors and I/O errors, for the files of base and those that are written during a run.
 #pragma once
 
 #include <sys/types.h>
@@ -10,10 +10,10 @@
 
 namespace dovetail::base {
 
-/// An I/O Error about `path` with the system's reason for `code`, an errno.
+/// Returns an I/O Error about `path` with the system's description of `code`, an errno value.
 Error io_error(const std::string& path, std::string_view what, int code);
 
-/// An open file, closed at the end of its scope.
+/// A file descriptor, closed at the end of its scope.
 class Descriptor {
  public:
   explicit Descriptor(int number) : number_(number) {}
@@ -23,20 +23,20 @@ class Descriptor {
 
   bool is_open() const { return number_ >= 0; }
   int number() const { return number_; }
-  /// Closes it now; 0 or errno. After an interruption the descriptor is gone all the same.
+  /// Closes it now. Returns 0 or errno. The descriptor is gone even after EINTR, which is not an error.
   int close();
 
  private:
   int number_;
 };
 
-/// open() without interruption, closed in programs that this one starts; below 0 with errno where it fails.
+/// Calls open() with O_CLOEXEC and retries on EINTR. Returns a negative number and sets errno on failure.
 int open_file(const std::string& path, int flags, mode_t mode = 0);
 
-/// Writes all of `content`; 0 or errno.
+/// Writes all of `content`. Returns 0 or errno.
 int write_all(int descriptor, std::string_view content);
 
-/// Flushes to the disk; 0 or errno. Some file systems cannot, which is no fault of the file.
+/// Flushes to disk. Returns 0 or errno. A file system without fsync is not an error.
 int flush(int descriptor);
 
 }  // namespace dovetail::base

@@ -5,17 +5,15 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-
-#include "base/decimal.h"
+#include <limits>
 
 namespace dovetail::base {
-
 namespace {
 
 struct UnitFacts {
   TimeUnit unit;
   std::string_view name;
-  int decimals;  ///< of the unit that are held
+  int decimals;  ///< decimals of the unit that are stored
 };
 
 constexpr std::array<UnitFacts, 5> units = {{{TimeUnit::tick, "tick", 0},
@@ -25,7 +23,7 @@ constexpr std::array<UnitFacts, 5> units = {{{TimeUnit::tick, "tick", 0},
                                              {TimeUnit::ns, "ns", 0}}};
 constexpr int memory_decimals = 6;
 
-/// Not yet whole, within what ticks_of_seconds gives.
+/// Returns nanoseconds before rounding, clamped to the range of ticks_of_seconds.
 double ns_of(double seconds) { return std::clamp(seconds * 1e9, 0.0, static_cast<double>(max_time + 1)); }
 
 const UnitFacts& facts_of(TimeUnit unit) {
@@ -41,9 +39,9 @@ std::int64_t power_of_ten(int exponent) {
   return power;
 }
 
-/// `count` * 10^-decimals, without zeros at the end.
+/// Formats `count` * 10^-decimals without trailing zeros.
 std::string format_decimal(std::int64_t count, int decimals) {
-  // Through unsigned, so that the least value has an absolute value too.
+  // Unsigned, because the absolute value of the minimum does not fit in a signed integer.
   const std::uint64_t absolute = count < 0 ? ~static_cast<std::uint64_t>(count) + 1 : static_cast<std::uint64_t>(count);
   const auto one = static_cast<std::uint64_t>(power_of_ten(decimals));
   std::string text = fmt::format("{}{}", count < 0 ? "-" : "", absolute / one);
@@ -54,7 +52,7 @@ std::string format_decimal(std::int64_t count, int decimals) {
   return text;
 }
 
-/// `limit()` is the largest number accepted, in words.
+/// Scales a non-negative decimal. `limit()` is the maximum accepted number, for messages.
 template <class Limit>
 Result<ScaledDecimal> scale(std::string_view text, int decimals, const Limit& limit) {
   const std::optional<ScaledDecimal> scaled = scale_decimal(text, decimals);
@@ -63,11 +61,11 @@ Result<ScaledDecimal> scale(std::string_view text, int decimals, const Limit& li
   return *scaled;
 }
 
-/// What is said of digits finer than one ns.
+/// Returns the message about digits finer than one ns.
 std::string too_fine(TimeUnit unit) {
   const int decimals = facts_of(unit).decimals;
   return "has digits finer than one ns; accepted: " +
-         (decimals == 0 ? "a whole number" : fmt::format("at most {} decimals", decimals));
+         (decimals == 0 ? "an integer" : fmt::format("at most {} decimals", decimals));
 }
 
 bool is_above(const ScaledDecimal& scaled, std::int64_t largest) {
@@ -98,9 +96,9 @@ Result<Ticks> parse_time(std::string_view text, TimeUnit unit, FineDigits fine_d
   const auto limit = [&] { return fmt::format("{} {}", format_time(Ticks(largest), unit), name_of(unit)); };
   DOVETAIL_TRY(const ScaledDecimal scaled, scale(text, facts_of(unit).decimals, limit));
   if (unit == TimeUnit::tick && !scaled.exact) {
-    return bad_input("is not a whole number of ticks; accepted: a whole number, or a time_unit of s, ms, us or ns");
+    return bad_input("is not an integer number of ticks; accepted: an integer, or a time_unit of s, ms, us or ns");
   }
-  if (is_above(scaled, largest)) return bad_input(fmt::format("is more than the largest time accepted, {}", limit()));
+  if (is_above(scaled, largest)) return bad_input(fmt::format("exceeds the maximum time, {}", limit()));
   if (fine_digits == FineDigits::refuse && !scaled.exact) return bad_input(too_fine(unit));
   return Ticks(static_cast<std::int64_t>(scaled.whole) + (scaled.half_or_more ? 1 : 0));
 }
@@ -108,7 +106,7 @@ Result<Ticks> parse_time(std::string_view text, TimeUnit unit, FineDigits fine_d
 Result<Memory> parse_memory(std::string_view text, std::int64_t largest) {
   const auto limit = [&] { return format_memory(Memory(largest)); };
   DOVETAIL_TRY(const ScaledDecimal scaled, scale(text, memory_decimals, limit));
-  if (is_above(scaled, largest)) return bad_input(fmt::format("is more than the largest amount accepted, {}", limit()));
+  if (is_above(scaled, largest)) return bad_input(fmt::format("exceeds the maximum amount, {}", limit()));
   if (!scaled.exact) return bad_input("has more than six decimals; accepted: at most six");
   return Memory(static_cast<std::int64_t>(scaled.whole));
 }
@@ -116,5 +114,100 @@ Result<Memory> parse_memory(std::string_view text, std::int64_t largest) {
 std::string format_time(Ticks time, TimeUnit unit) { return format_decimal(time.count(), facts_of(unit).decimals); }
 
 std::string format_memory(Memory memory) { return format_decimal(memory.count(), memory_decimals); }
+
+namespace {
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+/// The components of a decimal as written.
+struct DecimalParts {
+  bool negative = false;
+  std::string_view whole;
+  std::string_view fraction;
+  std::int64_t exponent = 0;
+};
+
+std::string_view take_digits(std::string_view& text) {
+  const auto end = std::find_if_not(text.begin(), text.end(), is_digit);
+  const auto length = static_cast<std::size_t>(end - text.begin());
+  const std::string_view digits = text.substr(0, length);
+  text.remove_prefix(length);
+  return digits;
+}
+
+/// Removes a leading sign. Returns whether it was a minus.
+bool take_sign(std::string_view& text) {
+  if (text.empty() || (text.front() != '-' && text.front() != '+')) return false;
+  const bool minus = text.front() == '-';
+  text.remove_prefix(1);
+  return minus;
+}
+
+/// Returns the value of an exponent's digits, saturated far beyond any possible text length.
+std::int64_t exponent_of(std::string_view digits) {
+  constexpr std::int64_t enough = 1'000'000'000'000;
+  std::int64_t value = 0;
+  for (const char c : digits) value = std::min(enough, value * 10 + (c - '0'));
+  return value;
+}
+
+std::optional<DecimalParts> split(std::string_view text) {
+  DecimalParts parts;
+  parts.negative = take_sign(text);
+  parts.whole = take_digits(text);
+  if (!text.empty() && text.front() == '.') {
+    text.remove_prefix(1);
+    parts.fraction = take_digits(text);
+  }
+  if (parts.whole.empty() && parts.fraction.empty()) return std::nullopt;
+  if (!text.empty() && (text.front() == 'e' || text.front() == 'E')) {
+    text.remove_prefix(1);
+    const bool minus = take_sign(text);
+    const std::string_view digits = take_digits(text);
+    if (digits.empty()) return std::nullopt;
+    parts.exponent = minus ? -exponent_of(digits) : exponent_of(digits);
+  }
+  if (!text.empty()) return std::nullopt;
+  return parts;
+}
+
+bool is_zero(std::string_view digits) {
+  return std::all_of(digits.begin(), digits.end(), [](char c) { return c == '0'; });
+}
+
+/// Appends a digit to `scaled.whole`, or marks the number as too large.
+void append_digit(ScaledDecimal& scaled, unsigned digit) {
+  if (scaled.whole > (std::numeric_limits<std::uint64_t>::max() - digit) / 10) scaled.too_large = true;
+  if (!scaled.too_large) scaled.whole = scaled.whole * 10 + digit;
+}
+
+}  // namespace
+
+bool is_decimal(std::string_view text) { return split(text).has_value(); }
+
+std::optional<ScaledDecimal> scale_decimal(std::string_view text, int power) {
+  const std::optional<DecimalParts> parts = split(text);
+  if (!parts) return std::nullopt;
+  ScaledDecimal scaled;
+  if (is_zero(parts->whole) && is_zero(parts->fraction)) return scaled;
+  scaled.negative = parts->negative;
+
+  const auto whole_size = static_cast<std::int64_t>(parts->whole.size());
+  const std::int64_t size = whole_size + static_cast<std::int64_t>(parts->fraction.size());
+  const auto digit = [&](std::int64_t i) {
+    const char c = i < whole_size ? parts->whole[static_cast<std::size_t>(i)]
+                                  : parts->fraction[static_cast<std::size_t>(i - whole_size)];
+    return static_cast<unsigned>(c - '0');
+  };
+  // Digits before `point` belong to the integer part, the others to the fraction.
+  const std::int64_t point = whole_size + parts->exponent + power;
+  for (std::int64_t i = 0; i < std::min(point, size); ++i) append_digit(scaled, digit(i));
+  if (scaled.whole != 0) {
+    for (std::int64_t i = size; i < point && !scaled.too_large; ++i) append_digit(scaled, 0);
+  }
+  for (std::int64_t i = std::max<std::int64_t>(point, 0); i < size && scaled.exact; ++i) scaled.exact = digit(i) == 0;
+  scaled.half_or_more = point >= 0 && point < size && digit(point) >= 5;
+  return scaled;
+}
 
 }  // namespace dovetail::base

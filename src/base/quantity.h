@@ -1,9 +1,11 @@
-// Whole-number quantities: time in ticks, memory in millionths of the file's unit. Sums are exact and equal on every
-// machine.
+// Integers with their own types: indices, time in ticks, memory in millionths of the file's unit. Sums are exact and
+// identical on every machine. Also the exact decimals that they are read from.
 #pragma once
 
 #include <compare>
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <optional>
 #include <string>
@@ -13,7 +15,28 @@
 
 namespace dovetail::base {
 
-/// A 64-bit amount of what `Tag` names; adds, subtracts and compares only with its own kind.
+/// A zero-based index into the objects that `Tag` names. A device index cannot be mistaken for a stage index.
+template <class Tag>
+struct Id {
+  std::int32_t value = 0;
+
+  constexpr Id() = default;
+  constexpr explicit Id(std::int32_t index_value) : value(index_value) {}
+  constexpr explicit Id(std::size_t index_value) : value(static_cast<std::int32_t>(index_value)) {}
+
+  constexpr std::size_t index() const { return static_cast<std::size_t>(value); }
+  friend constexpr auto operator<=>(Id, Id) = default;
+};
+
+using DeviceId = Id<struct DeviceTag>;
+using ModelId = Id<struct ModelTag>;
+using ReplicaId = Id<struct ReplicaTag>;    ///< data-parallel copy within a model
+using PipelineId = Id<struct PipelineTag>;  ///< one replica of one model, numbered throughout the file
+using StageId = Id<struct StageTag>;
+using MicrobatchId = Id<struct MicrobatchTag>;
+using OpId = Id<struct OpTag>;  ///< a node of an OpGraph
+
+/// A 64-bit amount of the quantity that `Tag` names. Adds, subtracts and compares only with its own type.
 template <class Tag>
 class Quantity {
  public:
@@ -40,46 +63,63 @@ class Quantity {
   std::int64_t count_ = 0;
 };
 
-using Ticks = Quantity<struct TimeTag>;     ///< time: ticks, or nanoseconds where the file names a unit
+using Ticks = Quantity<struct TimeTag>;     ///< time: ticks, or nanoseconds if the file names a unit
 using Memory = Quantity<struct MemoryTag>;  ///< memory: millionths of the file's unit of activation
 
-/// The unit of the times in a file. All but `tick` are held as whole nanoseconds.
+/// Unit of the times in a file. All except `tick` are stored as integer nanoseconds.
 enum class TimeUnit { tick, s, ms, us, ns };
 
-/// "tick", "s", "ms", "us" or "ns".
+/// Returns "tick", "s", "ms", "us" or "ns".
 std::string_view name_of(TimeUnit unit);
-/// The unit of that name, if there is one.
+/// Returns the unit with that name, or nullopt.
 std::optional<TimeUnit> time_unit_named(std::string_view name);
-/// How many of the internal ticks make one of `unit` (1 for tick and ns, 1000 for us, ...).
+/// Returns the number of internal ticks per `unit` (1 for tick and ns, 1000 for us, ...).
 std::int64_t ticks_per(TimeUnit unit);
 
-/// What to do with digits finer than what is held: round half up (problems), or refuse (schedules).
+/// Treatment of digits below the stored resolution: rounded half up (problems) or refused (schedules).
 enum class FineDigits { round_half_up, refuse };
 
-/// The largest time accepted in a file, in ticks or ns: 10^15 (11 days).
+/// Maximum time accepted in a file, in ticks or ns: 10^15 (11 days).
 inline constexpr std::int64_t max_time = 1'000'000'000'000'000;
-/// The largest amount of memory accepted in a file, in millionths: 10^18 (a terabyte, where the unit is a byte).
+/// Maximum amount of memory accepted in a file, in millionths: 10^18 (a terabyte if the unit is a byte).
 inline constexpr std::int64_t max_memory = 1'000'000'000'000'000'000;
 
-// Seconds and whole ns. What every prediction of time in seconds is rounded by before it is compared, added or played.
+// Conversion between seconds and integer nanoseconds. Every predicted time in seconds is rounded this way before it is
+// compared, added or simulated.
 
-/// To the nearest ns, halves up; 0 below that, and just beyond max_time, which no file may say, from there on.
+/// Rounds to the nearest ns, halves up. Clamps to [0, max_time + 1]; no file may contain max_time + 1.
 Ticks ticks_of_seconds(double seconds);
-/// Rounded down: of a bound, or of what is to be no longer than it is. Limits as above.
+/// Rounds down, for lower bounds and for times that must not exceed `seconds`. Clamps like ticks_of_seconds.
 Ticks ticks_within_seconds(double seconds);
-/// To 53 binary digits: ticks_of_seconds gives the same ticks back, up to max_time.
+/// Converts to seconds with 53 bits of precision. Up to max_time, ticks_of_seconds returns the same ticks.
 double seconds_of_ticks(Ticks ticks);
 
-/// Reads a decimal ("2", "0.5", "1e-3") of `unit` exactly, up to `largest` ticks or ns. Decimals of `tick` must be
-/// whole. The Error has a message only ("is negative; accepted: a number from 0 to 1000000 s", ...); the caller adds
+/// Parses a decimal ("2", "0.5", "1e-3") of `unit` exactly, up to `largest` ticks or ns. Times in ticks must be
+/// integers. The Error has only a message ("is negative; accepted: a number from 0 to 1000000 s", ...); the caller adds
 /// the place.
 Result<Ticks> parse_time(std::string_view text, TimeUnit unit, FineDigits fine_digits, std::int64_t largest = max_time);
-/// Reads an amount of memory with at most six decimals, up to `largest` millionths; finer digits are refused.
+/// Parses an amount of memory with at most six decimals, up to `largest` millionths. Refuses further decimals.
 Result<Memory> parse_memory(std::string_view text, std::int64_t largest = max_memory);
 
-/// The exact shortest decimal of `time` in `unit`: "2.5".
+/// Returns the exact shortest decimal of `time` in `unit`: "2.5".
 std::string format_time(Ticks time, TimeUnit unit);
-/// The exact shortest decimal of `memory`: "15.6".
+/// Returns the exact shortest decimal of `memory`: "15.6".
 std::string format_memory(Memory memory);
+
+/// Whether `text` is a decimal: an optional sign, digits with at most one decimal point, an optional exponent.
+bool is_decimal(std::string_view text);
+
+/// The absolute value of a decimal times a power of ten, split into its integer part and its fraction.
+struct ScaledDecimal {
+  bool negative = false;      ///< written with a minus and not zero
+  bool too_large = false;     ///< `whole` overflowed
+  std::uint64_t whole = 0;    ///< integer part
+  bool exact = true;          ///< the fraction is zero
+  bool half_or_more = false;  ///< the fraction is at least one half
+};
+
+/// Computes |text| * 10^power; nullopt if `text` is not a decimal. Takes time linear in the length of the text,
+/// whatever the exponent.
+std::optional<ScaledDecimal> scale_decimal(std::string_view text, int power);
 
 }  // namespace dovetail::base

@@ -10,15 +10,15 @@ namespace dovetail::base {
 
 namespace {
 
-// ln(c) of the centres c = i / 128 for m in [0.7, 1.42]: close enough that six terms of a series reach the last bit.
-constexpr int centres_per_one = 128;
-constexpr int first_centre = 90;
-constexpr int last_centre = 182;
+// ln(c) for the centers c = i / 128 of m in [0.7, 1.42], close enough that six terms of a series reach the last bit.
+constexpr int centers_per_one = 128;
+constexpr int first_center = 90;
+constexpr int last_center = 182;
 constexpr double ln_2 = 0.69314718055994530942;
 
 /// ln(c) = 2 artanh((c - 1) / (c + 1)).
-constexpr double ln_of_centre(int centre) {
-  const double c = static_cast<double>(centre) / centres_per_one;
+constexpr double ln_of_center(int center) {
+  const double c = static_cast<double>(center) / centers_per_one;
   const double z = (c - 1.0) / (c + 1.0);
   double sum = 0.0;
   double power = z;
@@ -30,9 +30,9 @@ constexpr double ln_of_centre(int centre) {
 }
 
 constexpr auto ln_table = [] {
-  std::array<double, last_centre - first_centre + 1> table{};
-  for (int centre = first_centre; centre <= last_centre; ++centre) {
-    table[static_cast<std::size_t>(centre - first_centre)] = ln_of_centre(centre);
+  std::array<double, last_center - first_center + 1> table{};
+  for (int center = first_center; center <= last_center; ++center) {
+    table[static_cast<std::size_t>(center - first_center)] = ln_of_center(center);
   }
   return table;
 }();
@@ -44,10 +44,10 @@ double ln_near_one(double r) {
 
 /// ln(m) for m in [0.7, 1.42].
 double ln_of_mantissa(double m) {
-  // Which of two neighbouring centres is taken does not matter.
-  const int centre = static_cast<int>(m * centres_per_one + 0.5);  // NOLINT(bugprone-incorrect-roundings)
-  const double c = static_cast<double>(centre) / centres_per_one;
-  return ln_table[static_cast<std::size_t>(centre - first_centre)] + ln_near_one((m - c) / c);
+  // Either of two neighboring centers is good enough.
+  const int center = static_cast<int>(m * centers_per_one + 0.5);  // NOLINT(bugprone-incorrect-roundings)
+  const double c = static_cast<double>(center) / centers_per_one;
+  return ln_table[static_cast<std::size_t>(center - first_center)] + ln_near_one((m - c) / c);
 }
 
 }  // namespace
@@ -64,7 +64,7 @@ double negative_log(double x) {
 }
 
 Random::Random(std::uint64_t seed, std::uint64_t stream) {
-  // SplitMix64 from a state in which seed and stream have both been scattered, so that neighbours share nothing.
+  // SplitMix64 from a state in which seed and stream are both mixed, so that neighboring streams are unrelated.
   std::uint64_t state = scatter(scatter(seed) + stream);
   for (std::uint64_t& word : state_) {
     word = scatter(state);

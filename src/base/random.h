@@ -1,4 +1,4 @@
-// Random numbers that are the same on every machine: own generators, no libm, no implementation-defined distribution.
+// Random numbers that are the same on every machine: no libm and no implementation-defined distributions.
 #pragma once
 
 #include <bit>
@@ -6,8 +6,7 @@
 
 namespace dovetail::base {
 
-/// SplitMix64's finalizer (Steele, Lea, Flood 2014): a bijection that scatters 64 bits. For keys of counter-based
-/// draws.
+/// Mixes 64 bits with SplitMix64's finalizer, a bijection (Steele, Lea, Flood 2014). For keys of counter-based draws.
 constexpr std::uint64_t scatter(std::uint64_t x) {
   x += 0x9E3779B97F4A7C15ULL;
   x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9ULL;
@@ -15,10 +14,10 @@ constexpr std::uint64_t scatter(std::uint64_t x) {
   return x ^ (x >> 31);
 }
 
-/// -ln(x) for x in [2^-1022, 1], within 1e-12 of the true value: from a table and IEEE +, -, *, / only.
+/// Computes -ln(x) for x in [2^-1022, 1], within 1e-12 of the true value, from a table and IEEE +, -, *, / only.
 double negative_log(double x);
 
-/// xoshiro256** (Blackman, Vigna 2018), one independent stream for every (seed, stream).
+/// xoshiro256** (Blackman, Vigna 2018), with an independent stream for every (seed, stream).
 class Random {
  public:
   Random(std::uint64_t seed, std::uint64_t stream);
@@ -34,11 +33,12 @@ class Random {
     state_[3] = std::rotl(state_[3], 45);
     return result;
   }
-  /// Uniform in [0, bound), exactly (Lemire 2019). REQUIRES: bound > 0.
+  /// Returns an exactly uniform integer in [0, bound) (Lemire 2019). REQUIRES: bound > 0.
   std::uint32_t below(std::uint32_t bound);
-  /// Uniform in [0, 1), 53 bits.
+  /// Returns a uniform number in [0, 1) with 53 bits.
   double unit();
-  /// -ln of a uniform in (0, 1): the threshold of a Metropolis step ("accept when the loss is below T times this").
+  /// Returns -ln of a uniform number in (0, 1): the threshold of a Metropolis step, which accepts a loss below T times
+  /// this.
   double negative_log_unit();
 
  private:

@@ -1,4 +1,4 @@
-// Values or errors: how every function that can fail because of its input says so.
+// Values or errors: the result of every function that can fail because of its input.
 #pragma once
 
 #include <optional>
@@ -10,32 +10,40 @@
 
 namespace dovetail::base {
 
-/// What kind of failure an Error is; the command line turns it into its exit code.
+/// Kind of failure. The command line maps it to an exit code.
 enum class Failure {
-  bad_input,    ///< the user's file or argument is wrong (exit code 2)
-  invalid,      ///< a check found a schedule to break a rule (exit code 1)
+  bad_input,    ///< a file or an argument is wrong (exit code 2)
+  invalid,      ///< a check found that a schedule breaks a rule (exit code 1)
   io,           ///< a file could not be read or written (exit code 1)
-  infeasible,   ///< no answer within the limits that were asked for (exit code 3)
-  lost,         ///< another rank is gone, or did not answer by its deadline (exit code 4)
-  interrupted,  ///< stopped by the user before there was any answer (exit code 130)
+  infeasible,   ///< no answer within the requested limits (exit code 3)
+  lost,         ///< another rank is gone, or did not respond by its deadline (exit code 4)
+  interrupted,  ///< stopped by the user before there was an answer (exit code 130)
 };
 
-/// A failure with its place. `line` and `column` count from 1; 0 means that the place is unknown.
+/// A place in a file, counted from 1; 0 if it is unknown.
+struct FilePlace {
+  int line = 0;
+  int column = 0;
+
+  friend bool operator==(const FilePlace&, const FilePlace&) = default;
+};
+
+/// A failure and its place. `line` and `column` count from 1; 0 means unknown.
 struct Error {
   Failure failure = Failure::bad_input;
   std::string path;
   int line = 0;
   int column = 0;
-  std::string message;  ///< what is wrong; what is accepted
+  std::string message;  ///< the problem, then the accepted values
 };
 
-/// "path:line:column: message", leaving out the parts that are unknown.
+/// Returns "path:line:column: message", without the parts that are unknown.
 std::string to_text(const Error& error);
 
-/// An Error of the user's input that has no place in a file (an argument of the command line).
+/// Returns an Error about input without a place in a file, such as a command-line argument.
 Error bad_input(std::string message);
 
-/// Either a value or an Error. Reading the one that is not there is a bug (an assertion that stays on).
+/// Either a value or an Error. Accessing the one that is absent fails an assertion.
 template <class T>
 class [[nodiscard]] Result {
  public:
@@ -101,7 +109,7 @@ class [[nodiscard]] Status {
 #define DOVETAIL_CONCAT_INNER(a, b) a##b
 #define DOVETAIL_CONCAT(a, b) DOVETAIL_CONCAT_INNER(a, b)
 
-/// `DOVETAIL_TRY(auto x, f());` returns f's Error from the enclosing function, else declares x with f's value.
+/// `DOVETAIL_TRY(auto x, f());` returns f's Error from the enclosing function, otherwise declares x with f's value.
 #define DOVETAIL_TRY(declaration, expression)                                                                       \
   auto DOVETAIL_CONCAT(result_at_, __LINE__) = (expression);                                                        \
   if (!DOVETAIL_CONCAT(result_at_, __LINE__).ok()) return std::move(DOVETAIL_CONCAT(result_at_, __LINE__)).error(); \

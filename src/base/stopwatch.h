@@ -1,11 +1,11 @@
-// Elapsed time, for limits and reports. It never enters what is computed.
+// Elapsed time, for limits and reports. It never affects computed results.
 #pragma once
 
 #include <chrono>
 
 namespace dovetail::base {
 
-/// The seconds that have passed since `begin`.
+/// Returns the seconds that have passed since `begin`.
 inline double seconds_since(std::chrono::steady_clock::time_point begin) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }

@@ -5,7 +5,6 @@
 #include <algorithm>
 
 namespace dovetail::base {
-
 namespace {
 
 bool is_refused_control(char c) {
@@ -13,13 +12,13 @@ bool is_refused_control(char c) {
   return (code < 0x20 && c != '\t' && c != '\n' && c != '\r') || code == 0x7F;
 }
 
-/// YAML leaves it out.
+/// YAML readers drop it.
 constexpr char32_t byte_order_mark_code = 0xFEFF;
 
-/// The escape of JSON for a character of the basic plane.
+/// Returns the JSON escape of a character of the basic multilingual plane.
 std::string escape(char32_t code) { return fmt::format("\\u{:04X}", static_cast<unsigned>(code)); }
 
-/// The code point of a sound UTF-8 character.
+/// Returns the code point of a valid UTF-8 character.
 char32_t decode(std::string_view character) {
   const auto lead = static_cast<unsigned char>(character.front());
   if (character.size() == 1) return lead;
@@ -40,7 +39,7 @@ std::size_t utf8_length(std::string_view text) {
   if (lead < 0x80U) return 1;
   if (lead >= 0xC2U && lead <= 0xDFU) return continues(1) ? 2 : 0;
   if (lead >= 0xE0U && lead <= 0xEFU) {
-    // Neither longer than needed nor half of a surrogate pair.
+    // Neither an overlong encoding nor half of a surrogate pair.
     const bool allowed = !(lead == 0xE0U && byte(1) < 0xA0U) && !(lead == 0xEDU && byte(1) > 0x9FU);
     return allowed && continues(1) && continues(2) ? 3 : 0;
   }
@@ -129,5 +128,11 @@ std::string json_string(std::string_view text) {
   }
   return quoted + "\"";
 }
+
+void JsonObject::add(std::string_view key, std::string_view value) {
+  text_ += fmt::format("{}\"{}\": {}", text_.empty() ? "" : ", ", key, value);
+}
+
+std::string JsonObject::text() const { return fmt::format("{{{}}}", text_); }
 
 }  // namespace dovetail::base

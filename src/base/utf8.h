@@ -1,4 +1,4 @@
-// UTF-8: what is a character, and strings that any reader of JSON or YAML takes.
+// UTF-8 text and JSON text: validation, escaping, and strings and objects that any JSON reader accepts.
 #pragma once
 
 #include <cstddef>
@@ -9,32 +9,47 @@
 
 namespace dovetail::base {
 
-/// How many bytes the UTF-8 character at the start of `text` has; 0 where there is none.
+/// Returns the length in bytes of the UTF-8 character at the start of `text`; 0 if there is no valid one.
 std::size_t utf8_length(std::string_view text);
 
 inline constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
 
-/// `content` without a byte order mark at its start.
+/// Returns `content` without a leading byte order mark.
 std::string_view without_byte_order_mark(std::string_view content);
 
-/// An Error at the first control character (but tabs and line ends), or the first byte that is not UTF-8: `content` is
-/// no text.
+/// Checks that `content` is text. The Error is at the first control character (except tabs and line ends) or the first
+/// byte that is not UTF-8.
 Status check_characters(std::string_view content, const std::string& path);
 
-/// Whether a terminal or an editor may obey the character in place of showing it: a control (C0, DEL, C1), a line or
-/// paragraph separator, or one that turns the direction of writing (Unicode's bidirectional controls).
+/// Whether a terminal or an editor may obey the character instead of showing it: a control (C0, DEL, C1), a line or
+/// paragraph separator, or a bidirectional control.
 bool is_control(char32_t code);
 
-/// Whether `text` has a control, line ends among them, or a byte that is no UTF-8: no name may, and nothing that is
-/// shown does.
+/// Whether `text` has a control character, including line ends, or a byte that is not UTF-8. Names and displayed text
+/// must not.
 bool has_controls(std::string_view text);
 
-/// `text` with what has_controls() looks for made visible: `\u001B` for a character, `\xFF` for a byte that is no
-/// UTF-8. The ASCII characters of `kept` ("\n\t") stay as they are. Within a JSON string the result is an escape that
-/// JSON reads back.
+/// Returns `text` with control characters escaped as `\u001B` and bytes that are not UTF-8 as `\xFF`. The ASCII
+/// characters of `kept` ("\n\t") are not escaped. In a JSON string a reader decodes the `\u` escapes.
 std::string visible(std::string_view text, std::string_view kept = {});
 
-/// `text` in double quotes, escaped so that JSON and YAML read the same back. A byte that is no UTF-8 becomes U+FFFD.
+/// Returns `text` in double quotes, escaped so that JSON and YAML readers return the same text. A byte that is not
+/// UTF-8 becomes U+FFFD.
 std::string json_string(std::string_view text);
+
+/// Builds a JSON object on one line, member by member, for files with a fixed layout. Values are JSON; keys need no
+/// escaping.
+class JsonObject {
+ public:
+  void add(std::string_view key, std::string_view value);
+  bool empty() const { return text_.empty(); }
+  /// Returns the members without braces: `"key": value, "key": value`.
+  const std::string& members() const { return text_; }
+  /// Returns the object in braces.
+  std::string text() const;
+
+ private:
+  std::string text_;
+};
 
 }  // namespace dovetail::base

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "answer/words/figures.h"
-#include "base/nearest.h"
+#include "base/enum_names.h"
 #include "base/utf8.h"
 #include "cli/commands.h"
 #include "cli/failure.h"

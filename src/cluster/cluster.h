@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "base/ids.h"
+#include "base/quantity.h"
 #include "cluster/gpu.h"
 
 namespace dovetail::cluster {

@@ -7,7 +7,7 @@
 #include <cctype>
 
 #include "base/document.h"
-#include "base/nearest.h"
+#include "base/enum_names.h"
 
 namespace dovetail::cluster {
 

@@ -7,11 +7,9 @@
 #include <filesystem>
 #include <utility>
 
-#include "base/canonical_json.h"
 #include "base/descriptor_file.h"
 #include "base/fields.h"
-#include "base/json_object.h"
-#include "base/sha256.h"
+#include "base/hash.h"
 #include "base/utf8.h"
 #include "plan/job_text.h"
 

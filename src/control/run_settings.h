@@ -26,10 +26,9 @@
 #include "base/descriptor_file.h"
 #include "base/document.h"
 #include "base/result.h"
-#include "learn/kl.h"
 #include "learn/learning_rate.h"
-#include "learn/token_weights.h"
-#include "text/chat_template.h"
+#include "learn/losses.h"
+#include "text/data.h"
 #include "workflow/workflow.h"
 
 namespace dovetail::control {

@@ -6,7 +6,7 @@
 #include <iterator>
 
 #include "base/document.h"
-#include "base/nearest.h"
+#include "base/enum_names.h"
 
 namespace dovetail::cost {
 

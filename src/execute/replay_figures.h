@@ -2,9 +2,11 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "execute/replay.h"
+#include "timeline/timeline.h"
 
 namespace dovetail::execute {
 
@@ -39,5 +41,10 @@ struct ReplayFigures {
 
 /// REQUIRES: there is an op.
 ReplayFigures figures_of(const std::vector<std::vector<ReplayedOp>>& ops);
+
+/// The ops of `problem` as they were measured, [rank]: a lane a rank, called like the device of that number, up to the
+/// end of the last op; between them bubbles. Times in ns, shown in ms.
+timeline::Timeline measured_timeline(const pipeline::Problem& problem, const std::vector<std::vector<ReplayedOp>>& ops,
+                                     std::string title);
 
 }  // namespace dovetail::execute

@@ -8,7 +8,7 @@
 #include <utility>
 #include <variant>
 
-#include "base/nearest.h"
+#include "base/enum_names.h"
 #include "base/stopwatch.h"
 #include "fuse/solver.h"
 #include "pipeline/schedule/validate.h"

@@ -4,11 +4,9 @@
 #include <cmath>
 #include <limits>
 
-#include "kernels/exponential.h"
+#include "kernels/attention_tiles.h"
 #include "kernels/lanes.h"
 #include "kernels/registers.h"
-#include "kernels/running_softmax.h"
-#include "kernels/tiles.h"
 
 namespace dovetail::kernels {
 namespace {

@@ -65,4 +65,37 @@ void whiten(std::span<std::vector<double>> values) {
     for (double& value : part) value = (value - moments.mean) / (moments.deviation + epsilon);
 }
 
+std::vector<double> token_rewards(double reward, std::span<const double> log_ratios, double coefficient,
+                                  KlEstimator estimator) {
+  DOVETAIL_ASSERT(!log_ratios.empty());
+  std::vector<double> rewards;
+  rewards.reserve(log_ratios.size());
+  for (const double log_ratio : log_ratios) rewards.push_back(-coefficient * kl_of(estimator, log_ratio));
+  rewards.back() += reward;
+  return rewards;
+}
+
+double RunningMoments::mean() const { return weight > 0 ? mean_sum / weight : 0; }
+
+double RunningMoments::deviation() const {
+  if (weight <= 0) return 1;
+  constexpr double min_variance = 1e-4;
+  return std::sqrt(std::max(min_variance, square_sum / weight - mean() * mean()));
+}
+
+void update(RunningMoments& moments, std::span<const double> batch) {
+  if (batch.empty()) return;
+  double sum = 0;
+  double squares = 0;
+  for (const double value : batch) {
+    sum += value;
+    squares += value * value;
+  }
+  const auto count = static_cast<double>(batch.size());
+  const double rest = 1 - moments.decay;
+  moments.mean_sum = moments.decay * moments.mean_sum + rest * sum / count;
+  moments.square_sum = moments.decay * moments.square_sum + rest * squares / count;
+  moments.weight = moments.decay * moments.weight + rest;
+}
+
 }  // namespace dovetail::learn

@@ -4,6 +4,8 @@
 #include <span>
 #include <vector>
 
+#include "learn/losses.h"
+
 namespace dovetail::learn {
 
 /// Of each token of one response.
@@ -37,5 +39,31 @@ Moments moments_of(std::span<const std::vector<double>> values);
 /// Gives all numbers the mean 0 and the standard deviation 1: (a - mean) / (deviation + 1e-5). Nothing where there is
 /// none.
 void whiten(std::span<std::vector<double>> values);
+
+/// The reward of each token of one response: `reward` at its last, and at each the penalty of straying from the
+/// reference, -coefficient times the estimate. `log_ratios`: log policy - log reference of each token, as sampled.
+/// REQUIRES: there is a token.
+std::vector<double> token_rewards(double reward, std::span<const double> log_ratios, double coefficient,
+                                  KlEstimator estimator);
+
+/// Exponential means of numbers and of their squares, without the bias of their start (Kingma and Ba 2014, arXiv
+/// 1412.6980, section 3). A plain state: checkpoints hold it.
+struct RunningMoments {
+  double decay = 0.99;
+  double mean_sum = 0;
+  double square_sum = 0;
+  double weight = 0;  ///< of what has been seen, in 1: 0 at first
+
+  /// 0 before anything is seen.
+  double mean() const;
+  /// At least 1e-2, squared: rewards that do not differ are not blown up; 1 before anything is seen.
+  double deviation() const;
+
+  double normalized(double value) const { return (value - mean()) / deviation(); }
+  double denormalized(double value) const { return value * deviation() + mean(); }
+};
+
+/// One batch more: it counts as one, however many numbers it has. Nothing where it has none.
+void update(RunningMoments& moments, std::span<const double> batch);
 
 }  // namespace dovetail::learn

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
+
+#include "base/assert.h"
 
 namespace dovetail::learn {
 
@@ -44,6 +47,57 @@ Loss preference_loss(double margin) {
   const double value = margin > 0 ? std::log1p(std::exp(-margin)) : std::log1p(std::exp(margin)) - margin;
   const double slope = margin > 0 ? -std::exp(-margin) / (1 + std::exp(-margin)) : -1 / (1 + std::exp(margin));
   return {value, slope};
+}
+
+double kl_of(KlEstimator estimator, double log_ratio) {
+  switch (estimator) {
+    case KlEstimator::k1:
+      return log_ratio;
+    case KlEstimator::k2:
+      return log_ratio * log_ratio / 2;
+    case KlEstimator::k3:
+      break;
+  }
+  return std::expm1(-log_ratio) + log_ratio;
+}
+
+double kl_slope(KlEstimator estimator, double log_ratio) {
+  switch (estimator) {
+    case KlEstimator::k1:
+      return 1;
+    case KlEstimator::k2:
+      return log_ratio;
+    case KlEstimator::k3:
+      break;
+  }
+  return -std::expm1(-log_ratio);
+}
+
+void update(AdaptiveKl& control, double divergence, std::int64_t samples) {
+  DOVETAIL_ASSERT(control.target > 0 && control.horizon > 0);
+  constexpr double most = 0.2;
+  const double error = std::clamp(divergence / control.target - 1, -most, most);
+  control.coefficient *= std::max(0.0, 1 + error * static_cast<double>(samples) / control.horizon);
+}
+
+std::vector<double> token_weights(Weighing weighing, std::span<const std::int64_t> lengths, std::int64_t max_length) {
+  DOVETAIL_ASSERT(max_length > 0);
+  const auto total = static_cast<double>(std::accumulate(lengths.begin(), lengths.end(), std::int64_t{0}));
+  const auto filled = static_cast<double>(
+      std::count_if(lengths.begin(), lengths.end(), [](std::int64_t length) { return length > 0; }));
+  std::vector<double> weights;
+  for (const std::int64_t length : lengths) {
+    DOVETAIL_ASSERT(length >= 0 && length <= max_length);
+    if (length == 0) {
+      weights.push_back(0);
+    } else if (weighing == Weighing::tokens) {
+      weights.push_back(1 / total);
+    } else {
+      const std::int64_t tokens = weighing == Weighing::sequences ? length : max_length;
+      weights.push_back(1 / (filled * static_cast<double>(tokens)));
+    }
+  }
+  return weights;
 }
 
 }  // namespace dovetail::learn

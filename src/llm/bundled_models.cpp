@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/document.h"
-#include "base/nearest.h"
+#include "base/enum_names.h"
 #include "llm/huggingface_config.h"
 
 namespace dovetail::llm {

@@ -8,9 +8,9 @@
 #include <utility>
 
 #include "base/document.h"
+#include "base/enum_names.h"
 #include "base/fields.h"
 #include "base/file.h"
-#include "base/nearest.h"
 #include "cost/efficiency.h"
 #include "plan/job_file.h"
 #include "plan/plan_file.h"

@@ -1,6 +1,7 @@
 // Processes that share out the chains of a search and tell each other what they found.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -39,5 +40,16 @@ std::optional<std::string> find_mpi_module();
 
 /// Whether the module was built together with this library.
 bool mpi_module_was_built();
+
+/// Whether all processes have read the same `input`. Where not it is the same Error in all: that of the first process
+/// that has one, with its rank, or that it reads another one than the first; `another` says of what: "another problem".
+base::Status agree_on_input(const Exchange& exchange, const base::Result<std::string>& input, std::string_view another);
+
+/// Puts `value` behind what the message has.
+void put(std::string& message, std::int64_t value);
+
+/// The value at the beginning of the message, which has the rest from then on. REQUIRES: there is one: messages come
+/// from the same program.
+std::int64_t take(std::string_view& message);
 
 }  // namespace dovetail::parallel

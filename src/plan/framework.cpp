@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "base/nearest.h"
+#include "base/enum_names.h"
 #include "plan/framework_rules.h"
 
 namespace dovetail::plan {

@@ -11,7 +11,7 @@
 
 #include "base/descriptor.h"
 #include "base/enum_names.h"
-#include "base/file_place.h"
+#include "base/result.h"
 #include "cluster/cluster.h"
 #include "llm/transformer.h"
 #include "plan/pin.h"

@@ -14,8 +14,8 @@
 
 #include "base/amount.h"
 #include "base/descriptor_file.h"
+#include "base/enum_names.h"
 #include "base/fields.h"
-#include "base/nearest.h"
 #include "base/utf8.h"
 #include "cluster/cluster_file.h"
 #include "plan/framework.h"

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "base/partial.h"
+#include "base/descriptor.h"
 #include "plan/task_plan.h"
 #include "workflow/workflow.h"
 

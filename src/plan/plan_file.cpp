@@ -9,12 +9,10 @@
 #include <utility>
 #include <vector>
 
-#include "base/canonical_json.h"
 #include "base/document.h"
+#include "base/enum_names.h"
 #include "base/fields.h"
-#include "base/json_object.h"
-#include "base/nearest.h"
-#include "base/sha256.h"
+#include "base/hash.h"
 #include "base/utf8.h"
 #include "plan/framework.h"
 #include "plan/plan_members.h"

@@ -8,8 +8,8 @@
 #include <string_view>
 
 #include "base/descriptor_file.h"
+#include "base/enum_names.h"
 #include "base/fields.h"
-#include "base/nearest.h"
 #include "base/utf8.h"
 
 namespace dovetail::plan {

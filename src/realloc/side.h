@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "base/ids.h"
+#include "base/quantity.h"
 #include "cluster/cluster.h"
 #include "cluster/mesh.h"
 #include "llm/layout.h"

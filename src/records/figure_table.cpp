@@ -14,7 +14,6 @@
 #include "base/document.h"
 #include "base/fields.h"
 #include "base/file.h"
-#include "base/input_size.h"
 #include "base/utf8.h"
 
 namespace dovetail::records {

@@ -20,8 +20,6 @@
 
 #include "base/document.h"
 #include "base/file.h"
-#include "base/json_object.h"
-#include "base/mapped_file.h"
 #include "base/open_file.h"
 #include "base/utf8.h"
 

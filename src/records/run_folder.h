@@ -14,7 +14,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/line_file.h"
+#include "base/growing_file.h"
 #include "base/result.h"
 #include "control/algorithm/experience.h"
 #include "control/run/run_sink.h"

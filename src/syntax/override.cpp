@@ -6,7 +6,7 @@
 #include <cctype>
 #include <utility>
 
-#include "base/decimal.h"
+#include "base/quantity.h"
 
 namespace dovetail::syntax {
 namespace {

@@ -7,7 +7,7 @@
 #include <cctype>
 #include <charconv>
 
-#include "base/decimal.h"
+#include "base/quantity.h"
 #include "base/utf8.h"
 
 namespace dovetail::syntax {

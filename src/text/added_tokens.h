@@ -46,4 +46,13 @@ class AddedTokenFinder {
   std::vector<std::vector<const AddedToken*>> by_first_byte_;  ///< [byte] the longest first
 };
 
+struct TextFrame {
+  std::vector<TokenId> before;
+  std::vector<TokenId> after;
+};
+
+/// Reads a `post_processor`: null, ByteLevel (which adds nothing), TemplateProcessing of a single text, or a Sequence
+/// of these. Errors at what is not known.
+base::Result<TextFrame> parse_frame(const base::Node& node);
+
 }  // namespace dovetail::text

@@ -1,12 +1,14 @@
 // The data of a run: JSON lines of prompts, of texts to imitate, of pairs to prefer between.
 #pragma once
 
+#include <array>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/enum_names.h"
 #include "base/result.h"
-#include "text/chat_template.h"
 
 namespace dovetail::text {
 
@@ -50,5 +52,24 @@ base::Result<std::vector<Example>> parse_examples(std::string_view content, cons
 /// Of `prompt`, `chosen` and `rejected`.
 base::Result<std::vector<Preference>> parse_preferences(std::string_view content, const std::string& path,
                                                         ChatTemplate chat_template);
+
+/// `none`: the contents one behind the other. `chatml`: Qwen2, SmolLM2. `llama3`: Llama 3, whose tokenizer puts
+/// "<|begin_of_text|>" in front by itself (Frame::added).
+enum class ChatTemplate { none, chatml, llama3 };
+constexpr auto names_of(ChatTemplate) {
+  return std::array{base::EnumName{"none", ChatTemplate::none}, base::EnumName{"chatml", ChatTemplate::chatml},
+                    base::EnumName{"llama3", ChatTemplate::llama3}};
+}
+
+struct Message {
+  std::string role;  ///< "system", "user", "assistant"
+  std::string content;
+};
+
+/// The messages, and where the last one is not the assistant's the beginning of its answer.
+std::string prompt_text(ChatTemplate chat_template, std::span<const Message> messages);
+
+/// What ends an answer ("<|im_end|>"); empty for none: the tokenizer's own end of text.
+std::string_view end_of_turn(ChatTemplate chat_template);
 
 }  // namespace dovetail::text

@@ -9,8 +9,6 @@
 #include "base/document.h"
 #include "base/file.h"
 #include "text/added_tokens.h"
-#include "text/byte_level.h"
-#include "text/frame.h"
 #include "text/pre_tokenizer.h"
 #include "text/tokenizer_parts.h"
 #include "text/unicode.h"

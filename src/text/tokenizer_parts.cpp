@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "base/field_kinds.h"
+#include "base/fields.h"
 
 namespace dovetail::text {
 

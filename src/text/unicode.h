@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -32,5 +33,11 @@ std::string to_nfc(std::string_view text);
 /// `bytes` as UTF-8: what is none becomes U+FFFD, one for each longest part that a character could have begun with
 /// (Unicode 15, section 3.9, "substitution of maximal subparts").
 std::string to_valid_utf8(std::string_view bytes);
+
+/// The text with each of its bytes as its character: "a b" becomes "aĠb".
+std::string to_byte_characters(std::string_view bytes);
+
+/// The bytes that the characters stand for; nothing where one of them stands for none.
+std::optional<std::string> from_byte_characters(std::string_view characters);
 
 }  // namespace dovetail::text

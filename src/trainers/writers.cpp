@@ -6,7 +6,7 @@
 #include <array>
 
 #include "base/document.h"
-#include "base/nearest.h"
+#include "base/enum_names.h"
 #include "trainers/areal/writing.h"
 #include "trainers/nemo_rl/writing.h"
 #include "trainers/openrlhf/writing.h"

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "base/result.h"
@@ -78,5 +79,9 @@ Address control_address(int peer, std::uint32_t number, std::uint32_t part = 0);
 
 /// Until all ranks are here. `number`: as control_address.
 base::Status barrier(Transport& transport, std::uint32_t number, Deadline deadline);
+
+/// Gives each rank what all ranks say, [rank]. `number`: as control_address.
+base::Result<std::vector<std::string>> exchange(Transport& transport, std::uint32_t number, std::string own,
+                                                Deadline deadline);
 
 }  // namespace dovetail::transport

@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "base/enum_names.h"
-#include "base/ids.h"
 #include "base/quantity.h"
 
 namespace dovetail::workflow {

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "base/descriptor_file.h"
+#include "base/enum_names.h"
 #include "base/fields.h"
-#include "base/nearest.h"
 #include "workflow/algorithms.h"
 #include "workflow/lengths_file.h"
 

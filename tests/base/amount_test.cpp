@@ -44,10 +44,10 @@ TEST(ParseBytes, RoundsHalfUp) {
 
 TEST(ParseBytes, SaysWhatIsWrong) {
   const std::string accepted = "; accepted: an amount of memory such as `80GiB`, `2TB` or a number of bytes";
-  EXPECT_EQ(bytes_error(""), "is no number with a unit" + accepted);
-  EXPECT_EQ(bytes_error("GiB"), "is no number with a unit" + accepted);
-  EXPECT_EQ(bytes_error("8-0GiB"), "is no number with a unit" + accepted);
-  EXPECT_EQ(bytes_error(" 80GiB"), "is no number with a unit" + accepted);
+  EXPECT_EQ(bytes_error(""), "is not a number with a unit" + accepted);
+  EXPECT_EQ(bytes_error("GiB"), "is not a number with a unit" + accepted);
+  EXPECT_EQ(bytes_error("8-0GiB"), "is not a number with a unit" + accepted);
+  EXPECT_EQ(bytes_error(" 80GiB"), "is not a number with a unit" + accepted);
   EXPECT_EQ(bytes_error("80Gi"), "has the unknown unit `Gi`" + accepted);
   EXPECT_EQ(bytes_error("80gb"), "has the unknown unit `gb`" + accepted);
   EXPECT_EQ(bytes_error("80GiB "), "has the unknown unit `GiB `" + accepted);
@@ -98,7 +98,7 @@ TEST(ParseAmount, SaysWhatIsWrong) {
   EXPECT_EQ(amount_error("50GB", Measure::bandwidth), "has the unknown unit `GB`" + bandwidth);
   EXPECT_EQ(amount_error("50Gbps", Measure::bandwidth), "has the unknown unit `Gbps`" + bandwidth);
   EXPECT_EQ(amount_error("-50GB/s", Measure::bandwidth), "is negative" + bandwidth);
-  EXPECT_EQ(amount_error("fast", Measure::bandwidth), "is no number with a unit" + bandwidth);
+  EXPECT_EQ(amount_error("fast", Measure::bandwidth), "is not a number with a unit" + bandwidth);
   EXPECT_EQ(amount_error("1e25", Measure::bandwidth), "is too large" + bandwidth);
   EXPECT_EQ(amount_error("1e24", Measure::bandwidth), "no error");
   EXPECT_EQ(amount_error("1e21kB/s", Measure::bandwidth), "no error");
@@ -110,7 +110,7 @@ TEST(ParseAmount, SaysWhatIsWrong) {
             "has the unknown unit `Gs`; accepted: a time such as `5us`, `0.2ms` or a number of seconds");
   EXPECT_EQ(amount_error("5e", Measure::time),
             "has the unknown unit `e`; accepted: a time such as `5us`, `0.2ms` or a number of seconds");
-  EXPECT_EQ(amount_error("2.5$", Measure::number), "has the unknown unit `$`; accepted: a number, not negative");
+  EXPECT_EQ(amount_error("2.5$", Measure::number), "has the unknown unit `$`; accepted: a non-negative number");
 }
 
 TEST(ParseAmount, TakesAnyExponent) {
@@ -160,9 +160,9 @@ TEST(ReadAmount, HasThePlace) {
   const Node map = document.root();
   EXPECT_EQ(*read_amount(map.value(0), "`a`", Measure::time), 2e-6);
   EXPECT_EQ(to_text(read_amount(map.value(1), "`b`", Measure::number).error()),
-            "f.yaml:1:14: `b`: -1 is negative; accepted: a number, not negative");
+            "f.yaml:1:14: `b`: -1 is negative; accepted: a non-negative number");
   EXPECT_EQ(to_text(read_amount(map.value(2), "`c`", Measure::number).error()),
-            "f.yaml:1:21: `c` is true; accepted: a number, not negative");
+            "f.yaml:1:21: `c` is true; accepted: a non-negative number");
 }
 
 }  // namespace

@@ -13,7 +13,7 @@ TEST(Assert, LetsTruePass) {
 
 TEST(AssertDeathTest, NamesTheConditionAndItsPlaceInEveryBuild) {
   const int two = 2;
-  EXPECT_DEATH(DOVETAIL_ASSERT(two == 3), "internal error: two == 3 is false at .*assert_test.cpp:[0-9]+");
+  EXPECT_DEATH(DOVETAIL_ASSERT(two == 3), "internal error: assertion `two == 3` failed at .*assert_test.cpp:[0-9]+");
 }
 
 }  // namespace

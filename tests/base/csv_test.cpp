@@ -73,9 +73,9 @@ TEST(Csv, KnowsPlaces) {
 
 TEST(Csv, RefusesBrokenQuotes) {
   EXPECT_EQ(to_text(parse_csv("a,\"b\nc", "f.csv").error()),
-            "f.csv:1:3: the quote is not closed; a cell that begins with \" ends with \"");
+            "f.csv:1:3: unterminated quote; a cell that begins with \" must end with \"");
   EXPECT_EQ(to_text(parse_csv("\"a\" b,c", "f.csv").error()),
-            "f.csv:1:5: text after the closing quote; a comma or the end of the line is accepted");
+            "f.csv:1:5: unexpected text after the closing quote; accepted: a comma or the end of the line");
 }
 
 TEST(Csv, RefusesWhatIsNoText) {

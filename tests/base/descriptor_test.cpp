@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/canonical_json.h"
 #include "base/descriptor_file.h"
+#include "base/hash.h"
 #include "support/other_value.h"
 
 namespace dovetail::base {
@@ -123,17 +123,17 @@ TEST(ReadFields, NamesEachMistakeAtItsPlace) {
     const Status status = read_fields(document.root(), car);
     return status.ok() ? "none" : to_text(status.error());
   };
-  EXPECT_EQ(error_of("{seats: 10}"), "car.yaml:1:9: `seats` must be a whole number from 1 to 9, not 10");
+  EXPECT_EQ(error_of("{seats: 10}"), "car.yaml:1:9: `seats` must be an integer from 1 to 9, not 10");
   EXPECT_EQ(error_of("{litres: x}"), "car.yaml:1:10: `litres` must be a number from 0 to 20, not the string `x`");
   EXPECT_EQ(error_of("{roof: 1}"), "car.yaml:1:8: `roof` is 1; accepted: true or false");
   EXPECT_EQ(error_of("{colour: blue}"), "car.yaml:1:10: `colour` is the string `blue`; accepted: red, green");
   EXPECT_EQ(error_of("{gears: 3}"), "car.yaml:1:9: `gears` is 3; accepted: a list of numbers");
-  EXPECT_EQ(error_of("{gears: [3, 0]}"), "car.yaml:1:13: a gear must be a whole number from 1 to 9, not 0");
+  EXPECT_EQ(error_of("{gears: [3, 0]}"), "car.yaml:1:13: a gear must be an integer from 1 to 9, not 0");
   EXPECT_EQ(error_of("{to_hundred: -1}"),
             "car.yaml:1:14: `to_hundred`: -1 is negative; accepted: a number from 0 to 1000000 s");
   EXPECT_EQ(error_of("{wheels: {size: 3}}"), "car.yaml:1:11: unknown key `size` in `wheels`; accepted: count");
   EXPECT_EQ(error_of("{radio: true, roof: false}"),
-            "car.yaml:1:9: `radio` has no meaning here; accepted: only with `roof: true`");
+            "car.yaml:1:9: `radio` is accepted only with `roof: true`");
 }
 
 TEST(ReadPartial, KnowsWhatIsSaid) {
@@ -156,7 +156,7 @@ TEST(ReadFlags, TakesAListOfNames) {
   EXPECT_EQ(to_text(read("3").error()), "flags.yaml:1:1: `these` is 3; accepted: a list of a, b");
   EXPECT_EQ(to_text(read("[c]").error()),
             "flags.yaml:1:2: an item of `these` is the string `c`; accepted: a list of a, b");
-  EXPECT_EQ(to_text(read("[a, a]").error()), "flags.yaml:1:5: `a` stands twice in `these`; accepted: each word once");
+  EXPECT_EQ(to_text(read("[a, a]").error()), "flags.yaml:1:5: `a` appears twice in `these`; accepted: each name once");
 }
 
 TEST(Partial, IsAppliedMemberByMember) {

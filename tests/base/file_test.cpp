@@ -11,6 +11,9 @@
 #include <filesystem>
 #include <thread>
 
+#include "base/csv.h"
+#include "base/document.h"
+
 namespace dovetail::base {
 namespace {
 
@@ -218,7 +221,7 @@ TEST_F(File, OfASetAreNotOneFile) {
   std::filesystem::create_symlink("target", in_folder("a"));
   std::filesystem::create_symlink("target", in_folder("b"));
   const std::vector<FileContent> set{{in_folder("a"), "one"}, {in_folder("b"), "two"}};
-  EXPECT_THAT(write_files(set).error().message, testing::HasSubstr("are one file"));
+  EXPECT_THAT(write_files(set).error().message, testing::HasSubstr("are the same file"));
   EXPECT_THAT(names_in_folder(), testing::UnorderedElementsAre("a", "b"));
 }
 
@@ -252,6 +255,47 @@ TEST_F(File, ThatWasReadIsKnownByAnyName) {
     EXPECT_EQ(read_as(in_folder(name)), in_folder("read")) << name;
   EXPECT_EQ(read_as(in_folder("other")), std::nullopt);
   EXPECT_EQ(read_as(in_folder("missing")), std::nullopt);
+}
+
+}  // namespace
+
+namespace {
+
+constexpr InputKind kinds[] = {InputKind::json, InputKind::yaml, InputKind::csv, InputKind::lines};
+
+TEST(InputSize, IsLimitedByKind) {
+  for (const InputKind kind : kinds) {
+    const std::size_t largest = max_input(kind);
+    EXPECT_TRUE(check_input_size(kind, largest, "f").ok());
+    EXPECT_EQ(check_input_size(kind, largest + 1, "f").error().failure, Failure::bad_input);
+    EXPECT_LE(largest, max_input());
+    EXPECT_TRUE(check_input_size(largest, "f").ok());
+  }
+  EXPECT_FALSE(check_input_size(max_input() + 1, "f").ok());
+}
+
+TEST(InputSize, IsSaidWithTheLimit) {
+  EXPECT_EQ(to_text(check_input_size(InputKind::csv, 33'554'433, "t.csv").error()),
+            "t.csv: the file is too large, 33554433 bytes; accepted: at most 32 MiB (33554432 bytes) of CSV");
+}
+
+TEST(InputSize, IsAskedByTheReaders) {
+  const auto refuses = [](const auto& result) {
+    return !result.ok() && result.error().message.starts_with("the file is too large") &&
+           result.error().failure == Failure::bad_input;
+  };
+  const std::string blanks(max_input(InputKind::yaml) + 1, ' ');
+  EXPECT_TRUE(refuses(parse_csv(blanks, "f")));
+  EXPECT_TRUE(refuses(parse_yaml(blanks, "f")));
+  EXPECT_FALSE(refuses(parse_json(blanks, "f"))) << "as long as that JSON may be";
+  EXPECT_TRUE(refuses(parse_json(std::string(max_input(InputKind::json) + 1, ' '), "f")));
+}
+
+TEST(InputSize, OfALineOfYamlIsLimited) {
+  const std::string longest = "- " + std::string(max_yaml_line - 2, 'a');
+  EXPECT_TRUE(parse_yaml(longest + "\n" + longest, "f").ok());
+  EXPECT_EQ(to_text(parse_yaml("- b\n" + longest + "a\n", "f").error()),
+            "f:2:1: the line has 1048577 bytes; accepted: at most 1048576 bytes per line of YAML");
 }
 
 }  // namespace

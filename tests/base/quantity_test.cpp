@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <string>
+
 namespace dovetail::base {
 namespace {
 
@@ -44,7 +46,7 @@ TEST(ParseTime, RoundsHalfUpOrRefusesFinerDigits) {
   EXPECT_EQ(time_error("1.2345", TimeUnit::us, FineDigits::refuse),
             "has digits finer than one ns; accepted: at most 3 decimals");
   EXPECT_EQ(time_error("0.5", TimeUnit::ns, FineDigits::refuse),
-            "has digits finer than one ns; accepted: a whole number");
+            "has digits finer than one ns; accepted: an integer");
   EXPECT_EQ(parse_time("1.2340", TimeUnit::us, FineDigits::refuse).value(), Ticks(1234));
 }
 
@@ -53,13 +55,13 @@ TEST(ParseTime, SaysWhatIsWrong) {
   EXPECT_EQ(time_error("-1", TimeUnit::s), "is negative; accepted: a number from 0 to 1000000 s");
   EXPECT_EQ(time_error("-1e-30", TimeUnit::s), "is negative; accepted: a number from 0 to 1000000 s");
   const std::string no_whole =
-      "is not a whole number of ticks; accepted: a whole number, or a time_unit of s, ms, us or ns";
+      "is not an integer number of ticks; accepted: an integer, or a time_unit of s, ms, us or ns";
   EXPECT_EQ(time_error("1.5", TimeUnit::tick), no_whole);
   EXPECT_EQ(time_error("1.5", TimeUnit::tick, FineDigits::refuse), no_whole);
   EXPECT_EQ(time_error("1000000000000001", TimeUnit::tick),
-            "is more than the largest time accepted, 1000000000000000 tick");
-  EXPECT_EQ(time_error("1000000.0000000001", TimeUnit::s), "is more than the largest time accepted, 1000000 s");
-  EXPECT_EQ(time_error("1e99", TimeUnit::ms), "is more than the largest time accepted, 1000000000 ms");
+            "exceeds the maximum time, 1000000000000000 tick");
+  EXPECT_EQ(time_error("1000000.0000000001", TimeUnit::s), "exceeds the maximum time, 1000000 s");
+  EXPECT_EQ(time_error("1e99", TimeUnit::ms), "exceeds the maximum time, 1000000000 ms");
 }
 
 TEST(ParseMemory, HasUpToSixDecimals) {
@@ -71,17 +73,17 @@ TEST(ParseMemory, HasUpToSixDecimals) {
   EXPECT_EQ(parse_memory("-1").error().message, "is negative; accepted: a number from 0 to 1000000000000");
   EXPECT_EQ(parse_memory("many").error().message, "is not a number; accepted: a number from 0 to 1000000000000");
   EXPECT_EQ(parse_memory("1000000000000.000001").error().message,
-            "is more than the largest amount accepted, 1000000000000");
+            "exceeds the maximum amount, 1000000000000");
 }
 
 TEST(ParseTime, GoesAsFarAsTheCallerSays) {
   constexpr std::int64_t limit = 4'000'000'000'000'000'000;
   EXPECT_EQ(parse_time("4e18", TimeUnit::tick, FineDigits::refuse, limit).value(), Ticks(limit));
   EXPECT_EQ(parse_time("4000000000000000001", TimeUnit::tick, FineDigits::refuse, limit).error().message,
-            "is more than the largest time accepted, 4000000000000000000 tick");
+            "exceeds the maximum time, 4000000000000000000 tick");
   EXPECT_EQ(parse_memory("4e12", limit).value(), Memory(limit));
   EXPECT_EQ(parse_memory("4000000000000.1", limit).error().message,
-            "is more than the largest amount accepted, 4000000000000");
+            "exceeds the maximum amount, 4000000000000");
 }
 
 TEST(Format, IsTheShortestExactDecimal) {
@@ -120,6 +122,70 @@ RC_GTEST_PROP(Format, IsReadBackTheSame, ()) {
   const auto unit = *rc::gen::element(TimeUnit::tick, TimeUnit::s, TimeUnit::ms, TimeUnit::us, TimeUnit::ns);
   RC_ASSERT(parse_time(format_time(Ticks(count), unit), unit, FineDigits::refuse).value() == Ticks(count));
   RC_ASSERT(parse_memory(format_memory(Memory(count))).value() == Memory(count));
+}
+
+}  // namespace
+
+namespace {
+
+TEST(Decimal, KnowsWhatIsOne) {
+  for (const char* text : {"0", "12", "+1", "-1", "1.", ".5", "1.5", "1e3", "1E+3", "1.5e-3", "007"}) {
+    EXPECT_TRUE(is_decimal(text)) << text;
+  }
+  for (const char* text :
+       {"", ".", "+", "-", "e3", "1e", "1e+", "1.2.3", "0x10", "1_000", " 1", "1 ", "inf", "nan", "--1", "1,5"}) {
+    EXPECT_FALSE(is_decimal(text)) << text;
+    EXPECT_FALSE(scale_decimal(text, 0)) << text;
+  }
+}
+
+TEST(Decimal, IsCutIntoWholeAndBelow) {
+  const ScaledDecimal scaled = *scale_decimal("-12.345", 2);
+  EXPECT_TRUE(scaled.negative);
+  EXPECT_EQ(scaled.whole, 1234U);
+  EXPECT_FALSE(scaled.exact);
+  EXPECT_TRUE(scaled.half_or_more);
+  EXPECT_FALSE(scale_decimal("12.344999", 2)->half_or_more);
+  EXPECT_FALSE(scale_decimal("0.0999", 0)->half_or_more);
+  EXPECT_TRUE(scale_decimal("12.340", 2)->exact);
+}
+
+TEST(Decimal, ZeroHasNoSign) {
+  EXPECT_FALSE(scale_decimal("-0.000e5", 9)->negative);
+  EXPECT_TRUE(scale_decimal("-0.0001", 0)->negative);
+}
+
+TEST(Decimal, FitsUpTo64Bits) {
+  EXPECT_EQ(scale_decimal("18446744073709551615", 0)->whole, 18446744073709551615ULL);
+  EXPECT_FALSE(scale_decimal("18446744073709551615", 0)->too_large);
+  EXPECT_TRUE(scale_decimal("18446744073709551616", 0)->too_large);
+  EXPECT_TRUE(scale_decimal("18446744073709551615", 1)->too_large);
+}
+
+TEST(Decimal, LargeExponentsTakeNoTime) {
+  EXPECT_TRUE(scale_decimal("1e999999999999999999999999", 0)->too_large);
+  EXPECT_EQ(scale_decimal("0e999999999999999999999999", 0)->whole, 0U);
+  const ScaledDecimal tiny = *scale_decimal("1e-999999999999999999999999", 9);
+  EXPECT_EQ(tiny.whole, 0U);
+  EXPECT_FALSE(tiny.exact);
+  EXPECT_FALSE(tiny.half_or_more);
+  EXPECT_EQ(scale_decimal("1" + std::string(100'000, '0') + "e-100000", 0)->whole, 1U);
+  EXPECT_EQ(scale_decimal("0." + std::string(100'000, '0') + "7e100001", 0)->whole, 7U);
+}
+
+RC_GTEST_PROP(Decimal, ShiftingThePointOrTheExponentIsTheSame, ()) {
+  const auto number = *rc::gen::inRange<std::uint64_t>(0, 1'000'000'000);
+  const int shift = *rc::gen::inRange(0, 9);
+  std::string power = "1";
+  for (int i = 0; i < shift; ++i) power += '0';
+  const std::uint64_t factor = std::stoull(power);
+  const std::string digits = std::to_string(number);
+  RC_ASSERT(scale_decimal(digits, shift)->whole == number * factor);
+  RC_ASSERT(scale_decimal(digits + "e" + std::to_string(shift), 0)->whole == number * factor);
+  const ScaledDecimal divided = *scale_decimal(digits, -shift);
+  RC_ASSERT(divided.whole == number / factor);
+  RC_ASSERT(divided.exact == (number % factor == 0));
+  RC_ASSERT(divided.half_or_more == (2 * (number % factor) >= factor));
 }
 
 }  // namespace

@@ -142,7 +142,7 @@ TEST(ReadCluster, ReportsMistakesInNodes) {
             "job.yaml:4:3: unknown key `node` in `cluster`; did you mean `nodes`? accepted: nodes, gpus_per_node, gpu, "
             "host_memory, groups, "
             "network, networks, price");
-  EXPECT_EQ(line_error("nodes: 4"), "job.yaml:4:3: duplicate key `nodes`; each key may stand once");
+  EXPECT_EQ(line_error("nodes: 4"), "job.yaml:4:3: duplicate key `nodes`; each key may appear only once");
   EXPECT_EQ(error_of("cluster: {gpus_per_node: 8}"),
             "job.yaml:1:10: `cluster` needs the key `nodes`; accepted: `nodes: 4`");
   EXPECT_EQ(error_of("cluster: {nodes: 8}"),
@@ -150,18 +150,18 @@ TEST(ReadCluster, ReportsMistakesInNodes) {
   EXPECT_EQ(error_of("cluster: {nodes: 8, gpus_per_node: 8}"),
             "job.yaml:1:10: `cluster` needs the key `gpu`; accepted: `gpu: H100`");
   EXPECT_EQ(error_of("cluster: {nodes: 0, gpus_per_node: 8}"),
-            "job.yaml:1:18: `nodes` of `cluster` must be a whole number from 1 to 65536, not 0");
+            "job.yaml:1:18: `nodes` of `cluster` must be an integer from 1 to 65536, not 0");
   EXPECT_EQ(error_of("cluster: {nodes: 1, gpus_per_node: 2.5}"),
-            "job.yaml:1:36: `gpus_per_node` of `cluster` must be a whole number from 1 to 65536, not 2.5");
+            "job.yaml:1:36: `gpus_per_node` of `cluster` must be an integer from 1 to 65536, not 2.5");
   EXPECT_EQ(error_of("cluster: {nodes: 8193, gpus_per_node: 8}"),
             "job.yaml:1:18: 8193 nodes of 8 are too many; accepted: at most 65536 GPUs in a cluster");
   EXPECT_EQ(line_error("host_memory: lots"),
-            "job.yaml:4:16: `host_memory` of `cluster`: the string `lots` is no number with a unit; " + memories);
+            "job.yaml:4:16: `host_memory` of `cluster`: the string `lots` is not a number with a unit; " + memories);
   EXPECT_EQ(line_error("host_memory: -1TB"),
             "job.yaml:4:16: `host_memory` of `cluster`: the string `-1TB` is negative; " + memories);
   EXPECT_EQ(line_error("host_memory: 0"), "no error");
   EXPECT_EQ(line_error("price: -1"),
-            "job.yaml:4:10: `price` of `cluster`: -1 is negative; accepted: a number, not negative");
+            "job.yaml:4:10: `price` of `cluster`: -1 is negative; accepted: a non-negative number");
   EXPECT_EQ(line_error("price: 2.5 EUR"),
             "job.yaml:4:10: `price` of `cluster`: the string `2.5 EUR` has the unknown unit `EUR`; accepted: a number, "
             "not negative");
@@ -185,7 +185,7 @@ TEST(ReadCluster, ReportsMistakesInGroups) {
   EXPECT_EQ(group_error("[{nodes: 1}]"),
             "job.yaml:2:12: a group needs the key `gpus_per_node`; accepted: `gpus_per_node: 8`");
   EXPECT_EQ(group_error("[{nodes: 1, gpus_per_node: -8}]"),
-            "job.yaml:2:38: `gpus_per_node` of a group must be a whole number from 1 to 65536, not -8");
+            "job.yaml:2:38: `gpus_per_node` of a group must be an integer from 1 to 65536, not -8");
   EXPECT_EQ(group_error("[{nodes: 8000, gpus_per_node: 8, gpu: H100}, {nodes: 193, gpus_per_node: 8, gpu: H100}]"),
             "job.yaml:2:64: 193 nodes of 8 are too many with 64000 GPUs in other groups; accepted: at most 65536 GPUs "
             "in a cluster");
@@ -275,7 +275,7 @@ TEST(ReadCluster, ReportsMistakesInNetworks) {
             "job.yaml:4:14: network `a` needs the key `nodes`; accepted: the number of nodes that a switch joins, "
             "except on the last level");
   EXPECT_EQ(networks_error("[{name: a, nodes: 1}, {name: b}]"),
-            "job.yaml:4:31: `nodes` of network `a` must be a whole number from 2 to 65536, not 1");
+            "job.yaml:4:31: `nodes` of network `a` must be an integer from 2 to 65536, not 1");
   EXPECT_EQ(networks_error("[{name: a, nodes: 4}, {name: b, nodes: 6}, {name: c}]"),
             "job.yaml:4:52: `nodes` of network `b`: 6 is not a larger multiple of the `nodes` of the previous network; "
             "accepted: 8, 12, ...");
@@ -285,7 +285,7 @@ TEST(ReadCluster, ReportsMistakesInNetworks) {
   EXPECT_EQ(networks_error("[{name: a, nodes: 4}, {name: a}]"),
             "job.yaml:4:35: two networks have the name `a`; accepted: a different name for each");
   EXPECT_EQ(networks_error("[{name: a, nodes: 4, bandwidth: x}, {name: b}]"),
-            "job.yaml:4:45: `bandwidth` of network `a`: the string `x` is no number with a unit; " + bandwidths);
+            "job.yaml:4:45: `bandwidth` of network `a`: the string `x` is not a number with a unit; " + bandwidths);
 }
 
 }  // namespace

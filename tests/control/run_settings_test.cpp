@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/sha256.h"
+#include "base/hash.h"
 #include "plan/job_file.h"
 
 namespace dovetail::control {

@@ -13,7 +13,7 @@
 #include "base/file.h"
 #include "execute/interpreter.h"
 #include "pipeline/program/program.h"
-#include "transport/ordered.h"
+#include "transport/collectives.h"
 #include "transport/threads.h"
 
 namespace dovetail::execute {

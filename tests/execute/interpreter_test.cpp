@@ -17,7 +17,7 @@
 #include "pipeline/schedule/evaluate.h"
 #include "support/random_problem.h"
 #include "support/random_schedule.h"
-#include "transport/ordered.h"
+#include "transport/collectives.h"
 #include "transport/threads.h"
 
 namespace dovetail::execute {

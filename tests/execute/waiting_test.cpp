@@ -42,4 +42,68 @@ TEST(WaitingWorkers, TakeAtLeastTheSchedulesMakespan) {
 }
 
 }  // namespace
+
+namespace {
+
+using namespace std::chrono_literals;
+
+/// That an op without length, run now, is due as if it began `late` before now.
+void expect_credit(Pace& pace, Clock::duration late) {
+  const Clock::time_point before = Clock::now();
+  const Moment moment = pace.run(0ms);
+  EXPECT_GE(moment.due + late, before);
+  EXPECT_LE(moment.due + late, Clock::now());
+}
+
+TEST(Pace, AnOpEndsNoSoonerThanItIsDue) {
+  Pace pace;
+  const Clock::time_point begin = Clock::now();
+  const Moment first = pace.run(2ms);
+  EXPECT_GE(first.due, begin + 2ms);
+  EXPECT_GE(Clock::now(), first.due + first.late);
+  // What the first sleep lasted too long is not the second op's.
+  expect_credit(pace, first.late);
+}
+
+TEST(Pace, WhatAnotherSleptTooLongIsNoCreditForOwnOps) {
+  Pace pace;
+  const Moment own = pace.run(2ms);
+  // It was due before the rank's own op, and came after it.
+  std::this_thread::sleep_for(3ms);
+  pace.arrive({own.due - 1ms, own.late + 2ms}, 0ms);
+  EXPECT_GE(pace.run(2ms).due, own.due + 2ms);
+}
+
+TEST(Pace, WhatASenderSleptTooLongIsNotTheTakers) {
+  Pace pace;
+  pace.arrive({Clock::now() - 10ms, 4ms}, 0ms);
+  expect_credit(pace, 4ms);
+}
+
+TEST(Pace, ATransferHidesWhatTheSenderSleptTooLong) {
+  Pace pace;
+  pace.arrive({Clock::now() - 10ms, 4ms}, 3ms);
+  expect_credit(pace, 1ms);
+  Pace other;
+  other.arrive({Clock::now() - 10ms, 4ms}, 5ms);
+  expect_credit(other, 0ms);
+}
+
+TEST(Pace, AMessageCanBeTakenOnceItsTransferIsOver) {
+  Pace pace;
+  const Clock::time_point made = Clock::now();
+  pace.arrive({made, 0ms}, 5ms);
+  EXPECT_GE(Clock::now(), made + 5ms);
+  EXPECT_GE(pace.run(0ms).due, made + 5ms);
+}
+
+TEST(Pace, WhoMetOthersBeganNoSooner) {
+  Pace pace;
+  pace.arrive({Clock::now() - 10ms, 4ms}, 0ms);
+  const Clock::time_point before = Clock::now();
+  pace.meet();
+  EXPECT_GE(pace.run(0ms).due, before);
+}
+
+}  // namespace
 }  // namespace dovetail::execute

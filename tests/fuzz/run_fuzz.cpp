@@ -1,5 +1,5 @@
 // Reads a job with a section `train`; what is read has a hash, and an optimizer for each role that is trained.
-#include "base/sha256.h"
+#include "base/hash.h"
 #include "control/run_settings.h"
 #include "fuzz.h"
 #include "plan/job_file.h"

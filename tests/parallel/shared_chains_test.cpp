@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "parallel/message.h"
+#include "parallel/exchange.h"
 #include "support/thread_exchange.h"
 
 namespace dovetail::parallel {

@@ -72,7 +72,7 @@ TEST(ParseJob, ReadsTypesAndLogits) {
   EXPECT_THAT(error_of(lines + "software: {logit_tokens: 512, logit_entries: 9504}"),
               HasSubstr("`logit_entries` and `logit_tokens` cannot be combined"));
   EXPECT_THAT(error_of(lines + "software: {logit_tokens: 0}"),
-              HasSubstr("`logit_tokens` must be a whole number from 1"));
+              HasSubstr("`logit_tokens` must be an integer from 1"));
 }
 
 TEST(ParseJob, ReadsAClusterFile) {
@@ -277,7 +277,7 @@ TEST_F(JobFolder, ReadsTheComputationFromTheShapesFile) {
 TEST_F(JobFolder, MistakesInOtherFilesHaveTheirPosition) {
   EXPECT_EQ(
       error_in(job_with("algorithm: sft\nmodels: {actor: models/broken.json}"), path("job.yaml")),
-      path("models/broken.json") + ":3:24: `num_hidden_layers` must be a whole number from 0 to 1073741824, not 0.5");
+      path("models/broken.json") + ":3:24: `num_hidden_layers` must be an integer from 0 to 1073741824, not 0.5");
   const auto missing = parse_job(job_with("algorithm: sft\nmodels: {actor: models/none.json}"), path("job.yaml"));
   ASSERT_FALSE(missing.ok());
   EXPECT_EQ(missing.error().failure, base::Failure::io);
@@ -327,7 +327,7 @@ TEST(ParseJob, ReportsMistakesInTheTopLevel) {
   EXPECT_EQ(error_of(sound + "limits: {margin: [5%]}"), "job.yaml:4:18: `margin` is a list; " + accepted);
   EXPECT_EQ(error_of(sound + "limits: {memory: 5%}"),
             "job.yaml:4:10: unknown key `memory` in `limits`; accepted: margin");
-  EXPECT_EQ(error_of(sound + "name: a\nname: b"), "job.yaml:5:1: duplicate key `name`; each key may stand once");
+  EXPECT_EQ(error_of(sound + "name: a\nname: b"), "job.yaml:5:1: duplicate key `name`; each key may appear only once");
 }
 
 TEST(ParseJob, MistakesInMembersHaveTheirPosition) {
@@ -336,7 +336,7 @@ TEST(ParseJob, MistakesInMembersHaveTheirPosition) {
             "dpo, reward_model, sft, or a map with roles and tasks");
   const std::string sound = "format: dovetail/job@1\nalgorithm: sft\nmodels: {actor: llama-2-7b}\n";
   EXPECT_EQ(error_in(sound + "workload: {prompts: 0, prompt_length: 1, response_length: 1}\n" + cluster_of_eight),
-            "job.yaml:4:21: `prompts` must be a whole number from 1 to 16777216, not 0");
+            "job.yaml:4:21: `prompts` must be an integer from 1 to 16777216, not 0");
   EXPECT_THAT(error_in(sound + workload + "cluster: {nodes: 1, gpus_per_node: 8, gpu: H1000}\n"),
               StartsWith("job.yaml:5:44: unknown GPU `H1000`"));
 }
@@ -364,7 +364,7 @@ TEST(ParseJob, ReportsMistakesInModels) {
   EXPECT_EQ(error_of("algorithm: sft\nmodels: {actor: {model: llama-2-7b, rank: 7}}"),
             "job.yaml:3:37: unknown key `rank` in a model; accepted: model, lora");
   EXPECT_EQ(error_of("algorithm: sft\nmodels: {actor: {model: llama-2-7b, lora: 0}}"),
-            "job.yaml:3:43: `lora` must be a whole number from 1 to 16384, not 0");
+            "job.yaml:3:43: `lora` must be an integer from 1 to 16384, not 0");
   EXPECT_THAT(
       error_of("algorithm: sft\nmodels: {actor: {model_type: gpt}}"),
       StartsWith("job.yaml:3:30: the model type is the string `gpt`, which is unknown; accepted: llama, mistral"));
@@ -493,7 +493,7 @@ TEST(ReadFixed, ReportsMistakesInValues) {
   EXPECT_EQ(fixed_error_of("{actor_generate: {engine: {max_num_batched_tokens: 16}}}"), "no error")
       << "max_num_seqs is free";
   EXPECT_EQ(fixed_error_of("{actor_train: {layout: {tp: 0}}}"),
-            "job.yaml:3:36: `tp` must be a whole number from 1 to 65536, not 0");
+            "job.yaml:3:36: `tp` must be an integer from 1 to 65536, not 0");
   EXPECT_EQ(fixed_error_of("{actor_train: {offload: [all]}}"),
             "job.yaml:3:33: an item of `offload` is the string `all`; accepted: a list of weights, gradients, "
             "optimizer, optimizer_on_host");

@@ -5,7 +5,7 @@
 
 #include <set>
 
-#include "base/sha256.h"
+#include "base/hash.h"
 #include "plan/jobs.h"
 #include "support/other_value.h"
 

@@ -4,8 +4,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "base/canonical_json.h"
-#include "base/sha256.h"
+#include "base/hash.h"
 #include "base/utf8.h"
 #include "plan/job.h"
 #include "plan/jobs.h"
@@ -235,7 +234,7 @@ TEST(ParsePlan, ReportsMistakesInTasks) {
             "plan.yaml:5:76: an item of `offload` is the string `weight`; accepted: a list of weights, gradients, "
             "optimizer, optimizer_on_host");
   EXPECT_EQ(infer_error("devices: 0, layout: {}, micro_batch: {}, offload: [weights, weights]"),
-            "plan.yaml:5:85: `weights` stands twice in `offload`; accepted: each word once");
+            "plan.yaml:5:85: `weights` appears twice in `offload`; accepted: each name once");
 }
 
 TEST(ParsePlan, ReportsMistakesInLayouts) {
@@ -247,15 +246,15 @@ TEST(ParsePlan, ReportsMistakesInLayouts) {
             "plan.yaml:5:73: unknown key `data` in a layout; accepted: dp, tp, pp, cp, ep, etp, vpp, zero, "
             "sequence_parallel, recompute, "
             "stage_layers");
-  EXPECT_EQ(layout_error("dp: 0"), "plan.yaml:5:77: `dp` must be a whole number from 1 to 65536, not 0");
-  EXPECT_EQ(layout_error("dp: 8, zero: 4"), "plan.yaml:5:86: `zero` must be a whole number from 0 to 3, not 4");
+  EXPECT_EQ(layout_error("dp: 0"), "plan.yaml:5:77: `dp` must be an integer from 1 to 65536, not 0");
+  EXPECT_EQ(layout_error("dp: 8, zero: 4"), "plan.yaml:5:86: `zero` must be an integer from 0 to 3, not 4");
   EXPECT_EQ(layout_error("dp: 8, sequence_parallel: 1"),
             "plan.yaml:5:99: `sequence_parallel` is 1; accepted: true or false");
   EXPECT_EQ(layout_error("dp: 8, recompute: some"),
             "plan.yaml:5:91: `recompute` is the string `some`; accepted: none, selective, experts, full");
   EXPECT_EQ(layout_error("pp: 8, stage_layers: 4"), "plan.yaml:5:94: `stage_layers` is 4; accepted: a list of numbers");
   EXPECT_EQ(layout_error("pp: 8, stage_layers: [-1]"),
-            "plan.yaml:5:95: the number of layers of a stage must be a whole number from 0 to 4096, not -1");
+            "plan.yaml:5:95: the number of layers of a stage must be an integer from 0 to 4096, not -1");
   // Faults of find_fault are at the task.
   EXPECT_EQ(layout_error("pp: 8, stage_layers: [4]"),
             "plan.yaml:5:5: actor_infer: stage_layers has 1 values; accepted: one for each of 8 stages");
@@ -277,7 +276,7 @@ TEST(ParsePlan, ReportsMistakesInMicroBatches) {
             "plan.yaml:5:63: unknown key `token` in `micro_batch`; did you mean `tokens`? accepted: sequences, tokens, "
             "count");
   EXPECT_EQ(micro_batch_error("{tokens: 0}"),
-            "plan.yaml:5:71: `tokens` must be a whole number from 1 to 16777216, not 0");
+            "plan.yaml:5:71: `tokens` must be an integer from 1 to 16777216, not 0");
   const std::string wrong =
       "plan.yaml:5:5: actor_infer: its micro-batches have none or several sizes; accepted: one of sequences, tokens "
       "and count, greater than 0";
@@ -306,7 +305,7 @@ TEST(ParsePlan, ReportsMistakesInEngines) {
   EXPECT_EQ(engine_error("{memory_utilization: 90%}"),
             "plan.yaml:3:88: `memory_utilization` must be a number from 0.01 to 1, not the string `90%`");
   EXPECT_EQ(engine_error("{max_num_seqs: 0}"),
-            "plan.yaml:3:82: `max_num_seqs` must be a whole number from 1 to 16777216, not 0");
+            "plan.yaml:3:82: `max_num_seqs` must be an integer from 1 to 16777216, not 0");
   EXPECT_EQ(engine_error("{max_num_seqs: 300, max_num_batched_tokens: 299}"),
             "plan.yaml:3:111: `max_num_batched_tokens` is 299; accepted: at least `max_num_seqs`, 300 (one token of "
             "each sequence in a step)");

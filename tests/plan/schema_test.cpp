@@ -2,9 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/canonical_json.h"
 #include "base/descriptor_file.h"
 #include "base/file.h"
+#include "base/hash.h"
 #include "plan/job.h"
 #include "workflow/algorithms.h"
 

@@ -126,7 +126,7 @@ TEST(Tokenizer, RefusesWhatIsWrong) {
   EXPECT_THAT(error_with("/model/merges", R"(["a c"])"), HasSubstr("`c` of this merge is no token"));
   EXPECT_THAT(error_with("/model/merges", R"(["b a"])"), HasSubstr("what this merge makes, `ba`, is no token"));
   EXPECT_THAT(error_with("/model/merges", R"(["a b b"])"), HasSubstr("accepted: \"left right\" or"));
-  EXPECT_THAT(error_with("/model/vocab/a", "-1"), HasSubstr("the number of a token must be a whole number from 0"));
+  EXPECT_THAT(error_with("/model/vocab/a", "-1"), HasSubstr("the number of a token must be an integer from 0"));
   EXPECT_THAT(error_with("/model/unk_token", "\"c\""), HasSubstr("the unknown token is the string `c`"));
   EXPECT_THAT(error_with("/added_tokens", R"([{"id": 9, "content": "x"}, {"id": 9, "content": "y"}])"),
               HasSubstr("is there twice"));

@@ -4,7 +4,6 @@
 #include <rapidcheck/gtest.h>
 
 #include "base/utf8.h"
-#include "text/byte_level.h"
 
 namespace dovetail::text {
 namespace {

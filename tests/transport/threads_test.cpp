@@ -9,7 +9,7 @@
 #include <string>
 #include <thread>
 
-#include "transport/ordered.h"
+#include "transport/collectives.h"
 
 namespace dovetail::transport {
 namespace {

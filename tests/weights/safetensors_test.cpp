@@ -108,9 +108,9 @@ TEST(Safetensors, RefuseWhatBreaksARule) {
   EXPECT_THAT(error_of_header(R"({"x":{"dtype":"F32","shape":[3],"data_offsets":[0,8]}})"),
               HasSubstr("tensor `x` of [3] has 8 bytes in the file; accepted: 12, as its shape and type say"));
   EXPECT_THAT(error_of_header(R"({"x":{"dtype":"F32","shape":[-2],"data_offsets":[0,8]}})"),
-              HasSubstr("a dimension of tensor `x` must be a whole number from 0"));
+              HasSubstr("a dimension of tensor `x` must be an integer from 0"));
   EXPECT_THAT(error_of_header(R"({"x":{"dtype":"F32","shape":[2],"data_offsets":[8,0]}})"),
-              HasSubstr("the end of tensor `x` must be a whole number from 8"));
+              HasSubstr("the end of tensor `x` must be an integer from 8"));
   EXPECT_THAT(error_of_header(R"({"x":{"dtype":"F32","shape":[1099511627776,1099511627776],"data_offsets":[0,8]}})"),
               HasSubstr("more bytes than are accepted"));
   EXPECT_THAT(error_of_header(R"({"x":{"dtype":"F32","shape":[1],"data_offsets":[4,8]}})"),

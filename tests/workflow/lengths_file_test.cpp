@@ -41,7 +41,7 @@ TEST(ReadLengths, ReadsEveryForm) {
 }
 
 TEST(ReadLengths, ReportsMistakes) {
-  const std::string fixed = "`response_length` must be a whole number from 1 to 16777216, not ";
+  const std::string fixed = "`response_length` must be an integer from 1 to 16777216, not ";
   EXPECT_EQ(error_of("0"), "job.yaml:1:18: " + fixed + "0");
   EXPECT_EQ(error_of("5.5"), "job.yaml:1:18: " + fixed + "5.5");
   EXPECT_EQ(error_of("long"),
@@ -58,7 +58,7 @@ TEST(ReadLengths, ReportsMistakes) {
   EXPECT_EQ(error_of("{sigma: -1}"),
             "job.yaml:1:26: `sigma` of `response_length` must be a number from 0 to 5, not -1");
   EXPECT_EQ(error_of("{p50: 800, cap: 4096.5}"),
-            "job.yaml:1:34: `cap` of `response_length` must be a whole number from 1 to 16777216, not 4096.5");
+            "job.yaml:1:34: `cap` of `response_length` must be an integer from 1 to 16777216, not 4096.5");
   EXPECT_EQ(error_of("{p50: 800, p90: 500}"),
             "job.yaml:1:34: `response_length`: `p90` is 500; accepted: at least 800 (`p50`)");
   EXPECT_EQ(error_of("{p50: 800, cap: 4096}"),

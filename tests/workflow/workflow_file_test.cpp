@@ -73,18 +73,18 @@ TEST(ReadAlgorithm, ReportsMistakes) {
   EXPECT_EQ(error_of("{name: ppo, reward: human}"),
             "job.yaml:1:32: `reward` is the string `human`; accepted: model, rule");
   EXPECT_EQ(error_of("{name: ppo, reward_seconds: 1}"),
-            "job.yaml:1:40: `reward_seconds` has no meaning here; accepted: only with `reward: rule`");
+            "job.yaml:1:40: `reward_seconds` is accepted only with `reward: rule`");
   EXPECT_EQ(error_of("{name: ppo, reward: rule, reward_seconds: -1}"),
             "job.yaml:1:54: `reward_seconds`: -1 is negative; accepted: a number from 0 to 1000000 s");
   EXPECT_EQ(error_of("{name: ppo, reward: rule, reward_seconds: x}"),
             "job.yaml:1:54: `reward_seconds` is the string `x`; accepted: a number of seconds");
   EXPECT_EQ(error_of("{name: ppo, reference_decay: 0.9}"),
-            "job.yaml:1:41: `reference_decay` has no meaning here; accepted: only with `reference: averaged`");
+            "job.yaml:1:41: `reference_decay` is accepted only with `reference: averaged`");
   EXPECT_EQ(error_of("{name: ppo, reference: averaged, reference_decay: 1}"),
             "job.yaml:1:62: `reference_decay` must be a number from 0 to 0.999999999, not 1");
   EXPECT_EQ(error_of("{name: dpo, reference: skip}"), "job.yaml:1:35: dpo needs a reference; accepted: pass, averaged");
   EXPECT_EQ(error_of("{name: ppo, ptx_tokens: 1.5}"),
-            "job.yaml:1:36: `ptx_tokens` must be a whole number from 0 to 1000000000000, not 1.5");
+            "job.yaml:1:36: `ptx_tokens` must be an integer from 0 to 1000000000000, not 1.5");
 }
 
 const std::string roles = "\n  roles: [{name: actor}, {name: reward, head: scalar}]\n";
@@ -127,7 +127,7 @@ TEST(ReadAlgorithm, ReportsMistakesInGraphs) {
   EXPECT_EQ(error_of("{name: ppo, tasks: []}"),
             "job.yaml:1:13: unknown key `name` in the algorithm; accepted: roles, tasks");
   EXPECT_EQ(error_of("{roles: [{name: a, decay: 0.5}], tasks: []}"),
-            "job.yaml:1:38: `decay` has no meaning here; accepted: only with `averaged_from`");
+            "job.yaml:1:38: `decay` is accepted only with `averaged_from`");
   EXPECT_EQ(error_of("{roles: [{name: a, averaged_from: b}], tasks: []}"),
             "job.yaml:1:21: role `a` needs the key `decay`; accepted: `decay: 0.99`");
   EXPECT_EQ(error_of("{roles: [{name: a, head: critic}], tasks: []}"),
@@ -152,9 +152,9 @@ TEST(ReadAlgorithm, ReportsMistakesInGraphs) {
             "job.yaml:2:33: role `reward` is not used; accepted: roles that a task uses, or that another role is "
             "initialized from");
   EXPECT_EQ(with_task("kind: infer, role: reward, seconds: 1"),
-            "job.yaml:5:53: `seconds` has no meaning here; accepted: only with `kind: rule`");
+            "job.yaml:5:53: `seconds` is accepted only with `kind: rule`");
   EXPECT_EQ(with_task("kind: infer, role: reward, sequences: 0"),
-            "job.yaml:5:55: `sequences` of task `t` must be a whole number from 1 to 1024, not 0");
+            "job.yaml:5:55: `sequences` of task `t` must be an integer from 1 to 1024, not 0");
 }
 
 const std::string sound = "prompts: 128, prompt_length: 100, response_length: 500";
@@ -252,7 +252,7 @@ TEST(ReadWorkload, ReportsMistakes) {
             "job.yaml:1:21: an iteration processes 1.68e+12 tokens: 16777216 samples of 100100, 1 times; accepted: at "
             "most 1000000000000");
   EXPECT_EQ(workload_error("prompts: 0, prompt_length: 1, response_length: 1"),
-            "job.yaml:1:21: `prompts` must be a whole number from 1 to 16777216, not 0");
+            "job.yaml:1:21: `prompts` must be an integer from 1 to 16777216, not 0");
   EXPECT_EQ(workload_error("prompts: 1, prompt_length: x, response_length: 1"),
             "job.yaml:1:39: `prompt_length` is the string `x`; accepted: a number of tokens, statistics such as {p50: "
             "800, p90: 2100}, or {file: PATH}");
@@ -261,17 +261,17 @@ TEST(ReadWorkload, ReportsMistakes) {
             "samples_per_prompt, mini_batches, "
             "mini_batch, epochs, prompt_length, response_length, steps_off_policy, packing, critic, sequence_cap");
   EXPECT_EQ(workload_error(sound + ", samples_per_prompt: 200000"),
-            "job.yaml:1:88: `samples_per_prompt` must be a whole number from 1 to 131072, not 200000");
+            "job.yaml:1:88: `samples_per_prompt` must be an integer from 1 to 131072, not 200000");
   EXPECT_EQ(workload_error(sound + ", mini_batches: 129"),
-            "job.yaml:1:82: `mini_batches` must be a whole number from 1 to 128, not 129");
+            "job.yaml:1:82: `mini_batches` must be an integer from 1 to 128, not 129");
   EXPECT_EQ(workload_error(sound + ", mini_batch: 100"),
             "job.yaml:1:80: `mini_batch` is 100; accepted: a divisor of 128, the number of samples of an iteration");
   EXPECT_EQ(workload_error(sound + ", mini_batch: 64, mini_batches: 2"),
             "job.yaml:1:80: `mini_batch` and `mini_batches` cannot be combined; accepted: one of the two");
   EXPECT_EQ(workload_error(sound + ", epochs: 0"),
-            "job.yaml:1:76: `epochs` must be a whole number from 1 to 1000, not 0");
+            "job.yaml:1:76: `epochs` must be an integer from 1 to 1000, not 0");
   EXPECT_EQ(workload_error(sound + ", steps_off_policy: -1"),
-            "job.yaml:1:86: `steps_off_policy` must be a whole number from 0 to 1000, not -1");
+            "job.yaml:1:86: `steps_off_policy` must be an integer from 0 to 1000, not -1");
   EXPECT_EQ(workload_error(sound + ", packing: yes"),
             "job.yaml:1:77: `packing` is the string `yes`; accepted: true or false");
 }

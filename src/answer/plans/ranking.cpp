@@ -7,7 +7,7 @@
 #include "answer/plans/job_input.h"
 #include "answer/plans/ranking_ways.h"
 #include "answer/question/processes.h"
-#include "parallel/agreement.h"
+#include "parallel/exchange.h"
 #include "plan/job.h"
 
 namespace dovetail::answer {

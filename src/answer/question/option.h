@@ -23,7 +23,7 @@
 #include <tuple>
 #include <utility>
 
-#include "base/member_count.h"
+#include "base/descriptor.h"
 
 namespace dovetail::answer {
 

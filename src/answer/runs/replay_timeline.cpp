@@ -1,5 +1,5 @@
 #include "answer/runs/replay.h"
-#include "execute/ops_timeline.h"
+#include "execute/replay_figures.h"
 #include "pipeline/schedule/evaluate.h"
 #include "timeline/schedule_timeline.h"
 

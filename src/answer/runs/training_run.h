@@ -16,7 +16,6 @@
 #include "control/run/run_checks.h"
 #include "predict/closed_form/estimate.h"
 #include "study/fusion_variants.h"
-#include "transport/carrier.h"
 #include "transport/collectives.h"
 
 namespace dovetail::answer {

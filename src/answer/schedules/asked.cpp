@@ -11,7 +11,7 @@
 #include "answer/schedules/schedule_input.h"
 #include "answer/words/figures.h"
 #include "fuse/solve.h"
-#include "parallel/agreement.h"
+#include "parallel/exchange.h"
 #include "pipeline/problem/problem_file.h"
 
 namespace dovetail::answer {

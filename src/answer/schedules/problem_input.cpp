@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "answer/schedules/file_kind.h"
-#include "base/nearest.h"
+#include "base/enum_names.h"
 #include "pipeline/problem/instances.h"
 #include "pipeline/problem/problem_file.h"
 

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "base/nearest.h"
+#include "base/enum_names.h"
 
 namespace dovetail::answer {
 namespace {

@@ -4,7 +4,6 @@
 #include <map>
 
 #include "learn/advantages.h"
-#include "learn/rewards.h"
 
 namespace dovetail::control {
 namespace {

@@ -10,8 +10,8 @@
 
 #include "control/models.h"
 #include "control/run_settings.h"
-#include "learn/kl.h"
-#include "learn/normalizer.h"
+#include "learn/advantages.h"
+#include "learn/losses.h"
 
 namespace dovetail::control {
 

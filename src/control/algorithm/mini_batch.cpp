@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "learn/losses.h"
-#include "learn/token_weights.h"
 
 namespace dovetail::control {
 namespace {

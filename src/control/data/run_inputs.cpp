@@ -9,8 +9,8 @@
 
 #include "base/assert.h"
 #include "base/file.h"
+#include "base/hash.h"
 #include "base/random.h"
-#include "base/sha256.h"
 #include "text/data.h"
 
 namespace dovetail::control {

@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "transport/exchange.h"
+#include "transport/transport.h"
 
 namespace dovetail::control {
 namespace {

@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "base/csv.h"
-#include "base/decimal.h"
-#include "base/input_size.h"
+#include "base/file.h"
+#include "base/quantity.h"
 #include "base/utf8.h"
 
 namespace dovetail::pipeline {

@@ -13,7 +13,6 @@
 #include <string_view>
 #include <vector>
 
-#include "base/file_place.h"
 #include "base/result.h"
 #include "pipeline/schedule/schedule.h"
 

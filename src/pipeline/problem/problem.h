@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "base/enum_names.h"
-#include "base/ids.h"
 #include "base/quantity.h"
 #include "base/result.h"
 

@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "base/csv.h"
-#include "base/decimal.h"
 #include "base/fields.h"
+#include "base/quantity.h"
 
 namespace dovetail::pipeline {
 namespace {

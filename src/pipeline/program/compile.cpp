@@ -7,8 +7,7 @@
 #include <tuple>
 
 #include "base/assert.h"
-#include "base/canonical_json.h"
-#include "base/sha256.h"
+#include "base/hash.h"
 #include "pipeline/problem/problem_file.h"
 #include "pipeline/program/check.h"
 #include "pipeline/program/rank_ops.h"

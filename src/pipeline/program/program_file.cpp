@@ -7,7 +7,7 @@
 
 #include "base/document.h"
 #include "base/fields.h"
-#include "base/sha256.h"
+#include "base/hash.h"
 #include "base/utf8.h"
 #include "pipeline/program/program.h"
 

@@ -9,7 +9,7 @@
 
 #include "base/assert.h"
 #include "base/random.h"
-#include "parallel/message.h"
+#include "parallel/exchange.h"
 #include "parallel/shared_chains.h"
 #include "planner/search/chain.h"
 

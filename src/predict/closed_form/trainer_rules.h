@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "base/file_place.h"
+#include "base/result.h"
 #include "cost/conventions.h"
 #include "plan/plan.h"
 

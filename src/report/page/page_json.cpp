@@ -7,7 +7,6 @@
 #include <string_view>
 
 #include "base/assert.h"
-#include "base/json_object.h"
 #include "base/utf8.h"
 #include "report/page/fields.h"
 #include "report/page/legend.h"

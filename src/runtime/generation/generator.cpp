@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/assert.h"
-#include "kernels/vocabulary.h"
+#include "kernels/rows.h"
 #include "learn/sampling.h"
 
 namespace dovetail::runtime {

@@ -7,7 +7,6 @@
 #include "kernels/linear.h"
 #include "kernels/rows.h"
 #include "kernels/sequence_attention.h"
-#include "kernels/vocabulary.h"
 #include "runtime/model/device.h"
 #include "runtime/model/ops.h"
 

@@ -10,7 +10,7 @@
 
 #include "base/result.h"
 #include "execute/interpreter.h"
-#include "execute/op_medians.h"
+#include "execute/measured_times.h"
 #include "execute/replay.h"
 #include "pipeline/program/program.h"
 #include "plan/plan.h"

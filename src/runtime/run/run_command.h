@@ -8,7 +8,6 @@
 
 #include "base/result.h"
 #include "runtime/ranks/run_rank.h"
-#include "transport/carrier.h"
 #include "transport/collectives.h"
 #include "transport/transport.h"
 

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/ids.h"
+#include "base/quantity.h"
 #include "base/result.h"
 #include "control/models.h"
 #include "runtime/model/micro_batch_pass.h"

@@ -9,8 +9,8 @@
 #include <span>
 #include <utility>
 
-#include "base/decimal.h"
 #include "base/document.h"
+#include "base/quantity.h"
 #include "base/utf8.h"
 
 namespace dovetail::trainers {

@@ -4,7 +4,7 @@
 #include <array>
 #include <utility>
 
-#include "base/input_size.h"
+#include "base/file.h"
 #include "base/utf8.h"
 
 namespace dovetail::trainers {

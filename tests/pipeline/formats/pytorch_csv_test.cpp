@@ -213,7 +213,7 @@ TEST(PytorchCsv, InvalidActionsAreRejected) {
   EXPECT_EQ(error_of("()OVERLAP_F_B"), "f.csv:1:2: '' is not an action" + accepted);
   EXPECT_EQ(error_of(",,\n"), "f.csv:1:1: the file has no actions" + accepted);
   EXPECT_EQ(error_of("0UNSHARD"), "f.csv:1:1: the file has no F, B, I or W; it needs at least one forward");
-  EXPECT_EQ(error_of("0F0,\"0B0"), "f.csv:1:5: the quote is not closed; a cell that begins with \" ends with \"");
+  EXPECT_EQ(error_of("0F0,\"0B0"), "f.csv:1:5: unterminated quote; a cell that begins with \" must end with \"");
 }
 
 TEST(PytorchCsv, MixedDialectsAreRejected) {

@@ -131,7 +131,7 @@ TEST(ParseSchedule, NamesAMistakeInTheHead) {
 
 TEST(ParseSchedule, NamesAMistakeInTheClaims) {
   EXPECT_EQ(claim_error(R"("makespan": 1.5)"),
-            "s.json:4:13: `makespan`: 1.5 is not a whole number of ticks; accepted: a whole number, or a time_unit of "
+            "s.json:4:13: `makespan`: 1.5 is not an integer number of ticks; accepted: an integer, or a time_unit of "
             "s, ms, us or ns");
   EXPECT_EQ(claim_error(R"("makespan": "6")"), "s.json:4:13: `makespan` is the string `6`; accepted: a time in tick");
   EXPECT_EQ(claim_error(R"("peak_activation": null)"), "s.json:4:20: `peak_activation` is null; accepted: a number");
@@ -152,7 +152,7 @@ TEST(ParseSchedule, NamesAMistakeInTheClaims) {
   EXPECT_EQ(claim_error(R"("solver": {"name": "x", "seed": -1})"),
             "s.json:4:33: `seed` is -1; accepted: an integer from 0 to 18446744073709551615");
   EXPECT_EQ(claim_error(R"("solver": {"name": "x", "chains": 0})"),
-            "s.json:4:35: `chains` must be a whole number from 1 to 9223372036854775807, not 0");
+            "s.json:4:35: `chains` must be an integer from 1 to 9223372036854775807, not 0");
   EXPECT_EQ(claim_error(R"("stopped_by": "luck")"),
             "s.json:4:15: `stopped_by` is the string `luck`; accepted: bound, iterations, time, interrupt");
 }
@@ -192,13 +192,13 @@ TEST(ParseSchedule, NamesAMistakeInARow) {
   EXPECT_EQ(row_error(R"(["X", 0, 0, 0, 0, 0, 1])"), "s.json:5:16: `op` is the string `X`; accepted: F, B, I, W, S");
   EXPECT_EQ(row_error(R"([0, 0, 0, 0, 0, 0, 1])"), "s.json:5:16: `op` is 0; accepted: F, B, I, W, S");
   EXPECT_EQ(row_error(R"(["F", -1, 0, 0, 0, 0, 1])"),
-            "s.json:5:21: `model` must be a whole number from 0 to 2147483647, not -1");
+            "s.json:5:21: `model` must be an integer from 0 to 2147483647, not -1");
   EXPECT_EQ(row_error(R"(["F", 0, 0, 2147483648, 0, 0, 1])"),
-            "s.json:5:27: `stage` must be a whole number from 0 to 2147483647, not 2147483648");
+            "s.json:5:27: `stage` must be an integer from 0 to 2147483647, not 2147483648");
   EXPECT_EQ(row_error(R"(["F", 0, 0, 0, 0, -1, 1])"),
             "s.json:5:33: `start`: -1 is negative; accepted: a number from 0 to 4000000000000000000 tick");
   EXPECT_EQ(row_error(R"(["F", 0, 0, 0, 0, 0, 1.5])"),
-            "s.json:5:36: `end`: 1.5 is not a whole number of ticks; accepted: a whole number, or a time_unit of s, "
+            "s.json:5:36: `end`: 1.5 is not an integer number of ticks; accepted: an integer, or a time_unit of s, "
             "ms, us or ns");
   EXPECT_EQ(row_error(R"(["F", 0, 0, 0, 0, 2, 1])"),
             "s.json:5:36: `end` 1 is before `start` 2; accepted: the same or later");
@@ -299,7 +299,7 @@ TEST(ScheduleFile, ReadsTimesAndPeaksUpToTheMaximumSum) {
   ASSERT_TRUE(again.ok()) << base::to_text(again.error());
   EXPECT_EQ(again->schedule, schedule);
   EXPECT_EQ(row_error(R"(["F", 0, 0, 0, 0, 0, 4000000000000000001])"),
-            "s.json:5:36: `end`: 4000000000000000001 is more than the largest time accepted, 4000000000000000000 tick");
+            "s.json:5:36: `end`: 4000000000000000001 exceeds the maximum time, 4000000000000000000 tick");
 }
 
 RC_GTEST_PROP(ScheduleFile, RoundTrips, ()) {

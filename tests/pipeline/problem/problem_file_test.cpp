@@ -137,9 +137,9 @@ TEST(ParseProblem, NamesAMistakeInTheHead) {
             "p.yaml:2:12: `time_unit` is the string `sec`; accepted: tick, s, ms, us, ns");
   EXPECT_EQ(head_error(format), "p.yaml:1:1: the problem needs the key `devices`");
   EXPECT_EQ(head_error(format + "devices: 0\n"),
-            "p.yaml:2:10: `devices` must be a whole number from 1 to 65536, not 0");
+            "p.yaml:2:10: `devices` must be an integer from 1 to 65536, not 0");
   EXPECT_EQ(head_error(format + "devices: 65537\n"),
-            "p.yaml:2:10: `devices` must be a whole number from 1 to 65536, not 65537");
+            "p.yaml:2:10: `devices` must be an integer from 1 to 65536, not 65537");
   EXPECT_EQ(head_error(format + "devices: 1\n"),
             "p.yaml:3:9: `models` is an empty list; accepted: a list of at least one model");
   EXPECT_EQ(error_of(format + "devices: 1\nmodels: {}"),
@@ -190,9 +190,9 @@ TEST(ParseProblem, NamesAMistakeInTheName) {
 TEST(ParseProblem, NamesAMistakeInTheCounts) {
   EXPECT_EQ(model_error("    devices: [0]\n"), "p.yaml:4:5: model `actor` needs the key `microbatches`");
   EXPECT_EQ(model_error("    microbatches: 0\n"),
-            "p.yaml:5:19: `microbatches` of model `actor` must be a whole number from 1 to 1048576, not 0");
+            "p.yaml:5:19: `microbatches` of model `actor` must be an integer from 1 to 1048576, not 0");
   EXPECT_EQ(model_error("    microbatches: 1\n    minibatches: 1.5\n"),
-            "p.yaml:6:18: `minibatches` of model `actor` must be a whole number from 1 to 1048576, not 1.5");
+            "p.yaml:6:18: `minibatches` of model `actor` must be an integer from 1 to 1048576, not 1.5");
   EXPECT_EQ(model_error(sound + "    microbatch: 1\n"),
             "p.yaml:10:5: unknown key `microbatch` in a model; did you mean `microbatches`? accepted: name, "
             "microbatches, devices, replicas, "
@@ -213,7 +213,7 @@ TEST(ParseProblem, NamesAMistakeInTheDevices) {
             "p.yaml:6:14: the devices of model `actor` are 2; accepted: a list with the device of each stage, in "
             "forward order");
   EXPECT_EQ(place_error("    devices: [0, 4]"),
-            "p.yaml:6:18: a device of model `actor` must be a whole number from 0 to 3, not 4");
+            "p.yaml:6:18: a device of model `actor` must be an integer from 0 to 3, not 4");
   EXPECT_EQ(place_error("    replicas: []"),
             "p.yaml:6:15: `replicas` of model `actor` is an empty list; accepted: a list of lists of devices, one per "
             "replica");
@@ -231,7 +231,7 @@ TEST(ParseProblem, NamesAMistakeInTheDurations) {
   };
   EXPECT_EQ(model_error(head), "p.yaml:4:5: model `actor` needs the key `forward`");
   EXPECT_EQ(forward_error("1.5"),
-            "p.yaml:7:14: `forward` of model `actor`: 1.5 is not a whole number of ticks; accepted: a whole number, or "
+            "p.yaml:7:14: `forward` of model `actor`: 1.5 is not an integer number of ticks; accepted: an integer, or "
             "a time_unit of s, "
             "ms, us or ns");
   EXPECT_EQ(forward_error("0"), "p.yaml:7:14: `forward` of model `actor`: 0 is too short; accepted: at least one tick");
@@ -240,7 +240,7 @@ TEST(ParseProblem, NamesAMistakeInTheDurations) {
       "p.yaml:7:14: `forward` of model `actor`: -2 is negative; accepted: a number from 0 to 1000000000000000 tick");
   EXPECT_EQ(
       forward_error("1e16"),
-      "p.yaml:7:14: `forward` of model `actor`: 1e16 is more than the largest time accepted, 1000000000000000 tick");
+      "p.yaml:7:14: `forward` of model `actor`: 1e16 exceeds the maximum time, 1000000000000000 tick");
   EXPECT_EQ(
       forward_error("[1, 2, 3]"),
       "p.yaml:7:14: `forward` of model `actor` has 3 values; accepted: one number, or a list of 2, one per stage");

@@ -147,7 +147,7 @@ TEST(Timings, WrongHeadersAreRejected) {
   EXPECT_EQ(error_of("\nmodel,stage,op,seconds\n"),
             "t.csv:2:1: there are no rows after the header; add a row for each measured op");
   EXPECT_EQ(error_of("model,stage,\"op"),
-            "t.csv:1:13: the quote is not closed; a cell that begins with \" ends with \"");
+            "t.csv:1:13: unterminated quote; a cell that begins with \" must end with \"");
 }
 
 TEST(Timings, WrongCellsAreRejected) {

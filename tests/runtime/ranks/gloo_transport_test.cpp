@@ -19,7 +19,7 @@
 
 #include "runtime/ranks/rank_job.h"
 #include "runtime/ranks/run_rank.h"
-#include "transport/ordered.h"
+#include "transport/collectives.h"
 
 namespace dovetail::runtime {
 namespace {

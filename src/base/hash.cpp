@@ -1,11 +1,13 @@
-#include "base/canonical_json.h"
+#include "base/hash.h"
 
 #include <fmt/format.h>
+#include <nettle/sha2.h>
 
 #include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <system_error>
 #include <vector>
@@ -28,9 +30,8 @@ std::string canonical_string(std::string_view text) {
   return quoted + "\"";
 }
 
-/// As ECMAScript's Number::toString has it (ECMA-262, 6.1.6.1.20): the shortest digits that read back to the same
-/// double, with an exponent only where the point would be more than 21 digits behind the first or 6 before it.
-/// REQUIRES: value is finite.
+/// Formats a number like ECMAScript's Number::toString (ECMA-262, 6.1.6.1.20): the shortest digits that parse back to
+/// the same double, with an exponent below 1e-6 and from 1e21. REQUIRES: value is finite.
 std::string number_text(double value) {
   if (value == 0) return "0";
   std::array<char, 32> buffer{};
@@ -43,7 +44,7 @@ std::string number_text(double value) {
   std::erase(digits, '.');
   const int exponent = std::stoi(std::string(written.substr(exponent_at + 1)));
   const int count = static_cast<int>(digits.size());
-  const int point = exponent + 1;  // so many digits stand before it
+  const int point = exponent + 1;  // number of digits before the decimal point
   if (point > 21 || point < -5) {
     const std::string_view rest = std::string_view(digits).substr(1);
     return fmt::format("{}{}{}{}e{:+}", sign, digits.front(), rest.empty() ? "" : ".", rest, exponent);
@@ -61,7 +62,7 @@ std::string canonical_number(std::string_view text) {
   if (digits.starts_with('+')) digits.remove_prefix(1);
   double value = 0.0;
   const auto [end, code] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  // No double is that large, or that small: readers refuse it, and it stays as it is.
+  // Beyond the range of doubles. Readers refuse such a number, so it stays as written.
   if (code != std::errc() || end != digits.data() + digits.size()) return std::string(text);
   return number_text(value);
 }
@@ -97,6 +98,33 @@ std::string canonical_json(std::string_view json) {
   const auto document = parse_json(json, {});
   DOVETAIL_ASSERT(document.ok());
   return canonical_json(document->root());
+}
+
+namespace {
+
+constexpr std::string_view digits = "0123456789abcdef";
+
+}  // namespace
+
+std::string sha256_hex(std::string_view bytes) {
+  // nettle takes uint8_t, which may alias any object.
+  const auto* const begin = reinterpret_cast<const std::uint8_t*>(bytes.data());
+  sha256_ctx context;
+  sha256_init(&context);
+  sha256_update(&context, bytes.size(), begin);
+  std::array<std::uint8_t, SHA256_DIGEST_SIZE> digest{};
+  sha256_digest(&context, digest.size(), digest.data());
+  std::string hex;
+  for (const std::uint8_t byte : digest) {
+    hex += digits[byte >> 4U];
+    hex += digits[byte & 15U];
+  }
+  return hex;
+}
+
+bool is_sha256_hex(std::string_view text) {
+  return text.size() == std::size_t{2} * SHA256_DIGEST_SIZE &&
+         std::all_of(text.begin(), text.end(), [](char digit) { return digits.find(digit) != std::string_view::npos; });
 }
 
 }  // namespace dovetail::base

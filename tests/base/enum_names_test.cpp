@@ -1,4 +1,4 @@
-#include "base/nearest.h"
+#include "base/enum_names.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "kernels/exponential.h"
+#include "kernels/lanes.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "transport/exchange.h"
+#include "transport/transport.h"
 
 #include <gtest/gtest.h>
 
