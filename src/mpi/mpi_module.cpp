@@ -1,5 +1,5 @@
-// The shared module that connect_by_mpi loads. All calls of MPI are made by one thread of its own: the caller waits for
-// that thread, but never longer than the timeout, whatever MPI is waiting for.
+// The shared module that connect_by_mpi loads. One separate thread makes all MPI calls. The caller waits for that
+// thread, but never longer than the timeout, whatever MPI is waiting for.
 #include "parallel/mpi_module.h"
 
 #include <mpi.h>
@@ -22,10 +22,11 @@
 namespace dovetail::mpi {
 namespace {
 
-/// One rank's part of one collective, in bytes; longer messages go in several. MPI's counts and displacements are ints.
-constexpr std::int64_t max_part = std::int64_t{4} << 20;
+/// Maximum size of one rank's chunk in a collective, in bytes. Longer messages take several collectives, because MPI's
+/// counts and displacements are ints.
+constexpr std::int64_t max_chunk = std::int64_t{4} << 20;
 
-/// This process as a rank. Lives until the process ends: after a timeout MPI may still write where it was told to.
+/// This process as a rank. Never destroyed: after a timeout MPI may still write to its buffers.
 class Rank {
  public:
   bool connect(double timeout_seconds) {
@@ -57,20 +58,20 @@ class Rank {
   const char* error() const { return reported_error_.c_str(); }
 
  private:
-  enum class State { idle, asked, done };
+  enum class State { idle, requested, done };
 
   static constexpr double max_timeout_seconds = 1e8;
 
-  /// Has MPI's thread do `work` and waits for it; false, with an error, where it failed or took too long.
+  /// Runs `work` on the MPI thread and waits for it. Returns false and sets the error if it failed or timed out.
   bool call(const char* what, std::function<bool()> work) {
     std::unique_lock lock(mutex_);
     work_ = std::move(work);
-    state_ = State::asked;
+    state_ = State::requested;
     changed_.notify_all();
     if (!changed_.wait_for(lock, timeout_, [this] { return state_ == State::done; })) {
       abandoned_ = true;
       reported_error_ =
-          std::string("a process is lost or does not answer: ") + what + " was not complete after " + seconds_text();
+          std::string("a process is lost or does not respond: ") + what + " did not complete within " + seconds_text();
       return false;
     }
     state_ = State::idle;
@@ -88,11 +89,11 @@ class Rank {
     return text + " s";
   }
 
-  /// What MPI's thread does: one piece of work after the other.
+  /// Main loop of the MPI thread: runs one request after another.
   void serve() {
     std::unique_lock lock(mutex_);
     while (true) {
-      changed_.wait(lock, [this] { return state_ == State::asked; });
+      changed_.wait(lock, [this] { return state_ == State::requested; });
       const std::function<bool()> work = work_;
       lock.unlock();
       bool succeeded = false;
@@ -112,15 +113,15 @@ class Rank {
     }
   }
 
-  /// After a timeout: nothing more is done until the process exits, so that it can say why and write what it has.
+  /// After a timeout: does nothing until the process exits, so that it can report the error and write its results.
   void wait_for_the_end(std::unique_lock<std::mutex>& lock) {
     changed_.wait(lock, [this] { return leaving_; });
     lock.unlock();
     MPI_Abort(MPI_COMM_WORLD, parallel::dovetail_mpi_abort_code);
   }
 
-  /// At exit. A rank that is stuck in MPI itself is left there: the launcher sees it end without MPI_Finalize and ends
-  /// the others.
+  /// Runs at exit. A rank that hangs inside MPI is left as it is: the launcher sees it end without MPI_Finalize and
+  /// ends the others.
   void leave() {
     std::unique_lock lock(mutex_);
     leaving_ = true;
@@ -132,7 +133,7 @@ class Rank {
     if (!initialized_) return;
     if (state_ == State::idle) {
       work_ = [] { return MPI_Abort(MPI_COMM_WORLD, parallel::dovetail_mpi_abort_code) == MPI_SUCCESS; };
-      state_ = State::asked;
+      state_ = State::requested;
     }
     changed_.notify_all();
     changed_.wait_for(lock, std::chrono::seconds(5), [] { return false; });
@@ -142,7 +143,7 @@ class Rank {
     int is_initialized = 0;
     MPI_Initialized(&is_initialized);
     if (is_initialized != 0) {
-      error_ = "this program has initialised MPI itself; it has to give an Exchange of its own";
+      error_ = "this program has already initialized MPI; it must provide its own Exchange";
       return false;
     }
     int provided = 0;
@@ -166,16 +167,16 @@ class Rank {
     if (!wait(request)) return false;
     gathered_.resize(static_cast<std::size_t>(std::accumulate(sizes_.begin(), sizes_.end(), std::int64_t{0})));
     const std::int64_t longest = *std::max_element(sizes_.begin(), sizes_.end());
-    const std::int64_t part = std::min<std::int64_t>(max_part, std::numeric_limits<int>::max() / ranks_);
-    for (std::int64_t begin = 0; begin < longest; begin += part)
-      if (!exchange_parts(begin, part)) return false;
+    const std::int64_t chunk = std::min<std::int64_t>(max_chunk, std::numeric_limits<int>::max() / ranks_);
+    for (std::int64_t begin = 0; begin < longest; begin += chunk)
+      if (!exchange_chunks(begin, chunk)) return false;
     return true;
   }
 
-  /// The bytes from `begin` on, at most `part` of them, of every message.
-  bool exchange_parts(std::int64_t begin, std::int64_t part) {
-    const auto length_of = [begin, part](std::int64_t size) {
-      return static_cast<int>(std::clamp<std::int64_t>(size - begin, 0, part));
+  /// Exchanges up to `chunk` bytes of every message, starting at `begin`.
+  bool exchange_chunks(std::int64_t begin, std::int64_t chunk) {
+    const auto length_of = [begin, chunk](std::int64_t size) {
+      return static_cast<int>(std::clamp<std::int64_t>(size - begin, 0, chunk));
     };
     counts_.clear();
     places_.clear();
@@ -185,24 +186,24 @@ class Rank {
       places_.push_back(total);
       total += counts_.back();
     }
-    parts_.resize(static_cast<std::size_t>(total));
+    chunks_.resize(static_cast<std::size_t>(total));
     const int own = counts_[static_cast<std::size_t>(rank_)];
     MPI_Request request = MPI_REQUEST_NULL;
-    if (!check(MPI_Iallgatherv(own > 0 ? message_.data() + begin : nullptr, own, MPI_BYTE, parts_.data(),
+    if (!check(MPI_Iallgatherv(own > 0 ? message_.data() + begin : nullptr, own, MPI_BYTE, chunks_.data(),
                                counts_.data(), places_.data(), MPI_BYTE, MPI_COMM_WORLD, &request)))
       return false;
     if (!wait(request)) return false;
     std::int64_t place = 0;
     for (std::size_t rank = 0; rank < sizes_.size(); ++rank) {
       if (counts_[rank] > 0)
-        std::memcpy(gathered_.data() + place + begin, parts_.data() + places_[rank],
+        std::memcpy(gathered_.data() + place + begin, chunks_.data() + places_[rank],
                     static_cast<std::size_t>(counts_[rank]));
       place += sizes_[rank];
     }
     return true;
   }
 
-  /// Waits for `request` without keeping a processor busy: the others may share it.
+  /// Waits for `request` without keeping a processor busy, because ranks may share it.
   bool wait(MPI_Request& request) {
     constexpr int eager_tests = 100;
     for (int tests = 0;; ++tests) {
@@ -229,7 +230,7 @@ class Rank {
     return false;
   }
 
-  std::mutex mutex_;  // guards what follows, up to the empty line
+  std::mutex mutex_;  // guards the members up to the empty line
   std::condition_variable changed_;
   State state_ = State::idle;
   std::function<bool()> work_;
@@ -239,15 +240,15 @@ class Rank {
   bool initialized_ = false;
 
   std::chrono::duration<double> timeout_{};
-  std::string reported_error_;  // the caller's
-  std::string error_;           // MPI's thread's, read by the caller when the work is done; likewise the rest
+  std::string reported_error_;  // read by the caller
+  std::string error_;  // this and the members below: written by the MPI thread, read by the caller after the work
   int rank_ = 0;
   int ranks_ = 1;
   std::vector<char> message_;
   std::vector<std::int64_t> sizes_;
   std::vector<int> counts_;
   std::vector<int> places_;
-  std::vector<char> parts_;
+  std::vector<char> chunks_;
   std::vector<char> gathered_;
 };
 

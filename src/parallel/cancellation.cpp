@@ -8,7 +8,7 @@ namespace dovetail::parallel {
 using Clock = std::chrono::steady_clock;
 
 Cancellation::Cancellation(const Cancellation* outer, std::optional<double> seconds) : outer_(outer) {
-  // More than any work takes; a clock cannot count much more.
+  // Longer than any work, and within the range of the clock.
   constexpr double max_seconds = 1e9;
   if (seconds)
     deadline_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(
@@ -31,7 +31,7 @@ std::optional<double> Cancellation::seconds_left() const {
 
 base::Error stopped_before(std::string_view what, EndedBy ended_by) {
   if (ended_by == EndedBy::time)
-    return {base::Failure::infeasible, {}, 0, 0, "the time limit was over before " + std::string(what)};
+    return {base::Failure::infeasible, {}, 0, 0, "the time limit expired before " + std::string(what)};
   return {base::Failure::interrupted, {}, 0, 0, "interrupted before " + std::string(what)};
 }
 

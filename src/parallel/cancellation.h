@@ -1,4 +1,4 @@
-// A request to stop, seen by every thread.
+// Requests to stop, visible to every thread.
 #pragma once
 
 #include <atomic>
@@ -10,47 +10,47 @@
 
 namespace dovetail::parallel {
 
-/// Why work ends before it is done.
+/// Reason why work ends before it is complete.
 enum class EndedBy { time, interrupt };
 
-/// Requested once, by Ctrl-C, by a caller, or when its time is over; long work looks at it at least every 50 ms and
-/// stops with the best so far. Thread-safe, and safe to request from a signal handler.
+/// A stop request from Ctrl-C, from a caller or from a time limit. Long work checks it at least every 50 ms and stops
+/// with the best result so far. Thread-safe, and safe to request from a signal handler.
 class Cancellation {
  public:
   Cancellation() = default;
-  /// Requested with `outer` (null: nobody), too, which must outlive this, and `seconds` from now on, where they are
-  /// given.
+  /// Creates a cancellation that is also requested when `outer` is, and after `seconds` if given. `outer` may be null;
+  /// otherwise it must outlive this object.
   explicit Cancellation(const Cancellation* outer, std::optional<double> seconds = std::nullopt);
   Cancellation(const Cancellation&) = delete;
   Cancellation& operator=(const Cancellation&) = delete;
 
   void request() { requested_.store(true, std::memory_order_relaxed); }
   bool requested() const { return ended_by().has_value(); }
-  /// Nothing while it is not requested. An interrupt goes before a time that is over.
+  /// Returns the reason of the request; nullopt if nothing is requested. An interrupt takes precedence over an expired
+  /// time limit.
   std::optional<EndedBy> ended_by() const;
-  /// Until it is requested by time; nothing where it never is.
+  /// Returns the seconds until the time limit; nullopt without a limit.
   std::optional<double> seconds_left() const;
 
  private:
   std::atomic<bool> requested_{false};
   const Cancellation* outer_ = nullptr;
-  std::optional<std::chrono::steady_clock::time_point>
-      deadline_;  // of this one or of an outer one, whatever comes first
+  std::optional<std::chrono::steady_clock::time_point> deadline_;  // the earlier of this one's and the outer ones'
   static_assert(std::atomic<bool>::is_always_lock_free);
 };
 
-/// Whether there is a cancellation, and it was requested.
+/// Whether `cancellation` is not null and was requested.
 inline bool is_requested(const Cancellation* cancellation) {
   return cancellation != nullptr && cancellation->requested();
 }
 
-/// The same of why.
+/// Returns the reason of the request; nullopt if `cancellation` is null or not requested.
 inline std::optional<EndedBy> ended_by(const Cancellation* cancellation) {
   return cancellation != nullptr ? cancellation->ended_by() : std::nullopt;
 }
 
-/// That work was stopped before it came to `what` ("a plan was found"). Failure::interrupted, or infeasible where time
-/// was over.
+/// Returns an Error about work that was stopped before `what` ("a plan was found"): Failure::interrupted, or
+/// Failure::infeasible if the time limit expired.
 base::Error stopped_before(std::string_view what, EndedBy ended_by);
 
 }  // namespace dovetail::parallel

@@ -25,12 +25,12 @@ using base::Failure;
 using base::Result;
 
 constexpr const char* how_to_get_mpi =
-    "install libopenmpi-dev and openmpi-bin (Debian, Ubuntu), then configure and build Dovetail again";
+    "install libopenmpi-dev and openmpi-bin (Debian, Ubuntu), then reconfigure and rebuild Dovetail";
 
 Error lost(std::string message) { return {Failure::lost, {}, 0, 0, "MPI: " + std::move(message)}; }
 
-/// The folders of the environment variable, in order.
-std::vector<std::filesystem::path> asked_folders() {
+/// Returns the directories in the environment variable, in order.
+std::vector<std::filesystem::path> configured_folders() {
   std::vector<std::filesystem::path> folders;
   const char* const variable = std::getenv("DOVETAIL_MODULE_PATH");
   std::string_view rest = variable ? variable : "";
@@ -43,7 +43,7 @@ std::vector<std::filesystem::path> asked_folders() {
 }
 
 std::vector<std::filesystem::path> module_folders() {
-  std::vector<std::filesystem::path> folders = asked_folders();
+  std::vector<std::filesystem::path> folders = configured_folders();
   std::error_code ignored;
   const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", ignored);
   if (!program.empty()) folders.push_back(program.parent_path() / DOVETAIL_MODULE_FOLDER_FROM_BIN);
@@ -58,29 +58,29 @@ Error no_module() {
   const std::string what =
       std::string("MPI cannot be used: there is no ") + dovetail_mpi_module_file + " in " + folders + "; ";
   if (!mpi_module_was_built()) return base::bad_input(what + "Dovetail was built without MPI: " + how_to_get_mpi);
-  return base::bad_input(what + "name the folder that has it in DOVETAIL_MODULE_PATH, or install Dovetail again");
+  return base::bad_input(what + "set DOVETAIL_MODULE_PATH to the directory that contains it, or reinstall Dovetail");
 }
 
 Result<const DovetailMpiModule*> load_module() {
   const std::optional<std::string> file = find_mpi_module();
   if (!file) return no_module();
-  // Open MPI's own plug-ins look for its symbols among the global ones. It cannot be unloaded, so neither is this.
+  // Open MPI's plug-ins need its symbols to be global. It cannot be unloaded, so this module is not unloaded either.
   void* const library = dlopen(file->c_str(), RTLD_NOW | RTLD_GLOBAL | RTLD_NODELETE);
   if (!library) {
     const char* const why = dlerror();
     return base::bad_input(
         *file + " cannot be loaded: " + (why ? why : "unknown reason") +
-        "; install openmpi-bin (Debian, Ubuntu), or what else provides the MPI that it was built with");
+        "; install openmpi-bin (Debian, Ubuntu) or another package with the MPI library that it was built with");
   }
   void* const symbol = dlsym(library, dovetail_mpi_module_symbol);
   const auto get_module = reinterpret_cast<const DovetailMpiModule* (*)()>(symbol);
   const DovetailMpiModule* const module = get_module ? get_module() : nullptr;
   if (!module || module->version != dovetail_mpi_module_version)
-    return base::bad_input(*file + " belongs to another version of Dovetail; install both from one build");
+    return base::bad_input(*file + " belongs to another version of Dovetail; install both from the same build");
   return module;
 }
 
-/// How many processes the launcher says that it started; 1 where none says anything.
+/// Returns the number of processes that the launcher reports; 1 if it reports none.
 int launched_processes() {
   int most = 1;
   for (const char* const name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"})
@@ -103,8 +103,7 @@ Result<std::vector<std::string>> gather(const DovetailMpiModule& module, int ran
 }
 
 Result<Exchange> connect(double timeout_seconds) {
-  if (!(timeout_seconds > 0))
-    return base::bad_input("the timeout for other processes is not positive; seconds above 0 are accepted");
+  if (!(timeout_seconds > 0)) return base::bad_input("the timeout for other processes must be above 0 seconds");
   DOVETAIL_TRY(const DovetailMpiModule* const module, load_module());
   std::int32_t rank = 0;
   std::int32_t ranks = 1;
@@ -112,8 +111,8 @@ Result<Exchange> connect(double timeout_seconds) {
   if (const int launched = launched_processes(); ranks == 1 && launched > 1)
     return base::bad_input(
         "MPI: the launcher started " + std::to_string(launched) +
-        " processes, but each sees itself alone: it belongs to another MPI than the one that Dovetail was built with; "
-        "use that one's mpirun, or srun --mpi=pmix");
+        " processes, but each sees only itself: the launcher belongs to a different MPI from the one that Dovetail was "
+        "built with; use the mpirun of that MPI, or srun --mpi=pmix");
   auto failure = std::make_shared<std::optional<Error>>();
   return Exchange{rank, ranks, [module, ranks, failure](std::string_view message) -> Result<std::vector<std::string>> {
                     if (*failure) return **failure;
@@ -146,8 +145,7 @@ bool mpi_module_was_built() { return DOVETAIL_MPI_MODULE_WAS_BUILT != 0; }
 
 namespace {
 
-/// What a process says of its input: a letter, for no failure or the kind of one, and the input or what is wrong with
-/// it.
+/// A message starts with a character for no failure or the kind of failure. The input or the error text follows.
 constexpr char no_failure = '-';
 constexpr char first_failure = 'A';
 
@@ -161,7 +159,7 @@ std::string message_of(const base::Result<std::string>& input) {
 base::Status agree_on_input(const Exchange& exchange, const base::Result<std::string>& input,
                             std::string_view another) {
   DOVETAIL_TRY(const std::vector<std::string> messages, exchange.all_gather(message_of(input)));
-  // What the first process has to say it says as if it were alone.
+  // The first process reports its own error as if it ran alone.
   if (exchange.rank == 0 && !input.ok()) return input.error();
   for (std::size_t rank = 0; rank < messages.size(); ++rank) {
     const std::string_view message = messages[rank];
@@ -174,7 +172,8 @@ base::Status agree_on_input(const Exchange& exchange, const base::Result<std::st
   }
   for (std::size_t rank = 1; rank < messages.size(); ++rank)
     if (messages[rank] != messages[0])
-      return base::bad_input(fmt::format("rank {} reads {} than rank 0; all have to read the same", rank, another));
+      return base::bad_input(
+          fmt::format("rank {} reads {} than rank 0; all ranks must read the same input", rank, another));
   return {};
 }
 

@@ -1,4 +1,4 @@
-// Processes that share out the chains of a search and tell each other what they found.
+// Groups of processes that share the chains of a search and exchange their results as messages.
 #pragma once
 
 #include <cstdint>
@@ -12,44 +12,46 @@
 
 namespace dovetail::parallel {
 
-/// A group of processes. Every process calls the same functions in the same order. A program that has a transport of
-/// its own (it uses MPI itself, or runs its ranks as threads) fills this in by hand.
+/// A group of processes. Every process makes the same calls in the same order. A program with its own transport, for
+/// example one that uses MPI itself or runs its ranks as threads, fills this in directly.
 struct Exchange {
   int rank = 0;
   int ranks = 1;
-  /// Gives every process the messages of all, in order of rank. An Error where a process is lost or does not answer in
-  /// time; from then on every call is that Error.
+  /// Gathers the messages of all processes, in rank order, on every process. Returns an Error if a process is lost or
+  /// does not respond in time; every later call returns the same Error.
   std::function<base::Result<std::vector<std::string>>(std::string_view message)> all_gather;
 };
 
-/// The group of the processes that `mpirun` (or `srun`) started together; a process that was started alone is a group
-/// of one. MPI is loaded here, and only here. `timeout_seconds`: how long anything waits for the other processes; it
-/// has to be longer than what a process does between two calls of all_gather, and between the last one and its end.
-/// Once a process in a program: later calls give the same group.
+/// Connects the processes that `mpirun` or `srun` started together. A process that was started alone is a group of one.
+/// Only this function loads MPI. It connects once per program; later calls return the same group.
 ///
-/// An Error (bad_input) where MPI or our module for it cannot be found, which says which package to install, or where
-/// the launcher belongs to another MPI; an Error (lost) where a process is lost already.
+/// `timeout_seconds` limits every wait for other processes. It must exceed the time that a process spends between two
+/// calls of all_gather, and between the last call and its exit.
 ///
-/// MPI is finalized when the program exits. After an Error it is aborted instead, which ends the other processes too.
+/// Returns a bad_input Error if MPI or Dovetail's module for it is missing (the message names the package to install)
+/// or if the launcher belongs to a different MPI. Returns a lost Error if a process is already lost.
+///
+/// MPI is finalized at program exit. After an Error it is aborted instead, which ends the other processes too.
 base::Result<Exchange> connect_by_mpi(double timeout_seconds);
 
-/// Where connect_by_mpi finds our module for MPI: in a folder that the environment variable DOVETAIL_MODULE_PATH lists
-/// (separated by colons), else beside the program (its folder's ../lib/dovetail), else where this build is installed.
-/// Nothing where it is in none.
+/// Returns the path of Dovetail's MPI module; nullopt if it is missing. Searches the directories in the environment
+/// variable DOVETAIL_MODULE_PATH (separated by colons), then ../lib/dovetail relative to the program's directory, then
+/// the installation directory of this build.
 std::optional<std::string> find_mpi_module();
 
 /// Whether the module was built together with this library.
 bool mpi_module_was_built();
 
-/// Whether all processes have read the same `input`. Where not it is the same Error in all: that of the first process
-/// that has one, with its rank, or that it reads another one than the first; `another` says of what: "another problem".
+/// Checks that all processes have read the same `input`. Otherwise all processes return the same Error: the one of the
+/// first rank that has one, or an Error about the first rank whose input differs from rank 0's. `another` is part of that
+/// message: "another problem".
 base::Status agree_on_input(const Exchange& exchange, const base::Result<std::string>& input, std::string_view another);
 
-/// Puts `value` behind what the message has.
+/// Appends `value` to the message: eight bytes in the machine's byte order.
 void put(std::string& message, std::int64_t value);
 
-/// The value at the beginning of the message, which has the rest from then on. REQUIRES: there is one: messages come
-/// from the same program.
+/// Removes the value at the beginning of the message and returns it. REQUIRES: there is one; messages come from the
+/// same program.
 std::int64_t take(std::string_view& message);
 
 }  // namespace dovetail::parallel

@@ -15,12 +15,12 @@
 namespace dovetail::parallel {
 namespace {
 
-/// Hands out indices, and keeps the first exception that any of the work threw.
+/// Distributes indices to threads and keeps the first exception.
 class IndexQueue {
  public:
   IndexQueue(int count, const std::function<void(int)>& work) : count_(count), work_(work) {}
 
-  /// Works until no index is left. Several threads may be in here at once.
+  /// Works until no index is left. Several threads may call this concurrently.
   void drain() noexcept {
     for (int index = next_.fetch_add(1); index < count_; index = next_.fetch_add(1)) {
       try {
@@ -54,7 +54,7 @@ void for_each_index(int count, int threads, const std::function<void(int)>& work
       for (int helper = 1; helper < std::min(threads, count); ++helper)
         helpers.emplace_back([&queue] { queue.drain(); });
     } catch (const std::system_error&) {
-      // The system gives no more threads; those that there are do the work.
+      // The system cannot create more threads. The existing ones do the work.
     }
     queue.drain();
   }

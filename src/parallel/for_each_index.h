@@ -1,16 +1,15 @@
-// Work shared out over threads: which thread does what never changes the answer.
+// Work distributed over threads. The assignment to threads never affects the result.
 #pragma once
 
 #include <functional>
 
 namespace dovetail::parallel {
 
-/// Calls work(0) ... work(count - 1), each once, on at most `threads` threads (the calling one is among them), and
-/// returns when all are done. The order in which they run is not defined: work on different indices must share nothing
-/// that changes.
+/// Calls work(0) ... work(count - 1), each once, on at most `threads` threads including the calling one, and waits for
+/// all. The order is unspecified, so calls with different indices must not share mutable state.
 void for_each_index(int count, int threads, const std::function<void(int)>& work);
 
-/// How many threads a search uses unless told otherwise: the processors that this process may run on.
+/// Returns the default number of threads of a search: the number of processors that this process may run on.
 int default_thread_count();
 
 }  // namespace dovetail::parallel

@@ -10,8 +10,8 @@
 namespace dovetail::parallel {
 namespace {
 
-// What stands before a message: why its process would stop.
-constexpr char goes_on = '-';
+// Prefixes of a message: the reason of its process to stop.
+constexpr char no_reason = '-';
 constexpr char out_of_time = 't';
 constexpr char interrupted = 'i';
 
@@ -24,7 +24,7 @@ SharedChains::SharedChains(const SharingOptions& options) : options_(options) {
   last_seconds_.resize(numbers_.size());
 }
 
-/// What took longest in the last round goes first: so threads end together.
+/// Starts with the chains that took longest in the last round, so that threads end at about the same time.
 void SharedChains::work_on_all(const std::function<void(std::size_t own)>& work) {
   std::vector<std::size_t> longest_first(numbers_.size());
   std::iota(longest_first.begin(), longest_first.end(), std::size_t{0});
@@ -40,10 +40,10 @@ void SharedChains::work_on_all(const std::function<void(std::size_t own)>& work)
 
 std::vector<std::string> SharedChains::run(const std::function<void(std::size_t own)>& work,
                                            const std::function<std::string()>& tell) {
-  // Whatever happens, all processes come to the border of a round.
+  // Even a cancelled process takes part in the exchange that ends the round.
   if (!is_cancelled()) work_on_all(work);
   const auto cancelled = ended_by(options_.cancellation);
-  const char reason = cancelled == EndedBy::interrupt ? interrupted : cancelled || is_late() ? out_of_time : goes_on;
+  const char reason = cancelled == EndedBy::interrupt ? interrupted : cancelled || is_late() ? out_of_time : no_reason;
   std::vector<std::string> messages{reason + tell()};
   if (options_.exchange != nullptr && options_.exchange->ranks > 1) {
     auto gathered = options_.exchange->all_gather(messages.front());
@@ -58,7 +58,7 @@ std::vector<std::string> SharedChains::run(const std::function<void(std::size_t 
   return messages;
 }
 
-/// The message without the reason before it.
+/// Returns the message without its reason, and records the reason.
 std::string SharedChains::take_reason(std::string message) {
   DOVETAIL_ASSERT(!message.empty());
   if (message.front() == out_of_time && !ended_) ended_ = EndedBy::time;

@@ -1,5 +1,5 @@
-// The chains of a search, shared out over threads and processes. They work in rounds; at the border of each all
-// processes tell each other what they found, and why they would stop.
+// The chains of a search, distributed over threads and processes. They work in rounds. After each round all processes
+// exchange their results and their reasons to stop.
 #pragma once
 
 #include <chrono>
@@ -15,37 +15,40 @@
 
 namespace dovetail::parallel {
 
-/// How a search shares its chains out, and what ends it early.
+/// How a search distributes its chains, and when it ends early.
 struct SharingOptions {
   int chains = 1;
-  int threads = 1;                                          ///< never changes the answer
-  std::optional<double> time_limit_seconds = std::nullopt;  ///< from the construction of SharedChains on
-  const Cancellation* cancellation = nullptr;               ///< by time: as if the limit were over
-  const Exchange* exchange = nullptr;  ///< the processes that share out the chains; absent: this one alone
+  int threads = 1;                                          ///< never affects the answer
+  std::optional<double> time_limit_seconds = std::nullopt;  ///< counted from the construction of SharedChains
+  const Cancellation* cancellation = nullptr;               ///< a time limit in it acts like time_limit_seconds
+  const Exchange* exchange = nullptr;                       ///< processes that share the chains; null: this one only
 };
 
 class SharedChains {
  public:
-  /// Process r of n has the chains r, r + n, ...
+  /// Assigns the chains r, r + n, ... to process r of n.
   explicit SharedChains(const SharingOptions& options);
 
-  /// The numbers of this process's chains among all.
+  /// Returns the global numbers of this process's chains.
   const std::vector<int>& numbers() const { return numbers_; }
-  /// Seconds since the construction.
+  /// Returns the seconds since construction.
   double seconds() const { return base::seconds_since(begin_); }
   bool is_cancelled() const { return is_requested(options_.cancellation); }
   bool is_late() const { return options_.time_limit_seconds && seconds() >= *options_.time_limit_seconds; }
 
-  /// A round: work(own) for each chain of this process (own: an index of numbers()), of which nothing may depend on the
-  /// others, unless it is cancelled; then tell() once, which says what the others are to know. What all processes told,
-  /// in order of rank. All processes have to call this equally often. Where one is lost: what this one told, alone, and
-  /// lost() says so.
+  /// Runs a round and returns the messages of all processes, in rank order. Calls work(own) for each chain of this
+  /// process, unless cancelled, then tell() once for the message to send. `own` is an index of numbers(); calls for
+  /// different chains must be independent.
+  ///
+  /// All processes must call this the same number of times. If one is lost, returns only this process's message and
+  /// sets lost().
   std::vector<std::string> run(const std::function<void(std::size_t own)>& work,
                                const std::function<std::string()>& tell);
 
-  /// Set at the border of a round, in all processes alike: some process was interrupted or lost, or is late.
+  /// Returns why the search must end; nullopt to continue. It is set after a round, to the same value in all processes
+  /// that are not lost, if any process was interrupted, lost or late.
   std::optional<EndedBy> ended() const { return ended_; }
-  /// The Error of a lost process.
+  /// Returns the Error about a lost process, or nullopt.
   const std::optional<base::Error>& lost() const { return lost_; }
 
  private:
@@ -54,7 +57,7 @@ class SharedChains {
 
   SharingOptions options_;
   std::vector<int> numbers_;
-  std::vector<double> last_seconds_;  // [own] what its last round took
+  std::vector<double> last_seconds_;  // [own] duration of its last round
   std::optional<EndedBy> ended_;
   std::optional<base::Error> lost_;
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();

@@ -70,7 +70,7 @@ class Ranks(unittest.TestCase):
                 # On a machine that is too busy the start may already take too long.
                 self.assertRegex(
                     result.stdout,
-                    "error: MPI: a process is lost or does not answer: "
+                    "error: MPI: a process is lost or does not respond: "
                     "(an exchange of results|MPI_Init) was not complete after 4 s",
                 )
 
@@ -86,7 +86,7 @@ class Ranks(unittest.TestCase):
         result = self.mpirun(2, "never-connects", 3)
         self.assertNotEqual(result.returncode, 0)
         self.assertIn(
-            "error: MPI: a process is lost or does not answer: MPI_Init was not complete after 3 s", result.stdout
+            "error: MPI: a process is lost or does not respond: MPI_Init did not complete within 3 s", result.stdout
         )
 
 
@@ -243,7 +243,7 @@ class Schedule(unittest.TestCase):
         out, err = launcher.communicate(timeout=LONGEST_SECONDS)
         self.assertNotEqual(launcher.returncode, 0)
         self.assertIn(
-            "dovetail: MPI: a process is lost or does not answer: an exchange of results was not complete after 5 s",
+            "dovetail: MPI: a process is lost or does not respond: an exchange of results did not complete within 5 s",
             err,
         )
         self.assertIn(f"written: {path}", out)
@@ -258,7 +258,7 @@ class Schedule(unittest.TestCase):
         out, err = launcher.communicate(timeout=LONGEST_SECONDS)
         self.assertEqual(launcher.returncode, 4, out + err)
         self.assertIn("dovetail: no schedule that auto found ", err)
-        self.assertIn("dovetail: MPI: a process is lost or does not answer: ", err)
+        self.assertIn("dovetail: MPI: a process is lost or does not respond: ", err)
         self.assertFalse(path.exists())
 
     def test_an_interrupt_of_one_rank_stops_all(self):
@@ -413,10 +413,10 @@ class WithoutMpi(unittest.TestCase):
     def test_the_launcher_of_another_mpi_is_named(self):
         result = run([RANKS, "agrees", "30"], PMI_SIZE="4")
         self.assertEqual(result.returncode, 1)
-        self.assertIn("the launcher started 4 processes, but each sees itself alone", result.stdout)
+        self.assertIn("the launcher started 4 processes, but each sees only itself", result.stdout)
 
     def test_a_timeout_has_to_be_positive(self):
-        self.assertIn("error: the timeout for other processes is not positive", run([RANKS, "agrees", "0"]).stdout)
+        self.assertIn("error: the timeout for other processes must be above 0 seconds", run([RANKS, "agrees", "0"]).stdout)
 
 
 if __name__ == "__main__":
