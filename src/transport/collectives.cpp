@@ -30,7 +30,7 @@ Status OrderedCollectives::broadcast(const Group& group, std::size_t root, Numbe
 
 namespace {
 
-/// Both halves of an all_reduce are collectives of their own.
+/// The two halves of an all_reduce, which are separate collectives.
 enum class Half : std::uint32_t { scatter, gather };
 
 Address address(int peer, const Group& group, Half half) {

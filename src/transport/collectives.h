@@ -1,4 +1,5 @@
-// How sums of a group of ranks are made: the seam to whatever makes them.
+// Collectives of a group of ranks: their implementation by messages, which sums in a fixed order of ranks, and the
+// interface that other implementations share. Sums in rank order are the same whenever messages arrive.
 #pragma once
 
 #include <array>
@@ -13,81 +14,37 @@
 
 namespace dovetail::transport {
 
-/// Who sums.
-enum class CollectiveKind : std::uint8_t {
-  ordered,  ///< this library, in the order of ranks (ordered.h): the same sums whatever carries the messages
-  native    ///< the carrier's own library, in an order of its own
-};
-constexpr auto names_of(CollectiveKind) {
-  return std::array{base::EnumName{"ordered", CollectiveKind::ordered},
-                    base::EnumName{"native", CollectiveKind::native}};
-}
-
-using Numbers = std::variant<std::span<float>, std::span<double>>;
-
-/// What ordered.h says of the functions of these names, but that reduce_scatter may leave anything outside this rank's
-/// share. One thread of a rank uses it at a time, and all ranks of a group call the same ones in one order.
-class Collectives {
- public:
-  virtual ~Collectives() = default;
-
-  /// Whether numbers are in the memory of this rank's device, and not in the host's.
-  virtual bool takes_device_memory() const { return false; }
-  /// Makes ready for groups of ranks, each in ascending order, of which this rank is in each. Called with the same
-  /// group in the same order by all of its ranks.
-  virtual base::Status open(const std::vector<std::vector<int>>& groups, Deadline deadline) = 0;
-  virtual base::Status reduce_scatter(const Group& group, Numbers numbers, Deadline deadline) = 0;
-  virtual base::Status all_gather(const Group& group, Numbers numbers, Deadline deadline) = 0;
-  virtual base::Status all_reduce(const Group& group, Numbers numbers, Deadline deadline) = 0;
-  virtual base::Status broadcast(const Group& group, std::size_t root, Numbers numbers, Deadline deadline) = 0;
-};
-
-/// Those of ordered.h, by messages of a transport, which outlives it.
-class OrderedCollectives final : public Collectives {
- public:
-  explicit OrderedCollectives(Transport& transport) : transport_(transport) {}
-
-  base::Status open(const std::vector<std::vector<int>>& groups, Deadline deadline) override;
-  base::Status reduce_scatter(const Group& group, Numbers numbers, Deadline deadline) override;
-  base::Status all_gather(const Group& group, Numbers numbers, Deadline deadline) override;
-  base::Status all_reduce(const Group& group, Numbers numbers, Deadline deadline) override;
-  base::Status broadcast(const Group& group, std::size_t root, Numbers numbers, Deadline deadline) override;
-
- private:
-  Transport& transport_;
-};
-
-/// What of `count` things is a rank's, as near to equal parts as can be: [begin, begin + size).
+/// One rank's share of `count` items that are split as evenly as possible: [begin, begin + size).
 struct Share {
   std::size_t begin = 0;
   std::size_t size = 0;
 };
 Share share_of(std::size_t count, std::size_t parts, std::size_t part);
 
-/// A collective of ranks, in ascending order. `number` is one that no other collective of two of them has on the lane.
+/// The ranks of a collective, in ascending order. `number` identifies the collective: no other collective on the lane
+/// that has two of these ranks uses it.
 struct Group {
   std::span<const int> ranks;
   std::uint32_t number = 0;
   Lane lane = Lane::reductions;
 };
 
-/// A collective that is none of a program's reductions. `number`: as control_address.
+/// Returns the group of a collective outside a program's reductions. `number`: see control_address.
 Group control_group(std::span<const int> ranks, std::uint32_t number);
 
-/// Adds the values of all ranks, in order of ranks, into this rank's share of `values`. The rest of it is left as it
-/// was.
+/// Adds the values of all ranks, in rank order, into this rank's share of `values`. Leaves the rest unchanged.
 template <class Value>
 base::Status reduce_scatter(Transport& transport, const Group& group, std::span<Value> values, Deadline deadline);
 
-/// Fills `values` with each rank's share of them.
+/// Fills `values` with every rank's share.
 template <class Value>
 base::Status all_gather(Transport& transport, const Group& group, std::span<Value> values, Deadline deadline);
 
-/// Makes `values` the sum of those of all ranks: the one and then the other.
+/// Replaces `values` with the sum over all ranks: a reduce_scatter followed by an all_gather.
 template <class Value>
 base::Status all_reduce(Transport& transport, const Group& group, std::span<Value> values, Deadline deadline);
 
-/// Makes `values` those of the rank at place `root` of the group.
+/// Replaces `values` with those of the rank at index `root` of the group.
 template <class Value>
 base::Status broadcast(Transport& transport, const Group& group, std::size_t root, std::span<Value> values,
                        Deadline deadline);
@@ -101,17 +58,62 @@ extern template base::Status all_reduce(Transport&, const Group&, std::span<doub
 extern template base::Status broadcast(Transport&, const Group&, std::size_t, std::span<float>, Deadline);
 extern template base::Status broadcast(Transport&, const Group&, std::size_t, std::span<double>, Deadline);
 
+/// Implementation of the collectives.
+enum class CollectiveKind : std::uint8_t {
+  ordered,  ///< this library, in rank order: the same sums whatever carries the messages
+  native    ///< the carrier's library, in an order it chooses
+};
+constexpr auto names_of(CollectiveKind) {
+  return std::array{base::EnumName{"ordered", CollectiveKind::ordered},
+                    base::EnumName{"native", CollectiveKind::native}};
+}
+
+/// Library that carries the messages of ranks that are processes.
 enum class CarrierKind : std::uint8_t {
-  gloo,  ///< Gloo, from memory of the host to memory of the host
-  nccl   ///< NCCL, from GPU to GPU, of which each rank has one
+  gloo,  ///< Gloo, between host memories
+  nccl   ///< NCCL, between GPUs; each rank has one
 };
 constexpr auto names_of(CarrierKind) {
   return std::array{base::EnumName{"gloo", CarrierKind::gloo}, base::EnumName{"nccl", CarrierKind::nccl}};
 }
 
-/// Who sums where nobody says it.
+/// Returns the default implementation of collectives for a carrier.
 constexpr CollectiveKind usual_collectives(CarrierKind carrier) {
   return carrier == CarrierKind::nccl ? CollectiveKind::native : CollectiveKind::ordered;
 }
+
+using Numbers = std::variant<std::span<float>, std::span<double>>;
+
+/// The collectives above as an interface, except that reduce_scatter may overwrite values outside this rank's share.
+/// One thread of a rank uses it at a time, and all ranks of a group make the same calls in the same order.
+class Collectives {
+ public:
+  virtual ~Collectives() = default;
+
+  /// Whether numbers are in the memory of this rank's device rather than the host's.
+  virtual bool takes_device_memory() const { return false; }
+  /// Prepares groups of ranks, each in ascending order and with this rank among them. All ranks of a group open it, in
+  /// the same order.
+  virtual base::Status open(const std::vector<std::vector<int>>& groups, Deadline deadline) = 0;
+  virtual base::Status reduce_scatter(const Group& group, Numbers numbers, Deadline deadline) = 0;
+  virtual base::Status all_gather(const Group& group, Numbers numbers, Deadline deadline) = 0;
+  virtual base::Status all_reduce(const Group& group, Numbers numbers, Deadline deadline) = 0;
+  virtual base::Status broadcast(const Group& group, std::size_t root, Numbers numbers, Deadline deadline) = 0;
+};
+
+/// Collectives in rank order over a transport, which must outlive this object.
+class OrderedCollectives final : public Collectives {
+ public:
+  explicit OrderedCollectives(Transport& transport) : transport_(transport) {}
+
+  base::Status open(const std::vector<std::vector<int>>& groups, Deadline deadline) override;
+  base::Status reduce_scatter(const Group& group, Numbers numbers, Deadline deadline) override;
+  base::Status all_gather(const Group& group, Numbers numbers, Deadline deadline) override;
+  base::Status all_reduce(const Group& group, Numbers numbers, Deadline deadline) override;
+  base::Status broadcast(const Group& group, std::size_t root, Numbers numbers, Deadline deadline) override;
+
+ private:
+  Transport& transport_;
+};
 
 }  // namespace dovetail::transport

@@ -16,23 +16,23 @@ namespace {
 using base::Error;
 using base::Status;
 
-/// A message on its way: sent, or with room for it, or both.
+/// A message in transit: sent, with a posted buffer, or both.
 struct Slot {
   std::optional<Buffer> sent;
   std::optional<Buffer> room;
-  Clock::time_point ready;  ///< of a delayed one, else when it was sent
+  Clock::time_point ready;  ///< when it may be received: after the delay, if it has one
   bool delivered = false;
 };
 
-/// What one rank is sent.
+/// The messages to one rank.
 struct Mailbox {
   std::mutex mutex;
   std::condition_variable changed;
   std::map<Address, Slot> slots;
-  std::array<int, lanes> undelivered{};  ///< [lane] of what this rank has sent
+  std::array<int, lanes> undelivered{};  ///< [lane] number of messages that this rank has sent
 };
 
-/// What all ranks share.
+/// State shared by all ranks.
 struct Hub {
   Hub(int ranks, const std::vector<Fault>& all_faults)
       : mailboxes(static_cast<std::size_t>(ranks)), faults(all_faults) {
@@ -49,13 +49,13 @@ struct Hub {
       failed = true;
     }
     for (auto& mailbox : mailboxes) {
-      // Nobody is between looking at `failed` and waiting when it is told.
+      // With the lock held, no rank is between its check of `failed` and its wait.
       const std::lock_guard lock(mailbox->mutex);
       mailbox->changed.notify_all();
     }
   }
 
-  /// The error that ended everything, once nobody copies a message any more. REQUIRES: the caller has no lock.
+  /// Waits until no message is being copied, then returns the first error. REQUIRES: the caller holds no lock.
   Status status() {
     if (!failed) return {};
     for (auto& mailbox : mailboxes) const std::lock_guard lock(mailbox->mutex);
@@ -125,7 +125,7 @@ class ThreadTransport : public Transport {
     lock.unlock();
     if (!in_time)
       hub_->fail(
-          lost(fmt::format("rank {} waited in vain for message {} from rank {}", rank_, from.number, from.peer)));
+          lost(fmt::format("rank {} timed out waiting for message {} from rank {}", rank_, from.number, from.peer)));
     return in_time && !hub_->failed ? Status() : hub_->status();
   }
 
@@ -135,7 +135,7 @@ class ThreadTransport : public Transport {
     const int& undelivered = mailbox.undelivered[static_cast<std::size_t>(lane)];
     const bool in_time = mailbox.changed.wait_until(lock, deadline, [&] { return undelivered == 0 || hub_->failed; });
     lock.unlock();
-    if (!in_time) hub_->fail(lost(fmt::format("rank {} has sent what no rank took in time", rank_)));
+    if (!in_time) hub_->fail(lost(fmt::format("rank {} timed out: a message that it sent was not received", rank_)));
     return hub_->status();
   }
 
@@ -155,14 +155,14 @@ class ThreadTransport : public Transport {
 
   static void deliver(Slot& slot) {
     DOVETAIL_ASSERT(slot.sent->size == slot.room->size);
-    // A message may be empty, and memcpy takes no null.
+    // A message may be empty, and memcpy does not accept null.
     if (slot.sent->size > 0) std::memcpy(slot.room->data, slot.sent->data, slot.sent->size);
     slot.sent.reset();
     slot.room.reset();
     slot.delivered = true;
   }
 
-  /// Counts what a rank has sent and nobody has got.
+  /// Changes the number of messages that a rank has sent and that are not delivered.
   void count(int sender, Lane lane, int more) {
     Mailbox& mailbox = hub_->of(sender);
     const std::lock_guard lock(mailbox.mutex);

@@ -1,4 +1,4 @@
-// Ranks as threads of one process, with faults on demand: for tests, and for schedules replayed without a cluster.
+// Ranks as threads of one process, with injected faults: for tests, and for replays without a cluster.
 #pragma once
 
 #include <memory>
@@ -9,12 +9,12 @@
 
 namespace dovetail::transport {
 
-/// What goes wrong with a rank's n-th send, from 0.
+/// A fault of one send of a rank, counted from 0.
 struct Fault {
   enum class Kind : std::uint8_t {
-    delay,  ///< it takes that much longer
+    delay,  ///< it is delivered later, by `delay`
     drop,   ///< it is never delivered
-    kill,   ///< the rank is lost with it, which all others are told
+    kill,   ///< the rank is lost, and all other ranks are notified
   };
   Kind kind = Kind::delay;
   int rank = 0;
@@ -22,8 +22,8 @@ struct Fault {
   Clock::duration delay{};
 };
 
-/// The ends of `ranks` ranks that are threads of this process, one each. A message is delivered once it is sent and
-/// there is room for it.
+/// Connects `ranks` ranks within this process and returns their endpoints: [rank]. A message is delivered once it is
+/// sent and its buffer is posted.
 std::vector<std::unique_ptr<Transport>> connect_threads(int ranks, const std::vector<Fault>& faults = {});
 
 }  // namespace dovetail::transport

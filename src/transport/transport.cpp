@@ -17,7 +17,7 @@ Address control_address(int peer, std::uint32_t number, std::uint32_t part) {
 }
 
 base::Status barrier(Transport& transport, std::uint32_t number, Deadline deadline) {
-  // Rank by rank twice as far (Hensgen, Finkel and Manber 1988): after the k-th message a rank knows of 2^k.
+  // Dissemination barrier (Hensgen, Finkel and Manber 1988): after k rounds a rank knows that 2^k ranks have arrived.
   std::uint32_t round = 0;
   for (int distance = 1; distance < transport.ranks(); distance *= 2, ++round) {
     const int ranks = transport.ranks();
@@ -31,10 +31,10 @@ base::Status barrier(Transport& transport, std::uint32_t number, Deadline deadli
 
 namespace {
 
-enum class Part : std::uint32_t { size, text };
+enum class Content : std::uint32_t { size, text };
 
-Address address(int peer, std::uint32_t number, Part part) {
-  return control_address(peer, number, static_cast<std::uint32_t>(part));
+Address address(int peer, std::uint32_t number, Content content) {
+  return control_address(peer, number, static_cast<std::uint32_t>(content));
 }
 
 template <class Value>
@@ -44,7 +44,7 @@ Buffer buffer_of(const Value& value) {
   return buffer;
 }
 
-/// The string is its own memory.
+/// Returns a buffer over the string, which it keeps alive.
 Buffer buffer_over(const std::shared_ptr<std::string>& text) {
   return {reinterpret_cast<std::byte*>(text->data()), text->size(), text};
 }
@@ -64,28 +64,28 @@ base::Result<std::vector<std::string>> exchange(Transport& transport, std::uint3
   };
   DOVETAIL_CHECK(for_each_peer([&](int peer, std::size_t i) -> base::Status {
     sizes[i] = make_buffer(sizeof(std::uint64_t));
-    transport.receive(address(peer, number, Part::size), sizes[i]);
-    transport.send(address(peer, number, Part::size), buffer_of(static_cast<std::uint64_t>(text->size())));
+    transport.receive(address(peer, number, Content::size), sizes[i]);
+    transport.send(address(peer, number, Content::size), buffer_of(static_cast<std::uint64_t>(text->size())));
     return {};
   }));
   DOVETAIL_CHECK(for_each_peer([&](int peer, std::size_t i) -> base::Status {
-    DOVETAIL_CHECK(transport.wait(address(peer, number, Part::size), deadline));
+    DOVETAIL_CHECK(transport.wait(address(peer, number, Content::size), deadline));
     std::uint64_t size = 0;
     std::memcpy(&size, sizes[i].data, sizeof size);
     texts[i] = std::make_shared<std::string>(size, '\0');
-    transport.receive(address(peer, number, Part::text), buffer_over(texts[i]));
-    transport.send(address(peer, number, Part::text), buffer_over(text));
+    transport.receive(address(peer, number, Content::text), buffer_over(texts[i]));
+    transport.send(address(peer, number, Content::text), buffer_over(text));
     return {};
   }));
-  std::vector<std::string> said(ranks);
-  said[static_cast<std::size_t>(transport.rank())] = *text;
+  std::vector<std::string> gathered(ranks);
+  gathered[static_cast<std::size_t>(transport.rank())] = *text;
   DOVETAIL_CHECK(for_each_peer([&](int peer, std::size_t i) -> base::Status {
-    DOVETAIL_CHECK(transport.wait(address(peer, number, Part::text), deadline));
-    said[i] = std::move(*texts[i]);
+    DOVETAIL_CHECK(transport.wait(address(peer, number, Content::text), deadline));
+    gathered[i] = std::move(*texts[i]);
     return {};
   }));
   DOVETAIL_CHECK(transport.flush(Lane::control, deadline));
-  return said;
+  return gathered;
 }
 
 }  // namespace dovetail::transport

@@ -1,4 +1,4 @@
-// Messages of bytes between ranks: the seam to whatever carries them. Nothing here computes.
+// Byte messages between ranks: the interface to the libraries that carry them. Nothing here computes.
 #pragma once
 
 #include <chrono>
@@ -15,21 +15,21 @@ namespace dovetail::transport {
 using Clock = std::chrono::steady_clock;
 using Deadline = Clock::time_point;
 
-/// The memory of a message, and what keeps it.
+/// The memory of a message, and the owner that keeps it alive.
 struct Buffer {
   std::byte* data = nullptr;
   std::size_t size = 0;
   std::shared_ptr<void> owner;
 };
 
-/// A buffer of its own memory, uninitialized.
+/// Allocates an uninitialized buffer.
 Buffer make_buffer(std::size_t size);
 
-/// What messages are for. Those of one lane between two ranks are numbered apart from those of others.
+/// Purpose of messages. The messages of each lane between two ranks are numbered separately.
 enum class Lane : std::uint8_t { programs, reductions, control, last = control };
 inline constexpr std::size_t lanes = static_cast<std::size_t>(Lane::last) + 1;
 
-/// A message, as the rank at either end names it.
+/// Identifies a message at either end.
 struct Address {
   int peer = 0;  ///< the rank at the other end
   Lane lane = Lane::programs;
@@ -38,7 +38,7 @@ struct Address {
   friend auto operator<=>(const Address&, const Address&) = default;
 };
 
-/// The way of messages of Lane::programs from one rank to another.
+/// A direction of Lane::programs messages from one rank to another.
 struct Channel {
   int from = 0;
   int to = 0;
@@ -46,41 +46,41 @@ struct Channel {
   friend auto operator<=>(const Channel&, const Channel&) = default;
 };
 
-/// One rank's end. Two threads of the rank may use it at a time. Every wait has a deadline; one that it passes, a lost
-/// rank or a `fail` anywhere ends all waits of all ranks with the first of these errors (Failure::lost).
+/// One rank's endpoint. Two threads of the rank may use it concurrently. Every wait has a deadline. A missed deadline,
+/// a lost rank or a call of `fail` on any rank ends all waits of all ranks with the first such error (Failure::lost).
 class Transport {
  public:
   virtual ~Transport() = default;
 
   virtual int rank() const = 0;
   virtual int ranks() const = 0;
-  /// Whether messages of Lane::programs are in the memory of this rank's device, and not in the host's.
+  /// Whether Lane::programs messages are in the memory of this rank's device rather than the host's.
   virtual bool carries_device_memory() const { return false; }
-  /// Makes ready for messages on channels, of each of which this rank is an end. Where device memory is carried, both
-  /// ends call it before a channel's first message, and all ranks come to the channels that they share in one order.
+  /// Prepares channels, each with this rank at one end. If device memory is carried, both ends call it before a
+  /// channel's first message, and all ranks open the channels they share in the same order.
   virtual base::Status open(const std::vector<Channel>& /*channels*/, Deadline /*deadline*/) { return {}; }
-  /// Hands a message over, without waiting. Its bytes stay as they are until it is delivered. REQUIRES: another rank.
+  /// Sends a message without waiting. Its bytes must not change until it is delivered. REQUIRES: another rank.
   virtual void send(const Address& to, Buffer message) = 0;
-  /// Makes room for a message, of exactly its size, without waiting.
+  /// Provides the buffer for a message, of exactly its size, without waiting.
   virtual void receive(const Address& from, Buffer room) = 0;
-  /// Until a message that there is room for is there.
+  /// Waits until a message with a posted buffer has arrived.
   virtual base::Status wait(const Address& from, Deadline deadline) = 0;
-  /// Until all that this rank has sent on a lane is delivered.
+  /// Waits until every message that this rank has sent on a lane is delivered.
   virtual base::Status flush(Lane lane, Deadline deadline) = 0;
-  /// The error that ended all waits; ok as long as none has.
+  /// Returns the error that ended all waits, or ok.
   virtual base::Status status() = 0;
-  /// Ends every wait of every rank. From then on no buffer is read or written any more.
+  /// Ends every wait of every rank. Afterwards no buffer is read or written.
   virtual void fail(const base::Error& error) noexcept = 0;
 };
 
-/// What ranks do together on Lane::control has a number that nothing else there has, the same on all ranks: its
-/// messages, `part` of at most 32 from one rank to another.
+/// Returns the address of a message on Lane::control. `number` identifies the operation: unique on the lane, and the
+/// same on all ranks. An operation has up to 32 messages from one rank to another, numbered by `part`.
 Address control_address(int peer, std::uint32_t number, std::uint32_t part = 0);
 
-/// Until all ranks are here. `number`: as control_address.
+/// Waits until all ranks have called it. `number`: see control_address.
 base::Status barrier(Transport& transport, std::uint32_t number, Deadline deadline);
 
-/// Gives each rank what all ranks say, [rank]. `number`: as control_address.
+/// Gathers the strings of all ranks on every rank: [rank]. `number`: see control_address.
 base::Result<std::vector<std::string>> exchange(Transport& transport, std::uint32_t number, std::string own,
                                                 Deadline deadline);
 
