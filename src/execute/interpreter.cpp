@@ -1,18 +1,23 @@
 #include "execute/interpreter.h"
 
+#include <condition_variable>
+#include <deque>
 #include <functional>
 #include <map>
+#include <mutex>
 #include <set>
+#include <thread>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include "base/assert.h"
 
 namespace dovetail::execute {
 namespace {
 
-using base::Result;
 using base::Status;
+using base::Result;
 using pipeline::Code;
 using pipeline::Instruction;
 using pipeline::Message;
@@ -22,8 +27,77 @@ using transport::Address;
 using transport::Clock;
 using transport::Lane;
 
-/// More than a channel has messages, or ranks have reductions, in one run.
-constexpr std::uint32_t numbers_a_run = 1U << 20;
+/// Exceeds the number of messages of a channel, and of reductions, in one run.
+constexpr std::uint32_t numbers_per_run = 1U << 20;
+
+/// A thread that carries out a rank's reductions in the order in which they are started. Stops after an error.
+class ReductionQueue {
+ public:
+  /// `carry_out(index)` carries out one of `count` reductions.
+  ReductionQueue(std::size_t count, std::function<Status(std::size_t)> carry_out);
+  /// Waits for the reduction in progress and drops those that have not begun.
+  ~ReductionQueue();
+  ReductionQueue(const ReductionQueue&) = delete;
+  ReductionQueue& operator=(const ReductionQueue&) = delete;
+
+  void start(std::size_t index);
+  /// Waits until the reduction is done, and returns the error that ended the queue if there is one.
+  Status await(std::size_t index);
+
+ private:
+  void work();
+
+  std::function<Status(std::size_t)> carry_out_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<std::size_t> started_;
+  std::vector<bool> done_;
+  Status status_;
+  bool ends_ = false;
+  std::thread thread_;
+};
+
+ReductionQueue::ReductionQueue(std::size_t count, std::function<Status(std::size_t)> carry_out)
+    : carry_out_(std::move(carry_out)), done_(count) {
+  if (count > 0) thread_ = std::thread([this] { work(); });
+}
+
+ReductionQueue::~ReductionQueue() {
+  {
+    const std::lock_guard lock(mutex_);
+    ends_ = true;
+    changed_.notify_all();
+  }
+  if (thread_.joinable()) thread_.join();
+}
+
+void ReductionQueue::start(std::size_t index) {
+  const std::lock_guard lock(mutex_);
+  started_.push_back(index);
+  changed_.notify_all();
+}
+
+Status ReductionQueue::await(std::size_t index) {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return done_[index] || !status_.ok(); });
+  return status_;
+}
+
+void ReductionQueue::work() {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    changed_.wait(lock, [this] { return ends_ || !started_.empty(); });
+    if (ends_ || !status_.ok()) return;
+    const std::size_t index = started_.front();
+    started_.pop_front();
+    lock.unlock();
+    Status status = carry_out_(index);
+    lock.lock();
+    status_ = std::move(status);
+    done_[index] = true;
+    changed_.notify_all();
+  }
+}
 
 class Interpreter {
  public:
@@ -45,7 +119,7 @@ class Interpreter {
   }
 
  private:
-  /// An activation (true) or gradient of a stage's micro-batch, by who takes or made it.
+  /// Key of an activation (true) or gradient: the stage that takes or made it, and its micro-batch.
   using Item = std::tuple<int, bool, MicrobatchId>;
 
   Status guarded(const std::function<Status()>& work) const { return options_.guard ? options_.guard(work) : work(); }
@@ -62,7 +136,8 @@ class Interpreter {
   transport::Deadline deadline() const { return Clock::now() + options_.timeout; }
 
   Address address(const Message& message) const {
-    return {message.peer, Lane::programs, options_.run * numbers_a_run + static_cast<std::uint32_t>(message.sequence)};
+    return {message.peer, Lane::programs,
+            options_.run * numbers_per_run + static_cast<std::uint32_t>(message.sequence)};
   }
 
   Stage& stage(int index) const { return *workers_.stages[static_cast<std::size_t>(index)]; }
@@ -91,9 +166,9 @@ class Interpreter {
   }
 
   Status post(const Message& message) {
-    const Buffer room = stage(message.stage).room(message.forward, message.microbatch);
-    inputs_[{message.stage, message.forward, message.microbatch}] = room;
-    transport_.receive(address(message), room);
+    const Buffer buffer = stage(message.stage).room(message.forward, message.microbatch);
+    inputs_[{message.stage, message.forward, message.microbatch}] = buffer;
+    transport_.receive(address(message), buffer);
     return {};
   }
 
@@ -134,7 +209,7 @@ class Interpreter {
 
   Status reduce(std::size_t index) {
     const pipeline::Reduction& reduction = program_.reductions[index];
-    const std::uint32_t number = options_.run * numbers_a_run + static_cast<std::uint32_t>(reduction.number);
+    const std::uint32_t number = options_.run * numbers_per_run + static_cast<std::uint32_t>(reduction.number);
     Status status = guarded([&] { return workers_.reducer->reduce(reduction, number, collectives_, deadline()); });
     if (!status.ok()) transport_.fail(status.error());
     return status;
@@ -172,48 +247,6 @@ Result<Trace> run(const Program& program, const Workers& workers, transport::Tra
   Result<Trace> trace = interpreter.run();
   if (!trace.ok()) transport.fail(trace.error());
   return trace;
-}
-
-ReductionQueue::ReductionQueue(std::size_t count, std::function<base::Status(std::size_t)> carry_out)
-    : carry_out_(std::move(carry_out)), done_(count) {
-  if (count > 0) thread_ = std::thread([this] { work(); });
-}
-
-ReductionQueue::~ReductionQueue() {
-  {
-    const std::lock_guard lock(mutex_);
-    ends_ = true;
-    changed_.notify_all();
-  }
-  if (thread_.joinable()) thread_.join();
-}
-
-void ReductionQueue::start(std::size_t index) {
-  const std::lock_guard lock(mutex_);
-  started_.push_back(index);
-  changed_.notify_all();
-}
-
-base::Status ReductionQueue::await(std::size_t index) {
-  std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return done_[index] || !status_.ok(); });
-  return status_;
-}
-
-void ReductionQueue::work() {
-  std::unique_lock lock(mutex_);
-  while (true) {
-    changed_.wait(lock, [this] { return ends_ || !started_.empty(); });
-    if (ends_ || !status_.ok()) return;
-    const std::size_t index = started_.front();
-    started_.pop_front();
-    lock.unlock();
-    base::Status status = carry_out_(index);
-    lock.lock();
-    status_ = std::move(status);
-    done_[index] = true;
-    changed_.notify_all();
-  }
 }
 
 }  // namespace dovetail::execute

@@ -26,9 +26,9 @@ OpMedians medians_of(std::map<SameOps, std::vector<Ticks>> times) {
   return medians;
 }
 
-/// What an op of a stage of the problem took; nothing where a part of it was not measured.
+/// Returns the duration of an op of a problem stage; nullopt if some of its `parts` stages were not measured.
 std::optional<Ticks> time_of(const OpMedians& medians, SameOps ops, int parts) {
-  const bool hands_on = pipeline::traits_of(ops.kind).output != pipeline::OutputTo::nowhere;
+  const bool has_output = pipeline::traits_of(ops.kind).output != pipeline::OutputTo::nowhere;
   const int first = ops.stage.value * parts;
   Ticks sum;
   Ticks longest;
@@ -39,11 +39,11 @@ std::optional<Ticks> time_of(const OpMedians& medians, SameOps ops, int parts) {
     sum += known->second;
     longest = std::max(longest, known->second);
   }
-  // No op of a problem takes no time.
-  return std::max(Ticks(1), hands_on ? sum : longest);
+  // Durations in a problem are at least one tick.
+  return std::max(Ticks(1), has_output ? sum : longest);
 }
 
-/// The kind whose ops last as long as `traits` says of a model: B where no backward is split.
+/// Returns the kind of op whose duration `traits` describes: B instead of I if the model does not split backward ops.
 pipeline::OpKind kind_of(const pipeline::Model& model, const OpTraits& traits) {
   return traits.kind == pipeline::OpKind::I && !model.split() ? pipeline::OpKind::B : traits.kind;
 }
@@ -91,30 +91,31 @@ using pipeline::Code;
 using pipeline::Instruction;
 using pipeline::Program;
 
-/// Nothing where a run does not say.
+/// nullopt if the run does not limit it.
 using Slack = std::optional<Ticks>;
 
-/// [a][b] at most so much may be added to the times of rank a beyond what is added to those of b.
+/// [a][b] upper limit of (shift of rank a's times - shift of rank b's times).
 using Slacks = std::vector<std::vector<Slack>>;
 
 void lower(Slack& slack, Ticks to) { slack = slack ? std::min(*slack, to) : to; }
 
-/// When what a rank takes part in began there, and when it was over.
-struct Part {
+/// A rank's share of a reduction: when it began and when it ended there.
+struct Participation {
   std::size_t rank = 0;
   Ticks begin;
-  Slack end;  ///< nothing where nobody awaits it
+  Slack end;  ///< nullopt if the rank does not await it
 };
 
-/// The parts of all ranks in each reduction, by its number.
-std::map<int, std::vector<Part>> parts_of_reductions(const std::vector<Program>& programs, const ReplayTimes& times) {
-  std::map<int, std::vector<Part>> reductions;
+/// Returns the participations of all ranks in each reduction, by its number.
+std::map<int, std::vector<Participation>> parts_of_reductions(const std::vector<Program>& programs,
+                                                              const ReplayTimes& times) {
+  std::map<int, std::vector<Participation>> reductions;
   for (std::size_t rank = 0; rank < programs.size(); ++rank) {
-    std::map<int, Part> own;
+    std::map<int, Participation> own;
     for (std::size_t i = 0; i < programs[rank].code.size(); ++i) {
       const Instruction& instruction = programs[rank].code[i];
       if (instruction.code != Code::reduce && instruction.code != Code::await) continue;
-      Part& part = own[programs[rank].reductions[static_cast<std::size_t>(instruction.target)].number];
+      Participation& part = own[programs[rank].reductions[static_cast<std::size_t>(instruction.target)].number];
       part.rank = rank;
       if (instruction.code == Code::reduce)
         part.begin = times[rank][i].begin;
@@ -128,8 +129,8 @@ std::map<int, std::vector<Part>> parts_of_reductions(const std::vector<Program>&
 
 void add_reductions(const std::vector<Program>& programs, const ReplayTimes& times, Slacks& slacks) {
   for (const auto& [number, parts] : parts_of_reductions(programs, times))
-    for (const Part& from : parts)
-      for (const Part& to : parts)
+    for (const Participation& from : parts)
+      for (const Participation& to : parts)
         if (to.end && from.rank != to.rank) lower(slacks[from.rank][to.rank], *to.end - from.begin);
 }
 
@@ -159,8 +160,8 @@ bool clocks_agree(const Slacks& slacks) {
   return true;
 }
 
-/// [rank] the most that may be added to its times where nothing is to those of `origin`: shortest paths. `slack_of`
-/// (from, to) as Slacks has it. Nothing for ranks that no messages or reductions tie to it.
+/// Returns the maximum shift of each rank, [rank], if `origin` is not shifted: shortest paths over `slack_of`(from,
+/// to), an entry of Slacks. nullopt for ranks without messages or reductions that connect them to `origin`.
 template <class SlackOf>
 std::vector<Slack> farthest(std::size_t ranks, std::size_t origin, SlackOf slack_of) {
   std::vector<Slack> most(ranks);
@@ -179,8 +180,8 @@ std::vector<Slack> farthest(std::size_t ranks, std::size_t origin, SlackOf slack
   return most;
 }
 
-/// [rank] what to add to its times. The most and the least that all may have together are both sound, and so is their
-/// middle. Ranks that a run ties together it ties both ways: activations come back as gradients.
+/// Returns the shift of each rank's times: [rank]. All maximum shifts together are feasible, as are all minimum shifts,
+/// so their midpoints are too. Connected ranks are connected in both directions, because gradients flow back.
 std::vector<Ticks> moves_of(const Slacks& slacks) {
   const std::size_t ranks = slacks.size();
   std::vector<Slack> moves(ranks);

@@ -1,4 +1,4 @@
-// How long the ops of a training phase took, as medians: what a schedule is compared with, and solved again from.
+// Times measured on ranks: moved to a common clock, and summarized as the median duration of each kind of op.
 #pragma once
 
 #include <map>
@@ -12,7 +12,15 @@
 
 namespace dovetail::execute {
 
-/// Ops that do the same work, of whichever replica and micro-batch. The stage is one as the ranks have it.
+/// Converts the times of a run, each rank's by its own clock, to one clock that is 0 when the first rank begins.
+/// `programs` are those for all ranks.
+///
+/// Clock offsets are kept if no message then arrives before it was sent; ranks of one host share a clock. Otherwise
+/// each clock is moved to the middle of its feasible range: no message arrives before it was sent, and no reduction
+/// ends before all of its ranks have begun it. A rank without messages or reductions keeps its clock.
+ReplayTimes on_common_clock(const std::vector<pipeline::Program>& programs, ReplayTimes times);
+
+/// Identifies ops that do the same work, on any replica and micro-batch. The stage is a stage of the ranks' programs.
 struct SameOps {
   base::ModelId model;
   base::StageId stage;
@@ -21,25 +29,18 @@ struct SameOps {
   friend auto operator<=>(const SameOps&, const SameOps&) = default;
 };
 
-/// What such ops took, in ns.
+/// Median durations of such ops, in ns.
 using OpMedians = std::map<SameOps, base::Ticks>;
 
-/// Of one run of a phase. `programs` are those of all ranks.
+/// Computes the medians of one run of a training phase. `programs` are those for all ranks.
 OpMedians medians_of(const std::vector<pipeline::Program>& programs, const ReplayTimes& times);
-/// Of several runs: medians of their medians. An even number has the lower of the two in the middle.
+/// Computes the medians of the medians of several runs. For an even number, the lower of the two middle values.
 OpMedians medians_of(std::span<const OpMedians> runs);
 
-/// `problem` with these times. A stage of it that stands for several of the ranks takes as long as all of them where
-/// they hand something on, else as long as the longest. What was not measured stays. REQUIRES: times of `problem` are
-/// in ns; the placement is one of it.
+/// Returns `problem` with the measured durations. A problem stage that covers several stages of the ranks gets the sum
+/// of their durations for ops with an output for the next stage, otherwise their maximum. Durations without measurement
+/// stay unchanged. REQUIRES: times of `problem` are in ns; `placement` is a placement of it.
 pipeline::Problem with_measured_times(pipeline::Problem problem, const pipeline::Placement& placement,
                                       const OpMedians& medians);
-
-/// `times` of a run, each rank's by its own clock, on one clock that is 0 when the first rank begins. Clocks keep the
-/// distance that they have where nothing then arrives before it was sent (ranks of one host share a clock); else each
-/// is moved to the middle of what the run allows: no message comes before it was sent, no reduction ends before all of
-/// its ranks have begun it. `programs` are those of all ranks; a rank whose times nothing ties to others' keeps its
-/// clock.
-ReplayTimes on_common_clock(const std::vector<pipeline::Program>& programs, ReplayTimes times);
 
 }  // namespace dovetail::execute

@@ -23,12 +23,12 @@ using base::Ticks;
 using pipeline::Program;
 using pipeline::Schedule;
 
-/// How often a replay looks whether it was cancelled.
+/// Interval at which a replay checks for cancellation.
 constexpr Clock::duration cancellation_interval = 50ms;
 
 Ticks ns_of(Clock::duration time) { return Ticks(std::chrono::duration_cast<std::chrono::nanoseconds>(time).count()); }
 
-/// Times that are 0 stay 0; no other becomes 0. What is too long for a problem stays so.
+/// Scales times. Zero stays zero and no other time becomes zero. A time too long for a problem stays too long.
 void scale(std::vector<Ticks>& times, double factor) {
   constexpr double too_long = 2.0 * base::max_time;
   for (Ticks& time : times)
@@ -36,13 +36,13 @@ void scale(std::vector<Ticks>& times, double factor) {
       time = Ticks(std::llround(std::clamp(static_cast<double>(time.count()) * factor, 1.0, too_long)));
 }
 
-/// One rank's thread, and what came of it.
+/// One rank's thread and its result.
 struct RankRun {
   std::thread thread;
   Result<Trace> trace = Trace{};
 };
 
-/// Counts the ranks that are done.
+/// Counts ranks that are done.
 class Done {
  public:
   void count() {
@@ -50,7 +50,7 @@ class Done {
     ++ranks_;
     changed_.notify_all();
   }
-  /// Whether all of them were, before the time was over.
+  /// Waits until `ranks` ranks are done. Returns false if `time` passes first.
   bool wait(std::size_t ranks, Clock::duration time) {
     std::unique_lock lock(mutex_);
     return changed_.wait_for(lock, time, [&] { return ranks_ == ranks; });
@@ -84,15 +84,15 @@ Result<Schedule> as_replayed(const Schedule& schedule, double ns_per_tick) {
   Result<Schedule> replayed = pipeline::retimed(schedule, problem);
   if (replayed.ok()) return replayed;
   return base::bad_input(
-      fmt::format("at {:g} ns a tick this cannot be replayed: {}", ns_per_tick, replayed.error().message));
+      fmt::format("the schedule cannot be replayed at {:g} ns per tick: {}", ns_per_tick, replayed.error().message));
 }
 
 Result<ReplayTimes> replay(const Schedule& schedule, const pipeline::Placement& placement,
                            const std::vector<Program>& programs, const ReplayOptions& options) {
   if (placement.ranks > max_replay_threads)
     return base::bad_input(
-        fmt::format("a replay on threads has one a rank, and here are {} ranks; accepted: at most {}", placement.ranks,
-                    max_replay_threads));
+        fmt::format("a replay uses one thread per rank, and this placement has {} ranks; accepted: at most {}",
+                    placement.ranks, max_replay_threads));
   const RunOptions run_options{options.timeout + std::chrono::nanoseconds(schedule.claims.makespan.value().count()), 0};
   const auto ends = transport::connect_threads(placement.ranks);
   std::vector<RankRun> ranks(programs.size());
@@ -106,12 +106,12 @@ Result<ReplayTimes> replay(const Schedule& schedule, const pipeline::Placement& 
       ranks[r].trace = run(programs[r], workers.workers(), *ends[r], run_options);
       done.count();
     });
-  // Time enough for all to wake up from the promise.
+  // Leave all threads enough time to wake up from the promise.
   const Clock::time_point start = Clock::now() + 5ms + placement.ranks * 100us;
   promise.set_value(start);
   while (!done.wait(ranks.size(), cancellation_interval))
     if (parallel::is_requested(options.cancellation))
-      ends.front()->fail({base::Failure::interrupted, "", 0, 0, "the replay was stopped before its end"});
+      ends.front()->fail({base::Failure::interrupted, "", 0, 0, "the replay was stopped before it finished"});
   ReplayTimes times;
   for (RankRun& rank : ranks) rank.thread.join();
   for (const RankRun& rank : ranks) {

@@ -1,4 +1,4 @@
-// A schedule replayed: its programs run by ranks that wait in place of computing, and when they did what.
+// Replays a schedule: ranks run its programs, wait instead of computing, and record their times.
 #pragma once
 
 #include <vector>
@@ -14,13 +14,13 @@
 
 namespace dovetail::execute {
 
-/// `schedule` with its times in ns, a tick taking `ns_per_tick`, each op as early as its order allows: what ranks do
-/// that keep the order and wait for nothing else. Its claims hold that makespan; it has no capacity, as ops that begin
-/// earlier may hold more. An Error where it would take longer than a problem may. REQUIRES: validate(schedule) found
-/// nothing.
+/// Converts `schedule` to ns, with `ns_per_tick` ns per tick, and starts each op as early as its order allows, like
+/// ranks that only keep the order. The claims of the result have its makespan. It has no memory capacity, because ops
+/// that begin earlier may hold more memory. Returns an Error if it would exceed the maximum time. REQUIRES:
+/// validate(schedule) found no fault.
 base::Result<pipeline::Schedule> as_replayed(const pipeline::Schedule& schedule, double ns_per_tick);
 
-/// From when to when, counted from the common start of all ranks. In ns.
+/// A time span in ns, counted from the common start of all ranks.
 struct Span {
   base::Ticks begin;
   base::Ticks end;
@@ -28,23 +28,23 @@ struct Span {
   friend bool operator==(const Span&, const Span&) = default;
 };
 
-/// When instructions were carried out: [rank][instruction], as in Program::code.
+/// When instructions were executed: [rank][instruction], as in Program::code.
 using ReplayTimes = std::vector<std::vector<Span>>;
 
-/// Those of a rank's trace, counted from `start`.
+/// Returns the times of a rank's trace, counted from `start`.
 std::vector<Span> spans_of(const Trace& trace, transport::Clock::time_point start);
 
-/// More threads than that are refused.
+/// Maximum number of threads of a replay.
 inline constexpr int max_replay_threads = 1024;
 
 struct ReplayOptions {
-  std::size_t message_bytes = 0;                                 ///< as Replay's
-  transport::Clock::duration timeout = std::chrono::minutes(1);  ///< of each wait, beyond what the whole schedule takes
+  std::size_t message_bytes = 0;                                 ///< see Replay
+  transport::Clock::duration timeout = std::chrono::minutes(1);  ///< of each wait, in addition to the makespan
   const parallel::Cancellation* cancellation = nullptr;          ///< ends the replay (Failure::interrupted)
 };
 
-/// Runs programs on threads, one a rank, that begin together. REQUIRES: `schedule` is as_replayed, `programs` are its
-/// sound ones on `placement`.
+/// Runs programs on threads, one per rank, that begin together. REQUIRES: `schedule` is a result of as_replayed;
+/// `programs` are its valid programs on `placement`.
 base::Result<ReplayTimes> replay(const pipeline::Schedule& schedule, const pipeline::Placement& placement,
                                  const std::vector<pipeline::Program>& programs, const ReplayOptions& options);
 

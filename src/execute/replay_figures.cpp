@@ -14,7 +14,7 @@ namespace {
 
 using base::Ticks;
 
-/// A moment at which an op of a model begins (+1) or ends (-1).
+/// A time at which an op of a model begins (+1) or ends (-1).
 struct Change {
   Ticks time;
   int more = 0;
@@ -23,7 +23,7 @@ struct Change {
   friend auto operator<=>(const Change&, const Change&) = default;
 };
 
-/// How long two models or more have ops under way.
+/// Returns the total time during which at least two models have running ops.
 Ticks overlap_of(std::vector<Change> changes) {
   std::sort(changes.begin(), changes.end());
   std::map<base::ModelId, int> running;
@@ -105,7 +105,7 @@ void add_idle(std::vector<Bar>& bars, Ticks from, Ticks to, BarKind cause) {
   bar.bar_kind = cause;
 }
 
-/// The ops of a rank with the idle time between them.
+/// Returns the ops of a rank and the idle time between them.
 std::vector<Bar> bars_of_rank(const std::vector<ReplayedOp>& ops, const std::vector<std::int32_t>& first_track,
                               Ticks end) {
   std::vector<Bar> bars;
@@ -124,7 +124,7 @@ std::vector<Bar> bars_of_rank(const std::vector<ReplayedOp>& ops, const std::vec
   return bars;
 }
 
-/// Adds a track for each pipeline; [model] the first of its own.
+/// Adds a track for each pipeline. Returns the first track of each model: [model].
 std::vector<std::int32_t> add_tracks(timeline::Timeline& timeline, const pipeline::Problem& problem) {
   std::vector<std::int32_t> first;
   for (const pipeline::Pipeline& pipeline : pipeline::pipelines_of(problem)) {

@@ -1,4 +1,4 @@
-// What a replay shows: each op beside its place in the schedule, and what keeping the order has cost.
+// Results of a replay: each op with its planned and its measured time, summary figures, and a timeline.
 #pragma once
 
 #include <optional>
@@ -10,7 +10,7 @@
 
 namespace dovetail::execute {
 
-/// An op on a rank, as the schedule has it and as it was. Its replica and stage are those of the ranks.
+/// An op on a rank with its planned and its measured time. Its replica and stage are those of the ranks' programs.
 struct ReplayedOp {
   pipeline::OpLabel label;
   int rank = 0;
@@ -20,30 +20,30 @@ struct ReplayedOp {
   base::Ticks lateness() const { return measured.end - planned.end; }
 };
 
-/// [rank] in the order in which it runs them. REQUIRES: as replay.
+/// Returns the ops of each rank, [rank], in execution order. REQUIRES: the same as replay().
 std::vector<std::vector<ReplayedOp>> replayed_ops(const pipeline::Schedule& schedule,
                                                   const pipeline::Placement& placement,
                                                   const std::vector<pipeline::Program>& programs,
                                                   const ReplayTimes& times);
 
 struct ReplayFigures {
-  base::Ticks planned;           ///< the makespan of the schedule
-  base::Ticks measured;          ///< that of the ranks
-  base::Ticks planned_overlap;   ///< how long ops of two models or more are under way at once, on whichever ranks
-  base::Ticks measured_overlap;  ///< likewise
-  ReplayedOp latest;             ///< the op that ends latest against the schedule
+  base::Ticks planned;           ///< makespan of the schedule
+  base::Ticks measured;          ///< makespan of the ranks
+  base::Ticks planned_overlap;   ///< time during which ops of at least two models run, on any ranks
+  base::Ticks measured_overlap;  ///< the same, measured
+  ReplayedOp latest;             ///< the op that ends latest compared with the schedule
 
-  /// Measured over planned.
+  /// Returns the measured makespan divided by the planned one.
   double ratio() const;
-  /// What of the measured makespan is not the ops': it is the executor's, on the path that decides when all ends.
+  /// Returns the fraction of the measured makespan that exceeds the plan: the executor's overhead on the critical path.
   double executor_share() const;
 };
 
-/// REQUIRES: there is an op.
+/// Computes the figures of a replay. REQUIRES: there is an op.
 ReplayFigures figures_of(const std::vector<std::vector<ReplayedOp>>& ops);
 
-/// The ops of `problem` as they were measured, [rank]: a lane a rank, called like the device of that number, up to the
-/// end of the last op; between them bubbles. Times in ns, shown in ms.
+/// Returns the measured ops of `problem`, [rank], as a timeline. It has one lane per rank, named after the device with
+/// that number. Gaps between ops are bubbles, and lanes extend to the end of the last op. Times are in ns, shown in ms.
 timeline::Timeline measured_timeline(const pipeline::Problem& problem, const std::vector<std::vector<ReplayedOp>>& ops,
                                      std::string title);
 

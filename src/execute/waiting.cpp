@@ -17,11 +17,11 @@ using base::Status;
 using base::Ticks;
 using pipeline::OpKind;
 
-/// What a stage waits for.
+/// Durations of a stage's ops and transfers.
 struct StageTimes {
   std::array<Clock::duration, pipeline::op_kinds> op{};  ///< [kind]
-  Clock::duration activation{};                          ///< on its way from the stage before
-  Clock::duration gradient{};                            ///< on its way from the stage behind
+  Clock::duration activation{};                          ///< transfer time from the previous stage
+  Clock::duration gradient{};                            ///< transfer time from the next stage
 };
 
 class WaitingStage : public Stage {
@@ -57,7 +57,7 @@ class WaitingStage : public Stage {
   Pace& pace_;
 };
 
-/// Sums one number a rank: who gets it knows that all others have started.
+/// Sums one number per rank. A rank that has the sum knows that all others have started.
 class MeetingReducer : public Reducer {
  public:
   explicit MeetingReducer(Pace& pace) : pace_(pace) {}
@@ -74,13 +74,14 @@ class MeetingReducer : public Reducer {
   Pace& pace_;
 };
 
-/// In ticks. `parts` stages of the ranks are one of the problem: they take turns in what hands something on, and do the
-/// rest beside each other.
+/// Returns the duration of an op in ticks.
 Ticks duration_of(const pipeline::Model& model, OpKind op, std::size_t stage) {
   if (!pipeline::traits_of(op).is_in(model)) return {};
   return op == OpKind::B ? model.whole_backward(stage) : (model.*pipeline::traits_of(op).duration)[stage];
 }
 
+/// `parts` stages of the ranks make up one problem stage. Ops with an output run on them in turn; other ops run
+/// concurrently.
 StageTimes times_of(const pipeline::Model& model, const pipeline::ProgramStage& stage, int parts,
                     Clock::duration tick) {
   const std::size_t own = stage.stage.index() / static_cast<std::size_t>(parts);
@@ -89,7 +90,7 @@ StageTimes times_of(const pipeline::Model& model, const pipeline::ProgramStage& 
     const int turns = traits.output == pipeline::OutputTo::nowhere ? 1 : parts;
     times.op[static_cast<std::size_t>(traits.kind)] = tick * duration_of(model, traits.kind, own).count() / turns;
   }
-  // Every group has the problem's replicas once more.
+  // Each group of the placement repeats the problem's replicas.
   const base::ReplicaId replica(stage.replica.index() % model.replicas.size());
   const auto transfer_from = [&](int neighbour) {
     if (neighbour < 0 || neighbour / parts >= model.stages() || neighbour / parts == static_cast<int>(own))

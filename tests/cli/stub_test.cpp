@@ -62,7 +62,7 @@ TEST(Stub, WhatCannotBeReplayedIsRefused) {
   const std::string input = two_models_problem;
   const std::pair<std::vector<std::string>, std::string> refused[] = {
       {{input, "--tick", "0s"}, "--tick: '0s' is no time; accepted: a positive number of seconds"},
-      {{input, "--tick", "9e6s"}, "a tick this cannot be replayed"},
+      {{input, "--tick", "9e6s"}, "the schedule cannot be replayed at"},
       {{input, "--transport", "mail"}, "threads"},
       {{input, "--resume"}, "--resume is of a run, and --stub only waits; accepted: one of both"},
       {{input, "--plan", invalid}, "--plan is of a job, and what is replayed is a problem"},
