@@ -18,9 +18,9 @@ namespace fs = std::filesystem;
 using base::Node;
 using base::Result;
 
-/// The files that the index puts tensors into, by the tensors' names.
+/// The files of an index and the file of each tensor.
 struct Index {
-  std::vector<std::string> files;  ///< names, sorted
+  std::vector<std::string> files;  ///< file names, sorted
   std::map<std::string, std::string> file_of;
 };
 
@@ -49,10 +49,10 @@ base::Error nothing_to_read(const fs::path& folder) {
   std::string has;
   for (const char* other : {"pytorch_model.bin", "pytorch_model.bin.index.json", "model.gguf"}) {
     std::error_code ignored;
-    if (fs::exists(folder / other, ignored)) has = fmt::format(" it has {}, which is another format;", other);
+    if (fs::exists(folder / other, ignored)) has = fmt::format(" it has {}, which is not supported;", other);
   }
   return {base::Failure::bad_input, folder.string(), 0, 0,
-          fmt::format("the folder has no weights;{} accepted: {}, or {} and the files that it names", has,
+          fmt::format("the folder has no safetensors weights;{} accepted: {}, or {} and the files that it names", has,
                       single_file_name, index_file_name)};
 }
 
@@ -85,7 +85,7 @@ Result<Checkpoint> Checkpoint::open(const std::string& folder) {
     if (stored == nullptr)
       return base::Error{
           base::Failure::bad_input, checkpoint.files_[number].path(), 0, 0,
-          fmt::format("the file lacks tensor {}, which {} says it has", base::quote(tensor), index_file_name)};
+          fmt::format("the file lacks tensor {}, which {} assigns to it", base::quote(tensor), index_file_name)};
     checkpoint.places_.emplace(tensor, Place{number, stored});
   }
   return checkpoint;

@@ -1,4 +1,4 @@
-// The weights of a Hugging Face folder: one safetensors file, or several and an index.
+// Model weights in a Hugging Face folder: one safetensors file, or several with an index.
 #pragma once
 
 #include <cstddef>
@@ -15,21 +15,21 @@ namespace dovetail::weights {
 inline constexpr std::string_view single_file_name = "model.safetensors";
 inline constexpr std::string_view index_file_name = "model.safetensors.index.json";
 
-/// All tensors of a folder. The files stay mapped as long as it lives.
+/// All tensors of a folder. The files stay mapped for the lifetime of the object.
 class Checkpoint {
  public:
-  /// Reads `model.safetensors`, or where that is not there `model.safetensors.index.json` and the files that it names.
-  /// Errors: of the files; of an index that names a file outside the folder or a tensor that its file lacks; a folder
-  /// with neither, which says what it has in place of them.
+  /// Opens `model.safetensors` or, if it is missing, `model.safetensors.index.json` and the files it names. Fails if a
+  /// file is invalid, if the index names a file outside the folder or a tensor that its file lacks, or if the folder
+  /// has neither file. The last Error names other weight formats in the folder.
   static base::Result<Checkpoint> open(const std::string& folder);
 
   const std::string& folder() const { return folder_; }
   const std::vector<SafetensorsFile>& files() const { return files_; }
-  /// Sorted.
+  /// Returns the tensors' names, sorted.
   std::vector<std::string_view> names() const;
-  /// Null where there is none of that name.
+  /// Returns the tensor with that name, or null.
   const StoredTensor* find(std::string_view name) const;
-  /// In which of files() the tensor is. REQUIRES: find(name).
+  /// Returns the file that has the tensor. REQUIRES: find(name).
   const SafetensorsFile& file_of(std::string_view name) const;
 
  private:

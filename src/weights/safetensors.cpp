@@ -19,7 +19,7 @@ using base::Node;
 using base::Result;
 
 constexpr std::size_t length_bytes = 8;
-/// The library's own limit.
+/// Limit of the safetensors library.
 constexpr std::uint64_t max_header = 100'000'000;
 constexpr std::int64_t max_dimension = std::int64_t{1} << 40;
 constexpr std::int64_t max_bytes = std::int64_t{1} << 60;
@@ -33,21 +33,21 @@ std::uint64_t little_endian(std::span<const std::byte> bytes) {
   return value;
 }
 
-/// The header's text.
+/// Returns the text of the header.
 Result<std::string_view> header_of(std::span<const std::byte> content, const std::string& path) {
   const auto fault = [&path](const std::string& message) {
     return base::Error{base::Failure::bad_input, path, 0, 0, message};
   };
   if (content.size() < length_bytes)
     return fault(
-        fmt::format("the file has {} bytes; accepted: a safetensors file, which has 8 at least", content.size()));
+        fmt::format("the file has only {} bytes; accepted: a safetensors file of at least 8 bytes", content.size()));
   const std::uint64_t length = little_endian(content);
   if (length > max_header)
-    return fault(fmt::format("this is no safetensors file: it would have a header of {} bytes; accepted: at most {}",
-                             length, max_header));
+    return fault(fmt::format("not a safetensors file: its header would have {} bytes; accepted: at most {}", length,
+                             max_header));
   if (length > content.size() - length_bytes)
     return fault(
-        fmt::format("the file is cut short: its header ends at byte {}, the file at {}; accepted: the whole file",
+        fmt::format("the file is truncated: its header ends at byte {}, the file at byte {}; accepted: a complete file",
                     length + length_bytes, content.size()));
   const std::span<const std::byte> header = content.subspan(length_bytes, length);
   return std::string_view(reinterpret_cast<const char*>(header.data()), header.size());
@@ -59,7 +59,8 @@ Result<Metadata> read_metadata(const Node& node) {
   Metadata metadata;
   for (std::size_t index = 0; index < node.size(); ++index) {
     const Node value = node.value(index);
-    if (!value.is_string()) return value.error(fmt::format("metadata is {}; accepted: a string", value.describe()));
+    if (!value.is_string())
+      return value.error(fmt::format("a metadata value is {}; accepted: a string", value.describe()));
     metadata.emplace_back(node.key(index), value.text());
   }
   return metadata;
@@ -76,7 +77,7 @@ Result<std::vector<std::int64_t>> read_shape(const Node& node, const std::string
   return shape;
 }
 
-/// Bytes of a tensor of that shape; nothing where they are too many to be counted.
+/// Returns the size in bytes of a tensor of that shape; nullopt if it exceeds max_bytes.
 std::optional<std::int64_t> bytes_of(const std::vector<std::int64_t>& shape, ElementType type) {
   if (std::find(shape.begin(), shape.end(), 0) != shape.end()) return 0;
   std::int64_t bytes = weights::bytes_of(type);
@@ -87,12 +88,12 @@ std::optional<std::int64_t> bytes_of(const std::vector<std::int64_t>& shape, Ele
   return bytes;
 }
 
-/// A tensor and where its bytes are behind the header.
+/// A tensor and the range of its bytes after the header.
 struct Placed {
   StoredTensor tensor;
   std::int64_t begin = 0;
   std::int64_t end = 0;
-  std::size_t index = 0;  ///< in the header
+  std::size_t index = 0;  ///< position in the header
 };
 
 Result<Placed> read_tensor(const Node& header, std::size_t index) {
@@ -112,14 +113,15 @@ Result<Placed> read_tensor(const Node& header, std::size_t index) {
   DOVETAIL_TRY(placed.begin, base::read_whole(offsets.item(0), "the begin of " + what, 0, max_bytes));
   DOVETAIL_TRY(placed.end, base::read_whole(offsets.item(1), "the end of " + what, placed.begin, max_bytes));
   const auto bytes = bytes_of(placed.tensor.shape, placed.tensor.type);
-  if (!bytes) return shape.error(fmt::format("{} has more bytes than are accepted, {}", what, max_bytes));
+  if (!bytes) return shape.error(fmt::format("{} exceeds the maximum size of {} bytes", what, max_bytes));
   if (placed.end - placed.begin != *bytes)
-    return offsets.error(fmt::format("{} of {} has {} bytes in the file; accepted: {}, as its shape and type say", what,
-                                     shape_text(placed.tensor.shape), placed.end - placed.begin, *bytes));
+    return offsets.error(
+        fmt::format("{} of shape {} has {} bytes in the file; accepted: {}, as its shape and type require", what,
+                    shape_text(placed.tensor.shape), placed.end - placed.begin, *bytes));
   return placed;
 }
 
-/// Puts the tensors in the order of their bytes, which have to be all of the `size` bytes.
+/// Sorts the tensors by their bytes and checks that they cover all of `data` without gaps.
 base::Status settle(std::vector<Placed>& placed, const Node& header, std::span<const std::byte> data) {
   std::sort(placed.begin(), placed.end(),
             [](const Placed& a, const Placed& b) { return std::pair(a.begin, a.end) < std::pair(b.begin, b.end); });
@@ -130,11 +132,11 @@ base::Status settle(std::vector<Placed>& placed, const Node& header, std::span<c
     const std::string what = "tensor " + base::quote(each.tensor.name);
     if (each.begin != end)
       return map.error(
-          fmt::format("{} begins at byte {}; accepted: {}, where the one before it ends", what, each.begin, end));
+          fmt::format("{} begins at byte {}; accepted: {}, where the previous tensor ends", what, each.begin, end));
     if (each.end > size)
       return map.error(
-          fmt::format("the file is cut short: {} ends at byte {} behind the header, the file at {}; "
-                      "accepted: the whole file",
+          fmt::format("the file is truncated: {} ends at byte {} after the header, the file at byte {}; "
+                      "accepted: a complete file",
                       what, each.end, size));
     end = each.end;
     each.tensor.bytes =
@@ -142,7 +144,7 @@ base::Status settle(std::vector<Placed>& placed, const Node& header, std::span<c
   }
   if (end < size)
     return header.error(
-        fmt::format("{} bytes stand behind the last tensor; accepted: tensors and nothing else", size - end));
+        fmt::format("{} bytes follow the last tensor; accepted: no bytes after the tensors", size - end));
   return {};
 }
 

@@ -220,7 +220,7 @@ class Mistakes(Runs):
         job = self.copy_of("tiny-ppo") / "job-rule.yaml"
         weights = job.parent.parent / "tiny-sft/model/model.safetensors"
         weights.write_bytes(weights.read_bytes()[:-100])
-        self.refused(job, "model.safetensors", "cut short")
+        self.refused(job, "model.safetensors", "truncated")
 
     def test_a_reward_command_is_tried_first(self):
         self.refused(self.changed("job-rule.yaml", "reward.py", "no-such.py"), "reward command", "probe")

@@ -53,10 +53,10 @@ TEST(Checkpoint, MayBeSeveralFilesAndTheirIndex) {
 TEST(Checkpoint, WithoutWeightsSaysWhatIsThere) {
   const TemporaryFolder folder;
   EXPECT_EQ(error_of(folder), folder.path() +
-                                  ": the folder has no weights; accepted: model.safetensors, or "
+                                  ": the folder has no safetensors weights; accepted: model.safetensors, or "
                                   "model.safetensors.index.json and the files that it names");
   folder.write("pytorch_model.bin", "");
-  EXPECT_THAT(error_of(folder), HasSubstr("it has pytorch_model.bin, which is another format; accepted: "));
+  EXPECT_THAT(error_of(folder), HasSubstr("it has pytorch_model.bin, which is not supported; accepted: "));
 }
 
 TEST(Checkpoint, RefusesAnIndexThatIsWrong) {
@@ -67,8 +67,9 @@ TEST(Checkpoint, RefusesAnIndexThatIsWrong) {
     return error_of(folder);
   };
   EXPECT_EQ(error_with(R"({"weight_map": {"a": "one.safetensors"}})"), "no error");
-  EXPECT_THAT(error_with(R"({"weight_map": {"b": "one.safetensors"}})"),
-              HasSubstr("one.safetensors: the file lacks tensor `b`, which model.safetensors.index.json says it has"));
+  EXPECT_THAT(
+      error_with(R"({"weight_map": {"b": "one.safetensors"}})"),
+      HasSubstr("one.safetensors: the file lacks tensor `b`, which model.safetensors.index.json assigns to it"));
   EXPECT_THAT(error_with(R"({"weight_map": {"a": "two.safetensors"}})"), HasSubstr("two.safetensors: cannot be read"));
   for (const char* outside : {"../one.safetensors", "/etc/passwd", "", ".", "..", "sub/one.safetensors"})
     EXPECT_THAT(error_with(R"({"weight_map": {"a": ")" + std::string(outside) + "\"}}"),

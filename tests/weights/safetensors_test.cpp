@@ -89,32 +89,34 @@ TEST(Safetensors, ThatAreCutShortAreRefused) {
   ASSERT_EQ(error_of(whole), "no error");
   for (std::size_t length = 0; length < whole.size(); ++length)
     EXPECT_THAT(error_of(whole.substr(0, length)), HasSubstr("accepted: ")) << length;
-  EXPECT_EQ(error_of("abc"), "f.safetensors: the file has 3 bytes; accepted: a safetensors file, which has 8 at least");
+  EXPECT_EQ(error_of("abc"),
+            "f.safetensors: the file has only 3 bytes; accepted: a safetensors file of at least 8 bytes");
   EXPECT_THAT(error_of(whole.substr(0, 40)),
-              HasSubstr("the file is cut short: its header ends at byte 152, the file at 40"));
+              HasSubstr("the file is truncated: its header ends at byte 152, the file at byte 40"));
   EXPECT_THAT(error_of(whole.substr(0, whole.size() - 1)),
-              HasSubstr("the file is cut short: tensor `b` ends at byte 16 behind the header, the file at 15"));
-  EXPECT_THAT(error_of(whole + "x"), HasSubstr("1 bytes stand behind the last tensor"));
+              HasSubstr("the file is truncated: tensor `b` ends at byte 16 after the header, the file at byte 15"));
+  EXPECT_THAT(error_of(whole + "x"), HasSubstr("1 bytes follow the last tensor"));
 }
 
 TEST(Safetensors, RefuseWhatBreaksARule) {
-  EXPECT_THAT(error_of("PK\x03\x04 a file of another kind"), HasSubstr("this is no safetensors file"));
+  EXPECT_THAT(error_of("PK\x03\x04 a file of another kind"), HasSubstr("not a safetensors file"));
   EXPECT_THAT(error_of_header("[]"), HasSubstr("f.safetensors:1:1: the header is a list; accepted: a map of tensors"));
   EXPECT_THAT(error_of_header("{]"), HasSubstr("f.safetensors:1:2: "));
   EXPECT_THAT(error_of_header(R"({"x":{"dtype":"F32","shape":[2]}})"),
               HasSubstr("tensor `x` needs the key `data_offsets`"));
   EXPECT_THAT(error_of_header(R"({"x":{"dtype":"F8_E4M3","shape":[8],"data_offsets":[0,8]}})"),
               HasSubstr("f.safetensors:1:15: the type of tensor `x` is the string `F8_E4M3`; accepted: F64, F32"));
-  EXPECT_THAT(error_of_header(R"({"x":{"dtype":"F32","shape":[3],"data_offsets":[0,8]}})"),
-              HasSubstr("tensor `x` of [3] has 8 bytes in the file; accepted: 12, as its shape and type say"));
+  EXPECT_THAT(
+      error_of_header(R"({"x":{"dtype":"F32","shape":[3],"data_offsets":[0,8]}})"),
+      HasSubstr("tensor `x` of shape [3] has 8 bytes in the file; accepted: 12, as its shape and type require"));
   EXPECT_THAT(error_of_header(R"({"x":{"dtype":"F32","shape":[-2],"data_offsets":[0,8]}})"),
               HasSubstr("a dimension of tensor `x` must be an integer from 0"));
   EXPECT_THAT(error_of_header(R"({"x":{"dtype":"F32","shape":[2],"data_offsets":[8,0]}})"),
               HasSubstr("the end of tensor `x` must be an integer from 8"));
   EXPECT_THAT(error_of_header(R"({"x":{"dtype":"F32","shape":[1099511627776,1099511627776],"data_offsets":[0,8]}})"),
-              HasSubstr("more bytes than are accepted"));
+              HasSubstr("exceeds the maximum size of"));
   EXPECT_THAT(error_of_header(R"({"x":{"dtype":"F32","shape":[1],"data_offsets":[4,8]}})"),
-              HasSubstr("tensor `x` begins at byte 4; accepted: 0, where the one before it ends"));
+              HasSubstr("tensor `x` begins at byte 4; accepted: 0, where the previous tensor ends"));
   EXPECT_THAT(
       error_of_header(
           R"({"x":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},"y":{"dtype":"F32","shape":[1],"data_offsets":[4,8]}})"),
@@ -123,7 +125,7 @@ TEST(Safetensors, RefuseWhatBreaksARule) {
       error_of_header(
           R"({"x":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},"x":{"dtype":"F32","shape":[0],"data_offsets":[8,8]}})"),
       HasSubstr("`x`"));
-  EXPECT_THAT(error_of_header(R"({"__metadata__":{"a":1}})"), HasSubstr("metadata is 1; accepted: a string"));
+  EXPECT_THAT(error_of_header(R"({"__metadata__":{"a":1}})"), HasSubstr("a metadata value is 1; accepted: a string"));
 }
 
 TEST(Safetensors, OfAFolderOrNothingCannotBeRead) {
