@@ -6,7 +6,7 @@
 #include <set>
 #include <utility>
 
-#include "text/tokenizer_parts.h"
+#include "text/tokenizer_json.h"
 #include "text/unicode.h"
 
 namespace dovetail::text {
@@ -24,7 +24,8 @@ base::Result<AddedToken> parse_token(const Node& node) {
   DOVETAIL_TRY(const std::int64_t number, base::read_whole(id, "the `id` of an added token", 0, max_token_id));
   token.id = static_cast<TokenId>(number);
   if (!content.is_string() || content.text().empty())
-    return content.error(fmt::format("the content of an added token is {}; accepted: a text", content.describe()));
+    return content.error(
+        fmt::format("the content of an added token is {}; accepted: a non-empty string", content.describe()));
   token.content = content.text();
   const std::pair<std::string_view, bool*> flags[] = {{"single_word", &token.single_word},
                                                       {"lstrip", &token.takes_left},
@@ -35,7 +36,7 @@ base::Result<AddedToken> parse_token(const Node& node) {
   return token;
 }
 
-/// Where the last character of `text` begins. REQUIRES: it is not empty.
+/// Returns the offset of the last character of `text`. REQUIRES: it is not empty.
 std::size_t last_character_begin(std::string_view text) {
   std::size_t begin = text.size() - 1;
   while (begin > 0 && (static_cast<unsigned char>(text[begin]) & 0xC0) == 0x80) --begin;
@@ -48,7 +49,7 @@ bool ends_with_word(std::string_view text) {
 
 bool starts_with_word(std::string_view text) { return !text.empty() && is_word(first_character(text).code); }
 
-/// How many bytes of white space `text` ends with.
+/// Returns the number of bytes of trailing white space.
 std::size_t white_space_at_end(std::string_view text) {
   const std::size_t size = text.size();
   while (!text.empty()) {
@@ -81,8 +82,9 @@ base::Result<std::vector<AddedToken>> parse_added_tokens(const Node& node) {
   for (std::size_t index = 0; index < node.size(); ++index) {
     DOVETAIL_TRY(AddedToken token, parse_token(node.item(index)));
     if (!ids.insert(token.id).second || !contents.insert(token.content).second)
-      return node.item(index).error(fmt::format("the added token {}, number {}, is there twice; accepted: each once",
-                                                base::quote(token.content), token.id));
+      return node.item(index).error(
+          fmt::format("the added token {} with id {} repeats an id or a content; accepted: unique ids and contents",
+                      base::quote(token.content), token.id));
     tokens.push_back(std::move(token));
   }
   return tokens;
@@ -106,7 +108,7 @@ const AddedToken* AddedTokenFinder::token_at(std::string_view text) const {
 
 std::vector<TextPart> AddedTokenFinder::parts(std::string_view text) const {
   std::vector<TextPart> parts;
-  std::size_t end = 0;  // of the last part
+  std::size_t end = 0;  // end of the last part
   for (std::size_t at = 0; at < text.size() && !by_first_byte_.empty();) {
     const AddedToken* token = token_at(text.substr(at));
     if (token == nullptr) {
@@ -119,7 +121,7 @@ std::vector<TextPart> AddedTokenFinder::parts(std::string_view text) const {
     if (token->single_word && (ends_with_word(text.substr(0, begin)) || starts_with_word(text.substr(stop)))) continue;
     if (token->takes_left) begin = std::max(begin - white_space_at_end(text.substr(0, begin)), end);
     if (token->takes_right) stop += white_space_at_start(text.substr(stop));
-    // White space that the one before took belongs to no second token.
+    // White space that the previous token took does not belong to this one too.
     begin = std::max(begin, end);
     if (begin > end) parts.push_back({nullptr, text.substr(end, begin - end)});
     parts.push_back({token, text.substr(begin, stop - begin)});
@@ -135,26 +137,27 @@ namespace {
 using base::Node;
 using base::Result;
 
-constexpr std::string_view what = "TemplateProcessing";
+constexpr std::string_view template_name = "TemplateProcessing";
 
-/// The numbers of the special token that a template calls `id`.
+/// Returns the token ids of the special token that a template names `id`.
 Result<std::vector<TokenId>> ids_of(const Node& special_tokens, const Node& id) {
   const auto entry = special_tokens.is_map() && id.is_string() ? special_tokens.find(id.text()) : std::nullopt;
-  if (!entry) return id.error(fmt::format("{} is no key of `special_tokens`; accepted: one of them", id.describe()));
+  if (!entry)
+    return id.error(fmt::format("{} is not a key of `special_tokens`; accepted: one of its keys", id.describe()));
   DOVETAIL_TRY(const Node ids, base::require(*entry, "a special token", "ids"));
   if (!ids.is_list()) return ids.error(fmt::format("`ids` is {}; accepted: a list", ids.describe()));
   std::vector<TokenId> tokens;
   for (std::size_t index = 0; index < ids.size(); ++index) {
-    DOVETAIL_TRY(const std::int64_t token, base::read_whole(ids.item(index), "the number of a token", 0, max_token_id));
+    DOVETAIL_TRY(const std::int64_t token, base::read_whole(ids.item(index), "a token id", 0, max_token_id));
     tokens.push_back(static_cast<TokenId>(token));
   }
   return tokens;
 }
 
 base::Status add_template(const Node& node, TextFrame& frame) {
-  DOVETAIL_CHECK(base::check_keys(node, what, {"type", "single", "pair", "special_tokens"}));
-  DOVETAIL_TRY(const Node single, base::require(node, what, "single"));
-  DOVETAIL_TRY(const Node special, base::require(node, what, "special_tokens"));
+  DOVETAIL_CHECK(base::check_keys(node, template_name, {"type", "single", "pair", "special_tokens"}));
+  DOVETAIL_TRY(const Node single, base::require(node, template_name, "single"));
+  DOVETAIL_TRY(const Node special, base::require(node, template_name, "special_tokens"));
   if (!single.is_list()) return single.error(fmt::format("`single` is {}; accepted: a list", single.describe()));
   TextFrame read;
   bool text = false;
@@ -168,11 +171,12 @@ base::Status add_template(const Node& node, TextFrame& frame) {
       std::vector<TokenId>& side = text ? read.after : read.before;
       side.insert(side.end(), ids.begin(), ids.end());
     } else {
-      return piece.error("this is no part of a template; accepted: a `SpecialToken`, or `Sequence` once");
+      return piece.error("this is not an item of a template; accepted: `SpecialToken`, or `Sequence` once");
     }
   }
-  if (!text) return single.error("the template has no text; accepted: `Sequence` once, with special tokens around it");
-  // Of several templates each frames what the one before gives.
+  if (!text)
+    return single.error("the template has no `Sequence`; accepted: `Sequence` once, with special tokens around it");
+  // Each of several templates frames the result of the previous one.
   frame.before.insert(frame.before.begin(), read.before.begin(), read.before.end());
   frame.after.insert(frame.after.end(), read.after.begin(), read.after.end());
   return {};
@@ -181,9 +185,10 @@ base::Status add_template(const Node& node, TextFrame& frame) {
 base::Status add(const Node& node, TextFrame& frame, int depth) {
   DOVETAIL_TRY(const std::string_view type, type_of(node, "a post-processor"));
   if (type == "ByteLevel") return {};
-  if (type == "TemplateProcessing") return add_template(node, frame);
+  if (type == template_name) return add_template(node, frame);
   if (type == "Sequence" && depth < max_depth)
-    return for_each_part(node, "processors", [&](const Node& part) { return add(part, frame, depth + 1); });
+    return for_each_component(node, "processors",
+                              [&](const Node& component) { return add(component, frame, depth + 1); });
   return unknown_type(node, "the post-processor", "`ByteLevel`, `TemplateProcessing`, `Sequence`");
 }
 

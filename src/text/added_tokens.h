@@ -1,4 +1,5 @@
-// Tokens that are looked for in the text itself, before it is cut: "<|im_start|>" and the like.
+// Tokens that do not come from the model of a tokenizer: added tokens, which are found in the text before it is split
+// ("<|im_start|>"), and those that the post-processor puts around a text.
 #pragma once
 
 #include <cstddef>
@@ -14,45 +15,47 @@ namespace dovetail::text {
 struct AddedToken {
   TokenId id = 0;
   std::string content;
-  bool special = false;      ///< left out of decoded text where that is asked for
-  bool normalized = false;   ///< looked for behind the normalizer, not before it
-  bool single_word = false;  ///< not inside of a word
-  bool takes_left = false;   ///< white space before it belongs to it
-  bool takes_right = false;  ///< and behind it
+  bool special = false;      ///< omitted from decoded text on request
+  bool normalized = false;   ///< searched for after normalization, not before
+  bool single_word = false;  ///< matches only complete words
+  bool takes_left = false;   ///< includes white space before it
+  bool takes_right = false;  ///< includes white space after it
 };
 
-/// The `added_tokens` of tokenizer.json. Errors at what is wrong: keys, numbers or contents twice.
+/// Parses `added_tokens` of tokenizer.json. Invalid keys and duplicate ids or contents are Errors.
 base::Result<std::vector<AddedToken>> parse_added_tokens(const base::Node& node);
 
-/// A part of a text: an added token, or what lies between two.
+/// A part of a text: an added token, or the text between two.
 struct TextPart {
-  const AddedToken* token = nullptr;  ///< null: it is text
+  const AddedToken* token = nullptr;  ///< null for text
   std::string_view text;
 };
 
-/// Finds added tokens, of several that begin at one place the longest. It keeps pointers to the tokens.
+/// Finds added tokens in text. Prefers the longest of several that begin at the same place. Keeps pointers to the
+/// tokens.
 class AddedTokenFinder {
  public:
   AddedTokenFinder() = default;
-  /// Of those of `tokens`, which must outlive this, that are normalized or not.
+  /// Searches for the tokens with this value of AddedToken::normalized. `tokens` must outlive this object.
   AddedTokenFinder(const std::vector<AddedToken>& tokens, bool normalized);
 
-  /// The parts of `text`, none empty. REQUIRES: it is UTF-8.
+  /// Splits `text` into non-empty parts. REQUIRES: it is UTF-8.
   std::vector<TextPart> parts(std::string_view text) const;
 
  private:
   const AddedToken* token_at(std::string_view text) const;
 
-  std::vector<std::vector<const AddedToken*>> by_first_byte_;  ///< [byte] the longest first
+  std::vector<std::vector<const AddedToken*>> by_first_byte_;  ///< [byte] longest first
 };
 
+/// Tokens that the post-processor puts around a text.
 struct TextFrame {
   std::vector<TokenId> before;
   std::vector<TokenId> after;
 };
 
-/// Reads a `post_processor`: null, ByteLevel (which adds nothing), TemplateProcessing of a single text, or a Sequence
-/// of these. Errors at what is not known.
+/// Parses a `post_processor`: null, ByteLevel (which adds nothing), TemplateProcessing of a single text, or a Sequence
+/// of these. Anything else is an Error.
 base::Result<TextFrame> parse_frame(const base::Node& node);
 
 }  // namespace dovetail::text

@@ -8,7 +8,7 @@
 #include <tuple>
 #include <utility>
 
-#include "text/tokenizer_parts.h"
+#include "text/tokenizer_json.h"
 #include "text/unicode.h"
 
 namespace dovetail::text {
@@ -21,7 +21,7 @@ std::uint64_t pair_key(TokenId left, TokenId right) {
   return static_cast<std::uint64_t>(static_cast<std::uint32_t>(left)) << 32 | static_cast<std::uint32_t>(right);
 }
 
-/// The two sides of a merge: "a b", or ["a", "b"].
+/// Returns the two sides of a merge: "a b" or ["a", "b"].
 Result<std::array<std::string_view, 2>> sides_of(const Node& node) {
   if (node.is_string()) {
     const std::string_view text = node.text();
@@ -34,7 +34,7 @@ Result<std::array<std::string_view, 2>> sides_of(const Node& node) {
   return node.error(fmt::format(R"(this merge is {}; accepted: "left right" or ["left", "right"])", node.describe()));
 }
 
-/// An Error unless the key is missing, null, or what means the same.
+/// Returns an Error unless the key is missing, null, empty or false.
 base::Status refuse_unless_off(const Node& model, std::string_view key) {
   const auto node = model.find(key);
   const bool off = !node || node->is_null() || (node->is_string() && node->text().empty()) ||
@@ -42,7 +42,7 @@ base::Status refuse_unless_off(const Node& model, std::string_view key) {
   return off ? base::Status() : node->error(fmt::format("`{}` is {}; accepted: null", key, node->describe()));
 }
 
-/// The tokens of a piece as a chain, from which merges take links out.
+/// A token of a piece in a linked list, from which merges remove entries.
 struct Link {
   TokenId token = 0;
   int previous = -1;
@@ -55,7 +55,7 @@ struct Link {
 base::Status BytePairs::read_vocabulary(const Node& node) {
   if (!node.is_map()) return node.error(fmt::format("`vocab` is {}; accepted: a map of tokens", node.describe()));
   for (std::size_t index = 0; index < node.size(); ++index) {
-    DOVETAIL_TRY(const std::int64_t id, base::read_whole(node.value(index), "the number of a token", 0, max_token_id));
+    DOVETAIL_TRY(const std::int64_t id, base::read_whole(node.value(index), "a token id", 0, max_token_id));
     vocabulary_.emplace(node.key(index), static_cast<TokenId>(id));
   }
   return {};
@@ -71,12 +71,12 @@ base::Status BytePairs::read_merges(const Node& node) {
       const auto found = vocabulary_.find(sides[side]);
       if (found == vocabulary_.end())
         return merge.error(
-            fmt::format("{} of this merge is no token; accepted: tokens of `vocab`", base::quote(sides[side])));
+            fmt::format("{} in this merge is not a token; accepted: tokens of `vocab`", base::quote(sides[side])));
       tokens[side] = found->second;
     }
     const auto whole = vocabulary_.find(std::string(sides[0]) + std::string(sides[1]));
     if (whole == vocabulary_.end())
-      return merge.error(fmt::format("what this merge makes, {}, is no token; accepted: tokens of `vocab`",
+      return merge.error(fmt::format("the result of this merge, {}, is not a token; accepted: tokens of `vocab`",
                                      base::quote(std::string(sides[0]) + std::string(sides[1]))));
     merges_.insert_or_assign(pair_key(tokens[0], tokens[1]), Merge{static_cast<std::int32_t>(index), whole->second});
   }
@@ -139,7 +139,7 @@ void BytePairs::encode(std::string_view piece, std::vector<TokenId>& tokens) con
   }
   if (chain.empty()) return;
   chain.back().next = -1;
-  // Rank, place of the left side, and what the two sides were: a candidate of other sides has been overtaken.
+  // Rank, index of the left side, pair of tokens, result. A candidate is stale if the pair has changed since.
   using Candidate = std::tuple<std::int32_t, int, std::uint64_t, TokenId>;
   std::priority_queue<Candidate, std::vector<Candidate>, std::greater<>> candidates;
   const auto consider = [&](int left) {

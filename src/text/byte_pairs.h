@@ -1,4 +1,4 @@
-// Byte-pair encoding (Sennrich et al. 2016, arXiv 1508.07909): a piece of text as the tokens that its merges make.
+// Byte-pair encoding (Sennrich et al. 2016, arXiv 1508.07909): splits a piece of text into tokens by merges.
 #pragma once
 
 #include <cstdint>
@@ -15,22 +15,22 @@ namespace dovetail::text {
 using TokenId = std::int32_t;
 inline constexpr std::int64_t max_token_id = (1 << 24) - 1;
 
-/// Hashes without making a string of what is looked for.
+/// Hash that allows lookup by string_view.
 struct TextHash {
-  using is_transparent = void;  // NOLINT(readability-identifier-naming): the standard library asks for it
+  using is_transparent = void;  // NOLINT(readability-identifier-naming): the standard library requires this name
   std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }
 };
 using Vocabulary = std::unordered_map<std::string, TokenId, TextHash, std::equal_to<>>;
 
-/// The `model` of tokenizer.json of type BPE.
+/// The `model` of tokenizer.json, of type BPE.
 class BytePairs {
  public:
-  /// Errors at what is wrong, or is not known here: byte fallback, dropout, affixes of words.
+  /// Parses the model. Unsupported settings are Errors: byte fallback, dropout, word affixes.
   static base::Result<BytePairs> parse(const base::Node& node);
 
-  /// Adds the tokens of one piece, as the pre-tokenizer cuts them. Merges go by their rank, of equal ones the leftmost
-  /// first. A character that is no token is the unknown token where there is one, else nothing. REQUIRES: `piece` is
-  /// UTF-8.
+  /// Appends the tokens of one piece from the pre-tokenizer. Merges apply in order of rank, the leftmost first among
+  /// equal ranks. A character without a token becomes the unknown token, or nothing if there is no unknown token.
+  /// REQUIRES: `piece` is UTF-8.
   void encode(std::string_view piece, std::vector<TokenId>& tokens) const;
 
   const Vocabulary& vocabulary() const { return vocabulary_; }
@@ -45,7 +45,7 @@ class BytePairs {
   std::unordered_map<std::uint64_t, Merge> merges_;  ///< by left and right token
   std::optional<TokenId> unknown_;
   bool fuses_unknown_ = false;
-  bool whole_first_ = false;  ///< a piece that is a token is that token, whatever the merges are
+  bool whole_first_ = false;  ///< a piece in the vocabulary becomes its token without merges
 
   base::Status read_vocabulary(const base::Node& node);
   base::Status read_merges(const base::Node& node);

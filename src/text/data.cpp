@@ -19,7 +19,7 @@ namespace {
 using base::Node;
 using base::Result;
 
-/// Calls `add` with the object of each line and its number.
+/// Calls `add` with the JSON object and the number of each line.
 template <class Add>
 base::Status for_each_line(std::string_view content, const std::string& path, const Add& add) {
   DOVETAIL_CHECK(base::check_input_size(base::InputKind::lines, content.size(), path));
@@ -45,10 +45,11 @@ base::Status for_each_line(std::string_view content, const std::string& path, co
     if (base::Status added = add(root, number); !added.ok()) return at_line(added.error());
   }
   if (any) return {};
-  return base::Error{base::Failure::bad_input, path, 0, 0, "there is no data; accepted: JSON lines, an object each"};
+  return base::Error{base::Failure::bad_input, path, 0, 0,
+                     "the file has no data; accepted: JSON lines with one object each"};
 }
 
-/// The text at `key`, which has to be there.
+/// Reads the required non-empty string at `key`.
 Result<std::string> require_text(const Node& map, std::string_view what, std::string_view key) {
   DOVETAIL_TRY(const Node node, base::require(map, what, key));
   return base::read_text(node, base::quote(key));
@@ -72,11 +73,11 @@ Result<std::vector<Message>> read_messages(const Node& node) {
   return messages;
 }
 
-/// The question of a line: its `messages`, or its `prompt` as a user's.
+/// Returns the question of a line: its `messages`, or its `prompt` as a user's message.
 Result<std::vector<Message>> read_question(const Node& map, std::string_view what) {
   const auto messages = map.find("messages");
   if (messages && map.find("prompt"))
-    return messages->error("`messages` stands beside `prompt`; accepted: one of them");
+    return messages->error("`messages` and `prompt` cannot be combined; accepted: one of them");
   if (messages) return read_messages(*messages);
   DOVETAIL_TRY(std::string prompt, require_text(map, what, "prompt"));
   return std::vector<Message>{{"user", std::move(prompt)}};
@@ -84,22 +85,22 @@ Result<std::vector<Message>> read_question(const Node& map, std::string_view wha
 
 const std::string assistant = "assistant";
 
-/// What is trained on of a conversation: each answer, and what ends it.
+/// Splits a conversation into context and learned text: each answer with the end of its turn.
 Result<std::vector<Segment>> segments_of(const Node& node, const std::vector<Message>& messages,
                                          ChatTemplate chat_template) {
   std::vector<Segment> segments;
-  std::string before;  // of the text so far
+  std::string before;  // the text so far
   for (std::size_t index = 0; index < messages.size(); ++index) {
     if (messages[index].role != assistant) continue;
     const std::span<const Message> all(messages);
     const std::string question = prompt_text(chat_template, all.first(index));
     const std::string answered = prompt_text(chat_template, all.first(index + 1));
-    if (index == 0) return node.error("the first message is the assistant's; accepted: a question before it");
+    if (index == 0) return node.error("the first message is from the assistant; accepted: a question before it");
     segments.push_back({question.substr(before.size()), false});
     segments.push_back({answered.substr(question.size()), true});
     before = answered;
   }
-  if (segments.empty()) return node.error("no message is the assistant's; accepted: one to learn from at least");
+  if (segments.empty()) return node.error("no message is from the assistant; accepted: at least one to learn from");
   return segments;
 }
 
@@ -107,13 +108,14 @@ Result<Example> read_example(const Node& map, int line, ChatTemplate chat_templa
   constexpr std::string_view what = "a text to imitate";
   DOVETAIL_CHECK(base::check_keys(map, what, {"text", "prompt", "response", "messages"}));
   if (const auto text = map.find("text")) {
-    if (map.size() > 1) return text->error("`text` stands beside other keys; accepted: `text` alone");
+    if (map.size() > 1) return text->error("`text` cannot be combined with other keys; accepted: `text` alone");
     DOVETAIL_TRY(std::string content, require_text(map, what, "text"));
     return Example{{{std::move(content), true}}, line};
   }
   DOVETAIL_TRY(std::vector<Message> messages, read_question(map, what));
   const auto given = map.find("messages");
-  if (given && map.find("response")) return given->error("`messages` stands beside `response`; accepted: one of them");
+  if (given && map.find("response"))
+    return given->error("`messages` and `response` cannot be combined; accepted: one of them");
   if (!given) {
     DOVETAIL_TRY(std::string response, require_text(map, what, "response"));
     messages.push_back({assistant, std::move(response)});
@@ -168,7 +170,7 @@ Result<std::vector<Preference>> parse_preferences(std::string_view content, cons
 
 namespace {
 
-/// What opens a turn of `role`, and closes any.
+/// Returns the text that opens a turn of `role`.
 std::string opening(ChatTemplate chat_template, std::string_view role) {
   switch (chat_template) {
     case ChatTemplate::chatml:
@@ -181,6 +183,7 @@ std::string opening(ChatTemplate chat_template, std::string_view role) {
   return "";
 }
 
+/// Returns the text that closes any turn.
 std::string_view closing(ChatTemplate chat_template) {
   return chat_template == ChatTemplate::chatml ? "<|im_end|>\n" : end_of_turn(chat_template);
 }
@@ -191,8 +194,6 @@ std::string_view trimmed(std::string_view text) {
   if (begin == std::string_view::npos) return "";
   return text.substr(begin, text.find_last_not_of(blanks) + 1 - begin);
 }
-
-constexpr std::string_view assistant = "assistant";
 
 }  // namespace
 
@@ -212,7 +213,7 @@ std::string prompt_text(ChatTemplate chat_template, std::span<const Message> mes
   std::string text;
   for (const Message& message : messages) {
     text += opening(chat_template, message.role);
-    // Llama 3's own template trims what it is given.
+    // Llama 3's template trims the content of messages.
     text += chat_template == ChatTemplate::llama3 ? trimmed(message.content) : std::string_view(message.content);
     text += closing(chat_template);
   }

@@ -9,7 +9,7 @@
 #include <pcre2.h>
 
 #include "base/assert.h"
-#include "text/tokenizer_parts.h"
+#include "text/tokenizer_json.h"
 #include "text/unicode.h"
 
 namespace dovetail::text {
@@ -18,18 +18,18 @@ namespace {
 using base::Node;
 using base::Result;
 
-/// GPT-2's words (encoder.py of openai/gpt-2).
+/// GPT-2's expression for words (encoder.py of openai/gpt-2).
 constexpr std::string_view words_expression =
     R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
 
-/// A part of a text that is a match of an expression, or lies between two.
-struct Piece {
+/// A part of a text: a match of an expression, or the text between two matches.
+struct MatchedRange {
   Range range;
   bool match = false;
 };
 
-std::vector<Piece> pieces_of(const std::vector<Range>& matches, std::size_t size) {
-  std::vector<Piece> pieces;
+std::vector<MatchedRange> pieces_of(const std::vector<Range>& matches, std::size_t size) {
+  std::vector<MatchedRange> pieces;
   std::size_t end = 0;
   for (const Range& match : matches) {
     if (match.begin > end) pieces.push_back({{end, match.begin}, false});
@@ -40,9 +40,9 @@ std::vector<Piece> pieces_of(const std::vector<Range>& matches, std::size_t size
   return pieces;
 }
 
-/// Neighbours that `joins(left, right)` become one.
+/// Joins neighbors for which `joins(left, right)` holds.
 template <class Joins>
-std::vector<Range> joined(const std::vector<Piece>& pieces, const Joins& joins) {
+std::vector<Range> joined(const std::vector<MatchedRange>& pieces, const Joins& joins) {
   std::vector<Range> ranges;
   for (std::size_t index = 0; index < pieces.size(); ++index) {
     if (index > 0 && joins(pieces[index - 1], pieces[index]))
@@ -53,21 +53,24 @@ std::vector<Range> joined(const std::vector<Piece>& pieces, const Joins& joins) 
   return ranges;
 }
 
-std::vector<Range> arranged(const std::vector<Piece>& pieces, SplitBehavior behavior) {
+std::vector<Range> arranged(const std::vector<MatchedRange>& pieces, SplitBehavior behavior) {
   switch (behavior) {
     case SplitBehavior::isolated:
-      return joined(pieces, [](const Piece&, const Piece&) { return false; });
+      return joined(pieces, [](const MatchedRange&, const MatchedRange&) { return false; });
     case SplitBehavior::contiguous:
-      return joined(pieces, [](const Piece& left, const Piece& right) { return left.match == right.match; });
+      return joined(pieces,
+                    [](const MatchedRange& left, const MatchedRange& right) { return left.match == right.match; });
     case SplitBehavior::merged_with_previous:
-      return joined(pieces, [](const Piece& left, const Piece& right) { return right.match && !left.match; });
+      return joined(pieces,
+                    [](const MatchedRange& left, const MatchedRange& right) { return right.match && !left.match; });
     case SplitBehavior::merged_with_next:
-      return joined(pieces, [](const Piece& left, const Piece& right) { return left.match && !right.match; });
+      return joined(pieces,
+                    [](const MatchedRange& left, const MatchedRange& right) { return left.match && !right.match; });
     case SplitBehavior::removed:
       break;
   }
   std::vector<Range> ranges;
-  for (const Piece& piece : pieces)
+  for (const MatchedRange& piece : pieces)
     if (!piece.match) ranges.push_back(piece.range);
   return ranges;
 }
@@ -76,9 +79,9 @@ using Texts = std::vector<std::string>;
 
 base::Status apply(const Split& split, const std::string& text, Texts& pieces) {
   DOVETAIL_TRY(const std::vector<Range> matches, split.pattern.matches(text));
-  std::vector<Piece> all = pieces_of(matches, text.size());
+  std::vector<MatchedRange> all = pieces_of(matches, text.size());
   if (split.inverted)
-    for (Piece& piece : all) piece.match = !piece.match;
+    for (MatchedRange& piece : all) piece.match = !piece.match;
   for (const Range& range : arranged(all, split.behavior)) pieces.push_back(text.substr(range.begin, range.size()));
   return {};
 }
@@ -104,7 +107,7 @@ base::Status apply(const ByteLevel& level, const std::string& text, Texts& piece
     return {};
   }
   DOVETAIL_TRY(const std::vector<Range> matches, words.matches(whole));
-  for (const Piece& piece : pieces_of(matches, whole.size()))
+  for (const MatchedRange& piece : pieces_of(matches, whole.size()))
     pieces.push_back(to_byte_characters(std::string_view(whole).substr(piece.range.begin, piece.range.size())));
   return {};
 }
@@ -112,11 +115,11 @@ base::Status apply(const ByteLevel& level, const std::string& text, Texts& piece
 Result<Pattern> read_pattern(const Node& node) {
   DOVETAIL_CHECK(base::check_keys(node, "a pattern", {"Regex", "String"}));
   if (node.size() != 1 || !node.value(0).is_string())
-    return node.error(R"(this is no pattern; accepted: {"Regex": "..."} or {"String": "..."})");
+    return node.error(R"(this is not a pattern; accepted: {"Regex": "..."} or {"String": "..."})");
   const Node value = node.value(0);
   if (node.key(0) == "String") return Pattern::literal(value.text());
   Result<Pattern> pattern = Pattern::compile(value.text());
-  if (!pattern.ok()) return value.error(pattern.error().message + "; accepted: an expression that PCRE2 reads");
+  if (!pattern.ok()) return value.error(pattern.error().message + "; accepted: an expression that PCRE2 can compile");
   return pattern;
 }
 
@@ -136,7 +139,7 @@ Result<Split> read_split(const Node& map) {
 base::Status PreTokenizer::add(const Node& node, int depth) {
   DOVETAIL_TRY(const std::string_view type, type_of(node, "a pre-tokenizer"));
   if (type == "Sequence" && depth < max_depth)
-    return for_each_part(node, "pretokenizers", [&](const Node& part) { return add(part, depth + 1); });
+    return for_each_component(node, "pretokenizers", [&](const Node& component) { return add(component, depth + 1); });
   if (type == "Split") {
     DOVETAIL_TRY(Split split, read_split(node));
     steps_.emplace_back(std::move(split));
@@ -186,11 +189,11 @@ bool PreTokenizer::is_byte_level() const {
 
 namespace {
 
-/// Unicode's White_Space, as the content of a class.
+/// Unicode's White_Space, as the content of a character class.
 constexpr std::string_view white_space =
     R"(\x09-\x0D\x20\x{85}\x{A0}\x{1680}\x{2000}-\x{200A}\x{2028}\x{2029}\x{202F}\x{205F}\x{3000})";
 
-/// The expression with \s, and outside of classes \S, spelled out.
+/// Expands \s, and \S outside character classes, in the expression.
 std::string with_white_space(std::string_view expression) {
   std::string result;
   bool in_class = false;
@@ -222,7 +225,7 @@ std::string message_of(int code) {
 PCRE2_SPTR as_pcre(std::string_view text) { return reinterpret_cast<PCRE2_SPTR>(text.data()); }
 
 constexpr std::uint32_t options = PCRE2_UTF | PCRE2_UCP | PCRE2_NEVER_BACKSLASH_C;
-/// Steps of one match: a thousand times what expressions of tokenizers take.
+/// Step limit of one match: a thousand times the needs of tokenizer expressions.
 constexpr std::uint32_t max_steps = 1'000'000;
 
 }  // namespace
@@ -231,7 +234,7 @@ struct Pattern::Code {
   explicit Code(pcre2_code* compiled) : code(compiled), limits(pcre2_match_context_create(nullptr)) {
     DOVETAIL_ASSERT(code != nullptr && limits != nullptr);
     pcre2_set_match_limit(limits, max_steps);
-    pcre2_jit_compile(code, PCRE2_JIT_COMPLETE);  // where the machine has no such compiler, matching is slower
+    pcre2_jit_compile(code, PCRE2_JIT_COMPLETE);  // if the machine has no JIT compiler, matching is slower
   }
   Code(const Code&) = delete;
   Code& operator=(const Code&) = delete;
@@ -255,7 +258,7 @@ base::Result<Pattern> Pattern::compile(std::string_view expression) {
   PCRE2_SIZE offset = 0;
   pcre2_code* compiled = pcre2_compile(as_pcre(spelled), spelled.size(), options, &code, &offset, nullptr);
   if (compiled == nullptr)
-    return base::bad_input(fmt::format("the expression is wrong at character {}: {}", offset, message_of(code)));
+    return base::bad_input(fmt::format("the expression is invalid at character {}: {}", offset, message_of(code)));
   return Pattern(std::make_unique<Code>(compiled));
 }
 
@@ -277,11 +280,11 @@ base::Result<std::vector<Range>> Pattern::matches(std::string_view text) const {
                                   data.get(), code_->limits);
     if (count == PCRE2_ERROR_NOMATCH) break;
     if (count < 0)
-      return base::bad_input(fmt::format("the expression cannot be matched with this text: {}", message_of(count)));
+      return base::bad_input(fmt::format("the expression cannot be matched against this text: {}", message_of(count)));
     const PCRE2_SIZE* ends = pcre2_get_ovector_pointer(data.get());
-    // \K may put the begin of a match behind its end, or before the one before it.
+    // \K may move the begin of a match beyond its end, or before the previous match.
     if (ends[0] >= ends[1] || ends[0] < from)
-      return base::bad_input("the expression has a match that begins behind its end");
+      return base::bad_input("the expression has a match that begins after its end");
     found.push_back({ends[0], ends[1]});
     from = ends[1];
   }

@@ -1,4 +1,5 @@
-// Cuts text into the pieces that a tokenizer's model sees one by one.
+// Splits text into the pieces that the model of a tokenizer encodes separately, with the regular expressions that
+// tokenizers use.
 #pragma once
 
 #include <array>
@@ -15,54 +16,6 @@
 
 namespace dovetail::text {
 
-/// What becomes of the matches of a Split.
-enum class SplitBehavior { removed, isolated, merged_with_previous, merged_with_next, contiguous };
-constexpr auto names_of(SplitBehavior) {
-  return std::array{base::EnumName{"Removed", SplitBehavior::removed},
-                    base::EnumName{"Isolated", SplitBehavior::isolated},
-                    base::EnumName{"MergedWithPrevious", SplitBehavior::merged_with_previous},
-                    base::EnumName{"MergedWithNext", SplitBehavior::merged_with_next},
-                    base::EnumName{"Contiguous", SplitBehavior::contiguous}};
-}
-
-/// At the matches of an expression, or between them where it is inverted.
-struct Split {
-  Pattern pattern;
-  SplitBehavior behavior = SplitBehavior::isolated;
-  bool inverted = false;
-};
-
-/// At each number character (Unicode's category N), or at each run of them.
-struct Digits {
-  bool individual = false;
-};
-
-/// GPT-2's: into words, numbers and what is between them, where it is asked for; then each byte becomes a character
-/// that can be seen (byte_level.h).
-struct ByteLevel {
-  bool add_prefix_space = true;
-  bool splits = true;
-};
-
-/// The steps of a `pre_tokenizer` of tokenizer.json, one behind the other; none where it is null.
-class PreTokenizer {
- public:
-  /// Errors at the part that is not known or is wrong.
-  static base::Result<PreTokenizer> parse(const base::Node& node);
-
-  /// The pieces of `text`, none empty. REQUIRES: it is UTF-8.
-  base::Result<std::vector<std::string>> pieces(std::string_view text) const;
-
-  /// Whether pieces are of the characters that stand for bytes.
-  bool is_byte_level() const;
-
- private:
-  using Step = std::variant<Split, Digits, ByteLevel>;
-  std::vector<Step> steps_;
-
-  base::Status add(const base::Node& node, int depth);
-};
-
 /// A part of a text, in bytes.
 struct Range {
   std::size_t begin = 0;
@@ -72,16 +25,17 @@ struct Range {
   friend bool operator==(const Range&, const Range&) = default;
 };
 
-/// A compiled expression: PCRE2 with Unicode classes, but for \s, which is Unicode's White_Space, as in Oniguruma,
-/// which tokenizers use. Immutable, so safe to share between threads.
+/// A compiled regular expression. The syntax is PCRE2 with Unicode classes, except that \s is Unicode's White_Space, as
+/// in Oniguruma, which tokenizers use. Immutable, so it may be shared between threads.
 class Pattern {
  public:
-  /// An Error without a place where it is no expression; it says at which character.
+  /// Compiles an expression. The Error has no place, but names the character in the expression.
   static base::Result<Pattern> compile(std::string_view expression);
-  /// That finds the text itself.
+  /// Returns a pattern that matches the text literally.
   static Pattern literal(std::string_view text);
 
-  /// The matches from left to right, none empty. An Error where one takes too long to find. REQUIRES: `text` is UTF-8.
+  /// Returns all non-empty matches from left to right. Returns an Error if a match takes too long to find. REQUIRES:
+  /// `text` is UTF-8.
   base::Result<std::vector<Range>> matches(std::string_view text) const;
 
   Pattern(Pattern&&) noexcept;
@@ -93,6 +47,54 @@ class Pattern {
   explicit Pattern(std::unique_ptr<Code> code);
 
   std::unique_ptr<Code> code_;
+};
+
+/// Treatment of the matches of a Split.
+enum class SplitBehavior { removed, isolated, merged_with_previous, merged_with_next, contiguous };
+constexpr auto names_of(SplitBehavior) {
+  return std::array{base::EnumName{"Removed", SplitBehavior::removed},
+                    base::EnumName{"Isolated", SplitBehavior::isolated},
+                    base::EnumName{"MergedWithPrevious", SplitBehavior::merged_with_previous},
+                    base::EnumName{"MergedWithNext", SplitBehavior::merged_with_next},
+                    base::EnumName{"Contiguous", SplitBehavior::contiguous}};
+}
+
+/// Splits at the matches of an expression or, if inverted, at the text between them.
+struct Split {
+  Pattern pattern;
+  SplitBehavior behavior = SplitBehavior::isolated;
+  bool inverted = false;
+};
+
+/// Splits at each number character (Unicode category N), or at each run of them.
+struct Digits {
+  bool individual = false;
+};
+
+/// GPT-2's pre-tokenizer: splits into words, numbers and other text if `splits`, then replaces each byte by a visible
+/// character (to_byte_characters).
+struct ByteLevel {
+  bool add_prefix_space = true;
+  bool splits = true;
+};
+
+/// The steps of a `pre_tokenizer` of tokenizer.json, in order. No steps if it is null.
+class PreTokenizer {
+ public:
+  /// Parses a `pre_tokenizer`. The Error is at the unknown or invalid part.
+  static base::Result<PreTokenizer> parse(const base::Node& node);
+
+  /// Splits `text` into non-empty pieces. REQUIRES: it is UTF-8.
+  base::Result<std::vector<std::string>> pieces(std::string_view text) const;
+
+  /// Whether pieces consist of characters that represent bytes.
+  bool is_byte_level() const;
+
+ private:
+  using Step = std::variant<Split, Digits, ByteLevel>;
+  std::vector<Step> steps_;
+
+  base::Status add(const base::Node& node, int depth);
 };
 
 }  // namespace dovetail::text

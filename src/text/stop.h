@@ -1,29 +1,45 @@
-// The texts that end a response, wherever the borders of its tokens are.
+// Detects texts that end a response, even if they begin or end within a token.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace dovetail::text {
 
-/// Follows the bytes of one response.
+/// Scans the bytes of one response for stop texts.
 class StopFinder {
  public:
-  /// Texts that are empty end nothing.
-  explicit StopFinder(std::vector<std::string> stops);
+  /// Ignores empty texts.
+  explicit StopFinder(std::vector<std::string> stops) : stops_(std::move(stops)) {
+    std::erase_if(stops_, [](const std::string& stop) { return stop.empty(); });
+    for (const std::string& stop : stops_) longest_ = std::max(longest_, stop.size());
+  }
 
-  /// Takes the bytes of the next token. Where a stop ends in them: how many of all bytes so far stand before the stop
-  /// that ends first, of several that end there the longest one.
-  std::optional<std::size_t> add(std::string_view bytes);
+  /// Adds the bytes of the next token. If a stop ends within them, returns the number of bytes of the response before
+  /// it, otherwise nullopt. Chooses the stop that ends first and, among those, the longest.
+  std::optional<std::size_t> add(std::string_view bytes) {
+    for (const char byte : bytes) {
+      tail_ += byte;
+      ++count_;
+      const std::string* ended = nullptr;
+      for (const std::string& stop : stops_)
+        if (tail_.ends_with(stop) && (ended == nullptr || stop.size() > ended->size())) ended = &stop;
+      if (ended != nullptr) return count_ - ended->size();
+      if (tail_.size() > 2 * longest_) tail_.erase(0, tail_.size() - longest_);
+    }
+    return std::nullopt;
+  }
 
  private:
   std::vector<std::string> stops_;
   std::size_t longest_ = 0;
-  std::string tail_;       // the last bytes: as many as may be the begin of a stop
-  std::size_t count_ = 0;  // of all bytes
+  std::string tail_;       // the last bytes, enough for the beginning of any stop
+  std::size_t count_ = 0;  // number of bytes so far
 };
 
 }  // namespace dovetail::text

@@ -10,7 +10,7 @@
 #include "base/file.h"
 #include "text/added_tokens.h"
 #include "text/pre_tokenizer.h"
-#include "text/tokenizer_parts.h"
+#include "text/tokenizer_json.h"
 #include "text/unicode.h"
 
 namespace dovetail::text {
@@ -39,7 +39,7 @@ struct Tokenizer::Parts {
 
 namespace {
 
-/// Sets whether the normalizer composes characters: null does not, NFC does. Errors at any other.
+/// Sets whether the normalizer composes characters: NFC does, null does not. Any other is an Error.
 base::Status read_normalizer(const Node& node, bool& composes, int depth = 0) {
   if (node.is_null()) return {};
   DOVETAIL_TRY(const std::string_view type, type_of(node, "a normalizer"));
@@ -48,12 +48,12 @@ base::Status read_normalizer(const Node& node, bool& composes, int depth = 0) {
     return {};
   }
   if (type == "Sequence" && depth < max_depth)
-    return for_each_part(node, "normalizers",
-                         [&](const Node& part) { return read_normalizer(part, composes, depth + 1); });
+    return for_each_component(node, "normalizers",
+                              [&](const Node& component) { return read_normalizer(component, composes, depth + 1); });
   return unknown_type(node, "the normalizer", "`NFC`, `Sequence`, null");
 }
 
-/// Sets whether tokens are of characters that stand for bytes.
+/// Sets whether the characters of tokens represent bytes.
 base::Status read_decoder(const Node& node, bool& decodes_bytes) {
   if (node.is_null()) return {};
   DOVETAIL_TRY(const std::string_view type, type_of(node, "a decoder"));
@@ -99,7 +99,7 @@ Result<Tokenizer> Tokenizer::parse(std::string_view content, const std::string& 
   constexpr std::string_view what = "a tokenizer";
   DOVETAIL_TRY(const base::Document document, base::parse_json(content, path));
   const Node root = document.root();
-  // What truncation and padding say is for programs that ask for them: none here.
+  // `truncation` and `padding` are accepted but not used.
   DOVETAIL_CHECK(base::check_keys(root, what,
                                   {"version", "truncation", "padding", "added_tokens", "normalizer", "pre_tokenizer",
                                    "post_processor", "decoder", "model"}));
@@ -124,8 +124,8 @@ Result<Tokenizer> Tokenizer::parse(std::string_view content, const std::string& 
     for (const TokenId token : *side)
       if (!parts->has(token))
         return root.error(
-            fmt::format("the post-processor adds token {}, which there is not; accepted: one of the "
-                        "model's or of `added_tokens`",
+            fmt::format("the post-processor adds token {}, which does not exist; accepted: a token of "
+                        "the model or of `added_tokens`",
                         token));
   return Tokenizer(std::move(parts));
 }
@@ -147,7 +147,7 @@ Result<std::vector<TokenId>> Tokenizer::encode(std::string_view text, Frame fram
 std::string Tokenizer::bytes_of(std::span<const TokenId> tokens, SpecialTokens special) const {
   std::string bytes;
   for (const TokenId token : tokens) {
-    // A model's vocabulary may be larger than that of its tokenizer.
+    // A model's vocabulary may be larger than its tokenizer's.
     if (!has(token) || (special == SpecialTokens::left_out && is_special(token))) continue;
     const std::string& content = content_of(token);
     const auto decoded = parts_->decodes_bytes ? from_byte_characters(content) : std::nullopt;

@@ -1,5 +1,5 @@
-// Tokenizers as Hugging Face's tokenizer.json describes them (huggingface.co/docs/tokenizers): byte-level byte-pair
-// encodings, as GPT-2, Llama 3, Qwen2 and SmolLM2 have them. Any other part is refused by its name and place.
+// Tokenizers in the format of Hugging Face's tokenizer.json (huggingface.co/docs/tokenizers): byte-level byte-pair
+// encodings, as in GPT-2, Llama 3, Qwen2 and SmolLM2. Unsupported components are Errors with their name and place.
 #pragma once
 
 #include <cstddef>
@@ -15,34 +15,35 @@
 
 namespace dovetail::text {
 
-/// Whether what frames a text in training ("<|begin_of_text|>") is added to it.
+/// Whether encoding adds the tokens that frame a text in training ("<|begin_of_text|>").
 enum class Frame { none, added };
 
-/// Whether special tokens are shown in decoded text.
+/// Whether decoded text includes special tokens.
 enum class SpecialTokens { shown, left_out };
 
-/// Immutable, so safe to share between threads; a cheap copy.
+/// A tokenizer. Immutable, so it may be shared between threads; cheap to copy.
 class Tokenizer {
  public:
-  /// Reads the content of a tokenizer.json; `path` is for messages.
+  /// Parses the content of a tokenizer.json. `path` is for messages.
   static base::Result<Tokenizer> parse(std::string_view content, const std::string& path);
   static base::Result<Tokenizer> read(const std::string& path);
 
-  /// The tokens of `text`. An Error where an expression of the tokenizer takes too long. REQUIRES: it is UTF-8.
+  /// Encodes `text`. Returns an Error if matching an expression of the tokenizer takes too long. REQUIRES: it is UTF-8.
   base::Result<std::vector<TokenId>> encode(std::string_view text, Frame frame = Frame::none) const;
 
-  /// The bytes of tokens: a character may need several of them. A token that is none of the tokenizer's has none.
+  /// Returns the bytes of tokens. One character may need several tokens. Tokens that the tokenizer does not have
+  /// contribute nothing.
   std::string bytes_of(std::span<const TokenId> tokens, SpecialTokens special = SpecialTokens::shown) const;
-  /// The same as UTF-8: what is none becomes U+FFFD.
+  /// Returns the bytes of tokens as UTF-8. Invalid bytes become U+FFFD.
   std::string decode(std::span<const TokenId> tokens, SpecialTokens special = SpecialTokens::shown) const;
 
-  /// One more than the greatest token.
+  /// Returns the largest token id plus one.
   std::size_t size() const;
   bool has(TokenId token) const;
   bool is_special(TokenId token) const;
-  /// The token of that content, added ones among them: "<|im_end|>".
+  /// Returns the token with that content ("<|im_end|>"), which may be an added one, or nullopt.
   std::optional<TokenId> find(std::string_view content) const;
-  /// The content of a token as the file has it. REQUIRES: has(token).
+  /// Returns the content of a token as written in the file. REQUIRES: has(token).
   const std::string& content_of(TokenId token) const;
 
  private:

@@ -16,14 +16,14 @@ namespace {
 
 unsigned char byte_at(std::string_view text, std::size_t index) { return static_cast<unsigned char>(text[index]); }
 
-/// How many bytes at the start of `text`, which no character is at, could be the beginning of one; at least 1.
+/// Returns the length of the maximal subpart of a character at the start of invalid `text`; at least 1.
 std::size_t subpart_length(std::string_view text) {
   const unsigned char first = byte_at(text, 0);
   const std::size_t wanted = first >= 0xF0 && first <= 0xF4  ? 4
                              : first >= 0xE0 && first < 0xF0 ? 3
                              : first >= 0xC2 && first < 0xE0 ? 2
                                                              : 1;
-  // The second byte has limits of its own: no surrogates, nothing too long, nothing beyond U+10FFFF.
+  // The second byte has tighter limits: no surrogates, no overlong encodings, nothing beyond U+10FFFF.
   const unsigned char least = first == 0xE0 ? 0xA0 : first == 0xF0 ? 0x90 : 0x80;
   const unsigned char most = first == 0xED ? 0x9F : first == 0xF4 ? 0x8F : 0xBF;
   std::size_t length = 1;
@@ -106,7 +106,7 @@ constexpr bool is_visible(unsigned byte) {
   return (byte >= 0x21 && byte <= 0x7E) || (byte >= 0xA1 && byte <= 0xAC) || byte >= 0xAE;
 }
 
-/// Visible bytes are the characters of their own number, the others U+0100 and on.
+/// A visible byte maps to the character with its number, the others to U+0100 and up.
 constexpr std::array<char32_t, byte_count> characters = [] {
   std::array<char32_t, byte_count> all{};
   char32_t next = 0x100;
@@ -114,9 +114,9 @@ constexpr std::array<char32_t, byte_count> characters = [] {
   return all;
 }();
 
-constexpr std::size_t code_count = 0x144;  // one more than the largest character
+constexpr std::size_t code_count = 0x144;  // the largest character plus one
 
-/// [character] its byte; -1 where it has none.
+/// [character] its byte; -1 for other characters.
 constexpr std::array<int, code_count> bytes_of_characters = [] {
   std::array<int, code_count> all{};
   all.fill(-1);

@@ -1,4 +1,4 @@
-// The characters of UTF-8 text, one by one.
+// Characters of UTF-8 text: classification, normalization, and GPT-2's alphabet for bytes.
 #pragma once
 
 #include <cstddef>
@@ -10,34 +10,38 @@
 
 namespace dovetail::text {
 
-/// The character at the start of `text`, which has `length` bytes. REQUIRES: `text` is UTF-8 and not empty.
+/// A character and its length in bytes.
 struct Character {
   char32_t code = 0;
   std::size_t length = 0;
 };
+/// Returns the first character of `text`. REQUIRES: `text` is UTF-8 and not empty.
 Character first_character(std::string_view text);
 
-/// Adds the character as UTF-8.
+/// Appends the character as UTF-8.
 void append_utf8(std::string& text, char32_t code);
 
-/// Whether it is a number of some writing (Unicode's category N).
+/// Whether it is a number character of any script (Unicode category N).
 bool is_number(char32_t code);
-/// Whether it is Unicode's White_Space.
+/// Whether it has Unicode's White_Space property.
 bool is_white_space(char32_t code);
-/// Whether it is a letter, mark, number, joining punctuation, joiner or letter in a circle: \w of tokenizers.
+/// Whether it is a word character, \w of tokenizers: a letter, mark, number, connector punctuation, joiner or circled
+/// letter.
 bool is_word(char32_t code);
 
-/// Unicode's normalization form C. REQUIRES: `text` is UTF-8.
+/// Returns Unicode normalization form C. REQUIRES: `text` is UTF-8.
 std::string to_nfc(std::string_view text);
 
-/// `bytes` as UTF-8: what is none becomes U+FFFD, one for each longest part that a character could have begun with
-/// (Unicode 15, section 3.9, "substitution of maximal subparts").
+/// Returns `bytes` as UTF-8. Each maximal invalid subpart becomes one U+FFFD (Unicode 15, section 3.9, "substitution of
+/// maximal subparts").
 std::string to_valid_utf8(std::string_view bytes);
 
-/// The text with each of its bytes as its character: "a b" becomes "aĠb".
+// GPT-2's alphabet has a visible character for each byte (Radford et al. 2019; encoder.py of openai/gpt-2).
+
+/// Replaces each byte by its character: "a b" becomes "aĠb".
 std::string to_byte_characters(std::string_view bytes);
 
-/// The bytes that the characters stand for; nothing where one of them stands for none.
+/// Returns the bytes that the characters represent; nullopt if one of them represents no byte.
 std::optional<std::string> from_byte_characters(std::string_view characters);
 
 }  // namespace dovetail::text

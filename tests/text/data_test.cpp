@@ -65,14 +65,15 @@ std::string example_error(const std::string& content) {
 
 TEST(Data, SaysTheLineOfWhatIsWrong) {
   const std::string good = "{\"prompt\": \"p\"}\n";
-  EXPECT_EQ(prompt_error(""), "p.jsonl: there is no data; accepted: JSON lines, an object each");
-  EXPECT_EQ(prompt_error(" \n\n"), "p.jsonl: there is no data; accepted: JSON lines, an object each");
+  EXPECT_EQ(prompt_error(""), "p.jsonl: the file has no data; accepted: JSON lines with one object each");
+  EXPECT_EQ(prompt_error(" \n\n"), "p.jsonl: the file has no data; accepted: JSON lines with one object each");
   EXPECT_THAT(prompt_error(good + "{\"prompt\": }"), HasSubstr("p.jsonl:2:12: "));
   EXPECT_EQ(prompt_error(good + good + "[1]"), "p.jsonl:3:1: this line is a list; accepted: an object");
-  EXPECT_EQ(prompt_error(good + R"({"prompt": ""})"), "p.jsonl:2:12: `prompt` is empty; accepted: a text");
-  EXPECT_EQ(prompt_error(good + R"({"prompt": 7})"), "p.jsonl:2:12: `prompt` is 7; accepted: a text");
+  EXPECT_EQ(prompt_error(good + R"({"prompt": ""})"), "p.jsonl:2:12: `prompt` is empty; accepted: a non-empty string");
+  EXPECT_EQ(prompt_error(good + R"({"prompt": 7})"), "p.jsonl:2:12: `prompt` is 7; accepted: a non-empty string");
   EXPECT_THAT(prompt_error(good + R"({"promt": "a"})"), HasSubstr("p.jsonl:2:2: "));
-  EXPECT_THAT(prompt_error(R"({"prompt": "a", "messages": []})"), HasSubstr("`messages` stands beside `prompt`"));
+  EXPECT_THAT(prompt_error(R"({"prompt": "a", "messages": []})"),
+              HasSubstr("`messages` and `prompt` cannot be combined"));
   EXPECT_THAT(prompt_error(R"({"messages": []})"), HasSubstr("`messages` is empty"));
   EXPECT_THAT(prompt_error(R"({"messages": [{"role": "tool", "content": "a"}]})"),
               HasSubstr("the role is the string `tool`; accepted: `system`, `user`, `assistant`"));
@@ -80,9 +81,9 @@ TEST(Data, SaysTheLineOfWhatIsWrong) {
   EXPECT_THAT(example_error(R"({"text": "a", "response": "b"})"), HasSubstr("`text` alone"));
   EXPECT_THAT(example_error(R"({"prompt": "a"})"), HasSubstr("needs the key `response`"));
   EXPECT_THAT(example_error(R"({"messages": [{"role": "user", "content": "a"}]})"),
-              HasSubstr("no message is the assistant's"));
+              HasSubstr("no message is from the assistant"));
   EXPECT_THAT(example_error(R"({"messages": [{"role": "assistant", "content": "a"}]})"),
-              HasSubstr("the first message is the assistant's"));
+              HasSubstr("the first message is from the assistant"));
 }
 
 }  // namespace

@@ -114,7 +114,7 @@ TEST(Tokenizer, RefusesPartsThatItDoesNotKnow) {
   EXPECT_THAT(error_with("/pre_tokenizer", R"({"type": "Metaspace"})"),
               HasSubstr("the pre-tokenizer is the string `Metaspace`; accepted: `Sequence`, `Split`"));
   EXPECT_THAT(error_with("/pre_tokenizer", R"({"type": "Split", "pattern": {"Regex": "("}, "behavior": "Isolated"})"),
-              HasSubstr("the expression is wrong at character 1"));
+              HasSubstr("the expression is invalid at character 1"));
   EXPECT_THAT(error_with("/pre_tokenizer", R"({"type": "Split", "pattern": {"Regex": "a"}, "behavior": "Kept"})"),
               HasSubstr("`Kept`"));
   EXPECT_THAT(error_with("/post_processor", R"({"type": "RobertaProcessing"})"), HasSubstr("the post-processor is"));
@@ -123,17 +123,18 @@ TEST(Tokenizer, RefusesPartsThatItDoesNotKnow) {
 }
 
 TEST(Tokenizer, RefusesWhatIsWrong) {
-  EXPECT_THAT(error_with("/model/merges", R"(["a c"])"), HasSubstr("`c` of this merge is no token"));
-  EXPECT_THAT(error_with("/model/merges", R"(["b a"])"), HasSubstr("what this merge makes, `ba`, is no token"));
+  EXPECT_THAT(error_with("/model/merges", R"(["a c"])"), HasSubstr("`c` in this merge is not a token"));
+  EXPECT_THAT(error_with("/model/merges", R"(["b a"])"), HasSubstr("the result of this merge, `ba`, is not a token"));
   EXPECT_THAT(error_with("/model/merges", R"(["a b b"])"), HasSubstr("accepted: \"left right\" or"));
-  EXPECT_THAT(error_with("/model/vocab/a", "-1"), HasSubstr("the number of a token must be an integer from 0"));
+  EXPECT_THAT(error_with("/model/vocab/a", "-1"), HasSubstr("a token id must be an integer from 0"));
   EXPECT_THAT(error_with("/model/unk_token", "\"c\""), HasSubstr("the unknown token is the string `c`"));
   EXPECT_THAT(error_with("/added_tokens", R"([{"id": 9, "content": "x"}, {"id": 9, "content": "y"}])"),
-              HasSubstr("is there twice"));
-  EXPECT_THAT(error_with("/added_tokens", R"([{"id": 9, "content": ""}])"), HasSubstr("accepted: a text"));
+              HasSubstr("repeats an id or a content"));
+  EXPECT_THAT(error_with("/added_tokens", R"([{"id": 9, "content": ""}])"), HasSubstr("accepted: a non-empty string"));
   const std::string frame = R"({"type": "TemplateProcessing", "single": [{"SpecialToken": {"id": "<s>"}}, {"Sequence":
     {"id": "A"}}], "special_tokens": {"<s>": {"ids": [77]}}})";
-  EXPECT_THAT(error_with("/post_processor", frame), HasSubstr("the post-processor adds token 77, which there is not"));
+  EXPECT_THAT(error_with("/post_processor", frame),
+              HasSubstr("the post-processor adds token 77, which does not exist"));
   EXPECT_EQ(Tokenizer::read("/no/such/tokenizer.json").error().failure, base::Failure::io);
 }
 
@@ -146,7 +147,7 @@ TEST(Tokenizer, SaysWhereAnExpressionTakesTooLong) {
   const auto tokens = tokenizer.encode(std::string(60, 'x') + "zy");
   ASSERT_FALSE(tokens.ok());
   EXPECT_THAT(tokens.error().message,
-              HasSubstr("the expression cannot be matched with this text: match limit exceeded"));
+              HasSubstr("the expression cannot be matched against this text: match limit exceeded"));
 }
 
 TEST(Tokenizer, LongPiecesTakeNoSquareOfTheirLength) {
