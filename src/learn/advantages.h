@@ -1,4 +1,4 @@
-// How much better than expected each token, or each response, was.
+// Rewards of tokens, the advantages computed from them, and the running scale of both.
 #pragma once
 
 #include <span>
@@ -8,62 +8,62 @@
 
 namespace dovetail::learn {
 
-/// Of each token of one response.
+/// Returns the reward of each token of one response: `reward` at the last token plus the KL penalty at every token,
+/// -coefficient times the estimate. `log_ratios`: log policy - log reference of each token at sampling time. REQUIRES:
+/// there is a token.
+std::vector<double> token_rewards(double reward, std::span<const double> log_ratios, double coefficient,
+                                  KlEstimator estimator);
+
+/// Advantages of the tokens of one response.
 struct Advantages {
   std::vector<double> advantages;
-  std::vector<double> returns;  ///< advantage + value: what the critic is trained towards
+  std::vector<double> returns;  ///< advantage + value: the training target of the critic
 };
 
-/// Generalized advantage estimation (Schulman et al. 2015, arXiv 1506.02438, equation 16): with
-/// d_t = r_t + gamma V_{t+1} - V_t, A_t = d_t + gamma lambda A_{t+1}. `bootstrap`: the value behind the last token, 0
-/// for a response that has ended, that of what it would go on with for one that was cut off. REQUIRES: as many rewards
-/// as values.
+/// Computes generalized advantage estimates (Schulman et al. 2015, arXiv 1506.02438, equation 16): with
+/// d_t = r_t + gamma V_{t+1} - V_t, A_t = d_t + gamma lambda A_{t+1}. `bootstrap` is the value after the last token: 0
+/// for a complete response, the value of the next state for a truncated one. REQUIRES: equal numbers of rewards and
+/// values.
 Advantages estimate_advantages(std::span<const double> rewards, std::span<const double> values, double bootstrap,
                                double gamma, double lambda);
 
-/// The rewards of the responses to one prompt less their mean (GRPO, arXiv 2402.03300), over their standard deviation
-/// (of a sample, n - 1, as TRL and verl take it; plus 1e-6) where `scaled`; 0 for a group whose rewards are equal, also
-/// of one response.
+/// Returns the rewards of the responses to one prompt minus their mean (GRPO, arXiv 2402.03300). If `scaled`, divides
+/// them by their sample standard deviation (n - 1, as in TRL and verl) plus 1e-6. All are 0 if the rewards are equal,
+/// which includes a single response.
 std::vector<double> group_advantages(std::span<const double> rewards, bool scaled);
 
-/// Whether no response of the group is better than another: nothing is learned from it.
+/// Whether all rewards of a group are equal, so that nothing can be learned from it.
 bool are_equal(std::span<const double> rewards);
 
-/// Mean and standard deviation (of all, n) of numbers that lie in several places, summed in their order.
+/// Mean and population standard deviation (n), accumulated in order.
 struct Moments {
   double mean = 0;
   double deviation = 0;
 };
 Moments moments_of(std::span<const std::vector<double>> values);
 
-/// Gives all numbers the mean 0 and the standard deviation 1: (a - mean) / (deviation + 1e-5). Nothing where there is
-/// none.
+/// Normalizes all numbers together to mean 0 and standard deviation 1: (a - mean) / (deviation + 1e-5). Does nothing
+/// without numbers.
 void whiten(std::span<std::vector<double>> values);
 
-/// The reward of each token of one response: `reward` at its last, and at each the penalty of straying from the
-/// reference, -coefficient times the estimate. `log_ratios`: log policy - log reference of each token, as sampled.
-/// REQUIRES: there is a token.
-std::vector<double> token_rewards(double reward, std::span<const double> log_ratios, double coefficient,
-                                  KlEstimator estimator);
-
-/// Exponential means of numbers and of their squares, without the bias of their start (Kingma and Ba 2014, arXiv
-/// 1412.6980, section 3). A plain state: checkpoints hold it.
+/// Exponential moving averages of numbers and their squares with bias correction (Kingma and Ba 2014, arXiv 1412.6980,
+/// section 3). A plain struct, so that checkpoints can store it.
 struct RunningMoments {
   double decay = 0.99;
   double mean_sum = 0;
   double square_sum = 0;
-  double weight = 0;  ///< of what has been seen, in 1: 0 at first
+  double weight = 0;  ///< total weight of the batches so far, from 0 to 1
 
-  /// 0 before anything is seen.
+  /// Returns the mean; 0 before the first batch.
   double mean() const;
-  /// At least 1e-2, squared: rewards that do not differ are not blown up; 1 before anything is seen.
+  /// Returns the standard deviation, at least 1e-2 so that equal rewards are not amplified; 1 before the first batch.
   double deviation() const;
 
   double normalized(double value) const { return (value - mean()) / deviation(); }
   double denormalized(double value) const { return value * deviation() + mean(); }
 };
 
-/// One batch more: it counts as one, however many numbers it has. Nothing where it has none.
+/// Adds a batch. Every batch has the same weight, whatever its size. An empty batch changes nothing.
 void update(RunningMoments& moments, std::span<const double> batch);
 
 }  // namespace dovetail::learn

@@ -1,8 +1,11 @@
-// How the learning rate goes on over a run.
+// Learning rate schedules.
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdint>
+#include <numbers>
 
 #include "base/enum_names.h"
 
@@ -14,9 +17,17 @@ constexpr auto names_of(RateShape) {
                     base::EnumName{"cosine", RateShape::cosine}};
 }
 
-/// The part of the full rate that optimizer step `step` (from 0) of `steps` has. The first `warmup` steps have 1 / (w +
-/// 1), 2 / (w + 1), ..., so that none is for nothing; behind them `constant` stays at 1, the others fall to `minimum`
-/// at the last step: in a straight line, or as half a wave of the cosine.
-double rate_part(RateShape shape, std::int64_t warmup, double minimum, std::int64_t step, std::int64_t steps);
+/// Returns the fraction of the full learning rate at optimizer step `step` (from 0) of `steps`. The first `warmup` = w
+/// steps have 1 / (w + 1), 2 / (w + 1), ..., so that no step has a rate of 0. Afterwards `constant` stays at 1; the
+/// other shapes fall to `minimum` at the last step, linearly or along half a cosine wave.
+inline double rate_part(RateShape shape, std::int64_t warmup, double minimum, std::int64_t step, std::int64_t steps) {
+  if (step < warmup) return static_cast<double>(step + 1) / static_cast<double>(warmup + 1);
+  if (shape == RateShape::constant) return 1;
+  const auto after = static_cast<double>(step - warmup);
+  const auto span = static_cast<double>(std::max<std::int64_t>(1, steps - 1 - warmup));
+  const double done = std::min(1.0, after / span);
+  const double left = shape == RateShape::linear ? 1 - done : (1 + std::cos(std::numbers::pi * done)) / 2;
+  return minimum + (1 - minimum) * left;
+}
 
 }  // namespace dovetail::learn

@@ -16,7 +16,7 @@ PolicyLoss policy_loss(double new_log_probability, double old_log_probability, d
   const double clipped = -advantage * std::clamp(result.ratio, 1 - clip.below, 1 + clip.above);
   result.clipped = clipped > free;
   result.loss.value = importance * std::max(free, clipped);
-  // The derivative of exp(new - old) is itself; a clipped ratio stands still.
+  // The derivative of exp(new - old) is itself. A clipped ratio is constant.
   result.loss.slope = result.clipped ? 0 : importance * free;
   return result;
 }
@@ -43,7 +43,7 @@ Loss kl_loss(KlEstimator estimator, double log_probability, double reference_log
 }
 
 Loss preference_loss(double margin) {
-  // log(1 + exp(-m)) without overflow: of a large -m it is -m.
+  // log(1 + exp(-m)) without overflow; for large -m it is -m.
   const double value = margin > 0 ? std::log1p(std::exp(-margin)) : std::log1p(std::exp(margin)) - margin;
   const double slope = margin > 0 ? -std::exp(-margin) / (1 + std::exp(-margin)) : -1 / (1 + std::exp(margin));
   return {value, slope};
@@ -75,8 +75,8 @@ double kl_slope(KlEstimator estimator, double log_ratio) {
 
 void update(AdaptiveKl& control, double divergence, std::int64_t samples) {
   DOVETAIL_ASSERT(control.target > 0 && control.horizon > 0);
-  constexpr double most = 0.2;
-  const double error = std::clamp(divergence / control.target - 1, -most, most);
+  constexpr double limit = 0.2;
+  const double error = std::clamp(divergence / control.target - 1, -limit, limit);
   control.coefficient *= std::max(0.0, 1 + error * static_cast<double>(samples) / control.horizon);
 }
 

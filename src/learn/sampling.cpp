@@ -12,7 +12,7 @@
 namespace dovetail::learn {
 namespace {
 
-/// exp((logit - max) / temperature) of each, and their sum.
+/// exp((logit - max) / temperature) for each logit, and their sum.
 struct Weights {
   double max = 0;
   double temperature = 1;
@@ -30,7 +30,7 @@ struct Weights {
   double of(std::int32_t token) const { return all[static_cast<std::size_t>(token)]; }
 };
 
-/// The tokens within the limits, in the order of their numbers.
+/// Returns the tokens within the limits, in order of their ids.
 std::vector<std::int32_t> tokens_within(std::span<const float> logits, const SamplingLimits& limits,
                                         const Weights& weights) {
   std::vector<std::int32_t> tokens(logits.size());
@@ -82,7 +82,7 @@ std::int32_t sample(std::span<const float> logits, const SamplingLimits& limits,
     so_far += weight;
     if (uniform * sum < so_far) break;
   }
-  return last;  // where rounding leaves none beyond it
+  return last;  // reached if rounding makes the sum too small
 }
 
 }  // namespace dovetail::learn
