@@ -1,4 +1,5 @@
-// Products of small matrices that lie in the cache, tile by tile in registers.
+// Building blocks of both attention kernels: products of small matrices in the cache, tile by tile in registers, and a
+// running softmax over tiles of scores. The kernels share them, so that they compute the same bits.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +10,7 @@
 
 namespace dovetail::kernels {
 
-/// Element (i, j) is data[i * row + j * column].
+/// A strided matrix: element (i, j) is data[i * row + j * column].
 template <class Number>
 struct Matrix {
   const Number* data = nullptr;
@@ -17,14 +18,14 @@ struct Matrix {
   std::int64_t column = 1;
 };
 
-/// Rows of neighbouring numbers: element (i, j) is data[i * row + j].
+/// A matrix of contiguous rows: element (i, j) is data[i * row + j].
 template <class Number>
 struct MatrixRows {
   Number* data = nullptr;
   std::int64_t row = 0;
 };
 
-/// c += a b, of as many rows and as many registers of columns as the template says.
+/// Computes c += a b for `rows` rows and `registers` registers of columns.
 template <int bytes, std::int64_t rows, std::int64_t registers, class Number>
 [[gnu::always_inline]] inline void add_tile(const Matrix<Number>& a, const MatrixRows<const Number>& b,
                                             const MatrixRows<Number>& c, std::int64_t inner) {
@@ -58,8 +59,8 @@ template <int bytes, std::int64_t registers, class Number>
   if (rows == 1) add_tile<bytes, 1, registers>(a, b, c, inner);
 }
 
-/// Fewer columns than a register has lanes. In lanes all the same: a loop over the products alone would be compiled to
-/// sums that are rounded otherwise where it is long.
+/// Computes fewer columns than a register has lanes. Uses lanes too, because the compiler may vectorize a scalar loop
+/// into sums with different rounding.
 template <int bytes, class Number>
 [[gnu::always_inline]] inline void add_last_columns(const Matrix<Number>& a, const MatrixRows<const Number>& b,
                                                     const MatrixRows<Number>& c, std::int64_t rows,
@@ -76,13 +77,13 @@ template <int bytes, class Number>
   }
 }
 
-/// c [rows, columns] += a [rows, inner] b [inner, columns]. Each number of c takes its products one by one in their
-/// order: the same bits whatever rows and columns there are beside it.
+/// Computes c [rows, columns] += a [rows, inner] b [inner, columns]. Each element of c adds its products one by one in
+/// order, so it has the same bits whatever the other rows and columns.
 template <int bytes, class Number>
 [[gnu::always_inline]] inline void add_product(const Matrix<Number>& a, const MatrixRows<const Number>& b,
                                                const MatrixRows<Number>& c, std::int64_t rows, std::int64_t columns,
                                                std::int64_t inner) {
-  // Sixteen sums fill half of the registers of AVX-512; with eight, of AVX2 and before.
+  // Sixteen sums fill half of the registers of AVX-512, eight sums half of those with AVX2 and older.
   constexpr std::int64_t registers = bytes == 64 ? 4 : 2;
   constexpr std::int64_t lanes = lane_count<Number, bytes>;
   std::int64_t at = 0;
@@ -94,13 +95,14 @@ template <int bytes, class Number>
     add_last_columns<bytes, Number>(a, {b.data + at, b.row}, {c.data + at, c.row}, rows, columns - at, inner);
 }
 
-/// Keys of a tile. The first tile begins with a sequence's first key.
+/// Number of keys of a tile. The first tile begins with the first key of a sequence.
 inline constexpr std::int64_t key_tile = 64;
 
-/// Puts the exponentials, over that of the largest score so far, in place of the first `visible` of a tile's scores,
-/// and 0 in place of the others up to `columns`, a multiple of max_lanes. `max` is the largest score so far, at first
-/// -infinity; `sum` that of the exponentials, at first 0; and `out` that of the values by these, [width]: all three go
-/// over to the new largest score.
+/// Adds a tile of scores to a running softmax (Milakov and Gimelshein 2018, arXiv 1805.02867). Replaces the first
+/// `visible` scores by exp(score - max) and the others, up to `columns`, by 0. `columns` is a multiple of max_lanes.
+///
+/// `max` is the maximum score so far (initially -infinity), `sum` the sum of the exponentials (initially 0), and `out`,
+/// [width], the weighted sum of the values. All three are rescaled if the maximum grows.
 template <int bytes, class Number>
 [[gnu::always_inline]] inline void fold_scores(Number* scores, std::int64_t visible, std::int64_t columns, Number& max,
                                                Number& sum, Number* out, std::int64_t width) {

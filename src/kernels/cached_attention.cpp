@@ -13,14 +13,14 @@ namespace {
 
 static_assert(attention_block == max_lanes);
 
-/// Products of the queries with the keys of the first `tokens` tokens, into rows of scores.
+/// Computes the products of the queries with the keys of the first `tokens` tokens into rows of scores.
 template <int bytes>
 [[gnu::always_inline]] inline void score(const MatrixRows<const float>& queries, std::int64_t group,
                                          std::span<const AttentionBlock> blocks, std::int64_t tokens,
                                          const MatrixRows<float>& scores) {
   std::int64_t done = 0;
   for (std::size_t b = 0; done < tokens; ++b) {
-    // Where the block before has fewer tokens, this one's come over what stands there.
+    // If the previous block is not full, this one overwrites the rest of its scores.
     for (std::int64_t q = 0; q < group; ++q) std::fill_n(scores.data + q * scores.row + done, attention_block, 0.0F);
     add_product<bytes, float>({queries.data, queries.row, 1}, {blocks[b].keys, attention_block},
                               {scores.data + done, scores.row}, group, attention_block, queries.row);
@@ -28,13 +28,13 @@ template <int bytes>
   }
 }
 
-/// Where a walk through the tokens of blocks stands.
+/// A position in the tokens of blocks.
 struct BlockPlace {
   std::size_t block = 0;
-  std::int64_t token = 0;  // of the block
+  std::int64_t token = 0;  // within the block
 };
 
-/// Adds to `out` the values of as many tokens from a place on as a tile has, by their shares, and moves the place on.
+/// Adds the values of `tokens` tokens from `place` on to `out`, weighted by their shares, and advances `place`.
 template <int bytes>
 [[gnu::always_inline]] inline void add_values(const MatrixRows<float>& shares, std::int64_t group,
                                               std::span<const AttentionBlock> blocks, std::int64_t tokens,
@@ -50,9 +50,9 @@ template <int bytes>
   }
 }
 
-/// Memory for the work of a group of queries.
+/// Working memory for a group of queries.
 struct GroupMemory {
-  float* queries = nullptr;  // [group, size], over sqrt(size)
+  float* queries = nullptr;  // [group, size], divided by sqrt(size)
   MatrixRows<float> scores;  // [group, tokens]
   float* max = nullptr;      // [group]
   float* sums = nullptr;     // [group]
@@ -84,7 +84,7 @@ template <int bytes>
 
 void attend(const float* queries, std::int64_t group, std::int64_t size, std::span<const AttentionBlock> blocks,
             std::int64_t tokens, std::vector<float>& scratch, float* out) {
-  // A block is scored whole, beyond what it has of the first tokens.
+  // A block is scored as a whole, beyond its last token.
   const std::int64_t row = tokens + attention_block;
   scratch.resize(std::max(scratch.size(), static_cast<std::size_t>(group * (size + row + 2))));
   float* const scores = scratch.data() + group * size;

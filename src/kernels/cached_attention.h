@@ -1,4 +1,4 @@
-// Attention of single queries over keys and values that lie in blocks.
+// Attention of single queries over cached keys and values that are stored in blocks.
 #pragma once
 
 #include <cstdint>
@@ -7,21 +7,23 @@
 
 namespace dovetail::kernels {
 
-/// Tokens of a block.
+/// Number of tokens of a block.
 inline constexpr std::int64_t attention_block = 16;
 
-/// Keys and values of one key-value head and some tokens: keys [size, 16], values [16, size]. Only those of the first
-/// `tokens` tokens are looked at.
+/// Keys and values of one key-value head for some tokens: keys [size, 16], values [16, size]. Only the first `tokens`
+/// tokens are used.
 struct AttentionBlock {
   const float* keys = nullptr;
   const float* values = nullptr;
   std::int64_t tokens = 0;
 };
 
-/// softmax(q k / sqrt(size)) v of `group` queries, [group, size], over the first `tokens` tokens of the blocks, into
-/// out, [group, size]. Each query's numbers are summed token by token in their order, tile by tile as those of a whole
-/// sequence are (kernels/sequence_attention.h): the same bits as there, whoever else is asked, and however the tokens
-/// came there. `scratch` is made as large as it must be. REQUIRES: tokens >= 1, as many in the blocks at least.
+/// Computes softmax(q k / sqrt(size)) v for `group` queries, [group, size], over the first `tokens` tokens of the
+/// blocks, into `out`, [group, size]. Resizes `scratch` as needed.
+///
+/// Sums run over tokens and tiles in the same order as for whole sequences (kernels/sequence_attention.h). So the
+/// result has the same bits as there, whatever the other queries and the blocks. REQUIRES: tokens >= 1, and the blocks
+/// have at least that many.
 void attend(const float* queries, std::int64_t group, std::int64_t size, std::span<const AttentionBlock> blocks,
             std::int64_t tokens, std::vector<float>& scratch, float* out);
 

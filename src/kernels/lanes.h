@@ -1,4 +1,4 @@
-// Numbers that are computed together, as many as a vector register holds.
+// Vector arithmetic: numbers that are computed together, as many as a register holds, and a vectorizable exponential.
 #pragma once
 
 #include <algorithm>
@@ -20,13 +20,14 @@ using Lanes = typename LanesOf<Number, bytes>::Type;
 template <class Number, int bytes>
 inline constexpr std::int64_t lane_count = bytes / static_cast<std::int64_t>(sizeof(Number));
 
-/// Lanes that lie where numbers do.
+/// Lanes at an address that is aligned only for numbers.
 template <class Vector>
 struct [[gnu::packed, gnu::may_alias]] AnywhereInMemory {
   Vector lanes;
 };
 
-/// Of numbers anywhere in memory. Lanes are passed by reference: by value, callers would differ by instruction set.
+/// Loads lanes from an unaligned address. Lanes are passed by reference, because the calling convention for values
+/// depends on the instruction set.
 template <class Number, class Vector>
 [[gnu::always_inline]] inline void load(const Number* from, Vector& lanes) {
   lanes = reinterpret_cast<const AnywhereInMemory<Vector>*>(from)->lanes;
@@ -36,7 +37,7 @@ template <class Number, class Vector>
   reinterpret_cast<AnywhereInMemory<Vector>*>(to)->lanes = lanes;
 }
 
-/// Of the first `count` numbers, the others 0.
+/// Loads the first `count` numbers and sets the other lanes to 0.
 template <class Number, class Vector>
 [[gnu::always_inline]] inline void load_some(const Number* from, std::int64_t count, Vector& lanes) {
   lanes = Vector{};
@@ -51,19 +52,19 @@ template <class Number, class Vector>
 template <class Vector>
 inline constexpr std::int64_t lanes_of = sizeof(Vector) / sizeof(Vector{}[0]);
 
-/// Of two vectors, both made of groups of 2 * half numbers: the sums of each group's halves, the first vector's before
-/// the second's.
+/// Adds the two halves of each group of 2 * half numbers in two vectors. The sums of the first vector come before those
+/// of the second.
 template <std::int64_t half, class Vector, std::int64_t... at>
 [[gnu::always_inline]] inline void add_halves(const Vector& first, const Vector& second, Vector& sums,
                                               std::integer_sequence<std::int64_t, at...>) {
-  // Where the first half of group i / half lies, in both vectors one after the other.
+  // Index of number i of the first halves, in the concatenation of both vectors.
   constexpr auto place = [](std::int64_t i) { return i % half + i / half * 2 * half; };
   sums = __builtin_shufflevector(first, second, place(at)...) +
          __builtin_shufflevector(first, second, (place(at) + half)...);
 }
 
-/// The sums of as many vectors as one has numbers, into the first one. Each is added up by halves, neighbours first
-/// to last: always in the same order.
+/// Sums the lanes of `count` vectors, as many as a vector has lanes, into the lanes of the first one. Adds halves
+/// recursively, always in the same order.
 template <std::int64_t count, class Vector>
 [[gnu::always_inline]] inline void add_up_each(Vector* vectors) {
   if constexpr (count > 1) {
@@ -74,7 +75,7 @@ template <std::int64_t count, class Vector>
   }
 }
 
-/// The sum of one, in the same order.
+/// Sums the lanes of one vector, in the same order.
 template <class Number, class Vector>
 [[gnu::always_inline]] inline void add_up(const Vector& lanes, Number& sum) {
   constexpr std::int64_t count = lanes_of<Vector>;
@@ -83,11 +84,12 @@ template <class Number, class Vector>
   sum = sums[0][0];
 }
 
-/// A multiple of all counts of lanes: rows that are filled up to it need no other end.
+/// A multiple of every lane count. Rows padded to it need no special case at their end.
 inline constexpr std::int64_t max_lanes = 16;
 constexpr std::int64_t filled_up(std::int64_t count, std::int64_t unit) { return (count + unit - 1) / unit * unit; }
 
-/// The largest, the sum, and the sum of products of numbers, a multiple of max_lanes: in lanes, then of the lanes.
+// Each of the following reduces `count` numbers, a multiple of max_lanes: first within lanes, then across them.
+
 template <int bytes, class Number>
 [[gnu::always_inline]] inline Number max_of(const Number* numbers, std::int64_t count) {
   Lanes<Number, bytes> max;
@@ -130,15 +132,16 @@ template <int bytes, class Number>
   return sum;
 }
 
-/// e^x with a relative error below 2 units in the last place; 0 below -87, e^88 above 88. Cody and Waite's reduction to
-/// |r| <= ln 2 / 2, then a Taylor polynomial of degree 7.
+/// Computes e^x with a relative error below 2 units in the last place; 0 below -87, e^88 above 88. Branch-free, so that
+/// loops over it are vectorized. Uses Cody and Waite's reduction to |r| <= ln 2 / 2, then a Taylor polynomial of
+/// degree 7.
 [[gnu::always_inline]] inline float exponential(float x) {
   constexpr float max = 88.0F;
   constexpr float min = -87.0F;
   constexpr float log2_e = 1.44269504F;
   constexpr float ln2_high = 0.693359375F;
   constexpr float ln2_low = -2.12194440e-4F;
-  constexpr float rounder = 12582912.0F;  // 1.5 * 2^23: adding it leaves no digits behind the point
+  constexpr float rounder = 12582912.0F;  // 1.5 * 2^23: adding it rounds to an integer
   const float bounded = x > max ? max : x < min ? min : x;
   const float power = (bounded * log2_e + rounder) - rounder;
   const float rest = (bounded - power * ln2_high) - power * ln2_low;

@@ -8,10 +8,10 @@
 namespace dovetail::kernels {
 namespace {
 
-/// Rows whose inputs stay in the cache while all weights pass.
+/// Rows whose inputs stay in the cache while all weights are read.
 constexpr std::int64_t rows_at_once = 64;
 
-/// Adds the products of inputs, which load_at gives, to the sums of a tile.
+/// Adds the products of the inputs that load_at loads to the sums of a tile.
 template <int bytes, std::int64_t rows, std::int64_t outputs, class Number, class Load>
 [[gnu::always_inline]] inline void add_inputs(const Number* x, const Number* weight, std::int64_t inputs,
                                               Lanes<Number, bytes>* sums, Load load_at) {
@@ -24,8 +24,8 @@ template <int bytes, std::int64_t rows, std::int64_t outputs, class Number, clas
   }
 }
 
-/// The products of rows with rows of weights: so many sums are in registers. Fetches the numbers at `ahead` meanwhile,
-/// as many as there are inputs.
+/// Multiplies `rows` rows by `outputs` rows of weights, with all sums in registers. Meanwhile prefetches the row at
+/// `ahead`.
 template <int bytes, std::int64_t rows, std::int64_t outputs, class Number>
 [[gnu::always_inline]] inline void multiply_tile(const LinearOf<Number>& linear, std::int64_t row, std::int64_t output,
                                                  const Number* ahead) {
@@ -61,11 +61,11 @@ template <int bytes, std::int64_t rows, std::int64_t outputs, class Number>
   }
 }
 
-/// Outputs that pass a tile of rows while its inputs are in the nearest cache.
+/// Outputs computed for a tile of rows while its inputs are in the L1 cache.
 constexpr std::int64_t outputs_at_once = 8;
 
-/// The outputs [begin, end) of a tile of rows. `next` is the row of weights that a tile fetches: those that come next
-/// lie in memory, and these in the cache.
+/// Computes the outputs [begin, end) of a tile of rows, whose weights are in the cache. `next` is the row of weights to
+/// prefetch from memory.
 template <int bytes, std::int64_t rows, class Number>
 [[gnu::always_inline]] inline void multiply_rows(const LinearOf<Number>& linear, std::int64_t row, std::int64_t begin,
                                                  std::int64_t end, std::int64_t& next) {
@@ -77,7 +77,7 @@ template <int bytes, std::int64_t rows, class Number>
 template <int bytes, class Number>
 [[gnu::always_inline]] inline void multiply_block(const LinearOf<Number>& linear, std::int64_t row,
                                                   std::int64_t row_end, std::int64_t begin, std::int64_t end) {
-  // Sixteen sums fill half of the registers of AVX-512; with eight, of AVX2 and before.
+  // Sixteen sums fill half of the registers of AVX-512, eight sums half of those with AVX2 and older.
   constexpr std::int64_t rows = bytes == 64 ? 4 : 2;
   std::int64_t next = end;
   for (; row + rows <= row_end; row += rows) multiply_rows<bytes, rows>(linear, row, begin, end, next);

@@ -1,12 +1,12 @@
-// Products of rows with a matrix of weights, of which a row's result never hangs on the other rows.
+// Products of rows with a matrix of weights. The result of a row never depends on the other rows.
 #pragma once
 
 #include <cstdint>
 
 namespace dovetail::kernels {
 
-/// What x w^T + b is made of: x [rows, inputs], w [outputs, inputs] as Hugging Face has it, b [outputs] or null, the
-/// result [rows, outputs]. All row after row without gaps.
+/// Operands of x w^T + b: x [rows, inputs], w [outputs, inputs] as in Hugging Face, b [outputs] or null, and the result
+/// [rows, outputs]. All are dense and row-major.
 template <class Number>
 struct LinearOf {
   const Number* x = nullptr;
@@ -19,9 +19,9 @@ struct LinearOf {
 };
 using Linear = LinearOf<float>;
 
-/// Computes the outputs [begin, end) of all rows. A number is the sum over its inputs in the lanes of a register, then
-/// of the lanes, then of the bias: the same bits whatever other rows and outputs there are, which no library of matrix
-/// products promises. The weights are read once for 64 rows.
+/// Computes the outputs [begin, end) of all rows. Each number is summed over its inputs in the lanes of a register,
+/// then over the lanes, then the bias is added. So it has the same bits whatever the other rows and outputs, which
+/// libraries for matrix products do not guarantee. The weights are read once per 64 rows.
 void multiply(const Linear& linear, std::int64_t begin, std::int64_t end);
 void multiply(const LinearOf<double>& linear, std::int64_t begin, std::int64_t end);
 

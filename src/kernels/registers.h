@@ -1,17 +1,16 @@
-// Work compiled for several instruction sets, of which the processor's best is taken when it runs. The one place that
-// asks which processor this is.
+// Dispatch to the best instruction set of the processor at run time. The only place that detects the processor.
 #pragma once
 
 #include <type_traits>
 
 namespace dovetail::kernels {
 
-/// Bytes of a vector register, for the widths of lanes (kernels/lanes.h) and tiles.
+/// Size of a vector register in bytes, which determines the widths of lanes (kernels/lanes.h) and tiles.
 template <int bytes>
 using Registers = std::integral_constant<int, bytes>;
 
-/// Before a loop of which no turn reads what another one has written, though it may write what it reads: so that it is
-/// made of vector instructions where that is in place. Clang has no such word that it does not warn about elsewhere.
+/// Precedes a loop whose iterations do not read what other iterations write, so that the compiler vectorizes it even if
+/// it works in place. Clang has no such pragma that it accepts without warnings everywhere.
 #if defined(__clang__)
 #define DOVETAIL_INDEPENDENT
 #else
@@ -40,8 +39,8 @@ __attribute__((target("arch=x86-64-v3"))) void run_on_32_bytes(const Work work) 
 
 #undef DOVETAIL_WIDE
 
-/// Calls `work` with the size of this processor's registers. What is computed may differ between processors in its last
-/// digits, and never on one of them. `work` and all it calls must be inlined always: only so they are compiled for the
+/// Calls `work` with the register size of this processor. Results may differ between processors in the last digits, but
+/// never on the same processor. `work` and everything it calls must be always_inline, so that it is compiled for the
 /// instruction set.
 template <class Work>
 void run_on_best_registers(const Work& work) {

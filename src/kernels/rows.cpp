@@ -9,10 +9,10 @@
 namespace dovetail::kernels {
 namespace {
 
-/// Sums in so many parts are instructions on vectors. The parts are added up in their order.
+/// Number of partial sums, so that sums are vectorized. They are added in order.
 constexpr std::int64_t sum_parts = 16;
 
-/// The sum of the first `count` terms, in double precision.
+/// Sums the first `count` terms in double precision.
 template <class Term>
 [[gnu::always_inline]] inline double sum_of(std::int64_t count, Term term) {
   double sums[sum_parts] = {};
@@ -44,15 +44,15 @@ template <class Number>
   for (std::int64_t i = 0; i < size; ++i) dx[i] = root * (dy[i] * scale[i] - x[i] * part);
 }
 
-/// Turns the pairs of a head: by the angles times `way`, 1 or -1.
+/// Rotates the pairs of a head by the angles times `sign`, 1 or -1.
 template <class Number>
 [[gnu::always_inline]] inline void turn_head(Number* head, std::int64_t half, const Number* cosines,
-                                             const Number* sines, Number way) {
+                                             const Number* sines, Number sign) {
   DOVETAIL_INDEPENDENT
   for (std::int64_t i = 0; i < half; ++i) {
     const Number a = head[i];
     const Number b = head[half + i];
-    const Number sine = sines[i] * way;
+    const Number sine = sines[i] * sign;
     head[i] = a * cosines[i] - b * sine;
     head[half + i] = b * cosines[i] + a * sine;
   }
@@ -116,14 +116,14 @@ void rotate(Number* x, std::int64_t heads, std::int64_t size, const Number* cosi
 
 template <class Number>
 void rotate(const RotaryRows<Number>& rows, std::int64_t begin, std::int64_t end, Turn turn) {
-  const Number way = turn == Turn::on ? Number{1} : Number{-1};
+  const Number sign = turn == Turn::on ? Number{1} : Number{-1};
   run_on_best_registers([=](auto) __attribute__((always_inline)) {
     const std::int64_t half = rows.size / 2;
     for (std::int64_t row = begin; row < end; ++row) {
       const std::int64_t position = rows.positions == nullptr ? row : rows.positions[row];
       for (std::int64_t head = 0; head < rows.heads; ++head)
         turn_head(rows.x + row * rows.stride + head * rows.size, half, rows.cosines + position * half,
-                  rows.sines + position * half, way);
+                  rows.sines + position * half, sign);
     }
   });
 }
@@ -174,8 +174,8 @@ DOVETAIL_ROWS_FOR(double)
 
 namespace {
 
-/// Numbers that are handled together, each with a sum of its own.
-constexpr std::int64_t piece = 64;
+/// Numbers that are processed together, each with a separate sum.
+constexpr std::int64_t chunk = 64;
 
 template <class Number>
 [[gnu::always_inline]] inline Number max_logit(const Number* logits, std::int64_t count) {
@@ -189,29 +189,29 @@ template <class Number>
   return *std::max_element(largest, largest + parts);
 }
 
-/// Sums over the vocabulary, of weights w = exp((logit - max) / temperature) and of w ln w.
+/// Sums of w and of w ln w over the vocabulary, for the weights w = exp((logit - max) / temperature).
 struct Sums {
-  double weights[piece] = {};
-  double weighted_logs[piece] = {};
+  double weights[chunk] = {};
+  double weighted_logs[chunk] = {};
 
   template <class Number>
   [[gnu::always_inline]] void add(const Number* logits, std::int64_t count, Number max, Number scale) {
-    Number of_piece[piece];
-    Number logs[piece];
+    Number weights_of_chunk[chunk];
+    Number logs[chunk];
     for (std::int64_t i = 0; i < count; ++i) {
       logs[i] = (logits[i] - max) * scale;
-      of_piece[i] = exponential(logs[i]);
-      // No sum of a zero times infinity.
-      logs[i] = of_piece[i] == 0 ? 0 : logs[i];
+      weights_of_chunk[i] = exponential(logs[i]);
+      // Avoid 0 * infinity.
+      logs[i] = weights_of_chunk[i] == 0 ? 0 : logs[i];
     }
     for (std::int64_t i = 0; i < count; ++i) {
-      weights[i] += static_cast<double>(of_piece[i]);
-      weighted_logs[i] += static_cast<double>(of_piece[i]) * static_cast<double>(logs[i]);
+      weights[i] += static_cast<double>(weights_of_chunk[i]);
+      weighted_logs[i] += static_cast<double>(weights_of_chunk[i]) * static_cast<double>(logs[i]);
     }
   }
 };
 
-double total(const double (&sums)[piece]) {
+double total(const double (&sums)[chunk]) {
   double sum = 0;
   for (const double part : sums) sum += part;
   return sum;
@@ -229,7 +229,7 @@ TokenDistribution distribution_of(const Number* logits, std::int64_t count, doub
   run_on_best_registers([=](auto) __attribute__((always_inline)) {
     *of_all = max_logit(logits, count);
     std::int64_t at = 0;
-    for (; at + piece <= count; at += piece) all->add(logits + at, piece, *of_all, scale);
+    for (; at + chunk <= count; at += chunk) all->add(logits + at, chunk, *of_all, scale);
     all->add(logits + at, count - at, *of_all, scale);
   });
   const double weights = total(sums.weights);

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::int64_t query_tile = 32;
 
-/// Copies rows, times a factor, and zeros behind each up to `width`.
+/// Copies rows, multiplied by a factor and padded with zeros.
 template <class Number>
 [[gnu::always_inline]] inline void copy_rows(const Number* from, std::int64_t stride, std::int64_t rows,
                                              std::int64_t size, Number factor, const MatrixRows<Number>& to) {
@@ -23,7 +23,7 @@ template <class Number>
   }
 }
 
-/// The first `size` numbers of rows, times a factor.
+/// Copies the first `size` numbers of rows, multiplied by a factor.
 template <class Number>
 [[gnu::always_inline]] inline void copy_back(const MatrixRows<const Number>& from, std::int64_t rows, std::int64_t size,
                                              Number factor, Number* to, std::int64_t stride) {
@@ -31,7 +31,7 @@ template <class Number>
     for (std::int64_t i = 0; i < size; ++i) to[t * stride + i] = from.data[t * from.row + i] * factor;
 }
 
-/// Tile after tile of key_tile tokens, each [size, key_tile]; zeros where there are no tokens.
+/// Transposes tokens into tiles of key_tile tokens, each [size, key_tile], padded with zeros.
 template <class Number>
 [[gnu::always_inline]] inline void transpose(const Number* from, std::int64_t stride, std::int64_t tokens,
                                              std::int64_t size, Number* to) {
@@ -42,15 +42,15 @@ template <class Number>
   }
 }
 
-/// Where a tile of scores lies.
+/// Position of a tile of scores.
 struct TilePlace {
-  std::int64_t query = 0;  // the first
+  std::int64_t query = 0;  // first query
   std::int64_t queries = 0;
   std::int64_t key = 0;
   std::int64_t keys = 0;
 
   std::int64_t columns() const { return filled_up(keys, max_lanes); }
-  /// Keys of the tile that its query number r sees.
+  /// Returns the number of keys of the tile that are visible to its query number r.
   std::int64_t visible(std::int64_t r) const { return std::clamp<std::int64_t>(query + r - key + 1, 0, keys); }
 };
 
@@ -60,9 +60,9 @@ template <class Visit>
     visit(TilePlace{query, queries, key, std::min(key_tile, query + queries - key)});
 }
 
-/// Numbers of the tiles of one head's queries: each in its part of one piece of memory.
+/// Allocates arrays from one block of memory.
 template <class Number>
-struct Parts {
+struct ScratchMemory {
   Number* next = nullptr;
 
   Number* take(std::int64_t count) {
@@ -112,16 +112,16 @@ ForwardTiles<Number> forward_tiles(const Sequence<Number>& sequence, std::vector
   const std::int64_t keys = filled_up(sequence.tokens, key_tile) * sequence.size;
   const std::int64_t count = keys + sequence.tokens * width + query_tile * (2 * width + key_tile + 2);
   scratch.resize(std::max(scratch.size(), static_cast<std::size_t>(count)));
-  Parts<Number> parts{scratch.data()};
+  ScratchMemory<Number> memory{scratch.data()};
   ForwardTiles<Number> tiles;
   tiles.width = width;
-  tiles.keys = parts.take(keys);
-  tiles.values = {parts.take(sequence.tokens * width), width};
-  tiles.queries = {parts.take(query_tile * width), width};
-  tiles.out = {parts.take(query_tile * width), width};
-  tiles.scores = {parts.take(query_tile * key_tile), key_tile};
-  tiles.max = parts.take(query_tile);
-  tiles.sums = parts.take(query_tile);
+  tiles.keys = memory.take(keys);
+  tiles.values = {memory.take(sequence.tokens * width), width};
+  tiles.queries = {memory.take(query_tile * width), width};
+  tiles.out = {memory.take(query_tile * width), width};
+  tiles.scores = {memory.take(query_tile * key_tile), key_tile};
+  tiles.max = memory.take(query_tile);
+  tiles.sums = memory.take(query_tile);
   return tiles;
 }
 
@@ -164,7 +164,8 @@ struct BackwardTiles {
   MatrixRows<Number> d_scores;
   Number* along = nullptr;  // sums of d_out * out
 
-  /// Makes scores to shares and the derivatives by the shares to those by the scores.
+  /// Converts scores to probabilities, and derivatives with respect to probabilities to derivatives with respect to
+  /// scores.
   [[gnu::always_inline]] void to_slopes(const TilePlace& place, const Number* log_sum_exps) const {
     for (std::int64_t r = 0; r < place.queries; ++r) {
       Number* const share = shares.data + r * shares.row;
@@ -205,17 +206,17 @@ BackwardTiles<Number> backward_tiles(const Sequence<Number>& sequence, std::vect
   const std::int64_t rows = sequence.tokens * width;
   const std::int64_t count = 2 * transposed + 3 * rows + query_tile * (3 * width + 2 * key_tile + 1);
   scratch.resize(std::max(scratch.size(), static_cast<std::size_t>(count)));
-  Parts<Number> parts{scratch.data()};
+  ScratchMemory<Number> memory{scratch.data()};
   BackwardTiles<Number> tiles;
   tiles.width = width;
-  tiles.keys_transposed = parts.take(transposed);
-  tiles.values_transposed = parts.take(transposed);
-  for (MatrixRows<Number>* part : {&tiles.keys, &tiles.d_keys, &tiles.d_values}) *part = {parts.take(rows), width};
+  tiles.keys_transposed = memory.take(transposed);
+  tiles.values_transposed = memory.take(transposed);
+  for (MatrixRows<Number>* part : {&tiles.keys, &tiles.d_keys, &tiles.d_values}) *part = {memory.take(rows), width};
   for (MatrixRows<Number>* part : {&tiles.queries, &tiles.d_queries, &tiles.d_out})
-    *part = {parts.take(query_tile * width), width};
+    *part = {memory.take(query_tile * width), width};
   for (MatrixRows<Number>* part : {&tiles.shares, &tiles.d_scores})
-    *part = {parts.take(query_tile * key_tile), key_tile};
-  tiles.along = parts.take(query_tile);
+    *part = {memory.take(query_tile * key_tile), key_tile};
+  tiles.along = memory.take(query_tile);
   return tiles;
 }
 

@@ -1,4 +1,5 @@
-// Causal attention of whole sequences, forward and backward: for training, and for log-probabilities of given tokens.
+// Causal attention over whole sequences, forward and backward: for training, and for the log-probabilities of given
+// tokens.
 #pragma once
 
 #include <cstdint>
@@ -32,15 +33,15 @@ struct Sequence {
   std::int64_t size = 0;
 };
 
-/// Of the queries of the key-value heads [begin, end): out = softmax(q k / sqrt(size)) v over the tokens up to the
-/// query's own, and the logarithm of the sum of the scores' exponentials. Scores exist a tile at a time; the softmax is
-/// made as the tiles pass (Milakov and Gimelshein 2018, arXiv 1805.02867; Dao 2023, arXiv 2307.08691). `scratch` is
-/// made as large as it must be: about 2 * tokens * size numbers. For float and double.
+/// Computes out = softmax(q k / sqrt(size)) v for the queries of the key-value heads [begin, end), over the tokens up
+/// to each query, and the log-sum-exp of the scores. Only a tile of scores exists at a time, with a running softmax
+/// (Milakov and Gimelshein 2018, arXiv 1805.02867; Dao 2023, arXiv 2307.08691). Resizes `scratch` to about
+/// 2 * tokens * size numbers. Instantiated for float and double.
 template <class Number>
 void attend(const Sequence<Number>& sequence, std::int64_t begin, std::int64_t end, const Heads<Number>& out,
             const HeadNumbers<Number>& log_sum_exps, std::vector<Number>& scratch);
 
-/// What the forward gave, and the derivative of the loss by its `out`.
+/// Results of the forward pass, and the derivative of the loss with respect to `out`.
 template <class Number>
 struct AttentionResult {
   Heads<const Number> out;
@@ -48,7 +49,7 @@ struct AttentionResult {
   Heads<const Number> d_out;
 };
 
-/// Derivatives of the loss.
+/// Derivatives of the loss with respect to queries, keys and values.
 template <class Number>
 struct AttentionSlopes {
   Heads<Number> query;
@@ -56,10 +57,12 @@ struct AttentionSlopes {
   Heads<Number> value;
 };
 
-/// Writes the derivatives by keys and values of the heads [begin, end), and by their queries. With P the shares, made
-/// again from log_sum_exps: dv = P^T do; dP = do v^T; dS = P (dP - sum of do * out); dq = dS k / sqrt(size); dk = dS^T
-/// q / sqrt(size). Those by keys and values are summed over the group's heads in their order, then over the queries in
-/// tiles. `scratch` becomes about 5 * tokens * size numbers. For float and double.
+/// Computes the derivatives with respect to the keys and values of the heads [begin, end) and to their queries. With
+/// the probabilities P, recomputed from log_sum_exps: dv = P^T do; dP = do v^T; dS = P (dP - sum of do * out); dq = dS
+/// k / sqrt(size); dk = dS^T q / sqrt(size).
+///
+/// Derivatives of keys and values are summed over the heads of the group in order, then over tiles of queries. Resizes
+/// `scratch` to about 5 * tokens * size numbers. Instantiated for float and double.
 template <class Number>
 void attend_backward(const Sequence<Number>& sequence, const AttentionResult<Number>& result, std::int64_t begin,
                      std::int64_t end, const AttentionSlopes<Number>& slopes, std::vector<Number>& scratch);

@@ -35,8 +35,8 @@ struct AdaptiveKl {
   double horizon = 10'000;  ///< samples over which the coefficient may change by a fifth
 };
 
-/// Multiplies the coefficient by 1 + clip(divergence / target - 1, -0.2, 0.2) * samples / horizon. `divergence` is the
-/// sum over the tokens of a response, averaged over the responses of an iteration.
+/// Multiplies the coefficient by max(0, 1 + clip(divergence / target - 1, -0.2, 0.2) * samples / horizon). `divergence`
+/// is the sum over the tokens of a response, averaged over the responses of an iteration.
 void update(AdaptiveKl& control, double divergence, std::int64_t samples);
 
 /// A loss and its derivative with respect to the model's output.
