@@ -18,7 +18,7 @@ std::string amount_error(std::string_view text, Measure measure) {
   return amount.ok() ? "no error" : amount.error().message;
 }
 
-TEST(ParseBytes, KnowsThePrefixes) {
+TEST(ParseBytes, AppliesPrefixes) {
   EXPECT_EQ(*parse_bytes("1024"), 1024);
   EXPECT_EQ(*parse_bytes("7B"), 7);
   EXPECT_EQ(*parse_bytes("2kB"), 2'000);
@@ -42,7 +42,7 @@ TEST(ParseBytes, RoundsHalfUp) {
   EXPECT_EQ(*parse_bytes("0.0005KiB"), 1) << "0.512 bytes";
 }
 
-TEST(ParseBytes, SaysWhatIsWrong) {
+TEST(ParseBytes, RejectsInvalidInput) {
   const std::string accepted = "; accepted: an amount of memory such as `80GiB`, `2TB` or a number of bytes";
   EXPECT_EQ(bytes_error(""), "is not a number with a unit" + accepted);
   EXPECT_EQ(bytes_error("GiB"), "is not a number with a unit" + accepted);
@@ -58,7 +58,7 @@ TEST(ParseBytes, SaysWhatIsWrong) {
   EXPECT_EQ(bytes_error("-0GB"), "no error");
 }
 
-TEST(ParseBytes, HasALimit) {
+TEST(ParseBytes, EnforcesTheMaximum) {
   const std::string too_large = "is too large; accepted: at most 1000000000000000000 bytes";
   EXPECT_EQ(*parse_bytes("1000PB"), max_bytes);
   EXPECT_EQ(bytes_error("1000000000000000000.4"), "no error");
@@ -71,7 +71,7 @@ TEST(ParseBytes, HasALimit) {
   EXPECT_EQ(*parse_bytes("1e-999999999999999999999GiB"), 0);
 }
 
-TEST(ParseAmount, IsWhatALiteralIs) {
+TEST(ParseAmount, MatchesTheLiteral) {
   EXPECT_EQ(*parse_amount("3.35TB/s", Measure::bandwidth), 3.35e12);
   EXPECT_EQ(*parse_amount("3.35 TB/s", Measure::bandwidth), 3.35e12);
   EXPECT_EQ(*parse_amount("400Gb/s", Measure::bandwidth), 50e9);
@@ -92,7 +92,7 @@ TEST(ParseAmount, IsWhatALiteralIs) {
   EXPECT_EQ(*parse_amount("-0", Measure::number), 0);
 }
 
-TEST(ParseAmount, SaysWhatIsWrong) {
+TEST(ParseAmount, RejectsInvalidInput) {
   const std::string bandwidth =
       "; accepted: a bandwidth such as `50GB/s`, `46.5GiB/s`, `400Gb/s` (bits) or a number of bytes/s";
   EXPECT_EQ(amount_error("50GB", Measure::bandwidth), "has the unknown unit `GB`" + bandwidth);
@@ -113,7 +113,7 @@ TEST(ParseAmount, SaysWhatIsWrong) {
   EXPECT_EQ(amount_error("2.5$", Measure::number), "has the unknown unit `$`; accepted: a non-negative number");
 }
 
-TEST(ParseAmount, TakesAnyExponent) {
+TEST(ParseAmount, AcceptsAnyExponent) {
   EXPECT_EQ(*parse_amount("0e9223372036854775807us", Measure::time), 0);
   EXPECT_EQ(*parse_amount("0e-9223372036854775808us", Measure::time), 0);
   EXPECT_EQ(*parse_amount("0e99999999999999999999us", Measure::time), 0);
@@ -141,7 +141,7 @@ std::string read_error(const std::string& value, Zero zero) {
   return bytes.ok() ? "no error" : to_text(bytes.error());
 }
 
-TEST(ReadBytes, HasThePlace) {
+TEST(ReadBytes, ReportsThePlace) {
   EXPECT_EQ(read_error("80GiB", Zero::refused), "no error");
   EXPECT_EQ(read_error("80", Zero::refused), "no error");
   EXPECT_EQ(read_error("0", Zero::accepted), "no error");
@@ -155,7 +155,7 @@ TEST(ReadBytes, HasThePlace) {
             "memory such as `80GiB`, `2TB` or a number of bytes");
 }
 
-TEST(ReadAmount, HasThePlace) {
+TEST(ReadAmount, ReportsThePlace) {
   const Document document = parse_yaml("{a: 2 us, b: -1, c: true}", "f.yaml").value();
   const Node map = document.root();
   EXPECT_EQ(*read_amount(map.value(0), "`a`", Measure::time), 2e-6);

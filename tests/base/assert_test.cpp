@@ -5,7 +5,7 @@
 namespace dovetail::base {
 namespace {
 
-TEST(Assert, LetsTruePass) {
+TEST(Assert, AcceptsTrue) {
   int evaluations = 0;
   DOVETAIL_ASSERT(++evaluations == 1);
   EXPECT_EQ(evaluations, 1);

@@ -56,7 +56,7 @@ TEST(Csv, SkipsTheByteOrderMark) {
             (Texts{{"a", "b"}}));
 }
 
-TEST(Csv, KnowsPlaces) {
+TEST(Csv, ReportsPlaces) {
   const auto rows = parse_csv("a, bc,\" d\"\n\r\n\"x\ny\",z", "f.csv");
   ASSERT_TRUE(rows.ok());
   const auto expect_place = [](const CsvCell& cell, int line, int column) {
@@ -71,14 +71,14 @@ TEST(Csv, KnowsPlaces) {
   EXPECT_EQ(to_text(error_at((*rows)[2][1], "f.csv", "wrong")), "f.csv:4:4: wrong");
 }
 
-TEST(Csv, RefusesBrokenQuotes) {
+TEST(Csv, RejectsBrokenQuotes) {
   EXPECT_EQ(to_text(parse_csv("a,\"b\nc", "f.csv").error()),
             "f.csv:1:3: unterminated quote; a cell that begins with \" must end with \"");
   EXPECT_EQ(to_text(parse_csv("\"a\" b,c", "f.csv").error()),
             "f.csv:1:5: unexpected text after the closing quote; accepted: a comma or the end of the line");
 }
 
-TEST(Csv, RefusesWhatIsNoText) {
+TEST(Csv, RejectsInvalidText) {
   EXPECT_EQ(to_text(parse_csv("a,b\nc,\xFF", "f.csv").error()),
             "f.csv:2:3: byte 0xFF is not UTF-8; accepted: text in UTF-8");
   EXPECT_EQ(to_text(parse_csv("\x7F"
@@ -88,7 +88,7 @@ TEST(Csv, RefusesWhatIsNoText) {
             "f.csv:1:1: control character 0x7F; accepted: text in UTF-8");
 }
 
-TEST(Csv, KnowsAnIndexThatIsTooLarge) {
+TEST(Csv, DetectsTooLargeIndices) {
   EXPECT_TRUE(is_too_large_index("2147483648"));
   EXPECT_TRUE(is_too_large_index(std::string(400, '9')));
   for (const char* text : {"", "0", "2147483647", "-2147483648", "2147483648x", "1e99"})

@@ -72,7 +72,7 @@ Result<Partial<Wheels>> read_wheels(const std::string& text) {
   return read_partial<Wheels>(document.root(), "a set of wheels");
 }
 
-TEST(MemberCount, CountsWhateverTheTypes) {
+TEST(MemberCount, CountsMembersOfAnyType) {
   struct Empty {};
   struct NoDefault {
     explicit NoDefault(int) {}
@@ -90,14 +90,14 @@ TEST(MemberCount, CountsWhateverTheTypes) {
   static_assert(member_count<Holder> == 5);
 }
 
-TEST(Descriptor, HasKeysInTheOrderOfTheList) {
+TEST(Descriptor, ListsKeysInOrder) {
   EXPECT_THAT(keys_of<Car>(), ElementsAre("name", "seats", "litres", "doors", "roof", "colour", "gears", "to_hundred",
                                           "wheels", "radio"));
   static_assert(key_of(&Car::doors) == "doors" && key_of(&Car::litres) == "litres");
   static_assert(index_of(&Car::name) == 0 && index_of(&Car::radio) == 9);
 }
 
-TEST(EnumNames, GoBothWays) {
+TEST(EnumNames, RoundTrip) {
   EXPECT_EQ(enum_name(Colour::green), "green");
   EXPECT_EQ(enum_words(Colour::green), "as green as grass");
   EXPECT_EQ(enum_words(Colour::red), "red");
@@ -105,7 +105,7 @@ TEST(EnumNames, GoBothWays) {
   EXPECT_EQ(enum_named<Colour>("as green as grass"), std::nullopt);
 }
 
-TEST(ReadFields, TakesWhatIsSaidAndLeavesTheRest) {
+TEST(ReadFields, SetsGivenFieldsAndKeepsOthers) {
   const Document document = parse_yaml(
                                 "{seats: 2, litres: 7.25, doors: 3, roof: true, colour: green, gears: [1, 5], "
                                 "to_hundred: 9.5, wheels: {count: 3}, radio: true, name: Herbie, wings: 2}",
@@ -116,7 +116,7 @@ TEST(ReadFields, TakesWhatIsSaidAndLeavesTheRest) {
   EXPECT_EQ(car, (Car{true, "Herbie", 2, 7.25, 3, Colour::green, {1, 5}, Ticks(9'500'000'000), Wheels{3}, true}));
 }
 
-TEST(ReadFields, NamesEachMistakeAtItsPlace) {
+TEST(ReadFields, ReportsEachErrorAtItsPlace) {
   const auto error_of = [](const std::string& text) {
     const Document document = parse_yaml(text, "car.yaml").value();
     Car car;
@@ -132,11 +132,10 @@ TEST(ReadFields, NamesEachMistakeAtItsPlace) {
   EXPECT_EQ(error_of("{to_hundred: -1}"),
             "car.yaml:1:14: `to_hundred`: -1 is negative; accepted: a number from 0 to 1000000 s");
   EXPECT_EQ(error_of("{wheels: {size: 3}}"), "car.yaml:1:11: unknown key `size` in `wheels`; accepted: count");
-  EXPECT_EQ(error_of("{radio: true, roof: false}"),
-            "car.yaml:1:9: `radio` is accepted only with `roof: true`");
+  EXPECT_EQ(error_of("{radio: true, roof: false}"), "car.yaml:1:9: `radio` is accepted only with `roof: true`");
 }
 
-TEST(ReadPartial, KnowsWhatIsSaid) {
+TEST(ReadPartial, RecordsGivenFields) {
   EXPECT_TRUE(read_wheels("{}").value().empty());
   const Partial<Wheels> four = read_wheels("{count: 4}").value();
   EXPECT_NE(four, Partial<Wheels>{}) << "the default, but said";
@@ -145,7 +144,7 @@ TEST(ReadPartial, KnowsWhatIsSaid) {
             "car.yaml:1:2: unknown key `size` in a set of wheels; accepted: count");
 }
 
-TEST(ReadFlags, TakesAListOfNames) {
+TEST(ReadFlags, ReadsAListOfNames) {
   const auto read = [](const std::string& text) {
     const Document document = parse_yaml(text, "flags.yaml").value();
     return read_flags<Flags>(document.root(), "these");
@@ -159,7 +158,7 @@ TEST(ReadFlags, TakesAListOfNames) {
   EXPECT_EQ(to_text(read("[a, a]").error()), "flags.yaml:1:5: `a` appears twice in `these`; accepted: each name once");
 }
 
-TEST(Partial, IsAppliedMemberByMember) {
+TEST(Partial, AppliesOnlySetMembers) {
   Car car;
   for_each_field<Car>([&car](const auto& field) {
     Car other;
@@ -174,7 +173,7 @@ TEST(Partial, IsAppliedMemberByMember) {
   EXPECT_TRUE(unusual(car).empty());
 }
 
-TEST(JsonObject, OfAPartialIsReadBack) {
+TEST(JsonObject, RoundTripsAPartial) {
   Partial<Wheels> wheels;
   EXPECT_TRUE(json_object(wheels).empty());
   wheels.set(&Wheels::count, 5);
@@ -182,8 +181,8 @@ TEST(JsonObject, OfAPartialIsReadBack) {
   EXPECT_EQ(read_wheels(json_object(wheels).text()).value(), wheels);
 }
 
-/// Each member is in it, but names and what nobody says.
-TEST(CanonicalObject, TellsEachMember) {
+/// Every member is included, except names and absent values.
+TEST(CanonicalObject, IncludesEachHashedMember) {
   EXPECT_EQ(canonical_object(Car{}).text(),
             R"({"seats": 4, "litres": 5.5, "doors": 0, "roof": true, "colour": "red", "gears": [], "to_hundred": 0})");
   for_each_field<Car>([](const auto& field) {
@@ -194,7 +193,7 @@ TEST(CanonicalObject, TellsEachMember) {
   });
 }
 
-TEST(FindOutOfRange, NamesTheFirst) {
+TEST(FindOutOfRange, ReportsTheFirst) {
   EXPECT_EQ(find_out_of_range(Car{}), std::nullopt);
   EXPECT_THAT(find_out_of_range(Car{.seats = 0, .litres = 21}),
               Optional(testing::StrEq("the number of seats is 0; accepted: 1 to 9")));
@@ -203,7 +202,7 @@ TEST(FindOutOfRange, NamesTheFirst) {
               Optional(testing::StrEq("the number of seats is 4; accepted: 1 to 3")));
 }
 
-TEST(ChangedWords, LosesNoMember) {
+TEST(ChangedWords, CoversEachMember) {
   const Car car;
   EXPECT_THAT(changed_words(car, car), IsEmpty());
   EXPECT_THAT(changed_words(Flags{}, Flags{true, false}), ElementsAre("a true")) << "words are not needed";

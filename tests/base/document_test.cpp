@@ -67,18 +67,18 @@ TEST(Document, JsonAndYamlReadTheSameWithPlaces) {
   expect_sample(parse_yaml_or_json(sample_json, "f").value());
 }
 
-TEST(Document, KnowsItsPath) {
+TEST(Document, StoresItsPath) {
   EXPECT_EQ(parse_json("1", "a/b.json")->path(), "a/b.json");
   EXPECT_EQ(to_text(parse_json(" 1", "f")->root().error("is wrong")), "f:1:2: is wrong");
 }
 
-TEST(Document, StaysSoundWhenMoved) {
+TEST(Document, StaysValidWhenMoved) {
   Document first = parse_json(sample_json, "f").value();
   const Document second = std::move(first);
   expect_sample(second);
 }
 
-TEST(Yaml, ScalarsAreWhatTheyLookLike) {
+TEST(Yaml, ResolvesPlainScalars) {
   const Document document =
       parse_yaml("[1, +2.5e3, .5, 5., '1', \"true\", true, True, no, ~, null, '', abc, 1_000, 0x10, .inf, 12:30]", "f")
           .value();
@@ -97,7 +97,7 @@ TEST(Yaml, BlockStyleHasPlaces) {
   EXPECT_TRUE(root.find("d")->is_null());
 }
 
-TEST(Yaml, AnAliasIsItsAnchorsValue) {
+TEST(Yaml, AliasesShareTheValueOfTheirAnchor) {
   const Document document = parse_yaml("a: &x [1, 2]\nb: *x\nc: &y 7\nd: *y\n", "f").value();
   EXPECT_EQ(document.root().find("b")->item(1).text(), "2");
   EXPECT_EQ(place(*document.root().find("b")), "1:4");
@@ -120,14 +120,14 @@ TEST(Yaml, AliasesOfAliasesTakeNoSpace) {
   EXPECT_EQ(parse_yaml(content.str(), "f")->root().find("a60")->size(), 9U);
 }
 
-TEST(Yaml, RefusesWhatIsNoSingleDocument) {
+TEST(Yaml, RejectsSeveralOrEmptyDocuments) {
   EXPECT_EQ(yaml_error("a: 1\n---\nb: 2\n"),
             "f:2:1: unexpected content after the end of the document; accepted: one YAML document per file");
   EXPECT_EQ(yaml_error("# only a comment\n"), "f:1:1: the file contains no value; accepted: a YAML or JSON document");
   EXPECT_EQ(parse_yaml("---\na: 1\n...\n", "f")->root().size(), 1U);
 }
 
-TEST(Yaml, NamesSyntaxErrors) {
+TEST(Yaml, ReportsSyntaxErrors) {
   EXPECT_EQ(yaml_error("a: [1, 2\nb: 3\n"),
             "f:2:2: not valid YAML: end of sequence flow not found; accepted: YAML 1.2 or JSON");
   EXPECT_THAT(yaml_error("[1, 2"), HasSubstr("not valid YAML: end of sequence flow not found"));
@@ -137,7 +137,7 @@ TEST(Yaml, NamesSyntaxErrors) {
   EXPECT_EQ(yaml_error("~: 1"), "f:1:1: a key is null; accepted: a string");
 }
 
-TEST(Json, NamesSyntaxErrorsWithTheirPlace) {
+TEST(Json, ReportsSyntaxErrorsWithTheirPlace) {
   EXPECT_EQ(json_error("[1,,2]"),
             "f:1:4: not valid JSON: syntax error while parsing value - unexpected ','; expected '[', '{', or a "
             "literal; accepted: JSON "
@@ -164,16 +164,17 @@ TEST(Json, NamesSyntaxErrorsWithTheirPlace) {
             "f:2:2: the number is too large; accepted: numbers below 1.8e308");
 }
 
-TEST(Document, RefusesDuplicateKeysAtTheSecond) {
+TEST(Document, RejectsDuplicateKeysAtTheSecond) {
   const std::string expected = "f:2:3: duplicate key `a`; each key may appear only once";
   EXPECT_EQ(json_error("{\"a\": 1,\n  \"a\": 2}"), expected);
   EXPECT_EQ(yaml_error("{\"a\": 1,\n  \"a\": 2}"), expected);
   EXPECT_EQ(to_text(parse_yaml_or_json("{\"a\": 1,\n  \"a\": 2}", "f").error()), expected);
   EXPECT_EQ(yaml_error("a: 1\nb: 2\na: 3"), "f:3:1: duplicate key `a`; each key may appear only once");
-  EXPECT_EQ(json_error("[{\"b\": {\"a\": 1, \"\\u0061\": 2}}]"), "f:1:17: duplicate key `a`; each key may appear only once");
+  EXPECT_EQ(json_error("[{\"b\": {\"a\": 1, \"\\u0061\": 2}}]"),
+            "f:1:17: duplicate key `a`; each key may appear only once");
 }
 
-TEST(Document, RefusesWhatIsNoText) {
+TEST(Document, RejectsInvalidText) {
   for (const auto& error : {json_error, yaml_error}) {
     EXPECT_EQ(error(std::string_view("a: 1\nb: \0", 9)), "f:2:4: control character 0x00; accepted: text in UTF-8");
     EXPECT_EQ(error("a: \x04"), "f:1:4: control character 0x04; accepted: text in UTF-8");
@@ -182,7 +183,7 @@ TEST(Document, RefusesWhatIsNoText) {
   }
 }
 
-TEST(Document, SaysWhatAnEmptyFileShouldHold) {
+TEST(Document, RejectsAnEmptyFile) {
   for (const char* empty : {"", "\xEF\xBB\xBF \n\t\r\n"}) {
     EXPECT_EQ(json_error(empty), "f:1:1: the file is empty; accepted: a JSON document");
     EXPECT_EQ(yaml_error(empty), "f:1:1: the file is empty; accepted: a YAML or JSON document");
@@ -200,7 +201,7 @@ TEST(Document, ToleratesAByteOrderMark) {
   EXPECT_TRUE(parse_yaml_or_json("\xEF\xBB\xBF{\"a\": 1}", "f").ok());
 }
 
-TEST(Document, RefusesASecondByteOrderMark) {
+TEST(Document, RejectsASecondByteOrderMark) {
   constexpr std::string_view twice = "\xEF\xBB\xBF\xEF\xBB\xBF{\"a\": 1}";
   EXPECT_EQ(json_error(twice), "f:1:1: a second byte order mark; accepted: one, at the start");
   EXPECT_EQ(yaml_error(twice), "f:1:1: a second byte order mark; accepted: one, at the start");
@@ -296,12 +297,12 @@ TEST(CheckKeys, NamesTheNearestAcceptedKey) {
   EXPECT_EQ(error("\"a\\nb\": 2"), "f:1:1: unknown key `a\\u000Ab` in a model; accepted: forward, backward");
 }
 
-TEST(CheckKeys, AcceptsAnyOfThem) {
+TEST(CheckKeys, AcceptsAnySubset) {
   const Document document = parse_yaml("{backward: 1}", "f").value();
   EXPECT_TRUE(check_keys(document.root(), "a model", {"forward", "backward"}).ok());
 }
 
-TEST(Require, NamesTheMissingKey) {
+TEST(Require, ReportsTheMissingKey) {
   const Document document = parse_yaml("\n  a: 1", "f").value();
   EXPECT_EQ(require(document.root(), "a model", "a")->text(), "1");
   EXPECT_EQ(to_text(require(document.root(), "a model", "b").error()), "f:2:3: a model needs the key `b`");
@@ -325,7 +326,7 @@ TEST(ReadWhole, ReadsNumbersInTheRange) {
   EXPECT_EQ(read(6), -9223372036854775807);
 }
 
-TEST(ReadWhole, SaysWhatIsAccepted) {
+TEST(ReadWhole, ReportsTheRange) {
   const Document document = parse_yaml("[0, 11, 1.5, x, '5', [1], {}, ~, true, 1e30]", "f").value();
   const auto error = [&](std::size_t i) {
     return read_whole(document.root().item(i), "`devices`", 1, 10).error().message;

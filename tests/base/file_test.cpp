@@ -20,7 +20,7 @@ namespace {
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-/// Each test has an empty folder of its own.
+/// Gives each test a separate empty folder.
 class File : public testing::Test {
  protected:
   void SetUp() override {
@@ -46,7 +46,7 @@ class File : public testing::Test {
   std::filesystem::path folder_;
 };
 
-TEST_F(File, IsReadAsItWasWritten) {
+TEST_F(File, RoundTrips) {
   const std::string content = std::string("a\0b\n", 4) + std::string(1 << 20, 'x');
   ASSERT_TRUE(write_file(in_folder("new"), content).ok());
   EXPECT_EQ(read_file(in_folder("new")).value(), content);
@@ -55,21 +55,21 @@ TEST_F(File, IsReadAsItWasWritten) {
   EXPECT_THAT(names_in_folder(), testing::ElementsAre("new"));
 }
 
-TEST_F(File, ThatIsMissingIsAnError) {
+TEST_F(File, ReportsAMissingFile) {
   const Error error = read_file(in_folder("missing")).error();
   EXPECT_EQ(error.failure, Failure::io);
   EXPECT_EQ(to_text(error), in_folder("missing") + ": cannot be read: No such file or directory");
   EXPECT_EQ(read_file(folder_.string()).error().message, "cannot be read: Is a directory");
 }
 
-TEST_F(File, InAMissingFolderCannotBeWritten) {
+TEST_F(File, ReportsAMissingFolder) {
   const Error error = write_file(in_folder("no/where"), "x").error();
   EXPECT_EQ(error.failure, Failure::io);
   EXPECT_EQ(to_text(error), in_folder("no/where") + ": cannot be written: No such file or directory");
   EXPECT_EQ(write_file(folder_.string(), "x").error().message, "cannot be written: Is a directory");
 }
 
-TEST_F(File, NewOneFollowsTheUmask) {
+TEST_F(File, CreatesWithTheUmask) {
   const mode_t before = ::umask(027);
   const bool written = write_file(in_folder("new"), "x").ok();
   ::umask(before);
@@ -77,7 +77,7 @@ TEST_F(File, NewOneFollowsTheUmask) {
   EXPECT_EQ(mode_of(in_folder("new")), 0640U);
 }
 
-TEST_F(File, ReplacedOneKeepsItsMode) {
+TEST_F(File, KeepsTheModeOfAReplacedFile) {
   ASSERT_TRUE(write_file(in_folder("old"), "old").ok());
   ASSERT_EQ(::chmod(in_folder("old").c_str(), 0604), 0);
   ASSERT_TRUE(write_file(in_folder("old"), "new").ok());
@@ -85,8 +85,8 @@ TEST_F(File, ReplacedOneKeepsItsMode) {
   EXPECT_EQ(read_file(in_folder("old")).value(), "new");
 }
 
-TEST_F(File, IsReplacedAsAWhole) {
-  // Who has the old file open keeps reading the old content.
+TEST_F(File, ReplacesAtomically) {
+  // A reader that has the old file open keeps reading the old content.
   ASSERT_TRUE(write_file(in_folder("file"), "old content").ok());
   const int reader = ::open(in_folder("file").c_str(), O_RDONLY);
   ASSERT_GE(reader, 0);
@@ -97,7 +97,7 @@ TEST_F(File, IsReplacedAsAWhole) {
   EXPECT_EQ(std::string(buffer, static_cast<std::size_t>(got)), "old content");
 }
 
-TEST_F(File, BehindALinkIsWrittenAndTheLinkStays) {
+TEST_F(File, WritesThroughLinks) {
   std::filesystem::create_directory(in_folder("inner"));
   std::filesystem::create_symlink("inner/target", in_folder("link"));
   std::filesystem::create_symlink("link", in_folder("link-to-link"));
@@ -109,13 +109,13 @@ TEST_F(File, BehindALinkIsWrittenAndTheLinkStays) {
   EXPECT_TRUE(std::filesystem::is_symlink(in_folder("link-to-link")));
 }
 
-TEST_F(File, BehindACircleOfLinksIsAnError) {
+TEST_F(File, ReportsCyclicLinks) {
   std::filesystem::create_symlink("b", in_folder("a"));
   std::filesystem::create_symlink("a", in_folder("b"));
   EXPECT_THAT(write_file(in_folder("a"), "x").error().message, HasSubstr("symbolic links"));
 }
 
-TEST_F(File, ThatIsAPipeIsWrittenDirectly) {
+TEST_F(File, WritesPipesDirectly) {
   ASSERT_EQ(::mkfifo(in_folder("pipe").c_str(), 0600), 0);
   std::string got;
   std::thread reader([&] { got = read_file(in_folder("pipe")).value(); });
@@ -127,20 +127,20 @@ TEST_F(File, ThatIsAPipeIsWrittenDirectly) {
   EXPECT_TRUE(write_file("/dev/null", "x").ok());
 }
 
-TEST_F(File, OnAFullDeviceIsAnError) {
+TEST_F(File, ReportsAFullDevice) {
   if (::access("/dev/full", W_OK) != 0) GTEST_SKIP() << "there is no /dev/full";
   EXPECT_EQ(to_text(write_file("/dev/full", "x").error()), "/dev/full: cannot be written: No space left on device");
 }
 
-TEST_F(File, ThatCannotBeFinishedLeavesNothing) {
-  // The rename fails: a file cannot take the place of a folder.
+TEST_F(File, RemovesTheTemporaryFileOnFailure) {
+  // The rename fails because a file cannot replace a folder.
   std::filesystem::create_directory(in_folder("folder"));
   EXPECT_FALSE(write_file(in_folder("folder"), "x").ok());
   std::filesystem::remove(in_folder("folder"));
   EXPECT_THAT(names_in_folder(), IsEmpty());
 }
 
-TEST_F(File, ProtectedFromWritingStays) {
+TEST_F(File, KeepsAProtectedFile) {
   if (::geteuid() == 0) GTEST_SKIP() << "root may write everything";
   ASSERT_TRUE(write_file(in_folder("old"), "old").ok());
   ASSERT_EQ(::chmod(in_folder("old").c_str(), 0444), 0);
@@ -148,7 +148,7 @@ TEST_F(File, ProtectedFromWritingStays) {
   EXPECT_EQ(read_file(in_folder("old")).value(), "old");
 }
 
-TEST_F(File, IsKnownToBeWritableBeforeThereIsAnythingToWrite) {
+TEST_F(File, ChecksForWritability) {
   const std::string path = in_folder("answer.json");
   EXPECT_TRUE(check_writable(path).ok());
   EXPECT_TRUE(check_writable("-").ok());
@@ -165,7 +165,7 @@ TEST_F(File, IsKnownToBeWritableBeforeThereIsAnythingToWrite) {
   }
 }
 
-TEST_F(File, DashIsAStandardStream) {
+TEST_F(File, WritesDashToStandardOutput) {
   EXPECT_EQ(display_path("-"), "<stdin>");
   EXPECT_EQ(display_path("a/b"), "a/b");
   testing::internal::CaptureStdout();
@@ -185,7 +185,7 @@ TEST_F(File, DashReadsStandardInput) {
   EXPECT_EQ(content.value(), "from stdin");
 }
 
-TEST_F(File, ThatAKilledWriterHasLeftIsRemoved) {
+TEST_F(File, RemovesFilesOfKilledWriters) {
   const pid_t ended = ::fork();
   if (ended == 0) ::_exit(0);
   ASSERT_EQ(::waitpid(ended, nullptr, 0), ended);
@@ -200,7 +200,7 @@ TEST_F(File, ThatAKilledWriterHasLeftIsRemoved) {
   remove_abandoned_files(in_folder("missing"));
 }
 
-TEST_F(File, OfASetAreAllWrittenOrNone) {
+TEST_F(File, WritesASet) {
   ASSERT_TRUE(write_file(in_folder("a"), "old a").ok());
   ASSERT_TRUE(write_file(in_folder("c"), "old c").ok());
   const std::vector<FileContent> set{{in_folder("a"), "new a"}, {in_folder("b"), "new b"}, {in_folder("c"), "new c"}};
@@ -209,7 +209,7 @@ TEST_F(File, OfASetAreAllWrittenOrNone) {
   EXPECT_THAT(names_in_folder(), testing::UnorderedElementsAre("a", "b", "c"));
 }
 
-TEST_F(File, OfASetThatCannotBePreparedChangeNothing) {
+TEST_F(File, ChangesNothingIfPreparationFails) {
   ASSERT_TRUE(write_file(in_folder("a"), "old").ok());
   const std::vector<FileContent> set{{in_folder("a"), "new"}, {in_folder("none/b"), "new"}};
   EXPECT_EQ(write_files(set).error().path, in_folder("none/b"));
@@ -217,7 +217,7 @@ TEST_F(File, OfASetThatCannotBePreparedChangeNothing) {
   EXPECT_THAT(names_in_folder(), testing::ElementsAre("a"));
 }
 
-TEST_F(File, OfASetAreNotOneFile) {
+TEST_F(File, RejectsASetWithEqualFiles) {
   std::filesystem::create_symlink("target", in_folder("a"));
   std::filesystem::create_symlink("target", in_folder("b"));
   const std::vector<FileContent> set{{in_folder("a"), "one"}, {in_folder("b"), "two"}};
@@ -225,11 +225,11 @@ TEST_F(File, OfASetAreNotOneFile) {
   EXPECT_THAT(names_in_folder(), testing::UnorderedElementsAre("a", "b"));
 }
 
-TEST_F(File, OfASetThatCannotBePutInPlaceArePutBack) {
+TEST_F(File, RestoresASetIfARenameFails) {
   ASSERT_TRUE(write_file(in_folder("a"), "old").ok());
   ASSERT_EQ(::mkfifo(in_folder("pipe").c_str(), 0600), 0);
-  // Writing waits for a reader of the pipe when the three files are complete under other names: then a folder takes the
-  // third one's place.
+  // The write to the pipe blocks after the three files are complete under temporary names. Then a folder takes the
+  // place of the third one.
   std::thread reader([this] {
     while (names_in_folder().size() < 5) std::this_thread::yield();
     std::filesystem::create_directory(in_folder("c"));
@@ -244,7 +244,7 @@ TEST_F(File, OfASetThatCannotBePutInPlaceArePutBack) {
   EXPECT_THAT(names_in_folder(), testing::UnorderedElementsAre("a", "c", "pipe"));
 }
 
-TEST_F(File, ThatWasReadIsKnownByAnyName) {
+TEST_F(File, FindsReadFilesByAnyName) {
   ASSERT_TRUE(write_file(in_folder("read"), "x").ok());
   ASSERT_TRUE(write_file(in_folder("other"), "x").ok());
   EXPECT_EQ(read_as(in_folder("read")), std::nullopt);
@@ -256,10 +256,6 @@ TEST_F(File, ThatWasReadIsKnownByAnyName) {
   EXPECT_EQ(read_as(in_folder("other")), std::nullopt);
   EXPECT_EQ(read_as(in_folder("missing")), std::nullopt);
 }
-
-}  // namespace
-
-namespace {
 
 constexpr InputKind kinds[] = {InputKind::json, InputKind::yaml, InputKind::csv, InputKind::lines};
 
@@ -274,12 +270,12 @@ TEST(InputSize, IsLimitedByKind) {
   EXPECT_FALSE(check_input_size(max_input() + 1, "f").ok());
 }
 
-TEST(InputSize, IsSaidWithTheLimit) {
+TEST(InputSize, ReportsTheLimit) {
   EXPECT_EQ(to_text(check_input_size(InputKind::csv, 33'554'433, "t.csv").error()),
             "t.csv: the file is too large, 33554433 bytes; accepted: at most 32 MiB (33554432 bytes) of CSV");
 }
 
-TEST(InputSize, IsAskedByTheReaders) {
+TEST(InputSize, IsCheckedByTheReaders) {
   const auto refuses = [](const auto& result) {
     return !result.ok() && result.error().message.starts_with("the file is too large") &&
            result.error().failure == Failure::bad_input;
@@ -291,7 +287,7 @@ TEST(InputSize, IsAskedByTheReaders) {
   EXPECT_TRUE(refuses(parse_json(std::string(max_input(InputKind::json) + 1, ' '), "f")));
 }
 
-TEST(InputSize, OfALineOfYamlIsLimited) {
+TEST(InputSize, LimitsLinesOfYaml) {
   const std::string longest = "- " + std::string(max_yaml_line - 2, 'a');
   EXPECT_TRUE(parse_yaml(longest + "\n" + longest, "f").ok());
   EXPECT_EQ(to_text(parse_yaml("- b\n" + longest + "a\n", "f").error()),

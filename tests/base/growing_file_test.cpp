@@ -29,7 +29,7 @@ class Growing : public testing::Test {
   std::string path_;
 };
 
-TEST_F(Growing, IsReadAsItGrowsEachByteOnce) {
+TEST_F(Growing, ReadsEachByteOnce) {
   GrowingFile file(path_);
   EXPECT_EQ(file.read_on()->bytes, "");
   EXPECT_FALSE(file.is_there());
@@ -50,7 +50,7 @@ TEST_F(Growing, IsReadAsItGrowsEachByteOnce) {
   EXPECT_TRUE(file.is_there());
 }
 
-TEST_F(Growing, OneThatIsWrittenAnewIsReadFromItsBeginning) {
+TEST_F(Growing, RereadsARewrittenFile) {
   GrowingFile file(path_);
   append("one\ntwo\n");
   EXPECT_EQ(file.read_on()->bytes, "one\ntwo\n");
@@ -64,7 +64,7 @@ TEST_F(Growing, OneThatIsWrittenAnewIsReadFromItsBeginning) {
   EXPECT_TRUE(longer->anew);
 }
 
-TEST_F(Growing, ARotatedFileIsReadToItsEndFirst) {
+TEST_F(Growing, ReadsARotatedFileToItsEndFirst) {
   GrowingFile file(path_);
   append("one\n");
   EXPECT_EQ(file.read_on()->bytes, "one\n");
@@ -82,7 +82,7 @@ TEST_F(Growing, ARotatedFileIsReadToItsEndFirst) {
   EXPECT_EQ(file.read_on()->bytes, "four\n");
 }
 
-TEST_F(Growing, AFolderIsAnError) {
+TEST_F(Growing, RejectsAFolder) {
   GrowingFile file(folder_.string());
   const auto news = file.read_on();
   ASSERT_FALSE(news.ok());

@@ -13,7 +13,7 @@
 namespace dovetail::base {
 namespace {
 
-TEST(CanonicalJson, HasTheFormOfTheExampleInRfc8785) {
+TEST(CanonicalJson, MatchesTheExampleInRfc8785) {
   EXPECT_EQ(canonical_json(R"({
   "numbers": [333333333.33333329, 1E30, 4.50,
               2e-3, 0.000000000000000000000000001],
@@ -24,7 +24,7 @@ TEST(CanonicalJson, HasTheFormOfTheExampleInRfc8785) {
             "\"string\":\"\u20ac$\\u000f\\nA'B\\\"\\\\\\\\\\\"/\"}");
 }
 
-TEST(CanonicalJson, WritesNumbersAsAppendixBHasThem) {
+TEST(CanonicalJson, MatchesTheNumbersOfAppendixB) {
   for (const std::string number : {"0",
                                    "5e-324",
                                    "-5e-324",
@@ -56,7 +56,7 @@ TEST(CanonicalJson, WritesNumbersAsAppendixBHasThem) {
   EXPECT_EQ(canonical_json("1e-07"), "1e-7");
 }
 
-RC_GTEST_PROP(CanonicalJson, NumbersAreReadBackToTheSame, (double value)) {
+RC_GTEST_PROP(CanonicalJson, NumbersRoundTrip, (double value)) {
   const double number = value * std::pow(10.0, *rc::gen::inRange(-300, 300));
   RC_PRE(number == 0 || std::isnormal(number));
   std::array<char, 64> written{};
@@ -64,31 +64,27 @@ RC_GTEST_PROP(CanonicalJson, NumbersAreReadBackToTheSame, (double value)) {
   RC_ASSERT(std::strtod(canonical_json(written.data()).c_str(), nullptr) == number);
 }
 
-RC_GTEST_PROP(CanonicalJson, DoesNotDependOnOrderAndSpace, ()) {
+RC_GTEST_PROP(CanonicalJson, IgnoresOrderAndSpace, ()) {
   const auto one = base::json_string(*rc::gen::nonEmpty<std::string>());
   const std::string a = R"({"b": [1, {"x": )" + one + R"(, "a": 2}], "a": {}})";
   const std::string b = "{\"a\":{ },\n\"b\":[1.0,{\"a\":2,\"x\":" + one + "}]}";
   RC_ASSERT(canonical_json(a) == canonical_json(b));
 }
 
-TEST(CanonicalJson, LeavesOutAKeyOfTheValueItself) {
+TEST(CanonicalJson, OmitsATopLevelKey) {
   const auto document = base::parse_json(R"({"hash": 1, "a": {"hash": 2}, "": 3})", "x").value();
   EXPECT_EQ(canonical_json(document.root(), "hash"), R"({"":3,"a":{"hash":2}})");
   EXPECT_EQ(canonical_json(document.root()), R"({"":3,"a":{"hash":2},"hash":1})");
 }
 
-TEST(CanonicalJson, IsTheSameOfYaml) {
+TEST(CanonicalJson, IsTheSameForYaml) {
   const auto yaml = base::parse_yaml("b: [1, +2.50, yes, true, ~]\na: {c: \"0-7\", d: 0-7}\n", "x").value();
   EXPECT_EQ(canonical_json(yaml.root()), R"({"a":{"c":"0-7","d":"0-7"},"b":[1,2.5,"yes",true,null]})");
 }
 
-}  // namespace
-
-namespace {
-
-// The examples that NIST publishes beside FIPS 180-4 (SHA256.pdf, SHA2_Additional.pdf), and the million of FIPS 180-2,
-// appendix B.3.
-TEST(Sha256Hex, HasThePublishedValues) {
+// The examples that NIST publishes with FIPS 180-4 (SHA256.pdf, SHA2_Additional.pdf), and the million characters of
+// FIPS 180-2, appendix B.3.
+TEST(Sha256Hex, MatchesPublishedValues) {
   EXPECT_EQ(sha256_hex(""), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
   EXPECT_EQ(sha256_hex("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
   EXPECT_EQ(sha256_hex("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq"),
@@ -106,7 +102,7 @@ TEST(Sha256Hex, HashesZeroBytesToo) {
   EXPECT_EQ(sha256_hex(std::string(64, '\0')), "f5a5fd42d16a20302798ef6ed309979b43003d2320d9f0e8ea9831a92759fb4b");
 }
 
-TEST(IsSha256Hex, TellsItsForm) {
+TEST(IsSha256Hex, ChecksTheForm) {
   EXPECT_TRUE(is_sha256_hex(sha256_hex("abc")));
   EXPECT_FALSE(is_sha256_hex(""));
   EXPECT_FALSE(is_sha256_hex(std::string(63, '0')));

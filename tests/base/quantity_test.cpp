@@ -16,7 +16,7 @@ std::string time_error(std::string_view text, TimeUnit unit, FineDigits fine_dig
   return parse_time(text, unit, fine_digits).error().message;
 }
 
-TEST(TimeUnit, NamesGoBothWays) {
+TEST(TimeUnit, NamesRoundTrip) {
   for (const TimeUnit unit : {TimeUnit::tick, TimeUnit::s, TimeUnit::ms, TimeUnit::us, TimeUnit::ns}) {
     EXPECT_EQ(time_unit_named(name_of(unit)), unit);
   }
@@ -45,12 +45,11 @@ TEST(ParseTime, RoundsHalfUpOrRefusesFinerDigits) {
   EXPECT_EQ(ticks("1.2345", TimeUnit::us), 1235);
   EXPECT_EQ(time_error("1.2345", TimeUnit::us, FineDigits::refuse),
             "has digits finer than one ns; accepted: at most 3 decimals");
-  EXPECT_EQ(time_error("0.5", TimeUnit::ns, FineDigits::refuse),
-            "has digits finer than one ns; accepted: an integer");
+  EXPECT_EQ(time_error("0.5", TimeUnit::ns, FineDigits::refuse), "has digits finer than one ns; accepted: an integer");
   EXPECT_EQ(parse_time("1.2340", TimeUnit::us, FineDigits::refuse).value(), Ticks(1234));
 }
 
-TEST(ParseTime, SaysWhatIsWrong) {
+TEST(ParseTime, RejectsInvalidInput) {
   EXPECT_EQ(time_error("x", TimeUnit::s), "is not a number; accepted: a number from 0 to 1000000 s");
   EXPECT_EQ(time_error("-1", TimeUnit::s), "is negative; accepted: a number from 0 to 1000000 s");
   EXPECT_EQ(time_error("-1e-30", TimeUnit::s), "is negative; accepted: a number from 0 to 1000000 s");
@@ -58,13 +57,12 @@ TEST(ParseTime, SaysWhatIsWrong) {
       "is not an integer number of ticks; accepted: an integer, or a time_unit of s, ms, us or ns";
   EXPECT_EQ(time_error("1.5", TimeUnit::tick), no_whole);
   EXPECT_EQ(time_error("1.5", TimeUnit::tick, FineDigits::refuse), no_whole);
-  EXPECT_EQ(time_error("1000000000000001", TimeUnit::tick),
-            "exceeds the maximum time, 1000000000000000 tick");
+  EXPECT_EQ(time_error("1000000000000001", TimeUnit::tick), "exceeds the maximum time, 1000000000000000 tick");
   EXPECT_EQ(time_error("1000000.0000000001", TimeUnit::s), "exceeds the maximum time, 1000000 s");
   EXPECT_EQ(time_error("1e99", TimeUnit::ms), "exceeds the maximum time, 1000000000 ms");
 }
 
-TEST(ParseMemory, HasUpToSixDecimals) {
+TEST(ParseMemory, AcceptsUpToSixDecimals) {
   EXPECT_EQ(parse_memory("1.64").value(), Memory(1'640'000));
   EXPECT_EQ(parse_memory("0.000001").value(), Memory(1));
   EXPECT_EQ(parse_memory("0.0000010000").value(), Memory(1));
@@ -72,18 +70,16 @@ TEST(ParseMemory, HasUpToSixDecimals) {
   EXPECT_EQ(parse_memory("0.0000005").error().message, "has more than six decimals; accepted: at most six");
   EXPECT_EQ(parse_memory("-1").error().message, "is negative; accepted: a number from 0 to 1000000000000");
   EXPECT_EQ(parse_memory("many").error().message, "is not a number; accepted: a number from 0 to 1000000000000");
-  EXPECT_EQ(parse_memory("1000000000000.000001").error().message,
-            "exceeds the maximum amount, 1000000000000");
+  EXPECT_EQ(parse_memory("1000000000000.000001").error().message, "exceeds the maximum amount, 1000000000000");
 }
 
-TEST(ParseTime, GoesAsFarAsTheCallerSays) {
+TEST(ParseTime, EnforcesTheCallersMaximum) {
   constexpr std::int64_t limit = 4'000'000'000'000'000'000;
   EXPECT_EQ(parse_time("4e18", TimeUnit::tick, FineDigits::refuse, limit).value(), Ticks(limit));
   EXPECT_EQ(parse_time("4000000000000000001", TimeUnit::tick, FineDigits::refuse, limit).error().message,
             "exceeds the maximum time, 4000000000000000000 tick");
   EXPECT_EQ(parse_memory("4e12", limit).value(), Memory(limit));
-  EXPECT_EQ(parse_memory("4000000000000.1", limit).error().message,
-            "exceeds the maximum amount, 4000000000000");
+  EXPECT_EQ(parse_memory("4000000000000.1", limit).error().message, "exceeds the maximum amount, 4000000000000");
 }
 
 TEST(Format, IsTheShortestExactDecimal) {
@@ -104,7 +100,7 @@ TEST(Seconds, AreRoundedToTheNearestNs) {
   EXPECT_EQ(seconds_of_ticks(Ticks(2'500'000'000)), 2.5);
 }
 
-TEST(Seconds, StayWithinWhatFilesMaySay) {
+TEST(Seconds, AreClamped) {
   EXPECT_EQ(ticks_of_seconds(-1), Ticks(0));
   EXPECT_EQ(ticks_within_seconds(-1e-17), Ticks(0));
   EXPECT_EQ(ticks_of_seconds(1e6), Ticks(max_time));
@@ -112,23 +108,19 @@ TEST(Seconds, StayWithinWhatFilesMaySay) {
   EXPECT_EQ(ticks_within_seconds(std::numeric_limits<double>::infinity()), Ticks(max_time + 1));
 }
 
-RC_GTEST_PROP(Seconds, OfTicksAreTheSameTicks, ()) {
+RC_GTEST_PROP(Seconds, RoundTripTicks, ()) {
   const Ticks ticks(*rc::gen::inRange<std::int64_t>(0, max_time + 1));
   RC_ASSERT(ticks_of_seconds(seconds_of_ticks(ticks)) == ticks);
 }
 
-RC_GTEST_PROP(Format, IsReadBackTheSame, ()) {
+RC_GTEST_PROP(Format, RoundTrips, ()) {
   const auto count = *rc::gen::inRange<std::int64_t>(0, max_time + 1);
   const auto unit = *rc::gen::element(TimeUnit::tick, TimeUnit::s, TimeUnit::ms, TimeUnit::us, TimeUnit::ns);
   RC_ASSERT(parse_time(format_time(Ticks(count), unit), unit, FineDigits::refuse).value() == Ticks(count));
   RC_ASSERT(parse_memory(format_memory(Memory(count))).value() == Memory(count));
 }
 
-}  // namespace
-
-namespace {
-
-TEST(Decimal, KnowsWhatIsOne) {
+TEST(Decimal, RecognizesDecimals) {
   for (const char* text : {"0", "12", "+1", "-1", "1.", ".5", "1.5", "1e3", "1E+3", "1.5e-3", "007"}) {
     EXPECT_TRUE(is_decimal(text)) << text;
   }
@@ -139,7 +131,7 @@ TEST(Decimal, KnowsWhatIsOne) {
   }
 }
 
-TEST(Decimal, IsCutIntoWholeAndBelow) {
+TEST(Decimal, SplitsIntoIntegerAndFraction) {
   const ScaledDecimal scaled = *scale_decimal("-12.345", 2);
   EXPECT_TRUE(scaled.negative);
   EXPECT_EQ(scaled.whole, 1234U);
@@ -155,14 +147,14 @@ TEST(Decimal, ZeroHasNoSign) {
   EXPECT_TRUE(scale_decimal("-0.0001", 0)->negative);
 }
 
-TEST(Decimal, FitsUpTo64Bits) {
+TEST(Decimal, DetectsOverflow) {
   EXPECT_EQ(scale_decimal("18446744073709551615", 0)->whole, 18446744073709551615ULL);
   EXPECT_FALSE(scale_decimal("18446744073709551615", 0)->too_large);
   EXPECT_TRUE(scale_decimal("18446744073709551616", 0)->too_large);
   EXPECT_TRUE(scale_decimal("18446744073709551615", 1)->too_large);
 }
 
-TEST(Decimal, LargeExponentsTakeNoTime) {
+TEST(Decimal, HandlesLargeExponentsQuickly) {
   EXPECT_TRUE(scale_decimal("1e999999999999999999999999", 0)->too_large);
   EXPECT_EQ(scale_decimal("0e999999999999999999999999", 0)->whole, 0U);
   const ScaledDecimal tiny = *scale_decimal("1e-999999999999999999999999", 9);
@@ -173,7 +165,7 @@ TEST(Decimal, LargeExponentsTakeNoTime) {
   EXPECT_EQ(scale_decimal("0." + std::string(100'000, '0') + "7e100001", 0)->whole, 7U);
 }
 
-RC_GTEST_PROP(Decimal, ShiftingThePointOrTheExponentIsTheSame, ()) {
+RC_GTEST_PROP(Decimal, PointAndExponentAreEquivalent, ()) {
   const auto number = *rc::gen::inRange<std::uint64_t>(0, 1'000'000'000);
   const int shift = *rc::gen::inRange(0, 9);
   std::string power = "1";

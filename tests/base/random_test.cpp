@@ -43,7 +43,7 @@ TEST(Random, IsXoshiro256StarStar) {
   for (const std::uint64_t expected : expected_stream(7, 3, 100)) EXPECT_EQ(random.next(), expected);
 }
 
-TEST(Random, KeepsItsNumbersForEver) {
+TEST(Random, IsStable) {
   // A change here changes every schedule that was ever reproduced from a seed.
   Random random(1, 0);
   EXPECT_EQ(random.next(), 6954377618861975509ULL);
@@ -126,7 +126,7 @@ TEST(NegativeLog, IsTheLogarithmOverAllSizes) {
     }
 }
 
-TEST(NegativeLog, IsTheLogarithmWhereItsPiecesMeet) {
+TEST(NegativeLog, IsTheLogarithmAtTableBoundaries) {
   for (int centre = 64; centre <= 128; ++centre)
     for (const double offset : {-0.5, 0.0, 0.5}) {
       const double middle = (centre + offset) / 128;
@@ -139,7 +139,7 @@ TEST(NegativeLog, IsTheLogarithmWhereItsPiecesMeet) {
     EXPECT_NEAR(negative_log(x), -std::log(x), 1e-12) << x;
 }
 
-TEST(NegativeLog, OfTheEndsOfItsRange) {
+TEST(NegativeLog, HandlesTheEndsOfItsRange) {
   EXPECT_EQ(negative_log(1), 0);
   EXPECT_GT(negative_log(std::nextafter(1.0, 0.0)), 0);
   EXPECT_NEAR(negative_log(std::nextafter(1.0, 0.0)), 0x1p-53, 1e-20);
@@ -147,7 +147,7 @@ TEST(NegativeLog, OfTheEndsOfItsRange) {
   EXPECT_NEAR(negative_log(0.5), std::log(2), 1e-15);
 }
 
-TEST(NegativeLog, NeverRises) {
+TEST(NegativeLog, IsMonotonic) {
   // Neighbours far closer than the pieces that it is made of, except for what rounding may swap.
   double last = negative_log(0x1p-10);
   for (int i = 1; i < 100'000; ++i) {

@@ -22,7 +22,7 @@ Status check_even(int number) {
   return {};
 }
 
-TEST(Error, TextLeavesOutWhatIsUnknown) {
+TEST(Error, TextOmitsUnknownParts) {
   EXPECT_EQ(to_text({Failure::bad_input, "a.yaml", 3, 7, "wrong"}), "a.yaml:3:7: wrong");
   EXPECT_EQ(to_text({Failure::bad_input, "a.yaml", 3, 0, "wrong"}), "a.yaml:3: wrong");
   EXPECT_EQ(to_text({Failure::io, "a.yaml", 0, 0, "wrong"}), "a.yaml: wrong");
@@ -49,7 +49,7 @@ TEST(Status, IsSuccessOrAnError) {
   EXPECT_EQ(check_even(3).error().message, "is odd");
 }
 
-TEST(ResultDeathTest, ReadingWhatIsNotThereIsABug) {
+TEST(ResultDeathTest, AccessingTheAbsentSideAborts) {
   EXPECT_DEATH((void)half_of(1).value(), "internal error: ok\\(\\) is false");
   EXPECT_DEATH((void)half_of(2).error(), "internal error: !ok\\(\\) is false");
   EXPECT_DEATH((void)Status().error(), "internal error");

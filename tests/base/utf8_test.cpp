@@ -7,7 +7,7 @@
 namespace dovetail::base {
 namespace {
 
-TEST(Utf8, KnowsTheLengthOfACharacter) {
+TEST(Utf8, ReturnsTheLengthOfACharacter) {
   EXPECT_EQ(utf8_length("a"), 1U);
   EXPECT_EQ(utf8_length("\xC3\xA9"), 2U);
   EXPECT_EQ(utf8_length("\xE2\x82\xAC"), 3U);
@@ -15,7 +15,7 @@ TEST(Utf8, KnowsTheLengthOfACharacter) {
   EXPECT_EQ(utf8_length(std::string_view("\0", 1)), 1U);
 }
 
-TEST(Utf8, RefusesBrokenCharacters) {
+TEST(Utf8, RejectsInvalidCharacters) {
   const char* broken[] = {"",
                           "\x80",
                           "\xC3",
@@ -30,7 +30,7 @@ TEST(Utf8, RefusesBrokenCharacters) {
   for (const char* text : broken) EXPECT_EQ(utf8_length(text), 0U) << text;
 }
 
-TEST(Visible, ShowsWhatATerminalWouldObey) {
+TEST(Visible, EscapesControlCharacters) {
   EXPECT_EQ(visible("actor \xE2\x82\xAC"), "actor \xE2\x82\xAC");
   EXPECT_EQ(visible("a\x1B[31m\x07\x7F"), R"(a\u001B[31m\u0007\u007F)");
   EXPECT_EQ(visible("\xC2\x9B\xE2\x80\xAE\xE2\x80\xA8\xD8\x9C\xE2\x81\xA9"), R"(\u009B\u202E\u2028\u061C\u2069)");
@@ -65,15 +65,11 @@ TEST(JsonString, Escapes) {
   EXPECT_EQ(json_string("\xFFx"), "\"\xEF\xBF\xBDx\"");
 }
 
-TEST(JsonString, IsReadBackByJsonAndYaml) {
+TEST(JsonString, RoundTripsThroughJsonAndYaml) {
   const std::string text = "a \"b\" \\ \xC2\x85 \xE2\x80\xA8 \xEF\xBB\xBF : # \xF0\x9F\x98\x80 \t\n";
   EXPECT_EQ(parse_json(json_string(text), "x")->root().text(), text);
   EXPECT_EQ(parse_yaml(json_string(text), "x")->root().text(), text);
 }
-
-}  // namespace
-
-namespace {
 
 TEST(JsonObject, SeparatesItsMembers) {
   JsonObject object;

@@ -44,7 +44,7 @@ std::uint64_t read(const Buffer& buffer) {
   return number;
 }
 
-/// A stage that computes as docs/programs.md says.
+/// A stage that computes as specified in docs/programs.md.
 class SuiteStage : public Stage {
  public:
   SuiteStage(const Program& program, int index, ConformanceRank& done)
@@ -119,7 +119,7 @@ class SuiteStage : public Stage {
 
 using Stages = std::vector<std::unique_ptr<SuiteStage>>;
 
-/// Sums what the stages of all ranks have, and gives it to them.
+/// Sums the numbers of the stages of all ranks and distributes the sum.
 class SuiteReducer : public Reducer {
  public:
   SuiteReducer(const Program& program, const Stages& stages, ConformanceRank& done)
@@ -129,7 +129,7 @@ class SuiteReducer : public Reducer {
                 transport::Deadline deadline) override {
     double sum = 0;
     for (SuiteStage* stage : stages_of(reduction)) sum += static_cast<double>(part_of(reduction.kind, *stage));
-    // all_reduce cuts what it sums into shares of ranks: so each has one.
+    // all_reduce divides the values into one share per rank.
     std::vector<double> sums(reduction.ranks.size(), sum);
     DOVETAIL_CHECK(collectives.all_reduce({reduction.ranks, number}, std::span(sums), deadline));
     const std::uint64_t result = static_cast<std::uint64_t>(sums.front()) % conformance_prime;
@@ -205,7 +205,7 @@ void run_rank(const Program& program, transport::Transport& transport, Conforman
   }
 }
 
-TEST(Conformance, TheFilesAreWhatTheGeneratorMakes) {
+TEST(Conformance, FilesMatchTheGenerator) {
   const std::map<std::string, std::string> made = test::conformance_files();
   std::set<std::string> there;
   for (const auto& entry : fs::recursive_directory_iterator(suite_folder())) {
@@ -214,13 +214,13 @@ TEST(Conformance, TheFilesAreWhatTheGeneratorMakes) {
     SCOPED_TRACE(name);
     there.insert(name);
     ASSERT_TRUE(made.contains(name));
-    // What makes them anew: dovetail_write_conformance tests/conformance
+    // To regenerate the files: dovetail_write_conformance tests/conformance
     EXPECT_TRUE(base::read_file(entry.path().string()).value() == made.at(name));
   }
   EXPECT_EQ(there.size(), made.size());
 }
 
-TEST(Conformance, TheInterpreterPassesEachCase) {
+TEST(Conformance, InterpreterPassesEachCase) {
   int cases = 0;
   for (const auto& entry : fs::directory_iterator(suite_folder())) {
     SCOPED_TRACE(entry.path().filename().string());

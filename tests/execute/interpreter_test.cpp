@@ -32,7 +32,7 @@ using pipeline::Program;
 using transport::Clock;
 using transport::Transport;
 
-/// What a stage makes of what it is given: a number that says the whole way to it.
+/// Returns the output of a stage: a number that identifies the whole path to it.
 std::uint64_t mixed(std::uint64_t value, std::uint64_t more) {
   return (value ^ (more + 0x9e3779b97f4a7c15U + (value << 6U) + (value >> 2U))) * 0xff51afd7ed558ccdU;
 }
@@ -49,7 +49,7 @@ std::uint64_t number_of(const Buffer& buffer) {
   return number;
 }
 
-/// A stage whose activation of a micro-batch mixes all stages before it, and whose gradient all behind it.
+/// A stage whose activation of a micro-batch mixes all previous stages, and whose gradient mixes all later ones.
 class NumberStage : public Stage {
  public:
   explicit NumberStage(const pipeline::ProgramStage& stage) : stage_(stage) {}
@@ -83,7 +83,7 @@ class NumberStage : public Stage {
   pipeline::ProgramStage stage_;
 };
 
-/// Sums ones: each rank must find as many as there are ranks.
+/// Sums ones, so that every rank must get the number of ranks.
 class CountingReducer : public Reducer {
  public:
   Status reduce(const pipeline::Reduction& reduction, std::uint32_t number, transport::Collectives& collectives,
@@ -103,7 +103,7 @@ struct Rank {
   Result<Trace> trace = Trace{};
 };
 
-/// Runs programs on threads, `runs` times one after the other.
+/// Runs programs on threads, `runs` times in sequence.
 std::vector<Rank> run_on_threads(const std::vector<Program>& programs, const std::vector<transport::Fault>& faults = {},
                                  Clock::duration timeout = 20s, std::uint32_t runs = 1) {
   const auto ends = transport::connect_threads(static_cast<int>(programs.size()), faults);
@@ -129,7 +129,7 @@ std::vector<Program> programs_of(const pipeline::Schedule& schedule) {
   return *programs;
 }
 
-/// What the stages of a model make, micro-batch by micro-batch, without any ranks.
+/// Computes the outputs of the stages of a model, micro-batch by micro-batch, without ranks.
 std::uint64_t gradients_of(const pipeline::Model& model, int stage) {
   std::uint64_t sum = 0;
   for (int m = 0; m < model.total_microbatches(); ++m) {
@@ -207,7 +207,7 @@ TEST(Interpreter, TheTraceKeepsEveryOrderOfTheProblemAndOfTheSchedule) {
   }
 }
 
-/// A fused problem with all that ranks exchange.
+/// Returns a fused problem with every kind of exchange between ranks.
 pipeline::Problem busy_problem() {
   pipeline::Problem problem;
   problem.devices = 4;
@@ -276,7 +276,7 @@ class ThrowingReducer final : public Reducer {
   }
 };
 
-/// What rank 1 throws on the way: its stages, or its reductions.
+/// Part of rank 1 that throws.
 enum class Throws { stage, reduction };
 
 void expect_an_error(Throws throws) {
@@ -313,7 +313,7 @@ void expect_an_error(Throws throws) {
   EXPECT_LT(Clock::now() - begin, 30s);
 }
 
-TEST(Interpreter, WhatIsThrownEndsAllRanks) {
+TEST(Interpreter, AnExceptionEndsAllRanks) {
   expect_an_error(Throws::stage);
   expect_an_error(Throws::reduction);
 }

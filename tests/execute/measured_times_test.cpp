@@ -18,7 +18,7 @@ using pipeline::OpKind;
 
 SameOps ops(int model, int stage, OpKind kind) { return {base::ModelId(model), base::StageId(stage), kind}; }
 
-/// Times in which each instruction takes as long as its op in the problem; others take none.
+/// Returns times in which each op takes as long as in the problem and all other instructions take no time.
 ReplayTimes times_as_planned(const pipeline::Problem& problem, const std::vector<pipeline::Program>& programs) {
   ReplayTimes times;
   for (const pipeline::Program& program : programs) {
@@ -40,7 +40,7 @@ ReplayTimes times_as_planned(const pipeline::Problem& problem, const std::vector
   return times;
 }
 
-/// `problem` with every time of an op a nanosecond longer.
+/// Returns `problem` with every op a nanosecond longer.
 pipeline::Problem longer(pipeline::Problem problem) {
   for (pipeline::Model& model : problem.models)
     pipeline::for_each_duration(model, [](std::vector<Ticks>& times, const auto&) {
@@ -49,10 +49,10 @@ pipeline::Problem longer(pipeline::Problem problem) {
   return problem;
 }
 
-TEST(OpMedians, OfOpsThatTakeWhatTheProblemSaysAreTheProblems) {
+TEST(OpMedians, EqualThePlannedTimesIfOpsTakeThem) {
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     SCOPED_TRACE(seed);
-    // Steps that take no time would be made a nanosecond long.
+    // Steps without duration would become a nanosecond long.
     test::RandomProblemOptions options;
     options.split = false;
     options.steps = false;
@@ -64,14 +64,14 @@ TEST(OpMedians, OfOpsThatTakeWhatTheProblemSaysAreTheProblems) {
   }
 }
 
-TEST(OpMedians, AreThoseInTheMiddle) {
+TEST(OpMedians, AreTheMiddleValues) {
   const std::vector<OpMedians> runs{{{ops(0, 0, OpKind::F), Ticks(5)}},
                                     {{ops(0, 0, OpKind::F), Ticks(100)}, {ops(0, 1, OpKind::F), Ticks(7)}},
                                     {{ops(0, 0, OpKind::F), Ticks(6)}, {ops(0, 1, OpKind::F), Ticks(9)}}};
   EXPECT_EQ(medians_of(runs), (OpMedians{{ops(0, 0, OpKind::F), Ticks(6)}, {ops(0, 1, OpKind::F), Ticks(7)}}));
 }
 
-TEST(OpMedians, OfMergedStagesAddUpWhereTheyHandOn) {
+TEST(OpMedians, SumOverMergedStagesWithOutput) {
   pipeline::Problem problem;
   problem.time_unit = base::TimeUnit::ns;
   problem.devices = 1;
@@ -94,10 +94,6 @@ TEST(OpMedians, OfMergedStagesAddUpWhereTheyHandOn) {
   EXPECT_EQ(measured.backward[0], Ticks(1)) << "a part of it was not measured";
 }
 
-}  // namespace
-
-namespace {
-
 using base::Ticks;
 using pipeline::Code;
 using pipeline::Program;
@@ -117,7 +113,7 @@ Ran run_of(std::uint64_t seed) {
   return ran;
 }
 
-/// The worst of what a message or a reduction is early, over all of them: it ends before another rank has begun it.
+/// Returns the maximum time by which a message or a reduction ends before another rank has begun it.
 Ticks earliness_of(const Ran& ran) {
   std::map<std::tuple<int, int, int>, Ticks> sent;  // (from, to, sequence)
   std::map<int, Ticks> last_start;                  // of a reduction
@@ -153,7 +149,7 @@ Ticks first_begin(const ReplayTimes& times) {
   return first;
 }
 
-TEST(CommonClock, LeavesClocksThatAgree) {
+TEST(CommonClock, KeepsConsistentClocks) {
   for (std::uint64_t seed = 0; seed < 30; ++seed) {
     SCOPED_TRACE(seed);
     Ran ran = run_of(seed);
@@ -165,7 +161,7 @@ TEST(CommonClock, LeavesClocksThatAgree) {
   }
 }
 
-TEST(CommonClock, BringsClocksTogetherThatAreApart) {
+TEST(CommonClock, AlignsInconsistentClocks) {
   int apart = 0;
   for (std::uint64_t seed = 0; seed < 60; ++seed) {
     SCOPED_TRACE(seed);
@@ -183,7 +179,7 @@ TEST(CommonClock, BringsClocksTogetherThatAreApart) {
     ran.times = on_common_clock(ran.programs, std::move(ran.times));
     EXPECT_LE(earliness_of(ran), Ticks(1)) << "halves are rounded";
     EXPECT_EQ(first_begin(ran.times), Ticks());
-    // A rank's times stay together.
+    // The times of a rank move together.
     for (std::size_t rank = 0; rank < before.size(); ++rank)
       for (std::size_t i = 0; i < before[rank].size(); ++i)
         ASSERT_EQ(ran.times[rank][i].begin - ran.times[rank][0].begin, before[rank][i].begin - before[rank][0].begin);

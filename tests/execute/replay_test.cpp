@@ -26,7 +26,7 @@ using pipeline::Schedule;
 
 constexpr double millisecond = 1e6;
 
-/// A schedule as it is replayed, and what came of it.
+/// A schedule with its replay.
 struct Replayed {
   Schedule schedule;
   pipeline::Placement placement;
@@ -77,7 +77,7 @@ TEST(AsReplayed, ScalesEveryTime) {
   }
 }
 
-TEST(AsReplayed, AnOpThatWaitsWithoutCauseBeginsAsSoonAsItCan) {
+TEST(AsReplayed, StartsOpsAsEarlyAsPossible) {
   const pipeline::Problem problem = problem_of(1, {model_on("actor", {0}, 1)});
   Schedule late{problem,
                 {{{{pipeline::OpKind::F, {}, {}, {}, {}}, Ticks(5), Ticks(6)},
@@ -91,15 +91,15 @@ TEST(AsReplayed, AnOpThatWaitsWithoutCauseBeginsAsSoonAsItCan) {
   EXPECT_EQ(soon->claims.makespan, Ticks(8));
 }
 
-TEST(AsReplayed, RefusesTimesThatAreTooLong) {
+TEST(AsReplayed, RejectsTooLongTimes) {
   const pipeline::Problem problem = problem_of(1, {model_on("actor", {0}, 4)});
   const auto refused = as_replayed(test::random_schedule(problem, 1), 1e18);
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().failure, base::Failure::bad_input);
 }
 
-/// That what the programs order was in that order: on each rank, from who sends to who waits, from all who start a
-/// reduction to each who awaits it.
+/// Expects that the order of the programs was kept: on each rank, from sender to receiver, and from all starts of a
+/// reduction to each await.
 void expect_in_order(const Replayed& replayed) {
   std::map<std::tuple<int, int, int>, Ticks> sent;  // (from, to, sequence)
   std::map<int, Ticks> last_start;                  // [number of a reduction]
@@ -139,7 +139,7 @@ void expect_in_order(const Replayed& replayed) {
   }
 }
 
-/// That each op ran after all that it needs, and each rank's ops in the schedule's order.
+/// Expects that each op ran after its dependencies, and each rank's ops in the order of the schedule.
 void expect_as_scheduled(const Replayed& replayed) {
   std::map<OpLabel, Span> spans;
   for (const auto& rank : replayed.ops())
@@ -155,7 +155,7 @@ void expect_as_scheduled(const Replayed& replayed) {
       EXPECT_LE(spans.at(graph.labels[device[i - 1].index()]).end, spans.at(graph.labels[device[i].index()]).begin);
 }
 
-TEST(Replay, KeepsEveryOrderOfTheProgramsAndTakesNoLessThanTheSchedule) {
+TEST(Replay, KeepsTheOrderAndTakesAtLeastTheMakespan) {
   for (std::uint64_t seed = 0; seed < 60; ++seed) {
     SCOPED_TRACE(seed);
     const Replayed run = replayed(test::random_schedule(test::random_problem(seed), seed), 0.3 * millisecond);
@@ -169,7 +169,7 @@ TEST(Replay, KeepsEveryOrderOfTheProgramsAndTakesNoLessThanTheSchedule) {
   }
 }
 
-TEST(Replay, TwoFusedModelsRunAtOnceOnDifferentRanks) {
+TEST(Replay, RunsFusedModelsConcurrently) {
   const pipeline::Problem problem =
       problem_of(4, {model_on("actor", {0, 1, 2, 3}, 4), model_on("critic", {3, 2, 1, 0}, 4)});
   const Replayed run = replayed(test::random_schedule(problem, 1), 2 * millisecond);
@@ -178,7 +178,7 @@ TEST(Replay, TwoFusedModelsRunAtOnceOnDifferentRanks) {
   const ReplayFigures figures = figures_of(run.ops());
   EXPECT_GT(figures.planned_overlap, Ticks());
   EXPECT_GT(figures.measured_overlap, Ticks());
-  // No two ops of one rank are under way at once, so what overlaps is on two.
+  // The ops of one rank do not overlap, so ops that overlap are on different ranks.
   std::set<base::ModelId> models;
   for (const auto& rank : run.ops()) {
     Ticks last;
@@ -191,7 +191,7 @@ TEST(Replay, TwoFusedModelsRunAtOnceOnDifferentRanks) {
   EXPECT_EQ(models.size(), 2U);
 }
 
-TEST(Replay, ATransferDelaysItsTakerAndNobodyElse) {
+TEST(Replay, TransfersDelayOnlyTheirReceiver) {
   pipeline::Model model = model_on("actor", {0, 1}, 3);
   model.transfer_forward = {Ticks(400)};
   const Replayed run = replayed(test::random_schedule(problem_of(2, {model}), 3), millisecond);
@@ -203,7 +203,7 @@ TEST(Replay, ATransferDelaysItsTakerAndNobodyElse) {
   };
   const Ticks transfer(400'000'000);
   for (int m = 0; m < 3; ++m) {
-    // A sleep may end late: then the message is counted from when it should have.
+    // If a sleep ends late, the transfer counts from its planned end.
     EXPECT_GE(find(ops[1], m).measured.begin, find(ops[0], m).measured.begin + transfer);
     EXPECT_GE(find(ops[1], m).measured.begin, find(ops[0], m).planned.end + transfer);
   }
@@ -218,12 +218,13 @@ TEST(Replay, RunsTensorParallelGroupsAndMergedStages) {
   const pipeline::Problem problem = problem_of(2, {actor, model_on("critic", {1, 0}, 3)});
   Replayed run;
   run.schedule = as_replayed(test::random_schedule(problem, 2), millisecond).value();
-  // Two ranks a device: the actor's stages are of two parts, one on each; the critic's are of both together.
+  // Two ranks per device. Each stage of the actor consists of two stages, one per rank. Each stage of the critic is on
+  // both ranks together.
   run.placement = {4, 1, {{2, {{{0}, {1}, {2}, {3}}}}, {1, {{{2, 3}, {0, 1}}}}}};
   run.programs = pipeline::sound_programs(run.schedule, run.placement).value();
   run.times = replay(run.schedule, run.placement, run.programs, {}).value();
   expect_in_order(run);
-  // Ranks of one device do not wait for each other where the problem's device is busy: only their own ops hold them up.
+  // Ranks of one device do not wait for each other's ops, unlike in the problem.
   const Ticks measured = figures_of(run.ops()).measured;
   for (const auto& rank : run.ops()) {
     EXPECT_EQ(rank.size(), 12U);
@@ -233,7 +234,7 @@ TEST(Replay, RunsTensorParallelGroupsAndMergedStages) {
   }
 }
 
-TEST(Replay, EndsWhenItIsCancelled) {
+TEST(Replay, EndsOnCancellation) {
   const Schedule schedule =
       as_replayed(test::random_schedule(problem_of(2, {model_on("actor", {0, 1}, 64)}), 1), 20 * millisecond).value();
   const pipeline::Placement placement = pipeline::rank_per_device(schedule.problem);
@@ -245,7 +246,7 @@ TEST(Replay, EndsWhenItIsCancelled) {
   EXPECT_EQ(stopped.error().failure, base::Failure::interrupted);
 }
 
-TEST(Replay, RefusesMoreRanksThanThreads) {
+TEST(Replay, RejectsMoreRanksThanThreads) {
   const Schedule schedule =
       as_replayed(test::random_schedule(problem_of(max_replay_threads + 1, {model_on("actor", {0}, 1)}), 1),
                   millisecond)
@@ -260,7 +261,7 @@ ReplayedOp op_of(int model, int rank, Span planned, Span measured) {
   return {{pipeline::OpKind::F, base::ModelId(model), {}, {}, {}}, rank, planned, measured};
 }
 
-TEST(ReplayFigures, AreOfTheOpsTimes) {
+TEST(ReplayFigures, AreComputedFromTimesOfOps) {
   const auto span = [](std::int64_t begin, std::int64_t end) { return Span{Ticks(begin), Ticks(end)}; };
   const ReplayFigures figures = figures_of({
       {op_of(0, 0, span(0, 10), span(1, 11)), op_of(1, 0, span(10, 20), span(12, 23))},

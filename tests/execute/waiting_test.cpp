@@ -15,7 +15,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-TEST(WaitingWorkers, TakeAtLeastTheSchedulesMakespan) {
+TEST(WaitingWorkers, TakeAtLeastTheMakespan) {
   for (std::uint64_t seed = 0; seed < 10; ++seed) {
     SCOPED_TRACE(seed);
     test::RandomProblemOptions options;
@@ -41,13 +41,9 @@ TEST(WaitingWorkers, TakeAtLeastTheSchedulesMakespan) {
   }
 }
 
-}  // namespace
-
-namespace {
-
 using namespace std::chrono_literals;
 
-/// That an op without length, run now, is due as if it began `late` before now.
+/// Expects that an op without length is due as if it had begun `late` before now.
 void expect_credit(Pace& pace, Clock::duration late) {
   const Clock::time_point before = Clock::now();
   const Moment moment = pace.run(0ms);
@@ -55,32 +51,32 @@ void expect_credit(Pace& pace, Clock::duration late) {
   EXPECT_LE(moment.due + late, Clock::now());
 }
 
-TEST(Pace, AnOpEndsNoSoonerThanItIsDue) {
+TEST(Pace, OpsDoNotEndBeforeTheyAreDue) {
   Pace pace;
   const Clock::time_point begin = Clock::now();
   const Moment first = pace.run(2ms);
   EXPECT_GE(first.due, begin + 2ms);
   EXPECT_GE(Clock::now(), first.due + first.late);
-  // What the first sleep lasted too long is not the second op's.
+  // The delay of the first sleep does not count for the second op.
   expect_credit(pace, first.late);
 }
 
-TEST(Pace, WhatAnotherSleptTooLongIsNoCreditForOwnOps) {
+TEST(Pace, LateSleepsOfOthersGiveNoCreditForOwnOps) {
   Pace pace;
   const Moment own = pace.run(2ms);
-  // It was due before the rank's own op, and came after it.
+  // The message was due before the rank's own op and arrived after it.
   std::this_thread::sleep_for(3ms);
   pace.arrive({own.due - 1ms, own.late + 2ms}, 0ms);
   EXPECT_GE(pace.run(2ms).due, own.due + 2ms);
 }
 
-TEST(Pace, WhatASenderSleptTooLongIsNotTheTakers) {
+TEST(Pace, LateSleepsOfTheSenderAreCompensated) {
   Pace pace;
   pace.arrive({Clock::now() - 10ms, 4ms}, 0ms);
   expect_credit(pace, 4ms);
 }
 
-TEST(Pace, ATransferHidesWhatTheSenderSleptTooLong) {
+TEST(Pace, TransfersHideLateSleepsOfTheSender) {
   Pace pace;
   pace.arrive({Clock::now() - 10ms, 4ms}, 3ms);
   expect_credit(pace, 1ms);
@@ -89,7 +85,7 @@ TEST(Pace, ATransferHidesWhatTheSenderSleptTooLong) {
   expect_credit(other, 0ms);
 }
 
-TEST(Pace, AMessageCanBeTakenOnceItsTransferIsOver) {
+TEST(Pace, MessagesAreUsableAfterTheirTransfer) {
   Pace pace;
   const Clock::time_point made = Clock::now();
   pace.arrive({made, 0ms}, 5ms);
@@ -97,7 +93,7 @@ TEST(Pace, AMessageCanBeTakenOnceItsTransferIsOver) {
   EXPECT_GE(pace.run(0ms).due, made + 5ms);
 }
 
-TEST(Pace, WhoMetOthersBeganNoSooner) {
+TEST(Pace, OpsDoNotBeginBeforeAMeeting) {
   Pace pace;
   pace.arrive({Clock::now() - 10ms, 4ms}, 0ms);
   const Clock::time_point before = Clock::now();

@@ -13,7 +13,7 @@
 namespace dovetail::kernels {
 namespace {
 
-/// Keys and values of tokens, and the same in blocks of any fill.
+/// Keys and values of tokens, and the same in partly filled blocks.
 struct Cache {
   std::vector<std::vector<float>> keys;    // [token]
   std::vector<std::vector<float>> values;  // [token]
@@ -29,7 +29,7 @@ Cache cache_of(const std::vector<std::int64_t>& fills, std::int64_t size, base::
     return row;
   };
   for (const std::int64_t fill : fills) {
-    // What nobody has written may be anything.
+    // Unused numbers may have any value.
     std::vector<float> keys(static_cast<std::size_t>(size * attention_block), NAN);
     std::vector<float> values(static_cast<std::size_t>(size * attention_block), NAN);
     for (std::int64_t t = 0; t < fill; ++t) {
@@ -90,8 +90,8 @@ RC_GTEST_PROP(CachedAttention, IsSoftmaxOverTheFirstTokens, ()) {
   }
 }
 
-/// The same tokens in blocks of another fill.
-Cache dealt_anew(const Cache& cache, std::int64_t fill, std::int64_t size) {
+/// Returns the same tokens in blocks that are filled differently.
+Cache refilled(const Cache& cache, std::int64_t fill, std::int64_t size) {
   Cache other;
   const auto all = static_cast<std::int64_t>(cache.keys.size());
   for (std::int64_t begin = 0; begin < all; begin += fill) {
@@ -115,14 +115,14 @@ Cache dealt_anew(const Cache& cache, std::int64_t fill, std::int64_t size) {
   return other;
 }
 
-RC_GTEST_PROP(CachedAttention, HasTheSameBitsHoweverTheBlocksAreFilled, ()) {
+RC_GTEST_PROP(CachedAttention, HasTheSameBitsForAnyBlocks, ()) {
   base::Random random(*rc::gen::arbitrary<std::uint64_t>(), 0);
   const auto size = *rc::gen::inRange<std::int64_t>(1, 70);
   const auto group = *rc::gen::inRange<std::int64_t>(1, 9);
   const Cache cache = cache_of(*rc::gen::nonEmpty(rc::gen::container<std::vector<std::int64_t>>(
                                    rc::gen::inRange<std::int64_t>(1, attention_block + 1))),
                                size, random);
-  const Cache other = dealt_anew(cache, *rc::gen::inRange<std::int64_t>(1, attention_block + 1), size);
+  const Cache other = refilled(cache, *rc::gen::inRange<std::int64_t>(1, attention_block + 1), size);
   const auto tokens = *rc::gen::inRange<std::int64_t>(1, static_cast<std::int64_t>(cache.keys.size()) + 1);
   std::vector<float> queries;
   for (std::int64_t i = 0; i < group * size; ++i) queries.push_back(static_cast<float>(40 * random.unit() - 20));

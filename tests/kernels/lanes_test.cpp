@@ -21,7 +21,7 @@ TEST(Exponential, IsWithinTwoUnitsOfTheLastPlace) {
   EXPECT_GT(worst, 0);
 }
 
-TEST(Exponential, EndsWhereNumbersDo) {
+TEST(Exponential, SaturatesAtTheEnds) {
   EXPECT_EQ(exponential(0.0F), 1);
   EXPECT_EQ(exponential(-0.0F), 1);
   EXPECT_EQ(exponential(-1000.0F), 0);

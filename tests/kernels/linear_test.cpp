@@ -57,8 +57,8 @@ void expect_same_bits_alone() {
   }
 }
 
-RC_GTEST_PROP(Linear, ARowHangsOnNoOtherRowAndOnNoRange, ()) { expect_same_bits_alone<float>(); }
-RC_GTEST_PROP(Linear, ARowHangsOnNoOtherRowInDoublePrecision, ()) { expect_same_bits_alone<double>(); }
+RC_GTEST_PROP(Linear, RowsAreIndependentOfOtherRowsAndRanges, ()) { expect_same_bits_alone<float>(); }
+RC_GTEST_PROP(Linear, RowsAreIndependentInDoublePrecision, ()) { expect_same_bits_alone<double>(); }
 
 }  // namespace
 }  // namespace dovetail::kernels

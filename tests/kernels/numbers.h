@@ -1,4 +1,4 @@
-// Random numbers of either precision, and derivatives by small differences.
+// Random numbers in either precision, and derivatives by finite differences.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ std::vector<Number> random_numbers(std::int64_t count, std::uint64_t seed, doubl
   return numbers;
 }
 
-/// The sum of products with fixed numbers: a loss whose derivative by `numbers` is `factors`.
+/// Returns the sum of products with fixed factors: a loss whose derivative with respect to `numbers` is `factors`.
 template <class Number>
 double weighed(const std::vector<Number>& numbers, const std::vector<Number>& factors) {
   double sum = 0;
@@ -28,7 +28,7 @@ double weighed(const std::vector<Number>& numbers, const std::vector<Number>& fa
   return sum;
 }
 
-/// The derivative of a loss by each number of `x`, from central differences.
+/// Returns the derivative of a loss with respect to each number of `x`, by central differences.
 inline std::vector<double> differences(std::vector<double>& x, const std::function<double()>& loss) {
   constexpr double step = 1e-5;
   std::vector<double> slopes;

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::int64_t count = 1003;
 
-/// What three steps make of random numbers.
+/// Random numbers and the result of three steps.
 template <class Number>
 struct Weight {
   std::vector<Number> weights = random_numbers<Number>(count, 1);
@@ -34,7 +34,7 @@ AdamwStep settings_of(std::int64_t step) {
           .gradient_factor = 0.5};
 }
 
-/// One number, by the formulas of the documentation of torch.optim.AdamW.
+/// Computes one number by the formulas in the documentation of torch.optim.AdamW.
 double naive(double weight, double gradient, std::int64_t steps) {
   double first = 0;
   double second = 0;
@@ -70,12 +70,12 @@ void expect_adamw(double tolerance) {
                 tolerance);
 }
 
-TEST(Adamw, IsTorchs) {
+TEST(Adamw, MatchesTorch) {
   expect_adamw<float>(3e-7);
   expect_adamw<double>(1e-14);
 }
 
-TEST(Adamw, LeavesAWeightWithoutGradientAndDecay) {
+TEST(Adamw, KeepsAWeightWithoutGradientAndDecay) {
   float numbers[4] = {0.25, 0, 0, 0};
   step_adamw<float>({.learning_rate = 1}, {numbers, numbers + 1, numbers + 2, numbers + 3}, 0, 1);
   EXPECT_EQ(numbers[0], 0.25F);

@@ -44,7 +44,7 @@ void expect_normalized(double tolerance) {
   }
 }
 
-TEST(Rows, AreNormalizedEachByItself) {
+TEST(Rows, AreNormalizedIndependently) {
   expect_normalized<float>(1e-6);
   expect_normalized<double>(1e-14);
 }
@@ -54,7 +54,7 @@ struct NormSlopes {
   std::vector<double> scale;
 };
 
-/// The backward's, the scales in two ranges.
+/// Computes the backward pass, with the scales in two ranges.
 template <class Number>
 NormSlopes norm_backward(const std::vector<double>& x, const std::vector<double>& scale, const std::vector<double>& dy,
                          std::int64_t rows, bool in_place) {
@@ -99,7 +99,7 @@ TEST(Rows, BackwardOfTheNormIsItsDerivative) {
   }
 }
 
-TEST(Rows, TurnPairsByTheirAngles) {
+TEST(Rows, RotatePairsByTheirAngles) {
   constexpr std::int64_t heads = 3;
   constexpr std::int64_t size = 10;
   const auto before = random_numbers<float>(heads * size, 3);
@@ -120,7 +120,7 @@ TEST(Rows, TurnPairsByTheirAngles) {
     }
 }
 
-TEST(Rows, TurnByTheirPositionsAndBack) {
+TEST(Rows, RotateByTheirPositionsAndBack) {
   constexpr std::int64_t heads = 2;
   constexpr std::int64_t size = 34;
   constexpr std::int64_t stride = heads * size + 5;
@@ -195,11 +195,7 @@ TEST(Rows, BackwardOfTheGateIsItsDerivative) {
   }
 }
 
-}  // namespace
-
-namespace {
-
-/// By the definition, in extended precision.
+/// Computes the definition in extended precision.
 template <class Number>
 TokenDistribution naive(const std::vector<Number>& logits, double temperature) {
   long double max = -std::numeric_limits<long double>::infinity();
@@ -226,7 +222,7 @@ void expect_distribution(const std::vector<Number>& logits, double temperature, 
               static_cast<double>(logits.back()) / temperature - expected.log_sum_exp, tolerance);
 }
 
-TEST(Vocabulary, HasItsLogarithmsAndEntropy) {
+TEST(Vocabulary, ComputesLogProbabilitiesAndEntropy) {
   for (const std::int64_t count : {1, 2, 15, 16, 63, 64, 65, 1000, 150'000})
     for (const double temperature : {1.0, 0.7, 1.9})
       for (const double range : {0.01, 3.0, 30.0}) {
@@ -235,7 +231,7 @@ TEST(Vocabulary, HasItsLogarithmsAndEntropy) {
       }
 }
 
-TEST(Vocabulary, TakesLargeAndInfiniteLogits) {
+TEST(Vocabulary, HandlesLargeAndInfiniteLogits) {
   std::vector<float> logits = random_numbers<float>(5000, 2, 4);
   for (float& logit : logits) logit += 10'000;
   expect_distribution(logits, 1, 2e-6);

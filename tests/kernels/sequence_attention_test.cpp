@@ -14,7 +14,7 @@ namespace {
 
 struct Shape {
   std::int64_t tokens = 1;
-  std::int64_t heads = 1;  // of keys and values
+  std::int64_t heads = 1;  // number of key-value heads
   std::int64_t group = 1;
   std::int64_t size = 8;
   std::int64_t gap = 0;  // numbers between rows
@@ -83,7 +83,7 @@ struct Naive {
   double log_sum_exp = 0;
 };
 
-/// Of one query of one head.
+/// Computes one query of one head.
 template <class Number>
 Naive naive(const Tensors<Number>& tensors, std::int64_t token, std::int64_t head) {
   const Shape& shape = tensors.shape;
@@ -139,7 +139,7 @@ RC_GTEST_PROP(SequenceAttention, IsCausalSoftmaxInDoublePrecision, ()) {
   expect_attention(tensors, 1e-13);
 }
 
-TEST(SequenceAttention, TakesLargeScores) {
+TEST(SequenceAttention, HandlesLargeScores) {
   Tensors<double> tensors({100, 1, 2, 16, 0}, 100);
   expect_attention(tensors, 1e-11);
   Tensors<float> single({100, 1, 2, 16, 0}, 30);
@@ -189,7 +189,7 @@ RC_GTEST_PROP(SequenceAttention, BackwardIsTheSameInBothPrecisions, ()) {
   expect_near(as_double(single.d_value), tensors.d_value, 5e-5);
 }
 
-RC_GTEST_PROP(SequenceAttention, AHeadHangsOnNoOtherHead, ()) {
+RC_GTEST_PROP(SequenceAttention, HeadsAreIndependent, ()) {
   const Shape shape = random_shape(100);
   Tensors<float> together(shape);
   Tensors<float> apart(shape);

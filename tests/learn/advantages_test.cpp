@@ -22,7 +22,7 @@ std::vector<double> draw(std::size_t count) {
   return values;
 }
 
-/// Equation 16 of the paper as it stands: the sum over all later surprises.
+/// Equation 16 of the paper: the discounted sum of all later TD errors.
 std::vector<double> by_definition(const std::vector<double>& rewards, const std::vector<double>& values,
                                   double bootstrap, double gamma, double lambda) {
   const std::size_t count = rewards.size();
@@ -36,7 +36,7 @@ std::vector<double> by_definition(const std::vector<double>& rewards, const std:
   return advantages;
 }
 
-RC_GTEST_PROP(EstimateAdvantages, IsTheSumOfLaterSurprises, ()) {
+RC_GTEST_PROP(EstimateAdvantages, IsTheSumOfLaterErrors, ()) {
   const auto count = *rc::gen::inRange<std::size_t>(0, 12);
   const std::vector<double> rewards = draw(count);
   const std::vector<double> values = draw(count);
@@ -51,31 +51,31 @@ RC_GTEST_PROP(EstimateAdvantages, IsTheSumOfLaterSurprises, ()) {
   }
 }
 
-TEST(EstimateAdvantages, OfNoDiscountIsWhatComesMinusWhatWasExpected) {
+TEST(EstimateAdvantages, WithoutDiscountIsReturnMinusValue) {
   const Advantages all =
       estimate_advantages(std::vector<double>{0, 0, 1}, std::vector<double>{0.5, 0.25, 0.75}, 0, 1, 1);
   EXPECT_THAT(all.returns, ElementsAre(1, 1, 1));
   EXPECT_THAT(all.advantages, ElementsAre(0.5, 0.75, 0.25));
 }
 
-TEST(EstimateAdvantages, GoesOnWithTheValueOfWhatWasCutOff) {
+TEST(EstimateAdvantages, BootstrapsTruncatedResponses) {
   const Advantages all = estimate_advantages(std::vector<double>{0, 0}, std::vector<double>{0, 0}, 3, 0.5, 1);
   EXPECT_THAT(all.returns, ElementsAre(0.75, 1.5));
 }
 
-TEST(TokenRewards, AreThePenaltyAndAtTheEndTheReward) {
+TEST(TokenRewards, AreThePenaltyPlusTheFinalReward) {
   EXPECT_THAT(token_rewards(2, std::vector<double>{1, -1, 0.5}, 0.1, KlEstimator::k1),
               ElementsAre(DoubleNear(-0.1, 1e-15), DoubleNear(0.1, 1e-15), DoubleNear(1.95, 1e-15)));
 }
 
-TEST(GroupAdvantages, AreRewardsWithoutTheirBaseline) {
+TEST(GroupAdvantages, SubtractTheMean) {
   const std::vector<double> rewards{1, 0, 0, 1, 3};
   EXPECT_THAT(group_advantages(rewards, false), ElementsAre(0, -1, -1, 0, 2));
   const std::vector<double> scaled = group_advantages(rewards, true);
   EXPECT_NEAR(scaled[4], 2 / (std::sqrt(6 / 4.0) + 1e-6), 1e-12);
 }
 
-TEST(GroupAdvantages, OfEqualRewardsAreNothing) {
+TEST(GroupAdvantages, AreZeroForEqualRewards) {
   for (const bool scaled : {false, true}) {
     EXPECT_THAT(group_advantages(std::vector<double>{0.1, 0.1, 0.1}, scaled), Each(0));
     EXPECT_THAT(group_advantages(std::vector<double>{7}, scaled), ElementsAre(0));
@@ -83,7 +83,7 @@ TEST(GroupAdvantages, OfEqualRewardsAreNothing) {
   }
 }
 
-RC_GTEST_PROP(GroupAdvantages, AddUpToNothingAndKeepTheOrder, ()) {
+RC_GTEST_PROP(GroupAdvantages, SumToZeroAndKeepTheOrder, ()) {
   const std::vector<double> rewards = draw(*rc::gen::inRange<std::size_t>(2, 10));
   for (const bool scaled : {false, true}) {
     const std::vector<double> advantages = group_advantages(rewards, scaled);
@@ -93,7 +93,7 @@ RC_GTEST_PROP(GroupAdvantages, AddUpToNothingAndKeepTheOrder, ()) {
   }
 }
 
-TEST(Whiten, GivesMeanZeroAndDeviationOneWhereverNumbersLie) {
+TEST(Whiten, GivesMeanZeroAndDeviationOne) {
   std::vector<std::vector<double>> parts{{1, 2, 3}, {}, {10}, {-4, 6}};
   std::vector<std::vector<double>> whole{{1, 2, 3, 10, -4, 6}};
   whiten(parts);
@@ -109,17 +109,13 @@ TEST(Whiten, GivesMeanZeroAndDeviationOneWhereverNumbersLie) {
   EXPECT_THAT(equal[0], Each(0));
 }
 
-}  // namespace
-
-namespace {
-
-TEST(RunningMoments, ChangeNothingBeforeAnythingIsSeen) {
+TEST(RunningMoments, AreNeutralBeforeTheFirstBatch) {
   const RunningMoments moments;
   EXPECT_EQ(moments.normalized(3), 3);
   EXPECT_EQ(moments.denormalized(3), 3);
 }
 
-TEST(RunningMoments, OfOneBatchAreItsOwnWhateverTheDecay) {
+TEST(RunningMoments, EqualTheMomentsOfASingleBatch) {
   for (const double decay : {0.0, 0.9, 0.99995}) {
     RunningMoments moments{.decay = decay};
     update(moments, std::vector<double>{1, 2, 3, 6});
@@ -128,7 +124,7 @@ TEST(RunningMoments, OfOneBatchAreItsOwnWhateverTheDecay) {
   }
 }
 
-TEST(RunningMoments, ForgetByTheirDecay) {
+TEST(RunningMoments, ForgetWithTheDecay) {
   RunningMoments moments{.decay = 0.5};
   update(moments, std::vector<double>{0});
   update(moments, std::vector<double>{});
@@ -136,13 +132,13 @@ TEST(RunningMoments, ForgetByTheirDecay) {
   EXPECT_NEAR(moments.mean(), 2, 1e-12) << "weights of a quarter and a half";
 }
 
-TEST(RunningMoments, DoNotBlowUpWhatDoesNotDiffer) {
+TEST(RunningMoments, DoNotAmplifyEqualValues) {
   RunningMoments moments;
   update(moments, std::vector<double>{1, 1});
   EXPECT_DOUBLE_EQ(moments.deviation(), 1e-2);
 }
 
-RC_GTEST_PROP(RunningMoments, GoThereAndBack, ()) {
+RC_GTEST_PROP(RunningMoments, RoundTrip, ()) {
   RunningMoments moments;
   for (int batch = 0; batch < 3; ++batch) {
     std::vector<double> values;

@@ -15,15 +15,15 @@ double number() { return *rc::gen::inRange(-3000, 3000) / 1000.0; }
 
 void expect_slope(const std::function<Loss(double)>& loss, double at) {
   constexpr double step = 1e-6;
-  // Next to a corner both sides have slopes of their own.
+  // Next to a kink the slopes on both sides differ.
   const double before = (loss(at).value - loss(at - step).value) / step;
   const double after = (loss(at + step).value - loss(at).value) / step;
-  if (std::abs(after - before) > 1e-3) RC_DISCARD("a corner");
+  if (std::abs(after - before) > 1e-3) RC_DISCARD("a kink");
   const double slope = (before + after) / 2;
   RC_ASSERT(std::abs(slope - loss(at).slope) <= 1e-4 * (1 + std::abs(slope)));
 }
 
-RC_GTEST_PROP(Losses, SlopesAreThoseOfFiniteDifferences, ()) {
+RC_GTEST_PROP(Losses, SlopesMatchFiniteDifferences, ()) {
   const double old = number();
   const double other = number();
   expect_slope([&](double at) { return policy_loss(at, old, other, {0.2, 0.3}, 0.7).loss; }, old + number() / 5);
@@ -33,7 +33,7 @@ RC_GTEST_PROP(Losses, SlopesAreThoseOfFiniteDifferences, ()) {
   expect_slope([&](double at) { return preference_loss(at); }, 5 * number());
 }
 
-TEST(PolicyLoss, IsClippedOnTheSideThatWouldGoOn) {
+TEST(PolicyLoss, IsClippedInTheDirectionOfTheAdvantage) {
   const auto at_ratio = [](double ratio, double advantage) {
     return policy_loss(std::log(ratio), 0, advantage, {0.2, 0.3});
   };
@@ -50,12 +50,12 @@ TEST(PolicyLoss, IsClippedOnTheSideThatWouldGoOn) {
   EXPECT_NEAR(at_ratio(1.5, -2).ratio, 1.5, 1e-12);
 }
 
-TEST(ValueLoss, IsTheWorseOfTheValueAndTheOneThatMovedLittle) {
+TEST(ValueLoss, IsTheLargerOfFreeAndClipped) {
   EXPECT_DOUBLE_EQ(value_loss(3, 0, 1, std::nullopt).value, 2);
-  // Beyond the return and clipped short of it: the value itself is worse.
+  // The value is beyond the return and the clipped value is not: the loss of the value is larger.
   EXPECT_DOUBLE_EQ(value_loss(3, 0, 1, 0.5).value, 2);
   EXPECT_DOUBLE_EQ(value_loss(3, 0, 1, 0.5).slope, 2);
-  // On its way to the return: no faster.
+  // The value moves towards the return: the clipped loss is larger.
   EXPECT_DOUBLE_EQ(value_loss(2, 0, 4, 0.5).value, 3.5 * 3.5 / 2);
   EXPECT_EQ(value_loss(2, 0, 4, 0.5).slope, 0);
   EXPECT_DOUBLE_EQ(value_loss(0.25, 0, 4, 0.5).slope, -3.75);
@@ -67,7 +67,7 @@ TEST(TruncatedImportance, IsTheRatioUpToTheCap) {
   EXPECT_EQ(truncated_importance(-1, -3, 2), 2);
 }
 
-TEST(PreferenceLoss, OfAnyMarginIsANumber) {
+TEST(PreferenceLoss, IsFiniteForAnyMargin) {
   EXPECT_DOUBLE_EQ(preference_loss(0).value, std::log(2));
   EXPECT_DOUBLE_EQ(preference_loss(0).slope, -0.5);
   EXPECT_DOUBLE_EQ(preference_loss(-5000).value, 5000);
@@ -76,20 +76,16 @@ TEST(PreferenceLoss, OfAnyMarginIsANumber) {
   EXPECT_EQ(preference_loss(5000).slope, 0);
 }
 
-}  // namespace
-
-namespace {
-
 constexpr KlEstimator all[] = {KlEstimator::k1, KlEstimator::k2, KlEstimator::k3};
 
-TEST(Kl, EstimatorsAreThoseOfTheirAuthor) {
+TEST(Kl, EstimatorsMatchTheirDefinition) {
   EXPECT_DOUBLE_EQ(kl_of(KlEstimator::k1, 0.5), 0.5);
   EXPECT_DOUBLE_EQ(kl_of(KlEstimator::k2, 0.5), 0.125);
   EXPECT_DOUBLE_EQ(kl_of(KlEstimator::k3, 0.5), std::exp(-0.5) - 1 + 0.5);
   for (const KlEstimator estimator : all) EXPECT_EQ(kl_of(estimator, 0), 0);
 }
 
-TEST(Kl, MeansOfK1AndK3AreTheDivergence) {
+TEST(Kl, MeansOfK1AndK3EqualTheDivergence) {
   const std::vector<double> policy{0.5, 0.3, 0.2};
   const std::vector<double> reference{0.2, 0.2, 0.6};
   double divergence = 0;
@@ -105,7 +101,7 @@ TEST(Kl, MeansOfK1AndK3AreTheDivergence) {
   EXPECT_NEAR(k3, divergence, 1e-15);
 }
 
-RC_GTEST_PROP(Kl, SlopesAreThoseOfFiniteDifferences, ()) {
+RC_GTEST_PROP(Kl, SlopesMatchFiniteDifferences, ()) {
   const double log_ratio = *rc::gen::inRange(-5000, 5000) / 1000.0;
   constexpr double step = 1e-6;
   for (const KlEstimator estimator : all) {
@@ -115,7 +111,7 @@ RC_GTEST_PROP(Kl, SlopesAreThoseOfFiniteDifferences, ()) {
   }
 }
 
-TEST(AdaptiveKl, MovesTowardsItsTargetByNoMoreThanAFifthAHorizon) {
+TEST(AdaptiveKl, MovesByAtMostAFifthPerHorizon) {
   AdaptiveKl control{.coefficient = 1, .target = 2, .horizon = 100};
   update(control, 2, 50);
   EXPECT_DOUBLE_EQ(control.coefficient, 1);
@@ -129,14 +125,10 @@ TEST(AdaptiveKl, MovesTowardsItsTargetByNoMoreThanAFifthAHorizon) {
   EXPECT_EQ(control.coefficient, 0);
 }
 
-}  // namespace
-
-namespace {
-
 using testing::DoubleEq;
 using testing::ElementsAre;
 
-TEST(TokenWeights, AreOfTokensSequencesOrTheGreatestLength) {
+TEST(TokenWeights, FollowTheWeighing) {
   const std::vector<std::int64_t> lengths{1, 3, 0, 4};
   EXPECT_THAT(token_weights(Weighing::tokens, lengths, 10),
               ElementsAre(DoubleEq(1 / 8.0), DoubleEq(1 / 8.0), 0, DoubleEq(1 / 8.0)));
@@ -146,7 +138,7 @@ TEST(TokenWeights, AreOfTokensSequencesOrTheGreatestLength) {
               ElementsAre(DoubleEq(1 / 30.0), DoubleEq(1 / 30.0), 0, DoubleEq(1 / 30.0)));
 }
 
-RC_GTEST_PROP(TokenWeights, AddUpToOne, ()) {
+RC_GTEST_PROP(TokenWeights, SumToOne, ()) {
   const auto lengths =
       *rc::gen::nonEmpty(rc::gen::container<std::vector<std::int64_t>>(rc::gen::inRange<std::int64_t>(1, 50)));
   for (const Weighing weighing : {Weighing::tokens, Weighing::sequences}) {

@@ -21,11 +21,11 @@ std::set<std::int32_t> reachable(const SamplingLimits& limits) {
   return tokens;
 }
 
-TEST(Sample, OfTemperatureZeroIsTheMostLikelyAndOfEqualOnesTheFirst) {
+TEST(Sample, AtTemperatureZeroIsTheFirstMostLikely) {
   for (const double uniform : {0.0, 0.5, 0.999}) EXPECT_EQ(sample(logits, {.temperature = 0}, uniform), 1);
 }
 
-TEST(Sample, KeepsToItsLimits) {
+TEST(Sample, ObeysItsLimits) {
   EXPECT_EQ(reachable({}), (std::set<std::int32_t>{0, 1, 2, 3, 4}));
   EXPECT_EQ(reachable({.top_k = 3}), (std::set<std::int32_t>{1, 2, 3}));
   EXPECT_EQ(reachable({.top_k = 99}), (std::set<std::int32_t>{0, 1, 2, 3, 4}));
@@ -34,7 +34,7 @@ TEST(Sample, KeepsToItsLimits) {
   EXPECT_EQ(reachable({.top_k = 2, .top_p = 0.4}), (std::set<std::int32_t>{1}));
 }
 
-TEST(Sample, SharesTheUnitIntervalOutByProbability) {
+TEST(Sample, DividesTheUnitIntervalByProbability) {
   constexpr int draws = 200'000;
   std::map<std::int32_t, int> counts;
   for (int draw = 0; draw < draws; ++draw)
@@ -47,13 +47,13 @@ TEST(Sample, SharesTheUnitIntervalOutByProbability) {
   }
 }
 
-TEST(Sample, NeverTakesWhatIsMasked) {
+TEST(Sample, NeverSelectsMaskedTokens) {
   constexpr float never = -std::numeric_limits<float>::infinity();
   const std::vector<float> masked{never, 0.0F, never, never};
   for (const double uniform : {0.0, 0.5, 1 - 1e-16}) EXPECT_EQ(sample(masked, {}, uniform), 1);
 }
 
-RC_GTEST_PROP(Sample, IsSomeTokenWithinItsLimits, ()) {
+RC_GTEST_PROP(Sample, SelectsATokenWithinItsLimits, ()) {
   const auto whole = *rc::gen::nonEmpty(rc::gen::container<std::vector<int>>(rc::gen::inRange(-50, 50)));
   std::vector<float> values(whole.begin(), whole.end());
   const SamplingLimits limits{*rc::gen::inRange(1, 40) / 10.0, *rc::gen::inRange<std::int64_t>(0, 10),
@@ -64,7 +64,7 @@ RC_GTEST_PROP(Sample, IsSomeTokenWithinItsLimits, ()) {
   if (limits.top_k > 0) RC_ASSERT(better < limits.top_k);
 }
 
-TEST(UniformOf, HangsOnEveryPartOfItsKey) {
+TEST(UniformOf, DependsOnEveryPartOfItsKey) {
   const DrawKey key{1, 2, 3, 4, 5};
   std::set<double> values{uniform_of(key)};
   for (std::uint64_t DrawKey::* part :

@@ -7,7 +7,7 @@
 namespace dovetail::parallel {
 namespace {
 
-TEST(Cancellation, IsRequestedByItsOwnOrByAnOuterOne) {
+TEST(Cancellation, IsRequestedDirectlyOrByAnOuterOne) {
   Cancellation outer;
   const Cancellation inner(&outer);
   const Cancellation innermost(&inner, 1e300);
@@ -22,7 +22,7 @@ TEST(Cancellation, IsRequestedByItsOwnOrByAnOuterOne) {
   EXPECT_FALSE(is_requested(nullptr));
 }
 
-TEST(Cancellation, IsRequestedWhenTheFirstTimeIsOver) {
+TEST(Cancellation, IsRequestedAtTheFirstDeadline) {
   Cancellation interrupted;
   const Cancellation soon(&interrupted, 0.01);
   const Cancellation later(&soon, 1000);
@@ -35,7 +35,7 @@ TEST(Cancellation, IsRequestedWhenTheFirstTimeIsOver) {
   EXPECT_EQ(Cancellation(nullptr, -1).ended_by(), EndedBy::time);
 }
 
-TEST(Cancellation, SaysWhatThereWasNoTimeFor) {
+TEST(Cancellation, NamesTheStoppedWork) {
   EXPECT_EQ(stopped_before("a plan was found", EndedBy::time).failure, base::Failure::infeasible);
   const base::Error error = stopped_before("a plan was found", EndedBy::interrupt);
   EXPECT_EQ(error.failure, base::Failure::interrupted);

@@ -36,7 +36,7 @@ TEST(ThreadExchange, EveryRankGetsTheMessagesOfAllInOrder) {
   }
 }
 
-TEST(ThreadExchange, ARankThatDoesNotComeIsAnErrorForTheOthers) {
+TEST(ThreadExchange, AMissingRankIsAnErrorForTheOthers) {
   const std::vector<Exchange> group = test::connect_threads(3, 0.05);
   std::thread other([&group] { EXPECT_FALSE(group[1].all_gather("b").ok()); });
   EXPECT_FALSE(group[0].all_gather("a").ok());
@@ -46,7 +46,7 @@ TEST(ThreadExchange, ARankThatDoesNotComeIsAnErrorForTheOthers) {
   EXPECT_EQ(late.error().failure, base::Failure::io);
 }
 
-/// Sets DOVETAIL_MODULE_PATH while it lives.
+/// Sets DOVETAIL_MODULE_PATH during its lifetime.
 class ModulePath {
  public:
   explicit ModulePath(const std::string& folders) { ::setenv("DOVETAIL_MODULE_PATH", folders.c_str(), 1); }
@@ -55,7 +55,7 @@ class ModulePath {
   ModulePath& operator=(const ModulePath&) = delete;
 };
 
-TEST(FindMpiModule, TheFirstFolderOfTheEnvironmentVariableThatHasIt) {
+TEST(FindMpiModule, SearchesTheEnvironmentVariableInOrder) {
   const std::string folder = testing::TempDir() + "dovetail module folder";
   ASSERT_EQ(std::system(("mkdir -p '" + folder + "'").c_str()), 0);
   const std::string file = folder + "/" + dovetail_mpi_module_file;
@@ -66,7 +66,7 @@ TEST(FindMpiModule, TheFirstFolderOfTheEnvironmentVariableThatHasIt) {
   EXPECT_NE(find_mpi_module(), file);
 }
 
-TEST(FindMpiModule, OneThatWasBuiltStandsBesideThePrograms) {
+TEST(FindMpiModule, FindsTheModuleOfThisBuild) {
   if (!mpi_module_was_built()) GTEST_SKIP() << "built without MPI";
   const auto file = find_mpi_module();
   ASSERT_TRUE(file.has_value());

@@ -14,7 +14,7 @@
 namespace dovetail::parallel {
 namespace {
 
-TEST(ForEachIndex, CallsEachIndexOnceWhateverTheThreads) {
+TEST(ForEachIndex, CallsEachIndexOnceForAnyNumberOfThreads) {
   for (const int threads : {1, 2, 3, 8, 100}) {
     std::vector<std::atomic<int>> calls(57);
     for_each_index(57, threads, [&](int index) { ++calls[static_cast<std::size_t>(index)]; });
@@ -22,7 +22,7 @@ TEST(ForEachIndex, CallsEachIndexOnceWhateverTheThreads) {
   }
 }
 
-TEST(ForEachIndex, WritesOfTheWorkAreSeenAfterwards) {
+TEST(ForEachIndex, WritesAreVisibleAfterwards) {
   std::vector<long> squares(1000);
   for_each_index(1000, 4,
                  [&](int index) { squares[static_cast<std::size_t>(index)] = static_cast<long>(index) * index; });
@@ -35,7 +35,7 @@ TEST(ForEachIndex, NothingToDoCallsNothing) {
   EXPECT_EQ(calls, 0);
 }
 
-TEST(ForEachIndex, OneThreadIsTheCallingOne) {
+TEST(ForEachIndex, RunsOneThreadOnTheCallingOne) {
   for (const int threads : {0, 1}) {
     std::set<std::thread::id> seen;
     for_each_index(10, threads, [&](int) { seen.insert(std::this_thread::get_id()); });
@@ -43,7 +43,7 @@ TEST(ForEachIndex, OneThreadIsTheCallingOne) {
   }
 }
 
-TEST(ForEachIndex, UsesAsManyThreadsAsAskedFor) {
+TEST(ForEachIndex, UsesTheRequestedNumberOfThreads) {
   std::atomic<int> inside{0};
   for_each_index(3, 3, [&](int) {
     ++inside;
@@ -53,7 +53,7 @@ TEST(ForEachIndex, UsesAsManyThreadsAsAskedFor) {
   });
 }
 
-TEST(ForEachIndex, PassesOnAnExceptionAfterAllIndicesAreDone) {
+TEST(ForEachIndex, RethrowsAnExceptionAfterAllIndices) {
   std::atomic<int> calls{0};
   EXPECT_THROW(for_each_index(20, 3,
                               [&](int index) {

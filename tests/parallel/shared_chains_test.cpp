@@ -15,7 +15,7 @@
 namespace dovetail::parallel {
 namespace {
 
-TEST(Message, GivesBackWhatWasPutIn) {
+TEST(Message, RoundTrips) {
   std::string message;
   for (const std::int64_t value : {std::int64_t{0}, std::int64_t{-1}, INT64_MAX, INT64_MIN}) put(message, value);
   std::string_view left = message;
@@ -24,7 +24,7 @@ TEST(Message, GivesBackWhatWasPutIn) {
   EXPECT_TRUE(left.empty());
 }
 
-TEST(SharedChains, WorksOnEachOnceARoundWhateverTheThreads) {
+TEST(SharedChains, WorksOnEachChainOncePerRound) {
   for (const int threads : {1, 3}) {
     SharedChains chains({.chains = 5, .threads = threads});
     EXPECT_EQ(chains.numbers(), (std::vector<int>{0, 1, 2, 3, 4}));
@@ -38,7 +38,7 @@ TEST(SharedChains, WorksOnEachOnceARoundWhateverTheThreads) {
   }
 }
 
-TEST(SharedChains, AreDealtOutToRanksThatHearOfAll) {
+TEST(SharedChains, AreDistributedAndExchangeMessages) {
   std::mutex mutex;
   std::vector<int> all;
   test::run_on_ranks(3, [&](const Exchange& exchange) {
@@ -52,7 +52,7 @@ TEST(SharedChains, AreDealtOutToRanksThatHearOfAll) {
   EXPECT_EQ(all, (std::vector<int>{0, 1, 2, 3, 4, 5, 6}));
 }
 
-TEST(SharedChains, EndInAllRanksWhereOneIsInterruptedOrLate) {
+TEST(SharedChains, EndOnAllRanksIfOneIsInterruptedOrLate) {
   for (const EndedBy why : {EndedBy::interrupt, EndedBy::time}) {
     test::run_on_ranks(3, [&](const Exchange& exchange) {
       Cancellation cancellation;
@@ -69,7 +69,7 @@ TEST(SharedChains, EndInAllRanksWhereOneIsInterruptedOrLate) {
   }
 }
 
-TEST(SharedChains, GoOnAloneToTheBorderWhereARankIsLost) {
+TEST(SharedChains, FinishTheRoundAloneIfARankIsLost) {
   const auto group = test::connect_threads(2, 0.01);
   SharedChains chains({.chains = 2, .exchange = &group[0]});
   EXPECT_EQ(chains.run([](std::size_t) {}, [] { return std::string("own"); }), (std::vector<std::string>{"own"}));

@@ -32,7 +32,7 @@ std::string whole(const Example& example) {
   return text;
 }
 
-TEST(Examples, AreLearnedWhereTheyAnswer) {
+TEST(Examples, LearnOnlyAnswers) {
   const std::string conversation =
       R"({"messages": [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}, {"role": "user", "content": "c"}, {"role": "assistant", "content": "d"}]})";
   const auto plain = parse_examples(
@@ -63,7 +63,7 @@ std::string example_error(const std::string& content) {
   return examples.ok() ? "no error" : to_text(examples.error());
 }
 
-TEST(Data, SaysTheLineOfWhatIsWrong) {
+TEST(Data, ReportsTheLineOfAnError) {
   const std::string good = "{\"prompt\": \"p\"}\n";
   EXPECT_EQ(prompt_error(""), "p.jsonl: the file has no data; accepted: JSON lines with one object each");
   EXPECT_EQ(prompt_error(" \n\n"), "p.jsonl: the file has no data; accepted: JSON lines with one object each");
@@ -86,13 +86,9 @@ TEST(Data, SaysTheLineOfWhatIsWrong) {
               HasSubstr("the first message is from the assistant"));
 }
 
-}  // namespace
-
-namespace {
-
 const std::vector<Message> question{{"system", "Be brief."}, {"user", " Why? "}};
 
-TEST(PromptText, IsWhatModelsWereTrainedOn) {
+TEST(PromptText, FollowsTheTemplates) {
   EXPECT_EQ(prompt_text(ChatTemplate::none, question), "Be brief. Why? ");
   EXPECT_EQ(prompt_text(ChatTemplate::chatml, question),
             "<|im_start|>system\nBe brief.<|im_end|>\n<|im_start|>user\n Why? <|im_end|>\n<|im_start|>assistant\n");
@@ -101,7 +97,7 @@ TEST(PromptText, IsWhatModelsWereTrainedOn) {
             "\n\nWhy?<|eot_id|><|start_header_id|>assistant<|end_header_id|>\n\n");
 }
 
-TEST(PromptText, OfAnAnsweredQuestionAsksNothing) {
+TEST(PromptText, DoesNotOpenATurnAfterAnAnswer) {
   std::vector<Message> answered = question;
   answered.push_back({"assistant", "So."});
   EXPECT_TRUE(prompt_text(ChatTemplate::chatml, answered).ends_with("<|im_start|>assistant\nSo.<|im_end|>\n"));

@@ -1,4 +1,4 @@
-// The tokenizers of examples/train against the tables of words that they are made from.
+// Checks the tokenizers of examples/train against the word tables that they are generated from.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -24,7 +24,7 @@ std::string demonstration(const std::string& name) {
   return std::string(DOVETAIL_SOURCE_DIR) + "/examples/train/" + name;
 }
 
-/// The words of coin clauses, in the order of their tokens, which begin with 2.
+/// The words of coin clauses, in the order of their tokens, which start at 2.
 const std::string clause_words =
     "1 2 3 4 5 6 7 8 good bright kind clear warm fine bad dark cruel dull cold rough harbor garden market river castle "
     "forest bridge island";
@@ -64,7 +64,7 @@ TEST(DemonstrationTokenizers, HaveTheSizesOfTheModels) {
   }
 }
 
-TEST(DemonstrationTokenizers, HaveAWordOfAClauseAsAToken) {
+TEST(DemonstrationTokenizers, HaveATokenForEachWordOfAClause) {
   const Tokenizer tokenizer = Tokenizer::read(demonstration("tiny-sft/model/tokenizer.json")).value();
   EXPECT_THAT(tokenizer.encode("3 harbor").value(), ElementsAre(4, 22));
   std::size_t texts = 0;
@@ -84,7 +84,7 @@ TEST(DemonstrationTokenizers, HaveAWordOfAClauseAsAToken) {
             base::read_file(demonstration("tiny-sft/model/tokenizer.json")).value());
 }
 
-TEST(DemonstrationTokenizers, HaveADigitAsAToken) {
+TEST(DemonstrationTokenizers, HaveATokenForEachDigit) {
   const Tokenizer tokenizer = Tokenizer::read(demonstration("tiny-grpo/model/tokenizer.json")).value();
   EXPECT_THAT(tokenizer.encode("5203=").value(), ElementsAre(7, 4, 2, 5, 12));
   const auto check = [&](const std::string& text) {

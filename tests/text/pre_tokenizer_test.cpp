@@ -19,7 +19,7 @@ std::string split(const std::string& behavior, const std::string& more = "") {
 }
 
 /// The examples of the documentation of `tokenizers`.
-TEST(Split, DoesWithMatchesAsItsBehaviorSays) {
+TEST(Split, FollowsItsBehavior) {
   const std::string text = "the-final--countdown";
   EXPECT_THAT(pieces(split("Removed"), text), ElementsAre("the", "final", "countdown"));
   EXPECT_THAT(pieces(split("Isolated"), text), ElementsAre("the", "-", "final", "-", "-", "countdown"));
@@ -28,24 +28,24 @@ TEST(Split, DoesWithMatchesAsItsBehaviorSays) {
   EXPECT_THAT(pieces(split("Contiguous"), text), ElementsAre("the", "-", "final", "--", "countdown"));
 }
 
-TEST(Split, TurnedRoundKeepsTheMatches) {
+TEST(Split, InvertedKeepsTheMatches) {
   EXPECT_THAT(pieces(split("Removed", R"(, "invert": true)"), "a-b--"), ElementsAre("-", "-", "-"));
 }
 
-TEST(Digits, AreCutAlone) {
+TEST(Digits, AreSplitOff) {
   EXPECT_THAT(pieces(R"({"type": "Digits", "individual_digits": true})", "a12½b"),
               ElementsAre("a", "1", "2", "½", "b"));
   EXPECT_THAT(pieces(R"({"type": "Digits", "individual_digits": false})", "a12b٣"), ElementsAre("a", "12", "b", "٣"));
 }
 
-TEST(ByteLevel, MakesCharactersOfBytes) {
+TEST(ByteLevel, MapsBytesToCharacters) {
   EXPECT_THAT(pieces(R"({"type": "ByteLevel", "add_prefix_space": true})", "hi you'll\n"),
               ElementsAre("Ġhi", "Ġyou", "'ll", "Ċ"));
   EXPECT_THAT(pieces(R"({"type": "ByteLevel", "add_prefix_space": false, "use_regex": false})", "é b"),
               ElementsAre("Ã©Ġb"));
 }
 
-TEST(PreTokenizer, MayBeNone) {
+TEST(PreTokenizer, MayBeNull) {
   EXPECT_THAT(pieces("null", "a b"), ElementsAre("a b"));
   EXPECT_THAT(pieces("null", ""), IsEmpty());
 }

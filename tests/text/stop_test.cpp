@@ -6,7 +6,7 @@
 namespace dovetail::text {
 namespace {
 
-/// How much of the text stands before its first stop, by the simplest search.
+/// Returns the length of the text before its first stop, by brute force.
 std::optional<std::size_t> by_search(const std::string& text, const std::vector<std::string>& stops) {
   for (std::size_t end = 1; end <= text.size(); ++end) {
     std::optional<std::size_t> begin;
@@ -18,7 +18,7 @@ std::optional<std::size_t> by_search(const std::string& text, const std::vector<
   return std::nullopt;
 }
 
-RC_GTEST_PROP(StopFinder, FindsTheFirstStopWhereverTokensEnd, ()) {
+RC_GTEST_PROP(StopFinder, FindsTheFirstStopAcrossTokens, ()) {
   const auto letters = rc::gen::container<std::string>(rc::gen::elementOf(std::string("ab.")));
   const std::string text = *letters;
   const std::vector<std::string> stops = *rc::gen::container<std::vector<std::string>>(letters);
@@ -33,7 +33,7 @@ RC_GTEST_PROP(StopFinder, FindsTheFirstStopWhereverTokensEnd, ()) {
   RC_ASSERT(found == by_search(text, stops));
 }
 
-TEST(StopFinder, OfLongTextsKeepsLittle) {
+TEST(StopFinder, KeepsOnlyATail) {
   StopFinder finder({"end"});
   for (int token = 0; token < 1000; ++token) EXPECT_EQ(finder.add("aaaaaaaaen"), std::nullopt);
   EXPECT_EQ(finder.add("d"), 9998U);

@@ -23,7 +23,7 @@ class Tokenizers : public testing::TestWithParam<const char*> {
   Tokenizer tokenizer() const { return Tokenizer::read(data_file(GetParam() + std::string(".json"))).value(); }
 };
 
-TEST_P(Tokenizers, SayWhatTheLibrarySays) {
+TEST_P(Tokenizers, MatchTheLibrary) {
   const Tokenizer own = tokenizer();
   const json all = json::parse(base::read_file(data_file("expected.json")).value());
   ASSERT_GT(all[GetParam()].size(), 20U);
@@ -42,7 +42,7 @@ TEST_P(Tokenizers, SayWhatTheLibrarySays) {
   }
 }
 
-RC_GTEST_PROP(Tokenizer, TextsComeBack, ()) {
+RC_GTEST_PROP(Tokenizer, TextsRoundTrip, ()) {
   static const Tokenizer tokenizer = Tokenizer::read(data_file("gpt2.json")).value();
   static const std::vector<std::string> parts{"a",  "B",  " ",  "  ",     "\n", "9",  "don't", "<|end|>", "é",
                                               "日", "😀", "\t", "\u00a0", "x.", "ات", "́",      "word"};
@@ -57,7 +57,7 @@ RC_GTEST_PROP(Tokenizer, TextsComeBack, ()) {
 
 INSTANTIATE_TEST_SUITE_P(OfModels, Tokenizers, testing::Values("gpt2", "llama3", "qwen2", "smollm2"));
 
-TEST(Tokenizer, KnowsItsTokens) {
+TEST(Tokenizer, FindsItsTokens) {
   const Tokenizer tokenizer = Tokenizer::read(data_file("gpt2.json")).value();
   EXPECT_EQ(tokenizer.size(), 424U);
   const TokenId end = tokenizer.find("<|end|>").value();
@@ -69,11 +69,11 @@ TEST(Tokenizer, KnowsItsTokens) {
   EXPECT_FALSE(tokenizer.has(-1));
   const std::vector<TokenId> tokens{end, tokenizer.find("!").value()};
   EXPECT_EQ(tokenizer.decode(tokens, SpecialTokens::left_out), "!");
-  // Models have more tokens than their tokenizers.
+  // A model may have more tokens than its tokenizer.
   EXPECT_EQ(tokenizer.decode(std::vector<TokenId>{end, 424, tokenizer.find("!").value(), -1}), "<|end|>!");
 }
 
-/// A tokenizer of a few tokens, with that part in place of its own.
+/// Returns a tokenizer with a few tokens and a replaced component.
 std::string tokenizer_with(const std::string& key, const std::string& value) {
   json whole = json::parse(R"({"version": "1.0", "added_tokens": [{"id": 9, "content": "<s>"}],
     "normalizer": null, "pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": false},
@@ -95,7 +95,7 @@ TEST(Tokenizer, MergesByRankFromTheLeft) {
   EXPECT_EQ(tokenizer.encode("a?b").value(), (std::vector<TokenId>{0, 1})) << "without an unknown token it is left out";
 }
 
-TEST(Tokenizer, HasAnUnknownTokenWhereTheFileSaysOne) {
+TEST(Tokenizer, UsesTheUnknownTokenOfTheFile) {
   const Tokenizer tokenizer = Tokenizer::parse(tokenizer_with("/model/unk_token", "\"b\""), "t").value();
   EXPECT_EQ(tokenizer.encode("a?!").value(), (std::vector<TokenId>{0, 1, 1}));
   json fused = json::parse(tokenizer_with("/model/unk_token", "\"b\""));
@@ -103,7 +103,7 @@ TEST(Tokenizer, HasAnUnknownTokenWhereTheFileSaysOne) {
   EXPECT_EQ(Tokenizer::parse(fused.dump(), "t")->encode("a??a").value(), (std::vector<TokenId>{0, 1, 0}));
 }
 
-TEST(Tokenizer, RefusesPartsThatItDoesNotKnow) {
+TEST(Tokenizer, RejectsUnsupportedComponents) {
   EXPECT_EQ(error_with("/version", "\"1.0\""), "no error");
   EXPECT_THAT(error_with("/model/type", "\"Unigram\""),
               HasSubstr("the model is the string `Unigram`; accepted: `BPE`"));
@@ -122,7 +122,7 @@ TEST(Tokenizer, RefusesPartsThatItDoesNotKnow) {
   EXPECT_THAT(error_with("/colour", "1"), HasSubstr("`colour`"));
 }
 
-TEST(Tokenizer, RefusesWhatIsWrong) {
+TEST(Tokenizer, RejectsInvalidFiles) {
   EXPECT_THAT(error_with("/model/merges", R"(["a c"])"), HasSubstr("`c` in this merge is not a token"));
   EXPECT_THAT(error_with("/model/merges", R"(["b a"])"), HasSubstr("the result of this merge, `ba`, is not a token"));
   EXPECT_THAT(error_with("/model/merges", R"(["a b b"])"), HasSubstr("accepted: \"left right\" or"));
@@ -138,7 +138,7 @@ TEST(Tokenizer, RefusesWhatIsWrong) {
   EXPECT_EQ(Tokenizer::read("/no/such/tokenizer.json").error().failure, base::Failure::io);
 }
 
-TEST(Tokenizer, SaysWhereAnExpressionTakesTooLong) {
+TEST(Tokenizer, ReportsSlowExpressions) {
   const Tokenizer tokenizer =
       Tokenizer::parse(tokenizer_with("/pre_tokenizer", R"({"type": "Split", "pattern": {"Regex": "(x+x+)+y"},
         "behavior": "Isolated"})"),
@@ -150,7 +150,7 @@ TEST(Tokenizer, SaysWhereAnExpressionTakesTooLong) {
               HasSubstr("the expression cannot be matched against this text: match limit exceeded"));
 }
 
-TEST(Tokenizer, LongPiecesTakeNoSquareOfTheirLength) {
+TEST(Tokenizer, EncodesLongPiecesInLessThanQuadraticTime) {
   const Tokenizer tokenizer = Tokenizer::parse(tokenizer_with("/version", "\"1.0\""), "t").value();
   std::string text;
   for (int index = 0; index < 100'000; ++index) text += "abb";

@@ -8,8 +8,8 @@
 namespace dovetail::text {
 namespace {
 
-/// The table of Unicode 15, section 3.9, and what decoders of other languages give.
-TEST(ToValidUtf8, ReplacesTheLongestPartsThatCouldHaveBegunACharacter) {
+/// The table of Unicode 15, section 3.9, and results of decoders in other languages.
+TEST(ToValidUtf8, ReplacesMaximalSubparts) {
   EXPECT_EQ(to_valid_utf8("abc é 😀"), "abc é 😀");
   EXPECT_EQ(to_valid_utf8("\x61\xF1\x80\x80\xE1\x80\xC2\x62\x80\x63\x80\xBF\x64"), "a���b�c��d");
   EXPECT_EQ(to_valid_utf8("\xC0\xAF\xE0\x80\xBF\xF0\x81\x82\x41"), "��������A");
@@ -18,7 +18,7 @@ TEST(ToValidUtf8, ReplacesTheLongestPartsThatCouldHaveBegunACharacter) {
   EXPECT_EQ(to_valid_utf8(""), "");
 }
 
-TEST(Categories, AreUnicodes) {
+TEST(Categories, MatchUnicode) {
   for (const char32_t number : {U'0', U'½', U'Ⅳ', U'٣'}) EXPECT_TRUE(is_number(number)) << static_cast<int>(number);
   EXPECT_FALSE(is_number(U'a'));
   for (const char32_t word : {U'a', U'_', U'é', U'日', U'7', U'\u200d', U'Ⓐ'})
@@ -34,7 +34,7 @@ TEST(ToNfc, Composes) {
   EXPECT_EQ(to_nfc("plain"), "plain");
 }
 
-RC_GTEST_PROP(ByteCharacters, ComeBackAsTheBytesTheyStandFor, ()) {
+RC_GTEST_PROP(ByteCharacters, RoundTripAllBytes, ()) {
   const auto bytes = *rc::gen::arbitrary<std::string>();
   const std::string characters = to_byte_characters(bytes);
   RC_ASSERT(base::check_characters(characters, "t").ok());

@@ -16,7 +16,7 @@ using namespace std::chrono_literals;
 
 Deadline soon() { return Clock::now() + 20s; }
 
-TEST(Collectives, ThoseInOrderAreTheFunctionsOnTheTransport) {
+TEST(Collectives, OrderedOnesEqualTheFunctions) {
   const std::vector<int> ranks{0, 1, 2};
   const auto ends = connect_threads(3);
   std::vector<std::vector<double>> sums(3);
@@ -44,7 +44,7 @@ TEST(Collectives, ThoseInOrderAreTheFunctionsOnTheTransport) {
   }
 }
 
-TEST(Collectives, AnErrorOfTheTransportIsItsStatus) {
+TEST(Collectives, ReturnErrorsOfTheTransport) {
   const auto ends = connect_threads(2);
   EXPECT_TRUE(ends[0]->status().ok());
   ends[1]->fail({base::Failure::io, "disk", 3, 0, "the disk is full"});

@@ -18,7 +18,7 @@ using namespace std::chrono_literals;
 
 Deadline soon() { return Clock::now() + 10s; }
 
-/// Runs `work(end)` on a thread for each rank, and gives what each returns.
+/// Runs `work(end)` on a thread for each rank and returns all results.
 std::vector<base::Status> run(int ranks, const std::vector<Fault>& faults,
                               const std::function<base::Status(Transport&)>& work) {
   const auto ends = connect_threads(ranks, faults);
@@ -38,7 +38,7 @@ Buffer text_buffer(const std::string& text) {
 
 std::string text_of(const Buffer& buffer) { return {reinterpret_cast<const char*>(buffer.data), buffer.size}; }
 
-TEST(Threads, DeliversByNumberWhateverTheOrder) {
+TEST(Threads, DeliversByNumberInAnyOrder) {
   const auto results = run(2, {}, [](Transport& end) -> base::Status {
     const int peer = 1 - end.rank();
     std::vector<Buffer> rooms;
@@ -57,7 +57,7 @@ TEST(Threads, DeliversByNumberWhateverTheOrder) {
   for (const base::Status& status : results) EXPECT_TRUE(status.ok());
 }
 
-TEST(Threads, BarrierLetsNobodyThroughEarly) {
+TEST(Threads, BarrierWaitsForAllRanks) {
   std::atomic<int> here = 0;
   const auto results = run(7, {}, [&](Transport& end) -> base::Status {
     for (std::uint32_t round = 0; round < 20; ++round) {
@@ -71,7 +71,7 @@ TEST(Threads, BarrierLetsNobodyThroughEarly) {
   for (const base::Status& status : results) EXPECT_TRUE(status.ok());
 }
 
-/// What all ranks are told where one fails.
+/// Returns the error messages of all ranks.
 std::vector<std::string> errors_of(const std::vector<base::Status>& results) {
   std::vector<std::string> errors;
   for (const base::Status& status : results) errors.push_back(status.ok() ? "" : status.error().message);
@@ -83,7 +83,7 @@ base::Status exchange(Transport& end, Deadline deadline) {
   return {};
 }
 
-TEST(Threads, ADelayIsWaitedFor) {
+TEST(Threads, WaitsForADelayedMessage) {
   const auto begin = Clock::now();
   const auto results =
       run(3, {{Fault::Kind::delay, 1, 4, 100ms}}, [](Transport& end) { return exchange(end, soon()); });
@@ -94,12 +94,12 @@ TEST(Threads, ADelayIsWaitedFor) {
 TEST(Threads, ADroppedMessageEndsAllWaitsAtTheDeadline) {
   const auto results =
       run(3, {{Fault::Kind::drop, 1, 4, {}}}, [](Transport& end) { return exchange(end, Clock::now() + 200ms); });
-  // Whose wait is over first is not said: those behind the message wait as long.
+  // Any rank may time out first, because all of them wait for the message directly or indirectly.
   EXPECT_THAT(errors_of(results), testing::Each(errors_of(results).front()));
   EXPECT_THAT(errors_of(results).front(), testing::HasSubstr("timed out waiting for message"));
 }
 
-TEST(Threads, AKilledRankIsSaidToAllAtOnce) {
+TEST(Threads, AKilledRankIsReportedToAllAtOnce) {
   const auto begin = Clock::now();
   const auto results = run(5, {{Fault::Kind::kill, 3, 6, {}}}, [](Transport& end) { return exchange(end, soon()); });
   EXPECT_THAT(errors_of(results), testing::Each("rank 3 is lost"));
@@ -107,7 +107,7 @@ TEST(Threads, AKilledRankIsSaidToAllAtOnce) {
   EXPECT_EQ(results[0].error().failure, base::Failure::lost);
 }
 
-TEST(Threads, TheFirstErrorHolds) {
+TEST(Threads, KeepsTheFirstError) {
   const auto results = run(4, {}, [](Transport& end) -> base::Status {
     if (end.rank() == 2) end.fail(base::Error{base::Failure::io, "", 0, 0, "the disk is full"});
     if (end.rank() == 2) end.fail(base::Error{base::Failure::io, "", 0, 0, "later"});

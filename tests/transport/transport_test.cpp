@@ -12,7 +12,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-TEST(Exchange, TellsAllRanksWhatEachSays) {
+TEST(Exchange, GathersTheStringsOfAllRanks) {
   constexpr int ranks = 4;
   const auto ends = connect_threads(ranks);
   std::vector<std::vector<std::string>> heard(ranks);
@@ -32,7 +32,7 @@ TEST(Exchange, TellsAllRanksWhatEachSays) {
   for (const auto& each : heard) EXPECT_EQ(each, last);
 }
 
-TEST(Exchange, EndsWhereARankIsSilent) {
+TEST(Exchange, EndsIfARankIsSilent) {
   const auto ends = connect_threads(2);
   const auto said = exchange(*ends[0], 0, "here", Clock::now() + 20ms);
   ASSERT_FALSE(said.ok());

@@ -25,7 +25,7 @@ std::string error_of(const TemporaryFolder& folder) {
   return checkpoint.ok() ? "no error" : to_text(checkpoint.error());
 }
 
-TEST(Checkpoint, MayBeOneFile) {
+TEST(Checkpoint, ReadsOneFile) {
   const TemporaryFolder folder;
   write_numbers(folder.file("model.safetensors"), {"b", "a"});
   const auto checkpoint = Checkpoint::open(folder.path());
@@ -35,7 +35,7 @@ TEST(Checkpoint, MayBeOneFile) {
   EXPECT_THAT(checkpoint->find("a")->shape, ElementsAre(2, 1));
 }
 
-TEST(Checkpoint, MayBeSeveralFilesAndTheirIndex) {
+TEST(Checkpoint, ReadsSeveralFilesWithAnIndex) {
   const TemporaryFolder folder;
   write_numbers(folder.file("model-00001-of-00002.safetensors"), {"b", "a"});
   write_numbers(folder.file("model-00002-of-00002.safetensors"), {"c"});
@@ -50,7 +50,7 @@ TEST(Checkpoint, MayBeSeveralFilesAndTheirIndex) {
   EXPECT_NE(checkpoint->find("c"), nullptr);
 }
 
-TEST(Checkpoint, WithoutWeightsSaysWhatIsThere) {
+TEST(Checkpoint, ReportsOtherFormats) {
   const TemporaryFolder folder;
   EXPECT_EQ(error_of(folder), folder.path() +
                                   ": the folder has no safetensors weights; accepted: model.safetensors, or "
@@ -59,7 +59,7 @@ TEST(Checkpoint, WithoutWeightsSaysWhatIsThere) {
   EXPECT_THAT(error_of(folder), HasSubstr("it has pytorch_model.bin, which is not supported; accepted: "));
 }
 
-TEST(Checkpoint, RefusesAnIndexThatIsWrong) {
+TEST(Checkpoint, RejectsAnInvalidIndex) {
   const TemporaryFolder folder;
   write_numbers(folder.file("one.safetensors"), {"a"});
   const auto error_with = [&](const std::string& index) {

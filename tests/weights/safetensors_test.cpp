@@ -18,7 +18,7 @@ using testing::HasSubstr;
 
 std::span<const std::byte> bytes_of(const std::string& text) { return std::as_bytes(std::span(text)); }
 
-/// A file with that header, its length in front, and the data behind it.
+/// Returns a file: the length of the header, the header, the data.
 std::string file_with(const std::string& header, const std::string& data) {
   std::string file(8, '\0');
   const std::uint64_t length = header.size();
@@ -26,7 +26,7 @@ std::string file_with(const std::string& header, const std::string& data) {
   return file + header + data;
 }
 
-/// What safetensors.torch.save_file writes for {"b": tensor([1., 2.]), "a": tensor([[3]], dtype=int64)}.
+/// Returns the output of safetensors.torch.save_file for {"b": tensor([1., 2.]), "a": tensor([[3]], dtype=int64)}.
 std::string library_file() {
   const std::int64_t whole = 3;
   const float numbers[] = {1, 2};
@@ -38,7 +38,7 @@ std::string library_file() {
       data);
 }
 
-TEST(Safetensors, AreReadAsTheLibraryWritesThem) {
+TEST(Safetensors, ReadsFilesOfTheLibrary) {
   const TemporaryFolder folder;
   const auto file = SafetensorsFile::open(folder.write("model.safetensors", library_file()));
   ASSERT_TRUE(file.ok()) << to_text(file.error());
@@ -56,7 +56,7 @@ TEST(Safetensors, AreReadAsTheLibraryWritesThem) {
   EXPECT_THAT(file->metadata(), ElementsAre(std::pair<std::string, std::string>("format", "pt")));
 }
 
-TEST(Safetensors, AreWrittenToTheSameBytes) {
+TEST(Safetensors, ReproducesTheBytesOfTheLibrary) {
   const TemporaryFolder folder;
   const auto file = SafetensorsFile::open(folder.write("model.safetensors", library_file()));
   const std::string copy = folder.file("copy.safetensors");
@@ -64,7 +64,7 @@ TEST(Safetensors, AreWrittenToTheSameBytes) {
   EXPECT_EQ(content_of(copy), library_file());
 }
 
-TEST(Safetensors, MayHoldNothingAndSingleNumbers) {
+TEST(Safetensors, AcceptsNoTensorsAndScalars) {
   const auto nothing = parse_safetensors(bytes_of(file_with("{}", "")), "f");
   ASSERT_TRUE(nothing.ok());
   EXPECT_TRUE(nothing->tensors.empty());
@@ -84,7 +84,7 @@ std::string error_of(const std::string& file) {
 
 std::string error_of_header(const std::string& header) { return error_of(file_with(header, "12345678")); }
 
-TEST(Safetensors, ThatAreCutShortAreRefused) {
+TEST(Safetensors, RejectsTruncatedFiles) {
   const std::string whole = library_file();
   ASSERT_EQ(error_of(whole), "no error");
   for (std::size_t length = 0; length < whole.size(); ++length)
@@ -98,7 +98,7 @@ TEST(Safetensors, ThatAreCutShortAreRefused) {
   EXPECT_THAT(error_of(whole + "x"), HasSubstr("1 bytes follow the last tensor"));
 }
 
-TEST(Safetensors, RefuseWhatBreaksARule) {
+TEST(Safetensors, RejectsInvalidHeaders) {
   EXPECT_THAT(error_of("PK\x03\x04 a file of another kind"), HasSubstr("not a safetensors file"));
   EXPECT_THAT(error_of_header("[]"), HasSubstr("f.safetensors:1:1: the header is a list; accepted: a map of tensors"));
   EXPECT_THAT(error_of_header("{]"), HasSubstr("f.safetensors:1:2: "));
@@ -128,7 +128,7 @@ TEST(Safetensors, RefuseWhatBreaksARule) {
   EXPECT_THAT(error_of_header(R"({"__metadata__":{"a":1}})"), HasSubstr("a metadata value is 1; accepted: a string"));
 }
 
-TEST(Safetensors, OfAFolderOrNothingCannotBeRead) {
+TEST(Safetensors, RejectsAFolderAndAMissingFile) {
   const TemporaryFolder folder;
   for (const std::string& path : {folder.path(), folder.file("none.safetensors")}) {
     const auto file = SafetensorsFile::open(path);
@@ -137,7 +137,7 @@ TEST(Safetensors, OfAFolderOrNothingCannotBeRead) {
   }
 }
 
-RC_GTEST_PROP(Safetensors, AreReadBackAsTheyWereWritten, ()) {
+RC_GTEST_PROP(Safetensors, RoundTrips, ()) {
   const auto count = *rc::gen::inRange(0, 6);
   std::vector<std::string> data;
   std::vector<StoredTensor> tensors;
