@@ -15,7 +15,6 @@
 #include "base/random.h"
 #include "base/stopwatch.h"
 #include "kernels/cached_attention.h"
-#include "kernels/linear.h"
 #include "kernels/optimizer.h"
 #include "kernels/rows.h"
 #include "kernels/sequence_attention.h"

@@ -13,13 +13,6 @@
 
 namespace dovetail::base {
 
-/// Returns an Error at `node`, the value of `key`, which is accepted only together with another setting.
-Error without_companion(const Node& node, std::string_view key, std::string_view only_with);
-
-/// Reads a list of names from `accepted`, each at most once. `key` is the key of the list, for messages.
-Result<std::vector<std::string_view>> read_names(const Node& node, std::string_view key,
-                                                 const std::vector<std::string_view>& accepted);
-
 template <class T>
 Status read_value(const Node& node, std::string_view key, Part, std::optional<T>& value);
 
@@ -173,9 +166,6 @@ std::optional<std::string> find_out_of_range(const T& value, Value T::* member, 
   });
   return fault;
 }
-
-/// Returns `words` with `text` in place of {}. If `words` is empty, returns `key` followed by `text`.
-std::string phrase(std::string_view words, std::string_view key, std::string_view text);
 
 /// Returns the phrase for a field's value: "memory utilization 0.9", "no CUDA graphs".
 template <class T, class Value, class Kind>

@@ -41,6 +41,16 @@ Result<double> read_number(const Node& node, std::string_view what, double least
 /// Reads a number of seconds, rounded to the nearest nanosecond. An Error at `node` names `what`.
 Result<Ticks> read_seconds(const Node& node, std::string_view what);
 
+/// Reads a list of names from `accepted`, each at most once. `key` is the key of the list, for messages.
+Result<std::vector<std::string_view>> read_names(const Node& node, std::string_view key,
+                                                 const std::vector<std::string_view>& accepted);
+
+/// Returns an Error at `node`, the value of `key`, which is accepted only together with another setting.
+Error without_companion(const Node& node, std::string_view key, std::string_view only_with);
+
+/// Returns `words` with `text` in place of {}. If `words` is empty, returns `key` followed by `text`.
+std::string phrase(std::string_view words, std::string_view key, std::string_view text);
+
 /// An integer in [min, max].
 struct Whole {
   std::int64_t min = 0;

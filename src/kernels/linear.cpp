@@ -1,9 +1,8 @@
-#include "kernels/linear.h"
-
 #include <algorithm>
 
 #include "kernels/lanes.h"
 #include "kernels/registers.h"
+#include "kernels/rows.h"
 
 namespace dovetail::kernels {
 namespace {

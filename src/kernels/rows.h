@@ -1,11 +1,31 @@
-// Operators of a transformer on rows of numbers, forward and backward: normalization, rotary embedding, gating, and the
-// token distribution of logits. In the forward operators a row's result depends only on that row. All templates are
-// instantiated for float and double.
+// Operators of a transformer on rows of numbers, forward and backward: products with weights, normalization, rotary
+// embedding, gating, and the token distribution of logits. In the forward operators a row's result depends only on that
+// row. All templates are instantiated for float and double.
 #pragma once
 
 #include <cstdint>
 
 namespace dovetail::kernels {
+
+/// Operands of x w^T + b: x [rows, inputs], w [outputs, inputs] as in Hugging Face, b [outputs] or null, and the result
+/// [rows, outputs]. All are dense and row-major.
+template <class Number>
+struct LinearOf {
+  const Number* x = nullptr;
+  const Number* weight = nullptr;
+  const Number* bias = nullptr;
+  Number* out = nullptr;
+  std::int64_t rows = 0;
+  std::int64_t inputs = 0;
+  std::int64_t outputs = 0;
+};
+using Linear = LinearOf<float>;
+
+/// Computes the outputs [begin, end) of all rows. Each number is summed over its inputs in the lanes of a register,
+/// then over the lanes, then the bias is added. So it has the same bits whatever the other rows and outputs, which
+/// libraries for matrix products do not guarantee. The weights are read once per 64 rows.
+void multiply(const Linear& linear, std::int64_t begin, std::int64_t end);
+void multiply(const LinearOf<double>& linear, std::int64_t begin, std::int64_t end);
 
 /// Computes x / sqrt(mean of x^2 + epsilon) * scale for each of `rows` rows of `size` numbers (Zhang and Sennrich 2019,
 /// arXiv 1910.07467). The mean is in double precision.

@@ -1,5 +1,3 @@
-#include "kernels/linear.h"
-
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
@@ -7,6 +5,7 @@
 #include <vector>
 
 #include "kernels/numbers.h"
+#include "kernels/rows.h"
 
 namespace dovetail::kernels {
 namespace {

@@ -4,7 +4,6 @@
 
 #include <vector>
 
-#include "kernels/linear.h"
 #include "kernels/rows.h"
 #include "kernels/sequence_attention.h"
 #include "runtime/model/device.h"
