@@ -41,7 +41,7 @@ base::Status for_each_line(std::string_view content, const std::string& path, co
     if (!document.ok()) return at_line(document.error());
     const Node root = document->root();
     if (!root.is_map())
-      return at_line(root.error(fmt::format("this line is {}; accepted: an object", root.describe())));
+      return at_line(root.error(fmt::format("this line is {}; accepted: a JSON object", root.describe())));
     if (base::Status added = add(root, number); !added.ok()) return at_line(added.error());
   }
   if (any) return {};

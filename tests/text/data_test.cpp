@@ -68,7 +68,7 @@ TEST(Data, ReportsTheLineOfAnError) {
   EXPECT_EQ(prompt_error(""), "p.jsonl: the file has no data; accepted: JSON lines with one object each");
   EXPECT_EQ(prompt_error(" \n\n"), "p.jsonl: the file has no data; accepted: JSON lines with one object each");
   EXPECT_THAT(prompt_error(good + "{\"prompt\": }"), HasSubstr("p.jsonl:2:12: "));
-  EXPECT_EQ(prompt_error(good + good + "[1]"), "p.jsonl:3:1: this line is a list; accepted: an object");
+  EXPECT_EQ(prompt_error(good + good + "[1]"), "p.jsonl:3:1: this line is a list; accepted: a JSON object");
   EXPECT_EQ(prompt_error(good + R"({"prompt": ""})"), "p.jsonl:2:12: `prompt` is empty; accepted: a non-empty string");
   EXPECT_EQ(prompt_error(good + R"({"prompt": 7})"), "p.jsonl:2:12: `prompt` is 7; accepted: a non-empty string");
   EXPECT_THAT(prompt_error(good + R"({"promt": "a"})"), HasSubstr("p.jsonl:2:2: "));

@@ -112,7 +112,7 @@ TEST(Safetensors, RejectsInvalidHeaders) {
   EXPECT_THAT(error_of_header(R"({"x":{"dtype":"F32","shape":[-2],"data_offsets":[0,8]}})"),
               HasSubstr("a dimension of tensor `x` must be an integer from 0"));
   EXPECT_THAT(error_of_header(R"({"x":{"dtype":"F32","shape":[2],"data_offsets":[8,0]}})"),
-              HasSubstr("the end of tensor `x` must be an integer from 8"));
+              HasSubstr("the end offset of tensor `x` must be an integer from 8"));
   EXPECT_THAT(error_of_header(R"({"x":{"dtype":"F32","shape":[1099511627776,1099511627776],"data_offsets":[0,8]}})"),
               HasSubstr("exceeds the maximum size of"));
   EXPECT_THAT(error_of_header(R"({"x":{"dtype":"F32","shape":[1],"data_offsets":[4,8]}})"),
