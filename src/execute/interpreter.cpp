@@ -16,8 +16,8 @@
 namespace dovetail::execute {
 namespace {
 
-using base::Status;
 using base::Result;
+using base::Status;
 using pipeline::Code;
 using pipeline::Instruction;
 using pipeline::Message;

@@ -43,8 +43,8 @@ std::optional<std::string> find_mpi_module();
 bool mpi_module_was_built();
 
 /// Checks that all processes have read the same `input`. Otherwise all processes return the same Error: the one of the
-/// first rank that has one, or an Error about the first rank whose input differs from rank 0's. `another` is part of that
-/// message: "another problem".
+/// first rank that has one, or an Error about the first rank whose input differs from rank 0's. `another` is part of
+/// that message: "another problem".
 base::Status agree_on_input(const Exchange& exchange, const base::Result<std::string>& input, std::string_view another);
 
 /// Appends `value` to the message: eight bytes in the machine's byte order.

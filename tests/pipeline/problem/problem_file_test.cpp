@@ -136,8 +136,7 @@ TEST(ParseProblem, NamesAMistakeInTheHead) {
   EXPECT_EQ(head_error(format + "time_unit: sec\n"),
             "p.yaml:2:12: `time_unit` is the string `sec`; accepted: tick, s, ms, us, ns");
   EXPECT_EQ(head_error(format), "p.yaml:1:1: the problem needs the key `devices`");
-  EXPECT_EQ(head_error(format + "devices: 0\n"),
-            "p.yaml:2:10: `devices` must be an integer from 1 to 65536, not 0");
+  EXPECT_EQ(head_error(format + "devices: 0\n"), "p.yaml:2:10: `devices` must be an integer from 1 to 65536, not 0");
   EXPECT_EQ(head_error(format + "devices: 65537\n"),
             "p.yaml:2:10: `devices` must be an integer from 1 to 65536, not 65537");
   EXPECT_EQ(head_error(format + "devices: 1\n"),
@@ -238,9 +237,8 @@ TEST(ParseProblem, NamesAMistakeInTheDurations) {
   EXPECT_EQ(
       forward_error("-2"),
       "p.yaml:7:14: `forward` of model `actor`: -2 is negative; accepted: a number from 0 to 1000000000000000 tick");
-  EXPECT_EQ(
-      forward_error("1e16"),
-      "p.yaml:7:14: `forward` of model `actor`: 1e16 exceeds the maximum time, 1000000000000000 tick");
+  EXPECT_EQ(forward_error("1e16"),
+            "p.yaml:7:14: `forward` of model `actor`: 1e16 exceeds the maximum time, 1000000000000000 tick");
   EXPECT_EQ(
       forward_error("[1, 2, 3]"),
       "p.yaml:7:14: `forward` of model `actor` has 3 values; accepted: one number, or a list of 2, one per stage");
