@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "base/document.h"
+#include "base/enum_names.h"
 #include "base/fields.h"
-#include "base/nearest.h"
 #include "base/utf8.h"
 
 namespace dovetail::cost {

@@ -11,10 +11,8 @@
 #include <vector>
 
 #include "base/assert.h"
-#include "base/canonical_json.h"
 #include "base/descriptor_file.h"
-#include "base/json_object.h"
-#include "base/sha256.h"
+#include "base/hash.h"
 #include "base/utf8.h"
 #include "plan/framework.h"
 #include "plan/plan_members.h"

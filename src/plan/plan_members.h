@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "base/document.h"
-#include "base/json_object.h"
 #include "base/result.h"
+#include "base/utf8.h"
 #include "plan/fusion.h"
 #include "plan/pin.h"
 #include "workflow/workflow.h"

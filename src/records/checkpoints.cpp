@@ -14,14 +14,11 @@
 #include <utility>
 #include <vector>
 
-#include "base/canonical_json.h"
 #include "base/document.h"
 #include "base/fields.h"
 #include "base/file.h"
-#include "base/json_object.h"
-#include "base/mapped_file.h"
+#include "base/hash.h"
 #include "base/open_file.h"
-#include "base/sha256.h"
 #include "base/utf8.h"
 
 namespace dovetail::records {

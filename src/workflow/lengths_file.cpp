@@ -11,12 +11,11 @@
 #include <vector>
 
 #include "base/csv.h"
-#include "base/decimal.h"
 #include "base/document.h"
+#include "base/enum_names.h"
 #include "base/fields.h"
 #include "base/file.h"
-#include "base/input_size.h"
-#include "base/nearest.h"
+#include "base/quantity.h"
 #include "base/utf8.h"
 #include "workflow/log_normal.h"
 

@@ -10,9 +10,8 @@
 #include <filesystem>
 #include <thread>
 
-#include "base/canonical_json.h"
+#include "base/hash.h"
 #include "base/random.h"
-#include "base/sha256.h"
 #include "records/saved_models.h"
 #include "support/temporary_folder.h"
 

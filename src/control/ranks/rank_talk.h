@@ -12,7 +12,7 @@
 #include "base/result.h"
 #include "control/models.h"
 #include "control/run/run.h"
-#include "execute/op_medians.h"
+#include "execute/measured_times.h"
 #include "parallel/cancellation.h"
 #include "transport/transport.h"
 

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "base/assert.h"
-#include "parallel/message.h"
+#include "parallel/exchange.h"
 
 namespace dovetail::fuse {
 namespace {

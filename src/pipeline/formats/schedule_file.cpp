@@ -11,7 +11,6 @@
 
 #include "base/document.h"
 #include "base/fields.h"
-#include "base/json_object.h"
 #include "base/utf8.h"
 #include "pipeline/problem/problem_file.h"
 #include "pipeline/schedule/validate.h"

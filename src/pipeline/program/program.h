@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "base/enum_names.h"
-#include "base/file_place.h"
 #include "base/quantity.h"
 #include "base/result.h"
 #include "pipeline/problem/op_kind.h"

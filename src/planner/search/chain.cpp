@@ -4,7 +4,7 @@
 #include <optional>
 #include <utility>
 
-#include "parallel/message.h"
+#include "parallel/exchange.h"
 #include "planner/search/placements.h"
 
 namespace dovetail::planner {

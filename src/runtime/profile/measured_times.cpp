@@ -16,7 +16,7 @@
 #include "runtime/generation/generator.h"
 #include "runtime/model/micro_batch_pass.h"
 #include "runtime/training/optimizer.h"
-#include "transport/ordered.h"
+#include "transport/collectives.h"
 
 namespace dovetail::runtime {
 namespace {

@@ -6,8 +6,7 @@
 #include <vector>
 
 #include "base/assert.h"
-#include "execute/common_clock.h"
-#include "execute/ops_timeline.h"
+#include "execute/measured_times.h"
 #include "execute/replay_figures.h"
 #include "pipeline/program/check.h"
 #include "pipeline/program/compile.h"

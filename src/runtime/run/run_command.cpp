@@ -56,7 +56,6 @@
 #include "runtime/run/rank_models.h"
 #include "runtime/run/run_reporter.h"
 #include "runtime/run/torch_models.h"
-#include "transport/carrier.h"
 #include "transport/collectives.h"
 #include "transport/transport.h"
 

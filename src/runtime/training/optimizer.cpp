@@ -9,7 +9,7 @@
 
 #include "kernels/optimizer.h"
 #include "runtime/model/device.h"
-#include "transport/ordered.h"
+#include "transport/collectives.h"
 
 namespace dovetail::runtime {
 namespace {

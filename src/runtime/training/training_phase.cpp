@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "base/assert.h"
-#include "execute/stage.h"
+#include "execute/interpreter.h"
 #include "runtime/model/device.h"
 #include "runtime/model/micro_batch_pass.h"
 #include "runtime/model/tensor.h"
