@@ -138,7 +138,7 @@ TEST(Check, TicksAndSecondsCannotBeCompared) {
   EXPECT_EQ(result.exit_code, 2);
   EXPECT_EQ(
       result.err,
-      "<stdin>: the schedule's time_unit is tick and the problem's is ms: ticks and seconds cannot be compared\n");
+      "<stdin>: the schedule's time_unit is tick, but the problem's is ms; ticks and seconds cannot be compared\n");
 }
 
 TEST(Check, ReadsCsvWithItsProblem) {
@@ -153,22 +153,22 @@ TEST(Check, ReadsCsvWithItsProblem) {
 TEST(Check, SaysWhatItReads) {
   const ProgramResult problem = run_program({"check", "-"}, {.input = small_problem});
   EXPECT_EQ(problem.exit_code, 2);
-  EXPECT_EQ(problem.err, "<stdin>: this is a problem, not a schedule; make one with: dovetail schedule -\n");
+  EXPECT_EQ(problem.err, "<stdin>: this is a problem, not a schedule; create one with: dovetail schedule -\n");
   const ProgramResult nothing = run_program({"check", "-"}, {.input = "hello"});
   EXPECT_EQ(nothing.exit_code, 2);
   EXPECT_EQ(nothing.err,
-            "<stdin>:1:1: this is no schedule; accepted: JSON (it starts with a brace), a FlexFusion trace (with a "
-            "bracket), a CSV of PyTorch "
-            "(with an action such as 0F0)\n");
+            "<stdin>:1:1: not a schedule; accepted: JSON (starts with a brace), a FlexFusion trace (with a bracket), a "
+            "PyTorch "
+            "CSV (with an action such as 0F0)\n");
   EXPECT_EQ(run_program({"check", "-", "--format", "zz"}).err,
-            "dovetail: 'zz' is no format of schedules; accepted: json, trace, csv\n");
+            "dovetail: 'zz' is not a schedule format; accepted: json, trace, csv\n");
   const ProgramResult instance = run_program({"check", "exp5"});
   EXPECT_EQ(instance.exit_code, 2);
   EXPECT_EQ(instance.err,
-            "dovetail: 'exp5' is a problem, not a schedule; make one with: dovetail schedule exp5 -o exp5.json\n");
+            "dovetail: 'exp5' is a problem, not a schedule; create one with: dovetail schedule exp5 -o exp5.json\n");
   const ProgramResult format = run_program({"check", trace_of("exp5"), "--format", "svg"});
   EXPECT_EQ(format.exit_code, 2);
-  EXPECT_EQ(format.err, "dovetail: svg can only be written; accepted for reading: json, trace, csv\n");
+  EXPECT_EQ(format.err, "dovetail: svg files can be written, but not read; accepted: json, trace, csv\n");
   const ProgramResult both = run_program({"check", "-", "--problem", "-"});
   EXPECT_EQ(both.exit_code, 2);
   EXPECT_EQ(both.err, "dovetail: the schedule and the problem cannot both be read from standard input\n");
@@ -182,8 +182,8 @@ TEST(Check, AMissingFileIsAFailureOfReading) {
 
 TEST(Check, SaysThatAFormatIsNoScheduleToRead) {
   const std::vector<std::pair<std::string, std::string>> formats{
-      {"chrome", "a Chrome trace, not a schedule; accepted for reading: json, trace, csv; dovetail report - shows it"},
-      {"svg", "an SVG picture, which can only be written; accepted for reading: json, trace, csv"}};
+      {"chrome", "a Chrome trace, not a schedule; accepted: json, trace, csv (dovetail report - displays the trace)"},
+      {"svg", "an SVG picture, which cannot be read; accepted: json, trace, csv"}};
   for (const auto& [format, what] : formats) {
     const std::string written = run_program({"convert", "-", "-", "--to", format}, {.input = small_schedule()}).out;
     const ProgramResult result = run_program({"check", "-"}, {.input = written});

@@ -61,12 +61,13 @@ TEST(Compare, PrintsATableWithItsRemarks) {
   const ProgramResult result = run_program({"compare", "exp1", "--solver", "greedy", "--solver", "1f1b+", "--solver",
                                             "chimera", "--draws", "20", "--memory-cap", "20"});
   ASSERT_EQ(result.exit_code, 0) << result.err;
-  EXPECT_THAT(result.out, AllOf(ContainsRegex("solver +makespan +gap +speed-up +peak +bubbles +.*5% median +95th"),
-                                ContainsRegex("greedy +425 +14.2% +1.12x +33.3 +20.9% .* does not fit \\(by 13.3\\)\n"),
-                                ContainsRegex("1f1b\\+ \\* +450 "), HasSubstr("\n* 1f1b+: another layout, "),
-                                HasSubstr("\nsolver 'chimera' is not applicable to this problem: "),
-                                HasSubstr("\nbounds: makespan 372 ticks, peak activation "),
-                                HasSubstr("\nspeed-up: over 1f1b, 477 ticks\n")));
+  EXPECT_THAT(result.out,
+              AllOf(ContainsRegex("solver +makespan +gap +speedup +peak +bubbles +.*5% median +95th pct\\."),
+                    ContainsRegex("greedy +425 +14.2% +1.12x +33.3 +20.9% .* does not fit \\(by 13.3\\)\n"),
+                    ContainsRegex("1f1b\\+ \\* +450 "), HasSubstr("\n* 1f1b+: different layout, "),
+                    HasSubstr("\nsolver 'chimera' is not applicable to this problem: "),
+                    HasSubstr("\nbounds: makespan 372 ticks, peak activation "),
+                    HasSubstr("\nspeedup: relative to 1f1b, 477 ticks\n")));
 }
 
 TEST(Compare, RunsTheSolversOfTheRegistryUnasked) {
@@ -102,9 +103,8 @@ TEST(Compare, RefusesAnUnknownSolverAndNoDraws) {
 TEST(Compare, FailsWhereNoSolverIsApplicable) {
   const ProgramResult result = run_program({"compare", "exp5", "--solver", "zb-v", "--solver", "zb-h1"});
   EXPECT_EQ(result.exit_code, 2);
-  EXPECT_THAT(result.err,
-              AllOf(HasSubstr("dovetail: none of the solvers is applicable:\n  solver 'zb-v' is not applicable"),
-                    HasSubstr("\n  solver 'zb-h1' is not applicable")));
+  EXPECT_THAT(result.err, AllOf(HasSubstr("dovetail: no solver is applicable:\n  solver 'zb-v' is not applicable"),
+                                HasSubstr("\n  solver 'zb-h1' is not applicable")));
   EXPECT_EQ(result.out, "");
 }
 

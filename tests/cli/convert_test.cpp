@@ -143,11 +143,10 @@ TEST(Convert, ACsvNeedsAProblemWithOnePipeline) {
           ": a CSV holds an order only, no times; name the problem that it is a schedule of, with --problem PROBLEM\n");
   const ProgramResult several = run_program({"convert", path, folder.file("a.json"), "--problem", "exp5"});
   EXPECT_EQ(several.exit_code, 2);
-  EXPECT_EQ(
-      several.err,
-      path +
-          ": a PyTorch CSV is of one pipeline, and the problem has 2; give a problem with this pipeline only: a copy "
-          "of its file (dovetail problem prints it) that keeps one model with one replica\n");
+  EXPECT_EQ(several.err,
+            path +
+                ": a PyTorch CSV holds one pipeline, but the problem has 2; give a copy of the problem that keeps one "
+                "model and one replica (dovetail problem prints it)\n");
   EXPECT_EQ(folder.size(), 1U);
 }
 

@@ -30,22 +30,23 @@ ProgramResult explain(const std::string& job, const std::string& plan, const std
 TEST(Explain, SaysWhatGains) {
   const ProgramResult result = explain(small_job, small_plan, "--threads=1");
   ASSERT_EQ(result.exit_code, 0) << result.err;
-  EXPECT_THAT(result.out,
-              ContainsRegex(
-                  "\nthis plan +[0-9.]+ s an iteration; it fits, with [0-9.]+ GiB left on device 0 in actor_[a-z]+\n"));
-  EXPECT_THAT(result.out, ContainsRegex("\nthe best plan +[0-9.]+ s an iteration"));
-  EXPECT_THAT(result.out, ContainsRegex("\nChanges that make it faster, each by itself:\n"));
+  EXPECT_THAT(
+      result.out,
+      ContainsRegex("\nthis plan +[0-9.]+ s per iteration; fits, [0-9.]+ GiB free on device 0 in actor_[a-z]+\n"));
+  EXPECT_THAT(result.out, ContainsRegex("\nbest plan +[0-9.]+ s per iteration"));
+  EXPECT_THAT(result.out, ContainsRegex("\nSingle changes that make it faster:\n"));
   EXPECT_THAT(result.out,
               ContainsRegex("actor_infer on node 0: [0-9]-[0-9] while reference_infer is on node 0: [0-9]-[0-9]: "));
   EXPECT_THAT(result.out, ContainsRegex("\nhand-over +[0-9.]+ s +[0-9.]+ s"));
-  EXPECT_THAT(result.out, HasSubstr("\nThe best plan:\ntask"));
+  EXPECT_THAT(result.out, HasSubstr("\nBest plan:\ntask"));
 }
 
 TEST(Explain, SaysWhereARulesSecondsAre) {
   const std::string timed = replaced(small_job, "reward: rule", "reward: rule, reward_seconds: 0.02");
-  EXPECT_THAT(explain(timed, small_plan, "--threads=1").out,
-              HasSubstr("\nreward_rule takes 5.1 s on no device; what no task hides of it is idle time.\n"));
-  EXPECT_THAT(explain(small_job, small_plan, "--threads=1").out, Not(HasSubstr("on no device")));
+  EXPECT_THAT(
+      explain(timed, small_plan, "--threads=1").out,
+      HasSubstr("\nreward_rule takes 5.1 s without using a device; any part that no task overlaps is idle time.\n"));
+  EXPECT_THAT(explain(small_job, small_plan, "--threads=1").out, Not(HasSubstr("without using a device")));
 }
 
 TEST(Explain, WhatAPlanFusesIsSaidInBothTables) {
@@ -95,8 +96,8 @@ TEST(Explain, SaysWhatMakesAPlanFit) {
   const std::string plan = replaced(small_plan, "\"memory_utilization\": 0.5", "\"memory_utilization\": 0.9");
   const ProgramResult text = explain(job, plan, "--threads=1");
   ASSERT_EQ(text.exit_code, 0) << text.err;
-  EXPECT_THAT(text.out, ContainsRegex("\nthis plan +does NOT fit: actor_[a-z]+ misses [0-9.]+ GiB of device 0"));
-  EXPECT_THAT(text.out, ContainsRegex("\nIn actor_[a-z]+ device 0 holds [0-9.]+ GiB of "));
+  EXPECT_THAT(text.out, ContainsRegex("\nthis plan +does NOT fit: actor_[a-z]+ is short by [0-9.]+ GiB on device 0"));
+  EXPECT_THAT(text.out, ContainsRegex("\nIn actor_[a-z]+, device 0 holds [0-9.]+ GiB of "));
   EXPECT_THAT(text.out, Not(HasSubstr("make it faster")));
   const json object = json::parse(explain(job, plan).out);
   EXPECT_FALSE(object["fits"].get<bool>());
@@ -109,14 +110,14 @@ TEST(Explain, WhereNothingFitsItIsInfeasible) {
       replaced(small_job, "gpu: H100", "gpu: {name: small, memory: 1GiB, bandwidth: 1TB/s, bf16: 100TFLOP/s}");
   const ProgramResult result = explain(job, small_plan, "--threads=1");
   EXPECT_EQ(result.exit_code, 3) << result.err;
-  EXPECT_THAT(result.out, HasSubstr("the best plan   there is none: "));
+  EXPECT_THAT(result.out, HasSubstr("best plan       none: "));
 }
 
 TEST(Explain, NeedsAPlan) {
   const TemporaryFolder folder;
   const ProgramResult result = run_program({"explain", folder.write("job.yaml", small_job)});
   EXPECT_EQ(result.exit_code, 2);
-  EXPECT_THAT(result.err, HasSubstr("no plan is named to explain; accepted: --plan PLAN"));
+  EXPECT_THAT(result.err, HasSubstr("explain needs a plan; give --plan FILE"));
 }
 
 TEST(Explain, MistakesHaveTheirPlace) {

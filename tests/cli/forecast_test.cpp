@@ -43,7 +43,7 @@ TEST_F(ForecastCommand, ShowsTheRunAsItGoes) {
   const ProgramResult result = forecast({"--steps", "500", "--lengths", "500:3", "--pause", "100:5m"});
   ASSERT_EQ(result.exit_code, 0) << result.err;
   EXPECT_THAT(result.out, ContainsRegex("\nwall-clock +[0-9.]+ (min|h) for 500 steps\n"));
-  EXPECT_THAT(result.out, ContainsRegex("\nof these +25.0 min of pauses\n"));
+  EXPECT_THAT(result.out, ContainsRegex("\nof which +25.0 min in pauses\n"));
   EXPECT_THAT(result.out, ContainsRegex("\n0-499 +A +co-located +given "));
   EXPECT_THAT(result.out, ContainsRegex("\n +499 +3x +153[0-9] +- +A "));
 }
@@ -79,13 +79,13 @@ TEST_F(ForecastCommand, ARunThatStopsFittingSaysWhereAndWhatGrew) {
   EXPECT_EQ(result.exit_code, 3) << result.out;
   EXPECT_THAT(result.out, ContainsRegex("If plan A is kept, it stops fitting at step [0-9]+: actor_train needs [0-9.]+ "
                                         "[GM]iB more than the 78.40 GiB of device"));
-  EXPECT_THAT(result.out, ContainsRegex("From step [0-9]+ on no plan that was compared fits"));
+  EXPECT_THAT(result.out, ContainsRegex("From step [0-9]+ on, none of the compared plans fits"));
 }
 
 TEST_F(ForecastCommand, LengthsAreFactorsOrAFile) {
   const ProgramResult result = forecast({"--steps", "10", "--lengths", "foo"});
   EXPECT_EQ(result.exit_code, 2);
-  EXPECT_THAT(result.err, HasSubstr("--lengths: `foo` is neither factors nor a file; accepted: STEP:FACTOR"));
+  EXPECT_THAT(result.err, HasSubstr("--lengths: `foo` is neither a list of factors nor a file; accepted: STEP:FACTOR"));
 }
 
 TEST_F(ForecastCommand, WritesThePlansOfTheSchedule) {
@@ -116,7 +116,7 @@ TEST_F(ForecastCommand, MistakesSayWhatIsAccepted) {
   fails({}, "--steps is required");
   fails({"--steps", "0"}, "--steps");
   fails({"--steps", "10", "--mean", "5:x"}, "--mean: `x` is no value at step 5; accepted: a number above 0");
-  fails({"--steps", "10", "--mean", "5:600", "--p50", "5:600"}, "say the same in different ways");
+  fails({"--steps", "10", "--mean", "5:600", "--p50", "5:600"}, "cannot be combined");
   fails({"--steps", "10", "--mean", "5:600", "--cap", "550"},
         "no growth makes the mean 600 tokens at step 5: responses end at 550");
   fails({"--steps", "10", "--pause", "5m"}, "accepted: STEPS:TIME");
@@ -129,7 +129,7 @@ TEST_F(ForecastCommand, MistakesSayWhatIsAccepted) {
   const ProgramResult without =
       run_program({"forecast", folder_.write("job.yaml", small_job), "--steps", "10", "--searches", "0"});
   EXPECT_EQ(without.exit_code, 2);
-  EXPECT_THAT(without.err, HasSubstr("--searches 0 keeps the plan of --plan, which is missing"));
+  EXPECT_THAT(without.err, HasSubstr("--searches 0 needs --plan FILE"));
 }
 
 }  // namespace

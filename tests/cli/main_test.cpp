@@ -128,15 +128,14 @@ TEST(Program, LetsTheFirstProcessSayWhatIsWrong) {
 TEST(ProblemArgument, NamesTheNearestInstances) {
   const ProgramResult result = run_program({"bounds", "exp55"});
   EXPECT_EQ(result.exit_code, 2);
-  EXPECT_EQ(result.err,
-            "dovetail: 'exp55' is neither a file nor a bundled instance; did you mean 'exp5'? dovetail instances lists "
-            "those\n");
+  EXPECT_EQ(
+      result.err,
+      "dovetail: 'exp55' is neither a file nor a bundled instance; did you mean 'exp5'? see dovetail instances\n");
   EXPECT_EQ(run_program({"bounds", "exp12"}).err,
             "dovetail: 'exp12' is neither a file nor a bundled instance; did you mean 'exp1', 'exp2' or 'exp10'? "
-            "dovetail instances lists "
-            "those\n");
+            "see dovetail instances\n");
   EXPECT_EQ(run_program({"bounds", "nowhere.yaml"}).err,
-            "dovetail: 'nowhere.yaml' is neither a file nor a bundled instance; dovetail instances lists those\n");
+            "dovetail: 'nowhere.yaml' is neither a file nor a bundled instance; see dovetail instances\n");
 }
 
 TEST(ProblemArgument, MayBeStandardInput) {
@@ -163,7 +162,7 @@ TEST(ProblemArgument, AFileWinsOverAnInstanceOfItsName) {
       run_other({"sh", "-c", "cd \"$1\" && exec '" DOVETAIL_BINARY "' bounds exp5", "sh", folder.file("")});
   EXPECT_EQ(result.exit_code, 0);
   EXPECT_THAT(result.out, HasSubstr("no schedule is shorter than 9 ticks"));
-  EXPECT_EQ(result.err, "dovetail: note: 'exp5' is a file here; the bundled instance of that name is not used\n");
+  EXPECT_EQ(result.err, "dovetail: note: 'exp5' is a file here; the bundled instance with this name is ignored\n");
 }
 
 TEST(ProblemArgument, AFolderCannotBeRead) {
@@ -184,8 +183,9 @@ TEST(ProblemArgument, AScheduleIsNoProblem) {
       run_program({"schedule", "-", "--solver", "1f1b", "-o", "-"}, {.input = small_problem}).out;
   const ProgramResult result = run_program({"bounds", "-"}, {.input = schedule});
   EXPECT_EQ(result.exit_code, 2);
-  EXPECT_EQ(result.err,
-            "<stdin>: this is a schedule, not a problem; dovetail check - shows it beside the bounds of its problem\n");
+  EXPECT_EQ(
+      result.err,
+      "<stdin>: this is a schedule, not a problem; dovetail check - compares it with the bounds of its problem\n");
 }
 
 }  // namespace

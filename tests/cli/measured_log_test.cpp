@@ -35,12 +35,12 @@ TEST(MeasuredLog, ItsConfigurationIsTheJobWithItsLengths) {
   EXPECT_THAT(result.out,
               ContainsRegex("^[^\n]*run.log is read as a configuration of verl: its configuration stands at "
                             "its head, from line 3 on\nlog of verl: median over 2 steps of 4\n"));
-  EXPECT_THAT(result.out, ContainsRegex("\nactor_generate and refit +25.0 s .* timing_s/gen\n"));
+  EXPECT_THAT(result.out, ContainsRegex("\nactor_generate and weight sync +25.0 s .* timing_s/gen\n"));
   EXPECT_THAT(result.out, ContainsRegex("\nactor_train +20.0 s .* timing_s/update_actor\n"));
   EXPECT_THAT(result.out, Not(HasSubstr("give it the measured lengths"))) << "they are the measured ones";
-  EXPECT_THAT(result.err, HasSubstr("responses are as long as "));
-  EXPECT_THAT(result.err, HasSubstr(" says: 400 tokens on average of at most 2048, the longest of a step has 1900"));
-  EXPECT_THAT(result.err, HasSubstr("prompts are as long as "));
+  EXPECT_THAT(result.err, HasSubstr("response lengths from "));
+  EXPECT_THAT(result.err, HasSubstr(": mean 400 tokens, cap 2048, the longest of a step has 1900"));
+  EXPECT_THAT(result.err, HasSubstr("prompt lengths from "));
 }
 
 TEST(MeasuredLog, CalibrateReadsWhatItWrites) {
@@ -80,7 +80,7 @@ TEST(MeasuredLog, WhatDoesNotGoTogetherIsTold) {
   const ProgramResult no_job = run_program({"measured", steps, "--plan", plan});
   EXPECT_EQ(no_job.exit_code, 2);
   EXPECT_THAT(no_job.err, HasSubstr("only --plan is there; accepted: --job beside it, or a log with"));
-  EXPECT_THAT(run_program({"measured", steps, "--gpu", "H100"}).err, HasSubstr("options of a trainer's configuration"));
+  EXPECT_THAT(run_program({"measured", steps, "--gpu", "H100"}).err, HasSubstr("options for trainer configurations"));
   std::string broken = own_log();
   broken.replace(broken.find("'grad_clip'"), 1, "");
   const ProgramResult told = run_program({"measured", folder.write("broken.log", broken)});
@@ -108,11 +108,11 @@ TEST(MeasuredLog, LengthsOfALogOrOfAFileGoBesideAConfiguration) {
               ContainsRegex("prompt_length: \\{mean: 120.0, sigma: 0\\.[0-9]+, cap: 1024\\}"));
   const ProgramResult of_file = imported(lengths);
   ASSERT_EQ(of_file.exit_code, 0) << of_file.err;
-  EXPECT_THAT(of_file.err, HasSubstr("says: 400 tokens on average, the longest 700"));
+  EXPECT_THAT(of_file.err, HasSubstr(": mean 400 tokens, maximum 700"));
   EXPECT_EQ(run_program({"fit", folder.file("job.yaml"), "--iterations", "100"}).exit_code, 0) << "it finds the file";
   const ProgramResult nothing = imported(folder.write("words.csv", "a\nb\n"));
   EXPECT_EQ(nothing.exit_code, 2);
-  EXPECT_THAT(nothing.err, ContainsRegex("words.csv:.* it is no log of a trainer, and as a table of lengths: "));
+  EXPECT_THAT(nothing.err, ContainsRegex("words.csv:.* neither a trainer's log nor a table of lengths: "));
   EXPECT_EQ(run_program({"fit", folder.write("small.yaml", small_job), "--lengths", log}).exit_code, 2);
 }
 
@@ -122,8 +122,8 @@ TEST(PlanOfALog, ThreeLengthsAreTriedWhereNobodySaysAny) {
   const std::vector<std::string> plan{"plan", log, "--iterations", "300", "--chains", "1", "--simulate", "0"};
   const ProgramResult open = run_program(plan);
   ASSERT_EQ(open.exit_code, 0) << open.err;
-  EXPECT_THAT(open.out, HasSubstr("Nobody says how long responses are, only that 2048 tokens is their cap"));
-  EXPECT_THAT(open.out, ContainsRegex("The choice of the plan (does not depend|DEPENDS) on it"));
+  EXPECT_THAT(open.out, HasSubstr("Response lengths are unknown, except for their cap of 2048 tokens"));
+  EXPECT_THAT(open.out, ContainsRegex("The choice of the plan (does not depend|DEPENDS) on the lengths"));
   std::vector<std::string> as_json = plan;
   as_json.push_back("--json");
   const json answer = json::parse(run_program(as_json).out);
@@ -184,14 +184,14 @@ TEST_F(Following, TellsEachStepAndWhatTakesTwiceThePrediction) {
     append(slow.substr(30) + small_step(5, 2));
   });
   EXPECT_EQ(result.exit_code, 0) << result.err;
-  EXPECT_THAT(result.err, HasSubstr("run.log is not there yet: it is waited for"));
+  EXPECT_THAT(result.err, HasSubstr("run.log does not exist yet; waiting for it"));
   EXPECT_THAT(result.out, HasSubstr("step 1 (warm-up): iteration 6.0 s (predicted "));
   EXPECT_THAT(result.out, HasSubstr("\nstep 4: iteration 204 s (predicted "));
-  EXPECT_THAT(result.out, ContainsRegex("\nNOTICE step 4: actor_generate took 200 s in place of [0-9.]+ m?s, [0-9.]+ "
-                                        "times what is predicted"));
+  EXPECT_THAT(result.out, ContainsRegex("\nNOTICE step 4: actor_generate took 200 s instead of [0-9.]+ m?s, [0-9.]+ "
+                                        "times the prediction"));
   EXPECT_THAT(result.out, HasSubstr("\nstep 5: iteration 6.0 s")) << "the last one, once nothing more comes";
   EXPECT_THAT(result.out, HasSubstr("\nlog of verl: median over 3 steps of 5\n"));
-  EXPECT_THAT(result.out, ContainsRegex("\nof 5 steps that were followed, at least 2 times as long as predicted: "
+  EXPECT_THAT(result.out, ContainsRegex("\nof 5 steps followed, these phases took at least 2 times their prediction: "
                                         ".*actor_generate in "));
   EXPECT_EQ(result.out.find("step 1 "), result.out.rfind("step 1 ")) << "each once";
 }
@@ -209,8 +209,8 @@ TEST_F(Following, ReadsOnWhereTheLogIsCutOrReplacedAndPassesOverABrokenLine) {
   for (const char* step : {"step 1 (warm-up): ", "step 2 (warm-up): ", "step 3: ", "step 5: "})
     EXPECT_THAT(result.out, HasSubstr(step));
   EXPECT_THAT(result.out, Not(HasSubstr("step 4")));
-  EXPECT_THAT(result.err, HasSubstr("was written anew, or another file stands in its place: it is read on"));
-  EXPECT_THAT(result.err, ContainsRegex("run.log:[0-9]+:[0-9]+: `timing_s/gen` is `2.x` at step 4.*passed over"));
+  EXPECT_THAT(result.err, HasSubstr("was truncated or replaced; reading the new content"));
+  EXPECT_THAT(result.err, ContainsRegex("run.log:[0-9]+:[0-9]+: `timing_s/gen` is `2.x` at step 4.*line skipped"));
 }
 
 TEST_F(Following, ItsOwnConfigurationIsTheJob) {

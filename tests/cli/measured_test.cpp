@@ -31,9 +31,9 @@ TEST(Measured, ShowsTheTimesOfALog) {
   ASSERT_EQ(result.exit_code, 0) << result.err;
   EXPECT_EQ(result.err, "");
   EXPECT_THAT(result.out, HasSubstr("log of verl: median over 2 steps of 4\n"));
-  EXPECT_THAT(result.out, HasSubstr("left out as warm-up: 1 to 2 (the first took 0.96 times as long)\n"));
+  EXPECT_THAT(result.out, HasSubstr("left out as warm-up: 1 to 2 (the first took 0.96 times the usual)\n"));
   EXPECT_THAT(result.out, ContainsRegex("\ndata/timing_s/gen +generation: actor +53.5 s +53.2 s to 53.8 s\n"));
-  EXPECT_THAT(result.out, HasSubstr("times of which nothing is known, left out: data/timing_s/mine\n"));
+  EXPECT_THAT(result.out, HasSubstr("unknown times ignored: data/timing_s/mine\n"));
 }
 
 TEST(Measured, SetsPredictionsBesideAndWritesAMeasurement) {
@@ -74,8 +74,7 @@ TEST(Measured, ComparesAFusedPlanWithoutItsFusion) {
   };
   const ProgramResult alone = compared({folder.write("fused.json", fused)});
   EXPECT_EQ(alone.exit_code, 0) << alone.err;
-  EXPECT_THAT(alone.err,
-              HasSubstr("the plan fuses stages, and verl runs each by itself: it is compared without its fusion"));
+  EXPECT_THAT(alone.err, HasSubstr("the plan fuses stages, but verl runs them separately; comparing without fusion"));
   EXPECT_EQ(alone.out, compared({folder.write("plan.json", small_plan)}).out);
   const ProgramResult written = compared({folder.file("fused.json"), "-o", folder.file("out.yaml")});
   EXPECT_EQ(written.exit_code, 2);
@@ -91,7 +90,7 @@ TEST(Measured, MistakesAreTold) {
   const std::string log = folder.write("run.jsonl", verl_log(50));
   const ProgramResult alone = run_program({"measured", log, "--job", folder.write("job.yaml", small_job)});
   EXPECT_EQ(alone.exit_code, 2);
-  EXPECT_THAT(alone.err, HasSubstr("a job file says nothing of the plan that it ran by; accepted: --plan beside it"));
+  EXPECT_THAT(alone.err, HasSubstr("a job file holds no plan; add --plan"));
   EXPECT_THAT(run_program({"measured", "timing_s/gen=-", "--job", "a.yaml", "--plan", "-"}).err,
               HasSubstr("standard input is asked for more than once"));
   const ProgramResult output = run_program({"measured", log, "-o", folder.file("out.yaml")});

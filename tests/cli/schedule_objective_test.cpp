@@ -31,7 +31,7 @@ TEST(ScheduleObjective, MemoryPutsThePeakFirst) {
   EXPECT_GE(report["bounds"]["makespan_at_peak"], report["bounds"]["makespan"]);
   EXPECT_FALSE(report["bounds"].contains("peak_activation_at_deadline"));
   const ProgramResult text = run_program({"schedule", "exp2", "--objective", "memory", "--iterations", "200"});
-  EXPECT_THAT(text.out, HasSubstr("\nat this peak: no schedule is shorter than " +
+  EXPECT_THAT(text.out, HasSubstr("\nlower bound on the makespan at this peak: " +
                                   report["bounds"]["makespan_at_peak"].dump() + " ticks\n"));
   EXPECT_EQ(report_of(run_program({"schedule", "exp2", "--solver", "greedy", "--json"}))["objective"], "makespan");
 }
@@ -47,7 +47,7 @@ TEST(ScheduleDeadline, FindsTheLeastPeakByThen) {
   EXPECT_LE(bound, report["peak_activation"]);
   EXPECT_FALSE(report["bounds"].contains("makespan_at_peak"));
   EXPECT_THAT(run_program({"schedule", "exp2", "--deadline", "400", "--iterations", "200"}).out,
-              HasSubstr("\nby the deadline of 400 ticks: no schedule has a peak below " + bound.dump() + "\n"));
+              HasSubstr("\nlower bound on the peak by the deadline of 400 ticks: " + bound.dump() + "\n"));
 }
 
 TEST(ScheduleDeadline, IsInTheUnitOfTheProblem) {
@@ -66,7 +66,8 @@ TEST(ScheduleDeadline, BeforeTheBoundNothingIsSearched) {
   const ProgramResult result =
       run_program({"schedule", "exp2", "--deadline", "224", "-o", folder.file("s.json"), "--json"});
   EXPECT_EQ(result.exit_code, 3);
-  EXPECT_EQ(result.err, "dovetail: no schedule ends by the deadline of 224 ticks: none is shorter than 225\n");
+  EXPECT_EQ(result.err,
+            "dovetail: no schedule meets the deadline of 224 ticks: the lower bound on the makespan is 225\n");
   EXPECT_EQ(folder.size(), 0U);
   const json report = json::parse(result.out);
   EXPECT_EQ(report["impossible"], true);
@@ -80,9 +81,8 @@ TEST(ScheduleDeadline, MissedByTheSolverWritesNothing) {
       run_program({"schedule", "exp2", "--deadline", "300", "--solver", "1f1b", "-o", folder.file("s.json"), "--json"});
   EXPECT_EQ(result.exit_code, 3);
   EXPECT_EQ(result.err,
-            "dovetail: no schedule that 1f1b found ends by the deadline of 300 ticks; the shortest takes 309 (no "
-            "schedule is shorter than "
-            "225)\n");
+            "dovetail: no schedule found by 1f1b meets the deadline of 300 ticks; the shortest takes 309 (lower "
+            "bound 225)\n");
   EXPECT_EQ(folder.size(), 0U);
   EXPECT_GT(json::parse(result.out)["bounds"]["peak_activation_at_deadline"], 0);
 }
@@ -90,9 +90,8 @@ TEST(ScheduleDeadline, MissedByTheSolverWritesNothing) {
 TEST(ScheduleRobust, SaysWhatItWeighs) {
   const ProgramResult result = run_program({"schedule", "exp2", "--robust", "30", "--iterations", "100"});
   EXPECT_EQ(result.exit_code, 0) << result.err;
-  EXPECT_THAT(result.out,
-              testing::ContainsRegex(
-                  "\nwhen ops last 5% less to 5% more: makespan [0-9.]+ .median., [0-9.]+ .95th percentile.\n"));
+  EXPECT_THAT(result.out, testing::ContainsRegex(
+                              "\ndurations varied by 5%: makespan [0-9.]+ .median., [0-9.]+ .95th percentile.\n"));
   const json report = report_of(run_program({"schedule", "exp2", "--robust", "30", "--iterations", "100", "--json"}));
   EXPECT_EQ(report["robust"], 30);
   EXPECT_GE(report["varied"]["percentile_95"], report["varied"]["median"]);
@@ -103,9 +102,7 @@ TEST(ScheduleRobust, SaysWhatItWeighs) {
 TEST(ScheduleCapacity, SaysTheSmallestThatWorks) {
   const ProgramResult even = run_program({"schedule", "exp2", "--memory-cap", "1.5", "--json"});
   EXPECT_EQ(even.exit_code, 3);
-  EXPECT_THAT(
-      even.err,
-      HasSubstr("\nthe smallest capacity with which a schedule fits, however long it takes: 2 on every device\n"));
+  EXPECT_THAT(even.err, HasSubstr("\nminimum capacity for a schedule to fit: 2 on every device\n"));
   EXPECT_EQ(json::parse(even.out)["smallest_capacity"], json(std::vector<int>(8, 2)));
   // With that capacity there is one.
   EXPECT_EQ(
@@ -118,8 +115,8 @@ TEST(ScheduleCapacity, SaysItByDeviceWhereTheyDiffer) {
   uneven.insert(uneven.find("models:"), "memory: {resident: [0, 0.5]}\n");
   const ProgramResult result = run_program({"schedule", "-", "--memory-cap", "1"}, {.input = uneven});
   EXPECT_EQ(result.exit_code, 3);
-  EXPECT_THAT(result.err, AllOf(HasSubstr("however long it takes: 3 on the device that needs the most\n"),
-                                testing::ContainsRegex("\ndevice +smallest capacity\n[- ]+\n +0 +1.5\n +1 +3\n")));
+  EXPECT_THAT(result.err, AllOf(HasSubstr("minimum capacity for a schedule to fit: 3 on the device that needs most\n"),
+                                testing::ContainsRegex("\ndevice +minimum capacity\n[- ]+\n +0 +1.5\n +1 +3\n")));
   EXPECT_EQ(run_program({"schedule", "-", "--memory-cap", "3"}, {.input = uneven}).exit_code, 0);
   EXPECT_EQ(run_program({"schedule", "-", "--memory-cap", "2.9"}, {.input = uneven}).exit_code, 3);
 }
@@ -127,9 +124,7 @@ TEST(ScheduleCapacity, SaysItByDeviceWhereTheyDiffer) {
 TEST(ScheduleCapacity, IsSaidAlsoWhereOneSolverFoundNone) {
   const ProgramResult result = run_program({"schedule", "exp5", "--solver", "greedy", "--memory-cap", "20"});
   EXPECT_EQ(result.exit_code, 3);
-  EXPECT_THAT(
-      result.err,
-      HasSubstr("\nthe smallest capacity with which a schedule fits, however long it takes: 1.95 on every device\n"));
+  EXPECT_THAT(result.err, HasSubstr("\nminimum capacity for a schedule to fit: 1.95 on every device\n"));
 }
 
 class ScheduleFrom : public WithScheduleFiles {};
@@ -165,10 +160,10 @@ TEST_F(ScheduleFrom, SaysWhatDiffersInAnotherProblem) {
   const std::string start = schedule("exp1", "1f1b", "exp1.json");
   const ProgramResult result = run_program({"schedule", "exp2", "--from", start});
   EXPECT_EQ(result.exit_code, 2);
-  EXPECT_EQ(
-      result.err,
-      start + ": this is a schedule of another problem than exp2: the number of micro-batches of model 33B is 16 in " +
-          start + " and 8 in exp2\n");
+  EXPECT_EQ(result.err,
+            start +
+                ": this schedule is for another problem than exp2: the number of micro-batches of model 33B is 16 in " +
+                start + " and 8 in exp2\n");
 }
 
 TEST_F(ScheduleFrom, RefusesWhatBreaksARule) {
@@ -185,9 +180,9 @@ TEST_F(ScheduleFrom, RefusesWhatBreaksARule) {
 TEST_F(ScheduleFrom, RefusesWhatItCannotUse) {
   const std::string start = schedule("exp2", "1f1b", "s.json");
   EXPECT_EQ(run_program({"schedule", "exp2", "--from", start, "--solver", "greedy"}).err,
-            "dovetail: --from is where a search starts, and solver 'greedy' makes its schedule by rule\n");
+            "dovetail: --from needs a solver that searches; 'greedy' constructs its schedule by rule\n");
   EXPECT_EQ(run_program({"schedule", "-", "--from", "-"}).err,
-            "dovetail: the problem and the schedule to start from cannot both be read from standard input\n");
+            "dovetail: the problem and the starting schedule cannot both be read from standard input\n");
   EXPECT_EQ(run_program({"schedule", "exp2", "--from", "exp2"}).exit_code, 2);
   EXPECT_EQ(run_program({"schedule", "exp2", "--from", folder.file("missing.json")}).exit_code, 1);
   EXPECT_EQ(run_program({"schedule", "exp2", "--from", folder.write("text.json", "{]")}).exit_code, 2);
@@ -209,12 +204,13 @@ models:
 TEST(SchedulePareto, PrintsTheFrontBesideItsBoundsAndTheConstructions) {
   const ProgramResult result = front({"--iterations", "100"});
   EXPECT_EQ(result.exit_code, 0) << result.err;
-  EXPECT_THAT(result.out,
-              AllOf(HasSubstr(" on the front, from the least makespan found to the least peak activation found\n"),
-                    HasSubstr("\nsolver: pareto, seed 1, 4 chains x 100 iterations"),
-                    testing::ContainsRegex("\n# +makespan +bound +peak +bound +costs +gains +proven\n"),
-                    testing::ContainsRegex("\nconstruction +makespan +peak +beaten by\n"),
-                    testing::ContainsRegex("\n1f1b +[0-9]+ ")));
+  EXPECT_THAT(
+      result.out,
+      AllOf(HasSubstr(", from shortest makespan to lowest peak activation found\n"),
+            HasSubstr("\nsolver: pareto, seed 1, 4 chains x 100 iterations"),
+            testing::ContainsRegex("\n# +makespan +bound +peak +bound +makespan change +peak change +optimal\n"),
+            testing::ContainsRegex("\nconstruction +makespan +peak +dominated by\n"),
+            testing::ContainsRegex("\n1f1b +[0-9]+ ")));
 }
 
 TEST(SchedulePareto, JsonHasEveryPointWithItsBounds) {
@@ -290,7 +286,7 @@ TEST(SchedulePareto, PrintsTheFrontBeforeItSaysThatItHasNoSuchSchedule) {
   EXPECT_GT(report["front"].size(), 2U);
   EXPECT_EQ(report["written"], json::array());
   EXPECT_THAT(front({"--iterations", "100", "--pick", "900", "-o", path}).out,
-              HasSubstr(" on the front, from the least makespan found "));
+              HasSubstr(", from shortest makespan to lowest "));
   EXPECT_EQ(folder.size(), 0U);
 }
 
@@ -335,29 +331,28 @@ TEST_P(WrongCombinations, AreRefusedBeforeAnythingIsDone) {
 
 INSTANTIATE_TEST_SUITE_P(
     Options, WrongCombinations,
-    testing::Values(WrongCombination{{"--objective", "speed"},
-                                     "--objective: 'speed' is not makespan, memory or pareto\n"},
-                    WrongCombination{{"--objective"}, "--objective needs a value\n"},
-                    WrongCombination{{"--robust", "101"}, "--robust: '101' is no whole number from 0 to 100\n"},
-                    WrongCombination{{"--robust", "5%"}, "--robust: '5%' is no whole number from 0 to 100\n"},
-                    WrongCombination{{"--deadline", "soon"}, "--deadline: 'soon' is not a number"},
-                    WrongCombination{{"--deadline=-1"}, "--deadline: '-1' is negative"},
-                    WrongCombination{{"--pick", "0"}, "--pick: '0' is no whole number from 1 to 1000\n"},
-                    WrongCombination{{"--pick", "1"}, "--pick chooses from a front: it needs --objective pareto\n"},
-                    WrongCombination{{"--objective", "pareto", "--pick", "3"},
-                                     "--pick chooses the schedule of a front that is written: it needs -o FILE\n"},
-                    WrongCombination{{"--objective", "pareto", "--robust", "5"},
-                                     "a front is between makespan and peak activation; "},
-                    WrongCombination{{"--objective", "pareto", "--deadline", "500"},
-                                     "--objective pareto chooses its deadlines itself; "},
-                    WrongCombination{{"--objective", "pareto", "--solver", "greedy"},
-                                     "--objective pareto is searched by all solvers together; "},
-                    WrongCombination{{"--objective", "pareto", "-o", "front.csv"},
-                                     "a front is written as json or svg, not as csv; "},
-                    WrongCombination{{"--objective", "pareto", "-o", "front.pdf"},
-                                     "the extension of 'front.pdf' does not tell the format"},
-                    WrongCombination{{"--objective", "pareto", "--format", "svg"},
-                                     "--format is the format of -o FILE, which is missing\n"}));
+    testing::Values(
+        WrongCombination{{"--objective", "speed"}, "--objective: 'speed' is not makespan, memory or pareto\n"},
+        WrongCombination{{"--objective"}, "--objective needs a value\n"},
+        WrongCombination{{"--robust", "101"}, "--robust: '101' is no whole number from 0 to 100\n"},
+        WrongCombination{{"--robust", "5%"}, "--robust: '5%' is no whole number from 0 to 100\n"},
+        WrongCombination{{"--deadline", "soon"}, "--deadline: 'soon' is not a number"},
+        WrongCombination{{"--deadline=-1"}, "--deadline: '-1' is negative"},
+        WrongCombination{{"--pick", "0"}, "--pick: '0' is no whole number from 1 to 1000\n"},
+        WrongCombination{{"--pick", "1"}, "--pick chooses from a front: it needs --objective pareto\n"},
+        WrongCombination{{"--objective", "pareto", "--pick", "3"},
+                         "--pick chooses the schedule of a front that is written: it needs -o FILE\n"},
+        WrongCombination{{"--objective", "pareto", "--robust", "5"},
+                         "--objective pareto and --robust cannot be combined: "},
+        WrongCombination{{"--objective", "pareto", "--deadline", "500"},
+                         "--objective pareto and --deadline cannot be combined: "},
+        WrongCombination{{"--objective", "pareto", "--solver", "greedy"}, "--objective pareto uses all solvers; "},
+        WrongCombination{{"--objective", "pareto", "-o", "front.csv"},
+                         "a front is written as json or svg, not as csv; "},
+        WrongCombination{{"--objective", "pareto", "-o", "front.pdf"},
+                         "the extension of 'front.pdf' does not tell the format"},
+        WrongCombination{{"--objective", "pareto", "--format", "svg"},
+                         "--format is the format of -o FILE, which is missing\n"}));
 
 }  // namespace
 }  // namespace dovetail::cli

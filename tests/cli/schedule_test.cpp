@@ -112,7 +112,7 @@ TEST(Schedule, RefusesWhatItCannotWriteBeforeItWorks) {
   const ProgramResult format = run_program({"schedule", "exp5", "-o", "x", "--format", "cvs"});
   EXPECT_EQ(format.exit_code, 2);
   EXPECT_EQ(format.err,
-            "dovetail: 'cvs' is no format of schedules; did you mean 'csv'? Accepted: json, trace, chrome, svg, csv, "
+            "dovetail: 'cvs' is not a schedule format; did you mean 'csv'? Accepted: json, trace, chrome, svg, csv, "
             "csv-comms, programs\n");
   const ProgramResult folder = run_program({"schedule", "exp5", "-o", "no-such-folder/plan.json"});
   EXPECT_EQ(folder.exit_code, 1);
@@ -159,18 +159,18 @@ TEST_P(WrongValues, AreRefusedWithWhatIsAccepted) {
 
 INSTANTIATE_TEST_SUITE_P(
     Options, WrongValues,
-    testing::Values(
-        WrongValue{"--chains", "0", "'0' is no whole number from 1 to 4096"},
-        WrongValue{"--chains", "two", "'two' is no whole number from 1 to 4096"},
-        WrongValue{"--iterations", "1e6", "'1e6' is no whole number from 1 to 1000000000000"},
-        WrongValue{"--threads", "-1", "'-1' is no whole number from 1 to 1024"},
-        WrongValue{"--seed", "-3", "'-3' is no whole number from 0 to 18446744073709551615"},
-        WrongValue{"--time-limit", "soon",
-                   "'soon' is no time; accepted: a positive number of seconds, or with a unit (500ms, 30s, 2m, 1h)"},
-        WrongValue{"--time-limit", "0",
-                   "'0' is no time; accepted: a positive number of seconds, or with a unit (500ms, 30s, 2m, 1h)"},
-        WrongValue{"--memory-cap", "much", "'much' is not a number; accepted: a number from 0 to 1000000000000"},
-        WrongValue{"--memory-cap", "-1", "'-1' is negative; accepted: a number from 0 to 1000000000000"}));
+    testing::Values(WrongValue{"--chains", "0", "'0' is no whole number from 1 to 4096"},
+                    WrongValue{"--chains", "two", "'two' is no whole number from 1 to 4096"},
+                    WrongValue{"--iterations", "1e6", "'1e6' is no whole number from 1 to 1000000000000"},
+                    WrongValue{"--threads", "-1", "'-1' is no whole number from 1 to 1024"},
+                    WrongValue{"--seed", "-3", "'-3' is no whole number from 0 to 18446744073709551615"},
+                    WrongValue{"--time-limit", "soon",
+                               "'soon' is not a duration; give seconds, or a number with a unit: 500ms, 30s, 2m, 1h"},
+                    WrongValue{"--time-limit", "0",
+                               "'0' is not a duration; give seconds, or a number with a unit: 500ms, 30s, 2m, 1h"},
+                    WrongValue{"--memory-cap", "much",
+                               "'much' is not a number; accepted: a number from 0 to 1000000000000"},
+                    WrongValue{"--memory-cap", "-1", "'-1' is negative; accepted: a number from 0 to 1000000000000"}));
 
 TEST(Schedule, WithoutRoomIsInfeasibleAndWritesNothing) {
   const TemporaryFolder folder;
@@ -178,10 +178,9 @@ TEST(Schedule, WithoutRoomIsInfeasibleAndWritesNothing) {
       {"schedule", "exp5", "--solver", "greedy", "--memory-cap", "20", "-o", folder.file("s.json"), "--json"});
   EXPECT_EQ(result.exit_code, 3);
   EXPECT_EQ(folder.size(), 0U);
-  EXPECT_THAT(
-      result.err,
-      AllOf(StartsWith("dovetail: no schedule that greedy found fits the memory; the one with the least excess:\n"),
-            testing::ContainsRegex("device +held +capacity +excess\n"), testing::ContainsRegex("3 +23.6 +20 +3.6\n")));
+  EXPECT_THAT(result.err, AllOf(StartsWith("dovetail: no schedule found by greedy fits the memory; the closest one:\n"),
+                                testing::ContainsRegex("device +peak memory +capacity +excess\n"),
+                                testing::ContainsRegex("3 +23.6 +20 +3.6\n")));
   const json object = json::parse(result.out);
   EXPECT_EQ(object["fits"], false);
   EXPECT_EQ(object["excess"][1], json({{"device", 3}, {"held", 23.6}, {"capacity", 20}, {"excess", 3.6}}));
@@ -190,12 +189,13 @@ TEST(Schedule, WithoutRoomIsInfeasibleAndWritesNothing) {
 TEST(Schedule, ShowsTheRoomOnEveryDeviceWhereItIsLimited) {
   const ProgramResult result = run_program({"schedule", "exp5", "--solver", "1f1b", "--memory-cap", "20"});
   EXPECT_EQ(result.exit_code, 0);
-  EXPECT_THAT(result.out, AllOf(testing::ContainsRegex("device +resident +peak activation +held +capacity +free\n"),
-                                testing::ContainsRegex("\n +0 +0 +15.6 +15.6 +20 +4.4\n")));
+  EXPECT_THAT(result.out,
+              AllOf(testing::ContainsRegex("device +resident +peak activation +peak memory +capacity +free\n"),
+                    testing::ContainsRegex("\n +0 +0 +15.6 +15.6 +20 +4.4\n")));
 }
 
 TEST(Schedule, SaysThatAnAnswerIsOfAnotherLayout) {
-  EXPECT_THAT(run_program({"schedule", "exp5", "--solver", "1f1b+"}).out, HasSubstr("\nanother layout: "));
+  EXPECT_THAT(run_program({"schedule", "exp5", "--solver", "1f1b+"}).out, HasSubstr("\ndifferent layout: "));
 }
 
 TEST(Schedule, IsTheSameToTheByteWhateverTheThreads) {
@@ -248,10 +248,9 @@ TEST(Schedule, CountsTheRowsOfASplitBackward) {
 TEST(Schedule, WhereOneMicrobatchDoesNotFitNothingIsSearched) {
   const ProgramResult result = run_program({"schedule", "scale256", "--memory-cap", "1.5", "--json"});
   EXPECT_EQ(result.exit_code, 3);
-  EXPECT_THAT(
-      result.err,
-      AllOf(StartsWith("dovetail: no schedule fits the memory: one micro-batch alone holds more than there is:\n"),
-            testing::ContainsRegex("\n +0 +1.64 +1.5 +0.14\n")));
+  EXPECT_THAT(result.err,
+              AllOf(StartsWith("dovetail: no schedule fits the memory: a single micro-batch exceeds the capacity:\n"),
+                    testing::ContainsRegex("\n +0 +1.64 +1.5 +0.14\n")));
   const json object = json::parse(result.out);
   EXPECT_EQ(object["impossible"], true);
   EXPECT_EQ(object["excess"].size(), 256U);
@@ -267,7 +266,7 @@ TEST(Schedule, NamesTheSolverThatWasAskedForWhereNothingFits) {
                           "    backward: 2\n    activation: 1.5\n";
   const ProgramResult fits = run_program({"schedule", "-", "--solver", "gpipe", "--memory-cap", "2"}, {.input = two});
   EXPECT_EQ(fits.exit_code, 3);
-  EXPECT_THAT(fits.err, StartsWith("dovetail: no schedule that gpipe found fits the memory"));
+  EXPECT_THAT(fits.err, StartsWith("dovetail: no schedule found by gpipe fits the memory"));
 }
 
 }  // namespace

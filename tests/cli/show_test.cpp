@@ -74,7 +74,7 @@ TEST(Show, AProblemAloneIsNoSchedule) {
 TEST(Show, WhatDoesNotFitIsInfeasible) {
   const ProgramResult result = run_program({"show", "exp5", "--solver", "greedy", "--memory-cap", "20"});
   EXPECT_EQ(result.exit_code, 3);
-  EXPECT_THAT(result.err, HasSubstr("no schedule that greedy found fits the memory"));
+  EXPECT_THAT(result.err, HasSubstr("no schedule found by greedy fits the memory"));
 }
 
 }  // namespace

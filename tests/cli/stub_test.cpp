@@ -25,9 +25,9 @@ TEST(Stub, AProblemAScheduleAndAJobAreReplayed) {
   const TemporaryFolder folder;
   const ProgramResult problem = replay(two_models_problem, {"--tick", "100us", "--plan-iterations", "10"});
   ASSERT_EQ(problem.exit_code, 0) << problem.err;
-  EXPECT_THAT(problem.out, HasSubstr("two-models.yaml: 4 ranks as threads, 128 ops; 1 tick takes 0.1 ms"));
-  EXPECT_THAT(problem.out, HasSubstr("models at once"));
-  EXPECT_THAT(problem.out, HasSubstr("executor's share of the critical path: "));
+  EXPECT_THAT(problem.out, HasSubstr("two-models.yaml: 4 ranks as threads, 128 ops; 1 tick = 0.1 ms"));
+  EXPECT_THAT(problem.out, HasSubstr("overlap of models"));
+  EXPECT_THAT(problem.out, HasSubstr("executor share of the critical path: "));
   const std::string schedule = folder.file("schedule.json");
   ASSERT_EQ(run_program({"schedule", two_models_problem, "--solver", "list", "-o", schedule}).exit_code, 0);
   const ProgramResult read = replay(schedule, {"--tick", "100us"});
@@ -37,7 +37,7 @@ TEST(Stub, AProblemAScheduleAndAJobAreReplayed) {
       replay(repository_file("examples/jobs/ppo-7b.yaml"),
              {"--plan", repository_file("examples/jobs/ppo-7b.plan.yaml"), "--fuse", "none", "--tick", "1ms"});
   EXPECT_EQ(job.exit_code, 0) << job.err;
-  EXPECT_THAT(job.out, HasSubstr("times its own times"));
+  EXPECT_THAT(job.out, HasSubstr("times the original durations"));
 }
 
 TEST(Stub, TheTimelineIsWritten) {
@@ -65,7 +65,7 @@ TEST(Stub, WhatCannotBeReplayedIsRefused) {
       {{input, "--tick", "9e6s"}, "the schedule cannot be replayed at"},
       {{input, "--transport", "mail"}, "threads"},
       {{input, "--resume"}, "--resume is of a run, and --stub only waits; accepted: one of both"},
-      {{input, "--plan", invalid}, "--plan is of a job, and what is replayed is a problem"},
+      {{input, "--plan", invalid}, "--plan applies to jobs only, but the input is a problem"},
       {{input, "-o", folder.file("out.pdf")}, "accepted: .trace.json, .svg, .html"},
       {{invalid}, "accepted: a schedule that dovetail check finds valid"},
       {{folder.file("none")}, "is neither a file nor a bundled instance"}};

@@ -38,8 +38,8 @@ TEST_F(SweepCommand, ShowsALineAValue) {
   ASSERT_EQ(result.exit_code, 0) << result.err;
   EXPECT_THAT(result.out, StartsWith("small, co-located: prompts an iteration\n"));
   EXPECT_THAT(result.out, ContainsRegex("\n +16 +[0-9.]+ s +[0-9.]+ "));
-  EXPECT_THAT(result.out, ContainsRegex("\n +32 .* yes +.*as now"));
-  EXPECT_THAT(result.out, ContainsRegex("\nMost samples a second at [0-9]+: [0-9.]+\\.\n"));
+  EXPECT_THAT(result.out, ContainsRegex("\n +32 .* yes +.*current"));
+  EXPECT_THAT(result.out, ContainsRegex("\nHighest throughput at [0-9]+: [0-9.]+ samples/s\\.\n"));
 }
 
 TEST_F(SweepCommand, APointIsWhatPlanSaysOfTheJobWithThatValue) {
@@ -78,7 +78,7 @@ TEST_F(SweepCommand, SaysTightWhereFitDoes) {
   scarce += "limits: {margin: 90%}\n";
   job_ = folder_.write("scarce.yaml", scarce);
   EXPECT_EQ(json::parse(run_program({"fit", job_, "--plan", plan_, "--json"}).out)["verdict"], "tight");
-  EXPECT_THAT(sweep({"--over", "length", "--values", "1"}).out, HasSubstr(" tight  as now"));
+  EXPECT_THAT(sweep({"--over", "length", "--values", "1"}).out, HasSubstr(" tight  current"));
   const json point = json::parse(sweep({"--over", "length", "--values", "1", "--json"}).out)["points"][0];
   EXPECT_EQ(point["verdict"], "tight");
   EXPECT_EQ(point["fits"], true);
@@ -100,7 +100,7 @@ TEST_F(SweepCommand, OfOneDrawNoThresholdIsATie) {
 
 TEST_F(SweepCommand, SaysWhyOlderWeightsGainNothing) {
   EXPECT_THAT(sweep({"--over", "staleness", "--values", "0,1"}).out,
-              HasSubstr("\nGeneration and training have devices in common"));
+              HasSubstr("\nGeneration and training share devices"));
 }
 
 TEST_F(SweepCommand, SaysNothingOfSharedDevicesWhereOlderWeightsGain) {
@@ -119,8 +119,8 @@ TEST_F(SweepCommand, SaysNothingOfSharedDevicesWhereOlderWeightsGain) {
   const std::string plan = folder_.write("ppo.plan.yaml", plan_text);
   const ProgramResult result = run_program({"sweep", job, "--plan", plan, "--over", "staleness", "--values", "0,1"});
   ASSERT_EQ(result.exit_code, 0) << result.err;
-  EXPECT_THAT(result.out, HasSubstr("\nMost samples a second at 1: "));
-  EXPECT_THAT(result.out, Not(HasSubstr("devices in common")));
+  EXPECT_THAT(result.out, HasSubstr("\nHighest throughput at 1: "));
+  EXPECT_THAT(result.out, Not(HasSubstr("share devices")));
 }
 
 TEST_F(SweepCommand, SaysWhyNothingMigrates) {
@@ -148,15 +148,16 @@ TEST_F(SweepCommand, SaysAmongWhichThresholdsDrawsDoNotDecide) {
   ASSERT_EQ(result.exit_code, 0) << result.err;
   EXPECT_THAT(result.out, ContainsRegex("20%.* [0-9]+ to [1-7](\\.[0-9]+)? "));
   EXPECT_THAT(result.out,
-              ContainsRegex("The best threshold is 2[012]%: .*The draws of lengths do not decide among 2[012]%"));
+              ContainsRegex("The best threshold is 2[012]%: .*The draws of lengths cannot distinguish 2[012]%"));
 }
 
 TEST_F(SweepCommand, AValueWithoutAPlanIsALine) {
   const ProgramResult result = sweep({"--over", "mini-batches", "--values", "2,1000"});
   ASSERT_EQ(result.exit_code, 0) << result.err;
   EXPECT_THAT(result.out, ContainsRegex("\n +1000 +- .*no plan"));
-  EXPECT_THAT(result.out,
-              HasSubstr("\nNo plan at\n1000: 1000 optimizer steps an epoch need as many samples, and there are 256\n"));
+  EXPECT_THAT(
+      result.out,
+      HasSubstr("\nNo plan at:\n1000: 1000 optimizer steps an epoch need as many samples, and there are 256\n"));
 }
 
 TEST_F(SweepCommand, OfNodesItFindsPlans) {
@@ -178,7 +179,7 @@ TEST_F(SweepCommand, MistakesSayWhatIsAccepted) {
   fails({}, "--over is required; accepted: --over threshold|");
   fails({"--over", "lenght"}, "length");
   fails({"--over", "batch", "--values", "2.5"}, "`2.5` is no value of batch; accepted: a whole number from 1");
-  fails({"--over", "batch", "--cap", "keep"}, "--cap is for --over length");
+  fails({"--over", "batch", "--cap", "keep"}, "--cap needs --over length");
   fails({"--over", "length", "--cap", "none"}, "`none` is no cap; accepted: keep, scale, or tokens");
   fails({"--over", "nodes"}, "--plan has no use there");
   fails({"--over", "bandwidth"}, "the cluster has one node");

@@ -34,13 +34,12 @@ TEST(Train, InputIsCheckedBeforeAnythingIsWritten) {
     EXPECT_THAT(result.err, HasSubstr(message));
     EXPECT_FALSE(std::filesystem::exists(folder.file("run"))) << options.front();
   }
-  EXPECT_THAT(run_program({"train", "-"}).err, HasSubstr("the job is read from a file"));
+  EXPECT_THAT(run_program({"train", "-"}).err, HasSubstr("the job must be a file"));
   const std::string script = folder.write("run.sh", "python3 -m verl.trainer.main_ppo trainer.nnodes=1\n");
   for (const char* const command : {"train", "profile"}) {
     const ProgramResult result = run_program({command, script});
     EXPECT_EQ(result.exit_code, 2);
-    EXPECT_THAT(result.err,
-                HasSubstr("run.sh: this is the configuration of another trainer; accepted: a job with a section"));
+    EXPECT_THAT(result.err, HasSubstr("run.sh: this is the configuration of another trainer; give a job file with a"));
   }
   folder.write("file", "");
   EXPECT_THAT(run_program({"train", example, "-o", folder.file("file")}).err, HasSubstr("not a folder"));

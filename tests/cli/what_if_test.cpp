@@ -34,7 +34,7 @@ TEST(WhatIf, AnswersBothQuestions) {
   EXPECT_THAT(result.out, ContainsRegex("\n1F1B \\* +[0-9.]+ m?s "));
   EXPECT_THAT(result.out, ContainsRegex("\nno fusion \\* +8 +[0-9.]+ s "));
   EXPECT_THAT(result.out, ContainsRegex("\n1 step off policy +[0-9]+\\+[0-9]+ "));
-  EXPECT_THAT(result.out, ContainsRegex("\npartial rollout, 90% end +8 "));
+  EXPECT_THAT(result.out, ContainsRegex("\npartial rollout, 90% finish +8 "));
 }
 
 TEST(WhatIf, TablesFitATerminal) {
@@ -83,7 +83,7 @@ TEST(WhatIf, FindsAPlanWhereNoneIsGiven) {
   const ProgramResult result = run_program(
       {"what-if", folder.write("job.yaml", small_job), "--chains", "2", "--iterations", "500", "--threads", "1"});
   ASSERT_EQ(result.exit_code, 0) << result.err;
-  EXPECT_THAT(result.out, HasSubstr("\nIs fusion worth it here?\n"));
+  EXPECT_THAT(result.out, HasSubstr("\nIs fusion worth it?\n"));
 }
 
 TEST(WhatIf, MistakesAreSaid) {

@@ -43,8 +43,8 @@ def without_times(command, lines):
     if "dovetail compare" in command:
         text = re.sub(r" +[0-9]+\.[0-9]{2}$", " ?", text, flags=re.M)  # the column of seconds
     if "--stub" in command:  # what was measured, and of which of the schedules that are as short
-        text = re.sub(r"^(makespan +[0-9.]+ ms|models at once) .*$", r"\1 ?", text, flags=re.M)
-        text = re.sub(r"^(executor's share of the critical path|latest op): .*$", r"\1: ?", text, flags=re.M)
+        text = re.sub(r"^(makespan +[0-9.]+ ms|overlap of models) .*$", r"\1 ?", text, flags=re.M)
+        text = re.sub(r"^(executor share of the critical path|latest op): .*$", r"\1: ?", text, flags=re.M)
     return re.sub(r"-{2,}", "--", re.sub(r" {2,}", " ", text))
 
 

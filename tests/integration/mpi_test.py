@@ -187,7 +187,7 @@ class Schedule(unittest.TestCase):
     def test_one_rank_prints_the_report(self):
         result = self.mpirun(3, "exp2", "--iterations", "2000", "--json", "--chains", "2")
         self.assertEqual(json.loads(result.stdout)["written"], [])
-        self.assertEqual(result.stderr.count("note: 3 processes share out 2 chains"), 1, result.stderr)
+        self.assertEqual(result.stderr.count("note: 3 processes share 2 chains"), 1, result.stderr)
 
     def test_one_rank_says_what_is_wrong_and_all_end_alike(self):
         path = str(self.folder / "schedule.json")
@@ -203,7 +203,7 @@ class Schedule(unittest.TestCase):
                 "--pick accepts 1 to ",
                 ["exp2", "--objective", "pareto", "--iterations", "50", "--pick", "900", "-o", path],
             ),
-            (3, "no schedule ends by the deadline of 5 ticks", ["exp2", "--deadline", "5", "-o", path]),
+            (3, "no schedule meets the deadline of 5 ticks", ["exp2", "--deadline", "5", "-o", path]),
             (3, "no schedule fits the memory", ["exp2", "--memory-cap", "0.1", "-o", path]),
         ):
             with self.subTest(arguments=arguments):
@@ -219,7 +219,7 @@ class Schedule(unittest.TestCase):
         for change, what in (
             (
                 'test $OMPI_COMM_WORLD_RANK = 0 || sed -i "s/microbatches: [0-9]*/microbatches: 3/" "$0.1";',
-                "rank 1 reads another problem or another schedule to start from than rank 0",
+                "rank 1 reads another problem or another starting schedule than rank 0",
             ),
             ('test $OMPI_COMM_WORLD_RANK = 0 || rm "$0.1";', "rank 1: "),
         ):

@@ -31,7 +31,8 @@ base::Result<CalibrationAnswer> ask(const CalibrationRequest& request, const Wat
   DOVETAIL_TRY(const std::string text, read_input(request.measurements));
   DOVETAIL_TRY(const measure::Measurements measurements,
                measure::parse_measurements(text, name_of(request.measurements)));
-  // A fit does not read the measured layers that jobs name; they are inputs all the same, which no output may replace.
+  // The fit does not read the layer profiles that jobs name. They still count as inputs, so that no output overwrites
+  // them.
   for (const measure::Measurement& row : measurements.rows)
     if (!row.job.software.profile.empty()) base::count_as_read(row.job.software.profile);
   tell_label(watch, measurements.name);

@@ -1,4 +1,4 @@
-// Efficiencies fitted to measured runs, and what error is left.
+// Fits efficiencies to measured runs and reports the remaining error.
 #pragma once
 
 #include <concepts>
@@ -21,10 +21,11 @@ struct CalibrationRequest {
 template <std::same_as<CalibrationRequest> T>
 auto options_of(const T*) {
   return options<T>(
-      option("FILE", &T::measurements, File{}, "measurements, a dovetail/measurement@1 file, '-' for standard input"),
-      option("evaluations", &T::evaluations, Count{10, 1'000'000}, "of all rows, for each start of each fit"),
-      option("restarts", &T::restarts, Count{0, 1000}, "starts of each fit beside the given one"),
-      option("seed", &T::seed, Count{0, 1'000'000'000}, "of the other starts"));
+      option("FILE", &T::measurements, File{}, "measurements, dovetail/measurement@1 file, '-' for standard input"),
+      option("evaluations", &T::evaluations, Count{10, 1'000'000},
+             "evaluations of all rows per start of each fit (default {})"),
+      option("restarts", &T::restarts, Count{0, 1000}, "additional starts of each fit (default {})"),
+      option("seed", &T::seed, Count{0, 1'000'000'000}, "seed of the additional starts (default {})"));
 }
 
 struct CalibrationAnswer {
@@ -32,13 +33,13 @@ struct CalibrationAnswer {
   Outcome outcome = Outcome::done;
 };
 
-/// Errors of what is read. Interrupted, it has the best values so far, and no row was left out.
+/// Errors: input that cannot be read. If interrupted, the answer has the best values so far and no cross-validation.
 base::Result<CalibrationAnswer> ask(const CalibrationRequest& request, const Watch& watch);
 
-/// The fitted efficiencies as a dovetail/efficiency@1 file; a job names it in `software: {efficiency: FILE}`.
+/// The fitted efficiencies as a dovetail/efficiency@1 file. A job selects it with `software: {efficiency: FILE}`.
 std::string efficiency_file(const CalibrationAnswer& answer);
 
-/// Row by row and phase by phase, fitted and left out, then the mean errors.
+/// Errors by row and by phase, fitted and cross-validated, followed by the mean errors.
 Sections calibration_sections(const measure::Calibration& calibration);
 /// The same, and what was fitted with where it started.
 Sections sections(const CalibrationAnswer& answer);

@@ -21,12 +21,12 @@ std::string left_out_text(const PredictedPhase& phase) {
   return phase.left_out ? error_text(*phase.left_out, phase.measured) : "";
 }
 
-/// Predicted seconds of a row: to the tenth, or finer where its iteration is shorter than a second.
+/// Predicted seconds of a row, with more decimals if its iteration is shorter than a second.
 std::string fitted_text(const PredictedRow& row, const PredictedPhase& phase) {
   return fmt::format("{:.{}f}", phase.fitted, row.iteration.measured < 1 ? 4 : 1);
 }
 
-/// "58: 57.2 (-1.4%)", or the prediction alone where nothing was measured.
+/// "58: 57.2 (-1.4%)", or only the prediction if nothing was measured.
 std::string phase_text(const PredictedRow& row, const PredictedPhase& phase) {
   if (phase.measured <= 0) return fitted_text(row, phase);
   return fmt::format("{:g}: {} ({})", phase.measured, fitted_text(row, phase),
@@ -35,11 +35,11 @@ std::string phase_text(const PredictedRow& row, const PredictedPhase& phase) {
 
 bool counts(const PredictedRow& row) { return row.weight > 0; }
 
-/// The rows that count, or the others: iterations, and the kinds of steps of which any row has some.
+/// Table of the rows that count or of the others: iterations, and the kinds of phases that occur in any row.
 Sections rows_table(const Calibration& calibration, bool counting) {
   const bool left_out = counting && calibration.left_out.has_value();
   std::vector<Column> columns = {{"row", Align::left}, {"measured s"}, {"fitted s"}, {"error"}};
-  if (left_out) columns.push_back({"left out"});
+  if (left_out) columns.push_back({"cross-validated"});
   const std::size_t kinds = measure::phase_kinds.size();
   std::vector<std::size_t> shown;
   for (std::size_t kind = 0; kind < kinds; ++kind) {
@@ -57,16 +57,16 @@ Sections rows_table(const Calibration& calibration, bool counting) {
                      error_text(iteration.fitted, iteration.measured)});
     if (left_out) cells.back().push_back(left_out_text(iteration));
     for (const std::size_t kind : shown) cells.back().push_back(phase_text(row, row.phases[kind]));
-    if (!counting) cells.back().push_back(row.doubtful.empty() ? "no weight" : row.doubtful);
+    if (!counting) cells.back().push_back(row.doubtful.empty() ? "zero weight" : row.doubtful);
   }
   return cells.empty() ? Sections() : Table{columns, cells};
 }
 
-/// The measured phases of the rows that count.
+/// Table of the measured phases of the rows that count.
 Sections phases_table(const Calibration& calibration) {
   std::vector<Column> columns = {{"row", Align::left}, {"phase", Align::left}, {"measured s"},
-                                 {"of its row"},       {"fitted s"},           {"error"}};
-  if (calibration.left_out) columns.push_back({"left out"});
+                                 {"share of row"},     {"fitted s"},           {"error"}};
+  if (calibration.left_out) columns.push_back({"cross-validated"});
   std::vector<std::vector<std::string>> cells;
   for (const PredictedRow& row : calibration.rows) {
     for (const PredictedPhase& phase : row.phases) {
@@ -84,24 +84,22 @@ std::string summary_text(const Calibration& calibration) {
   const measure::ErrorSummary& fitted = calibration.fitted;
   const auto line = [&](std::string_view what, const auto& value_of) {
     std::string text = fmt::format("{}: fitted {}", what, value_of(fitted));
-    if (calibration.left_out) text += fmt::format(", left out {}", value_of(*calibration.left_out));
+    if (calibration.left_out) text += fmt::format(", cross-validated {}", value_of(*calibration.left_out));
     return text + "\n";
   };
   std::string text = line("mean absolute error",
                           [](const measure::ErrorSummary& one) { return fmt::format("{:.1f}%", 100 * one.mean); });
   if (!fitted.worst_name.empty())
-    text += line("worst phase of a tenth or more", [](const measure::ErrorSummary& one) {
+    text += line("worst phase of at least 10% of its row", [](const measure::ErrorSummary& one) {
       return fmt::format("{:.1f}% ({})", 100 * one.worst_phase, one.worst_name);
     });
   text += line("rank correlation",
                [](const measure::ErrorSummary& one) { return fmt::format("{:.3f}", one.rank_correlation); });
   if (!calibration.left_out)
     text += fmt::format(
-        "nothing was left out, so that nothing is known of other runs: the error of predictions is taken as {:.1f}%, "
-        "{}\n",
+        "no cross-validation: assuming a prediction error of {:.1f}%, {}\n",
         100 * calibration.fit.candidate.efficiency.error,
-        calibration.fit.candidate.efficiency.error > fitted.mean ? "that of what the fit starts from"
-                                                                 : "that of the fit");
+        calibration.fit.candidate.efficiency.error > fitted.mean ? "the error before the fit" : "the error of the fit");
   return text;
 }
 
@@ -109,8 +107,8 @@ Table fitted_values_table(const Calibration& calibration) {
   std::vector<std::vector<std::string>> cells;
   for (const measure::FittedValue& value : calibration.values)
     cells.push_back({value.name, fmt::format("{:.3g}", value.start), fmt::format("{:.3g}", value.value),
-                     value.at_bound ? "at its bound" : ""});
-  return {{{"fitted", Align::left}, {"from"}, {"to"}, {"", Align::left}}, cells};
+                     value.at_bound ? "at bound" : ""});
+  return {{{"value", Align::left}, {"start"}, {"fitted"}, {"", Align::left}}, cells};
 }
 
 }  // namespace
@@ -119,12 +117,12 @@ Sections calibration_sections(const Calibration& calibration) {
   const auto counted_rows = std::count_if(calibration.rows.begin(), calibration.rows.end(), counts);
   std::string text = calibration.name;
   if (!calibration.source.empty()) text += ": " + calibration.source;
-  text += fmt::format("; {} count, {} fitted\n\n", counted(counted_rows, "row"),
+  text += fmt::format("; {1} fitted to {0}\n\n", counted(counted_rows, "row"),
                       counted(static_cast<std::int64_t>(calibration.values.size()), "value"));
   Sections all = text + rows_table(calibration, true);
   if (const Sections phases = phases_table(calibration); !phases.empty()) all += "\nmeasured phases:\n\n" + phases;
   if (const Sections others = rows_table(calibration, false); !others.empty())
-    all += "\nneither fitted nor counted:\n\n" + others;
+    all += "\nnot used for the fit:\n\n" + others;
   return all + "\n" + summary_text(calibration);
 }
 

@@ -23,13 +23,14 @@ using measure::MeasuredComparison;
 using measure::MeasuredRun;
 using trainers::StepLog;
 
-/// Looks without news after which a step that no other one follows has ended.
+/// Looks without new data after which the last step counts as complete.
 constexpr int quiet_looks = 2;
-/// Bytes of a log that are read again with what comes; of more the first lines are let go, but for what they said.
+/// Max bytes of the log that are parsed again with new data. Of longer logs, the values of the oldest lines are kept
+/// instead.
 constexpr std::size_t max_window = 4U << 20U;
 constexpr std::chrono::milliseconds nap{50};
 
-/// What two parts of a log say; of what both say the later one counts.
+/// Merges two consecutive parts of a log. The later value of a step replaces an earlier one.
 StepLog joined(const StepLog& earlier, const StepLog& later) {
   trainers::StepLogBuilder builder;
   for (const StepLog* const part : {&earlier, &later})
@@ -41,7 +42,7 @@ StepLog joined(const StepLog& earlier, const StepLog& later) {
   return log;
 }
 
-/// Where the first lines of a text end.
+/// Offset of the end of the first `count` lines.
 std::size_t end_of_lines(std::string_view text, int count) {
   std::size_t end = 0;
   for (int line = 0; line < count && end < text.size(); ++line) {
@@ -51,7 +52,7 @@ std::size_t end_of_lines(std::string_view text, int count) {
   return end;
 }
 
-/// The lines of a log as they come, and what they say so far.
+/// Accumulates the lines of a growing log and their values.
 class LogSoFar {
  public:
   explicit LogSoFar(std::string name) : name_(std::move(name)) {}
@@ -67,7 +68,7 @@ class LogSoFar {
       if (error.line == 0) return error;
       const int line = error.line;
       error.line += dropped_;
-      tell_note(watch, base::to_text(error) + "; the line is passed over");
+      tell_note(watch, base::to_text(error) + "; line skipped");
       if (const auto before = trainers::read_lines_so_far({window_.substr(0, end_of_lines(window_, line - 1)), name_});
           before.ok())
         kept_ = joined(kept_, *before);
@@ -89,9 +90,9 @@ class LogSoFar {
   }
 
   std::string name_;
-  std::string window_;  // the lines that are read together
-  int dropped_ = 0;     // lines before them
-  StepLog kept_;        // what those said
+  std::string window_;  // lines that are parsed together
+  int dropped_ = 0;     // number of lines before them
+  StepLog kept_;        // values of the dropped lines
   StepLog in_window_;
 };
 
@@ -111,15 +112,16 @@ std::string times_text(const MeasuredRun& one) {
 std::string compared_text(const MeasuredComparison& comparison) {
   std::vector<std::string> phases;
   const auto add = [&phases](const MeasuredAgainst& phase) {
-    phases.push_back(fmt::format("{}{} {} (predicted {})", phase.phase, phase.with_weight_sync ? " and refit" : "",
-                                 seconds_text(phase.seconds), seconds_text(phase.predicted)));
+    phases.push_back(fmt::format("{}{} {} (predicted {})", phase.phase,
+                                 phase.with_weight_sync ? " and weight sync" : "", seconds_text(phase.seconds),
+                                 seconds_text(phase.predicted)));
   };
   if (comparison.iteration) add(*comparison.iteration);
   for (const MeasuredAgainst& phase : comparison.phases) add(phase);
   return fmt::format("{}", fmt::join(phases, ", "));
 }
 
-/// A phase of a comparison by its name; null where there is none.
+/// Finds a phase of a comparison by name; null if not found.
 const MeasuredAgainst* phase_of(const MeasuredComparison& comparison, const std::string& name) {
   if (comparison.iteration && comparison.iteration->phase == name) return &*comparison.iteration;
   const auto found = std::find_if(comparison.phases.begin(), comparison.phases.end(),
@@ -138,18 +140,18 @@ class Follower {
         file_(path_),
         log_(name_) {}
 
-  /// Takes what is new.
+  /// Processes new data.
   base::Status look() {
     DOVETAIL_TRY(const base::GrowingFile::News news, file_.read_on());
-    if (!file_.is_there() && !waits_) tell_note(watch_, name_ + " is not there yet: it is waited for");
+    if (!file_.is_there() && !waits_) tell_note(watch_, name_ + " does not exist yet; waiting for it");
     waits_ = !file_.is_there();
-    if (news.anew) tell_note(watch_, name_ + " was written anew, or another file stands in its place: it is read on");
+    if (news.anew) tell_note(watch_, name_ + " was truncated or replaced; reading the new content");
     quiet_ = news.bytes.empty() ? std::min(quiet_ + 1, quiet_looks + 1) : 0;
     if (!news.bytes.empty()) DOVETAIL_CHECK(log_.take(news.bytes, watch_));
     return news.bytes.empty() && quiet_ != quiet_looks ? base::Status() : tell_steps();
   }
 
-  /// What was read: also the step that no other one follows.
+  /// Returns the answer for all data read, including the last step.
   base::Result<std::optional<MeasuredAnswer>> finish() {
     quiet_ = quiet_looks;
     DOVETAIL_CHECK(tell_steps());
@@ -165,7 +167,7 @@ class Follower {
   base::Status tell_steps() {
     const auto run = measure::measured_run(log_.log(), {request_.format, 0, request_.statistic});
     if (!run.ok()) {
-      // Before the first step there are no times, which is no fault.
+      // A log without its first complete step has no times yet, which is not an error.
       const std::string fault = base::to_text(run.error());
       if (run.error().line > 0 && refused_.insert(fault).second) tell_note(watch_, fault);
       return {};
@@ -188,7 +190,7 @@ class Follower {
     if (told != told_.end() && told->second == seconds) return {};
     told_[step] = seconds;
     if (interrupted) {
-      say(fmt::format("step {}: with a validation or a checkpoint", step));
+      say(fmt::format("step {}: includes a validation or a checkpoint", step));
       return {};
     }
     if (!predicted_) {
@@ -204,26 +206,26 @@ class Follower {
     const MeasuredComparison compared = beside(request_, **predicted_, one).comparison;
     say(head_text(step, is_warm_up) + compared_text(compared));
     if (is_warm_up) return {};
-    // Likely reasons show in all steps together.
+    // Likely causes are derived from all steps together.
     const MeasuredComparison all = beside(request_, **predicted_, run).comparison;
     for (const MeasuredAgainst& phase : compared.phases) notice(phase, all, step);
     if (compared.iteration) notice(*compared.iteration, all, step);
     return {};
   }
 
-  /// Tells of a phase that took much longer than predicted.
+  /// Reports a phase that took much longer than predicted.
   void notice(const MeasuredAgainst& phase, const MeasuredComparison& all, std::int64_t step) {
     const double part = measure::noticed_part * (*predicted_)->estimate.iteration_seconds;
     if (phase.seconds < noticed_times * phase.predicted || phase.difference() <= part) return;
     std::set<std::int64_t>& steps = noticed_[phase.phase];
-    std::string text = fmt::format("step {}: {} took {} in place of {}", step, phase.phase, seconds_text(phase.seconds),
+    std::string text = fmt::format("step {}: {} took {} instead of {}", step, phase.phase, seconds_text(phase.seconds),
                                    seconds_text(phase.predicted));
-    if (phase.predicted > 0) text += fmt::format(", {:.1f} times what is predicted", phase.seconds / phase.predicted);
+    if (phase.predicted > 0) text += fmt::format(", {:.1f} times the prediction", phase.seconds / phase.predicted);
     const MeasuredAgainst* const usual = phase_of(all, phase.phase);
     if (!steps.empty())
-      text += fmt::format("; so it was in {} before", counted(static_cast<std::int64_t>(steps.size()), "step"));
+      text += fmt::format("; also in {} before", counted(static_cast<std::int64_t>(steps.size()), "step"));
     else if (usual != nullptr && !usual->reasons.empty())
-      text += "; likely: " + usual->reasons.front();
+      text += "; likely cause: " + usual->reasons.front();
     steps.insert(step);
     say("NOTICE " + text);
   }
@@ -241,10 +243,10 @@ class Follower {
   LogSoFar log_;
   int quiet_ = 0;
   bool waits_ = false;
-  std::map<std::int64_t, double> told_;                       // [step] its seconds
+  std::map<std::int64_t, double> told_;                       // [step] seconds
   std::map<std::string, std::set<std::int64_t>> noticed_;     // [phase] steps
-  std::set<std::string> refused_;                             // faults that were told of
-  std::optional<std::optional<PredictionAnswer>> predicted_;  // nothing: not asked for yet
+  std::set<std::string> refused_;                             // errors that were reported
+  std::optional<std::optional<PredictionAnswer>> predicted_;  // nullopt: not computed yet; inner nullopt: no job
 };
 
 }  // namespace

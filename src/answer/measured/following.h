@@ -1,4 +1,4 @@
-// A log that grows: each step beside what is predicted, as it comes.
+// Follows a growing log and compares each step with the prediction.
 #pragma once
 
 #include <functional>
@@ -9,16 +9,19 @@
 namespace dovetail::answer {
 
 struct FollowOptions {
-  double look_every = 1;                        ///< seconds
-  std::function<void(const std::string&)> say;  ///< takes a line, of a step or of what is noticed in it
+  double look_every = 1;                        ///< in seconds
+  std::function<void(const std::string&)> say;  ///< receives a line about a step, or about an unusual phase
 };
 
-/// Follows the one log of `request` until `watch` asks to stop: a line for each step that has ended, with its phases
-/// and what is predicted of them, and one more for each phase that takes noticed_times what is predicted, and by more
-/// than noticed_part of the iteration. First steps are warm-up, of which nothing is noticed; nor is there of those with
-/// a validation or a checkpoint. The answer is that to the log as far as it came, with how often each phase was
-/// noticed; nothing of a log without a step. An Error of the job, of the plan, and of what the log says where no line
-/// is to blame: a line that is broken is told of and passed over. REQUIRES: one log, no standard input.
+/// Follows the single log of `request` until `watch` asks to stop.
+///
+/// Reports a line per finished step, with the measured and predicted seconds of its phases. Another line reports each
+/// phase that takes at least noticed_times its prediction and exceeds it by more than noticed_part of the iteration.
+/// Warm-up steps and steps with a validation or checkpoint are exempt.
+///
+/// Returns the answer for the log as far as it was read, with the number of unusual steps per phase; nullopt if the log
+/// has no step. Errors: the job, the plan, or the log as a whole. A malformed line is reported and skipped. REQUIRES:
+/// exactly one log, and not standard input.
 base::Result<std::optional<MeasuredAnswer>> follow(const MeasuredRequest& request, const FollowOptions& options,
                                                    const Watch& watch);
 

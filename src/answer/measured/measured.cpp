@@ -17,14 +17,14 @@
 namespace dovetail::answer {
 namespace {
 
-/// A document in one line of JSON, as it may stand within another one.
+/// Converts a document to one line of JSON, to be embedded in another document.
 base::Result<std::string> in_one_line(const std::string& document, const std::string& name) {
   DOVETAIL_TRY(const base::Document parsed, base::parse_yaml_or_json(document, name));
   DOVETAIL_TRY(const syntax::Setting setting, syntax::setting_of(parsed, document, 0));
   return syntax::to_json(setting);
 }
 
-/// `path` as a file in the folder of `output` names it: relative where it was given so, or lies in that folder.
+/// Path to write into a file at `output`: relative to its folder if `path` is relative or lies below that folder.
 std::string path_from(const std::string& path, const std::string& output) {
   namespace fs = std::filesystem;
   const fs::path folder = output == "-" ? fs::path() : fs::path(output).parent_path();
@@ -52,7 +52,7 @@ base::Result<MeasuredAnswer> ask(const MeasuredRequest& request, const Watch& wa
 std::optional<std::string> find_measurement_fault(const MeasuredRequest& request) {
   const bool names_standard_input = request.job.path == "-" || (request.plan && request.plan->path == "-");
   if (names_standard_input)
-    return "a measurement names its job and its plan by their files, not standard input; accepted: paths";
+    return "a measurement refers to its job and its plan by path; give files instead of standard input";
   return std::nullopt;
 }
 
@@ -60,13 +60,13 @@ base::Result<std::string> measurement_file(const MeasuredAnswer& answer, const s
                                            const std::optional<std::string>& name) {
   if (!answer.predicted)
     return base::bad_input(
-        "a measurement has its job and its plan; accepted: -o with --job and --plan, with a trainer's configuration as "
-        "--job, or with a log that has it at its head");
+        "-o needs the job and the plan of the run; give --job and --plan, or a trainer's configuration as --job, or a "
+        "log that starts with the configuration");
   const MeasuredPrediction& predicted = *answer.predicted;
   if (predicted.parted)
     return base::Error{
         base::Failure::bad_input, answer.request.plan ? name_of(*answer.request.plan) : "", 0, 0,
-        parted_reason(answer.run) + ": the measurement is of another plan; accepted: a plan without `fusion`"};
+        parted_reason(answer.run) + ", so its prediction does not match the run; use a plan without `fusion`"};
   const std::string stem = std::filesystem::path(answer.request.logs.front().path).stem().string();
   measure::MeasurementNames names;
   names.set = fmt::format("{}/{}", predicted.job.cluster.groups.front().gpu.name, base::enum_name(answer.run.format));

@@ -26,7 +26,7 @@ std::string quartiles(const TimeSpread& spread) {
 
 constexpr std::size_t max_runs = 10;
 
-/// "1 to 3, 7": runs of numbers that follow each other; of many the first ones, and how many numbers there are.
+/// "1 to 3, 7": ranges of consecutive numbers. Long lists are cut and end with the total count.
 std::string numbers_text(const std::vector<std::int64_t>& numbers) {
   std::vector<std::string> runs;
   for (std::size_t begin = 0; begin < numbers.size();) {
@@ -38,7 +38,7 @@ std::string numbers_text(const std::vector<std::int64_t>& numbers) {
   }
   if (runs.size() <= max_runs) return fmt::format("{}", fmt::join(runs, ", "));
   runs.resize(max_runs);
-  return fmt::format("{}, ... ({} in all)", fmt::join(runs, ", "), numbers.size());
+  return fmt::format("{}, ... ({} in total)", fmt::join(runs, ", "), numbers.size());
 }
 
 std::string head_text(const measure::MeasuredRun& run) {
@@ -47,19 +47,19 @@ std::string head_text(const measure::MeasuredRun& run) {
                   counted(static_cast<std::int64_t>(run.steps.size()), "step"),
                   run.steps.size() + run.warm_up.size() + run.interrupted.size());
   if (!run.warm_up.empty())
-    text +=
-        fmt::format("left out as warm-up: {}{}\n", numbers_text(run.warm_up),
-                    run.warm_up_ratio ? fmt::format(" (the first took {:.2f} times as long)", *run.warm_up_ratio) : "");
+    text += fmt::format(
+        "left out as warm-up: {}{}\n", numbers_text(run.warm_up),
+        run.warm_up_ratio ? fmt::format(" (the first took {:.2f} times the usual)", *run.warm_up_ratio) : "");
   if (!run.interrupted.empty())
     text += fmt::format("left out for validation or checkpoints: {}\n", numbers_text(run.interrupted));
   if (run.mean_response)
-    text += fmt::format("responses: {:.0f} tokens on average{}{}\n", *run.mean_response,
-                        run.max_response ? fmt::format(", the longest {:.0f}", *run.max_response) : "",
+    text += fmt::format("responses: mean {:.0f} tokens{}{}\n", *run.mean_response,
+                        run.max_response ? fmt::format(", max {:.0f}", *run.max_response) : "",
                         run.at_cap ? fmt::format(", {} at the cap", percent(*run.at_cap)) : "");
   return text + "\n";
 }
 
-/// What a time is of the iteration: "scoring: reference", "part of generation".
+/// Meaning of a time within the iteration: "infer: reference", "part of generation".
 std::string meaning_of(const MeasuredTime& time) {
   if (time.known.use != TimeKind::phase) return std::string(base::enum_name(time.known.use));
   const std::string_view phase = base::enum_name(*time.known.phase);
@@ -76,7 +76,7 @@ Sections times_table(const measure::MeasuredRun& run) {
          rate ? fmt::format("{:.1f}", time.spread.by(run.statistic)) : seconds_text(time.spread.by(run.statistic)),
          rate ? "" : quartiles(time.spread)});
   }
-  return Table{{{"key", Align::left}, {"what it is", Align::left}, {"takes"}, {"half of the steps"}}, rows};
+  return Table{{{"key", Align::left}, {"meaning", Align::left}, {"time"}, {"quartiles"}}, rows};
 }
 
 std::string change_text(const MeasuredAgainst& phase) {
@@ -87,7 +87,7 @@ std::string change_text(const MeasuredAgainst& phase) {
 std::vector<std::string> compared_row(const MeasuredAgainst& phase) {
   std::vector<std::string> keys;
   for (const std::string& key : phase.keys) keys.push_back(clean_text(key));
-  return {phase.with_weight_sync ? phase.phase + " and refit" : phase.phase,
+  return {phase.with_weight_sync ? phase.phase + " and weight sync" : phase.phase,
           seconds_text(phase.seconds),
           quartiles(phase.measured),
           seconds_text(phase.predicted),
@@ -99,9 +99,8 @@ Table compared_table(const measure::MeasuredComparison& comparison) {
   std::vector<std::vector<std::string>> rows;
   for (const MeasuredAgainst& phase : comparison.phases) rows.push_back(compared_row(phase));
   if (comparison.iteration) rows.push_back(compared_row(*comparison.iteration));
-  return Table{
-      {{"phase", Align::left}, {"measured"}, {"half of the steps"}, {"predicted"}, {"off"}, {"keys", Align::left}},
-      rows};
+  return Table{{{"phase", Align::left}, {"measured"}, {"quartiles"}, {"predicted"}, {"error"}, {"keys", Align::left}},
+               rows};
 }
 
 std::string one_sided_text(std::string_view intro, const std::vector<measure::OneSided>& sides) {
@@ -121,48 +120,46 @@ void add_reasons(std::string& text, const MeasuredAgainst& phase) {
 
 Sections comparison_text(const MeasuredPrediction& predicted) {
   const measure::MeasuredComparison& comparison = predicted.comparison;
-  Sections text = fmt::format("predicted with the efficiencies {}\n\n", predicted.efficiency);
+  Sections text = fmt::format("predicted with efficiencies {}\n\n", predicted.efficiency);
   text += compared_table(comparison);
   text += "\n" + one_sided_text("only measured", comparison.only_measured);
   text += one_sided_text("only predicted", comparison.only_predicted);
   std::string reasons;
   for (const MeasuredAgainst* phase : comparison.by_difference()) add_reasons(reasons, *phase);
   if (comparison.iteration) add_reasons(reasons, *comparison.iteration);
-  text += reasons.empty() ? "no phase differs by more than a tenth of itself and a fiftieth of the iteration\n"
-                          : "\nwhat differs most, and why it may:\n" + reasons;
+  text += reasons.empty() ? "no phase differs by more than 10% of itself and 2% of the iteration\n"
+                          : "\nlargest differences and likely causes:\n" + reasons;
   return text;
 }
 
-/// What was noticed of a run as its steps came.
+/// Phases that took unusually long while the log was followed.
 std::string noticed_text(const MeasuredAnswer& answer) {
   if (!answer.followed || !answer.predicted) return "";
   const std::string steps = counted(static_cast<std::int64_t>(*answer.followed), "step");
   if (answer.noticed.empty())
-    return fmt::format("\nof {} that were followed no phase took {:g} times what is predicted\n", steps, noticed_times);
+    return fmt::format("\nin {} followed, no phase took {:g} times its prediction\n", steps, noticed_times);
   std::vector<std::string> phases;
   for (const NoticedPhase& phase : answer.noticed) phases.push_back(fmt::format("{} in {}", phase.phase, phase.steps));
-  return fmt::format("\nof {} that were followed, at least {:g} times as long as predicted: {}\n", steps, noticed_times,
-                     fmt::join(phases, ", "));
+  return fmt::format("\nof {} followed, these phases took at least {:g} times their prediction: {}\n", steps,
+                     noticed_times, fmt::join(phases, ", "));
 }
 
-/// What was read and is in no table.
+/// Data in the log that no table shows.
 std::string rest_text(const measure::MeasuredRun& run) {
   std::string text;
   if (!run.unknown.empty()) {
     std::vector<std::string> keys;
     for (const std::string& key : run.unknown) keys.push_back(clean_text(key));
-    text += fmt::format("times of which nothing is known, left out: {}\n", fmt::join(keys, ", "));
+    text += fmt::format("unknown times ignored: {}\n", fmt::join(keys, ", "));
   }
   if (run.other_series > 0)
-    text += fmt::format("{} that {} no time\n", counted(static_cast<std::int64_t>(run.other_series), "key"),
-                        run.other_series == 1 ? "is" : "are");
+    text += fmt::format("{} ignored\n", counted(static_cast<std::int64_t>(run.other_series), "non-timing key"));
   if (run.not_numbers > 0)
-    text += fmt::format("{} that {} no number\n", counted(static_cast<std::int64_t>(run.not_numbers), "value"),
-                        run.not_numbers == 1 ? "is" : "are");
+    text += fmt::format("{} ignored\n", counted(static_cast<std::int64_t>(run.not_numbers), "non-numeric value"));
   if (run.repeated > 0)
-    text += fmt::format("{} logged again for the same step: the last one counts\n",
+    text += fmt::format("{} logged repeatedly for the same step; the last one counts\n",
                         counted(static_cast<std::int64_t>(run.repeated), "value"));
-  if (run.cut > 0) text += "the log ends within a line, which is left out\n";
+  if (run.cut > 0) text += "the log ends with an incomplete line, which is ignored\n";
   return text.empty() ? "" : "\n" + text;
 }
 

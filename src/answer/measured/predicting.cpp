@@ -13,7 +13,7 @@
 namespace dovetail::answer {
 namespace {
 
-/// The key and the file of FILE, whose key is not said, or KEY=FILE.
+/// Splits KEY=FILE; the key is empty for a plain FILE.
 std::pair<std::string, Input> log_of(const Input& input) {
   const std::size_t equals = input.path.find('=');
   std::error_code error;
@@ -31,8 +31,7 @@ base::Result<trainers::LogFile> read_log(const Input& input) {
   return log;
 }
 
-/// What ran: the job that is asked about, else the first log that has the configuration at its head; nothing where none
-/// is there.
+/// The job that ran: the requested one, otherwise the first log that starts with a configuration; nullopt if none does.
 std::optional<JobInput> job_of(const MeasuredRequest& request, const std::vector<trainers::LogFile>& logs,
                                const measure::MeasuredRun& run) {
   JobInput job = request.job;
@@ -50,12 +49,11 @@ std::optional<JobInput> job_of(const MeasuredRequest& request, const std::vector
 
 base::Status check_no_job(const MeasuredRequest& request) {
   if (request.plan)
-    return base::bad_input(
-        "only --plan is there; accepted: --job beside it, or a log with the trainer's configuration at its head");
+    return base::bad_input("--plan needs a job; give --job, or a log that starts with the trainer's configuration");
   if (has_import_options(request.job))
     return base::bad_input(
-        "there are options of a trainer's configuration, as --gpu, and none is read; accepted: --job, or a log with "
-        "the configuration at its head");
+        "options for trainer configurations such as --gpu need one; give --job, or a log that starts with the "
+        "configuration");
   return {};
 }
 
@@ -71,14 +69,14 @@ base::Result<PredictionAnswer> predict(const JobInput& job, const MeasuredReques
                                        const measure::MeasuredRun& run, const Watch& watch) {
   const bool fuses = run.format == trainers::LogFormat::dovetail;
   DOVETAIL_TRY(PredictionAnswer predicted, predict_plan(job, request.plan, fuses, watch));
-  if (predicted.parted) tell_note(watch, parted_reason(run) + ": it is compared without its fusion");
+  if (predicted.parted) tell_note(watch, parted_reason(run) + "; comparing without fusion");
   return predicted;
 }
 
 }  // namespace
 
 std::string parted_reason(const measure::MeasuredRun& run) {
-  return fmt::format("the plan fuses stages, and {} runs each by itself", base::enum_name(run.format));
+  return fmt::format("the plan fuses stages, but {} runs them separately", base::enum_name(run.format));
 }
 
 base::Status check_inputs(const MeasuredRequest& request) {
@@ -108,8 +106,7 @@ base::Result<std::optional<PredictionAnswer>> predict_run(const MeasuredRequest&
   auto predicted = predict(*job, request, run, watch);
   if (predicted.ok()) return std::optional(*std::move(predicted));
   if (is_given(request.job) || request.plan || has_import_options(request.job)) return std::move(predicted).error();
-  tell_note(watch, "nothing is predicted: the configuration at the head of the log is not read: " +
-                       base::to_text(predicted.error()));
+  tell_note(watch, "no prediction: the configuration in the log cannot be read: " + base::to_text(predicted.error()));
   return std::optional<PredictionAnswer>();
 }
 

@@ -1,4 +1,4 @@
-// What is predicted of a run that was logged.
+// Predictions for logged runs.
 #pragma once
 
 #include <optional>
@@ -10,24 +10,23 @@
 
 namespace dovetail::answer {
 
-/// Why a plan that fuses stages is compared without that.
+/// Reason why a plan that fuses stages is compared without fusion.
 std::string parted_reason(const measure::MeasuredRun& run);
 
-/// What the request has to do with standard input.
+/// Checks that at most one input is standard input.
 base::Status check_inputs(const MeasuredRequest& request);
 
-/// The logs of a request.
+/// Reads the logs of a request.
 base::Result<std::vector<trainers::LogFile>> read_logs(const MeasuredRequest& request);
 
-/// The prediction of what ran: of the request's job, else of the first log with the configuration at its head; nothing
-/// where there is none. A configuration that says no lengths has those of `run`. Errors of what is read, and of what
-/// the request says where there is no job for it; a log's configuration that cannot be read is only told of, unless
-/// something was said beside it.
+/// Predicts the run: for the job of the request, otherwise for the first log that starts with a configuration; nullopt
+/// without either. A configuration without lengths uses those of `run`. Errors: input that cannot be read, and options
+/// that need a missing job. An unreadable configuration in a log is only a note, unless the request has options for it.
 base::Result<std::optional<PredictionAnswer>> predict_run(const MeasuredRequest& request,
                                                           const std::vector<trainers::LogFile>& logs,
                                                           const measure::MeasuredRun& run, const Watch& watch);
 
-/// A run beside it.
+/// Compares a run with its prediction.
 MeasuredPrediction beside(const MeasuredRequest& request, const PredictionAnswer& predicted,
                           const measure::MeasuredRun& run);
 

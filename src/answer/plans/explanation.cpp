@@ -9,7 +9,7 @@ namespace dovetail::answer {
 base::Result<ExplanationAnswer> ask(const ExplanationRequest& request, const Watch& watch) {
   const parallel::Cancellation stop(watch.cancellation, request.search.budget.time_limit);
   DOVETAIL_TRY(AskedJob asked, read_asked(request.job, request.plan, watch, &stop));
-  if (!asked.plan) return base::bad_input("no plan is named to explain; accepted: --plan PLAN");
+  if (!asked.plan) return base::bad_input("explain needs a plan; give --plan FILE");
   DOVETAIL_CHECK(tell_read(watch));
   DOVETAIL_TRY(const planner::RankOptions options, rank_options(request.search, asked.scenario.job.placements, watch));
   auto explanation = planner::explain(asked.scenario, *asked.plan, options);

@@ -1,4 +1,4 @@
-// Why a plan is not the best, or why it does not fit, and what to change.
+// Explains why a plan is not the best or does not fit, and which changes would help.
 #pragma once
 
 #include <concepts>
@@ -13,7 +13,7 @@ namespace dovetail::answer {
 
 struct ExplanationRequest {
   JobInput job;
-  std::optional<Input> plan = std::nullopt;  ///< needed, unless the job comes with one
+  std::optional<Input> plan = std::nullopt;  ///< required, unless the job comes with a plan
   int shown = 10;
   PlanSearchOptions search = {};
 };
@@ -21,21 +21,21 @@ template <std::same_as<ExplanationRequest> T>
 auto options_of(const T*) {
   return options<T>(
       option("JOB", &T::job, JobFile{}, job_file_help),
-      option("plan", &T::plan, File{}, "the plan, a dovetail/plan@1 file (default: that of a trainer's configuration)"),
-      option("top", &T::shown, Count{1, 1000}, "how many changes to show at most"), group(&T::search));
+      option("plan", &T::plan, File{}, "plan to explain, dovetail/plan@1 (default: of the trainer's configuration)"),
+      option("top", &T::shown, Count{1, 1000}, "max number of changes to show (default {})"), group(&T::search));
 }
 
 struct ExplanationAnswer {
   predict::Scenario scenario;
   plan::Plan plan;
-  planner::Explanation explanation;  ///< with no more changes than were asked for
+  planner::Explanation explanation;  ///< with at most `shown` changes
   Outcome outcome = Outcome::done;
 };
 
-/// Errors of what is read, and those of planner::explain. It is infeasible where no plan was found that fits.
+/// Errors: input that cannot be read, and those of planner::explain. The outcome is infeasible if no plan fits.
 base::Result<ExplanationAnswer> ask(const ExplanationRequest& request, const Watch& watch);
 
-/// What sets the limit, what can be changed, and where time is lost against the best plan.
+/// Memory limit, useful changes, and time lost against the best plan.
 Sections sections(const ExplanationAnswer& answer);
 /// A dovetail/explain@2 object.
 std::string to_json(const ExplanationAnswer& answer);

@@ -21,7 +21,7 @@ namespace {
 using planner::Change;
 using predict::TaskMemory;
 
-/// Seconds below which nobody changes a plan.
+/// Differences in seconds below this are not shown.
 constexpr double negligible = 0.0005;
 
 const std::string& task_name(const ExplanationAnswer& answer, std::size_t task) {
@@ -34,7 +34,7 @@ std::string activity_name(const ExplanationAnswer& answer, const planner::Activi
 
 std::string plain_seconds(double seconds) { return seconds < negligible ? "-" : seconds_text(seconds); }
 
-/// The same with a sign where fusion takes something off.
+/// The same, with a sign if fusion saves time.
 std::string use_seconds_text(double seconds) {
   return seconds <= -negligible ? signed_seconds(seconds) : plain_seconds(seconds);
 }
@@ -45,54 +45,51 @@ std::string state_text(const ExplanationAnswer& answer) {
   const std::string& task = task_name(answer, explanation.limit);
   const std::string iteration = seconds_text(explanation.estimate.iteration_seconds);
   if (explanation.fits())
-    return fmt::format("this plan       {} an iteration; it {}, with {} left on device {} in {}\n", iteration,
-                       explanation.estimate.keeps_margin() ? "fits" : "is tight", gibibytes(memory.margin()),
+    return fmt::format("this plan       {} per iteration; {}, {} free on device {} in {}\n", iteration,
+                       explanation.estimate.keeps_margin() ? "fits" : "tight", gibibytes(memory.margin()),
                        memory.device, task);
   const bool host = memory.host - memory.host_memory > -memory.margin();
-  return fmt::format("this plan       does NOT fit: {} misses {} of {} (it would take {} an iteration)\n", task,
+  return fmt::format("this plan       does NOT fit: {} is short by {} {} (would take {} per iteration)\n", task,
                      gibibytes(explanation.missing),
-                     host ? "its node's host memory" : fmt::format("device {}", memory.device), iteration);
+                     host ? "of its node's host memory" : fmt::format("on device {}", memory.device), iteration);
 }
 
 std::string best_text(const ExplanationAnswer& answer) {
   const planner::Explanation& explanation = answer.explanation;
   const std::optional<planner::RankedPlan>& best = explanation.best;
   if (!best) {
-    if (!explanation.impossible.empty())
-      return fmt::format("the best plan   there is none: {}\n", explanation.impossible);
+    if (!explanation.impossible.empty()) return fmt::format("best plan       none: {}\n", explanation.impossible);
     const auto& nearest = explanation.ranking.nearest;
-    if (!nearest) return "the best plan   none was found\n";
-    return "the best plan   " + nearest_words(*nearest, answer.scenario) + "\n";
+    if (!nearest) return "best plan       none found\n";
+    return "best plan       " + nearest_words(*nearest, answer.scenario) + "\n";
   }
   const double gain = explanation.estimate.iteration_seconds - best->estimate.iteration_seconds;
-  std::string text = fmt::format("the best plan   {} an iteration ({})", seconds_text(best->estimate.iteration_seconds),
-                                 name_of(best->placement));
+  std::string text = fmt::format("best plan       {} per iteration ({})",
+                                 seconds_text(best->estimate.iteration_seconds), name_of(best->placement));
   if (!explanation.fits()) return text + "\n";
   if (gain < negligible) {
     const bool other = best->plan.tasks != answer.plan.tasks || best->plan.fusion != answer.plan.fusion;
-    text += ": no plan that was found is faster than this one";
-    if (other && best->simulated)
-      text += " by the closed form; it is the first of those that were played event by event";
+    text += ": no plan found is faster";
+    if (other && best->simulated) text += " in the analytical model; it ranks first among the simulated plans";
     return text + "\n";
   }
-  text += fmt::format(": {}, {} less", seconds_text(gain), percent(gain / explanation.estimate.iteration_seconds));
+  text += fmt::format(": {} ({}) less", seconds_text(gain), percent(gain / explanation.estimate.iteration_seconds));
   if (best->estimate.iteration_seconds * (1 + answer.scenario.software.efficiency.error) >=
       explanation.estimate.iteration_seconds)
-    text +=
-        fmt::format("; within the predictions' mean error of {}", percent(answer.scenario.software.efficiency.error));
+    text += fmt::format("; within the mean prediction error of {}", percent(answer.scenario.software.efficiency.error));
   return text + "\n";
 }
 
-/// What the fullest device of the task that sets the limit holds, and the node's host memory where that is too small.
+/// Memory of the device that sets the limit, and of its node's host if that is exceeded.
 Sections limit_sections(const ExplanationAnswer& answer) {
   const planner::Explanation& explanation = answer.explanation;
   const TaskMemory& memory = explanation.estimate.memory[explanation.limit];
-  Sections all = fmt::format("\nIn {} device {} holds {} of {}:\n", task_name(answer, explanation.limit), memory.device,
-                             gibibytes(memory.needed()), gibibytes(memory.usable));
+  Sections all = fmt::format("\nIn {}, device {} holds {} of {}:\n", task_name(answer, explanation.limit),
+                             memory.device, gibibytes(memory.needed()), gibibytes(memory.usable));
   all += parts_table(answer.scenario.job.workflow, memory);
   if (memory.host > memory.host_memory)
-    all += fmt::format("Of its node's host memory of {}, {} are asked for by what is offloaded.\n",
-                       gibibytes(memory.host_memory), gibibytes(memory.host));
+    all += fmt::format("Offloading needs {1} of host memory, but the node has {0}.\n", gibibytes(memory.host_memory),
+                       gibibytes(memory.host));
   return all;
 }
 
@@ -102,13 +99,13 @@ Table changes_table(const ExplanationAnswer& answer) {
     rows.push_back({signed_seconds(change.iteration_seconds - answer.explanation.estimate.iteration_seconds),
                     seconds_text(change.iteration_seconds), gibibytes(change.margin), task_name(answer, change.fullest),
                     change_words(answer.scenario.job, answer.plan, change)});
-  return {{{"costs"}, {"iteration"}, {"leaves"}, {"in", Align::left}, {"change", Align::left}}, rows};
+  return {{{"time change"}, {"iteration"}, {"margin"}, {"in", Align::left}, {"change", Align::left}}, rows};
 }
 
-/// Changes that make it fit together.
+/// Changes that make the plan fit only together.
 std::string repair_text(const ExplanationAnswer& answer, const Change& repair) {
   std::string text =
-      fmt::format(" Together these do, for {} ({} an iteration), and leave {} in {}:\n",
+      fmt::format(" These together do, at {} ({} per iteration), and leave {} in {}:\n",
                   signed_seconds(repair.iteration_seconds - answer.explanation.estimate.iteration_seconds),
                   seconds_text(repair.iteration_seconds), gibibytes(repair.margin), task_name(answer, repair.fullest));
   for (const std::size_t task : repair.tasks) {
@@ -122,26 +119,26 @@ std::string repair_text(const ExplanationAnswer& answer, const Change& repair) {
 Sections changes_sections(const ExplanationAnswer& answer) {
   const planner::Explanation& explanation = answer.explanation;
   const std::string of_all = explanation.ranking.cut_short
-                                 ? "\nNo change that was looked at before the end"
-                                 : "\nNo change of one task, of two side by side, or of what is fused";
+                                 ? "\nNo single change tried before the stop"
+                                 : "\nNo single change (of one task, of two tasks side by side, or of fusion)";
   if (explanation.fits()) {
     if (explanation.changes.empty()) return of_all + " makes it faster.\n";
-    return "\nChanges that make it faster, each by itself:\n" + changes_table(answer);
+    return "\nSingle changes that make it faster:\n" + changes_table(answer);
   }
   if (!explanation.changes.empty())
-    return "\nChanges that make it fit, each by itself, the cheapest first:\n" + changes_table(answer);
+    return "\nSingle changes that make it fit, cheapest first:\n" + changes_table(answer);
   const std::string none = of_all + " makes it fit.";
   return explanation.repair ? none + repair_text(answer, *explanation.repair) : none + "\n";
 }
 
-/// Of a step that is fused with others, whose seconds stand at the first of them, there are none.
+/// Activities that are fused with an earlier one have no seconds; the first of them has all.
 std::string step_seconds_text(double seconds, bool fused) {
   return fused && seconds < negligible ? "fused" : plain_seconds(seconds);
 }
 
-/// What makes the most of the difference; parts of what one plan alone fuses are of other kinds.
+/// Main cause of the difference. Parts are not comparable if only one of the plans fuses the activity.
 std::string max_text(const planner::ActivityComparison& step) {
-  if (step.fused_here != step.fused_there) return step.fused_here ? "fused here" : "fused in the best";
+  if (step.fused_here != step.fused_there) return step.fused_here ? "fused here" : "fused in the best plan";
   if (!step.part || std::abs(step.of_part.lost()) < negligible) return "";
   return fmt::format("{} {}", base::enum_name(*step.part), signed_seconds(step.of_part.lost()));
 }
@@ -158,13 +155,17 @@ Sections steps_sections(const ExplanationAnswer& answer, const planner::Comparis
                     critical(step.critical.here, step.seconds.here), critical(step.critical.there, step.seconds.there),
                     max_text(step)});
   }
-  return "\nStep by step; of a critical step each second counts, of another none:\n" +
-         Table{
-             {{"step", Align::left}, {"here"}, {"best"}, {"lost"}, {"critical"}, {"best"}, {"most of it", Align::left}},
-             rows};
+  return "\nActivities (only seconds on the critical path count):\n" + Table{{{"activity", Align::left},
+                                                                              {"this plan"},
+                                                                              {"best plan"},
+                                                                              {"lost"},
+                                                                              {"critical"},
+                                                                              {"critical in best"},
+                                                                              {"main cause", Align::left}},
+                                                                             rows};
 }
 
-/// The idlest devices.
+/// The devices with the most idle time.
 std::string idle_text(const planner::Comparison& comparison) {
   std::string text;
   for (std::size_t index = 0; index < std::min<std::size_t>(comparison.idle.size(), 3); ++index) {
@@ -179,13 +180,13 @@ std::string idle_text(const planner::Comparison& comparison) {
   return text;
 }
 
-/// Rules run on no device: what no task hides of them is idle time.
+/// Rules run on no device. Their time is idle time unless tasks overlap it.
 std::string rules_text(const ExplanationAnswer& answer, const planner::Comparison& comparison) {
   std::string text;
   for (const planner::ActivityComparison& step : comparison.activities)
     if (answer.scenario.job.workflow.tasks[step.task].kind == workflow::TaskKind::rule &&
         step.seconds.here >= negligible)
-      text += fmt::format("{} takes {} on no device; what no task hides of it is idle time.\n",
+      text += fmt::format("{} takes {} without using a device; any part that no task overlaps is idle time.\n",
                           activity_name(answer, step), seconds_text(step.seconds.here));
   return text;
 }
@@ -197,22 +198,22 @@ Sections uses_sections(const ExplanationAnswer& answer, const planner::Compariso
     rows.push_back({std::string(base::enum_name(use.of)), use_seconds_text(use.seconds.here),
                     use_seconds_text(use.seconds.there), signed_seconds(use.seconds.lost())});
   }
-  return "\nWhat the average device does in an iteration:\n" +
-         Table{{{"what", Align::left}, {"here"}, {"best"}, {"lost"}}, rows} + idle_text(comparison) +
+  return "\nAverage device, per iteration:\n" +
+         Table{{{"use", Align::left}, {"this plan"}, {"best plan"}, {"lost"}}, rows} + idle_text(comparison) +
          rules_text(answer, comparison);
 }
 
 std::string pins_text(const ExplanationAnswer& answer) {
   std::string text;
   for (const std::size_t task : answer.explanation.unlike_pins)
-    text += fmt::format("{} is not as the job fixes it; the changes and the best plan keep to what is fixed.\n",
+    text += fmt::format("{} differs from the job's `fixed` settings; the changes and the best plan respect them.\n",
                         task_name(answer, task));
   return text;
 }
 
 Sections comparison_sections(const ExplanationAnswer& answer, const planner::Comparison& comparison) {
   const planner::RankedPlan& best = *answer.explanation.best;
-  return uses_sections(answer, comparison) + steps_sections(answer, comparison) + "\nThe best plan:\n" +
+  return uses_sections(answer, comparison) + steps_sections(answer, comparison) + "\nBest plan:\n" +
          tasks_table(answer.scenario.job, best.plan) + fusion_text(answer.scenario.job, best.estimate);
 }
 
@@ -227,7 +228,7 @@ Sections sections(const ExplanationAnswer& answer) {
   all += changes_sections(answer);
   if (explanation.comparison) all += comparison_sections(answer, *explanation.comparison);
   if (!explanation.best && explanation.ranking.nearest)
-    all += "\nThe nearest plan:\n" + tasks_table(job, explanation.ranking.nearest->plan);
+    all += "\nClosest plan:\n" + tasks_table(job, explanation.ranking.nearest->plan);
   return all + cut_short_text(explanation.ranking) + not_modelled_text(job.not_modelled);
 }
 

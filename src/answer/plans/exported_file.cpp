@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The base's path from the folder of `target`.
+/// Path of `base` relative to the folder of `target`.
 std::string path_from(const std::string& target, const std::string& base) {
   std::error_code fault;
   const fs::path folder = fs::absolute(fs::path(target == "-" ? "." : target), fault).parent_path();
@@ -29,12 +29,12 @@ std::string path_from(const std::string& target, const std::string& base) {
 
 std::string head_words(const ExportAnswer& answer) {
   return fmt::format(
-      "# The plan {} of {}, laid over {} by dovetail export.\n# Predicted for an iteration: {}; as the base is: {}.\n",
+      "# Plan {} of {}, applied to {} by dovetail export.\n# Predicted iteration: {} (before the changes: {}).\n",
       clean_text(answer.plan_name), clean_text(answer.job_name), clean_text(answer.base_file),
       seconds_text(answer.seconds), seconds_text(answer.base_seconds));
 }
 
-/// A word of a shell, quoted where it is not plain.
+/// Shell word, quoted if necessary.
 std::string shell_word(const std::string& word) {
   const auto is_plain = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
@@ -46,13 +46,13 @@ std::string shell_word(const std::string& word) {
   return quoted + "'";
 }
 
-/// A text with words behind its first line, where that says who runs it.
+/// Inserts `words` at the start of `text`, but after a #! line.
 std::string with_words(const std::string& text, const std::string& words) {
   const std::size_t begin = text.starts_with("#!") ? std::min(text.find('\n'), text.size() - 1) + 1 : 0;
   return text.substr(0, begin) + words + text.substr(begin);
 }
 
-/// A copy of a script whose flags are changed: above all else what changed and why.
+/// Copy of a script with changed flags, headed by the changes and their reasons.
 std::string copy_text(const ExportAnswer& answer) {
   std::string words = head_words(answer);
   for (const ReasonedChange& change : answer.changes)
@@ -61,11 +61,10 @@ std::string copy_text(const ExportAnswer& answer) {
   return with_words(answer.content, words);
 }
 
-/// A whole file: what it is of, and how it is read again.
+/// Complete file, headed by the plan's name and the command that imports the file again.
 std::string whole_text(const ExportAnswer& answer) {
   std::string words = fmt::format(
-      "# The plan {} of {}, by dovetail export. Predicted for an iteration: {}.\n# dovetail import reads it with what "
-      "it demands:",
+      "# Plan {} of {}, written by dovetail export. Predicted iteration: {}.\n# To import it, set these variables:",
       clean_text(answer.plan_name), clean_text(answer.job_name), seconds_text(answer.seconds));
   for (const trainers::DemandedName& demanded : answer.demanded)
     words += fmt::format(" --env {}={}", demanded.name, demanded.example);
@@ -82,7 +81,7 @@ std::string script_text(const ExportAnswer& answer, const std::string& target) {
                             shell_word(path_from(target, answer.base_file)));
 }
 
-/// Settings of a map, by their names; one with members has no value.
+/// Nested settings by name. A branch with members has no value.
 struct Branch {
   std::string value;
   std::string reason;

@@ -22,36 +22,36 @@
 namespace dovetail::answer {
 namespace {
 
-/// Bytes that are missing on the fullest device; below 0: that are left.
+/// Bytes that the device with the highest use is short by; negative: bytes left.
 std::int64_t missing_bytes(const predict::Estimate& estimate) {
   std::int64_t most = std::numeric_limits<std::int64_t>::min();
   for (const predict::TaskMemory& task : estimate.memory) most = std::max(most, -task.room());
   return most;
 }
 
-/// What a run without the change is, beside the plan.
+/// Compares a run without the change to the plan.
 std::string reason_of(const predict::Scenario& scenario, const trainers::KeptChange& kept,
                       const predict::Estimate& whole, std::string_view trainer) {
   if (!kept.without)
-    return fmt::format("without it {} does not run the job: {}", trainer, kept.stops.substr(0, kept.stops.find('\n')));
+    return fmt::format("without it, {} cannot run the job: {}", trainer, kept.stops.substr(0, kept.stops.find('\n')));
   const predict::Estimate without = predict::estimate(scenario, *kept.without);
   const std::int64_t missing = missing_bytes(without);
   if (missing > 0 && missing_bytes(whole) <= 0)
-    return fmt::format("without it {} are missing on the fullest device", gibibytes(missing));
+    return fmt::format("without it, peak memory exceeds the device by {}", gibibytes(missing));
   const double seconds = without.iteration_seconds - whole.iteration_seconds;
   const std::int64_t bytes = missing - missing_bytes(whole);
   const auto more_or_less = [](bool more) { return more ? "more" : "less"; };
   if (seconds >= 0.005 || (seconds <= -0.005 && bytes == 0))
-    return fmt::format("without it {} {}", seconds_text(std::abs(seconds)), more_or_less(seconds > 0));
+    return fmt::format("without it, {} {}", seconds_text(std::abs(seconds)), more_or_less(seconds > 0));
   if (bytes != 0)
-    return fmt::format("without it {} {} on the fullest device", gibibytes(std::abs(bytes)), more_or_less(bytes > 0));
-  return "as the plan has it: neither seconds nor bytes change";
+    return fmt::format("without it, {} {} peak memory", gibibytes(std::abs(bytes)), more_or_less(bytes > 0));
+  return "set by the plan; changes neither time nor memory";
 }
 
-/// What a change has to gain to be made, as a share of the iteration.
+/// Minimum gain of a change, as a share of the iteration. Smaller ones are left out.
 constexpr double min_gain = 0.002;
 
-/// The scenario of a configuration's job: where nobody says how long responses are, at a part of their cap.
+/// Scenario of a configuration's job. Unknown response lengths are assumed at a share of their cap.
 base::Result<predict::Scenario> exported_scenario(const plan::Job& job, const trainers::ExportBase& base) {
   DOVETAIL_TRY(predict::Scenario scenario, scenario_for(job, Input{base.path}));
   return base.options.response_length ? std::move(scenario) : at_part_of_cap(scenario, answered_part);
@@ -87,7 +87,7 @@ base::Result<ExportAnswer> answer_of(const predict::Scenario& scenario, const tr
   return answer;
 }
 
-/// The plan without the change of which the least comes; nothing where each is worth it.
+/// Plan without its least useful change; nullopt if every change is worth it.
 std::optional<plan::Plan> without_the_least(const predict::Scenario& scenario, const trainers::Export& made,
                                             const plan::Plan& plan) {
   double most = predict::estimate(scenario, plan).iteration_seconds * (1 + min_gain);
@@ -102,15 +102,15 @@ std::optional<plan::Plan> without_the_least(const predict::Scenario& scenario, c
   return best;
 }
 
-/// The trainer whose file is asked for, else the framework of the job.
+/// The requested trainer, otherwise the framework of the job.
 base::Result<std::string> trainer_of(const ExportRequest& request, const plan::Job& job) {
   if (!request.trainer.empty()) return request.trainer;
   const plan::Framework* const framework = plan::find_framework(job.software);
   if (framework != nullptr) return std::string(framework->name);
-  return base::bad_input("the job names no framework whose file it could be; accepted: --to TRAINER");
+  return base::bad_input("the job names no framework to export to; give --to TRAINER");
 }
 
-/// A whole file of a plan and its job.
+/// Writes a complete file for a plan and its job.
 base::Result<ExportAnswer> ask_whole(const ExportRequest& request, const Watch& watch) {
   DOVETAIL_CHECK(check_standard_input({request.plan, request.job}));
   DOVETAIL_TRY(const predict::Scenario scenario, read_scenario(JobInput(*request.job), watch));
@@ -137,8 +137,8 @@ base::Result<ExportAnswer> ask_whole(const ExportRequest& request, const Watch& 
   return answer;
 }
 
-/// What switches the base to the way that the plan is of; nothing where that is the base as it is, or none of those
-/// that are allowed.
+/// Changes that switch the base to the backend and mode of the plan. Empty if the base fits as it is, or if no allowed
+/// switch does.
 base::Result<std::vector<trainers::Change>> switches_for(const ExportRequest& request, const Watch& watch) {
   std::vector<trainers::Change> none;
   if (request.allowed.empty()) return none;
@@ -159,14 +159,11 @@ base::Result<std::vector<trainers::Change>> switches_for(const ExportRequest& re
 
 base::Result<ExportAnswer> ask(const ExportRequest& request, const Watch& watch) {
   if (is_given(request.base) == request.job.has_value())
-    return base::bad_input(
-        "a plan is written over a configuration, or as a whole file of its job; accepted: --base FILE, or --job FILE");
+    return base::bad_input("give either --base FILE to change a configuration, or --job FILE to write a complete one");
   if (request.job && has_import_options(request.base))
-    return base::bad_input(
-        "a job file says all; accepted with --job: no options of a trainer's configuration, as --gpu, --env and "
-        "--lengths");
+    return base::bad_input("--job cannot be combined with --gpu, --env or --lengths: the job file already sets them");
   if (request.job && !request.allowed.empty())
-    return base::bad_input("--allow says what of a base may be another; accepted: --base FILE with it");
+    return base::bad_input("--allow needs --base FILE, whose backend or mode it may change");
   if (request.job) return ask_whole(request, watch);
   DOVETAIL_CHECK(check_standard_input({request.plan, request.base}));
   DOVETAIL_TRY(const trainers::ExportBase base, read_base(request.base, watch));
@@ -178,9 +175,10 @@ base::Result<ExportAnswer> ask(const ExportRequest& request, const Watch& watch)
   DOVETAIL_TRY(const plan::Plan plan, read_plan(request.plan, said, watch, open_lengths));
   DOVETAIL_TRY(const predict::Scenario scenario, exported_scenario(import.job, base));
   if (open_lengths)
-    tell_note(watch, fmt::format("nobody says how long responses are: seconds are at {:.0f}% of their cap; "
-                                 "--response-length says it",
-                                 100 * answered_part));
+    tell_note(
+        watch,
+        fmt::format("response lengths are unknown: times assume a mean of {:.0f}% of the cap; set --response-length",
+                    100 * answered_part));
   DOVETAIL_CHECK(tell_read(watch));
   DOVETAIL_TRY(const std::string trainer, trainer_of(request, import.job));
   DOVETAIL_TRY(trainers::Export made, trainers::export_run(base, plan, trainer, switches));
@@ -199,7 +197,7 @@ base::Result<ExportAnswer> export_found(const JobInput& input, const predict::Sc
     std::optional<plan::Plan> nearer = without_the_least(scenario, made, plan);
     if (!nearer) {
       DOVETAIL_TRY(ExportAnswer answer, answer_of(scenario, base, std::move(made), plan));
-      // Whoever found the plan says that of the job.
+      // The caller that found the plan reports unmodeled settings of the job.
       answer.not_modelled.clear();
       return answer;
     }
@@ -211,18 +209,18 @@ base::Result<ExportAnswer> export_found(const JobInput& input, const predict::Sc
 namespace {
 
 Table changes_table(const ExportAnswer& answer) {
-  Table table{.columns = {{"setting", Align::left}, {"value", Align::left}, {"why", Align::left}}, .rows = {}};
+  Table table{.columns = {{"setting", Align::left}, {"value", Align::left}, {"reason", Align::left}}, .rows = {}};
   for (const ReasonedChange& change : answer.changes) {
-    const std::string value = change.change.removes ? "(goes)" : change.change.set.value;
+    const std::string value = change.change.removes ? "(removed)" : change.change.set.value;
     table.rows.push_back({change.change.set.key, value, change.reason});
     for (const trainers::Setter& more : change.change.with)
-      table.rows.push_back({more.key, more.value, "goes with it"});
+      table.rows.push_back({more.key, more.value, "set together with it"});
   }
   return table;
 }
 
 Sections whole_sections(const ExportAnswer& answer) {
-  Sections all = fmt::format("a whole file of {}: an iteration takes {}\nit demands", answer.trainer,
+  Sections all = fmt::format("complete configuration for {}: {} per iteration\nrequired variables:", answer.trainer,
                              seconds_text(answer.seconds));
   for (const trainers::DemandedName& demanded : answer.demanded)
     all += fmt::format("\n  {}: {}", demanded.name, demanded.what);
@@ -241,10 +239,10 @@ Sections whole_sections(const ExportAnswer& answer) {
 Sections sections(const ExportAnswer& answer) {
   if (answer.base_file.empty()) return whole_sections(answer);
   Sections all = answer.reading + "\n";
-  all += fmt::format("iteration: {} as it is, {} with the plan\n\n", seconds_text(answer.base_seconds),
+  all += fmt::format("iteration: {} before, {} with the plan\n\n", seconds_text(answer.base_seconds),
                      seconds_text(answer.seconds));
   if (answer.changes.empty()) {
-    all += std::string("nothing changes: it runs the plan already\n");
+    all += std::string("no changes: the configuration already runs this plan\n");
     return all + not_modelled_text(answer.not_modelled);
   }
   all += changes_table(answer);

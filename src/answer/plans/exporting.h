@@ -1,4 +1,4 @@
-// A plan as what has to change in the configuration that a trainer is given.
+// Exports a plan as changes to a trainer's configuration, or as a complete configuration.
 #pragma once
 
 #include <concepts>
@@ -18,8 +18,8 @@
 namespace dovetail::answer {
 
 enum class ExportFormat {
-  file,  ///< a file that lays the changes over the base
-  args   ///< a line for each setting
+  file,  ///< file with the changed settings
+  args   ///< one line per setting
 };
 constexpr auto names_of(ExportFormat) {
   return std::array{base::EnumName{"file", ExportFormat::file}, base::EnumName{"args", ExportFormat::args}};
@@ -27,69 +27,67 @@ constexpr auto names_of(ExportFormat) {
 
 struct ExportRequest {
   Input plan;
-  JobInput base;             ///< empty where a whole file is written
-  std::optional<Input> job;  ///< that a whole file is written of
-  std::string trainer;       ///< empty: that of the base, or the framework of the job
+  JobInput base;             ///< configuration to change; empty to write a complete file
+  std::optional<Input> job;  ///< job, to write a complete file
+  std::string trainer;       ///< empty: the trainer of the base or the framework of the job
   ExportFormat format = ExportFormat::file;
-  std::vector<std::string> allowed = {};  ///< what of the base may be another (allowed_of)
+  std::vector<std::string> allowed = {};  ///< settings of the base that may be switched (allowed_of)
 };
 template <std::same_as<ExportRequest> T>
 auto options_of(const T*) {
   return options<T>(
-      option("PLAN", &T::plan, File{}, "the plan, a dovetail/plan@1 file, '-' for standard input"),
-      option("base", &T::base, JobFile{}, "the launch script or configuration that is changed"),
-      option("job", &T::job, File{}, "in place of it the plan's job: a whole file is written"),
+      option("PLAN", &T::plan, File{}, "plan, dovetail/plan@1 file, '-' for standard input"),
+      option("base", &T::base, JobFile{}, "launch script or configuration to change"),
+      option("job", &T::job, File{}, "job file of the plan; writes a complete configuration"),
       option("to", &T::trainer, Words{"TRAINER"},
-             "whose it is: verl, nemo-rl, openrlhf, slime, roll, areal (default: that of the base, or the framework of "
-             "the job)"),
-      option("format", &T::format, Choice{},
-             "a file that lays the changes over the base, or a line a setting (default {})"),
+             "verl, nemo-rl, openrlhf, slime, roll or areal (default: from base or job)"),
+      option("format", &T::format, Choice{}, "file with the changes, or one line per setting (default {})"),
       option("allow", &T::allowed, Words{"WHAT"},
-             "the plan may be of another backend, mode, or backend,mode than the base has (plan --allow found it)"));
+             "settings that may switch: backend, mode, or backend,mode (repeatable)"));
 }
 
-/// A change with what a run without it would be.
+/// Change of a setting, with the effect of leaving it out.
 struct ReasonedChange {
   trainers::Change change;
-  std::string reason;  ///< "without it 3.10 s more", "without it 4.20 GiB too much on the fullest device"
+  std::string reason;  ///< "without it, 3.1 s more", "without it, 4.20 GiB more peak memory"
 };
 
 struct ExportAnswer {
   std::string trainer;
   std::string job_name;
-  std::string base_file;                         ///< as its path was given; empty: a whole file is written
-  std::string reading;                           ///< what the base is read as
-  bool is_script = true;                         ///< what is written is a launch script; else a configuration
-  bool in_place = false;                         ///< `content` is what is written
-  std::string base_content;                      ///< as it is
-  std::string content;                           ///< with the changes, where they are made in place; a whole file
-  std::vector<trainers::DemandedName> demanded;  ///< of a whole file: what only its user knows
-  std::string plan_name;                         ///< its placement
+  std::string base_file;                         ///< path as given; empty for a complete file
+  std::string reading;                           ///< description of the imported base
+  bool is_script = true;                         ///< the output is a launch script, otherwise a configuration
+  bool in_place = false;                         ///< `content` is the output
+  std::string base_content;                      ///< unchanged content
+  std::string content;                           ///< content with the changes if they are made in place, or the
+                                                 ///< complete file
+  std::vector<trainers::DemandedName> demanded;  ///< variables that a complete file needs from its user
+  std::string plan_name;                         ///< placement of the plan
   std::vector<ReasonedChange> changes;
-  plan::Plan plan;  ///< that the changed configuration runs
+  plan::Plan plan;  ///< plan that the changed configuration runs
   std::vector<plan::NotModelled> not_modelled = {};
-  double seconds = 0;       ///< an iteration of it, as predicted
-  double base_seconds = 0;  ///< of the base as it is; 0 without one
+  double seconds = 0;       ///< predicted iteration of the plan
+  double base_seconds = 0;  ///< predicted iteration of the unchanged base; 0 without a base
   ExportFormat format = ExportFormat::file;
   Outcome outcome = Outcome::done;
 };
 
-/// Errors of what is read, and those of trainers::export_run and trainers::export_whole; one where neither a base nor a
-/// job is given, or both are.
+/// Errors: input that cannot be read, those of trainers::export_run and trainers::export_whole, and a request with
+/// neither or both of base and job.
 base::Result<ExportAnswer> ask(const ExportRequest& request, const Watch& watch);
 
-/// A plan that was found for the configuration `input`, whose job is the scenario's with `switches`, without the
-/// changes that gain less than two thousandths of the iteration each: the rest of the configuration stays as its users
-/// have it. Errors as above.
+/// Exports a plan that was found for the configuration `input`. `switches` turn the configuration into the scenario's
+/// job. Changes that gain less than 0.2% of the iteration each are left out. Errors as for `ask`.
 base::Result<ExportAnswer> export_found(const JobInput& input, const predict::Scenario& scenario, plan::Plan plan,
                                         const std::vector<trainers::Change>& switches = {});
 
-/// What is written to `target`: of a launch script one that starts it, with the settings in an array; of a
-/// configuration one that begins from it; a copy, where flags or values are changed in place; a whole file where there
-/// is no base; lines with ExportFormat::args. Paths lead from the folder of `target`.
+/// Text to write to `target`. A launch script: a script that starts it with the changed settings in an array. A
+/// configuration: one that includes it. If values are changed in place: a copy. Without a base: a complete file. With
+/// ExportFormat::args: lines. Paths are relative to the folder of `target`.
 std::string exported_file(const ExportAnswer& answer, const std::string& target);
 
-/// What changes, each with its reason, and the iteration before and after.
+/// Changes with their reasons, and the iteration before and after.
 Sections sections(const ExportAnswer& answer);
 /// A dovetail/export@1 object.
 std::string to_json(const ExportAnswer& answer);

@@ -13,7 +13,7 @@ FittedPlan fitted_plan(const predict::Scenario& scenario, const plan::Plan& plan
   return {plan, predict::estimate(scenario, plan), planner::grow_lengths(scenario, plan)};
 }
 
-/// The one that a job's answer is about.
+/// The plan that the answer about a job refers to.
 std::optional<FittedPlan> plan_of(const predict::Scenario& scenario, const planner::JobFit& fit) {
   if (const planner::RankedPlan* const fastest = fit.fastest())
     return FittedPlan{fastest->plan, fastest->estimate, planner::grow_lengths(scenario, fastest->plan)};

@@ -1,4 +1,4 @@
-// Does it fit: a job on its cluster, or a plan into the memory of its devices; with what margin, and what sets the
+// Checks whether a job fits its cluster, or a plan the memory of its devices: margins, and the task that sets the
 // limit.
 #pragma once
 
@@ -21,38 +21,37 @@ struct FitRequest {
 template <std::same_as<FitRequest> T>
 auto options_of(const T*) {
   return options<T>(option("JOB", &T::job, JobFile{}, job_file_help),
-                    option("plan", &T::plan, File{}, "this plan, a dovetail/plan@1 file, in place of searching"),
+                    option("plan", &T::plan, File{}, "plan to check, dovetail/plan@1 (default: search for plans)"),
                     group(&T::search));
 }
 
-/// A plan with what it holds, also as responses grow.
+/// Plan with its memory, also for longer responses.
 struct FittedPlan {
   plan::Plan plan;
   predict::Estimate estimate;
-  std::vector<planner::GrownLengths> lengths;  ///< empty where it does not fit
+  std::vector<planner::GrownLengths> lengths;  ///< empty if the plan does not fit
 };
 
 struct FitAnswer {
   predict::Scenario scenario;
-  /// That was asked about; else the fastest that fits, or the nearest to it; nothing where none was found.
+  /// The given plan; otherwise the fastest that fits, or the closest one; nullopt if none was found.
   std::optional<FittedPlan> plan;
-  std::optional<planner::JobFit> job;  ///< where no plan was asked about
+  std::optional<planner::JobFit> job;  ///< nullopt if a plan was given
   Outcome outcome = Outcome::done;
 
   predict::Fit fit() const { return job ? job->fit() : plan->estimate.fit(); }
 };
 
-/// Tasks with devices, the one with the least margin first.
+/// Tasks that run on devices, sorted by increasing margin.
 std::vector<std::size_t> tasks_by_margin(const std::vector<predict::TaskMemory>& memory);
 
-/// "2 nodes of 8 H100-80", with more where nodes are not alike.
+/// "2 nodes of 8 H100-80"; groups of different nodes are joined by "and".
 std::string cluster_words(const cluster::Cluster& cluster);
 
-/// Errors of what is read, and those of planner::fit_job.
+/// Errors: input that cannot be read, and those of planner::fit_job.
 base::Result<FitAnswer> ask(const FitRequest& request, const Watch& watch);
 
-/// What each task needs, what sets the limit, and how far responses may grow; of a job also its plans and the smallest
-/// cluster.
+/// Memory of each task, the limit, and how long responses may get. For a job also its plans and the smallest cluster.
 Sections sections(const FitAnswer& answer);
 /// A dovetail/fit@2 object.
 std::string to_json(const FitAnswer& answer);

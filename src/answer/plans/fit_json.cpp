@@ -57,7 +57,7 @@ Json head_json(const predict::Scenario& scenario, predict::Fit fit) {
   return object;
 }
 
-/// `job` is the one of its cluster.
+/// `job` has the cluster of the plan.
 Json plan_json(const plan::Job& job, const planner::RankedPlan& ranked) {
   const std::size_t task = planner::fullest_task(ranked.estimate.memory);
   Json object{{"placement", name_of(ranked.placement)},

@@ -22,15 +22,14 @@ const std::string& task_name(const predict::Scenario& scenario, std::size_t task
   return scenario.job.workflow.tasks[task].name;
 }
 
-/// Whether a plan fits, and what plans leave.
+/// Verdict on a plan, with the required margin.
 std::string verdict_text(const predict::Scenario& scenario, const predict::Estimate& estimate) {
   const predict::Fit fit = estimate.fit();
   const std::string margin = margin_words(scenario);
-  if (fit == predict::Fit::fits)
-    return fmt::format("It fits: on every device more is left than plans leave, {}.\n\n", margin);
+  if (fit == predict::Fit::fits) return fmt::format("Fits. Every device keeps the required margin of {}.\n\n", margin);
   if (fit == predict::Fit::tight)
-    return fmt::format("It is tight: it fits, and somewhere less is left than plans leave, {}.\n\n", margin);
-  return "It does NOT fit.\n\n";
+    return fmt::format("Tight. The plan fits, but some device keeps less than the required margin of {}.\n\n", margin);
+  return "Does NOT fit.\n\n";
 }
 
 Sections memory_table(const predict::Scenario& scenario, const std::vector<TaskMemory>& memories) {
@@ -41,26 +40,26 @@ Sections memory_table(const predict::Scenario& scenario, const std::vector<TaskM
                     gibibytes(memory.usable), gibibytes(memory.margin()), gibibytes(memory.host),
                     std::string(short_name(memory.fit()))});
   }
-  const std::vector<Column> columns{{"task", Align::left},  {"device"},           {"needs"}, {"usable"}, {"margin"},
-                                    {"of its node's host"}, {"fits", Align::left}};
+  const std::vector<Column> columns{{"task", Align::left},   {"device"},           {"needs"}, {"usable"}, {"margin"},
+                                    {"host memory of node"}, {"fits", Align::left}};
   return Table{columns, rows};
 }
 
-/// What the worst device holds in the task with the least margin.
+/// Memory of the worst device in the task with the smallest margin.
 Sections limit_text(const predict::Scenario& scenario, const std::vector<TaskMemory>& memories) {
   const std::size_t task = tasks_by_margin(memories).front();
   const TaskMemory& memory = memories[task];
   Sections text = fmt::format("\n{} sets the limit, on device {}:\n", task_name(scenario, task), memory.device);
   text += parts_table(scenario.job.workflow, memory);
-  if (memory.margin() < 0) text += fmt::format("\n{} are missing\n", gibibytes(-memory.margin()));
+  if (memory.margin() < 0) text += fmt::format("\nshort by {}\n", gibibytes(-memory.margin()));
   return text;
 }
 
 std::string host_text(const std::vector<TaskMemory>& memories) {
   for (const TaskMemory& memory : memories)
     if (memory.host > memory.host_memory)
-      return fmt::format("\na node's host memory of {} is too small for the {} that leave its devices\n",
-                         gibibytes(memory.host_memory), gibibytes(memory.host));
+      return fmt::format("\na node has {} of host memory, but offloading needs {}\n", gibibytes(memory.host_memory),
+                         gibibytes(memory.host));
   return "";
 }
 
@@ -71,13 +70,13 @@ Sections lengths_text(const predict::Scenario& scenario, const std::vector<plann
     rows.push_back({row.length ? counted(*row.length, "token") : "as in the job", fmt::format("{:.2f}", row.factor),
                     seconds_text(row.iteration_seconds), gibibytes(row.margin), task_name(scenario, row.task),
                     std::string(short_name(row.fit))});
-  return "\nIf every response is as long:\n" + Table{{{"responses", Align::left},
-                                                      {"of the mean"},
-                                                      {"iteration"},
-                                                      {"margin"},
-                                                      {"in", Align::left},
-                                                      {"fits", Align::left}},
-                                                     rows};
+  return "\nIf all responses had this length:\n" + Table{{{"responses", Align::left},
+                                                          {"x mean"},
+                                                          {"iteration"},
+                                                          {"margin"},
+                                                          {"during", Align::left},
+                                                          {"fits", Align::left}},
+                                                         rows};
 }
 
 const TaskMemory& fullest(const planner::RankedPlan& ranked) {
@@ -99,33 +98,33 @@ std::vector<std::string> plan_row(const predict::Scenario& scenario, const std::
 
 Sections plans_table(const predict::Scenario& scenario, const planner::JobFit& fit) {
   std::vector<std::vector<std::string>> rows;
-  rows.push_back(plan_row(scenario, "the fastest", *fit.fastest()));
-  if (fit.max_margin) rows.push_back(plan_row(scenario, "the one with the most margin", *fit.max_margin));
+  rows.push_back(plan_row(scenario, "fastest", *fit.fastest()));
+  if (fit.max_margin) rows.push_back(plan_row(scenario, "largest margin", *fit.max_margin));
   return Table{{{"plan", Align::left},
                 {"placement", Align::left},
                 {"iteration"},
-                {"fullest device"},
-                {"of its"},
+                {"peak memory"},
+                {"usable"},
                 {"margin"},
-                {"in", Align::left}},
+                {"during", Align::left}},
                rows};
 }
 
 Sections min_text(const predict::Scenario& scenario, const planner::JobFit& fit) {
-  if (!fit.smallest) return "\nOn no cluster of that kind that was tried a plan was found that fits.\n";
+  if (!fit.smallest) return "\nNo plan that fits was found on any cluster of this kind.\n";
   const planner::FittingCluster& smallest = *fit.smallest;
   const std::size_t task = planner::fullest_task(smallest.ranked.estimate.memory);
   const TaskMemory& memory = fullest(smallest.ranked);
-  std::string text = fmt::format(
-      "\nThe smallest cluster of that kind on which a plan was found that fits: {}; {} an iteration, {} of {} in {}:\n",
-      cluster_words(smallest.cluster), seconds_text(smallest.ranked.estimate.iteration_seconds),
-      gibibytes(memory.needed()), gibibytes(memory.usable), task_name(scenario, task));
+  std::string text =
+      fmt::format("\nSmallest cluster of this kind with a plan that fits: {}; {} per iteration, {} of {} in {}:\n",
+                  cluster_words(smallest.cluster), seconds_text(smallest.ranked.estimate.iteration_seconds),
+                  gibibytes(memory.needed()), gibibytes(memory.usable), task_name(scenario, task));
   plan::Job job = scenario.job;
   job.cluster = smallest.cluster;
   return text + tasks_table(job, smallest.ranked.plan);
 }
 
-/// What is said of the plan itself.
+/// Sections about the plan itself.
 Sections plan_sections(const predict::Scenario& scenario, const FittedPlan& fitted) {
   return verdict_text(scenario, fitted.estimate) + memory_table(scenario, fitted.estimate.memory) +
          limit_text(scenario, fitted.estimate.memory) + host_text(fitted.estimate.memory) +
@@ -148,11 +147,11 @@ Sections sections(const FitAnswer& answer) {
            not_modelled_text(scenario.job.not_modelled);
   const plan::Job& job = scenario.job;
   const planner::JobFit& fit = *answer.job;
-  Sections all = fmt::format("{}; memory as {}\n\n", job_line(job), scenario.software.conventions.name);
+  Sections all = fmt::format("{}; memory model: {}\n\n", job_line(job), scenario.software.conventions.name);
   if (!answer.plan)
     all += "no plan fits: " + fit.impossible + "\n";
   else if (fit.fastest() != nullptr)
-    all += plans_table(scenario, fit) + "\nThe fastest plan:\n" + tasks_table(job, answer.plan->plan) + "\n";
+    all += plans_table(scenario, fit) + "\nFastest plan:\n" + tasks_table(job, answer.plan->plan) + "\n";
   else
     all += nearest_words(*fit.ranking.nearest, scenario) + ":\n\n" + tasks_table(job, answer.plan->plan) + "\n";
   if (answer.plan) all += plan_sections(scenario, *answer.plan);

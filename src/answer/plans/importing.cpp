@@ -44,7 +44,7 @@ Sections sections(const ImportAnswer& answer) {
   Sections all = job_line(import.job) + "\n" + fmt::format("files read: {}\n\n", fmt::join(import.files, ", "));
   all += tasks_table(import.job, import.plan);
   all += findings_text(import, "assumed", import.run.assumed) + findings_text(import, "ignored", import.run.ignored) +
-         findings_text(import, "not modelled", import.run.not_modelled);
+         findings_text(import, "not modeled", import.run.not_modelled);
   return all;
 }
 

@@ -1,4 +1,4 @@
-// The configuration of a trainer, read as a job and a plan.
+// Imports the configuration of a trainer as a job and a plan.
 #pragma once
 
 #include <concepts>
@@ -18,9 +18,7 @@ struct ImportRequest {
 template <std::same_as<ImportRequest> T>
 auto options_of(const T*) {
   return options<T>(
-      option("JOB", &T::job, JobFile{},
-             "launch script or configuration of verl, NeMo-RL, OpenRLHF, AReaL, ROLL or slime ('verl:FILE', 'roll:FILE'"
-             ": whose), '-' for standard input"));
+      option("JOB", &T::job, JobFile{}, "launch script or configuration (FILE or verl:FILE), '-': standard input"));
 }
 
 struct ImportAnswer {
@@ -28,15 +26,15 @@ struct ImportAnswer {
   Outcome outcome = Outcome::done;
 };
 
-/// Errors of what is read; a job file is one, too.
+/// Errors: input that cannot be read, and a job file.
 base::Result<ImportAnswer> ask(const ImportRequest& request, const Watch& watch);
 
-/// The job as a file at `target`: relative paths lead from there.
+/// Text of the job file to write to `target`. Relative paths start at its folder.
 base::Result<std::string> job_file(const ImportAnswer& answer, const std::string& target);
-/// The plan as dovetail/plan@1.
+/// The plan as a dovetail/plan@1 file.
 std::string plan_file(const ImportAnswer& answer);
 
-/// What it was read as, how its tasks run, and what was assumed, ignored and not modelled.
+/// Imported job and plan, and the settings that were assumed, ignored or not modeled.
 Sections sections(const ImportAnswer& answer);
 /// A dovetail/import@1 object.
 std::string to_json(const ImportAnswer& answer);

@@ -23,7 +23,7 @@ base::Result<predict::Software> software_of(const plan::Job& job, const Input& i
   base::Error error = std::move(software).error();
   if (!error.path.empty()) return error;
   error.path = name_of(input);
-  // What is fixed has its place; else a name is not known.
+  // A fault of a fixed setting has its place. Otherwise a name is unknown.
   if (error.line > 0) return error;
   const base::FilePlace place = predict::conventions_of(job.software).ok() ? job.efficiency_place : job.training_place;
   error.line = place.line;
@@ -36,7 +36,7 @@ base::Result<trainers::Import> imported(const std::string& path, const std::stri
   return trainers::import_run(path, text, options, trainers::hub_cache_folder(options.environment));
 }
 
-/// A job, and what it comes with.
+/// Job with its plan, if it comes with one.
 struct ReadJob {
   plan::Job job;
   std::optional<plan::Plan> plan;
@@ -48,8 +48,8 @@ base::Result<ReadJob> read_job(const JobInput& input, const Watch& watch) {
   if (!trainers::is_foreign(input.path, text)) {
     if (has_import_options(input))
       return base::bad_input(
-          fmt::format("{} is a job file, which says all; accepted beside it: no options of a trainer's configuration, "
-                      "as --gpu, --env and --lengths",
+          fmt::format("{} is a job file; it cannot be combined with --gpu, --env, --lengths and other options for "
+                      "trainer configurations",
                       name_of(input)));
     DOVETAIL_TRY(plan::Job job, plan::parse_job(text, name_of(input)));
     return ReadJob{std::move(job), std::nullopt, std::nullopt};
@@ -110,8 +110,9 @@ base::Result<plan::Plan> read_plan(const Input& input, const predict::Scenario& 
   DOVETAIL_TRY(const std::string text, read_input(input));
   DOVETAIL_TRY(plan::Plan plan, plan::parse_plan(text, name_of(input), scenario.job));
   if (is_for_another(plan, scenario, open_lengths))
-    tell_note(watch,
-              "the plan was made for another job, or for this one before it was changed; what follows is of this job");
+    tell_note(
+        watch,
+        "the plan was made for another job, or for an older version of this one; results are for the job as it is now");
   for (const predict::TrainerFault& fault : predict::trainer_faults(scenario.job, scenario.software.conventions, plan))
     tell_note(watch, "the trainer cannot run this plan: " + fault.message);
   return plan;

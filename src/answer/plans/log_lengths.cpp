@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Lengths as `--response-length` takes them.
+/// Lengths in the syntax of `--response-length`.
 std::string lengths_text(const measure::LengthsOfLog& lengths) {
   if (!lengths.figures) return fmt::format("{}", lengths.mean);
   const workflow::LengthFigures& figures = *lengths.figures;
@@ -30,18 +30,17 @@ std::string lengths_text(const measure::LengthsOfLog& lengths) {
 
 std::string taken_text(std::string_view what, const std::string& name, const measure::LoggedLengths& logged,
                        std::int64_t cap, const std::string& spread) {
-  return fmt::format("{} are as long as {} says: {:.0f} tokens on average of at most {}, {}", what, name, logged.mean,
-                     cap, spread);
+  return fmt::format("{} from {}: mean {:.0f} tokens, cap {}, {}", what, name, logged.mean, cap, spread);
 }
 
-/// Where responses of a log ended: the average prompt leaves so much where both end together.
+/// Cap of the responses in a log. If prompt and response share a cap, the mean prompt is subtracted.
 std::int64_t response_cap(const trainers::ImportedRun& run, const LengthsLogged& lengths) {
   if (run.sequence_cap == 0) return run.said_response_cap();
   const std::int64_t prompt = lengths.prompts ? std::llround(lengths.prompts->mean) : run.prompt_cap;
   return std::clamp<std::int64_t>(run.sequence_cap - prompt, 1, run.said_response_cap());
 }
 
-/// Lengths that a log says, in place of those of which nothing is said.
+/// Takes lengths from a log, unless they are given.
 void take_logged(const LengthsLogged& lengths, const trainers::Import& import, trainers::ImportOptions& options,
                  const Watch& watch) {
   const trainers::ImportedRun& run = import.run;
@@ -52,12 +51,12 @@ void take_logged(const LengthsLogged& lengths, const trainers::Import& import, t
     said = lengths_text(taken);
     tell_note(watch, taken_text(what, lengths.name, *logged, cap, taken.spread));
   };
-  take("prompts", lengths.prompts, run.said_prompt_cap(), run.prompts, options.prompt_length);
-  take("responses", lengths.responses, response_cap(run, lengths), run.prompts * run.samples_per_prompt,
+  take("prompt lengths", lengths.prompts, run.said_prompt_cap(), run.prompts, options.prompt_length);
+  take("response lengths", lengths.responses, response_cap(run, lengths), run.prompts * run.samples_per_prompt,
        options.response_length);
 }
 
-/// `path` as files beside `file` name it.
+/// Path relative to the folder of `file`.
 std::string path_beside(const std::string& path, const std::string& file) {
   if (fs::path(path).is_absolute()) return path;
   std::error_code fault;
@@ -65,7 +64,7 @@ std::string path_beside(const std::string& path, const std::string& file) {
   return fault ? path : relative.string();
 }
 
-/// A log whose times are known; nothing where the file is none.
+/// Reads a log with known times; nullopt if the file is not one.
 std::optional<measure::MeasuredRun> run_of(const std::string& content, const std::string& name) {
   auto log = trainers::read_step_log({{content, name}});
   if (!log.ok()) return std::nullopt;
@@ -81,20 +80,20 @@ base::Status take_of_file(const std::string& path, const trainers::Import& impor
     const LengthsLogged lengths = lengths_logged(*run, name);
     if (!lengths.responses)
       return base::Error{base::Failure::bad_input, name, 0, 0,
-                         "the log does not say how long responses are; accepted: one that does, or --response-length"};
+                         "the log has no response lengths; use another log or --response-length"};
     take_logged(lengths, import, options, watch);
     return {};
   }
   auto table = workflow::parse_length_table(content, name, "");
   if (!table.ok()) {
     base::Error error = std::move(table).error();
-    error.message = "it is no log of a trainer, and as a table of lengths: " + error.message;
+    error.message = "neither a trainer's log nor a table of lengths: " + error.message;
     return error;
   }
   if (options.response_length) return {};
   options.response_length = "file=" + path_beside(path, import.file);
-  tell_note(watch, fmt::format("responses are as long as {} says: {:.0f} tokens on average, the longest {}", name,
-                               table->mean(), table->longest()));
+  tell_note(watch, fmt::format("response lengths from {}: mean {:.0f} tokens, maximum {}", name, table->mean(),
+                               table->longest()));
   return {};
 }
 

@@ -1,4 +1,4 @@
-// Lengths of a trainer's configuration, which says only their caps, from the log of a run or from a file.
+// Lengths for a trainer's configuration, which has only caps: from the log of a run or from a table.
 #pragma once
 
 #include "answer/question/input.h"
@@ -7,12 +7,12 @@
 
 namespace dovetail::answer {
 
-/// What the log of a run says of lengths.
+/// Returns the lengths in the log of a run.
 LengthsLogged lengths_logged(const measure::MeasuredRun& run, std::string name);
 
-/// What `input` says beside its configuration, with lengths where it says none itself: of the file that it names for
-/// them, else those that a log said. `import` is that configuration without. A note says what is taken. An Error where
-/// the file is neither a log that says lengths nor a table of them.
+/// Adds lengths to the import options of `input` where it gives none: from the file that it names, otherwise from its
+/// log. `import` is the configuration without them. A note reports what is used. An Error if the file is neither a log
+/// with lengths nor a table of them.
 base::Result<trainers::ImportOptions> options_with_lengths(const JobInput& input, const trainers::Import& import,
                                                            const Watch& watch);
 

@@ -13,8 +13,7 @@
 namespace dovetail::answer {
 namespace {
 
-constexpr const char* how_to_say =
-    "say how long responses are: --response-length mean=..., or --lengths with the log of a run";
+constexpr const char* how_to_say = "set --response-length mean=..., or --lengths to the log of a run";
 
 bool is_faster(const PlanAtPart& at, double error) {
   return !at.placement.empty() && (!at.fits || at.seconds > at.first_seconds * (1 + error));
@@ -24,20 +23,20 @@ std::string part_words(const PlanAtPart& at) {
   return fmt::format("{:.0f}% of the cap, {:.0f} tokens", 100 * at.part, at.mean);
 }
 
-/// Whether the choice depends on the lengths, in a sentence.
+/// Sentence on whether the choice of the plan depends on the lengths.
 std::string choice_text(const OpenLengths& lengths) {
   if (!lengths.decide())
     return fmt::format(
-        "The choice of the plan does not depend on it: at none of these another one is faster by more than the mean "
-        "error of predictions, {}.\n",
+        "The choice of the plan does not depend on the lengths: no other plan is faster by more than the mean "
+        "prediction error of {}.\n",
         percent(lengths.error));
   std::vector<std::string> others;
   for (const PlanAtPart& at : lengths.parts)
     if (is_faster(at, lengths.error))
-      others.push_back(at.fits ? fmt::format("at {} one that is {} takes {} less", part_words(at), at.placement,
+      others.push_back(at.fits ? fmt::format("at {}, placement {} takes {} less", part_words(at), at.placement,
                                              percent(1 - at.first_seconds / at.seconds))
-                               : fmt::format("at {} this plan does not fit", part_words(at)));
-  return fmt::format("The choice of the plan DEPENDS on it: {}; {}.\n", fmt::join(others, ", "), how_to_say);
+                               : fmt::format("at {}, this plan does not fit", part_words(at)));
+  return fmt::format("The choice of the plan DEPENDS on the lengths: {}; {}.\n", fmt::join(others, ", "), how_to_say);
 }
 
 }  // namespace
@@ -84,22 +83,21 @@ Sections open_lengths_sections(const OpenLengths& lengths) {
     rows.push_back({part_words(at), seconds_text(at.seconds) + (at.fits ? "" : " *")});
     if (found) {
       rows.back().push_back(at.placement.empty() ? "-" : seconds_text(at.first_seconds));
-      rows.back().push_back(at.placement.empty() ? "no plan was found" : at.placement);
+      rows.back().push_back(at.placement.empty() ? "no plan found" : at.placement);
     }
   }
-  std::vector<Column> columns{{"responses on average", Align::left}, {"this plan"}};
+  std::vector<Column> columns{{"mean response", Align::left}, {"this plan"}};
   if (found) {
-    columns.push_back({"the fastest found"});
-    columns.push_back({"which is", Align::left});
+    columns.push_back({"fastest found"});
+    columns.push_back({"placement", Align::left});
   }
   Sections all = fmt::format(
-      "\nNobody says how long responses are, only that {} is their cap; what is above is of {:.0f}% of it on average. "
-      "An iteration takes:\n\n",
+      "\nResponse lengths are unknown, except for their cap of {}. The figures above assume a mean of {:.0f}% of the "
+      "cap. Iteration times:\n\n",
       counted(lengths.cap, "token"), 100 * answered_part);
   all += Table{columns, rows};
-  all += found ? choice_text(lengths) : fmt::format("For one time {}.\n", how_to_say);
-  if (!lengths.fits_at_cap)
-    all += "Where all responses are as long as the cap the plan does not fit: see dovetail fit.\n";
+  all += found ? choice_text(lengths) : fmt::format("For a single figure, {}.\n", how_to_say);
+  if (!lengths.fits_at_cap) all += "If all responses reach the cap, the plan does not fit; see dovetail fit.\n";
   return all;
 }
 

@@ -1,4 +1,4 @@
-// Jobs of which nobody says how long responses are, only their cap: predicted at several parts of it.
+// Predictions for jobs with unknown response lengths, of which only the cap is known: at several shares of the cap.
 #pragma once
 
 #include <array>
@@ -12,39 +12,39 @@
 
 namespace dovetail::answer {
 
-/// Mean lengths that are tried, of the cap.
+/// Mean lengths that are tried, as shares of the cap.
 inline constexpr std::array open_parts{0.25, 0.5, 0.9};
-/// The one of them that an answer is about where it is about one.
+/// Share of the cap that an answer for a single length assumes.
 inline constexpr double answered_part = 0.5;
 
-/// The scenario with responses of that mean length, log-normal and cut at the cap.
+/// Scenario with this mean response length; lengths are log-normal and truncated at the cap.
 predict::Scenario at_part_of_cap(const predict::Scenario& scenario, double part);
 
-/// What a plan takes at a part of the cap, beside the plan that was found there.
+/// Iteration of a plan at a share of the cap, and the best plan found there.
 struct PlanAtPart {
-  double part = 0;           ///< of the cap
-  double mean = 0;           ///< tokens
-  double seconds = 0;        ///< an iteration of the plan that the answer is about
-  bool fits = true;          ///< the same
-  std::string placement;     ///< of the plan that was found there; empty: none was looked for, or none fits
-  double first_seconds = 0;  ///< of that
+  double part = 0;           ///< share of the cap
+  double mean = 0;           ///< mean response, tokens
+  double seconds = 0;        ///< iteration of the answer's plan
+  bool fits = true;          ///< the answer's plan fits
+  std::string placement;     ///< of the best plan found there; empty: not searched, or none fits
+  double first_seconds = 0;  ///< iteration of that plan
 };
 
-/// What nobody says of the lengths, and what follows from it.
+/// Effect of unknown response lengths on an answer.
 struct OpenLengths {
   std::int64_t cap = 0;  ///< tokens
-  double error = 0;      ///< of predictions: plans within it are as good as each other
+  double error = 0;      ///< mean error of predictions; plans within it count as equally good
   std::vector<PlanAtPart> parts;
-  bool fits_at_cap = true;  ///< the plan, where all responses are as long as the cap
+  bool fits_at_cap = true;  ///< the plan fits if all responses reach the cap
 
-  /// Whether another plan is faster at one of them, by more than the error of predictions, or the plan does not fit.
+  /// Whether at some share another plan is faster by more than `error`, or the plan does not fit.
   bool decide() const;
 };
 
-/// The plan at each part; what was found there is filled in by who looked for it.
+/// Predicts the plan at each share. The caller fills in the best plans found there.
 OpenLengths plan_at_parts(const predict::Scenario& scenario, const plan::Plan& plan);
 
-/// A table of the parts, and whether the choice of the plan depends on them.
+/// Table of the shares, and whether the choice of the plan depends on them.
 Sections open_lengths_sections(const OpenLengths& lengths);
 Json open_lengths_json(const OpenLengths& lengths);
 

@@ -23,15 +23,14 @@ Table parts_table(const workflow::Workflow& workflow, const predict::TaskMemory&
   for (const predict::MemoryPart& part : memory.parts)
     rows.push_back({name_of(part, workflow), gibibytes(part.bytes),
                     percent(static_cast<double>(part.bytes) / static_cast<double>(memory.usable))});
-  return {{{"what", Align::left}, {"holds"}, {"of the device"}}, rows};
+  return {{{"part", Align::left}, {"memory"}, {"share of device"}}, rows};
 }
 
 std::string cut_short_text(const planner::Ranking& ranking) {
   if (!ranking.cut_short) return "";
-  const std::string_view why =
-      *ranking.cut_short == parallel::EndedBy::time ? "The time limit was over" : "Interrupted";
+  const std::string_view why = *ranking.cut_short == parallel::EndedBy::time ? "Time limit reached" : "Interrupted";
   return fmt::format(
-      "{} before all was looked at: this is the best so far, and with as many iterations more may be found.\n", why);
+      "{} before the search finished. This is the best result so far; a longer search may find a better one.\n", why);
 }
 
 }  // namespace dovetail::answer

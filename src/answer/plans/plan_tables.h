@@ -1,4 +1,4 @@
-// What answers say of plans and rankings: tables.
+// Tables about plans and rankings.
 #pragma once
 
 #include <string>
@@ -8,13 +8,13 @@
 
 namespace dovetail::answer {
 
-/// The tasks with devices: where they run, how they are laid out, their settings.
+/// Devices, layout and settings of each task.
 Table tasks_table(const plan::Job& job, const plan::Plan& plan);
 
-/// What a device holds in a task.
+/// Memory of a device in a task, by part.
 Table parts_table(const workflow::Workflow& workflow, const predict::TaskMemory& memory);
 
-/// A line where the ranking was cut short, else nothing.
+/// One line if the ranking was cut short, otherwise empty.
 std::string cut_short_text(const planner::Ranking& ranking);
 
 }  // namespace dovetail::answer

@@ -17,8 +17,7 @@ base::Result<PredictionAnswer> predict_plan(const JobInput& job, const std::opti
   DOVETAIL_TRY(AskedJob asked, read_asked(job, plan, watch));
   if (!asked.plan)
     return base::Error{base::Failure::bad_input, name_of(job), 0, 0,
-                       "a job file says nothing of the plan that it ran by; accepted: --plan beside it, or a trainer's "
-                       "configuration in its place"};
+                       "a job file holds no plan; add --plan, or give a trainer's configuration instead"};
   DOVETAIL_CHECK(tell_read(watch));
   const bool parted = !fused && asked.plan->fusion.any();
   if (parted) asked.plan->fusion = {};

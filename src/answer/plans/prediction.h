@@ -1,4 +1,4 @@
-// What a given plan of a job costs: step by step, in time, memory and money.
+// Predicts the costs of a given plan: activities, time, memory and price.
 #pragma once
 
 #include <concepts>
@@ -22,35 +22,34 @@ struct PredictionRequest {
 };
 template <std::same_as<PredictionRequest> T>
 auto options_of(const T*) {
-  return options<T>(
-      option("JOB", &T::job, JobFile{}, job_file_help),
-      required("plan", &T::plan, File{}, "predict this plan, a dovetail/plan@1 file, in place of searching"));
+  return options<T>(option("JOB", &T::job, JobFile{}, job_file_help),
+                    required("plan", &T::plan, File{}, "plan to predict instead of searching, dovetail/plan@1"));
 }
 
 struct PredictionAnswer {
   predict::Scenario scenario;
   plan::Plan plan;
   predict::Estimate estimate;
-  bool parted = false;  ///< the plan that was read fuses stages, and `plan` does not
+  bool parted = false;  ///< fusion was removed from `plan`
   Outcome outcome = Outcome::done;
-  std::optional<ImportedJob> imported = std::nullopt;      ///< a trainer's configuration was the job
-  std::optional<OpenLengths> open_lengths = std::nullopt;  ///< where that says no lengths: the plan at others
+  std::optional<ImportedJob> imported = std::nullopt;      ///< set if the job is a trainer's configuration
+  std::optional<OpenLengths> open_lengths = std::nullopt;  ///< the plan at other lengths, if response lengths are
+                                                           ///< unknown
 };
 
-/// Seconds from the beginning of an iteration until an activity begins, with what each iteration takes beside its
-/// activities.
+/// Seconds from the start of an iteration to the start of an activity, including overheads of the iteration.
 double begin_of_activity(const predict::Estimate& estimate, std::size_t activity);
 
-/// Reads both and predicts; without `fused` as if the plan fused nothing. Where no plan is given it is that of the
-/// trainer's configuration which the job is read from; an Error where the job is none.
+/// Reads the job and the plan, and predicts. Fusion is removed unless `fused`. Without `plan`, the plan of the
+/// trainer's configuration is used; an Error if the job is a job file.
 base::Result<PredictionAnswer> predict_plan(const JobInput& job, const std::optional<Input>& plan, bool fused,
                                             const Watch& watch);
 
-/// Errors of what is read. A plan that does not fit is predicted all the same; a trainer's configuration without
-/// lengths is answered at answered_part.
+/// Errors: input that cannot be read. A plan that does not fit is predicted all the same. Unknown response lengths are
+/// assumed at answered_part of their cap.
 base::Result<PredictionAnswer> ask(const PredictionRequest& request, const Watch& watch);
 
-/// A table of the steps, and what an iteration takes and costs.
+/// Table of the activities, and the costs of an iteration.
 Sections sections(const PredictionAnswer& answer);
 /// A dovetail/estimate@1 object.
 std::string to_json(const PredictionAnswer& answer);

@@ -17,7 +17,7 @@ namespace {
 
 using plan::Activity;
 
-/// The parts of a step's seconds that are a twentieth of it or more.
+/// Parts that make up at least a twentieth of an activity's seconds.
 std::string parts_text(const predict::ActivitySeconds& step) {
   std::vector<std::string> parts;
   for (const predict::SecondsPart& part : step.parts)
@@ -50,15 +50,19 @@ Table activities_table(const PredictionAnswer& answer) {
                     activity.within ? "fused" : seconds_text(estimate.activities[index].seconds),
                     task ? memory_text(estimate.memory[activity.task]) : "", parts_text(estimate.activities[index])});
   }
-  const std::vector<Column> columns{
-      {"step", Align::left},    {"devices", Align::left}, {"layout", Align::left}, {"begins"}, {"takes"}, {"memory"},
-      {"of which", Align::left}};
+  const std::vector<Column> columns{{"activity", Align::left},
+                                    {"devices", Align::left},
+                                    {"layout", Align::left},
+                                    {"start"},
+                                    {"duration"},
+                                    {"memory"},
+                                    {"largest parts", Align::left}};
   return {columns, rows};
 }
 
 std::string heading(const PredictionAnswer& answer) {
   const predict::Software& software = answer.scenario.software;
-  return fmt::format("{}\nplacement: {}; efficiencies: {}; memory as {}\n{}\n\n", job_line(answer.scenario.job),
+  return fmt::format("{}\nplacement: {}; efficiencies: {}; memory model: {}\n{}\n\n", job_line(answer.scenario.job),
                      answer.plan.placement, software.efficiency.name, software.conventions.name,
                      efficiency_words(software));
 }
@@ -77,7 +81,7 @@ std::string fit_text(const PredictionAnswer& answer) {
     case predict::Fit::fits:
       return "";
     case predict::Fit::tight:
-      return fmt::format("~: tight: less is left than plans leave, {}\n", margin_words(answer.scenario));
+      return fmt::format("~: tight, keeps less than the required margin of {}\n", margin_words(answer.scenario));
     case predict::Fit::does_not_fit:
       return "*: does not fit; see dovetail fit\n";
   }

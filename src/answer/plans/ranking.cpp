@@ -13,7 +13,7 @@
 namespace dovetail::answer {
 namespace {
 
-/// All that a search needs.
+/// Input of a search.
 struct Search {
   predict::Scenario scenario;
   planner::RankOptions options;
@@ -32,7 +32,7 @@ base::Result<Search> read(const RankingRequest& request, const Watch& watch) {
   return Search{std::move(scenario), std::move(options), asked.has_open_lengths()};
 }
 
-/// The same for one of several processes; all end alike.
+/// The same for one of several processes; all return alike.
 base::Result<Search> read_as_one_of(const parallel::Exchange& exchange, const RankingRequest& request,
                                     const Watch& watch) {
   base::Result<Search> search = read(request, watch);
@@ -47,17 +47,17 @@ base::Result<Search> read_as_one_of(const parallel::Exchange& exchange, const Ra
 
 Outcome outcome_of(const planner::Ranking& ranking, const Watch& watch) {
   if (ranking.plans.empty()) return Outcome::infeasible;
-  // Any of the processes may have been asked to stop.
+  // Any of the processes may have received a request to stop.
   if (ranking.search && ranking.search->stopped_by == pipeline::StoppedBy::interrupt) return Outcome::interrupted;
   return unless_interrupted(watch, Outcome::done);
 }
 
 std::string label_at(const predict::Scenario& scenario, double part) {
-  return fmt::format("{}, responses of {:.0f}% of their cap on average", scenario.job.name, 100 * part);
+  return fmt::format("{}, mean response {:.0f}% of the cap", scenario.job.name, 100 * part);
 }
 
-/// Searches for the same job at other lengths of its responses, and says how the first plan does there. It needs a
-/// plan.
+/// Searches for the same job at other response lengths, and compares the first plan with the plans found there.
+/// REQUIRES: the answer has a plan.
 void look_at_other_lengths(const predict::Scenario& scenario, const planner::RankOptions& options,
                            RankingAnswer& answer, const Watch& watch) {
   const plan::Plan& first = answer.ranking.plans.front().plan;
@@ -70,13 +70,13 @@ void look_at_other_lengths(const predict::Scenario& scenario, const planner::Ran
       tell_label(watch, label_at(scenario, at.part));
       const predict::Scenario other = at_part_of_cap(scenario, at.part);
       auto ranked = planner::rank_plans(other, planner::with_share_of_time(options, scenario, left--));
-      // Stopped before any plan was looked at: what is known stands.
+      // The search was stopped before it tried any plan; the answer keeps the known figures.
       if (!ranked.ok()) continue;
       ranking = *std::move(ranked);
       if (ranking.plans.empty()) continue;
       found = &ranking.plans.front();
     }
-    // No search is sure to find what another one found.
+    // A search may miss plans that another one found.
     if (at.fits && at.seconds <= found->estimate.iteration_seconds) found = &answer.ranking.plans.front();
     at.placement = name_of(found->placement);
     at.first_seconds = found == &answer.ranking.plans.front() ? at.seconds : found->estimate.iteration_seconds;
@@ -84,7 +84,7 @@ void look_at_other_lengths(const predict::Scenario& scenario, const planner::Ran
   answer.open_lengths = std::move(lengths);
 }
 
-/// The answer for one configuration, as RankJob has it.
+/// Ranks the plans of one configuration, as specified by RankJob.
 base::Result<RankingAnswer> rank_job(const RankingRequest& request, const Watch& watch, bool whole) {
   DOVETAIL_TRY(Search search,
                request.exchange != nullptr ? read_as_one_of(*request.exchange, request, watch) : read(request, watch));
@@ -119,7 +119,7 @@ base::Result<RankingAnswer> rank_job(const RankingRequest& request, const Watch&
 
 base::Result<RankingAnswer> ask(const RankingRequest& request, const Watch& watch) {
   if (request.allowed.empty() && request.way > 0)
-    return base::bad_input("--way is of the ways that --allow gives; accepted: --allow with it");
+    return base::bad_input("--way needs --allow, which defines the ways to run the job");
   return request.allowed.empty() ? rank_job(request, watch, true) : rank_ways(request, watch, rank_job);
 }
 

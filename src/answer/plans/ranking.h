@@ -1,4 +1,4 @@
-// Which plans a job can have, searched and ranked, beside what none can beat and what would change the choice.
+// Searches and ranks the plans of a job, with lower bounds and inputs that would change the choice.
 #pragma once
 
 #include <concepts>
@@ -18,15 +18,15 @@ namespace dovetail::answer {
 
 struct RankingRequest {
   JobInput job;
-  std::vector<std::string> placements = {};  ///< by their names; none: those that the job names, or all
+  std::vector<std::string> placements = {};  ///< names; empty: those of the job, otherwise all
   int shown = static_cast<int>(planner::RankOptions{}.shown);
   int simulated = default_simulated;
   PlanSearchOptions search = {};
-  std::vector<std::string> allowed = {};  ///< what of a trainer's configuration may be another (allowed_of)
-  int way = 0;  ///< the number of the way to run the job that is answered, as the table has it; 0: the fastest
-  /// Who shares the search out: each of them asks the same question and gets the same answer. Null: nobody.
+  std::vector<std::string> allowed = {};  ///< settings of a trainer's configuration that may be switched (allowed_of)
+  int way = 0;                            ///< number of the way to answer for, as in the table; 0: the fastest
+  /// Processes that share the search. All ask the same question and get the same answer. Null: none.
   const parallel::Exchange* exchange = nullptr;
-  /// Called with the best plan so far and the job, each time the search has met a better one.
+  /// Called with the best plan so far and its job, whenever the search finds a better one.
   std::function<void(const plan::Plan&, const plan::Job&)> on_better = {};
 };
 template <std::same_as<RankingRequest> T>
@@ -34,54 +34,48 @@ auto options_of(const T*) {
   return options<T>(
       option("JOB", &T::job, JobFile{}, job_file_help),
       option("placement", &T::placements, Words{"PLACEMENT"},
-             "only this family of plans (may be given several times): co-located, interleaving, disaggregated, "
-             "megatron, rlhfuse, searched"),
-      option("top", &T::shown, Count{1, 1000}, "how many plans to show at most"),
+             "family of plans, such as co-located (repeatable; default: all)"),
+      option("top", &T::shown, Count{1, 1000}, "max number of plans to show (default {})"),
       option("simulate", &T::simulated, Count{0, 1000},
-             "of the first plans that are ties, how many to play event by event at most, and to order by that (default "
-             "{}, as other commands do)"),
+             "number of tied plans to simulate and to rank by the result (default {})"),
       group(&T::search),
-      option("allow", &T::allowed, Words{"WHAT"},
-             "of a trainer's configuration: look at other ways to run its job, too: backend (FSDP or Megatron), mode "
-             "(engines that share the trainer's GPUs, or have some of their own), or backend,mode"),
-      option("way", &T::way, Count{0, 1000},
-             "with --allow: answer this way of its table, in place of the fastest (default {}: that)"),
+      option("allow", &T::allowed, Words{"WHAT"}, "also try other ways to run the job: backend, mode or backend,mode"),
+      option("way", &T::way, Count{0, 1000}, "number of the way to answer for, with --allow (default {}: fastest)"),
       unlisted(&T::exchange), unlisted(&T::on_better));
 }
 
-/// What a way to run the job came to.
+/// Result for one way to run the job.
 struct TriedWay {
-  std::string name;               ///< "as it is", "megatron, 4 of 8 GPUs for engines"
-  std::optional<double> seconds;  ///< of an iteration of its first plan
-  std::string refusal;            ///< why it has none
+  std::string name;               ///< "as configured", "megatron, 4 of 8 GPUs for engines"
+  std::optional<double> seconds;  ///< iteration of its first plan
+  std::string refusal;            ///< why it has no plan
 };
 
 struct RankingAnswer {
   predict::Scenario scenario;
   planner::Ranking ranking;
   std::vector<planner::Flip> flips;
-  bool all_inputs_tried = false;  ///< for the flips, before the time was over
-  bool too_many_samples = false;  ///< to play any of the plans, as was asked for
+  bool all_inputs_tried = false;  ///< all inputs were tried for the flips before the time limit
+  bool too_many_samples = false;  ///< too many samples to simulate any plan, as requested
   Outcome outcome = Outcome::done;
-  /// Where nobody says how long responses are: the first plan at other lengths than the scenario's, and what was found
-  /// there.
+  /// Set if response lengths are unknown: the first plan at other lengths, and the best plans found there.
   std::optional<OpenLengths> open_lengths = std::nullopt;
-  std::vector<TriedWay> ways = {};              ///< where others than the configuration itself are allowed
-  std::size_t chosen_way = 0;                   ///< which of them the answer is of
-  std::vector<trainers::Change> switches = {};  ///< that make it of the configuration
+  std::vector<TriedWay> ways = {};              ///< empty unless switches are allowed
+  std::size_t chosen_way = 0;                   ///< way that the answer refers to
+  std::vector<trainers::Change> switches = {};  ///< changes that turn the configuration into the chosen way
 
-  /// The process that was lost: with it there might have been a better answer. Null where none was.
+  /// Error of a process that was lost; with it, the answer might have been better. Null if all processes finished.
   const base::Error* lost_process() const {
     return ranking.search && ranking.search->lost_process ? &*ranking.search->lost_process : nullptr;
   }
 };
 
-/// Errors of what is read, those of planner::rank_plans, and that another process has read another job. That no plan
-/// fits is none. A trainer's configuration without lengths is searched for at each of open_parts, and answered at
-/// answered_part.
+/// Errors: input that cannot be read, those of planner::rank_plans, and processes with different jobs. A job that no
+/// plan fits is not an Error. If response lengths are unknown, plans are searched at each of open_parts, and the answer
+/// refers to answered_part.
 base::Result<RankingAnswer> ask(const RankingRequest& request, const Watch& watch);
 
-/// The table of plans, the best one's tasks, and what decides.
+/// Table of plans, tasks of the best one, and inputs that would change the choice.
 Sections sections(const RankingAnswer& answer);
 /// A dovetail/ranking@2 object.
 std::string to_json(const RankingAnswer& answer);

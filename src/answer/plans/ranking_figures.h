@@ -1,4 +1,4 @@
-// Figures of ranked plans that their table and their JSON have.
+// Figures of ranked plans for their table and JSON.
 #pragma once
 
 #include <cstdint>
@@ -7,14 +7,13 @@
 
 namespace dovetail::answer {
 
-/// Seconds from the first beginning to the last end of the tasks of a kind, within an iteration; 0 where there are
-/// none.
+/// Seconds from the first start to the last end of the tasks of a kind, within an iteration; 0 without such tasks.
 double phase_seconds(const plan::Job& job, const predict::Estimate& estimate, workflow::TaskKind kind);
 
-/// Bytes of host memory that the node with the most needs.
+/// Max host memory over the nodes, in bytes.
 std::int64_t max_host_bytes(const predict::Estimate& estimate);
 
-/// Whether a rule of the job takes time.
+/// Whether any rule of the job takes time.
 bool has_timed_rule(const plan::Job& job);
 
 }  // namespace dovetail::answer

@@ -49,7 +49,7 @@ Json plan_json(const RankingAnswer& answer, std::size_t index) {
   return object;
 }
 
-/// What is not in the table, and what would change it.
+/// Adds placements without a plan, and inputs that would change the choice.
 void add_absent_and_flips(const RankingAnswer& answer, Json& object) {
   for (const planner::AbsentPlacement& absent : answer.ranking.absent)
     object["absent"].push_back(Json{{"placement", name_of(absent.placement)}, {"why", absent.why}});
@@ -59,7 +59,7 @@ void add_absent_and_flips(const RankingAnswer& answer, Json& object) {
   if (!answer.all_inputs_tried) object["flips_cut_short"] = true;
 }
 
-/// The ways to run the job, where several were asked for.
+/// Ways to run the job, if several were tried.
 Json ways_json(const RankingAnswer& answer) {
   Json all = Json::array();
   for (std::size_t i = 0; i < answer.ways.size(); ++i) {

@@ -26,7 +26,7 @@ bool is_any_simulated(const planner::Ranking& ranking) {
                      [](const RankedPlan& plan) { return plan.simulated.has_value(); });
 }
 
-/// Kinds of tasks that have a column.
+/// Kinds of tasks with a column.
 std::vector<TaskKind> phases_of(const plan::Job& job) {
   std::vector<TaskKind> kinds{TaskKind::generate, TaskKind::infer, TaskKind::train};
   if (has_timed_rule(job)) kinds.push_back(TaskKind::rule);
@@ -39,9 +39,9 @@ std::vector<Column> columns_of(const RankingAnswer& answer) {
   for (const TaskKind kind : phases_of(answer.scenario.job)) columns.push_back({std::string(base::enum_name(kind))});
   for (const char* name : {"samples/s", "tokens/s/GPU", "GPU-h"}) columns.push_back({name});
   if (answer.scenario.job.cluster.price) columns.push_back({"cost"});
-  for (const char* name : {"over bound", "fullest device", "of its"}) columns.push_back({name});
-  columns.push_back({"while", Align::left});
-  columns.push_back({"host"});
+  for (const char* name : {"over bound", "peak memory", "usable"}) columns.push_back({name});
+  columns.push_back({"during", Align::left});
+  columns.push_back({"host memory"});
   return columns;
 }
 
@@ -81,35 +81,31 @@ Table plans_table(const RankingAnswer& answer) {
 std::string flips_text(const RankingAnswer& answer) {
   if (answer.ranking.plans.size() < 2) return "";
   if (answer.flips.empty())
-    return answer.all_inputs_tried ? "\nNo input by itself, halved or doubled, makes another of these plans the best.\n"
+    return answer.all_inputs_tried ? "\nNo single input, halved or doubled, makes another of these plans the best.\n"
                                    : "";
-  std::string text = answer.all_inputs_tried
-                         ? "\nWhat would change the choice:\n"
-                         : "\nWhat would change the choice, of the inputs that there was time for:\n";
+  std::string text = answer.all_inputs_tried ? "\nInputs that would change the choice:\n"
+                                             : "\nInputs that would change the choice, of those tried in time:\n";
   for (const planner::Flip& flip : answer.flips)
     text += fmt::format("  {} x {:g}: plan {} ({}) is {} faster\n", flip.input, flip.factor, flip.plan + 1,
                         name_of(answer.ranking.plans[flip.plan].placement), percent(flip.gain));
   return text;
 }
 
-/// What no plan beats: those that fuse nothing, and all.
+/// Lower bounds on the iteration, without and with fusion.
 std::string bound_text(const planner::Ranking& ranking) {
-  std::string text =
-      fmt::format("\nNo plan of the meshes, layouts and settings looked at that fuses nothing takes less than {}",
-                  seconds_text(ranking.bound));
-  if (ranking.fused_bound)
-    text += fmt::format(", none that fuses stages less than {}", seconds_text(*ranking.fused_bound));
-  return text + " (proven of the closed form).\n";
+  std::string text = fmt::format("\nLower bound: {} unfused", seconds_text(ranking.bound));
+  if (ranking.fused_bound) text += fmt::format(", {} fused", seconds_text(*ranking.fused_bound));
+  return text + " (analytical model)\n";
 }
 
-/// How the search went, with the iterations that repeat it.
+/// Summary of the search. The iterations and the seed reproduce it.
 std::string search_text(const planner::SearchRun& search) {
   return fmt::format("search: {} x {} iterations, seed {}, stopped by {}\ntook: {:.1f} s\n",
                      counted(search.chains, "chain"), search.iterations, search.seed,
                      pipeline::name_of(search.stopped_by), search.seconds);
 }
 
-/// A line for each placement that was asked for and is not in the table.
+/// One line per requested placement without a plan.
 std::string absent_text(const planner::Ranking& ranking) {
   std::string text;
   for (const planner::AbsentPlacement& absent : ranking.absent)
@@ -118,35 +114,35 @@ std::string absent_text(const planner::Ranking& ranking) {
 }
 
 Sections nearest_sections(const RankingAnswer& answer) {
-  if (!answer.ranking.nearest) return "no plan was found:\n";
+  if (!answer.ranking.nearest) return "no plan found:\n";
   const planner::NearestPlan& nearest = *answer.ranking.nearest;
   return nearest_words(nearest, answer.scenario) + ":\n\n" + tasks_table(answer.scenario.job, nearest.plan);
 }
 
-/// What was looked at, and how.
+/// Notes on the search and its limits.
 std::string search_notes(const RankingAnswer& answer) {
   const planner::Ranking& ranking = answer.ranking;
   std::string text;
   if (!ranking.absent.empty()) text += "\n" + absent_text(ranking);
   if (ranking.bound > 0) text += bound_text(ranking);
-  if (is_any_simulated(ranking)) text += "simulated: played event by event; the plans that were are in this order\n";
-  if (answer.too_many_samples) text += "no plan was played event by event: an iteration has too many samples\n";
+  if (is_any_simulated(ranking)) text += "simulated plans are sorted by simulated time\n";
+  if (answer.too_many_samples) text += "no plan was simulated: an iteration has too many samples\n";
   if (ranking.search) text += search_text(*ranking.search);
   text += cut_short_text(ranking);
-  if (ranking.ties > 0) text += "=: a tie with the first, within the mean error of the predictions\n";
+  if (ranking.ties > 0) text += "=: tied with the first plan, within the mean prediction error\n";
   return text;
 }
 
 Sections first_plan(const RankingAnswer& answer) {
   const plan::Job& job = answer.scenario.job;
   const RankedPlan& first = answer.ranking.plans.front();
-  Sections all = "\nThe first plan:\n" + tasks_table(job, first.plan);
+  Sections all = "\nFirst plan:\n" + tasks_table(job, first.plan);
   all += fusion_text(job, first.estimate) + profile_text(answer.scenario, first.plan);
   for (const std::string& reason : answer.ranking.not_fused) all += reason + "\n";
   return all;
 }
 
-/// The ways to run the job, where several were asked for.
+/// Ways to run the job, if several were tried.
 Sections ways_sections(const RankingAnswer& answer) {
   Table table{.columns = {{"way", Align::left}, {"", Align::left}, {"iteration"}, {"", Align::left}}, .rows = {}};
   for (std::size_t i = 0; i < answer.ways.size(); ++i) {
@@ -155,8 +151,7 @@ Sections ways_sections(const RankingAnswer& answer) {
                           tried.seconds ? seconds_text(*tried.seconds) : "-",
                           clean_text(tried.refusal.substr(0, tried.refusal.find('\n')))});
   }
-  return Sections(std::move(table)) +
-         fmt::format("\nWhat follows is of \"{}\".\n\n", answer.ways[answer.chosen_way].name);
+  return Sections(std::move(table)) + fmt::format("\nResults for \"{}\":\n\n", answer.ways[answer.chosen_way].name);
 }
 
 }  // namespace

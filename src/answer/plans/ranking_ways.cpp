@@ -13,23 +13,22 @@
 namespace dovetail::answer {
 namespace {
 
-/// What another way has to gain over the configuration as it is, as a share of the iteration.
+/// Minimum gain of another way over the configuration, as a share of the iteration.
 constexpr double min_way_gain = 0.02;
 
 bool is_worth_it(double seconds, const TriedWay& best, bool best_is_as_it_is) {
   return !best.seconds || seconds < *best.seconds * (best_is_as_it_is ? 1 - min_way_gain : 1);
 }
 
-/// Whether there is such a way, and the trainer takes it.
+/// Checks that the way exists and that the trainer supports it.
 base::Status check_way(int way, const std::vector<WayInput>& ways) {
   if (static_cast<std::size_t>(way) > ways.size())
-    return base::bad_input(fmt::format(
-        "--way: there is no way {} to run the job; accepted: 1 to {}, or 0 for the fastest", way, ways.size()));
+    return base::bad_input(fmt::format("--way {}: must be from 1 to {}, or 0 for the fastest", way, ways.size()));
   if (way == 0 || ways[static_cast<std::size_t>(way - 1)].refusal.empty()) return {};
   return base::bad_input(fmt::format("--way {}: {}", way, ways[static_cast<std::size_t>(way - 1)].refusal));
 }
 
-/// One of several ways to run the job, which its own label is for.
+/// Ranks one of several ways to run the job. Its name is added to progress labels.
 base::Result<RankingAnswer> rank_way(const RankingRequest& request, const WayInput& way, std::size_t shares,
                                      const Watch& watch, RankJob& rank) {
   RankingRequest of_it = request;
@@ -52,7 +51,7 @@ base::Result<RankingAnswer> rank_ways(const RankingRequest& request, const Watch
   DOVETAIL_TRY(const std::vector<WayInput> ways, way_inputs(request.job, allowed, watch));
   DOVETAIL_CHECK(check_way(request.way, ways));
   DOVETAIL_CHECK(tell_read(watch));
-  // The whole answer of the best takes a share of the time, too.
+  // The final, complete answer gets a share of the time, too.
   const std::size_t shares = ways.size() + 1;
   std::vector<TriedWay> tried;
   std::size_t best = 0;

@@ -1,4 +1,4 @@
-// Several ways to run the job of a trainer's configuration, each of them ranked.
+// Ranks several ways to run the job of a trainer's configuration.
 #pragma once
 
 #include "answer/plans/ranking.h"
@@ -7,11 +7,11 @@
 
 namespace dovetail::answer {
 
-/// Ranks the plans of a request's job as it is, whatever is allowed; `whole`: with what would change the choice.
+/// Ranks the plans of a request's job, ignoring `allowed`. `whole`: also finds inputs that would change the choice.
 using RankJob = base::Result<RankingAnswer>(const RankingRequest& request, const Watch& watch, bool whole);
 
-/// All ways to run the job that are allowed, and the whole answer of the one whose first plan takes the least, or of
-/// the one that is asked for. Errors of what is read, and that a process was lost.
+/// Tries all allowed ways to run the job. Returns the complete answer for the fastest or for the requested way. Errors:
+/// input that cannot be read, and a lost process.
 base::Result<RankingAnswer> rank_ways(const RankingRequest& request, const Watch& watch, RankJob& rank);
 
 }  // namespace dovetail::answer

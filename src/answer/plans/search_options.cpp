@@ -12,11 +12,12 @@
 namespace dovetail::answer {
 namespace {
 
-/// The figures of a line of progress.
+/// Fields of a progress line.
 std::vector<ProgressField> figures_of(const planner::SearchProgress& progress) {
   std::vector<ProgressField> fields{
-      {progress.best == nullptr ? std::string("no plan that fits yet")
-                                : seconds_text(base::seconds_of_ticks(progress.best->score.period)) + " an iteration"}};
+      {progress.best == nullptr
+           ? std::string("no plan that fits yet")
+           : seconds_text(base::seconds_of_ticks(progress.best->score.period)) + " per iteration"}};
   if (progress.best != nullptr && progress.bound > base::Ticks(0))
     fields.push_back({fmt::format(
         " (bound {}, {})", seconds_text(base::seconds_of_ticks(progress.bound)),
@@ -41,7 +42,7 @@ base::Result<std::vector<planner::Placement>> placements_named(const std::vector
     const auto found = std::find(accepted.begin(), accepted.end(), name);
     if (found == accepted.end())
       return base::bad_input(
-          fmt::format("there is no placement '{}'{}", name, hint_and_list(name, "placements are", accepted)));
+          fmt::format("there is no placement '{}'{}", name, hint_and_list(name, "the placements are", accepted)));
     placements.push_back(known[static_cast<std::size_t>(found - accepted.begin())]);
   }
   return placements;

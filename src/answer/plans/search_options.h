@@ -1,4 +1,4 @@
-// What requests say of a search for plans.
+// Search options of requests for plans.
 #pragma once
 
 #include <concepts>
@@ -21,20 +21,20 @@ struct PlanSearchOptions {
 template <std::same_as<PlanSearchOptions> T>
 auto options_of(const T*) {
   return options<T>(
-      option("means", &T::option_set, Choice{}, "which layouts and settings: all, or only those that ReaL has"),
+      option("means", &T::option_set, Choice{}, "layouts and settings to search: all, or those of ReaL (default {})"),
       group(&T::budget));
 }
 
-/// RankOptions::simulated of all questions but the ranking itself, so that they mean the same first plan.
+/// RankOptions::simulated of all questions other than the ranking, so that they agree on the first plan.
 inline constexpr int default_simulated = 5;
 
-/// With `placements` by their names (none: all); `watch`, which is copied, is told how far the search is. An Error for
-/// a placement that there is not.
+/// Converts the options. `placements` are names; empty: all. The search reports progress to `watch`, which is copied.
+/// An Error for an unknown placement.
 base::Result<planner::RankOptions> rank_options(const PlanSearchOptions& options,
                                                 const std::vector<std::string>& placements, const Watch& watch);
 
-/// planner::rank_plans, within half of the time that is left, if that is limited: the rest is for what is done with the
-/// plan. Errors have the job's name, and that no plan fits is one. `advice` says what to do then, or is empty.
+/// planner::rank_plans within half of the remaining time, if that is limited; the rest is for work on the plan. Errors
+/// name the job. If no plan fits, the Error ends with `advice`, which may be empty.
 base::Result<planner::Ranking> find_plans(const predict::Scenario& scenario, const planner::RankOptions& options,
                                           const Input& job, const std::string& advice);
 

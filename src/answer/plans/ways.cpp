@@ -30,7 +30,7 @@ base::Result<trainers::Allowed> allowed_of(const std::vector<std::string>& words
       else if (word == "mode")
         allowed.mode = true;
       else
-        return base::bad_input(fmt::format("--allow {}: accepted: backend, mode, or backend,mode", base::quote(word)));
+        return base::bad_input(fmt::format("--allow {}: must be backend, mode or backend,mode", base::quote(word)));
       begin = end + 1;
     }
   return allowed;
@@ -41,25 +41,21 @@ base::Result<std::vector<WayInput>> way_inputs(const JobInput& input, const trai
   DOVETAIL_TRY(const trainers::ExportBase base, read_base(input, watch));
   if (!trainers::is_foreign(base.path, base.content))
     return base::bad_input(
-        fmt::format("--allow is of a trainer's configuration, which {} is not; accepted: a launch script or a "
-                    "configuration, or no --allow",
-                    name_of(input)));
+        fmt::format("--allow needs a launch script or configuration of a trainer; {} is a job file", name_of(input)));
   DOVETAIL_TRY(std::vector<trainers::SwitchedBase> switched, trainers::switched_bases(base, allowed));
   if (switched.empty())
-    return base::bad_input(
-        fmt::format("--allow: the trainer of {} has no other {} in which this job is read; "
-                    "accepted: no --allow",
-                    name_of(input),
-                    !allowed.mode      ? "backend"
-                    : !allowed.backend ? "mode"
-                                       : "backend or mode"));
-  std::vector<WayInput> all{{.name = "as it is", .changes = {}, .input = input, .refusal = {}}};
-  // What was read from standard input is not there again.
+    return base::bad_input(fmt::format("--allow: the trainer of {} supports no other {} for this job; omit --allow",
+                                       name_of(input),
+                                       !allowed.mode      ? "backend"
+                                       : !allowed.backend ? "mode"
+                                                          : "backend or mode"));
+  std::vector<WayInput> all{{.name = "as configured", .changes = {}, .input = input, .refusal = {}}};
+  // Standard input cannot be read again.
   all.front().input.text = base.content;
   for (trainers::SwitchedBase& each : switched) {
     JobInput changed = input;
     changed.text = std::move(each.base.content);
-    // Lengths that a log says are in the options already.
+    // The options already contain the lengths of a log.
     changed.import = std::move(each.base.options);
     changed.lengths.reset();
     changed.logged.reset();

@@ -1,4 +1,4 @@
-// Other ways in which a trainer runs the job of its configuration, as inputs of questions.
+// Alternative ways in which a trainer can run the job of its configuration.
 #pragma once
 
 #include <string>
@@ -11,22 +11,22 @@
 
 namespace dovetail::answer {
 
-/// The configuration that a question is about, with what is said beside it.
+/// Reads the configuration and its import options.
 base::Result<trainers::ExportBase> read_base(const JobInput& input, const Watch& watch);
 
-/// "backend", "mode" or both with a comma between, each as often as somebody says it. An Error for any other word.
+/// Parses "backend", "mode" or both separated by a comma; repetitions are allowed. An Error for any other word.
 base::Result<trainers::Allowed> allowed_of(const std::vector<std::string>& words);
 
-/// A way to run the job.
+/// One way to run the job.
 struct WayInput {
-  std::string name;  ///< as trainers::SwitchedBase has it
+  std::string name;  ///< name of the trainers::SwitchedBase
   std::vector<trainers::Change> changes;
-  JobInput input;       ///< the configuration with them
-  std::string refusal;  ///< why the trainer does not run it; empty: it does
+  JobInput input;       ///< the changed configuration
+  std::string refusal;  ///< why the trainer cannot run it; empty: it can
 };
 
-/// All that is allowed; the configuration itself comes first, as "as it is". An Error where the input is no
-/// configuration of a trainer, or where its trainer has no other way.
+/// Returns all allowed ways. The unchanged configuration comes first, as "as configured". An Error if the input is not
+/// a trainer's configuration, or if its trainer has no other way.
 base::Result<std::vector<WayInput>> way_inputs(const JobInput& input, const trainers::Allowed& allowed,
                                                const Watch& watch);
 

@@ -1,4 +1,4 @@
-// How long a search goes on, and on what: options that all searches have.
+// Search budget: options that all searches share.
 #pragma once
 
 #include <concepts>
@@ -10,12 +10,12 @@
 
 namespace dovetail::answer {
 
-/// How long chains search, and on what.
+/// Limits of a search.
 struct SearchBudget {
   int chains = 1;
-  std::optional<std::int64_t> iterations = std::nullopt;  ///< of each chain
-  std::optional<double> time_limit = std::nullopt;        ///< seconds
-  std::optional<int> threads = std::nullopt;              ///< nothing: as many as the machine has
+  std::optional<std::int64_t> iterations = std::nullopt;  ///< per chain
+  std::optional<double> time_limit = std::nullopt;        ///< in seconds
+  std::optional<int> threads = std::nullopt;              ///< nullopt: one per processor
   std::uint64_t seed = 1;
 
   int thread_count() const;
@@ -24,16 +24,12 @@ struct SearchBudget {
 template <std::same_as<SearchBudget> T>
 auto options_of(const T*) {
   return options<T>(
-      option("chains", &T::chains, Count{1, 4096},
-             "independent chains of a search (default {}; not the machine's size)"),
+      option("chains", &T::chains, Count{1, 4096}, "number of independent search chains (default {})"),
       option("iterations", &T::iterations, Count{1, 1'000'000'000'000},
-             "iterations of each chain (default: of plans 150000, of schedules what takes "
-             "about ten seconds on two ordinary cores)"),
-      option("time-limit", &T::time_limit, Seconds{},
-             "time for all of it, in seconds or as 500ms, 30s, 2m, 1h; chooses the iterations of a "
-             "search"),
-      option("threads", &T::threads, Count{1, 1024}, "threads (default: all processors); never changes the answer"),
-      option("seed", &T::seed, Count{}, "seed of the random numbers (default {})"));
+             "iterations per chain (default: plans 150000, schedules about 10 s)"),
+      option("time-limit", &T::time_limit, Seconds{}, "time limit of the command: seconds, or 500ms, 30s, 2m, 1h"),
+      option("threads", &T::threads, Count{1, 1024}, "number of threads; never changes the result (default: all)"),
+      option("seed", &T::seed, Count{}, "random seed (default {})"));
 }
 
 }  // namespace dovetail::answer

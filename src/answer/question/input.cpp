@@ -18,8 +18,7 @@ std::string name_of(const Input& input) { return base::display_path(input.path);
 base::Status check_standard_input(const std::vector<std::optional<Input>>& inputs) {
   const auto is_standard = [](const std::optional<Input>& input) { return input && is_standard_input(*input); };
   if (std::count_if(inputs.begin(), inputs.end(), is_standard) <= 1) return {};
-  return base::bad_input(
-      "standard input is asked for more than once, and can be read once; accepted: '-' for one of the files");
+  return base::bad_input("standard input can be read only once; use '-' for one file only");
 }
 
 base::Error at_input(base::Error error, const Input& input) {

@@ -1,12 +1,11 @@
-// An answer's JSON together with a file that is made of it.
+// Combines an answer's JSON with a file made from it.
 #pragma once
 
 #include <string>
 
 namespace dovetail::answer {
 
-/// `object`, the text of a JSON object, with a last member `output`: what `content` says where it is JSON, else
-/// `content` as a text.
+/// Adds a last member `output` to the JSON object `object`: `content` as JSON if it parses, otherwise as a string.
 std::string json_with_output(const std::string& object, const std::string& content);
 
 }  // namespace dovetail::answer

@@ -8,10 +8,8 @@ namespace dovetail::answer {
 
 void note_idle_processes(const parallel::Exchange& exchange, int chains, const Watch& watch) {
   if (chains < exchange.ranks)
-    tell_note(
-        watch,
-        fmt::format("{} processes share out {}: some have nothing to do; more processes are for more chains (--chains)",
-                    exchange.ranks, counted(chains, "chain")));
+    tell_note(watch, fmt::format("{} processes share {}, so some are idle; use more chains (--chains)", exchange.ranks,
+                                 counted(chains, "chain")));
 }
 
 }  // namespace dovetail::answer

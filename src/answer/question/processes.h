@@ -1,4 +1,4 @@
-// Processes that share a search out.
+// Processes that share a search.
 #pragma once
 
 #include "answer/question/watch.h"
@@ -6,7 +6,7 @@
 
 namespace dovetail::answer {
 
-/// A note where there are more processes than chains to share out.
+/// Adds a note if there are more processes than chains.
 void note_idle_processes(const parallel::Exchange& exchange, int chains, const Watch& watch);
 
 }  // namespace dovetail::answer

@@ -1,4 +1,4 @@
-// Times as people write them in options.
+// Durations in command-line options.
 #pragma once
 
 #include <string_view>
@@ -7,7 +7,7 @@
 
 namespace dovetail::answer {
 
-/// Seconds of "30", "500ms", "30s", "2m", "1h": above 0, up to 1e7. The Error has a message only.
+/// Parses "30", "500ms", "30s", "2m", "1h" into seconds: more than 0, at most 1e7. The Error has only a message.
 base::Result<double> parse_seconds(std::string_view text);
 
 }  // namespace dovetail::answer

@@ -1,5 +1,5 @@
-// What an answer says, as data: texts and tables in the order in which they are read. The command line prints them,
-// pages draw them, and programs that link Dovetail may do either.
+// Human-readable content of an answer as data: texts and tables in reading order. The command line prints it, and pages
+// draw it.
 #pragma once
 
 #include <cstddef>
@@ -18,25 +18,26 @@ struct Text {
 
 enum class Align { left, right };
 
-/// A column of a table. What stands to the right are numbers, which a page sorts as such.
+/// Column of a table. Right-aligned cells are numbers; pages sort them as such.
 struct Column {
   std::string header;
   Align align = Align::right;
 };
 
-/// Rows of texts. REQUIRES: every row has a cell for each column.
+/// Table of text cells. REQUIRES: every row has a cell for each column.
 struct Table {
   std::vector<Column> columns;
   std::vector<std::vector<std::string>> rows;  ///< [row][column]
-  std::string title = {};                ///< of a page's section; in a terminal the text before a table says what it is
-  std::string note = {};                 ///< a sentence on how to read it; may be empty
-  std::vector<std::size_t> marked = {};  ///< rows that stand out: the best
-  std::vector<std::int32_t> bars = {};   ///< [row] a bar of a page's chart that the row leads to, or -1; may be empty
+  std::string title = {};                ///< section title on a page; in a terminal the preceding text introduces the
+                                         ///< table
+  std::string note = {};                 ///< one sentence on how to read the table; may be empty
+  std::vector<std::size_t> marked = {};  ///< rows to highlight
+  std::vector<std::int32_t> bars = {};   ///< [row] linked bar of the page's chart, or -1; may be empty
 };
 
 using Section = std::variant<Text, Table>;
 
-/// Sections one behind the other; a text behind a text is one text.
+/// Sequence of sections. Adjacent texts are merged.
 class Sections {
  public:
   Sections() = default;

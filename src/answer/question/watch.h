@@ -1,4 +1,4 @@
-// What somebody who asks hears before the answer is there, and how he ends the wait.
+// Progress callbacks and cancellation for long-running questions.
 #pragma once
 
 #include <functional>
@@ -11,24 +11,23 @@
 
 namespace dovetail::answer {
 
-/// A part of a line of progress with what stands before it, and its place in the order in which parts are given room: 0
-/// comes first.
+/// Field of a progress line, with its separator. If space is short, fields with a low rank are kept first.
 struct ProgressField {
   std::string text;
   int rank = 0;
 };
 
-/// How far a search is; worked out where it is shown.
+/// Returns the progress fields; called only when they are displayed.
 using Figures = std::function<std::vector<ProgressField>()>;
 
-/// Who waits for an answer. A callback that is not set is not called; they are called from the thread that asks.
+/// Callbacks of the caller. Unset callbacks are skipped. All are called from the calling thread.
 struct Watch {
-  const parallel::Cancellation* cancellation = nullptr;  ///< a request to stop with the best so far
-  std::function<base::Status()> on_read = {};      ///< all input is read, the work begins; an Error ends the question
-  std::function<void(std::string)> on_label = {};  ///< what the work is called from now on
-  std::function<void(const Figures&)> on_figures = {};  ///< how far a search is, as often as it says
-  std::function<void(std::string_view)> on_work = {};   ///< what is being done, in words
-  std::function<void(std::string_view)> on_note = {};   ///< a sentence on what was read, which is no error
+  const parallel::Cancellation* cancellation = nullptr;  ///< request to stop and return the best result so far
+  std::function<base::Status()> on_read = {};            ///< all input has been read; an Error cancels the question
+  std::function<void(std::string)> on_label = {};        ///< new name of the current work
+  std::function<void(const Figures&)> on_figures = {};   ///< progress of a search
+  std::function<void(std::string_view)> on_work = {};    ///< current activity, as text
+  std::function<void(std::string_view)> on_note = {};    ///< remark about the input that is not an error
 };
 
 inline base::Status tell_read(const Watch& watch) { return watch.on_read ? watch.on_read() : base::Status(); }
@@ -45,14 +44,14 @@ inline void tell_note(const Watch& watch, std::string_view note) {
   if (watch.on_note) watch.on_note(note);
 }
 
-/// How a question ended. The exit codes of the command line are these.
+/// Outcome of a question, and exit code of the command.
 enum class Outcome {
   done,
-  infeasible,  ///< nothing fits the memory, or keeps the deadline
-  interrupted  ///< the best so far
+  infeasible,  ///< nothing fits the memory or meets the deadline
+  interrupted  ///< stopped; the answer is the best so far
 };
 
-/// `outcome`, unless the asker asked to stop.
+/// Returns `outcome`, or Outcome::interrupted if the caller asked to stop.
 inline Outcome unless_interrupted(const Watch& watch, Outcome outcome) {
   return parallel::is_requested(watch.cancellation) ? Outcome::interrupted : outcome;
 }

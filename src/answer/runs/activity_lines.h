@@ -1,4 +1,4 @@
-// The activities of a simulated iteration, beside what their closed forms say.
+// Activities of a simulated iteration, with their analytical predictions.
 #pragma once
 
 #include <cstddef>
@@ -9,18 +9,18 @@
 
 namespace dovetail::answer {
 
-/// An activity, or several that run as one. Times are seconds.
+/// One activity, or several that run as one. Times are in seconds.
 struct ActivityLine {
-  std::size_t activity = 0;  ///< of Estimate::graph
+  std::size_t activity = 0;  ///< index in Estimate::graph
   std::string name;          ///< "actor_train + critic_train", "weights to actor_generate"
-  std::string devices;       ///< "0-255"; empty where it has none
-  double begin = 0;          ///< from the beginning of the iteration's first activity
+  std::string devices;       ///< "0-255"; empty if it uses none
+  double begin = 0;          ///< since the start of the first activity
   double simulated = 0;
-  double closed = 0;  ///< by the closed form
+  double closed = 0;  ///< predicted by the analytical model
 };
 
-/// In the order of the iteration's graph; what is within another activity is named with that. `plan` is the one that
-/// was simulated.
+/// Returns the activities in the order of the iteration's graph. An activity within another one is named together with
+/// it. `plan` is the plan that was simulated.
 std::vector<ActivityLine> activity_lines(const predict::Scenario& scenario, const plan::Plan& plan,
                                          const predict::Simulation& simulation);
 

@@ -15,26 +15,26 @@
 namespace dovetail::answer {
 namespace {
 
-/// The file that lengths are in, where they are not given in words.
+/// File with the growth of lengths, unless --lengths lists it directly.
 std::optional<Input> growth_file(const ForecastRequest& request) {
   if (!request.lengths || request.lengths->find(':') != std::string::npos) return std::nullopt;
   return Input{*request.lengths};
 }
 
-/// What can be said of a request before anything is read.
+/// Checks the options that need no input.
 base::Status check(const ForecastRequest& request) {
   if (request.lengths.has_value() + request.mean.has_value() + request.median.has_value() > 1)
-    return base::bad_input("--lengths, --mean and --p50 say the same in different ways; accepted: one of them");
+    return base::bad_input("--lengths, --mean and --p50 cannot be combined: each describes the growth of responses");
   if (request.searches == 0 && !request.plan)
-    return base::bad_input("--searches 0 keeps the plan of --plan, which is missing");
+    return base::bad_input("--searches 0 needs --plan FILE: it keeps the given plan");
   return check_standard_input({request.job, request.plan, growth_file(request)});
 }
 
 base::Result<study::Growth> read_growth_file(const Input& file) {
   if (std::error_code none; file.path != "-" && !std::filesystem::exists(file.path, none))
     return base::bad_input(
-        fmt::format("--lengths: {} is neither factors nor a file; accepted: STEP:FACTOR, separated by commas, such as "
-                    "0:1,500:2.5, or a CSV file",
+        fmt::format("--lengths: {} is neither a list of factors nor a file; accepted: STEP:FACTOR separated by commas, "
+                    "such as 0:1,500:2.5, or a CSV file",
                     base::quote(file.path)));
   DOVETAIL_TRY(const std::string content, read_input(file));
   return study::parse_growth_table(content, name_of(file));
@@ -54,8 +54,8 @@ base::Result<study::Growth> read_growth(const ForecastRequest& request) {
   return study::Growth{};
 }
 
-/// Where responses end: what is asked for; else the job's longest, where so many end there that it is a cap. Lengths
-/// that are all one say nothing of it.
+/// Cap of grown responses: the requested one, otherwise the job's longest response if enough responses reach it.
+/// Constant lengths have no cap.
 base::Result<std::optional<std::int64_t>> cap_of(const ForecastRequest& request, const plan::Job& job) {
   const workflow::LengthDistribution& lengths = job.workload.response_length;
   constexpr double min_at_cap = 0.001;
@@ -71,9 +71,9 @@ base::Result<std::vector<study::Pause>> parse_pauses(const std::vector<std::stri
     const std::optional<std::int32_t> every = base::parse_index(text.substr(0, colon));
     const auto seconds = parse_seconds(colon < text.size() ? text.substr(colon + 1) : "");
     if (!every || *every < 1 || !seconds.ok())
-      return base::bad_input(
-          fmt::format("--pause: {} is no pause; accepted: STEPS:TIME, such as 100:5m for five minutes every 100 steps",
-                      base::quote(text)));
+      return base::bad_input(fmt::format(
+          "--pause: {} is not a pause; accepted: STEPS:TIME, such as 100:5m for five minutes every 100 steps",
+          base::quote(text)));
     pauses.push_back({*every, seconds.value()});
   }
   return pauses;

@@ -1,4 +1,4 @@
-// A run of many steps whose responses grow: what it takes, and when to plan again.
+// Forecasts a run of many steps with growing responses: its cost, and when to switch plans.
 #pragma once
 
 #include <concepts>
@@ -18,13 +18,13 @@ struct ForecastRequest {
   JobInput job;
   std::optional<Input> plan = std::nullopt;
   int steps = 0;
-  // How responses grow: one of these, or none.
-  std::optional<std::string> lengths;  ///< factors, as study::parse_growth reads them, or a file's name
+  // Growth of responses: at most one of these.
+  std::optional<std::string> lengths;  ///< factors (study::parse_growth), or the path of a file
   std::optional<std::string> mean;
   std::optional<std::string> median;
-  std::optional<std::string> cap;   ///< as parse_length_cap reads it
+  std::optional<std::string> cap;   ///< see parse_length_cap
   std::vector<std::string> pauses;  ///< "STEPS:TIME"
-  std::optional<double> restart;    ///< seconds
+  std::optional<double> restart;    ///< in seconds
   int searches = study::ForecastOptions{}.searches;
   PlanSearchOptions search = {};
 };
@@ -32,39 +32,34 @@ template <std::same_as<ForecastRequest> T>
 auto options_of(const T*) {
   return options<T>(
       option("JOB", &T::job, JobFile{.takes_lengths = false}, job_file_help),
-      option("plan", &T::plan, File{}, "begin with this plan, a dovetail/plan@1 file"),
-      required("steps", &T::steps, Count{1, study::max_step_number}, "how many steps (iterations)"),
-      option("lengths", &T::lengths, Words{"GROWTH"},
-             "factors of all response lengths at steps, linear between them: 0:1,500:2.5,1000:4; or a CSV file with "
-             "the columns step and factor, mean or p50"),
-      option("mean", &T::mean, Words{"GROWTH"}, "the same by the mean response, in tokens: 500:2000"),
-      option("p50", &T::median, Words{"GROWTH"}, "the same by the length that half of them reach: 500:1500"),
-      option("cap", &T::cap, Words{"TOKENS"},
-             "where responses end: tokens, keep (the job's longest, the default where lengths vary) or scale (none)"),
-      option("pause", &T::pauses, Words{"STEPS:TIME"},
-             "every so many steps the run stands still so long, for checkpoints or evaluation: 100:5m (may be given "
-             "several times)"),
-      option("restart", &T::restart, Seconds{}, "what a change of the plan takes (none)"),
+      option("plan", &T::plan, File{}, "plan to start with, dovetail/plan@1 (default: search)"),
+      required("steps", &T::steps, Count{1, study::max_step_number}, "number of training steps (iterations)"),
+      option("lengths", &T::lengths, Words{"GROWTH"}, "length factors by step, as 0:1,500:2.5,1000:4, or a CSV file"),
+      option("mean", &T::mean, Words{"GROWTH"}, "mean response in tokens by step, as 500:2000"),
+      option("p50", &T::median, Words{"GROWTH"}, "median response in tokens by step, as 500:1500"),
+      option("cap", &T::cap, Words{"TOKENS"}, "cap of responses: tokens, keep (default if lengths vary) or scale"),
+      option("pause", &T::pauses, Words{"STEPS:TIME"}, "pause for checkpoints or evaluation, as 100:5m (repeatable)"),
+      option("restart", &T::restart, Seconds{}, "time to switch plans (default: none)"),
       option("searches", &T::searches, Count{0, 100},
-             "at how many lengths plans are searched, from the first to the longest; 0: the plan is kept"),
+             "number of lengths to search plans for; 0: keep the plan (default {})"),
       group(&T::search));
 }
 
 struct ForecastAnswer {
   predict::Scenario scenario;
-  std::int64_t steps = 0;           ///< that were asked for
-  std::optional<std::int64_t> cap;  ///< where grown responses end
+  std::int64_t steps = 0;           ///< as requested
+  std::optional<std::int64_t> cap;  ///< of grown responses; nullopt: none
   study::Forecast forecast;
-  Outcome outcome = Outcome::done;  ///< infeasible: at some step no plan fits any more
+  Outcome outcome = Outcome::done;  ///< infeasible if at some step no plan fits
 };
 
-/// Errors of the options; of what is read; those of study::forecast.
+/// Errors: the options, input that cannot be read, and those of study::forecast.
 base::Result<ForecastAnswer> ask(const ForecastRequest& request, const Watch& watch);
 
-/// "A", "B", ...: what plan number `index` is called; "A1" behind "Z".
+/// Name of plan number `index`: "A", "B", ...; "A1" follows "Z".
 std::string plan_letter(std::size_t index);
 
-/// What the run costs, its schedule of plans, how lengths grow, and what would be if the first plan were kept.
+/// Cost of the run, schedule of plans, growth of lengths, and the outcome if the first plan were kept.
 Sections sections(const ForecastAnswer& answer);
 /// A dovetail/forecast@1 object.
 std::string to_json(const ForecastAnswer& answer);

@@ -21,7 +21,7 @@ using study::ForecastPoint;
 using study::ForecastSpan;
 using study::Overflow;
 
-/// "3.2 days", "5.1 h", "12 min": of long runs.
+/// "3.2 days", "5.1 h", "12 min": duration of a long run.
 std::string long_time(double seconds) {
   if (seconds >= 2 * 86400) return fmt::format("{:.1f} days", seconds / 86400);
   if (seconds >= 3600) return fmt::format("{:.1f} h", seconds / 3600);
@@ -46,9 +46,9 @@ std::string sums_text(const ForecastAnswer& answer) {
       fmt::format("wall-clock      {} for {}\n", long_time(forecast.seconds), counted(forecast.steps, "step"));
   text += fmt::format("cost            {}\n", cost_text(answer, forecast.seconds));
   if (forecast.pause_seconds > 0)
-    text += fmt::format("of these        {} of pauses\n", long_time(forecast.pause_seconds));
+    text += fmt::format("of which        {} in pauses\n", long_time(forecast.pause_seconds));
   if (forecast.restart_seconds > 0)
-    text += fmt::format("of these        {} to change plans\n", long_time(forecast.restart_seconds));
+    text += fmt::format("of which        {} to switch plans\n", long_time(forecast.restart_seconds));
   return text;
 }
 
@@ -56,13 +56,13 @@ std::string found_text(const ForecastPlan& plan) {
   return plan.found_at ? fmt::format("found for step {}", *plan.found_at) : "given";
 }
 
-/// Why a run changes to the plan of span `index`.
+/// Reason why the run switches to the plan of span `index`.
 std::string reason_of(const Forecast& forecast, std::size_t index) {
   if (index == 0) return "";
   const std::string before = plan_letter(forecast.spans[index - 1].plan);
   const std::optional<double>& saved = forecast.spans[index].saved;
   return saved ? fmt::format("faster than {}, saves {}", before, long_time(*saved))
-               : fmt::format("{} fits no longer", before);
+               : fmt::format("{} no longer fits", before);
 }
 
 Table spans_table(const ForecastAnswer& answer) {
@@ -79,11 +79,11 @@ Table spans_table(const ForecastAnswer& answer) {
                 {"plan", Align::left},
                 {"placement", Align::left},
                 {"", Align::left},
-                {"a step first"},
-                {"and last"},
-                {"in all"},
+                {"first iteration"},
+                {"last iteration"},
+                {"total"},
                 {"GPU-h"},
-                {"because", Align::left}},
+                {"reason", Align::left}},
                rows};
 }
 
@@ -109,22 +109,22 @@ std::string overflow_text(const ForecastAnswer& answer, const Overflow& overflow
   const std::string when = overflow.step == 0 ? "it does not fit from the first step on"
                                               : fmt::format("it stops fitting at step {}", overflow.step);
   if (overflow.host)
-    return fmt::format("{}: in {} a node holds {} more than its {} of host memory", when, task,
+    return fmt::format("{}: in {}, a node needs {} more than its {} of host memory", when, task,
                        gibibytes(overflow.needed - overflow.usable), gibibytes(overflow.usable));
   const std::string text =
-      fmt::format("{}: {} needs {} more than the {} of device {}; {} has {}", when, task,
+      fmt::format("{}: {} needs {} more than the {} of device {}; {} takes {}", when, task,
                   gibibytes(overflow.needed - overflow.usable), gibibytes(overflow.usable), overflow.device,
                   name_of(*overflow.part, answer.scenario.job.workflow), gibibytes(overflow.part->bytes));
   return overflow.step == 0 ? text : text + fmt::format(", {} more than at step 0", gibibytes(overflow.part_growth));
 }
 
-/// What would be with the first plan alone.
+/// Outcome with the first plan alone.
 std::string kept_text(const ForecastAnswer& answer) {
   const Forecast& forecast = answer.forecast;
   const bool alone = forecast.spans.size() == 1;
   if (forecast.overflow) return fmt::format("\nIf plan A is kept, {}.\n", overflow_text(answer, *forecast.overflow));
   if (alone || !forecast.kept_seconds) return "";
-  return fmt::format("\nIf plan A is kept, it fits to the end, and the run takes {}: {} more.\n",
+  return fmt::format("\nIf plan A is kept, it fits to the end and the run takes {}: {} more.\n",
                      long_time(*forecast.kept_seconds), long_time(*forecast.kept_seconds - forecast.seconds));
 }
 
@@ -148,10 +148,11 @@ std::string plan_letter(std::size_t index) {
 Sections sections(const ForecastAnswer& answer) {
   const plan::Job& job = answer.scenario.job;
   const Forecast& forecast = answer.forecast;
-  Sections text = fmt::format(
-      "{}{}: {} on {}, {} of {} samples; model's error {}\n{}\n\n", origin_line(job), job.name, job.workflow.name,
-      counted(cluster::device_count(job.cluster), "device"), counted(answer.steps, "step"), job.workload.samples(),
-      percent(answer.scenario.software.efficiency.error), efficiency_words(answer.scenario.software));
+  Sections text =
+      fmt::format("{}{}: {} on {}, {} of {} samples; mean prediction error {}\n{}\n\n", origin_line(job), job.name,
+                  job.workflow.name, counted(cluster::device_count(job.cluster), "device"),
+                  counted(answer.steps, "step"), job.workload.samples(),
+                  percent(answer.scenario.software.efficiency.error), efficiency_words(answer.scenario.software));
   if (forecast.spans.empty()) {
     text += forecast.overflow ? "The plan does not fit: " + overflow_text(answer, *forecast.overflow) + ".\n"
                               : "No plan fits.\n";
@@ -159,8 +160,8 @@ Sections sections(const ForecastAnswer& answer) {
   }
   text += sums_text(answer) + "\n" + spans_table(answer) + kept_text(answer);
   if (forecast.steps < answer.steps)
-    text += fmt::format("\nFrom step {} on no plan that was compared fits.\n", forecast.steps);
-  return text + "\nHow it goes:\n" + Sections(points_table(answer)) + plans_text(answer) +
+    text += fmt::format("\nFrom step {} on, none of the compared plans fits.\n", forecast.steps);
+  return text + "\nProgress of the run:\n" + Sections(points_table(answer)) + plans_text(answer) +
          not_modelled_text(job.not_modelled);
 }
 

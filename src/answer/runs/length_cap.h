@@ -1,4 +1,4 @@
-// --cap: where responses end that have grown.
+// --cap: limit of grown responses.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,7 @@
 
 namespace dovetail::answer {
 
-/// "keep": the longest response of the job, "scale": none, else a number of tokens; an Error that says so for what is
-/// none of these.
+/// Parses "keep" (the job's longest response), "scale" (nullopt: no cap) or a number of tokens; otherwise an Error.
 base::Result<std::optional<std::int64_t>> parse_length_cap(const std::string& text, const plan::Job& job);
 
 }  // namespace dovetail::answer

@@ -28,14 +28,13 @@ std::optional<FusionGain> fusion_gain(const pipeline::Schedule& schedule) {
 
 Table phase_table(const records::TrainingPhase& phase) {
   Table table{{{"", Align::left}, {"predicted"}, {"measured"}}, {}};
-  table.rows.push_back({"the schedule, by its ops' times", seconds_words(makespan_of(phase.planned)),
+  table.rows.push_back({"schedule, from op times", seconds_words(makespan_of(phase.planned)),
                         seconds_words(makespan_of(phase.measured))});
-  table.rows.push_back({"the ranks, in the last run", "", seconds_words(phase.trace.end)});
+  table.rows.push_back({"ranks, last run", "", seconds_words(phase.trace.end)});
   const auto planned = fusion_gain(phase.planned);
   const auto measured = fusion_gain(phase.measured);
   if (planned && measured) {
-    table.rows.push_back(
-        {"one model after the other", seconds_words(planned->serial), seconds_words(measured->serial)});
+    table.rows.push_back({"models in sequence", seconds_words(planned->serial), seconds_words(measured->serial)});
     table.rows.push_back({"saved by fusion", percent(planned->saved()), percent(measured->saved())});
   }
   return table;

@@ -1,4 +1,4 @@
-// A training phase of a run: how long it took beside what its schedule says, and what fusion saved.
+// Compares a training phase with its schedule, and with training the models in sequence.
 #pragma once
 
 #include <optional>
@@ -9,22 +9,22 @@
 
 namespace dovetail::answer {
 
-/// A schedule of several models beside those of each alone.
+/// Makespan of a fused schedule and of the same models in sequence.
 struct FusionGain {
   base::Ticks fused;
-  base::Ticks serial;  ///< one model after the other under 1F1B, on the same devices
+  base::Ticks serial;  ///< models in sequence under 1F1B, on the same devices
 
-  /// The share of the serial time that fusion saves; negative where it takes longer.
+  /// Share of the serial time that fusion saves; negative if fusion takes longer.
   double saved() const;
 };
 
-/// Both REQUIRE valid schedules.
+/// Both functions REQUIRE valid schedules.
 
-/// Nothing where the schedule is of one model, or where 1F1B does not apply to its problem.
+/// nullopt if the schedule has a single model, or if 1F1B does not apply to its problem.
 std::optional<FusionGain> fusion_gain(const pipeline::Schedule& schedule);
 
-/// Rows of makespans, as predicted, by the measured times of ops, and as the ranks took in the last run; of a fused
-/// phase also what both take one after the other, and what fusion saves.
+/// Rows of makespans: predicted, computed from measured op times, and measured on the ranks in the last run. For a
+/// fused phase also the models in sequence and the share that fusion saves.
 Table phase_table(const records::TrainingPhase& phase);
 
 }  // namespace dovetail::answer

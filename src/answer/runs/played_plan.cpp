@@ -15,7 +15,7 @@
 namespace dovetail::answer {
 namespace {
 
-/// What no plan of the job that fuses no more than the chosen one can beat; nothing where none is known.
+/// Lower bound for plans that fuse no more than the chosen one; nullopt if unknown.
 std::optional<double> bound_of(const predict::Scenario& scenario, const planner::RankOptions& options,
                                const ChosenPlan& chosen) {
   const plan::Fusion& fusion = chosen.plan.fusion;
@@ -23,7 +23,7 @@ std::optional<double> bound_of(const predict::Scenario& scenario, const planner:
                                        .training = fusion.training.has_value()};
   if (const auto& ranking = chosen.ranking) {
     if (!fuses.any()) return ranking->bound > 0 ? std::optional(ranking->bound) : std::nullopt;
-    // It holds for all that the job lets plans fuse, which may be more, and with --fuse less, than this one does.
+    // The ranking's bound covers all fusion that the job allows. The chosen plan may fuse less, or with --fuse more.
     if (ranking->fused_bound && planner::open_fusion(scenario.job) == fuses) return ranking->fused_bound;
   }
   const planner::SearchSpace space = planner::make_search_space(scenario, planner::search_meshes(scenario.job),
@@ -33,7 +33,7 @@ std::optional<double> bound_of(const predict::Scenario& scenario, const planner:
   return bound > 0 ? std::optional(predict::iteration_seconds(scenario, bound)) : std::nullopt;
 }
 
-/// A chosen plan to be fused.
+/// Plan to fuse, and the notes about it.
 struct ToFuse {
   const predict::Scenario& scenario;
   const PlayOptions& options;
@@ -47,14 +47,14 @@ void fuse_training(const ToFuse& asked) {
   const std::optional<plan::TrainPair> pair = plan::train_pair(asked.scenario.job);
   const std::optional<std::string> fault =
       pair ? plan::find_training_fault(asked.scenario.job, *pair, plan.tasks[(*pair)[0]], plan.tasks[(*pair)[1]])
-           : "no two trainings of different models can run together: there is nothing to fuse with";
+           : "no two trainings of different models can run at the same time";
   if (fault)
     asked.notes.push_back("training is not fused: " + plan::as_reason(*fault));
   else
     plan.fusion.training = pair;
 }
 
-/// With the threshold that is the best of those simulated.
+/// Uses the best of the simulated thresholds.
 void fuse_generation(const ToFuse& asked) {
   plan::Plan& plan = asked.plan;
   if (plan.fusion.threshold) return;
@@ -63,7 +63,7 @@ void fuse_generation(const ToFuse& asked) {
     asked.notes.push_back("generation is not fused with inference: " + plan::as_reason(*fault));
     return;
   }
-  // One draw says little of the best.
+  // A single draw does not identify the best threshold.
   const int draws = std::max(asked.options.draws, 3);
   const auto chosen = predict::simulated_thresholds(asked.scenario, plan, asked.options.search.budget.seed, draws);
   if (!chosen) {
@@ -78,18 +78,17 @@ void fuse_generation(const ToFuse& asked) {
   };
   if (plan.fusion.threshold)
     asked.notes.push_back(
-        fmt::format("generation and inference are fused at {:g}% unfinished samples: {} in place of {}, the best of {} "
-                    "thresholds in the "
-                    "mean of {} draws",
+        fmt::format("generation and inference are fused at {:g}% unfinished samples: {} instead of {}, the best of {} "
+                    "thresholds (mean of {} draws)",
                     *plan.fusion.threshold * 100, seconds(choice.points[choice.best]), seconds(choice.points.front()),
                     choice.points.size() - 1, draws));
   else
     asked.notes.push_back("generation is not fused with inference: " +
                           predict::find_migration_fault(asked.scenario, plan, choice)
-                              .value_or("no threshold makes both stages shorter than one after the other"));
+                              .value_or("no threshold is faster than running both stages in sequence"));
 }
 
-/// Gives the plan the fusion that was asked for; says why where it cannot be.
+/// Applies the requested fusion to the plan, or adds a note that says why it cannot.
 void fuse_as_asked(const ToFuse& asked) {
   const std::optional<study::FusionMode> fuse = asked.options.fuse;
   if (!fuse) return;
@@ -98,7 +97,7 @@ void fuse_as_asked(const ToFuse& asked) {
   if (study::fuses_training(*fuse)) fuse_training(asked);
   if (study::fuses_generation(*fuse)) fuse_generation(asked);
   if (!plan::agrees(asked.scenario.job.fixed_fusion, asked.plan.fusion))
-    asked.notes.push_back("the job fixes another fusion (`fixed: {fusion: ...}`): --fuse goes before it");
+    asked.notes.push_back("--fuse overrides the fusion that the job fixes (`fixed: {fusion: ...}`)");
 }
 
 }  // namespace
@@ -106,11 +105,10 @@ void fuse_as_asked(const ToFuse& asked) {
 base::Status check_playable(const plan::Job& job, const Input& input) {
   constexpr std::int64_t max_samples = std::int64_t{1} << 22;
   if (job.workload.samples() <= max_samples) return {};
-  return base::Error{
-      base::Failure::bad_input, name_of(input), 0, 0,
-      fmt::format("an iteration has {} samples, too many to be played event by event; accepted: at most {} (dovetail "
-                  "plan has the closed form)",
-                  job.workload.samples(), max_samples)};
+  return base::Error{base::Failure::bad_input, name_of(input), 0, 0,
+                     fmt::format("an iteration has {} samples, too many to simulate; accepted: at most {} (dovetail "
+                                 "plan uses the analytical model)",
+                                 job.workload.samples(), max_samples)};
 }
 
 base::Result<ChosenPlan> choose_plan(const PlayOptions& options, const Input& job, const AskedJob& asked, bool ranked,
@@ -120,14 +118,14 @@ base::Result<ChosenPlan> choose_plan(const PlayOptions& options, const Input& jo
   ChosenPlan chosen;
   if (!asked.plan || ranked) {
     auto ranking =
-        find_plans(scenario, search, job, "; dovetail fit says what is missing, and --plan plays one that does not");
+        find_plans(scenario, search, job, "; see dovetail fit, or give --plan to simulate a plan that does not fit");
     if (ranking.ok())
       chosen.ranking = std::move(ranking).value();
     else if (!asked.plan || ranking.error().failure != base::Failure::infeasible)
       return std::move(ranking).error();
   }
   chosen.plan = asked.plan ? *asked.plan : chosen.ranking->plans.front().plan;
-  tell_work(watch, "choosing what is fused");
+  tell_work(watch, "choosing the fusion");
   fuse_as_asked({scenario, options, chosen.plan, chosen.notes});
   chosen.bound = bound_of(scenario, search, chosen);
   return chosen;

@@ -1,4 +1,4 @@
-// A plan of a job, chosen, fused as asked and played.
+// Chooses a plan of a job, applies the requested fusion, and simulates it.
 #pragma once
 
 #include <concepts>
@@ -15,7 +15,7 @@
 namespace dovetail::answer {
 
 struct PlayOptions {
-  std::optional<study::FusionMode> fuse = std::nullopt;  ///< nothing: as planned
+  std::optional<study::FusionMode> fuse = std::nullopt;  ///< nullopt: as planned
   int draws = predict::SimulationOptions{}.draws;
   int max_iterations = static_cast<int>(predict::SimulationOptions{}.max_iterations);
   int fused_iterations = static_cast<int>(predict::FusedSearch{}.iterations);
@@ -25,39 +25,39 @@ template <std::same_as<PlayOptions> T>
 auto options_of(const T*) {
   return options<T>(
       option("fuse", &T::fuse, Choice{.none = "as-planned"},
-             "stage fusion: what the plan says, nothing, the trainings, generation with scoring, or both"),
-      option("draws", &T::draws, Count{1, 1000}, "how often the lengths of all samples are drawn and played"),
-      option("most-iterations", &T::max_iterations, Count{2, 100'000}, "to play until they repeat"),
+             "stage fusion: intra (training), inter (generation) (default: as planned)"),
+      option("draws", &T::draws, Count{1, 1000}, "random draws of sample lengths to simulate (default {})"),
+      option("most-iterations", &T::max_iterations, Count{2, 100'000},
+             "max iterations to simulate until they repeat (default {})"),
       option("fused-iterations", &T::fused_iterations, Count{1, 1'000'000'000},
-             "of the search for the fused training's schedule"),
+             "search iterations for the fused training schedule (default {})"),
       group(&T::search));
 }
 
-/// What is to be played.
+/// Plan to simulate.
 struct ChosenPlan {
   plan::Plan plan;
-  /// Seconds that no plan's iteration can beat that fuses no more; nothing where none is known.
+  /// Lower bound in seconds for plans that fuse no more; nullopt if unknown.
   std::optional<double> bound;
-  std::optional<planner::Ranking> ranking;  ///< of all plans that were found, where some were searched and one fits
-  std::vector<std::string> notes;           ///< why something that was asked for is not fused, or how it is
+  std::optional<planner::Ranking> ranking;  ///< plans found by a search, if there was one and some plan fits
+  std::vector<std::string> notes;           ///< how the requested fusion was applied, or why it was not
 };
 
-/// An Error where an iteration of the job is too large to be played event by event, which takes memory and time for
-/// each sample.
+/// Error if an iteration of the job is too large to simulate: time and memory grow with the number of samples.
 base::Status check_playable(const plan::Job& job, const Input& input);
 
-/// The plan that is asked about, else the best that a search finds, with the fusion that was asked for. With `ranked`
-/// plans are searched in any case. `job` is for errors: where no plan fits and none is given.
+/// Returns the given plan, otherwise the best one found, with the requested fusion. `ranked` searches plans in any
+/// case. Errors name the input `job`; one of them is that no plan fits and none is given.
 base::Result<ChosenPlan> choose_plan(const PlayOptions& options, const Input& job, const AskedJob& asked, bool ranked,
                                      const Watch& watch);
 
-/// How plans are played.
+/// Converts to simulation options.
 predict::SimulationOptions simulation_options(const PlayOptions& options);
 
-/// A plan that was played, as it is and with less fusion.
+/// Simulation of a plan, and of the plan with less fusion.
 struct PlayedPlan {
   predict::Simulation simulation;
-  /// The least fused first; empty where nothing is fused, or it was stopped.
+  /// By increasing fusion; empty if nothing is fused or the simulation was stopped.
   std::vector<study::FusionVariant> variants;
 };
 

@@ -21,7 +21,7 @@ constexpr double default_tick_seconds = 0.02;
 constexpr double default_timeout_seconds = 60;
 constexpr double ns_per_second = 1e9;
 
-/// Of all forwards and backwards.
+/// Shortest duration of any forward or backward.
 Ticks min_pass(const pipeline::Problem& problem) {
   Ticks shortest = Ticks::max();
   for (const pipeline::Model& model : problem.models)
@@ -51,7 +51,7 @@ Result<execute::ReplayTimes> run_ranks(const ReplayRequest& request, const Sched
   return execute::replay(schedule, placement, programs, options);
 }
 
-/// What other processes say has to be of these programs.
+/// Checks that times from other processes match the programs.
 base::Status check_times(const std::vector<pipeline::Program>& programs, const execute::ReplayTimes& times) {
   bool is_of_programs = times.size() == programs.size();
   for (std::size_t rank = 0; is_of_programs && rank < times.size(); ++rank)
@@ -59,8 +59,7 @@ base::Status check_times(const std::vector<pipeline::Program>& programs, const e
   if (is_of_programs) return {};
   return base::Error{
       base::Failure::io, "", 0, 0,
-      "the trace that the ranks have left is of other programs; accepted: a time for each instruction of "
-      "each rank"};
+      "the trace written by the ranks does not match the programs; expected a time for each instruction of each rank"};
 }
 
 }  // namespace

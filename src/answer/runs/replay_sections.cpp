@@ -13,12 +13,12 @@ namespace {
 
 std::string seconds_words(base::Ticks ns) { return seconds_text(base::seconds_of_ticks(ns)); }
 
-/// How long the replay takes for the times that the source has.
+/// Time scale of the replay relative to the source.
 std::string speed_text(const ReplayAnswer& answer) {
   if (answer.source.schedule.problem.time_unit == base::TimeUnit::tick)
-    return fmt::format("1 tick takes {}", seconds_text(answer.ns_per_tick * 1e-9));
-  if (answer.ns_per_tick == 1) return "at its own times";
-  return fmt::format("at {:.3g} times its own times", answer.ns_per_tick);
+    return fmt::format("1 tick = {}", seconds_text(answer.ns_per_tick * 1e-9));
+  if (answer.ns_per_tick == 1) return "original durations";
+  return fmt::format("{:.3g} times the original durations", answer.ns_per_tick);
 }
 
 std::string heading(const ReplayAnswer& answer) {
@@ -30,9 +30,9 @@ std::string heading(const ReplayAnswer& answer) {
                                  counted(static_cast<std::int64_t>(ops), "op"), speed_text(answer));
   const base::Ticks given = makespan_of(answer);
   const auto scaled = static_cast<std::int64_t>(static_cast<double>(given.count()) * answer.ns_per_tick);
-  // Roundings of times to whole ns are no reason to speak of.
+  // Differences from rounding to nanoseconds are not reported.
   if (scaled > answer.figures.planned.count() + answer.figures.planned.count() / 1'000'000)
-    text += fmt::format("the schedule takes {}; ranks keep its order and wait for nothing else, which takes {}\n",
+    text += fmt::format("the schedule takes {}; without its idle waits, the same order takes {}\n",
                         seconds_words(base::Ticks(scaled)), seconds_words(answer.figures.planned));
   return text;
 }
@@ -45,17 +45,16 @@ Sections sections(const ReplayAnswer& answer) {
   table.rows.push_back({"makespan", seconds_words(figures.planned), seconds_words(figures.measured),
                         fmt::format("{:+.2f}%", 100 * (figures.ratio() - 1))});
   if (answer.schedule.problem.models.size() > 1)
-    table.rows.push_back({"models at once", seconds_words(figures.planned_overlap),
+    table.rows.push_back({"overlap of models", seconds_words(figures.planned_overlap),
                           seconds_words(figures.measured_overlap),
                           difference_text(base::seconds_of_ticks(figures.measured_overlap),
                                           base::seconds_of_ticks(figures.planned_overlap))});
   const execute::ReplayedOp& latest = figures.latest;
   return heading(answer) + Sections("\n") + Sections(std::move(table)) +
-         Sections(fmt::format("\nexecutor's share of the critical path: {}\n"
-                              "latest op: {} on rank {}, {} behind the schedule\n",
-                              percent(figures.executor_share()),
-                              pipeline::describe(answer.schedule.problem, latest.label), latest.rank,
-                              seconds_words(latest.lateness())));
+         Sections(fmt::format(
+             "\nexecutor share of the critical path: {}\nlatest op: {} on rank {}, {} later than scheduled\n",
+             percent(figures.executor_share()), pipeline::describe(answer.schedule.problem, latest.label), latest.rank,
+             seconds_words(latest.lateness())));
 }
 
 }  // namespace dovetail::answer

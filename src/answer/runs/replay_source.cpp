@@ -27,9 +27,7 @@ using pipeline::Schedule;
 Status check_no_plan(const ReplaySearch& search, ReplaySourceKind kind) {
   const char* const option = search.plan ? "--plan" : search.fuse ? "--fuse" : nullptr;
   if (option == nullptr) return {};
-  return base::bad_input(
-      fmt::format("{} is of a job, and what is replayed is a {}; accepted: neither --plan nor --fuse", option,
-                  base::enum_name(kind)));
+  return base::bad_input(fmt::format("{} applies to jobs only, but the input is a {}", option, base::enum_name(kind)));
 }
 
 Result<Schedule> schedule_of_problem(const Input& input, const ReplaySearch& search, const Watch& watch) {
@@ -40,9 +38,9 @@ Result<Schedule> schedule_of_problem(const Input& input, const ReplaySearch& sea
   DOVETAIL_TRY(const ScheduleAnswer answer, ask(request, watch));
   if (answer.outcome == Outcome::infeasible || !answer.solved)
     return base::Error{base::Failure::infeasible, name_of(input), 0, 0,
-                       "no schedule fits the memory; dovetail schedule says what is missing"};
+                       "no schedule fits the memory; see dovetail schedule"};
   if (answer.outcome == Outcome::interrupted)
-    return base::Error{base::Failure::interrupted, "", 0, 0, "the search was stopped before anything was replayed"};
+    return base::Error{base::Failure::interrupted, "", 0, 0, "the search was stopped before the replay"};
   return answer.solved->schedule;
 }
 
@@ -56,16 +54,16 @@ std::vector<std::size_t> train_tasks(const plan::Job& job) {
 Result<Schedule> training_of(const predict::Scenario& scenario, const plan::Plan& plan) {
   if (plan.fusion.training) {
     const predict::KeptSchedule fused = predict::intra_stage(scenario, plan).schedule;
-    if (fused == nullptr) return base::bad_input("the fused training is longer or larger than schedules can be");
+    if (fused == nullptr) return base::bad_input("the fused training exceeds the limits of schedules");
     return *fused;
   }
   const std::vector<std::size_t> tasks = train_tasks(scenario.job);
   const auto train = [&](std::size_t i) { return predict::TrainTask{tasks[i], plan.tasks[tasks[i]]}; };
-  if (tasks.empty()) return base::bad_input("the job trains nothing; accepted: a job with a train task");
+  if (tasks.empty()) return base::bad_input("the job has no train task; give a job with one");
   if (tasks.size() == 1) return predict::training_schedule(scenario, train(0));
   if (tasks.size() == 2) return predict::serial_training_schedule(scenario, train(0), train(1));
   return base::bad_input(
-      fmt::format("the job has {} trainings; accepted: one, or two that can share a schedule", tasks.size()));
+      fmt::format("the job has {} train tasks; accepted: one, or two that can share a schedule", tasks.size()));
 }
 
 Result<Schedule> schedule_of_job(const Input& job, const ReplaySearch& search, const Watch& watch) {
@@ -83,7 +81,7 @@ Result<Schedule> schedule_of_job(const Input& job, const ReplaySearch& search, c
   return schedule;
 }
 
-/// It has to be valid, and to say its own times.
+/// Reads a schedule file. It must be valid and have times.
 Result<Schedule> schedule_in_file(const Input& input, const Watch& watch) {
   const ScheduleText text{input, input.text.value(), format_of_content(*input.text)};
   Result<LoadedSchedule> loaded = load_valid_schedule(text, std::nullopt, watch);
@@ -91,14 +89,13 @@ Result<Schedule> schedule_in_file(const Input& input, const Watch& watch) {
     base::Error error = std::move(loaded).error();
     if (error.failure == base::Failure::invalid) {
       error.failure = base::Failure::bad_input;
-      error.message += "; accepted: a schedule that dovetail check finds valid";
+      error.message += "; it must pass dovetail check";
     }
     return error;
   }
   if (loaded->format == ScheduleFormat::csv)
-    return base::Error{
-        base::Failure::bad_input, loaded->path, 0, 0,
-        "a CSV holds an order only, no times; accepted: what dovetail convert makes of it and its problem"};
+    return base::Error{base::Failure::bad_input, loaded->path, 0, 0,
+                       "a CSV holds only an order, no times; combine it with its problem first (dovetail convert)"};
   DOVETAIL_CHECK(tell_read(watch));
   return std::move(loaded->file.schedule);
 }
@@ -107,7 +104,7 @@ Result<Schedule> schedule_in_file(const Input& input, const Watch& watch) {
 
 Result<ReplaySource> read_replay_source(const Input& input, const ReplaySearch& search, const Watch& watch) {
   ReplaySource source{.name = name_of(input), .kind = ReplaySourceKind::job, .schedule = {}};
-  // Standard input can be read once.
+  // Standard input cannot be read again.
   Input read{control::job_file_of(input.path), input.text};
   if (const auto plan = control::plan_file_in(input.path); plan && !search.plan) {
     ReplaySearch planned = search;

@@ -1,4 +1,4 @@
-// What is replayed: a schedule that is read, that of a problem, or that of a job's training.
+// Input of a replay: a schedule, a problem, or the training of a job.
 #pragma once
 
 #include <array>
@@ -15,7 +15,7 @@
 
 namespace dovetail::answer {
 
-/// What was named.
+/// Kind of the input.
 enum class ReplaySourceKind : std::uint8_t { problem, schedule, job };
 constexpr auto names_of(ReplaySourceKind) {
   return std::array{base::EnumName{"problem", ReplaySourceKind::problem},
@@ -23,12 +23,12 @@ constexpr auto names_of(ReplaySourceKind) {
                     base::EnumName{"job", ReplaySourceKind::job}};
 }
 
-/// How the schedule comes about where it is not read.
+/// How to obtain the schedule, unless it is read from a file.
 struct ReplaySearch {
-  std::optional<Input> plan = std::nullopt;               ///< of a job; nothing: the best that is found
-  std::optional<study::FusionMode> fuse = std::nullopt;   ///< likewise; nothing: as planned
-  std::optional<std::int64_t> iterations = std::nullopt;  ///< of each chain
-  std::optional<double> time_limit = std::nullopt;        ///< seconds
+  std::optional<Input> plan = std::nullopt;               ///< for a job; nullopt: the best plan found
+  std::optional<study::FusionMode> fuse = std::nullopt;   ///< for a job; nullopt: as planned
+  std::optional<std::int64_t> iterations = std::nullopt;  ///< per chain
+  std::optional<double> time_limit = std::nullopt;        ///< in seconds
 };
 
 struct ReplaySource {
@@ -37,10 +37,10 @@ struct ReplaySource {
   pipeline::Schedule schedule;
 };
 
-/// Reads what `input` names: a schedule, which has to be valid; a problem or a bundled instance, which is scheduled as
-/// `dovetail schedule` does; a job, or a folder with a job.yaml, whose plan is that of `search`, else the plan.json in
-/// the folder, else the best: its training is the fused schedule, or without fusion 1F1B. Errors of all of these; an
-/// option that is not for this kind; trainings of a plan that are not in one schedule.
+/// Reads what `input` names. A schedule must be valid. A problem or a bundled instance is scheduled as by `dovetail
+/// schedule`. A job (or a folder with a job.yaml) uses the plan of `search`, otherwise the plan.json in its folder,
+/// otherwise the best plan found. Its training runs the fused schedule, or 1F1B without fusion. Errors: those of all
+/// these, an option that does not apply to the kind of input, and train tasks that do not form one schedule.
 base::Result<ReplaySource> read_replay_source(const Input& input, const ReplaySearch& search, const Watch& watch);
 
 }  // namespace dovetail::answer

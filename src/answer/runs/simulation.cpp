@@ -11,13 +11,13 @@
 namespace dovetail::answer {
 namespace {
 
-/// The plan at every threshold, where generation can be fused with inference; else a note says why not.
+/// Simulates the plan at every threshold if generation can be fused with inference; otherwise a note explains why not.
 void sweep_thresholds(const PlayOptions& play, const Watch& watch, SimulationAnswer& answer) {
   study::SweepOptions options;
   options.over = study::SweepInput::threshold;
   options.simulate = true;
   options.simulation = simulation_options(play);
-  // One draw says little of the best.
+  // A single draw does not identify the best threshold.
   options.simulation.draws = std::max(options.simulation.draws, 3);
   options.on_point = [&watch](std::size_t point, std::size_t points) {
     tell_work(watch, fmt::format("threshold {} of {}", point + 1, points));
@@ -27,7 +27,7 @@ void sweep_thresholds(const PlayOptions& play, const Watch& watch, SimulationAns
     if (swept->fastest) answer.thresholds = std::move(swept).value();
     return;
   }
-  // What was asked for in vain has said so already.
+  // A requested fusion that failed has added this note before.
   const std::string reason = plan::as_reason(swept.error().message);
   const auto is_said = [&](const std::string& note) { return note.find(reason) != std::string::npos; };
   if (std::none_of(answer.notes.begin(), answer.notes.end(), is_said))

@@ -1,4 +1,4 @@
-// A plan played event by event: where every second of every device goes.
+// Simulates a plan event by event and accounts for the time of every device.
 #pragma once
 
 #include <concepts>
@@ -17,41 +17,40 @@ struct SimulationRequest {
   JobInput job;
   std::optional<Input> plan = std::nullopt;
   PlayOptions play = {};
-  bool compared = false;  ///< also the other plans of the job, and the plan at each threshold: what pages show
+  bool compared = false;  ///< also search the other plans of the job and simulate each threshold, for report pages
 };
 template <std::same_as<SimulationRequest> T>
 auto options_of(const T*) {
-  return options<T>(
-      option("JOB", &T::job, JobFile{}, job_file_help),
-      option("plan", &T::plan, File{}, "play this plan, a dovetail/plan@1 file, in place of the best that is found"),
-      group(&T::play), unlisted(&T::compared));
+  return options<T>(option("JOB", &T::job, JobFile{}, job_file_help),
+                    option("plan", &T::plan, File{}, "plan to simulate, dovetail/plan@1 (default: best plan found)"),
+                    group(&T::play), unlisted(&T::compared));
 }
 
-/// A plan, as predicted and as played.
+/// Plan with its prediction and simulation.
 struct SimulationAnswer {
   predict::Scenario scenario;
   plan::Plan plan = {};
-  bool found = false;  ///< by a search, not read
+  bool found = false;  ///< the plan comes from a search
   std::uint64_t seed = 1;
-  std::optional<double> bound = std::nullopt;  ///< as ChosenPlan's
+  std::optional<double> bound = std::nullopt;  ///< see ChosenPlan
   predict::Simulation simulation = {};
-  std::vector<study::FusionVariant> variants = {};  ///< as PlayedPlan's
-  std::vector<std::string> notes = {};              ///< why something is not fused, or how it is
-  std::optional<planner::Ranking> ranking =
-      std::nullopt;  ///< where it was compared: the plans of the job, where one fits
-  std::optional<study::Sweep> thresholds = std::nullopt;  ///< likewise: the plan at each, where generation can be fused
+  std::vector<study::FusionVariant> variants = {};         ///< see PlayedPlan
+  std::vector<std::string> notes = {};                     ///< how the requested fusion was applied, or why it was not
+  std::optional<planner::Ranking> ranking = std::nullopt;  ///< plans of the job; set if `compared` and some plan fits
+  std::optional<study::Sweep> thresholds = std::nullopt;   ///< the plan at each threshold; set if `compared` and
+                                                           ///< generation can be fused
   Outcome outcome = Outcome::done;
 };
 
-/// Errors of what is read; of a job that is too large to be played; where no plan fits and none is given; those of
+/// Errors: input that cannot be read, a job that is too large to simulate, no plan that fits, and those of
 /// predict::Simulator.
 base::Result<SimulationAnswer> ask(const SimulationRequest& request, const Watch& watch);
 
-/// How long it takes, step by step, where the time of the devices goes, and what stage fusion gains.
+/// Iteration time by activity, use of the devices, and gains of stage fusion.
 Sections sections(const SimulationAnswer& answer);
 /// A dovetail/simulation@1 object.
 std::string to_json(const SimulationAnswer& answer);
-/// The same with what every device does, span by span.
+/// The same, with the spans of every device.
 std::string timeline_json(const SimulationAnswer& answer);
 
 }  // namespace dovetail::answer

@@ -1,4 +1,4 @@
-// What the sections and the JSON of a simulation both work out. Private to it.
+// Figures that the sections and the JSON of a simulation share.
 #pragma once
 
 #include <cstdint>
@@ -8,11 +8,11 @@
 
 namespace dovetail::answer {
 
-/// Empty where there is none (below 0).
+/// Name of the task; empty if `task` is negative.
 std::string task_name(const SimulationAnswer& answer, std::int32_t task);
-/// Bytes that a process can allocate on each of the devices.
+/// Bytes that a process can allocate on each of the lane's devices.
 std::int64_t usable_memory(const SimulationAnswer& answer, const simulate::Lane& lane);
-/// Seconds of the average device.
+/// Seconds per device.
 double mean_seconds(const SimulationAnswer& answer, base::Ticks of_all);
 
 }  // namespace dovetail::answer

@@ -73,7 +73,7 @@ Json variants_json(const SimulationAnswer& answer) {
   return variants;
 }
 
-/// All but what devices do.
+/// Everything except the devices.
 Json head_json(const SimulationAnswer& answer) {
   const predict::Simulation& simulation = answer.simulation;
   Json object{{"format", "dovetail/simulation@1"},

@@ -30,17 +30,17 @@ Table steps_table(const SimulationAnswer& answer) {
     rows.push_back({line.name, line.devices, seconds_text(line.begin), seconds_text(line.simulated),
                     seconds_text(line.closed), difference_text(line.simulated, line.closed)});
   return Table{
-      {{"step", Align::left}, {"devices", Align::left}, {"begins"}, {"simulated"}, {"closed form"}, {"difference"}},
+      {{"activity", Align::left}, {"devices", Align::left}, {"start"}, {"simulated"}, {"analytical"}, {"difference"}},
       rows};
 }
 
-/// What a use is called, whatever its task.
+/// Name of a use, without its task.
 std::string use_name(const Use& use) {
-  if (simulate::is_idle(use.bar_kind) && use.task < 0) return "no step is there";
+  if (simulate::is_idle(use.bar_kind) && use.task < 0) return "no activity";
   return std::string(simulate::name_of(use.bar_kind));
 }
 
-/// Uses of one kind, the largest first, as seconds of the average device.
+/// Work or idle time by kind, largest first, in seconds per device.
 Table uses_table(const SimulationAnswer& answer, bool idle) {
   std::vector<Use> uses = simulate::uses_of(answer.simulation.iteration.trace);
   std::erase_if(uses, [idle](const Use& use) { return simulate::is_idle(use.bar_kind) != idle; });
@@ -54,11 +54,10 @@ Table uses_table(const SimulationAnswer& answer, bool idle) {
     rows.push_back({use_name(use), task_name(answer, use.task), seconds_text(mean / iterations), percent(mean / all)});
   }
   return Table{
-      {{idle ? "idle" : "work", Align::left}, {idle ? "in, or for" : "of", Align::left}, {"a device"}, {"share"}},
-      rows};
+      {{idle ? "idle" : "work", Align::left}, {idle ? "task" : "task", Align::left}, {"per device"}, {"share"}}, rows};
 }
 
-/// "bubble 3.1%, long tail 1.2%": what a lane idles with, the most first.
+/// "bubble 3.1%, long tail 1.2%": causes of a lane's idle time, largest first.
 std::string idle_text(const Lane& lane, base::Ticks end) {
   std::vector<Use> sums;
   for (const Use& use : simulate::uses_of(lane)) {
@@ -78,7 +77,7 @@ std::string idle_text(const Lane& lane, base::Ticks end) {
   return fmt::format("{}", fmt::join(texts, ", "));
 }
 
-/// Device classes, the idlest first.
+/// Groups of devices, most idle first.
 Sections lanes_table(const SimulationAnswer& answer) {
   const simulate::Trace& trace = answer.simulation.iteration.trace;
   std::vector<const Lane*> lanes;
@@ -95,7 +94,7 @@ Sections lanes_table(const SimulationAnswer& answer) {
                     gibibytes(usable_memory(answer, *lane))});
   }
   Sections text =
-      Table{{{"devices", Align::left}, {"idle"}, {"of it", Align::left}, {"most memory used"}, {"usable"}}, rows};
+      Table{{{"devices", Align::left}, {"idle"}, {"causes", Align::left}, {"peak memory"}, {"usable"}}, rows};
   if (lanes.size() > shown) text += fmt::format("and {} more\n", lanes.size() - shown);
   return text;
 }
@@ -112,10 +111,8 @@ Sections variants_table(const SimulationAnswer& answer) {
                     std::string(short_name(variant.fit))});
   const bool drawn = answer.simulation.draws.size() > 1;
   const std::string less = less_fusion_words(answer.variants);
-  return fmt::format(
-             "\nWhat stage fusion gains (*: the plan above), with the idle time and the hand-over of the average "
-             "device{}:\n",
-             drawn ? "; iterations are means of the draws, the others are of the first" : "") +
+  return fmt::format("\nGains of stage fusion (*: the plan above), with idle and hand-over time per device{}:\n",
+                     drawn ? "; iterations are means of the draws, other columns are of the first draw" : "") +
          Table{{{"fused", Align::left}, {"iteration"}, {"speed"}, {"idle"}, {"hand-over"}, {"fits", Align::left}},
                rows} +
          less + (less.empty() ? "" : "\n");
@@ -126,8 +123,8 @@ std::string training_text(const SimulationAnswer& answer) {
   const predict::FusedTraining& training = *answer.simulation.training;
   const base::Ticks fused = training.trace.end;
   return fmt::format(
-      "\nfused training  {}; no schedule of both takes less than {} (proven); one after the other {}\n"
-      "                drifting across the borders of mini-batches takes {} off: each pair fused by itself takes {}\n",
+      "\nfused training  {}; lower bound {}; in sequence {}\n                overlap across mini-batches saves {}; "
+      "without it {}\n",
       seconds_text(base::seconds_of_ticks(fused)), seconds_text(base::seconds_of_ticks(training.bound)),
       seconds_text(base::seconds_of_ticks(training.apart)),
       seconds_text(base::seconds_of_ticks(training.mini_by_mini - fused)),
@@ -139,32 +136,31 @@ std::string iteration_text(const SimulationAnswer& answer) {
   const double closed = answer.simulation.closed.iteration_seconds;
   std::string text;
   if (!simulation.closed.fits())
-    text = fmt::format("memory          it does not fit: {}; dovetail fit says more. What follows is as if it did.\n",
+    text = fmt::format("memory          does not fit: {}; see dovetail fit. The figures below ignore this.\n",
                        missing_words(simulation.closed.memory));
-  text += fmt::format("iteration       {} simulated; {} by the closed form ({})\n",
-                      seconds_text(simulation.iteration_seconds), seconds_text(closed),
-                      difference_text(simulation.iteration_seconds, closed));
+  text += fmt::format("iteration       {} simulated; {} analytical ({})\n", seconds_text(simulation.iteration_seconds),
+                      seconds_text(closed), difference_text(simulation.iteration_seconds, closed));
   if (answer.bound)
-    text += fmt::format(
-        "bound           no plan of the meshes, layouts and settings looked at{} takes less than {} (proven of the "
-        "closed form)\n",
-        answer.plan.fusion.any() ? " that fuses no more" : "", seconds_text(*answer.bound));
+    text +=
+        fmt::format("lower bound     {1}{0} (analytical model)\n",
+                    answer.plan.fusion.any() ? " with no more fusion than this plan" : "", seconds_text(*answer.bound));
   const auto [least, most] = std::minmax_element(simulation.draws.begin(), simulation.draws.end());
   text += fmt::format("lengths         {} (seed {}): {} to {}",
                       counted(static_cast<std::int64_t>(simulation.draws.size()), "draw"), answer.seed,
                       seconds_text(*least), seconds_text(*most));
   if (simulation.draws.size() > 1)
-    text += fmt::format("; steps, times and memory below are of the first, {}", seconds_text(simulation.draws.front()));
+    text += fmt::format("; activities, times and memory below are of the first draw, {}",
+                        seconds_text(simulation.draws.front()));
   text += "\n";
   const simulate::Iteration& iteration = simulation.iteration;
   if (iteration.steady)
     text += fmt::format("steady state    {} after {}\n",
                         iteration.iterations == 1
-                            ? "each iteration is like the one before"
-                            : counted(static_cast<std::int64_t>(iteration.iterations), "iteration") + " in turn repeat",
+                            ? "each iteration repeats the previous one"
+                            : counted(static_cast<std::int64_t>(iteration.iterations), "iteration") + " repeat in turn",
                         counted(static_cast<std::int64_t>(iteration.played), "iteration"));
   else
-    text += fmt::format("steady state    none after {}: what follows is of the later half\n",
+    text += fmt::format("steady state    none after {}; the figures below cover the second half\n",
                         counted(static_cast<std::int64_t>(iteration.played), "iteration"));
   return text;
 }
@@ -175,15 +171,15 @@ Sections sections(const SimulationAnswer& answer) {
   const plan::Job& job = answer.scenario.job;
   const predict::Software& software = answer.scenario.software;
   Sections all = job_line(job) + "\n" +
-                 fmt::format("placement: {}; efficiencies: {}; memory as {}\n", answer.plan.placement,
+                 fmt::format("placement: {}; efficiencies: {}; memory model: {}\n", answer.plan.placement,
                              software.efficiency.name, software.conventions.name) +
                  efficiency_words(software) + "\n\n" + iteration_text(answer) + training_text(answer);
-  if (answer.found)
-    all += "\nThe plan, the first that dovetail plan finds:\n" + Sections(tasks_table(job, answer.plan));
+  if (answer.found) all += "\nPlan (the first one of dovetail plan):\n" + Sections(tasks_table(job, answer.plan));
   all += "\n" + Sections(steps_table(answer));
-  all += "\nWhere the time of the average device goes:\n" + Sections(uses_table(answer, false));
+  all += "\nTime per device:\n" + Sections(uses_table(answer, false));
   all += "\n" + Sections(uses_table(answer, true));
-  all += "\nDevices that do the same, the idlest first:\n" + lanes_table(answer) + variants_table(answer);
+  all +=
+      "\nGroups of devices with the same activities, most idle first:\n" + lanes_table(answer) + variants_table(answer);
   for (const std::string& note : answer.notes) all += "\n" + note + "\n";
   return all + not_modelled_text(job.not_modelled);
 }

@@ -13,11 +13,11 @@ namespace {
 
 using study::SweepInput;
 
-/// What can be said of a request before anything is read.
+/// Checks the options that need no input.
 base::Status check(const SweepRequest& request) {
   if (request.over == SweepInput::nodes && request.plan)
-    return base::bad_input("--over nodes finds a plan for each number of nodes; --plan has no use there");
-  if (request.over != SweepInput::length && request.cap) return base::bad_input("--cap is for --over length");
+    return base::bad_input("--over nodes and --plan cannot be combined: plans are searched for each number of nodes");
+  if (request.over != SweepInput::length && request.cap) return base::bad_input("--cap needs --over length");
   return {};
 }
 
@@ -48,14 +48,14 @@ base::Result<SweepAnswer> ask(const SweepRequest& request, const Watch& watch) {
   const parallel::Cancellation stop(watch.cancellation, request.search.budget.time_limit);
   DOVETAIL_TRY(AskedJob asked, read_asked(request.job, request.plan, watch, &stop));
   DOVETAIL_CHECK(tell_read(watch));
-  // The plan of a configuration is one for its own cluster.
+  // The plan of a configuration is specific to its cluster.
   if (asked.own_plan && request.over == SweepInput::nodes) asked.plan.reset();
   SweepAnswer answer{.scenario = std::move(asked.scenario), .plan = std::move(asked.plan)};
   DOVETAIL_TRY(const study::SweepOptions options, sweep_options(request, answer.scenario.job, watch));
   if (options.simulate) DOVETAIL_CHECK(check_playable(answer.scenario.job, request.job));
   if (!answer.plan && request.over != SweepInput::nodes) {
-    DOVETAIL_TRY(planner::Ranking ranking,
-                 find_plans(answer.scenario, options.rank, request.job, "; --plan sweeps one that does not"));
+    DOVETAIL_TRY(planner::Ranking ranking, find_plans(answer.scenario, options.rank, request.job,
+                                                      "; give --plan to sweep a plan that does not fit"));
     answer.plan = std::move(ranking.plans.front().plan);
   }
   DOVETAIL_TRY(answer.sweep, study::sweep(answer.scenario, answer.plan ? &*answer.plan : nullptr, options));

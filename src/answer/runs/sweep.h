@@ -1,4 +1,4 @@
-// One input of a job or of its plan varied, and what each value costs.
+// Varies one parameter of a job or of its plan and compares the costs.
 #pragma once
 
 #include <concepts>
@@ -15,9 +15,8 @@ struct SweepRequest {
   JobInput job;
   std::optional<Input> plan = std::nullopt;
   study::SweepInput over = study::SweepInput::threshold;
-  std::optional<std::string> values =
-      std::nullopt;                               ///< as study::parse_values reads them; nothing: study::default_values
-  std::optional<std::string> cap = std::nullopt;  ///< as parse_length_cap reads it
+  std::optional<std::string> values = std::nullopt;  ///< see study::parse_values; nullopt: study::default_values
+  std::optional<std::string> cap = std::nullopt;     ///< see parse_length_cap
   bool simulate = false;
   int draws = 3;
   PlanSearchOptions search = {};
@@ -26,36 +25,33 @@ template <std::same_as<SweepRequest> T>
 auto options_of(const T*) {
   return options<T>(
       option("JOB", &T::job, JobFile{}, job_file_help),
-      option("plan", &T::plan, File{}, "the plan, a dovetail/plan@1 file, in place of the best that is found"),
-      required("over", &T::over, Choice{}, "what varies; of nodes plans are found anew"),
+      option("plan", &T::plan, File{}, "plan to vary, dovetail/plan@1 (default: best plan found)"),
+      required("over", &T::over, Choice{}, "parameter to vary; nodes: plans are searched for each value"),
       option("values", &T::values, Words{"LIST"},
-             "its values, separated by commas: 5%,20% of threshold, factors of length, micro-batch and bandwidth, else "
-             "numbers"),
-      option("cap", &T::cap, Words{"TOKENS"},
-             "of --over length: where responses end: tokens, keep (the job's longest) or scale (none: the longest grow "
-             "as all do; the default)"),
-      option("simulate", &T::simulate, Flag{}, "also play every point event by event (of threshold: always)"),
-      option("draws", &T::draws, Count{1, 1000}, "how often the lengths of all samples are drawn and played"),
+             "values separated by commas, such as 5%,20% (threshold) or 0.5,2 (length)"),
+      option("cap", &T::cap, Words{"TOKENS"}, "with --over length: cap in tokens, keep, or scale (default)"),
+      option("simulate", &T::simulate, Flag{}, "also simulate every point (always for threshold)"),
+      option("draws", &T::draws, Count{1, 1000}, "random draws of sample lengths to simulate (default {})"),
       group(&T::search));
 }
 
 struct SweepAnswer {
   predict::Scenario scenario;
-  std::optional<plan::Plan> plan;  ///< the one whose input varies; nothing of nodes, where each point has its own
+  std::optional<plan::Plan> plan;  ///< plan whose parameter varies; nullopt if each point has its own (nodes)
   study::Sweep sweep = {};
   Outcome outcome = Outcome::done;
 };
 
-/// Errors of the options; of what is read; where no plan fits and none is given; those of study::sweep.
+/// Errors: the options, input that cannot be read, no plan that fits, and those of study::sweep.
 base::Result<SweepAnswer> ask(const SweepRequest& request, const Watch& watch);
 
 /// "ppo-7b, co-located: prompts an iteration".
 std::string title_of(const SweepAnswer& answer);
-/// A line a point with a bar of its iteration, what is best, and where the plan stops fitting.
+/// A row per point with a bar for its iteration, the best point, and the point where the plan stops fitting.
 Sections sections(const SweepAnswer& answer);
 /// A dovetail/sweep@2 object.
 std::string to_json(const SweepAnswer& answer);
-/// A header and a line a point; empty cells where there is nothing.
+/// A header and a row per point. Unknown values are empty.
 std::string to_csv(const SweepAnswer& answer);
 
 }  // namespace dovetail::answer

@@ -27,8 +27,8 @@ const std::string& task_name(const SweepAnswer& answer, const SweepFigures& figu
   return answer.scenario.job.workflow.tasks[figures.fullest].name;
 }
 
-/// Bars of seconds, of at most so many characters; they begin below the least, so that small differences are seen, but
-/// none that are noise.
+/// Bars of seconds with a limited number of characters. They start below the minimum, so that small differences are
+/// visible, but not so close to it that noise is.
 class Bars {
  public:
   explicit Bars(const Sweep& sweep) {
@@ -38,8 +38,8 @@ class Bars {
       least_ = most_ > 0 ? std::min(least_, seconds) : seconds;
       most_ = std::max(most_, seconds);
     }
-    constexpr double shown = 1.25;     // of the difference
-    constexpr double at_least = 0.05;  // of the longest
+    constexpr double shown = 1.25;     // of the difference between maximum and minimum
+    constexpr double at_least = 0.05;  // of the maximum
     begin_ = std::max(0.0, most_ - std::max((most_ - least_) * shown, most_ * at_least));
   }
 
@@ -58,16 +58,16 @@ class Bars {
   double begin_ = 0;
 };
 
-/// "best", "job": what stands out at a point.
+/// Remarks on a point: "best", "current".
 std::string note_of(const Sweep& sweep, std::size_t point) {
   std::vector<std::string> notes;
   if (sweep.fastest == point) notes.push_back(sweep.cheapest == point ? "best" : "fastest");
   if (sweep.cheapest == point && sweep.fastest != point) notes.push_back("cheapest");
-  if (sweep.own == point) notes.push_back("as now");
+  if (sweep.own == point) notes.push_back("current");
   return fmt::format("{}", fmt::join(notes, ", "));
 }
 
-/// "38 to 4 instances", "38 to 4 instances in 2 of 3 draws", "nothing": what a threshold moves.
+/// "38 to 4 instances", "38 to 4 instances in 2 of 3 draws", "nothing": samples that a threshold moves.
 std::string moved_text(const SweepFigures& figures) {
   if (!figures.migrations || figures.migrations->migrating == 0) return "nothing";
   const study::Migrations& moved = *figures.migrations;
@@ -114,13 +114,13 @@ Table table_of(const SweepAnswer& answer) {
   std::vector<Column> columns{{std::string(base::enum_name(answer.sweep.over))}, {"iteration"}};
   if (simulated) {
     columns.push_back({"simulated"});
-    columns.push_back({"least to most"});
+    columns.push_back({"range"});
   }
-  if (moves_samples(answer.sweep)) columns.push_back({"samples move to instances", Align::left});
+  if (moves_samples(answer.sweep)) columns.push_back({"samples moved to instances", Align::left});
   for (const char* name : {"samples/s", "tokens/s/GPU", "GPU-h"}) columns.push_back({name});
   if (priced) columns.push_back({"cost"});
-  for (const char* name : {"fullest device", "of its"}) columns.push_back({name});
-  for (const std::string& name : {std::string("while"), std::string("fits"), std::string(""), bars.header()})
+  for (const char* name : {"peak memory", "usable"}) columns.push_back({name});
+  for (const std::string& name : {std::string("during"), std::string("fits"), std::string(""), bars.header()})
     columns.push_back({name, Align::left});
   std::vector<std::vector<std::string>> rows;
   for (std::size_t index = 0; index < answer.sweep.points.size(); ++index)
@@ -128,7 +128,7 @@ Table table_of(const SweepAnswer& answer) {
   return {columns, rows};
 }
 
-/// Where the draws of lengths do not tell the fastest point from others, all of those: "5%, 15% to 70%"; else empty.
+/// Points that the draws of lengths cannot distinguish from the fastest one: "5%, 15% to 70%"; otherwise empty.
 std::string undecided_text(const Sweep& sweep) {
   if (const auto& played = sweep.points[*sweep.fastest].figures->simulated; !played || played->draws.size() < 2)
     return "";
@@ -147,14 +147,14 @@ std::string undecided_text(const Sweep& sweep) {
   return ties > 1 ? fmt::format("{}", fmt::join(runs, ", ")) : "";
 }
 
-/// What a threshold gains over none.
+/// Gain of the best threshold over no migration.
 std::string migration_text(const SweepAnswer& answer) {
   const Sweep& sweep = answer.sweep;
   const SweepPoint& none = sweep.points.front();
   if (sweep.over != SweepInput::threshold || !none.figures || !sweep.fastest) return "";
   const SweepPoint& best = sweep.points[*sweep.fastest];
   const std::string ties = undecided_text(sweep);
-  const std::string undecided = ties.empty() ? "" : fmt::format(" The draws of lengths do not decide among {}.", ties);
+  const std::string undecided = ties.empty() ? "" : fmt::format(" The draws of lengths cannot distinguish {}.", ties);
   const bool any = std::any_of(sweep.points.begin(), sweep.points.end(), [](const SweepPoint& point) {
     return point.figures && point.figures->migrations && point.figures->migrations->migrating > 0;
   });
@@ -165,7 +165,7 @@ std::string migration_text(const SweepAnswer& answer) {
                      percent(1 - best.figures->seconds() / none.figures->seconds()), undecided);
 }
 
-/// Whether something generates on devices that something trains on, so that neither can run ahead of the other there.
+/// Whether generation and training share devices, so that neither can run ahead of the other.
 bool takes_turns(const plan::Job& job, const plan::Plan& plan) {
   for (std::size_t one = 0; one < plan.tasks.size(); ++one)
     for (std::size_t two = 0; two < plan.tasks.size(); ++two)
@@ -176,7 +176,7 @@ bool takes_turns(const plan::Job& job, const plan::Plan& plan) {
   return false;
 }
 
-/// Whether all points that fit have as many samples a second, as far as is seen.
+/// Whether all points that fit have the same throughput, as far as the printed digits show.
 bool gains_nothing(const Sweep& sweep) {
   constexpr double seen = 1.0005;
   const double fastest = sweep.points[*sweep.fastest].figures->samples_per_second;
@@ -193,27 +193,27 @@ std::string best_text(const SweepAnswer& answer) {
                                       [](const SweepPoint& point) { return point.figures.has_value(); });
   if (compared < 2 && sweep.points.size() > 1) return "";
   std::string text = compared > 1 && gains_nothing(sweep)
-                         ? fmt::format("\nIt makes no difference: {:.2f} samples a second at each that fits.\n",
+                         ? fmt::format("\nNo difference: {:.2f} samples/s at every point that fits.\n",
                                        fastest.figures->samples_per_second)
-                         : fmt::format("\nMost samples a second at {}: {:.2f}.\n", label_of(sweep, fastest),
+                         : fmt::format("\nHighest throughput at {}: {:.2f} samples/s.\n", label_of(sweep, fastest),
                                        fastest.figures->samples_per_second);
   if (sweep.over == SweepInput::staleness && gains_nothing(sweep) && takes_turns(answer.scenario.job, fastest.plan))
     text +=
-        "Generation and training have devices in common: older weights let neither run ahead there. dovetail what-if "
-        "splits them.\n";
+        "Generation and training share devices, so older weights let neither run ahead. dovetail what-if separates "
+        "them.\n";
   if (sweep.cheapest == sweep.fastest) return text;
   const SweepPoint& cheapest = sweep.points[*sweep.cheapest];
-  return text + fmt::format("Least GPU-hours a sample at {}: {} of those at {}.\n", label_of(sweep, cheapest),
+  return text + fmt::format("Fewest GPU-hours per sample at {}: {} of those at {}.\n", label_of(sweep, cheapest),
                             percent(cheapest.figures->gpu_hours_per_sample() / fastest.figures->gpu_hours_per_sample()),
                             label_of(sweep, fastest));
 }
 
-/// Where responses of other lengths end.
+/// Sentence on the cap of responses when lengths vary.
 std::string cap_text(const SweepAnswer& answer) {
   if (answer.sweep.over != SweepInput::length) return "";
-  if (answer.sweep.cap) return fmt::format("\nNo response has more than {}.\n", counted(*answer.sweep.cap, "token"));
+  if (answer.sweep.cap) return fmt::format("\nResponses are capped at {}.\n", counted(*answer.sweep.cap, "token"));
   const std::int64_t longest = answer.scenario.job.workload.response_length.longest();
-  return fmt::format("\nThe longest responses grow as all do; with --cap keep they stay at {}.\n",
+  return fmt::format("\nThe longest responses grow as well; with --cap keep they stay at {}.\n",
                      counted(longest, "token"));
 }
 
@@ -221,7 +221,7 @@ std::string overflow_text(const SweepAnswer& answer) {
   if (!answer.sweep.overflow) return "";
   const SweepPoint& point = answer.sweep.points[*answer.sweep.overflow];
   const SweepFigures& figures = *point.figures;
-  return fmt::format("\nAt {} it does not fit: {} are missing; {} needs {} of {} on device {}.\n",
+  return fmt::format("\nAt {} it does not fit: short by {}; {} needs {} of {} on device {}.\n",
                      label_of(answer.sweep, point), gibibytes(figures.missing), task_name(answer, figures),
                      gibibytes(figures.needed), gibibytes(figures.usable), figures.device);
 }
@@ -230,26 +230,27 @@ std::string problems_text(const Sweep& sweep) {
   std::string text;
   for (const SweepPoint& point : sweep.points)
     if (!point.figures) text += fmt::format("{}: {}\n", label_of(sweep, point), point.problem);
-  return text.empty() ? text : "\nNo plan at\n" + text;
+  return text.empty() ? text : "\nNo plan at:\n" + text;
 }
 
 }  // namespace
 
 std::string title_of(const SweepAnswer& answer) {
-  return fmt::format("{}, {}: {}", answer.scenario.job.name, answer.plan ? answer.plan->placement : "planned anew",
+  return fmt::format("{}, {}: {}", answer.scenario.job.name,
+                     answer.plan ? answer.plan->placement : "planned for each value",
                      study::axis_name(answer.sweep.over));
 }
 
 Sections sections(const SweepAnswer& answer) {
   const plan::Job& job = answer.scenario.job;
   const predict::Software& software = answer.scenario.software;
-  Sections all = fmt::format("{}{}\n{} on {}, {} samples an iteration; efficiencies: {}; memory as {}\n{}\n\n",
+  Sections all = fmt::format("{}{}\n{} on {}, {} samples per iteration; efficiencies: {}; memory model: {}\n{}\n\n",
                              origin_line(job), title_of(answer), job.workflow.name,
                              counted(cluster::device_count(job.cluster), "device"), job.workload.samples(),
                              software.efficiency.name, software.conventions.name, efficiency_words(software));
   all += Sections(table_of(answer)) + migration_text(answer) + best_text(answer) + cap_text(answer) +
          overflow_text(answer) + problems_text(answer.sweep);
-  if (!answer.sweep.complete) all += "\nStopped: what follows is not known.\n";
+  if (!answer.sweep.complete) all += "\nStopped: further points are unknown.\n";
   return all + not_modelled_text(job.not_modelled);
 }
 

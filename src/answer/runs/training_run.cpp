@@ -24,8 +24,8 @@ base::Status check_fusion(std::optional<study::FusionMode> fuse, const plan::Job
   return {};
 }
 
-/// The plan that was asked for, or lies in the folder of the run that goes on, or in that of the job; nothing where one
-/// has to be searched.
+/// Finds the plan: the requested one, or one in the folder of the resumed run or of the job; nullopt if it must be
+/// searched.
 std::optional<Input> plan_input(const TrainingRunRequest& request, const std::string& folder) {
   if (request.plan) return request.plan;
   for (const std::string& place : {request.resume ? folder : std::string(), request.job.path})
@@ -33,14 +33,14 @@ std::optional<Input> plan_input(const TrainingRunRequest& request, const std::st
   return std::nullopt;
 }
 
-/// What may be wrong where a run goes on.
+/// Adds a hint to an error that may come from resuming on other devices.
 base::Error of_other_devices(base::Error error, const TrainingRunRequest& request) {
   if (request.resume && !request.plan && !request.ranks)
-    error.message += "; where the run was on another number of ranks: --ranks with that one, or a new one";
+    error.message += "; if the run used another number of ranks, give that number or a new one with --ranks";
   return error;
 }
 
-/// Reads the plan of the answer's job, or searches one.
+/// Reads the plan of the answer's job, or searches for one.
 base::Status find_plan(const TrainingRunRequest& request, const Watch& watch, TrainingRunAnswer& answer) {
   const parallel::Cancellation stop(watch.cancellation, request.time_limit);
   const Input job{answer.run.path, answer.run.text};
@@ -57,7 +57,7 @@ base::Status find_plan(const TrainingRunRequest& request, const Watch& watch, Tr
       asked.plan = std::move(*read);
       answer.plan_path = input->path;
     } else {
-      tell_note(watch, "another plan is searched: " + base::to_text(read.error()));
+      tell_note(watch, "searching for another plan: " + base::to_text(read.error()));
     }
   }
   PlayOptions options;
@@ -74,19 +74,17 @@ base::Status find_plan(const TrainingRunRequest& request, const Watch& watch, Tr
 }  // namespace
 
 base::Result<control::RunJob> read_run_job(const Input& job, std::optional<int> ranks) {
-  if (is_standard_input(job)) return base::bad_input("the job is read from a file; accepted: its path");
+  if (is_standard_input(job)) return base::bad_input("the job must be a file; standard input is not accepted");
   const std::string file = trainers::file_of(job.path);
   const auto text = base::read_file(file);
   if (text.ok() && trainers::is_foreign(job.path, *text)) {
     return base::Error{base::Failure::bad_input, base::display_path(file), 0, 0,
-                       "this is the configuration of another trainer; accepted: a job with a section `train`"};
+                       "this is the configuration of another trainer; give a job file with a `train` section"};
   }
   return control::read_run_job(job.path, ranks);
 }
 
-base::Error nccl_without_gpus() {
-  return base::bad_input("--carrier nccl carries from GPU to GPU; accepted: gloo, or --device cuda");
-}
+base::Error nccl_without_gpus() { return base::bad_input("--carrier nccl needs GPUs; use gloo, or --device cuda"); }
 
 base::Result<TrainingRunAnswer> ask(const TrainingRunRequest& request, const Watch& watch) {
   DOVETAIL_TRY(control::RunJob run, read_run_job(request.job, request.ranks));
@@ -107,7 +105,7 @@ base::Result<TrainingRunAnswer> ask(const TrainingRunRequest& request, const Wat
                            .plan_path = {},
                            .plan = {},
                            .estimate = {}};
-  tell_work(watch, "looking for a plan");
+  tell_work(watch, "choosing a plan");
   DOVETAIL_CHECK(find_plan(request, watch, answer));
   answer.outcome = unless_interrupted(watch, Outcome::done);
   return answer;

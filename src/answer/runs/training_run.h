@@ -1,4 +1,4 @@
-// A job that is to be trained: all that it reads is checked, and it has a plan that the runtime runs.
+// Prepares a training run: checks the job and everything it reads, and finds a plan that the runtime supports.
 #pragma once
 
 #include <array>
@@ -20,7 +20,7 @@
 
 namespace dovetail::answer {
 
-/// What a run computes on.
+/// Type of device that a run computes on.
 enum class RunDevice : std::uint8_t { cpu, cuda };
 constexpr auto names_of(RunDevice) {
   return std::array{base::EnumName{"cpu", RunDevice::cpu}, base::EnumName{"cuda", RunDevice::cuda}};
@@ -30,79 +30,71 @@ struct TrainingRunRequest {
   Input job;
   std::optional<Input> plan = std::nullopt;
   bool resume = false;
-  std::optional<std::int64_t> iterations = std::nullopt;  ///< of the run; nothing: as the job says
-  std::optional<study::FusionMode> fuse = std::nullopt;   ///< nothing: as planned
-  std::vector<std::string> placements = {};               ///< by their names; none: those that the job names, or all
-  std::optional<std::int64_t> plan_iterations = std::nullopt;  ///< of the search
-  std::optional<double> time_limit = std::nullopt;             ///< likewise, in seconds
-  std::optional<int> threads = std::nullopt;                   ///< of each rank; nothing: one
+  std::optional<std::int64_t> iterations = std::nullopt;       ///< nullopt: as set in the job
+  std::optional<study::FusionMode> fuse = std::nullopt;        ///< nullopt: as planned
+  std::vector<std::string> placements = {};                    ///< names; empty: those of the job, otherwise all
+  std::optional<std::int64_t> plan_iterations = std::nullopt;  ///< of the plan search
+  std::optional<double> time_limit = std::nullopt;             ///< of the plan search, in seconds
+  std::optional<int> threads = std::nullopt;                   ///< per rank; nullopt: one
   RunDevice device = RunDevice::cpu;
-  std::optional<transport::CarrierKind> carrier = std::nullopt;         ///< nothing: NCCL between GPUs, else Gloo
-  std::optional<transport::CollectiveKind> collectives = std::nullopt;  ///< nothing: the carrier's usual ones
-  std::optional<int> ranks = std::nullopt;                              ///< of the run; nothing: the job's devices
-  std::optional<double> timeout = std::nullopt;                         ///< of a rank's wait for another, in seconds
-  std::string folder = {};  ///< of the run; empty: runs/NAME, of the job's name
+  std::optional<transport::CarrierKind> carrier = std::nullopt;         ///< nullopt: NCCL between GPUs, otherwise Gloo
+  std::optional<transport::CollectiveKind> collectives = std::nullopt;  ///< nullopt: default of the carrier
+  std::optional<int> ranks = std::nullopt;                              ///< nullopt: as many as the job's devices
+  std::optional<double> timeout = std::nullopt;                         ///< max wait of a rank for another one, in
+                                                                        ///< seconds
+  std::string folder = {};  ///< folder of the run; empty: runs/NAME for the job's name
 };
 template <std::same_as<TrainingRunRequest> T>
 auto options_of(const T*) {
   return options<T>(
-      option("JOB", &T::job, File{}, "job file with a section `train`, or a folder with a job.yaml"),
-      option(
-          "plan", &T::plan, File{},
-          "run this plan, a dovetail/plan@1 file; default: the plan.json in the folder JOB, else one that is searched"),
-      option("resume", &T::resume, Flag{}, "go on with the run in the output folder"),
-      option("iterations", &T::iterations, Count{1, 1'000'000'000}, "iterations of the run (default: as the job says)"),
+      option("JOB", &T::job, File{}, "job file with a `train` section, or a folder with a job.yaml"),
+      option("plan", &T::plan, File{}, "plan to run, dovetail/plan@1 (default: plan.json in JOB, else search)"),
+      option("resume", &T::resume, Flag{}, "resume the run in the output folder"),
+      option("iterations", &T::iterations, Count{1, 1'000'000'000},
+             "number of iterations (default: as set in the job)"),
       option("fuse", &T::fuse, Choice{.none = "as-planned"},
-             "stage fusion: what the plan says, nothing, the trainings, generation with scoring, or both"),
+             "stage fusion: intra (training), inter (generation) (default: as planned)"),
       option("placement", &T::placements, Words{"PLACEMENT"},
-             "plans of this family (may be given several times): co-located, interleaving, disaggregated, megatron, "
-             "rlhfuse, searched"),
+             "family of plans to search, such as co-located (repeatable; default: all)"),
       option("plan-iterations", &T::plan_iterations, Count{1, 1'000'000'000'000},
-             "iterations of each chain of the search for a plan"),
-      option("time-limit", &T::time_limit, Seconds{}, "time of that search, in seconds or as 500ms, 30s, 2m"),
-      option("ranks", &T::ranks, Count{1, 1024},
-             "run on so many ranks of this machine, whatever devices the job has (default: its devices)"),
-      option("threads", &T::threads, Count{1, 1024}, "threads of each rank (default: 1)"),
-      option("device", &T::device, Choice{}, "what to compute on (default {}); with cuda each rank takes a GPU"),
-      option("carrier", &T::carrier, Choice{},
-             "what carries messages between ranks: nccl, from GPU to GPU, or gloo, through the memory of the host "
-             "(default: nccl on GPUs)"),
+             "iterations per chain of the plan search"),
+      option("time-limit", &T::time_limit, Seconds{}, "time limit of the plan search: seconds, or 500ms, 30s, 2m"),
+      option("ranks", &T::ranks, Count{1, 1024}, "number of ranks on this machine (default: devices of the job)"),
+      option("threads", &T::threads, Count{1, 1024}, "threads per rank (default 1)"),
+      option("device", &T::device, Choice{}, "device type; cuda: one GPU per rank (default {})"),
+      option("carrier", &T::carrier, Choice{}, "transport: nccl between GPUs, gloo via host (default: nccl on GPUs)"),
       option("collectives", &T::collectives, Choice{},
-             "who sums over ranks: ordered, in the order of ranks, or native, the library that carries the messages "
-             "(default: native with nccl)"),
-      option(
-          "timeout", &T::timeout, Seconds{},
-          "longest wait of a rank for another one, in seconds or as 90s, 30m (default: 10m); with --stub beyond what "
-          "the schedule takes (default: 60s)"),
+             "reductions: ordered by rank, or native (default: native with nccl)"),
+      option("timeout", &T::timeout, Seconds{}, "max wait for another rank, as 90s or 30m (default 10m; --stub: 60s)"),
       unlisted(&T::folder));
 }
 
 struct TrainingRunAnswer {
   control::RunJob run;
   std::vector<control::RunModel> models;
-  std::size_t samples = 0;                                ///< of the data that is trained on
-  std::size_t validation = 0;                             ///< of the data that is evaluated on
-  std::string folder;                                     ///< of the run
-  std::optional<std::int64_t> iterations = std::nullopt;  ///< that were asked for
-  std::string plan_path;                                  ///< of the plan's file; empty: it was searched
+  std::size_t samples = 0;                                ///< training samples
+  std::size_t validation = 0;                             ///< validation samples
+  std::string folder;                                     ///< folder of the run
+  std::optional<std::int64_t> iterations = std::nullopt;  ///< as requested
+  std::string plan_path;                                  ///< path of the plan's file; empty: found by a search
   plan::Plan plan;
   predict::Estimate estimate;
   Outcome outcome = Outcome::done;
 };
 
-/// The job of a run, or of what is measured for one. An Error of it; also of standard input, and of the configuration
-/// of a trainer.
+/// Reads the job of a run or of a profile. An Error for an invalid job, standard input, or the configuration of a
+/// trainer.
 base::Result<control::RunJob> read_run_job(const Input& job, std::optional<int> ranks);
 
-/// What whoever asks for NCCL on the processor hears.
+/// Error for NCCL on CPUs.
 base::Error nccl_without_gpus();
 
-/// Reads the job, checks all that the run reads (control::check_run) and its folder, then reads the plan or finds one.
-/// A run that goes on keeps the plan in its folder. Errors of all of these; a fusion that the runtime does not run; no
-/// plan that fits.
+/// Reads the job, checks its inputs (control::check_run) and its folder, then reads or searches the plan. A resumed run
+/// keeps the plan in its folder. Errors: those of all these, a fusion that the runtime does not support, and no plan
+/// that fits.
 base::Result<TrainingRunAnswer> ask(const TrainingRunRequest& request, const Watch& watch);
 
-/// What is trained from what, on which plan.
+/// Models and data of the run, and its plan.
 Sections sections(const TrainingRunAnswer& answer);
 
 }  // namespace dovetail::answer

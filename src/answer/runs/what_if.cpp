@@ -17,7 +17,7 @@ base::Result<WhatIfAnswer> ask(const WhatIfRequest& request, const Watch& watch)
   if (!asked.plan) {
     DOVETAIL_TRY(planner::Ranking ranking,
                  find_plans(scenario, search, request.job,
-                            "; dovetail fit says what is missing, and --plan takes one that does not fit"));
+                            "; see dovetail fit, or give --plan to use a plan that does not fit"));
     asked.plan = std::move(ranking.plans.front().plan);
   }
   study::WhatIfOptions options;
@@ -26,7 +26,7 @@ base::Result<WhatIfAnswer> ask(const WhatIfRequest& request, const Watch& watch)
   options.simulation.on_progress = [&watch](std::string_view work) { tell_work(watch, work); };
   options.threads = search.search.threads;
   study::WhatIfs what_ifs = study::what_ifs(scenario, *asked.plan, options);
-  tell_work(watch, "scheduling the training phase in other ways");
+  tell_work(watch, "scheduling alternatives of the training phase");
   study::TrainingWorth training = study::training_worth(scenario, *asked.plan, what_ifs.training);
   study::GenerationWorth generation = study::generation_worth(scenario, *asked.plan, what_ifs, options.simulation.seed);
   WhatIfAnswer answer{std::move(asked.scenario), *std::move(asked.plan),

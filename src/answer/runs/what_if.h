@@ -1,4 +1,4 @@
-// Is stage fusion worth it for a plan, and what would other ways of working give.
+// Evaluates stage fusion for a plan, and alternatives such as off-policy training.
 #pragma once
 
 #include <concepts>
@@ -22,13 +22,12 @@ template <std::same_as<WhatIfRequest> T>
 auto options_of(const T*) {
   return options<T>(
       option("JOB", &T::job, JobFile{}, job_file_help),
-      option("plan", &T::plan, File{},
-             "compare with this plan, a dovetail/plan@1 file, in place of the best that is found"),
-      option("draws", &T::draws, Count{1, 1000}, "how often the lengths of all samples are drawn and played"),
+      option("plan", &T::plan, File{}, "plan to compare with, dovetail/plan@1 (default: best plan found)"),
+      option("draws", &T::draws, Count{1, 1000}, "random draws of sample lengths to simulate (default {})"),
       group(&T::search));
 }
 
-/// A plan in other ways of working, and whether its fusions are worth it.
+/// Alternatives to a plan, and whether its fusions are worth it.
 struct WhatIfAnswer {
   predict::Scenario scenario;
   plan::Plan plan;
@@ -40,10 +39,10 @@ struct WhatIfAnswer {
   Outcome outcome = Outcome::done;
 };
 
-/// Errors of what is read; of a job that is too large to be played; where no plan fits and none is given.
+/// Errors: input that cannot be read, a job that is too large to simulate, and no plan that fits.
 base::Result<WhatIfAnswer> ask(const WhatIfRequest& request, const Watch& watch);
 
-/// Whether each fusion is worth it, and why; then a row for each way of working.
+/// Verdict on each fusion with its reason, then a row per alternative.
 Sections sections(const WhatIfAnswer& answer);
 /// A dovetail/what-if@1 object.
 std::string to_json(const WhatIfAnswer& answer);

@@ -66,7 +66,7 @@ Json working_json(const Working& working) {
   DOVETAIL_ASSERT(false);
 }
 
-/// The job so many steps off policy: what plans for that are of.
+/// The job with `steps` steps off policy, for plans of that job.
 plan::Job with_steps(plan::Job job, int steps) {
   job.workload.steps_off_policy = steps;
   return job;

@@ -25,11 +25,11 @@ using study::Working;
 constexpr std::string_view none = "-";
 
 std::string verdict(std::string_view what, const study::Worth& worth) {
-  constexpr std::array<std::string_view, 3> words{"no", "yes", "not known"};
+  constexpr std::array<std::string_view, 3> words{"no", "yes", "unknown"};
   return fmt::format("{}: {}, {}.\n", what, words[static_cast<std::size_t>(worth.verdict)], worth.reason);
 }
 
-/// What is said below a table of some of its rows, once for all of which it is so.
+/// Remarks below a table. Rows with the same remark share a line.
 class Remarks {
  public:
   void add(std::string name, const std::string& text) {
@@ -64,18 +64,16 @@ Sections training_text(const study::TrainingWorth& training) {
                       std::string(short_name(way.fit))});
     else
       rows.push_back({name, std::string(none), "", std::string(none), ""});
-    remarks.add(std::string(name_of(way.way)), way.why_not.empty() ? way.how : "not here: " + way.why_not);
+    remarks.add(std::string(name_of(way.way)), way.why_not.empty() ? way.how : "not applicable: " + way.why_not);
   }
   Sections text = verdict("Fused training", training.fusion);
   text +=
-      Table{{{"training phase (*: as planned)", Align::left}, {"takes"}, {"change"}, {"activations"}, {"fits"}}, rows};
-  if (training.bound)
-    text += fmt::format("  fused: no schedule of both trainings takes less than {} (proven)\n",
-                        seconds_text(*training.bound));
+      Table{{{"training phase (*: as planned)", Align::left}, {"time"}, {"change"}, {"activations"}, {"fits"}}, rows};
+  if (training.bound) text += fmt::format("  lower bound for fused training: {}\n", seconds_text(*training.bound));
   return text + remarks.text();
 }
 
-/// Seconds of an iteration of that way, where there are any.
+/// Iteration of an alternative, or "-" if it has none.
 std::string iteration_of(const WhatIf* what_if) {
   return what_if && what_if->figures ? seconds_text(what_if->figures->iteration_seconds) : std::string(none);
 }
@@ -92,33 +90,34 @@ Sections generation_text(const WhatIfAnswer& answer) {
   Sections text = verdict("Generation fused with inference", generation.fusion);
   if (!generation.plain) return text;
   const bool trained = answer.plan.fusion.training.has_value();
-  std::vector<std::vector<std::string>> rows{{"one after the other", seconds_text(*generation.plain), "",
+  std::vector<std::vector<std::string>> rows{{"in sequence", seconds_text(*generation.plain), "",
                                               iteration_of(study::find_fusion(answer.what_ifs, false, trained))}};
   if (generation.side_by_side < *generation.plain)
-    rows.push_back({"scoring side by side", seconds_text(generation.side_by_side),
+    rows.push_back({"inference in parallel", seconds_text(generation.side_by_side),
                     difference_text(generation.side_by_side, *generation.plain), std::string(none)});
   for (const study::FusedAt& fused : generation.fused) {
     rows.push_back({fmt::format("fused at {:g}% unfinished", fused.threshold * 100), seconds_text(fused.seconds),
                     difference_text(fused.seconds, *generation.plain),
                     iteration_of(study::find_threshold(answer.what_ifs, fused.threshold, trained))});
   }
-  rows.push_back({"one step off policy", "beside training", "", iteration_of(find_off_policy(answer.what_ifs, 1))});
-  return text + Table{{{"generation and inference", Align::left}, {"take"}, {"change"}, {"iteration"}}, rows};
+  rows.push_back({"1 step off policy", "overlaps training", "", iteration_of(find_off_policy(answer.what_ifs, 1))});
+  return text + Table{{{"generation and inference", Align::left}, {"time"}, {"change"}, {"iteration"}}, rows};
 }
 
-/// "8+8", "8+8 (training on the last)": devices for training and rollout.
+/// "8+8", "8+8 (training on the last)": devices for training and for rollout.
 std::string split_text(int training, int rollout, int first) {
   return fmt::format("{}+{}{}", training, rollout, first > 0 ? " (training on the last)" : "");
 }
 
 std::string way_name(const WhatIf& what_if) {
   const Working& working = what_if.working;
-  if (working.kind == Working::Kind::partial) return fmt::format("partial rollout, {:g}% end", working.finished * 100);
+  if (working.kind == Working::Kind::partial)
+    return fmt::format("partial rollout, {:g}% finish", working.finished * 100);
   if (working.kind == Working::Kind::off_policy)
     return working.steps == 0 ? "split, on policy" : counted(working.steps, "step") + " off policy";
   std::string name = working.inter && working.intra ? "both fused"
                      : working.inter                ? "generation fused"
-                     : working.intra                ? "trainings fused"
+                     : working.intra                ? "training fused"
                                                     : "no fusion";
   if (what_if.figures && what_if.figures->plan.fusion.threshold)
     name += fmt::format(", {:g}%", *what_if.figures->plan.fusion.threshold * 100);
@@ -137,7 +136,7 @@ Sections ways_text(const WhatIfAnswer& answer) {
     const std::string name = way_name(what_if);
     if (!what_if.figures) {
       rows.push_back({name, "", std::string(none), std::string(none), std::string(none), "", "", "", ""});
-      remarks.add(name, "not here: " + what_if.why_not);
+      remarks.add(name, "not applicable: " + what_if.why_not);
       continue;
     }
     const study::WhatIfFigures& figures = *what_if.figures;
@@ -145,16 +144,16 @@ Sections ways_text(const WhatIfAnswer& answer) {
                     fmt::format("{:.2f}", figures.samples_per_second), fmt::format("{:.0f}", figures.tokens_per_second),
                     fmt::format("{:.2f}", figures.staleness.mean), std::to_string(figures.staleness.most),
                     percent(figures.staleness.off_policy_tokens), std::string(short_name(figures.fit))});
-    if (!figures.simulated) remarks.add(name, "by the closed form: training is longer or larger than schedules can be");
+    if (!figures.simulated) remarks.add(name, "analytical model: the training exceeds the limits of schedules");
   }
-  return "What other ways of working would give (*: as planned):\n" +
-         Table{{{"way", Align::left},
+  return "Alternatives (*: as planned):\n" +
+         Table{{{"alternative", Align::left},
                 {"devices"},
                 {"iteration"},
                 {"samples/s"},
                 {"tokens/s/GPU"},
-                {"age"},
-                {"most"},
+                {"mean age"},
+                {"max age"},
                 {"stale"},
                 {"fits"}},
                rows} +
@@ -169,17 +168,14 @@ std::string splits_text(const study::WhatIfs& what_ifs) {
     if (splits.size() < shown)
       splits.push_back(fmt::format("{} {}", split_text(split.training, split.rollout, split.training_first),
                                    seconds_text(split.iteration_seconds)));
-  return fmt::format("  1 step off policy by split, in closed form: {}\n", fmt::join(splits, ", "));
+  return fmt::format("  1 step off policy by split, analytical: {}\n", fmt::join(splits, ", "));
 }
 
 constexpr std::string_view legend =
-    "  devices: for training + rollout, where they are split; age: policy versions between sampling and training, mean "
-    "of tokens\n"
-    "  and most; stale: tokens of an older policy than the one that trains. All is played event by event; of partial "
-    "rollout\n"
-    "  generation is, with the other steps of the plan's own play. What a fusion gains may be data handed over once in "
-    "place of\n"
-    "  once a task: dovetail simulate shows how much.\n";
+    "  devices: training + rollout, if they are split; age: policy versions between sampling and training, over all "
+    "tokens;\n  stale: tokens sampled by an older policy than the one being trained. Alternatives are simulated; for "
+    "partial rollout,\n  only generation is. Part of a fusion's gain may come from handing over data once instead of "
+    "once per task; dovetail\n  simulate shows how much.\n";
 
 }  // namespace
 
@@ -187,12 +183,12 @@ Sections sections(const WhatIfAnswer& answer) {
   const plan::Job& job = answer.scenario.job;
   const predict::Software& software = answer.scenario.software;
   Sections all = job_line(job) + "\n" +
-                 fmt::format("placement: {}; efficiencies: {}; memory as {}; {} of lengths (seed {})\n{}\n\n",
+                 fmt::format("placement: {}; efficiencies: {}; memory model: {}; {} of lengths (seed {})\n{}\n\n",
                              answer.plan.placement, software.efficiency.name, software.conventions.name,
                              counted(answer.draws, "draw"), answer.seed, efficiency_words(software));
-  all += "Is fusion worth it here?\n\n" + training_text(answer.training) + "\n" + generation_text(answer);
+  all += "Is fusion worth it?\n\n" + training_text(answer.training) + "\n" + generation_text(answer);
   all += "\n" + ways_text(answer) + splits_text(answer.what_ifs) + std::string(legend);
-  if (!answer.what_ifs.complete) all += "\nStopped: ways that are missing were not played\n";
+  if (!answer.what_ifs.complete) all += "\nStopped: missing alternatives were not simulated\n";
   return all + not_modelled_text(job.not_modelled);
 }
 

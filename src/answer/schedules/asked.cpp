@@ -20,18 +20,18 @@ namespace {
 base::Status check_inputs(const Input& problem, const std::optional<Input>& from, bool shared) {
   const bool start_is_standard = from && is_standard_input(*from);
   if (start_is_standard && is_standard_input(problem))
-    return base::bad_input("the problem and the schedule to start from cannot both be read from standard input");
+    return base::bad_input("the problem and the starting schedule cannot both be read from standard input");
   if (shared && (start_is_standard || is_standard_input(problem)))
     return base::bad_input(
-        "with --mpi every process reads the problem and the schedule, and only one has standard input; name files");
+        "--mpi cannot read standard input: every process reads the problem and the schedule; name files");
   return {};
 }
 
-/// The schedule as a search starts from it.
+/// Reads the schedule that a search starts from.
 base::Result<fuse::Solution> read_start(const NamedProblem& named, const Input& from, const Watch& watch) {
   DOVETAIL_TRY(const ScheduleText text, read_schedule_text(from));
   DOVETAIL_TRY(LoadedSchedule loaded, load_schedule_of(named, text, watch));
-  // It is valid; what a trace claims of it is rounded.
+  // The schedule is valid, but the claims of a trace are rounded.
   pipeline::Claims claims;
   claims.solver = loaded.file.schedule.claims.solver;
   loaded.file.schedule.claims = std::move(claims);
@@ -49,7 +49,7 @@ base::Result<SearchInput> read_alone(const Input& problem, const std::optional<I
   return input;
 }
 
-/// What all processes have to read alike.
+/// Input that all processes must agree on.
 base::Result<std::string> text_of(const base::Result<SearchInput>& input) {
   if (!input.ok()) return input.error();
   std::string text = pipeline::problem_to_json(input->named.problem);
@@ -58,7 +58,7 @@ base::Result<std::string> text_of(const base::Result<SearchInput>& input) {
   return text;
 }
 
-/// To evaluate, validate and write a schedule takes up to so long: a second where it has a million ops.
+/// Time to evaluate, validate and write a schedule: about a second per million ops.
 double closing_seconds(const pipeline::Problem& problem) {
   constexpr double seconds_an_op = 1e-6;
   return seconds_an_op * static_cast<double>(pipeline::count_ops(problem));
@@ -93,7 +93,7 @@ Sections impossible_sections(const Asked& asked, const Impossible& impossible) {
            min_capacity_sections(asked.named.problem);
   const base::TimeUnit unit = asked.named.problem.time_unit;
   if (impossible.late)
-    all += fmt::format("no schedule ends by the deadline of {}: none is shorter than {}\n",
+    all += fmt::format("no schedule meets the deadline of {}: the lower bound on the makespan is {}\n",
                        time_with_unit(*asked.options.deadline, unit), base::format_time(asked.bounds.makespan, unit));
   return all;
 }
@@ -103,8 +103,7 @@ base::Result<SearchInput> read_search_input(const Input& problem, const std::opt
   DOVETAIL_CHECK(check_inputs(problem, from, exchange != nullptr));
   base::Result<SearchInput> input = read_alone(problem, from, watch);
   if (exchange == nullptr) return input;
-  DOVETAIL_CHECK(
-      parallel::agree_on_input(*exchange, text_of(input), "another problem or another schedule to start from"));
+  DOVETAIL_CHECK(parallel::agree_on_input(*exchange, text_of(input), "another problem or another starting schedule"));
   note_idle_processes(*exchange, chains, watch);
   return input;
 }

@@ -1,4 +1,4 @@
-// What questions about schedules are about: a problem, how schedules of it are searched, and what they start from.
+// Shared parts of questions about schedules: the problem, the search options and the starting schedule.
 #pragma once
 
 #include <optional>
@@ -15,47 +15,47 @@
 
 namespace dovetail::answer {
 
-/// What was asked.
+/// Problem, options and bounds of a question.
 struct Asked {
   NamedProblem named;
-  fuse::SolveOptions options;  ///< without what is the search's own: start, cancellation, other processes, progress
-  fuse::Bounds bounds;         ///< of the problem
+  fuse::SolveOptions options;  ///< without the context of the search: start, cancellation, other processes, progress
+  fuse::Bounds bounds;         ///< for the problem
 
-  /// Whether `solution` ends by the deadline, where one is asked for.
+  /// Whether `solution` meets the deadline, if there is one.
   bool is_met_by(const fuse::Solution& solution) const {
     return !options.deadline || solution.evaluation.makespan <= *options.deadline;
   }
 };
 
-/// What a search has beside what was asked; all of it must outlive the search.
+/// Context of a search, in addition to the question. Everything must outlive the search.
 struct SearchContext {
-  const fuse::Solution* start = nullptr;         ///< null: none
-  const parallel::Exchange* exchange = nullptr;  ///< null: no other processes
-  const parallel::Cancellation* stop = nullptr;  ///< who may stop it
-  SearchProgress* progress = nullptr;            ///< told how far it is
+  const fuse::Solution* start = nullptr;         ///< starting schedule; null: none
+  const parallel::Exchange* exchange = nullptr;  ///< other processes; null: none
+  const parallel::Cancellation* stop = nullptr;  ///< stops the search
+  SearchProgress* progress = nullptr;            ///< receives the progress
 };
-/// The options of a search for what was asked; an Error where they do not go together (fuse::find_fault).
+/// Returns the solver options for the question; an Error if they contradict each other (fuse::find_fault).
 base::Result<fuse::SolveOptions> options_of_search(const Asked& asked, const SearchContext& context);
 
-/// Why no schedule at all can do what is asked.
+/// Reasons why no schedule can satisfy the request.
 struct Impossible {
-  std::vector<pipeline::CapacityExcess> excess;  ///< of devices that one micro-batch alone is too much for
-  bool late = false;                             ///< every schedule ends behind the deadline
+  std::vector<pipeline::CapacityExcess> excess;  ///< devices on which a single micro-batch does not fit
+  bool late = false;                             ///< the deadline is before the lower bound of the makespan
 };
 
-/// Nothing where some schedule might.
+/// Returns nullopt if some schedule might satisfy the request.
 std::optional<Impossible> find_impossible(const Asked& asked);
 
 Sections impossible_sections(const Asked& asked, const Impossible& impossible);
 
-/// What a search reads.
+/// Input of a search.
 struct SearchInput {
   NamedProblem named;
   std::optional<fuse::Solution> start;
 };
 
-/// Reads the problem and the schedule of it to start from, and tells `watch` the problem's name, and that all is read.
-/// Where `exchange` names processes that share `chains` out, all have to read the same, and end alike where one cannot.
+/// Reads the problem and its starting schedule, and reports the problem's name and the end of reading to `watch`. If
+/// `exchange` is set, all its processes must read the same input, and all return an Error if one of them fails.
 base::Result<SearchInput> read_search_input(const Input& problem, const std::optional<Input>& from,
                                             const parallel::Exchange* exchange, int chains, const Watch& watch);
 

@@ -1,4 +1,4 @@
-// What answers say of schedules that do not fit the memory.
+// Texts about schedules that do not fit the memory.
 #pragma once
 
 #include <vector>
@@ -10,20 +10,19 @@
 
 namespace dovetail::answer {
 
-/// The least capacity of each device with which a schedule of any length fits: what is resident, and one micro-batch of
-/// one pipeline.
+/// Minimum capacity per device for any schedule to fit: resident memory plus one micro-batch of one pipeline.
 std::vector<base::Memory> min_capacities(const pipeline::Problem& problem);
-/// The same in words, a line or a table.
+/// The same as a line, or as a table if devices differ.
 Sections min_capacity_sections(const pipeline::Problem& problem);
 
-/// What is said where no schedule at all fits (fuse::find_impossible); a table follows.
+/// Message if no schedule can fit (fuse::find_impossible); a table follows.
 inline constexpr const char* impossible_message =
-    "no schedule fits the memory: one micro-batch alone holds more than there is";
+    "no schedule fits the memory: a single micro-batch exceeds the capacity";
 
-/// The largest excess over the devices; 0 where all fit.
+/// Largest excess over all devices; 0 if all fit.
 base::Memory max_excess(const std::vector<pipeline::CapacityExcess>& excess);
 
-/// What the devices that do not fit hold and may hold.
+/// Peak memory and capacity of the devices that do not fit.
 Table excess_table(const std::vector<pipeline::CapacityExcess>& excess);
 
 }  // namespace dovetail::answer

@@ -13,7 +13,7 @@
 namespace dovetail::answer {
 namespace {
 
-/// The solvers to run.
+/// Returns the solvers to run.
 base::Result<std::vector<const fuse::Solver*>> chosen_solvers(const ComparisonRequest& request) {
   std::vector<const fuse::Solver*> chosen;
   for (const std::string& name : request.solvers) {
@@ -42,8 +42,7 @@ ComparedSolver with_variations(std::string_view solver, fuse::Solved solved, int
   return row;
 }
 
-/// Sets the makespan that speed-ups are counted against: of the row that is there already, or of a run of the baseline
-/// on its own.
+/// Sets the makespan that speed-ups refer to, from the baseline's row or by running the baseline.
 void find_baseline(const fuse::SolveOptions& options, ComparisonAnswer& answer) {
   for (const fuse::Solver& solver : fuse::solvers()) {
     if (!solver.is_baseline) continue;
@@ -57,7 +56,7 @@ void find_baseline(const fuse::SolveOptions& options, ComparisonAnswer& answer) 
   }
 }
 
-/// Runs one solver, and adds its row or why it has none.
+/// Runs one solver and adds its row, or the reason why it has none.
 void run_solver(const fuse::Solver& solver, const fuse::SolveOptions& options, const Watch& watch,
                 ComparisonAnswer& answer) {
   auto solved = fuse::run_solver(solver, answer.asked.named.problem, answer.asked.bounds, options);
@@ -68,7 +67,7 @@ void run_solver(const fuse::Solver& solver, const fuse::SolveOptions& options, c
   }
   tell_work(watch, counted(answer.draws, "draw") + " of varied durations");
   ComparedSolver row = with_variations(solver.name, std::move(*solved), answer.draws, options);
-  // Figures of a few draws only would stand beside those of all.
+  // Figures from a part of the draws must not appear next to complete ones.
   if (!options.cancellation->requested()) answer.rows.push_back(std::move(row));
 }
 
@@ -81,7 +80,7 @@ void run_solvers(const std::vector<const fuse::Solver*>& chosen, const Watch& wa
   for (std::size_t i = 0; i < chosen.size() && !stop.requested(); ++i) {
     tell_label(watch, fmt::format("{} ({} of {})", chosen[i]->name, i + 1, chosen.size()));
     tell_work(watch, "running");
-    // Solvers share what is left of the time.
+    // The remaining time is divided among the remaining solvers.
     if (const auto left = stop.seconds_left())
       options.time_limit_seconds = *left / static_cast<double>(chosen.size() - i);
     run_solver(*chosen[i], options, watch, answer);
@@ -91,7 +90,7 @@ void run_solvers(const std::vector<const fuse::Solver*>& chosen, const Watch& wa
 }
 
 base::Error none_applicable(const ComparisonAnswer& answer) {
-  std::string text = "none of the solvers is applicable:";
+  std::string text = "no solver is applicable:";
   for (const Refusal& refusal : answer.refusals) text += "\n  " + refusal.why;
   return base::bad_input(std::move(text));
 }

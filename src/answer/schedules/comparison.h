@@ -1,4 +1,4 @@
-// The schedules that solvers make of one problem, beside each other.
+// Compares the schedules that several solvers produce for one problem.
 #pragma once
 
 #include <array>
@@ -17,8 +17,8 @@ namespace dovetail::answer {
 
 struct ComparisonRequest {
   Input problem;
-  std::vector<std::string> solvers = {};  ///< none: those that the registry has for comparisons
-  bool all = false;                       ///< in place of those every one
+  std::vector<std::string> solvers = {};  ///< empty: the registry's default set
+  bool all = false;                       ///< run every solver instead
   fuse::Objective objective = fuse::SolveOptions{}.objective;
   int robustness_percent = fuse::SolveOptions{}.robustness_percent;
   ScheduleSearchOptions search = {};
@@ -27,27 +27,26 @@ struct ComparisonRequest {
 template <std::same_as<ComparisonRequest> T>
 auto options_of(const T*) {
   return options<T>(
-      option("PROBLEM", &T::problem, File{"PROBLEM"}, "problem file, '-' for standard input, or a bundled instance"),
-      option("solver", &T::solvers, Words{"SOLVER"}, "run this one only; may be repeated"),
-      option("all", &T::all, Flag{}, "run every solver, those too that are not shown otherwise"),
-      option("objective", &T::objective, Choice{},
-             "what comes first (default {}: the least makespan, then the least peak at it; memory: the least peak, "
-             "then the least makespan)"),
+      option("PROBLEM", &T::problem, File{"PROBLEM"},
+             "problem file, '-' for standard input, or name of a bundled instance"),
+      option("solver", &T::solvers, Words{"SOLVER"}, "solver to run (repeatable; default: a selection)"),
+      option("all", &T::all, Flag{}, "run every solver, including those left out by default"),
+      option("objective", &T::objective, Choice{}, "primary objective; the other one breaks ties (default {})"),
       option("robust", &T::robustness_percent, Count{0, 100}, robust_help), group(&T::search),
-      option("draws", &T::draws, Count{1, 1'000'000}, "draws of varied durations (default {})"));
+      option("draws", &T::draws, Count{1, 1'000'000}, "number of random draws of durations (default {})"));
 }
 
-/// The variations of durations that schedules are tried with, in thousandths.
+/// Variations of durations that schedules are tested with, in thousandths.
 inline constexpr std::array variations{50, 100};
 
-/// What one solver made.
+/// Result of one solver.
 struct ComparedSolver {
-  std::string solver;  ///< the one that was run; the record of its answer may name one that it chose
+  std::string solver;  ///< as requested; the solution's record may name the solver that it delegated to
   fuse::Solved solved;
   std::array<fuse::Variation, variations.size()> varied;
 };
 
-/// A solver that has no schedule of the problem.
+/// Solver without a schedule for the problem.
 struct Refusal {
   std::string solver;
   std::string why;
@@ -56,21 +55,21 @@ struct Refusal {
 struct ComparisonAnswer {
   Asked asked;
   int draws = 0;
-  std::string baseline_name;            ///< the solver that speed-ups are counted against
+  std::string baseline_name;            ///< solver that speed-ups refer to
   std::optional<base::Ticks> baseline;  ///< its makespan
-  std::vector<ComparedSolver> rows;     ///< in the order of the solvers that were asked for, else of the registry
+  std::vector<ComparedSolver> rows;     ///< in the order of the request, otherwise of the registry
   std::vector<Refusal> refusals;
-  bool complete = true;  ///< solvers that are missing were not run where it is not
+  bool complete = true;  ///< false: some solvers were not run
   Outcome outcome = Outcome::done;
 
-  /// Nothing where there is no baseline, or the schedule takes no time.
+  /// Speed-up over the baseline. nullopt if there is no baseline or the makespan is 0.
   std::optional<double> speed_up(const ComparedSolver& row) const;
 };
 
-/// Runs the solvers, which share the time. Errors of what is read, and where none of them has a schedule.
+/// Runs the solvers, which share the time limit. Errors: input that cannot be read, and no applicable solver.
 base::Result<ComparisonAnswer> ask(const ComparisonRequest& request, const Watch& watch);
 
-/// A table with a row for each solver, and remarks.
+/// Table with a row per solver, and remarks.
 Sections sections(const ComparisonAnswer& answer);
 /// A dovetail/compare@1 object.
 std::string to_json(const ComparisonAnswer& answer);

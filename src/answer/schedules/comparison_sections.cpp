@@ -7,7 +7,7 @@
 namespace dovetail::answer {
 namespace {
 
-/// "greedy", "auto: annealing" where it chose another, with an asterisk where it is of another layout.
+/// "greedy"; "auto: annealing" if the solver delegated; with an asterisk if the layout differs from the problem's.
 std::string row_name(const ComparedSolver& row) {
   const fuse::Solution& solution = row.solved.solution;
   std::string name = row.solver;
@@ -37,10 +37,10 @@ std::vector<std::string> cells_of(const ComparisonAnswer& answer, const Compared
 }
 
 Table table_of(const ComparisonAnswer& answer) {
-  Table table{{{"solver", Align::left}, {"makespan"}, {"gap"}, {"speed-up"}, {"peak"}, {"bubbles"}}, {}};
+  Table table{{{"solver", Align::left}, {"makespan"}, {"gap"}, {"speedup"}, {"peak"}, {"bubbles"}}, {}};
   for (const int thousandths : variations) {
     table.columns.push_back({fmt::format("±{}% median", thousandths / 10)});
-    table.columns.push_back({"95th"});
+    table.columns.push_back({"95th pct."});
   }
   table.columns.push_back({"seconds"});
   table.columns.push_back({"", Align::left});
@@ -48,7 +48,7 @@ Table table_of(const ComparisonAnswer& answer) {
   return table;
 }
 
-/// What stands under the table.
+/// Remarks below the table.
 std::string remarks(const ComparisonAnswer& answer) {
   const Asked& asked = answer.asked;
   const base::TimeUnit unit = asked.named.problem.time_unit;
@@ -56,15 +56,15 @@ std::string remarks(const ComparisonAnswer& answer) {
   for (const ComparedSolver& row : answer.rows) {
     const fuse::Solution& solution = row.solved.solution;
     if (!solution.other_layout) continue;
-    text += fmt::format("* {}: another layout, {}; its own bound is {}\n", row.solver, *solution.other_layout,
+    text += fmt::format("* {}: different layout, {}; its bound is {}\n", row.solver, *solution.other_layout,
                         base::format_time(row.solved.bounds.makespan, unit));
   }
   for (const Refusal& refusal : answer.refusals) text += fmt::format("{}\n", refusal.why);
   text += fmt::format("bounds: makespan {}, peak activation {} (of any schedule)\n",
                       time_with_unit(asked.bounds.makespan, unit), base::format_memory(asked.bounds.peak_activation));
   if (answer.baseline)
-    text += fmt::format("speed-up: over {}, {}\n", answer.baseline_name, time_with_unit(*answer.baseline, unit));
-  if (!answer.complete) text += "stopped: what is missing was not run\n";
+    text += fmt::format("speedup: relative to {}, {}\n", answer.baseline_name, time_with_unit(*answer.baseline, unit));
+  if (!answer.complete) text += "stopped: missing solvers were not run\n";
   return text;
 }
 

@@ -11,7 +11,7 @@
 namespace dovetail::answer {
 namespace {
 
-/// How much of a file is looked at to tell what it is: all formats say so at their start.
+/// Bytes that are inspected to recognize a file. Every format names itself near its start.
 constexpr std::size_t looked_through = 4096;
 
 }  // namespace
@@ -21,19 +21,19 @@ std::optional<std::string> describe_other_content(std::string_view content, cons
   const std::size_t first = start.find_first_not_of(" \t\r\n");
   if (first == std::string_view::npos) return std::nullopt;
   if (start.find("\"dovetail/pareto@1\"") != std::string_view::npos) {
-    return "this is a front with several schedules; write one with: dovetail schedule PROBLEM --objective pareto "
-           "--pick N -o FILE";
+    return "this is a Pareto front of several schedules; write one of them with: dovetail schedule PROBLEM --objective "
+           "pareto --pick N -o FILE";
   }
   if (start.find(pipeline::problem_format) < start.find(pipeline::schedule_format)) {
-    return fmt::format("this is a problem, not a schedule; make one with: dovetail schedule {}", path);
+    return fmt::format("this is a problem, not a schedule; create one with: dovetail schedule {}", path);
   }
   if (timeline::is_chrome_trace(content)) {
     return fmt::format(
-        "this is a Chrome trace, not a schedule; accepted for reading: json, trace, csv; dovetail report {} shows it",
+        "this is a Chrome trace, not a schedule; accepted: json, trace, csv (dovetail report {} displays the trace)",
         path);
   }
   if (start[first] == '<' && start.find("<svg") != std::string_view::npos) {
-    return "this is an SVG picture, which can only be written; accepted for reading: json, trace, csv";
+    return "this is an SVG picture, which cannot be read; accepted: json, trace, csv";
   }
   return std::nullopt;
 }
@@ -41,7 +41,7 @@ std::optional<std::string> describe_other_content(std::string_view content, cons
 std::string named_format(std::string_view content) {
   constexpr std::string_view key = "format";
   constexpr std::string_view own = "dovetail/";
-  // Small files are read as a whole: comments and other keys may come first.
+  // Small files are parsed completely, because comments and other keys may come first.
   constexpr std::size_t small = 1 << 20;
   if (content.size() <= small) {
     const auto document = base::parse_yaml_or_json(content, "");

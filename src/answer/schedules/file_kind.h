@@ -1,4 +1,4 @@
-// What a file is, by its content.
+// Recognizes files by their content.
 #pragma once
 
 #include <optional>
@@ -7,15 +7,15 @@
 
 namespace dovetail::answer {
 
-/// What `content`, which is no schedule that can be read, is instead, and what to do with it: a problem, a Chrome
-/// trace, a picture. `path` is how the user called it. Nothing where it looks like none of them.
+/// Explains what `content` is if it is not a readable schedule, and what to do with it: a problem, a Chrome trace, a
+/// picture. `path` is the path that the user gave. nullopt if the content is not recognized.
 std::optional<std::string> describe_other_content(std::string_view content, const std::string& path);
 
-/// The one of our formats that `content` names by its key `format`, without its version: "dovetail/job"; empty where it
-/// names none. Of what is too large to be read twice, or cannot be, the first that its beginning names.
+/// Returns the Dovetail format that the key `format` names, without its version: "dovetail/job"; empty if it names
+/// none. For content that is too large or cannot be parsed, the first format named near its start.
 std::string named_format(std::string_view content);
 
-/// Whether `content` is a schedule of our own, by its format.
+/// Whether `content` is a schedule in Dovetail's own format.
 bool is_own_schedule(std::string_view content);
 
 }  // namespace dovetail::answer

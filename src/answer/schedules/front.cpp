@@ -15,10 +15,10 @@
 namespace dovetail::answer {
 namespace {
 
-/// How finely the bound on the peak is drawn and written, in parts of the range of makespans.
+/// Resolution of the peak bound's curve: number of steps over the range of makespans.
 constexpr int bound_resolution = 512;
 
-/// The constructions, in a quarter of the time at most: the search starts from its own.
+/// Runs the constructions in at most a quarter of the time limit. The search starts from its own ones.
 std::vector<ReferenceSchedule> reference_schedules(const pipeline::Problem& problem, fuse::SolveOptions options) {
   constexpr double share_of_time = 0.25;
   if (options.time_limit_seconds) *options.time_limit_seconds *= share_of_time;
@@ -36,7 +36,7 @@ std::vector<ReferenceSchedule> reference_schedules(const pipeline::Problem& prob
   return references;
 }
 
-/// The schedule with its limits. They are proven with less work than those of a single schedule: there are many.
+/// Adds bounds to a schedule. They are proven with less effort than for a single schedule, because there are many.
 FrontSchedule with_bounds(fuse::Solution solution, const fuse::Bounds& bounds, const fuse::SolveOptions& options,
                           std::size_t schedules) {
   constexpr std::int64_t work_of_all = 20'000'000;
@@ -57,7 +57,7 @@ FrontSchedule with_bounds(fuse::Solution solution, const fuse::Bounds& bounds, c
   return {std::move(solved), proven.makespan, proven.peak};
 }
 
-/// The bound on the peak over the makespans of the front.
+/// Bound on the peak as a function of the makespan, over the makespans of the front.
 std::vector<fuse::PeakBoundStep> bound_curve(const FrontAnswer& front, const Watch& watch) {
   const base::Ticks from = front.asked.bounds.makespan;
   base::Ticks to = from;
@@ -66,14 +66,14 @@ std::vector<fuse::PeakBoundStep> bound_curve(const FrontAnswer& front, const Wat
   std::vector<fuse::PeakBoundStep> curve = fuse::peak_bound_curve(front.asked.named.problem, from, to, resolution);
   for (const FrontSchedule& schedule : front.schedules) {
     fuse::raise_curve(curve, schedule.evaluation().makespan, schedule.peak_bound);
-    // What is shorter than the bound at a peak has a larger one.
+    // A makespan below the bound needs a larger peak.
     if (schedule.makespan_bound > from)
       fuse::raise_curve(curve, schedule.makespan_bound - base::Ticks(1), schedule.evaluation().peak_activation);
   }
   return curve;
 }
 
-/// Searches, and sets the answer's schedules.
+/// Searches, and sets the schedules of the answer.
 base::Status search(const FrontRequest& request, const fuse::Solution* start, const Watch& watch, FrontAnswer& front) {
   const auto begin = std::chrono::steady_clock::now();
   const Asked& asked = front.asked;
@@ -109,12 +109,13 @@ Outcome outcome_of(const FrontAnswer& front) {
 base::Result<FrontRequest> front_of(const ScheduleRequest& request) {
   DOVETAIL_ASSERT(request.objective == Objective::pareto);
   if (request.deadline)
-    return base::bad_input("--objective pareto chooses its deadlines itself; it takes no --deadline");
+    return base::bad_input("--objective pareto and --deadline cannot be combined: a front covers all makespans");
   if (request.robustness_percent > 0)
-    return base::bad_input("a front is between makespan and peak activation; --objective pareto takes no --robust");
+    return base::bad_input(
+        "--objective pareto and --robust cannot be combined: a front trades makespan for peak activation");
   if (request.solver != default_solver().name)
-    return base::bad_input(fmt::format(
-        "--objective pareto is searched by all solvers together; it takes no --solver but {}", default_solver().name));
+    return base::bad_input(
+        fmt::format("--objective pareto uses all solvers; the only accepted --solver is {}", default_solver().name));
   return FrontRequest{
       .problem = request.problem, .from = request.from, .search = request.search, .exchange = request.exchange};
 }

@@ -1,4 +1,4 @@
-// The front between makespan and peak activation: the schedules of a problem that no other found one beats in both.
+// Pareto front between makespan and peak activation: the schedules found that no other one beats in both.
 #pragma once
 
 #include <optional>
@@ -18,28 +18,27 @@ struct FrontRequest {
   Input problem;
   std::optional<Input> from = std::nullopt;
   ScheduleSearchOptions search = {};
-  bool peak_bound =
-      true;  ///< whether the bound on the peak is worked out between the schedules, too: JSON and pictures show it
-  const parallel::Exchange* exchange = nullptr;  ///< processes that share the chains out
+  bool peak_bound = true;  ///< also compute the peak bound between the schedules, for JSON and pictures
+  const parallel::Exchange* exchange = nullptr;  ///< processes that share the chains; null: none
 };
 
-/// The front that `request` asks for where its objective is Objective::pareto; an Error for an option that no front
-/// has.
+/// Converts a `request` with Objective::pareto; an Error if it sets an option that a front does not support.
 base::Result<FrontRequest> front_of(const ScheduleRequest& request);
 
-/// A schedule of the front with what is proven of it.
+/// Schedule of the front with its bounds.
 struct FrontSchedule {
   fuse::Solved solved;
-  base::Ticks makespan_bound;  ///< of any schedule with at most its peak
-  base::Memory peak_bound;     ///< of any schedule that ends by its makespan
+  base::Ticks makespan_bound;  ///< lower bound for schedules with at most this peak
+  base::Memory peak_bound;     ///< lower bound for schedules with at most this makespan
 
   const pipeline::Evaluation& evaluation() const { return solved.solution.evaluation; }
-  /// Whether no schedule is shorter with at most this peak, or lower by this makespan.
+  /// shortest(): no schedule with at most this peak is shorter. lowest(): no schedule with at most this makespan has a
+  /// lower peak.
   bool shortest() const { return evaluation().makespan == makespan_bound; }
   bool lowest() const { return evaluation().peak_activation == peak_bound; }
 };
 
-/// A construction that the front is shown beside.
+/// Construction that the front is compared with.
 struct ReferenceSchedule {
   std::string solver;
   base::Ticks makespan;
@@ -50,32 +49,32 @@ struct ReferenceSchedule {
 
 struct FrontAnswer {
   Asked asked;
-  std::optional<Impossible> impossible;  ///< where no schedule fits, and none was searched; else:
-  /// By rising makespan and falling peak; one that does not fit, where none was found that does.
+  std::optional<Impossible> impossible;  ///< set if no schedule can fit; then nothing is searched
+  /// By increasing makespan and decreasing peak. A single one that does not fit if none was found that does.
   std::vector<FrontSchedule> schedules;
   std::vector<ReferenceSchedule> references;
-  std::vector<fuse::PeakBoundStep> peak_bound;  ///< over the makespans of the schedules, where it was asked for
+  std::vector<fuse::PeakBoundStep> peak_bound;  ///< over the makespans of the schedules; empty unless requested
   double seconds = 0;
   double iterations_per_second = 0;
-  std::vector<std::string> written{};  ///< where it is, or the schedule that was picked: set by who writes it
+  std::vector<std::string> written{};  ///< paths of the files that the caller wrote
   Outcome outcome = Outcome::done;
 
-  /// Another process was lost: with all there might have been a better front.
+  /// Error of a process that was lost; with it, the front might have been better.
   std::optional<base::Error> lost_process() const {
     return impossible ? std::nullopt : schedules.front().solved.solution.lost_process;
   }
 };
 
-/// Searches the front, and makes the constructions beside it; a time limit is that of both. Errors of what is read;
-/// with an `exchange` all processes end alike.
+/// Searches the front and runs the constructions; they share the time limit. Errors: input that cannot be read. With an
+/// `exchange`, all processes return alike.
 base::Result<FrontAnswer> ask(const FrontRequest& request, const Watch& watch);
 
-/// The table of the front; or why there is none.
+/// Table of the front, or the reason why no front exists.
 Sections sections(const FrontAnswer& answer);
-/// A dovetail/pareto-report@1 object; where no schedule fits the dovetail/schedule-report@1 object that says so.
+/// A dovetail/pareto-report@1 object, or a dovetail/schedule-report@1 object if no schedule fits.
 std::string to_json(const FrontAnswer& answer);
 
-/// The front as a dovetail/pareto@1 file: each of its schedules is a whole dovetail/schedule@1.
+/// The front as a dovetail/pareto@1 file with a complete dovetail/schedule@1 per schedule.
 std::string front_file(const FrontAnswer& answer);
 
 }  // namespace dovetail::answer

@@ -10,7 +10,7 @@
 namespace dovetail::answer {
 namespace {
 
-/// What is said of a schedule of the front, in the report and in the file.
+/// JSON of one schedule, for the report and for the file.
 Json point_json(const FrontSchedule& schedule, base::TimeUnit unit) {
   return {{"makespan", json_time(schedule.evaluation().makespan, unit)},
           {"peak_activation", json_memory(schedule.evaluation().peak_activation)},
@@ -19,7 +19,7 @@ Json point_json(const FrontSchedule& schedule, base::TimeUnit unit) {
           {"optimal", Json{{"makespan", schedule.shortest()}, {"peak_activation", schedule.lowest()}}}};
 }
 
-/// What the report and the file have in common; the schedules come last.
+/// Members that the report and the file share. The schedules come last.
 Json front_json(std::string_view format, const FrontAnswer& front) {
   const base::TimeUnit unit = front.asked.named.problem.time_unit;
   const fuse::Solution& first = front.schedules.front().solved.solution;

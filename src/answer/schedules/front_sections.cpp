@@ -11,7 +11,7 @@ namespace dovetail::answer {
 namespace {
 
 std::string proven_text(const FrontSchedule& schedule) {
-  if (schedule.shortest() && schedule.lowest()) return "nothing is better";
+  if (schedule.shortest() && schedule.lowest()) return "both";
   if (schedule.shortest()) return "makespan";
   return schedule.lowest() ? "peak" : "";
 }
@@ -25,7 +25,15 @@ std::string step_text(Amount from, Amount to, Format format) {
 Table front_table(const FrontAnswer& front) {
   const base::TimeUnit unit = front.asked.named.problem.time_unit;
   const auto format_time = [unit](base::Ticks time) { return base::format_time(time, unit); };
-  Table table{{{"#"}, {"makespan"}, {"bound"}, {"peak"}, {"bound"}, {"costs"}, {"gains"}, {"proven", Align::left}}, {}};
+  Table table{{{"#"},
+               {"makespan"},
+               {"bound"},
+               {"peak"},
+               {"bound"},
+               {"makespan change"},
+               {"peak change"},
+               {"optimal", Align::left}},
+              {}};
   for (std::size_t i = 0; i < front.schedules.size(); ++i) {
     const FrontSchedule& schedule = front.schedules[i];
     const pipeline::Evaluation& evaluation = schedule.evaluation();
@@ -47,8 +55,7 @@ Table front_table(const FrontAnswer& front) {
   return table;
 }
 
-/// The numbers of the front's schedules that are better in both, or better in one and equal in the other: "2 to 5";
-/// they are neighbours.
+/// Numbers of the front's schedules that dominate the construction, as "2 to 5": they are consecutive.
 std::string beaten_by(const FrontAnswer& front, const ReferenceSchedule& reference) {
   std::size_t first = 0;
   std::size_t last = 0;
@@ -67,7 +74,7 @@ std::string beaten_by(const FrontAnswer& front, const ReferenceSchedule& referen
 Sections reference_table(const FrontAnswer& front) {
   if (front.references.empty()) return {};
   const base::TimeUnit unit = front.asked.named.problem.time_unit;
-  Table table{{{"construction", Align::left}, {"makespan"}, {"peak"}, {"beaten by", Align::left}, {"", Align::left}},
+  Table table{{{"construction", Align::left}, {"makespan"}, {"peak"}, {"dominated by", Align::left}, {"", Align::left}},
               {}};
   for (const ReferenceSchedule& reference : front.references) {
     table.rows.push_back({reference.solver, base::format_time(reference.makespan, unit),
@@ -84,13 +91,13 @@ Sections sections(const FrontAnswer& answer) {
   if (answer.impossible) return impossible_sections(asked, *answer.impossible);
   const fuse::Solved& first = answer.schedules.front().solved;
   if (!first.excess.empty())
-    return Sections("no schedule that was found fits the memory; the one with the least excess:\n") +
-           excess_table(first.excess) + min_capacity_sections(asked.named.problem);
+    return Sections("no schedule found fits the memory; the closest one:\n") + excess_table(first.excess) +
+           min_capacity_sections(asked.named.problem);
   const auto count = static_cast<std::int64_t>(answer.schedules.size());
-  const std::string head = fmt::format(
-      "{}: {} on the front, from the least makespan found to the least peak activation found\nsolver: {}\n\n",
-      asked.named.name, counted(count, "schedule"), describe_solver(first.solution));
-  std::string end = fmt::format("\nbounds: makespan {}, peak activation {} (of any schedule)\n",
+  const std::string head =
+      fmt::format("{}: Pareto front of {}, from shortest makespan to lowest peak activation found\nsolver: {}\n\n",
+                  asked.named.name, counted(count, "schedule"), describe_solver(first.solution));
+  std::string end = fmt::format("\nbounds: makespan {}, peak activation {} (for any schedule)\n",
                                 time_with_unit(asked.bounds.makespan, asked.named.problem.time_unit),
                                 base::format_memory(asked.bounds.peak_activation));
   for (const std::string& path : answer.written) end += fmt::format("written: {}\n", path);

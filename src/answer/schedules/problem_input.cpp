@@ -26,8 +26,9 @@ base::Error neither_file_nor_instance(const std::string& name) {
   for (const pipeline::Instance& instance : pipeline::instances()) names.push_back(instance.name);
   constexpr std::size_t max_named = 3;
   const std::string hint = base::did_you_mean(name, names, max_named);
-  return base::bad_input(fmt::format("'{}' is neither a file nor a bundled instance{} dovetail instances lists those",
-                                     name, hint.empty() ? ";" : hint));
+  return base::bad_input(
+      fmt::format("'{}' is neither a file nor a bundled instance{} see dovetail instances", name,
+                  hint.empty() ? ";" : hint));
 }
 
 }  // namespace
@@ -39,7 +40,7 @@ base::Result<NamedProblem> read_problem(const Input& input, const Watch& watch) 
     return NamedProblem{instance->name, instance->problem};
   }
   if (instance != nullptr && !input.text)
-    tell_note(watch, fmt::format("'{}' is a file here; the bundled instance of that name is not used", input.path));
+    tell_note(watch, fmt::format("'{}' is a file here; the bundled instance with this name is ignored", input.path));
   DOVETAIL_TRY(const std::string content, read_input(input));
   const std::string name = name_of(input);
   base::Result<pipeline::Problem> problem = pipeline::parse_problem(content, name);
@@ -47,7 +48,7 @@ base::Result<NamedProblem> read_problem(const Input& input, const Watch& watch) 
   if (!is_own_schedule(content)) return std::move(problem).error();
   return base::Error{
       base::Failure::bad_input, name, 0, 0,
-      fmt::format("this is a schedule, not a problem; dovetail check {} shows it beside the bounds of its problem",
+      fmt::format("this is a schedule, not a problem; dovetail check {} compares it with the bounds of its problem",
                   input.path)};
 }
 

@@ -1,4 +1,4 @@
-// Problems as requests name them: a file, or a bundled instance.
+// Reads problems: files or bundled instances.
 #pragma once
 
 #include <string>
@@ -10,17 +10,17 @@
 
 namespace dovetail::answer {
 
-/// A problem, and what to call it: the instance's name or the file's path.
+/// Problem with the name of its instance or the path of its file.
 struct NamedProblem {
   std::string name;
   pipeline::Problem problem;
 };
 
-/// Reads the problem that `input` names: the text that it holds, "-" for standard input, an existing file, or a bundled
-/// instance, in this order. A name that is none of them is an Error that names the nearest instances.
+/// Reads the text that `input` holds, standard input for "-", an existing file, or a bundled instance, in this order.
+/// Otherwise an Error that suggests similar instances.
 base::Result<NamedProblem> read_problem(const Input& input, const Watch& watch);
 
-/// Whether `input` is the name of a bundled instance and of no file.
+/// Whether `input` names a bundled instance and no file.
 bool is_instance(const Input& input);
 
 }  // namespace dovetail::answer

@@ -29,7 +29,7 @@ Result<pipeline::ProgramFile> load_program(const std::string& folder, int rank) 
   DOVETAIL_TRY(pipeline::ProgramFile file, pipeline::parse_program(content, path));
   if (file.program.rank != rank)
     return base::Error{base::Failure::bad_input, path, 1, 1,
-                       fmt::format("it is the program of rank {}; accepted: that of rank {}", file.program.rank, rank)};
+                       fmt::format("this is the program of rank {}, expected rank {}", file.program.rank, rank)};
   return file;
 }
 
@@ -66,16 +66,15 @@ Result<std::vector<Program>> load_programs(const std::string& folder) {
 
 Sections program_sections(const std::string& folder, const std::vector<Program>& programs) {
   Table table;
-  table.columns = {{"rank"}, {"stages"}, {"ops"}, {"sends"}, {"receives"}, {"reductions"}, {"peak"}, {"arrived"}};
+  table.columns = {{"rank"},       {"stages"},          {"ops"},         {"sends"}, {"receives"},
+                   {"reductions"}, {"peak activation"}, {"peak arrived"}};
   for (const Program& program : programs)
     table.rows.push_back({std::to_string(program.rank), std::to_string(program.stages.size()),
                           std::to_string(count(program, Code::run)), std::to_string(count(program, Code::send)),
                           std::to_string(count(program, Code::receive)), std::to_string(program.reductions.size()),
                           base::format_memory(program.peak.activation), std::to_string(program.peak.arrived)});
-  return Sections(
-             fmt::format("{}: {}, sound: no rank waits for ever, whether messages are buffered, meet by tag or meet "
-                         "in order\n\n",
-                         folder, counted(static_cast<std::int64_t>(programs.size()), "program"))) +
+  return Sections(fmt::format("{}: {}, free of deadlocks with buffered, tag-matched and in-order messages\n\n", folder,
+                              counted(static_cast<std::int64_t>(programs.size()), "program"))) +
          Sections(std::move(table));
 }
 

@@ -1,4 +1,4 @@
-// Rank programs as requests name them: a folder with a file for each rank.
+// Reads rank programs: a folder with one file per rank.
 #pragma once
 
 #include <string>
@@ -12,14 +12,14 @@
 
 namespace dovetail::answer {
 
-/// The programs of a schedule, a rank for each device, with what its problem says of steps. REQUIRES: it is valid.
+/// Returns the programs of a schedule, with one rank per device. REQUIRES: the schedule is valid.
 base::Result<std::vector<pipeline::Program>> programs_of(const pipeline::Schedule& schedule);
 
-/// The programs in a folder, which pipeline::check finds sound under each delivery; an Error (Failure::invalid) at the
-/// instruction where they are not, or where a file is missing or wrong.
+/// Reads the programs in a folder and checks them (pipeline::check) under each kind of delivery. An Error
+/// (Failure::invalid) points to the faulty instruction. A missing or malformed file is an Error, too.
 base::Result<std::vector<pipeline::Program>> load_programs(const std::string& folder);
 
-/// What programs do and hold, rank by rank.
+/// Table of the ops, messages and memory of each rank.
 Sections program_sections(const std::string& folder, const std::vector<pipeline::Program>& programs);
 Json programs_json(const std::string& folder, const std::vector<pipeline::Program>& programs);
 

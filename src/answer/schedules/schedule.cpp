@@ -13,15 +13,14 @@ namespace {
 
 base::Result<const fuse::Solver*> usable_solver(const ScheduleRequest& request) {
   if (request.objective == Objective::pareto)
-    return base::bad_input("objective pareto asks for a front, not for a schedule; accepted: makespan, memory");
+    return base::bad_input("objective pareto yields a front, not a schedule; accepted: makespan, memory");
   DOVETAIL_TRY(const fuse::Solver* const solver, solver_named(request.solver));
   if (request.exchange && !solver->is_shared)
-    return base::bad_input(fmt::format(
-        "--mpi shares out the chains of the search, and solver '{}' has none of those; the solvers search and auto do",
-        request.solver));
+    return base::bad_input(
+        fmt::format("--mpi distributes search chains, but solver '{}' has none; use search or auto", request.solver));
   if (request.from && !solver->searches)
     return base::bad_input(
-        fmt::format("--from is where a search starts, and solver '{}' makes its schedule by rule", request.solver));
+        fmt::format("--from needs a solver that searches; '{}' constructs its schedule by rule", request.solver));
   return solver;
 }
 
@@ -34,7 +33,7 @@ base::Result<fuse::SolveOptions> options_for(const ScheduleRequest& request, bas
   return options;
 }
 
-/// With the bound on the makespan only, and without what stopped the search. REQUIRES: it breaks no rule.
+/// Schedule with the bound on the makespan only, and without the reason why the search stopped. REQUIRES: it is valid.
 pipeline::Schedule schedule_so_far(const fuse::Solution& solution, const fuse::Bounds& bounds) {
   pipeline::Schedule schedule = pipeline::to_schedule(solution.problem, solution.graph, solution.evaluation);
   schedule.claims.bound_makespan = bounds.makespan;
@@ -44,7 +43,7 @@ pipeline::Schedule schedule_so_far(const fuse::Solution& solution, const fuse::B
   return schedule;
 }
 
-/// Searches, and sets the answer's schedule.
+/// Searches, and sets the schedule of the answer.
 base::Status solve(const ScheduleRequest& request, const fuse::Solver& solver, const fuse::Solution* start,
                    const Watch& watch, ScheduleAnswer& answer) {
   const Asked& asked = answer.asked;

@@ -1,4 +1,4 @@
-// One schedule of a problem: what it costs, beside what no schedule can beat.
+// One schedule of a problem, with its costs and their lower bounds.
 #pragma once
 
 #include <array>
@@ -17,7 +17,7 @@
 
 namespace dovetail::answer {
 
-/// What comes first. A front is a question of its own (front.h): front_of makes its request.
+/// Primary objective. A front is a separate question (front.h); front_of converts the request.
 enum class Objective { makespan, memory, pareto };
 constexpr auto names_of(Objective) {
   return std::array{base::EnumName{"makespan", Objective::makespan}, base::EnumName{"memory", Objective::memory},
@@ -32,54 +32,52 @@ struct ScheduleRequest {
   std::optional<std::string> deadline = std::nullopt;  ///< in the problem's unit
   std::optional<Input> from = std::nullopt;
   ScheduleSearchOptions search = {};
-  const parallel::Exchange* exchange = nullptr;  ///< processes that share the chains out
+  const parallel::Exchange* exchange = nullptr;  ///< processes that share the chains; null: none
   std::function<void(const pipeline::Schedule&)> on_better =
-      {};  ///< the best so far that does what is asked; as Watch's callbacks
+      {};  ///< receives the best schedule so far that satisfies the request, on the calling thread
 };
 template <std::same_as<ScheduleRequest> T>
 auto options_of(const T*) {
   return options<T>(
       option("PROBLEM", &T::problem, File{"PROBLEM"},
-             "problem file, '-' for standard input, or a bundled instance (see dovetail instances)"),
+             "problem file, '-' for standard input, or name of a bundled instance"),
       option("solver", &T::solver, Words{"SOLVER"},
-             "how to make it (default {}: " + std::string(default_solver().summary) + ")"),
-      option("objective", &T::objective, Choice{},
-             "what comes first (default {}: the least makespan, then the least peak at it; memory: the least peak, "
-             "then the least makespan; pareto: the whole front between the two)"),
+             "solver (default {}: " + std::string(default_solver().summary) + ")"),
+      option("objective", &T::objective, Choice{}, "primary objective; pareto: the trade-off of both (default {})"),
       option("robust", &T::robustness_percent, Count{0, 100}, robust_help),
       option("deadline", &T::deadline, Words{"TIME"},
-             "find the least peak among the schedules that end by TIME, in the problem's unit"),
-      option("from", &T::from, File{}, "start the search from this schedule of the problem: never worse than it"),
+             "find the lowest peak with makespan <= TIME (problem's time unit)"),
+      option("from", &T::from, File{}, "start the search from this schedule; never returns a worse one"),
       group(&T::search), unlisted(&T::exchange), unlisted(&T::on_better));
 }
 
-/// What is proven, or measured, of what was asked for, beyond the bounds of the two figures.
+/// Results in addition to the bounds of makespan and peak.
 struct ScheduleRemarks {
-  /// No schedule that ends by the deadline has less; absent where none is proven to exist.
+  /// Lower bound on the peak of schedules that meet the deadline. nullopt if none is proven to exist.
   std::optional<base::Memory> peak_at_deadline;
-  std::optional<base::Ticks> makespan_at_peak;  ///< no schedule with at most this peak is shorter
-  std::optional<fuse::Variation> varied;        ///< the makespan when durations vary as robustness weighs it
+  std::optional<base::Ticks> makespan_at_peak;  ///< lower bound on the makespan of schedules with at most this peak
+  std::optional<fuse::Variation> varied;        ///< makespan under the variations of durations that robustness weighs
 };
 
 struct ScheduleAnswer {
   Asked asked;
-  std::string solver;                    ///< that was asked for
-  std::optional<Impossible> impossible;  ///< where no schedule can do what is asked, and none was searched
-  /// Else: what was found; the outcome is infeasible where it does not fit, or is late.
+  std::string solver;                    ///< as requested
+  std::optional<Impossible> impossible;  ///< set if no schedule can satisfy the request; then nothing is searched
+  /// Otherwise the result. The outcome is infeasible if it does not fit or misses the deadline.
   std::optional<fuse::Solved> solved;
   ScheduleRemarks remarks;
-  double iterations_per_second = 0;    ///< of the search; 0 where it told none
-  std::vector<std::string> written{};  ///< where the schedule is: set by who writes it
+  double iterations_per_second = 0;    ///< of the search; 0 if unknown
+  std::vector<std::string> written{};  ///< paths of the files that the caller wrote
   Outcome outcome = Outcome::done;
 
-  /// Another process was lost: with all there might have been a better schedule.
+  /// Error of a process that was lost; with it, the schedule might have been better.
   std::optional<base::Error> lost_process() const { return solved ? solved->solution.lost_process : std::nullopt; }
 };
 
-/// Errors of what is read and of a solver that cannot be used; with an `exchange` all processes end alike.
+/// Errors: input that cannot be read, and a solver that cannot be used. With an `exchange`, all processes return alike.
 base::Result<ScheduleAnswer> ask(const ScheduleRequest& request, const Watch& watch);
 
-/// What the schedule costs beside its bounds; or why there is none that does what is asked.
+/// Costs and bounds of the schedule, or the reason why no schedule satisfies the request.
 Sections sections(const ScheduleAnswer& answer);
 /// A dovetail/schedule-report@1 object.
 std::string to_json(const ScheduleAnswer& answer);

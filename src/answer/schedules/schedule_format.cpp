@@ -12,7 +12,7 @@ namespace dovetail::answer {
 
 base::Error unknown_format(std::string_view name, const std::vector<std::string_view>& accepted) {
   return base::bad_input(
-      fmt::format("'{}' is no format of schedules{}", name, hint_and_list(name, "accepted:", accepted)));
+      fmt::format("'{}' is not a schedule format{}", name, hint_and_list(name, "accepted:", accepted)));
 }
 
 base::Result<std::optional<ScheduleFormat>> format_to_read(const std::optional<std::string>& name) {
@@ -20,8 +20,8 @@ base::Result<std::optional<ScheduleFormat>> format_to_read(const std::optional<s
   const auto format = base::enum_named<ScheduleFormat>(*name);
   if (!format) return unknown_format(*name, {"json", "trace", "csv"});
   if (*format == ScheduleFormat::chrome || *format == ScheduleFormat::svg)
-    return base::bad_input(fmt::format("{} can only be written; accepted for reading: json, trace, csv", *name));
-  // Both kinds of CSV are read alike.
+    return base::bad_input(fmt::format("{} files can be written, but not read; accepted: json, trace, csv", *name));
+  // Both kinds of CSV are read by the same parser.
   return *format == ScheduleFormat::csv_comms ? ScheduleFormat::csv : format;
 }
 

@@ -1,4 +1,4 @@
-// The formats of schedules: their names, how to tell them, and which can be read.
+// Formats of schedules: names, detection, and which ones can be read.
 #pragma once
 
 #include <array>
@@ -22,17 +22,17 @@ constexpr auto names_of(ScheduleFormat) {
       base::EnumName{"programs", ScheduleFormat::programs}};
 }
 
-/// The formats that can be read ("json|trace|...").
+/// Formats that can be read.
 inline constexpr const char* read_formats = "json|trace|csv";
 
-/// That there is no format of this name; `accepted` are those that there are.
+/// Error for an unknown format name; lists `accepted`.
 base::Error unknown_format(std::string_view name, const std::vector<std::string_view>& accepted);
 
-/// The format of that name for reading, if one is given; an Error that lists those that can be read.
+/// Returns the format named for reading; nullopt if no name is given. An Error lists the readable formats.
 base::Result<std::optional<ScheduleFormat>> format_to_read(const std::optional<std::string>& name);
 
-/// The format that `content` looks like, behind a byte order mark where it has one: JSON starts with a brace, a trace
-/// with a bracket, a CSV with a digit, a comma (an empty cell) or a parenthesis.
+/// Detects the format of `content` by its first character: JSON by a brace, a trace by a bracket, CSV by a digit, a
+/// quote, a comma (an empty cell) or a parenthesis. A byte order mark is skipped.
 std::optional<ScheduleFormat> format_of_content(std::string_view content);
 
 }  // namespace dovetail::answer

@@ -13,24 +13,23 @@ namespace {
 
 base::Error problem_in_place_of_schedule(const std::string& name) {
   return base::bad_input(
-      fmt::format("'{0}' is a problem, not a schedule; make one with: dovetail schedule {0} -o {0}.json", name));
+      fmt::format("'{0}' is a problem, not a schedule; create one with: dovetail schedule {0} -o {0}.json", name));
 }
 
 base::Error no_schedule(const std::string& path) {
   return {base::Failure::bad_input, path, 1, 1,
-          "this is no schedule; accepted: JSON (it starts with a brace), a FlexFusion trace (with a bracket), a CSV of "
-          "PyTorch (with an action such as 0F0)"};
+          "not a schedule; accepted: JSON (starts with a brace), a FlexFusion trace (with a bracket), a PyTorch CSV "
+          "(with an action such as 0F0)"};
 }
 
-/// A CSV holds one pipeline; what a schedule of several needs has to be said before the reader refuses it.
+/// A CSV holds one pipeline. Explains this before the reader rejects a problem with several.
 base::Status check_one_pipeline(const pipeline::Problem& problem, const std::string& path) {
   const auto pipelines = static_cast<std::int64_t>(pipeline::pipelines_of(problem).size());
   if (pipelines == 1) return {};
-  return base::Error{
-      base::Failure::bad_input, path, 0, 0,
-      fmt::format("a PyTorch CSV is of one pipeline, and the problem has {}; give a problem with this pipeline only: a "
-                  "copy of its file (dovetail problem prints it) that keeps one model with one replica",
-                  pipelines)};
+  return base::Error{base::Failure::bad_input, path, 0, 0,
+                     fmt::format("a PyTorch CSV holds one pipeline, but the problem has {}; give a copy of the problem "
+                                 "that keeps one model and one replica (dovetail problem prints it)",
+                                 pipelines)};
 }
 
 base::Result<pipeline::ScheduleFile> parse_as(ScheduleFormat format, std::string_view content, const std::string& path,
@@ -47,28 +46,28 @@ base::Result<pipeline::ScheduleFile> parse_as(ScheduleFormat format, std::string
   if (!same_kind) {
     return base::Error{
         base::Failure::bad_input, path, 0, 0,
-        fmt::format("the schedule's time_unit is {} and the problem's is {}: ticks and seconds cannot be compared",
+        fmt::format("the schedule's time_unit is {}, but the problem's is {}; ticks and seconds cannot be compared",
                     base::name_of(unit), base::name_of(problem->time_unit))};
   }
   file.schedule.problem = *problem;
   return file;
 }
 
-/// A schedule's own problem has to be the one that is asked for; the other formats hold none, and are read as schedules
-/// of it.
+/// Parses a schedule of `named`. A JSON schedule must hold this problem. The other formats hold no problem and are read
+/// as schedules of it.
 base::Result<pipeline::ScheduleFile> parse_of(const NamedProblem& named, ScheduleFormat format,
                                               std::string_view content, const std::string& path) {
   if (format != ScheduleFormat::json) return parse_as(format, content, path, &named.problem);
   DOVETAIL_TRY(pipeline::ScheduleFile file, pipeline::parse_schedule(content, path));
   if (const auto difference = pipeline::find_difference(file.schedule.problem, named.problem, path, named.name)) {
     return base::Error{base::Failure::bad_input, path, 0, 0,
-                       fmt::format("this is a schedule of another problem than {}: {}", named.name, *difference)};
+                       fmt::format("this schedule is for another problem than {}: {}", named.name, *difference)};
   }
   file.schedule.problem = named.problem;
   return file;
 }
 
-/// Reads the schedule by `parse`, which is given its format, its content and the path for messages.
+/// Reads the schedule with `parse`, which receives the format, the content and the path for messages.
 template <class Parse>
 base::Result<LoadedSchedule> load_parsed(const ScheduleText& text, const Watch& watch, const Parse& parse) {
   LoadedSchedule loaded{name_of(text.input), text.format.value_or(ScheduleFormat::json), {}};
@@ -76,7 +75,7 @@ base::Result<LoadedSchedule> load_parsed(const ScheduleText& text, const Watch& 
                                                     ? parse(loaded.format, text.content, loaded.path)
                                                     : base::Result<pipeline::ScheduleFile>(no_schedule(loaded.path));
   if (!parsed.ok()) {
-    // Only of what cannot be read: a name in a good schedule may look like anything.
+    // Only for unreadable files: a name in a valid schedule may look like anything.
     const auto other = describe_other_content(text.content, text.input.path);
     if (other) return base::Error{base::Failure::bad_input, loaded.path, 0, 0, *other};
     return std::move(parsed).error();

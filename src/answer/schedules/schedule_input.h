@@ -1,4 +1,4 @@
-// Schedules as requests name them: files in any of the formats that can be read.
+// Reads schedules in any readable format.
 #pragma once
 
 #include <optional>
@@ -14,41 +14,41 @@
 
 namespace dovetail::answer {
 
-/// What the file of a schedule holds: read once, because a pipe gives it only once.
+/// Content of a schedule file. It is read only once, because a pipe cannot be read again.
 struct ScheduleText {
   Input input;
   std::string content;
-  /// The one that was asked for, else told from the content; nothing where that looks like none.
+  /// The requested format, otherwise the detected one; nullopt if none is recognized.
   std::optional<ScheduleFormat> format;
 };
 
-/// Reads the document; its format is `forced`, else told from its content.
+/// Reads the document. Its format is `forced` if given, otherwise detected.
 base::Result<ScheduleText> read_schedule_text(const Input& input, std::optional<ScheduleFormat> forced = std::nullopt);
 
-/// A schedule as it was read; `format` says how.
+/// Schedule with the format that it was read from.
 struct LoadedSchedule {
   std::string path;
   ScheduleFormat format = ScheduleFormat::json;
   pipeline::ScheduleFile file;
 };
 
-/// Reads the schedule that `text` holds. With `problem` it becomes a schedule of that problem. `watch` is told the
-/// file's notes.
+/// Parses the schedule that `text` holds, as a schedule of `problem` if that is given. Reports the file's notes to
+/// `watch`.
 base::Result<LoadedSchedule> load_schedule(const ScheduleText& text, const pipeline::Problem* problem,
                                            const Watch& watch);
 
-/// Reads a schedule that has to be one of `named`'s problem, and validates it, but for the capacity: a schedule to
-/// start from or to compare may need more. One of another problem is an Error that says what differs.
+/// Parses and validates a schedule of `named`, except for its capacity: a schedule to start from or to compare with may
+/// need more. An Error says how its problem differs from `named`.
 base::Result<LoadedSchedule> load_schedule_of(const NamedProblem& named, const ScheduleText& text, const Watch& watch);
 
-/// The first rule that the schedule breaks, as an Error (Failure::invalid) at its place in the file.
+/// Returns the first rule that the schedule breaks, as an Error (Failure::invalid) at its place in the file.
 base::Status check_valid(const LoadedSchedule& loaded);
 
-/// Reads and validates the schedule that `text` holds, as one of `problem` where one is given.
+/// Parses and validates the schedule that `text` holds, as a schedule of `problem` if that is given.
 base::Result<LoadedSchedule> load_valid_schedule(const ScheduleText& text, const std::optional<Input>& problem,
                                                  const Watch& watch);
 
-/// The same of a document: what every command that takes a finished schedule does with its arguments.
+/// Reads, parses and validates a document. Used by every command that takes a finished schedule.
 base::Result<LoadedSchedule> load_valid_schedule(const Input& input, std::optional<ScheduleFormat> forced,
                                                  const std::optional<Input>& problem, const Watch& watch);
 

@@ -15,7 +15,7 @@ Json bounds_json(const ScheduleAnswer& answer) {
   return bounds;
 }
 
-/// What the schedule costs.
+/// Adds the costs of the schedule.
 void add_figures(const ScheduleAnswer& answer, Json& object) {
   const fuse::Solved& solved = *answer.solved;
   const pipeline::Claims& claims = solved.schedule.claims;

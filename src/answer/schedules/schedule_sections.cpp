@@ -11,7 +11,7 @@
 namespace dovetail::answer {
 namespace {
 
-/// The problem, and how many ops the schedule has: a backward that is split in it counts as two.
+/// Names the problem and counts the ops of the schedule; a split backward counts as two.
 std::string problem_line(const NamedProblem& named, const pipeline::Schedule& schedule) {
   std::size_t ops = 0;
   for (const auto& rows : schedule.devices) ops += rows.size();
@@ -23,15 +23,15 @@ std::string problem_line(const NamedProblem& named, const pipeline::Schedule& sc
                      number(pipeline::pipelines_of(named.problem).size(), "pipeline"), number(ops, "op"));
 }
 
-/// "optimal", or how far the value is from its bound.
+/// "optimal", or the distance of the value from its bound.
 template <class Amount>
 std::string distance(Amount value, std::optional<Amount> bound, std::optional<bool> optimal) {
-  if (!bound) return "no bound is proven";
+  if (!bound) return "no proven bound";
   if (optimal.value_or(false)) return "optimal";
   return gap_text(gap(value, *bound));
 }
 
-/// What the makespan and the peak are, beside their bounds.
+/// Makespan, peak and bubbles, with their bounds.
 std::string figures(const fuse::Solved& solved) {
   const pipeline::Claims& claims = solved.schedule.claims;
   const base::TimeUnit unit = solved.schedule.problem.time_unit;
@@ -48,7 +48,7 @@ std::string figures(const fuse::Solved& solved) {
        distance(evaluation.peak_activation, claims.bound_peak_activation, claims.optimal_peak_activation)},
       {"bubbles", percent(pipeline::bubble_rate(evaluation)), "", ""}};
   std::string text = fmt::format("solver: {}\n", describe_solver(solved.solution));
-  if (solved.solution.other_layout) text += fmt::format("another layout: {}\n", *solved.solution.other_layout);
+  if (solved.solution.other_layout) text += fmt::format("different layout: {}\n", *solved.solution.other_layout);
   for (const auto& row : rows) {
     text += fmt::format("{:<15}  {:>16}  {:<16} {}", row[0], row[1], row[2], row[3]);
     text.erase(text.find_last_not_of(' ') + 1);
@@ -57,11 +57,11 @@ std::string figures(const fuse::Solved& solved) {
   return text;
 }
 
-/// What each device holds and may hold, where anything is limited.
+/// Memory of each device, if there is any limit.
 Sections device_table(const fuse::Solved& solved, std::optional<base::Memory> cap) {
   const pipeline::Problem& problem = solved.solution.problem;
   if (!problem.capacity && !cap) return {};
-  Table table{{{"device"}, {"resident"}, {"peak activation"}, {"held"}, {"capacity"}, {"free"}}, {}};
+  Table table{{{"device"}, {"resident"}, {"peak activation"}, {"peak memory"}, {"capacity"}, {"free"}}, {}};
   for (std::size_t device = 0; device < solved.solution.evaluation.devices.size(); ++device) {
     const base::Memory held = problem.resident[device] + solved.solution.evaluation.devices[device].peak;
     base::Memory limit = cap.value_or(base::Memory::max());
@@ -77,29 +77,29 @@ std::string remarks_text(const Asked& asked, const ScheduleRemarks& remarks) {
   const base::TimeUnit unit = asked.named.problem.time_unit;
   std::string text;
   if (remarks.peak_at_deadline)
-    text += fmt::format("by the deadline of {}: no schedule has a peak below {}\n",
+    text += fmt::format("lower bound on the peak by the deadline of {}: {}\n",
                         time_with_unit(*asked.options.deadline, unit), base::format_memory(*remarks.peak_at_deadline));
   if (remarks.makespan_at_peak)
     text +=
-        fmt::format("at this peak: no schedule is shorter than {}\n", time_with_unit(*remarks.makespan_at_peak, unit));
+        fmt::format("lower bound on the makespan at this peak: {}\n", time_with_unit(*remarks.makespan_at_peak, unit));
   if (remarks.varied)
-    text += fmt::format("when ops last 5% less to 5% more: makespan {} (median), {} (95th percentile)\n",
+    text += fmt::format("durations varied by 5%: makespan {} (median), {} (95th percentile)\n",
                         format_thousandths_rounded(remarks.varied->median_thousandths, unit),
                         format_thousandths_rounded(remarks.varied->percentile_95_thousandths, unit));
   return text;
 }
 
-/// What is wrong with a schedule that does not fit, or is late.
+/// Explains why the schedule does not fit or misses the deadline.
 Sections infeasible_sections(const ScheduleAnswer& answer) {
   const fuse::Solved& solved = *answer.solved;
   if (!solved.excess.empty())
-    return fmt::format("no schedule that {} found fits the memory; the one with the least excess:\n", answer.solver) +
+    return fmt::format("no schedule found by {} fits the memory; the closest one:\n", answer.solver) +
            excess_table(solved.excess) + min_capacity_sections(solved.solution.problem);
   const base::TimeUnit unit = answer.asked.named.problem.time_unit;
-  return fmt::format(
-      "no schedule that {} found ends by the deadline of {}; the shortest takes {} (no schedule is shorter than {})\n",
-      answer.solver, time_with_unit(*answer.asked.options.deadline, unit),
-      base::format_time(solved.solution.evaluation.makespan, unit), base::format_time(solved.bounds.makespan, unit));
+  return fmt::format("no schedule found by {} meets the deadline of {}; the shortest takes {} (lower bound {})\n",
+                     answer.solver, time_with_unit(*answer.asked.options.deadline, unit),
+                     base::format_time(solved.solution.evaluation.makespan, unit),
+                     base::format_time(solved.bounds.makespan, unit));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// What requests say of a search for schedules.
+// Search options of requests for schedules.
 #pragma once
 
 #include <concepts>
@@ -13,11 +13,8 @@
 
 namespace dovetail::answer {
 
-inline constexpr const char* memory_cap_help =
-    "most that a device may hold, with what is resident, in the unit of activation";
-inline constexpr const char* robust_help =
-    "weigh the makespan when durations vary: in place of the makespan counts (100 - N)% of it and N% of its 95th "
-    "percentile when every op lasts 5% less to 5% more (default {})";
+inline constexpr const char* memory_cap_help = "max memory per device, including resident memory";
+inline constexpr const char* robust_help = "weight in percent of the 95th-percentile makespan (default {})";
 
 struct ScheduleSearchOptions {
   SearchBudget budget{.chains = fuse::SolveOptions{}.chains, .seed = fuse::SolveOptions{}.seed};
@@ -28,14 +25,14 @@ auto options_of(const T*) {
   return options<T>(group(&T::budget), option("memory-cap", &T::memory_cap, Amount{}, memory_cap_help));
 }
 
-/// The options for a solver, without start, cancellation, other processes and progress.
+/// Converts to solver options, without start, cancellation, other processes and progress.
 fuse::SolveOptions solve_options(const ScheduleSearchOptions& search);
 
-/// What --deadline says, in the unit of the problem that it is for.
+/// Parses --deadline in the problem's unit; nullopt if it is not given.
 base::Result<std::optional<base::Ticks>> deadline_of(const std::optional<std::string>& text, base::TimeUnit unit);
 
-/// When what a search for schedules is part of has to stop. It stops by itself where its time is over, so that its
-/// iterations repeat it; only what has not ended soon after is cut short.
+/// Time after which work that includes a search is cut short. The search ends by itself at its time limit, so that its
+/// iteration count reproduces it. Only work that overruns this grace period is interrupted.
 std::optional<double> with_patience(std::optional<double> time_limit_seconds);
 
 }  // namespace dovetail::answer

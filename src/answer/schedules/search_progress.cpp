@@ -31,7 +31,7 @@ std::vector<ProgressField> progress_fields(const fuse::Progress& progress, base:
 
 SearchProgress::SearchProgress(const Watch& watch, const pipeline::Problem& problem, base::Ticks bound)
     : watch_(watch), problem_(problem), bound_(bound) {
-  // The bound of a larger problem takes a noticeable part of the search's own time.
+  // The bound of a larger problem would take a noticeable share of the search time.
   constexpr std::int64_t max_ops = 100'000;
   has_peak_bound_ = pipeline::count_ops(problem) <= max_ops;
 }

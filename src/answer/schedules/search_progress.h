@@ -1,4 +1,4 @@
-// How far a search for schedules is, for who waits for it.
+// Reports the progress of a search for schedules.
 #pragma once
 
 #include <optional>
@@ -11,19 +11,19 @@
 
 namespace dovetail::answer {
 
-/// The best so far, its bound and gap, the speed and the time left, for which eighty columns have room; then the peak,
-/// with `peak_bound` where there is one, what the search is at, and how much is done.
+/// Best result so far, its bound and gap, the speed and the time left fit in eighty columns. Wider lines also show the
+/// peak with `peak_bound`, the phase of the search and the share that is done.
 std::vector<ProgressField> progress_fields(const fuse::Progress& progress, base::Ticks bound,
                                            std::optional<base::Memory> peak_bound, base::TimeUnit unit);
 
-/// Tells a watch how far a search is.
+/// Forwards the progress of a search to a Watch.
 class SearchProgress {
  public:
-  /// `bound` is the proven one on the makespan of `problem`; both others must outlive this.
+  /// `bound` is the lower bound on the makespan of `problem`. `watch` and `problem` must outlive this object.
   SearchProgress(const Watch& watch, const pipeline::Problem& problem, base::Ticks bound);
 
   void tell(const fuse::Progress& progress);
-  /// Speed that the search told last; 0 where it told none.
+  /// Last reported speed; 0 if unknown.
   double iterations_per_second() const { return iterations_per_second_; }
 
  private:
@@ -33,7 +33,7 @@ class SearchProgress {
   const pipeline::Problem& problem_;
   base::Ticks bound_;
   bool has_peak_bound_;
-  std::optional<base::Memory> peak_bound_;  // at the makespan:
+  std::optional<base::Memory> peak_bound_;  // for peak_bound_makespan_
   base::Ticks peak_bound_makespan_;
   double iterations_per_second_ = 0;
 };

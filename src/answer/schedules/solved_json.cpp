@@ -6,7 +6,7 @@
 namespace dovetail::answer {
 namespace {
 
-/// Of each device.
+/// Minimum capacity of each device.
 Json min_capacity_json(const pipeline::Problem& problem) {
   Json list = Json::array();
   for (const base::Memory capacity : min_capacities(problem)) list.push_back(json_memory(capacity));

@@ -1,4 +1,4 @@
-// What the JSON of several answers has of schedules and solvers.
+// JSON members that several answers about schedules share.
 #pragma once
 
 #include <string>
@@ -10,27 +10,27 @@
 
 namespace dovetail::answer {
 
-/// A solver's record.
+/// JSON of a solver's record.
 Json solver_json(const pipeline::SolverRecord& solver);
 
-/// Adds what was asked for: the objective, and where they are set the deadline and the weight of robustness.
+/// Adds the objective, and if set, the deadline and the weight of robustness.
 void add_asked(const Asked& asked, Json& object);
 
-/// Adds `bounds`: of any schedule.
+/// Adds `bounds`, which hold for any schedule.
 void add_bounds(const Asked& asked, Json& object);
 
-/// Adds `excess` and `smallest_capacity`, of a schedule of `problem` that does not fit.
+/// Adds `excess` and `smallest_capacity` for a schedule of `problem` that does not fit.
 void add_excess(const pipeline::Problem& problem, const std::vector<pipeline::CapacityExcess>& excess, Json& object);
-/// What the devices that do not fit hold and may hold.
+/// Peak memory and capacity of the devices that do not fit.
 Json excess_json(const std::vector<pipeline::CapacityExcess>& excess);
 
-/// The makespan when durations vary by as many thousandths.
+/// Makespan when durations vary by this many thousandths.
 Json variation_json(int thousandths, const fuse::Variation& variation, base::TimeUnit unit);
 
-/// Adds `timing`; the speed of a search, where it told one.
+/// Adds `timing`, with the search speed if it is known.
 void add_timing(double seconds, double iterations_per_second, Json& object);
 
-/// A dovetail/schedule-report@1 object: that no schedule can do what is asked.
+/// A dovetail/schedule-report@1 object which says that no schedule can satisfy the request.
 std::string impossible_json(const Asked& asked, const Impossible& impossible);
 
 }  // namespace dovetail::answer

@@ -1,4 +1,4 @@
-// Solvers as requests name them, and what they did.
+// Solvers by name, and descriptions of their runs.
 #pragma once
 
 #include <string>
@@ -9,18 +9,18 @@
 
 namespace dovetail::answer {
 
-/// The solver of that name, or an Error that names all, with the nearest.
+/// Finds a solver by name. An Error lists all solvers and suggests a similar one.
 base::Result<const fuse::Solver*> solver_named(std::string_view name);
 
-/// The solver that is used unless another is asked for: the last of the registry, which is the best of the others.
+/// Default solver: the last of the registry, which takes the best result of the others.
 const fuse::Solver& default_solver();
 
-/// The solvers with what they do, a line each.
+/// Lists the solvers with their summaries, one per line.
 std::string list_of_solvers();
 
-/// "annealing, seed 1, 4 chains x 120000 iterations", as far as the record goes.
+/// "annealing, seed 1, 4 chains x 120000 iterations", as far as recorded.
 std::string describe(const pipeline::SolverRecord& solver);
-/// The same of a solution's, with what ended its search.
+/// The same for a solution, with the reason why its search stopped.
 std::string describe_solver(const fuse::Solution& solution);
 
 }  // namespace dovetail::answer

@@ -12,7 +12,7 @@ namespace {
 
 using Lines = std::span<const std::string_view>;
 
-/// Pairs of lines that are compared at most: 16 MB.
+/// Max pairs of lines that are compared; the table takes 16 MB.
 constexpr std::size_t max_pairs = 4'000'000;
 
 std::vector<std::string_view> lines_of(std::string_view text) {
@@ -25,7 +25,7 @@ std::vector<std::string_view> lines_of(std::string_view text) {
   return lines;
 }
 
-/// [i][j] how many lines a[i...] and b[j...] have in common, in order.
+/// [i][j] length of the longest common subsequence of a[i...] and b[j...].
 std::vector<std::vector<int>> common_lines(Lines a, Lines b) {
   std::vector<std::vector<int>> common(a.size() + 1, std::vector<int>(b.size() + 1, 0));
   for (std::size_t i = a.size(); i-- > 0;)

@@ -1,4 +1,4 @@
-// What changed from one text to another.
+// Line-by-line difference of two texts.
 #pragma once
 
 #include <string>
@@ -6,9 +6,9 @@
 
 namespace dovetail::answer {
 
-/// The lines that one text has and the other does not, those of the first with "- ", of the second with "+ ": the
-/// fewest, by the longest common subsequence of what lies between the first and the last change. Where that is
-/// thousands of lines, all of them.
+/// Returns the lines that differ: removed lines start with "- ", added lines with "+ ". The difference is minimal
+/// (longest common subsequence between the first and the last change). If thousands of lines lie between these, all of
+/// them are returned as removed and added.
 std::string difference_of(std::string_view before, std::string_view after);
 
 }  // namespace dovetail::answer

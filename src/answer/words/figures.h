@@ -1,4 +1,4 @@
-// Times, shares and gaps as people read them.
+// Formats times, shares and gaps for people.
 #pragma once
 
 #include <cstdint>
@@ -13,43 +13,43 @@ namespace dovetail::answer {
 /// "225 ticks", "1 tick", "2.5 ms".
 std::string time_with_unit(base::Ticks time, base::TimeUnit unit);
 
-/// The exact shortest decimal of thousandths of an internal tick, in `unit`.
+/// Exact shortest decimal of `thousandths` of an internal tick, in `unit`.
 std::string format_thousandths(std::int64_t thousandths, base::TimeUnit unit);
-/// The same for people: rounded half up to three decimals of `unit`.
+/// The same rounded half up to three decimals of `unit`.
 std::string format_thousandths_rounded(std::int64_t thousandths, base::TimeUnit unit);
 
 /// "12.3%".
 std::string percent(double share);
 
-/// How far `value` is above `bound`, as a share of the bound; 0 where the bound is 0.
+/// Relative distance of `value` above `bound`; 0 if the bound is 0.
 double gap(base::Ticks value, base::Ticks bound);
 double gap(base::Memory value, base::Memory bound);
 
-/// "gap 3.6%", or "17 times the bound" where it is far off.
+/// "gap 3.6%", or "17 times the bound" if the gap is large.
 std::string gap_text(double gap);
 
-/// "+12", "-0.5", "0": the change from one amount to another, by the decimals that `format` gives.
+/// "+12", "-0.5", "0": the change between two amounts, with the decimals of `format`.
 template <class Amount, class Format>
 std::string change_text(Amount from, Amount to, Format format) {
   if (to == from) return "0";
   return to < from ? "-" + format(from - to) : "+" + format(to - from);
 }
 
-/// The same as a share of the first: "+12.3%"; empty where nothing changes, or the first is 0.
+/// The same as a share of the first amount: "+12.3%"; empty if nothing changes or the first amount is 0.
 std::string change_share_text(base::Ticks from, base::Ticks to);
 std::string change_share_text(base::Memory from, base::Memory to);
 
-/// "+2.3%": how far a value is above another one; empty where there is nothing to compare with.
+/// "+2.3%": relative difference of `value` to `with`; empty if there is nothing to compare with.
 std::string difference_text(double value, double with);
 
-/// "950", "12.3k", "4.6M": a speed, to three digits.
+/// "950", "12.3k", "4.6M": a rate, to three digits.
 std::string short_number(double value);
 
 /// "12 s left", "1:05 min left".
 std::string time_left(double seconds);
 
-/// What follows "there is no 'gredy'": "; did you mean 'greedy'? The solvers are gpipe, 1f1b", or where no name is near
-/// "; the solvers are gpipe, 1f1b". `intro` is "the solvers are".
+/// Ends the message "there is no 'gredy'": "; did you mean 'greedy'? The solvers are gpipe, 1f1b", or without a similar
+/// name "; the solvers are gpipe, 1f1b". `intro` is "the solvers are".
 std::string hint_and_list(std::string_view name, std::string_view intro, const std::vector<std::string_view>& accepted);
 
 }  // namespace dovetail::answer

@@ -1,4 +1,4 @@
-// What a plan fuses, in words.
+// Describes the fusions of a plan.
 #pragma once
 
 #include <string>
@@ -7,7 +7,6 @@
 
 namespace dovetail::answer {
 
-/// A line for each fusion of the estimate, with the seconds that it takes and those without it; empty where nothing is
-/// fused.
+/// Returns a line per fusion of the estimate, with its seconds and the seconds without it; empty if nothing is fused.
 std::string fusion_text(const plan::Job& job, const predict::Estimate& estimate);
 }  // namespace dovetail::answer

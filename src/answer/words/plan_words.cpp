@@ -32,7 +32,7 @@ std::string engine_text(const plan::Engine& engine) {
 }
 
 std::vector<std::string> offloaded(plan::Offload offload) {
-  if (offload.optimizer_on_host) offload.optimizer = false;  // said once
+  if (offload.optimizer_on_host) offload.optimizer = false;  // implied by optimizer_on_host
   return base::changed_words({}, offload);
 }
 
@@ -48,8 +48,7 @@ std::string settings_text(const TaskPlan& planned, TaskKind kind) {
   return text;
 }
 
-/// "dp2 tp2 pp1 zero1, micro-batches of 4096 tokens, optimizer offloaded": all of a task's part of a plan but its
-/// devices.
+/// "dp2 tp2 pp1 zero1, micro-batches of 4096 tokens, optimizer offloaded": a task's plan without its devices.
 std::string layout_and_settings(const TaskPlan& planned, TaskKind kind) {
   return llm::to_text(planned.layout) + ", " + settings_text(planned, kind);
 }
@@ -59,7 +58,7 @@ std::string devices_text(const plan::Job& job, const TaskPlan& planned) {
   return cluster::name_of(job.cluster, planned.mesh);
 }
 
-/// "16384 tokens in place of 8192": what is said of both is said once.
+/// "micro-batches of 16384 tokens in place of 8192": names the unit once if both sides share it.
 std::string micro_batch_change(const plan::MicroBatching& from, const plan::MicroBatching& to) {
   if (from.count > 0 || to.count > 0)
     return fmt::format("{} in place of {}", micro_batch_text(to), micro_batch_text(from));
@@ -79,7 +78,7 @@ std::vector<std::string> engine_changes(const plan::Engine& from, const plan::En
   return texts;
 }
 
-/// "ZeRO stage 2 in place of 1", and whatever else differs but devices and parallel degrees.
+/// "ZeRO stage 2 in place of 1" and all other differences except devices and parallel degrees.
 std::vector<std::string> changed_settings(const TaskPlan& from, const TaskPlan& to, TaskKind kind, bool same_layout) {
   std::vector<std::string> texts;
   if (same_layout) texts = base::changed_words(from.layout, to.layout);
@@ -92,11 +91,11 @@ std::vector<std::string> changed_settings(const TaskPlan& from, const TaskPlan& 
   return texts;
 }
 
-/// Another task that is on the mesh to which one moves: " (where critic_train is)".
+/// Names another task on `mesh`: " (shared with critic_train)", or an empty text.
 std::string where_text(const plan::Job& job, const plan::Plan& from, std::size_t task, const cluster::Mesh& mesh) {
   for (std::size_t other = 0; other < from.tasks.size(); ++other)
     if (other != task && job.workflow.role_of[other] && from.tasks[other].mesh == mesh)
-      return fmt::format(" (where {} is)", job.workflow.tasks[other].name);
+      return fmt::format(" (shared with {})", job.workflow.tasks[other].name);
   return "";
 }
 
@@ -143,13 +142,13 @@ std::string fusion_change(const plan::Job& job, const plan::Plan& from, const pl
 std::string origin_line(const plan::Job& job) { return job.origin.empty() ? "" : job.origin + "\n"; }
 
 std::string job_line(const plan::Job& job) {
-  return fmt::format("{}{}: {} on {}, {} samples an iteration", origin_line(job), job.name, job.workflow.name,
+  return fmt::format("{}{}: {} on {}, {} samples per iteration", origin_line(job), job.name, job.workflow.name,
                      counted(cluster::device_count(job.cluster), "device"), job.workload.samples());
 }
 
 std::string not_modelled_text(const std::vector<plan::NotModelled>& settings) {
   if (settings.empty()) return "";
-  std::string text = "\nnot modelled:\n";
+  std::string text = "\nnot modeled:\n";
   for (const plan::NotModelled& setting : settings) text += fmt::format("  {}\n", plan::to_text(setting));
   return text;
 }
@@ -191,7 +190,7 @@ std::string change_words(const plan::Job& job, const plan::Plan& from, const pla
 
 std::string missing_words(const std::vector<predict::TaskMemory>& memory) {
   const planner::Missing missing = planner::missing_of(memory);
-  return fmt::format("{}{} are missing", gibibytes(missing.bytes), missing.host ? " of a node's host memory" : "");
+  return fmt::format("short by {}{}", gibibytes(missing.bytes), missing.host ? " of a node's host memory" : "");
 }
 
 std::string_view short_name(predict::Fit fit) {
@@ -209,9 +208,9 @@ std::string less_fusion_words(const std::vector<study::FusionVariant>& variants)
   const bool only_fits = best->fits() && !played->fits();
   if (!only_fits && seconds_text(best->seconds) == seconds_text(played->seconds)) return "";
   const std::string what = best->mode == study::FusionMode::none    ? "nothing is"
-                           : best->mode == study::FusionMode::intra ? "the trainings alone are"
-                                                                    : "generation alone is";
-  return fmt::format("{} where {} fused.", only_fits ? "It fits" : "The iteration is shorter", what);
+                           : best->mode == study::FusionMode::intra ? "only training is"
+                                                                    : "only generation is";
+  return fmt::format("{} if {} fused.", only_fits ? "It fits" : "The iteration is shorter", what);
 }
 
 }  // namespace dovetail::answer

@@ -1,4 +1,4 @@
-// Which seconds of a plan are of measured layers, in words.
+// Describes which predicted seconds come from measured layers.
 #pragma once
 
 #include <string>
@@ -8,11 +8,10 @@
 
 namespace dovetail::answer {
 
-/// A line that names the measured layers and, for each way in which seconds are had, the tasks; empty where nothing is
-/// measured.
+/// Line that names the layer profile and, per source of seconds, the tasks; empty if nothing is measured.
 std::string profile_text(const plan::Job& job, const std::string& profile,
                          const std::vector<predict::ProfileUse>& uses);
-/// The same of a plan.
+/// The same for the tasks of `plan`.
 std::string profile_text(const predict::Scenario& scenario, const plan::Plan& plan);
 
 }  // namespace dovetail::answer

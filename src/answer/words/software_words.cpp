@@ -15,21 +15,21 @@ std::string efficiency_words(const predict::Software& software) {
   const std::string expect = fmt::format("expect errors of {:.1f}%", 100 * software.efficiency.error);
   switch (choice.reason) {
     case predict::EfficiencyReason::named:
-      return fmt::format("the job names {}", name);
+      return fmt::format("the job selects {}", name);
     case predict::EfficiencyReason::fitted:
-      return fmt::format("GPU {} and training {} are what {} was fitted to", gpus, choice.training, name);
+      return fmt::format("{2} was fitted to GPU {0} with training {1}", gpus, choice.training, name);
     case predict::EfficiencyReason::gpu_fitted:
-      return fmt::format("GPU {} is what {} was fitted to, training {} is not: {} or more", gpus, name, choice.training,
+      return fmt::format("{1} was fitted to GPU {0}, but not to training {2}; {3} or more", gpus, name, choice.training,
                          expect);
     case predict::EfficiencyReason::training_fitted:
-      return fmt::format("training {} is what {} was fitted to, GPU {} is not: {} or more", choice.training, name, gpus,
+      return fmt::format("{1} was fitted to training {0}, but not to GPU {2}; {3} or more", choice.training, name, gpus,
                          expect);
     case predict::EfficiencyReason::unmeasured:
-      return fmt::format("{}, as there are no measurements of GPU {}; {}", name, gpus, expect);
+      return fmt::format("{} (no measurements of GPU {}); {}", name, gpus, expect);
     case predict::EfficiencyReason::custom_gpu:
-      return fmt::format("{}, as there are no measurements of {} (a custom `gpu:` has none); {}", name, gpus, expect);
+      return fmt::format("{} (no measurements of {}, a custom `gpu:`); {}", name, gpus, expect);
     case predict::EfficiencyReason::mixed_gpus:
-      return fmt::format("{}, as there are no measurements of {} together; {}", name, gpus, expect);
+      return fmt::format("{} (no measurements of {} together); {}", name, gpus, expect);
   }
   DOVETAIL_ASSERT(false);
 }
@@ -37,29 +37,28 @@ std::string efficiency_words(const predict::Software& software) {
 std::string margin_words(const predict::Scenario& scenario) {
   const plan::MinMargin margin = predict::min_margin(scenario);
   if (scenario.job.limits.margin)
-    return margin.bytes > 0 ? gibibytes(margin.bytes) + " of usable memory, the job's limit"
-                            : fmt::format("{:.1f}% of usable memory, the job's limit", 100 * margin.share);
+    return margin.bytes > 0 ? gibibytes(margin.bytes) + " of usable memory (the job's limit)"
+                            : fmt::format("{:.1f}% of usable memory (the job's limit)", 100 * margin.share);
   const cost::Conventions& conventions = scenario.software.conventions;
   if (conventions.memory_error <= predict::min_margin_share)
     return fmt::format("{:.1f}% of usable memory", 100 * margin.share);
-  return fmt::format("{:.1f}% of usable memory, as predictions of {} were off by that", 100 * margin.share,
-                     conventions.name);
+  return fmt::format("{:.1f}% of usable memory (error of past {} predictions)", 100 * margin.share, conventions.name);
 }
 
 std::string assumptions_text(const predict::Scenario& scenario) {
   const predict::Software& software = scenario.software;
-  return fmt::format("efficiencies: {} (mean error {}); memory as {}\n{}\nplans leave {}\n", software.efficiency.name,
-                     percent(software.efficiency.error), software.conventions.name, efficiency_words(software),
-                     margin_words(scenario));
+  return fmt::format("efficiencies: {} (mean error {}); memory model: {}\n{}\nrequired margin: {}\n",
+                     software.efficiency.name, percent(software.efficiency.error), software.conventions.name,
+                     efficiency_words(software), margin_words(scenario));
 }
 
 std::string nearest_words(const planner::NearestPlan& nearest, const predict::Scenario& scenario) {
   const std::string& task = scenario.job.workflow.tasks[nearest.task].name;
   const std::string missing = gibibytes(nearest.missing);
   if (nearest.fit == predict::Fit::tight)
-    return fmt::format("no plan leaves {}; the nearest that was found is tight: it leaves {} less in {}",
+    return fmt::format("no plan keeps the required margin of {}; the closest one found is tight: short by {} in {}",
                        margin_words(scenario), missing, task);
-  return fmt::format("no plan fits; the nearest that was found misses {} in {}", missing, task);
+  return fmt::format("no plan fits; the closest one found is short by {} in {}", missing, task);
 }
 
 }  // namespace dovetail::answer

@@ -1,4 +1,4 @@
-// What predictions are made with, and what plans leave free: in words.
+// Describes the assumptions of predictions and the memory margin of plans.
 #pragma once
 
 #include <string>
@@ -7,17 +7,16 @@
 
 namespace dovetail::answer {
 
-/// Why a job has its efficiencies: "GPU H100-80 and training megatron are what h100/megatron-vllm was fitted to".
+/// Explains the choice of efficiencies: "h100/megatron-vllm was fitted to GPU H100-80 with training megatron".
 std::string efficiency_words(const predict::Software& software);
 
-/// What plans leave of a device: "5.2% of usable memory, as predictions of megatron were off by that".
+/// Memory that plans must leave free on a device: "5.2% of usable memory (error of past megatron predictions)".
 std::string margin_words(const predict::Scenario& scenario);
 
-/// Three lines: the efficiencies with their mean error, why a job has them, and what plans leave.
+/// Three lines: efficiencies with their mean error, why they were chosen, and the required margin.
 std::string assumptions_text(const predict::Scenario& scenario);
 
-/// How near a job comes to fitting of which no plan fits: "no plan fits; the nearest that was found misses 1.00 GiB in
-/// actor_train".
+/// Closest plan of a job that no plan fits: "no plan fits; the closest one found is short by 1.00 GiB in actor_train".
 std::string nearest_words(const planner::NearestPlan& nearest, const predict::Scenario& scenario);
 
 }  // namespace dovetail::answer

@@ -11,7 +11,7 @@ constexpr std::string_view replacement = "\xEF\xBF\xBD";
 
 bool is_continuation(char byte) { return (static_cast<unsigned char>(byte) & 0xC0U) == 0x80U; }
 
-/// Nothing that a terminal obeys, and none that XML 1.0 forbids.
+/// Rejects characters that a terminal interprets or XML 1.0 forbids.
 bool is_printable(std::string_view code_point) {
   return !base::has_controls(code_point) && code_point != "\xEF\xBF\xBE" && code_point != "\xEF\xBF\xBF";
 }

@@ -1,4 +1,4 @@
-// Texts of others (names, titles) made safe for what they are written into, and their width.
+// Sanitizes, measures and shortens text from outside (names, titles).
 #pragma once
 
 #include <cstddef>
@@ -8,24 +8,22 @@
 
 namespace dovetail::answer {
 
-/// How many code points `text` has: its width in a terminal, where no character is wide or combining.
+/// Number of code points: the width in a terminal if no character is wide or combining.
 std::size_t count_code_points(std::string_view text);
 
-/// `text` with everything that a terminal would obey (base::has_controls) and every byte that is no UTF-8 replaced by
-/// U+FFFD.
+/// Replaces everything that a terminal interprets (base::has_controls) and every invalid UTF-8 byte by U+FFFD.
 std::string clean_text(std::string_view text);
 
-/// `text` with everything but printable ASCII replaced by '?', one for each code point.
+/// Replaces each code point that is not printable ASCII by '?'.
 std::string ascii_text(std::string_view text);
 
-/// `text`, cut off to `width` code points; where something was, the last of them are `ellipsis` (left out where it does
-/// not fit).
+/// Cuts `text` to `width` code points. A text that is cut ends with `ellipsis`, unless that does not fit.
 std::string shorten(std::string_view text, std::size_t width, std::string_view ellipsis);
 
-/// "1 device", "2 devices", "3 micro-batches": a number with what is counted, which is given in the singular.
+/// "1 device", "2 devices", "3 micro-batches": a number with its noun, which is given in the singular.
 std::string counted(std::int64_t number, std::string_view noun);
 
-/// clean_text, escaped for the content of an XML element or an attribute in double quotes.
+/// clean_text, escaped for XML element content or a double-quoted attribute.
 std::string escape_xml(std::string_view text);
 
 }  // namespace dovetail::answer

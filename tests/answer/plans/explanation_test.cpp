@@ -62,9 +62,9 @@ TEST(Explanation, CutShortClaimsNothingOfWhatWasNotLookedAt) {
   ExplanationAnswer answer = ask(request_for("ppo-7b.yaml", "ppo-7b.plan.yaml"), {}).value();
   answer.explanation.changes.clear();
   answer.explanation.ranking.cut_short = std::nullopt;
-  EXPECT_THAT(texts(sections(answer)), HasSubstr("No change of one task, of two side by side"));
+  EXPECT_THAT(texts(sections(answer)), HasSubstr("No single change (of one task, of two tasks side by side"));
   answer.explanation.ranking.cut_short = parallel::EndedBy::time;
-  EXPECT_THAT(texts(sections(answer)), HasSubstr("No change that was looked at before the end makes it faster.\n"));
+  EXPECT_THAT(texts(sections(answer)), HasSubstr("No single change tried before the stop makes it faster.\n"));
 }
 
 TEST(Explanation, ThePlanMayBeAText) {

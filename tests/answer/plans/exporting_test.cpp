@@ -263,7 +263,7 @@ TEST_F(Exporting, LengthsCanBeOfAFile) {
   watch.on_note = [&notes](std::string_view note) { notes.emplace_back(note); };
   const auto answer = ask(request, watch);
   ASSERT_TRUE(answer.ok()) << base::to_text(answer.error());
-  EXPECT_THAT(notes, testing::ElementsAre(HasSubstr("700 tokens on average")))
+  EXPECT_THAT(notes, testing::ElementsAre(HasSubstr("mean 700 tokens")))
       << "the plan is of this job, and of these lengths";
   request.base.lengths.reset();
   request.base.import.response_length = "file=" + folder_.write("damaged.csv", "length\n700\n-5\n");
@@ -359,7 +359,7 @@ TEST_F(Exporting, LinesAreOfThePlainSettings) {
   request.format = ExportFormat::file;
   const auto patched = ask(request, Watch{});
   ASSERT_TRUE(patched.ok());
-  EXPECT_THAT(exported_file(*patched, "-"), testing::MatchesRegex("(.|\n)*\n  # without it [^\n]*\n  mb_spec: "
+  EXPECT_THAT(exported_file(*patched, "-"), testing::MatchesRegex("(.|\n)*\n  # without it, [^\n]*\n  mb_spec: "
                                                                   "\\{max_tokens_per_mb: 16384\\}\n(.|\n)*"));
 }
 
@@ -431,7 +431,7 @@ TEST_F(Exporting, AWholeFileSaysWhatItDemands) {
   const auto answer = ask(request, Watch{});
   ASSERT_TRUE(answer.ok()) << base::to_text(answer.error());
   const std::string text = exported_file(*answer, "run.sh");
-  EXPECT_TRUE(text.starts_with("#!/usr/bin/env bash\n# The plan "));
+  EXPECT_TRUE(text.starts_with("#!/usr/bin/env bash\n# Plan "));
   EXPECT_THAT(text, HasSubstr("\n: \"${ACTOR_PATH:?weights of the actor, a qwen3-4b"));
   EXPECT_THAT(text, HasSubstr("\n: \"${CRITIC_PATH:?"));
   EXPECT_THAT(text, HasSubstr("\nexec python3 -m verl.trainer.main_ppo \"${job[@]}\" \"${plan[@]}\" \"$@\"\n"));

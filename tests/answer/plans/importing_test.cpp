@@ -84,7 +84,7 @@ TEST(Importing, PlansKeepWhatIsNotModelled) {
 TEST(Importing, AnswersAboutAJobOrAPlanEndWithWhatIsNotModelled) {
   const ImportAnswer answer = ask(ImportRequest{.job = quantized()}, {}).value();
   const Input plan{"plan.json", plan_file(answer)};
-  const auto ends = testing::AllOf(HasSubstr("\nnot modelled:\n"), HasSubstr("\n  " + plan::to_text(fp8) + "\n"));
+  const auto ends = testing::AllOf(HasSubstr("\nnot modeled:\n"), HasSubstr("\n  " + plan::to_text(fp8) + "\n"));
   // The configuration is the job; a job file is, and the plan was read from the configuration.
   for (const JobInput& job : {quantized(), JobInput{"job.yaml", job_file(answer, "-").value()}}) {
     const PredictionAnswer predicted = ask(PredictionRequest{job, plan}, {}).value();

@@ -41,10 +41,11 @@ TEST(OpenLengths, DecideWhereAnotherPlanIsFasterByMoreThanTheErrorOrThisOneDoesN
   EXPECT_TRUE(lengths_with(20, 16).decide());
   EXPECT_TRUE(lengths_with(20, 21, false).decide());
   EXPECT_THAT(text_of(open_lengths_sections(lengths_with(20, 18.5))), HasSubstr("does not depend on it"));
-  EXPECT_THAT(text_of(open_lengths_sections(lengths_with(20, 16))),
-              HasSubstr("DEPENDS on it: at 90% of the cap, 900 tokens one that is disaggregated takes 20.0% less"));
+  EXPECT_THAT(
+      text_of(open_lengths_sections(lengths_with(20, 16))),
+      HasSubstr("DEPENDS on the lengths: at 90% of the cap, 900 tokens, placement disaggregated takes 20.0% less"));
   EXPECT_THAT(text_of(open_lengths_sections(lengths_with(20, 21, false))),
-              HasSubstr("at 90% of the cap, 900 tokens this plan does not fit"));
+              HasSubstr("at 90% of the cap, 900 tokens, this plan does not fit"));
 }
 
 TEST(OpenLengths, OfNoSearchOnlyTimesAreTold) {

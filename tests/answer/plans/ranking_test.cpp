@@ -109,7 +109,7 @@ TEST(Ranking, ItsSectionsAreAHeadingTheTableAndTheFirstPlan) {
   const Sections said = sections(answer);
   ASSERT_EQ(said.all().size(), 5U);
   EXPECT_THAT(std::get<Text>(said.all()[0]).lines,
-              HasSubstr("ppo-7b: ppo on 8 devices, 256 samples an iteration\nefficiencies: "));
+              HasSubstr("ppo-7b: ppo on 8 devices, 256 samples per iteration\nefficiencies: "));
   const auto& plans = std::get<Table>(said.all()[1]);
   EXPECT_EQ(plans.rows.size(), answer.ranking.plans.size());
   for (const std::vector<std::string>& row : plans.rows) EXPECT_EQ(row.size(), plans.columns.size());
@@ -184,7 +184,7 @@ TEST(Ranking, ProcessesThatShareTheSearchOutAreAnsweredAlike) {
     EXPECT_EQ(answer->lost_process(), nullptr);
   }
   EXPECT_EQ(shared.notes.size(), 3U);
-  EXPECT_THAT(shared.notes, Each(HasSubstr("3 processes share out 2 chains: some have nothing to do")));
+  EXPECT_THAT(shared.notes, Each(HasSubstr("3 processes share 2 chains, so some are idle")));
 }
 
 TEST(Ranking, ProcessesThatReadDifferentJobsAllSaySo) {

@@ -247,7 +247,7 @@ TEST_F(Ways, TheFastestWayIsAnsweredAndExported) {
   const auto answer = ask(request, Watch{});
   ASSERT_TRUE(answer.ok()) << base::to_text(answer.error());
   ASSERT_EQ(answer->ways.size(), 4U);
-  EXPECT_EQ(answer->ways.front().name, "as it is");
+  EXPECT_EQ(answer->ways.front().name, "as configured");
   EXPECT_EQ(answer->ways[answer->chosen_way].name, "engines share the trainer's GPUs");
   for (const TriedWay& tried : answer->ways)
     EXPECT_TRUE(!tried.seconds || *tried.seconds >= *answer->ways[answer->chosen_way].seconds) << tried.name;
@@ -282,9 +282,9 @@ TEST_F(Ways, AnotherWayHasToBeWorthIt) {
   EXPECT_EQ(other->chosen_way, 1U);
   EXPECT_EQ(other->scenario.job.software.training, "megatron-policy");
   request.way = 3;
-  EXPECT_THAT(ask(request, Watch{}).error().message, HasSubstr("there is no way 3 to run the job; accepted: 1 to 2"));
+  EXPECT_THAT(ask(request, Watch{}).error().message, HasSubstr("--way 3: must be from 1 to 2"));
   request.allowed.clear();
-  EXPECT_THAT(ask(request, Watch{}).error().message, HasSubstr("--way is of the ways that --allow gives"));
+  EXPECT_THAT(ask(request, Watch{}).error().message, HasSubstr("--way needs --allow"));
 }
 
 TEST_F(Ways, WhatCannotBeAllowedIsSaid) {
@@ -292,10 +292,10 @@ TEST_F(Ways, WhatCannotBeAllowedIsSaid) {
     const auto answer = ask(request_for(base, std::move(allowed)), Watch{});
     return answer.ok() ? std::string("taken") : answer.error().message;
   };
-  EXPECT_THAT(message(bases()[0], {"backend,speed"}), HasSubstr("--allow `speed`: accepted: backend, mode"));
-  EXPECT_THAT(message(bases()[0], {"mode"}), HasSubstr("has no other mode in which this job is read"));
+  EXPECT_THAT(message(bases()[0], {"backend,speed"}), HasSubstr("--allow `speed`: must be backend, mode"));
+  EXPECT_THAT(message(bases()[0], {"mode"}), HasSubstr("supports no other mode for this job"));
   EXPECT_THAT(message({"job.yaml", "format: dovetail/job@1\n"}, {"mode"}),
-              HasSubstr("--allow is of a trainer's configuration"));
+              HasSubstr("--allow needs a launch script or configuration"));
 }
 
 }  // namespace

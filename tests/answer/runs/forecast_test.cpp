@@ -48,7 +48,7 @@ TEST(ForecastAnswer, OptionsThatContradictAreRefused) {
   ForecastRequest request = small_request();
   request.mean = "100:600";
   request.median = "100:600";
-  EXPECT_THAT(message_of(request), HasSubstr("accepted: one of them"));
+  EXPECT_THAT(message_of(request), HasSubstr("cannot be combined"));
   ForecastRequest without = small_request();
   without.plan.reset();
   EXPECT_THAT(message_of(without), HasSubstr("--searches 0 keeps the plan"));

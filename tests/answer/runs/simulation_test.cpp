@@ -74,7 +74,7 @@ TEST(SimulationAnswer, IsRefusedOfWhatIsTooLarge) {
   request.job.text = many;
   const auto answer = ask(request, {});
   ASSERT_FALSE(answer.ok());
-  EXPECT_THAT(answer.error().message, HasSubstr("an iteration has 8000000 samples, too many to be played"));
+  EXPECT_THAT(answer.error().message, HasSubstr("an iteration has 8000000 samples, too many to simulate"));
   EXPECT_EQ(answer.error().path, "job.yaml");
 }
 

@@ -38,7 +38,7 @@ TEST(SweepAnswer, OptionsThatHaveNoUseAreRefused) {
   EXPECT_THAT(message_of(nodes), HasSubstr("--plan has no use there"));
   SweepRequest batch = small_request(SweepInput::batch, "16");
   batch.cap = "keep";
-  EXPECT_EQ(message_of(batch), "--cap is for --over length");
+  EXPECT_EQ(message_of(batch), "--cap needs --over length");
 }
 
 TEST(SweepAnswer, OneValueIsNotTheBest) {
@@ -58,7 +58,7 @@ TEST(SweepAnswer, ACapEndsWhatGrows) {
   request.cap = "keep";
   EXPECT_LT(ask(request, {}).value().sweep.points[0].figures->iteration_seconds, grown);
   request.cap = "0";
-  EXPECT_THAT(message_of(request), HasSubstr("`0` is no cap; accepted: keep, scale, or tokens from 1 to "));
+  EXPECT_THAT(message_of(request), HasSubstr("`0` is not a cap; accepted: keep, scale, or tokens from 1 to "));
 }
 
 TEST(SweepAnswer, EveryLineOfTheTableHasAllCells) {
@@ -79,7 +79,7 @@ TEST(SweepAnswer, OfNodesEachPointHasItsPlan) {
   request.search.budget.iterations = 500;
   const SweepAnswer answer = ask(request, {}).value();
   EXPECT_FALSE(answer.plan);
-  EXPECT_EQ(title_of(answer), "small, planned anew: nodes");
+  EXPECT_EQ(title_of(answer), "small, planned for each value: nodes");
   const json object = json::parse(to_json(answer));
   EXPECT_FALSE(object.contains("plan"));
   for (const json& point : object["points"]) {

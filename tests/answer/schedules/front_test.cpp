@@ -31,11 +31,12 @@ TEST(FrontOf, TakesNoOptionThatAFrontHasNot) {
     return front.ok() ? std::string() : front.error().message;
   };
   EXPECT_EQ(refused([](ScheduleRequest&) {}), "");
-  EXPECT_THAT(refused([](ScheduleRequest& request) { request.deadline = "5"; }), HasSubstr("it takes no --deadline"));
+  EXPECT_THAT(refused([](ScheduleRequest& request) { request.deadline = "5"; }),
+              HasSubstr("--objective pareto and --deadline cannot be combined"));
   EXPECT_THAT(refused([](ScheduleRequest& request) { request.robustness_percent = 5; }),
-              HasSubstr("takes no --robust"));
+              HasSubstr("--objective pareto and --robust cannot be combined"));
   EXPECT_THAT(refused([](ScheduleRequest& request) { request.solver = "greedy"; }),
-              HasSubstr("it takes no --solver but auto"));
+              HasSubstr("the only accepted --solver is auto"));
 }
 
 TEST(AskFront, HasSchedulesThatNoOtherBeats) {

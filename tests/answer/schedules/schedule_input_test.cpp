@@ -53,7 +53,7 @@ TEST(LoadSchedule, RefusesOneOfAnotherProblem) {
   EXPECT_TRUE(load_schedule_of(*own, *text, {}).ok());
   const auto other = read_problem({"exp2"}, {});
   EXPECT_THAT(load_schedule_of(*other, *text, {}).error().message,
-              HasSubstr("this is a schedule of another problem than exp2: "));
+              HasSubstr("this schedule is for another problem than exp2: "));
 }
 
 TEST(LoadSchedule, TellsTheNotesOfTheFile) {
@@ -77,9 +77,10 @@ TEST(LoadSchedule, StandardInputHoldsOnlyOneOfTwo) {
 TEST(FormatToRead, NamesThoseThatCanBe) {
   EXPECT_EQ(*format_to_read(std::nullopt), std::nullopt);
   EXPECT_EQ(*format_to_read("csv-comms"), ScheduleFormat::csv);
-  EXPECT_EQ(format_to_read("svg").error().message, "svg can only be written; accepted for reading: json, trace, csv");
+  EXPECT_EQ(format_to_read("svg").error().message,
+            "svg files can be written, but not read; accepted: json, trace, csv");
   EXPECT_EQ(format_to_read("jsn").error().message,
-            "'jsn' is no format of schedules; did you mean 'json'? Accepted: json, trace, csv");
+            "'jsn' is not a schedule format; did you mean 'json'? Accepted: json, trace, csv");
 }
 
 TEST(FormatOfContent, GoesByTheFirstLetter) {
@@ -99,7 +100,7 @@ TEST(NamedFormat, IsTheKeyOfTheDocument) {
 
 TEST(DescribeOtherContent, SaysWhatAFileIsInstead) {
   EXPECT_THAT(*describe_other_content(tiny, "t.yaml"),
-              HasSubstr("this is a problem, not a schedule; make one with: dovetail schedule t.yaml"));
+              HasSubstr("this is a problem, not a schedule; create one with: dovetail schedule t.yaml"));
   EXPECT_THAT(*describe_other_content("<svg/>", "t.svg"), HasSubstr("this is an SVG picture"));
   EXPECT_EQ(describe_other_content("hello", "t"), std::nullopt);
 }

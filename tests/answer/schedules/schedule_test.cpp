@@ -53,8 +53,7 @@ TEST(AskSchedule, WhatDoesNotFitIsAnAnswer) {
   ASSERT_TRUE(answer.ok());
   EXPECT_EQ(answer->outcome, Outcome::infeasible);
   EXPECT_FALSE(answer->impossible.has_value());
-  EXPECT_THAT(texts(sections(*answer)),
-              HasSubstr("no schedule that greedy found fits the memory; the one with the least excess:\n"));
+  EXPECT_THAT(texts(sections(*answer)), HasSubstr("no schedule found by greedy fits the memory; the closest one:\n"));
   EXPECT_FALSE(json::parse(to_json(*answer))["excess"].empty());
 }
 
@@ -69,7 +68,7 @@ TEST(AskSchedule, NothingIsSearchedWhereNoScheduleCanDoWhatIsAsked) {
   EXPECT_EQ(answer->outcome, Outcome::infeasible);
   const std::string text = texts(sections(*answer));
   EXPECT_THAT(text, HasSubstr(impossible_message));
-  EXPECT_THAT(text, HasSubstr("no schedule ends by the deadline of 9 ticks: none is shorter than 225\n"));
+  EXPECT_THAT(text, HasSubstr("no schedule meets the deadline of 9 ticks: the lower bound on the makespan is 225\n"));
   const json object = json::parse(to_json(*answer));
   EXPECT_EQ(object["impossible"], true);
   EXPECT_EQ(object["meets_deadline"], false);
@@ -87,7 +86,7 @@ TEST(AskSchedule, StartsFromASchedule) {
   EXPECT_LE(second->solved->solution.evaluation.makespan, first->solved->solution.evaluation.makespan);
   request.solver = "greedy";
   EXPECT_THAT(ask(request, {}).error().message,
-              HasSubstr("--from is where a search starts, and solver 'greedy' makes its schedule by rule"));
+              HasSubstr("--from needs a solver that searches; 'greedy' constructs its schedule by rule"));
 }
 
 TEST(AskSchedule, ToldBetterSchedulesAreValidAndEverBetter) {
@@ -108,7 +107,7 @@ TEST(AskSchedule, AFrontIsAnotherQuestion) {
   ScheduleRequest request = request_of("exp2", "auto");
   request.objective = Objective::pareto;
   EXPECT_EQ(ask(request, {}).error().message,
-            "objective pareto asks for a front, not for a schedule; accepted: makespan, memory");
+            "objective pareto yields a front, not a schedule; accepted: makespan, memory");
 }
 
 TEST(ScheduleSections, SayWhereTheScheduleIsBeforeTheTime) {

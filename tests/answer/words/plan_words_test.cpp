@@ -15,8 +15,8 @@ std::vector<study::FusionVariant> variants_of(double none, double inter, double 
 }
 
 TEST(LessFusionWords, NameWhatIsFasterThanThePlanAsFarAsItShows) {
-  EXPECT_EQ(less_fusion_words(variants_of(20, 21, 22)), "The iteration is shorter where nothing is fused.");
-  EXPECT_EQ(less_fusion_words(variants_of(21, 20, 22)), "The iteration is shorter where generation alone is fused.");
+  EXPECT_EQ(less_fusion_words(variants_of(20, 21, 22)), "The iteration is shorter if nothing is fused.");
+  EXPECT_EQ(less_fusion_words(variants_of(21, 20, 22)), "The iteration is shorter if only generation is fused.");
   EXPECT_EQ(less_fusion_words(variants_of(21, 20, 19)), "");
   EXPECT_EQ(less_fusion_words(variants_of(20, 20, 20)), "") << "a tie";
   EXPECT_EQ(less_fusion_words(variants_of(20.0001, 20, 20.0002)), "") << "nobody would see it";
@@ -26,19 +26,19 @@ TEST(LessFusionWords, NameWhatIsFasterThanThePlanAsFarAsItShows) {
 TEST(LessFusionWords, WhatFitsComesBeforeWhatIsFaster) {
   auto variants = variants_of(21, 20, 19);
   variants[2].fit = predict::Fit::does_not_fit;
-  EXPECT_EQ(less_fusion_words(variants), "It fits where generation alone is fused.");
+  EXPECT_EQ(less_fusion_words(variants), "It fits if only generation is fused.");
   variants[1].fit = predict::Fit::does_not_fit;
-  EXPECT_EQ(less_fusion_words(variants), "It fits where nothing is fused.");
+  EXPECT_EQ(less_fusion_words(variants), "It fits if nothing is fused.");
   variants[0].fit = predict::Fit::does_not_fit;
   EXPECT_EQ(less_fusion_words(variants), "") << "nothing fits";
-  EXPECT_EQ(less_fusion_words(variants_of(20, 21, 22)), "The iteration is shorter where nothing is fused.");
+  EXPECT_EQ(less_fusion_words(variants_of(20, 21, 22)), "The iteration is shorter if nothing is fused.");
 }
 
 TEST(LessFusionWords, FittingIsWorthSayingWhereTimesLookAlike) {
   for (const double none : {19.9999, 19.0}) {
     auto variants = variants_of(none, 21, 20);
     variants[1].fit = variants[2].fit = predict::Fit::does_not_fit;
-    EXPECT_EQ(less_fusion_words(variants), "It fits where nothing is fused.") << none;
+    EXPECT_EQ(less_fusion_words(variants), "It fits if nothing is fused.") << none;
   }
 }
 
@@ -89,10 +89,10 @@ predict::TaskMemory memory_of(std::int64_t needed, std::int64_t host) {
 }
 
 TEST(MissingWords, SayWhichMemory) {
-  EXPECT_EQ(missing_words({memory_of(60, 300), memory_of(80, 300)}), "10.00 GiB are missing");
-  EXPECT_EQ(missing_words({memory_of(60, 300), memory_of(60, 427)}), "27.00 GiB of a node's host memory are missing");
-  EXPECT_EQ(missing_words({memory_of(80, 300), memory_of(60, 427)}), "27.00 GiB of a node's host memory are missing");
-  EXPECT_EQ(missing_words({memory_of(80, 427), memory_of(105, 300)}), "35.00 GiB are missing");
+  EXPECT_EQ(missing_words({memory_of(60, 300), memory_of(80, 300)}), "short by 10.00 GiB");
+  EXPECT_EQ(missing_words({memory_of(60, 300), memory_of(60, 427)}), "short by 27.00 GiB of a node's host memory");
+  EXPECT_EQ(missing_words({memory_of(80, 300), memory_of(60, 427)}), "short by 27.00 GiB of a node's host memory");
+  EXPECT_EQ(missing_words({memory_of(80, 427), memory_of(105, 300)}), "short by 35.00 GiB");
 }
 
 }  // namespace
