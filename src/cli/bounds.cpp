@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "answer/question/json.h"
-#include "answer/schedules/problem_input.h"
-#include "answer/schedules/search_options.h"
+#include "answer/schedules/input_files.h"
+#include "answer/schedules/search.h"
 #include "answer/words/figures.h"
 #include "base/stopwatch.h"
 #include "cli/asking.h"

@@ -8,8 +8,8 @@
 #include <tuple>
 
 #include "answer/question/json.h"
+#include "answer/schedules/input_files.h"
 #include "answer/schedules/programs.h"
-#include "answer/schedules/schedule_input.h"
 #include "answer/words/figures.h"
 #include "base/stopwatch.h"
 #include "cli/arguments.h"

@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "answer/question/json.h"
-#include "answer/schedules/schedule_input.h"
+#include "answer/schedules/input_files.h"
 #include "cli/arguments.h"
 #include "cli/asking.h"
 #include "cli/commands.h"

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "answer/question/json.h"
-#include "answer/schedules/schedule_input.h"
+#include "answer/schedules/input_files.h"
 #include "answer/words/figures.h"
 #include "answer/words/text.h"
 #include "base/stopwatch.h"

@@ -9,7 +9,6 @@
 #include <string>
 #include <vector>
 
-#include "answer/measured/following.h"
 #include "base/fields.h"
 #include "base/utf8.h"
 #include "cli/asking.h"

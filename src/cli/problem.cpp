@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "answer/schedules/problem_input.h"
+#include "answer/schedules/input_files.h"
 #include "answer/words/figures.h"
 #include "base/csv.h"
 #include "base/file.h"

@@ -7,8 +7,7 @@
 #include <variant>
 
 #include "answer/runs/simulation.h"
-#include "answer/schedules/file_kind.h"
-#include "answer/schedules/schedule_input.h"
+#include "answer/schedules/input_files.h"
 #include "base/file.h"
 #include "cli/arguments.h"
 #include "cli/asking.h"

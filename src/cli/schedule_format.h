@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "answer/schedules/schedule_format.h"
+#include "answer/schedules/input_files.h"
 #include "base/result.h"
 #include "cli/output_file.h"
 #include "pipeline/schedule/schedule.h"

@@ -3,9 +3,9 @@
 
 #include <memory>
 
-#include "answer/schedules/capacity.h"
+#include "answer/schedules/input_files.h"
 #include "answer/schedules/schedule.h"
-#include "answer/schedules/schedule_input.h"
+#include "answer/schedules/schedule_question.h"
 #include "cli/asking.h"
 #include "cli/options.h"
 #include "report/schedule/terminal_gantt.h"

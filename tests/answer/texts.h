@@ -1,4 +1,4 @@
-// What an answer says.
+// Texts of answers.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace dovetail::answer {
 
-/// All texts of an answer, without its tables.
+/// All texts of an answer, without tables.
 inline std::string texts(const Sections& sections) {
   std::string text;
   for (const Section& section : sections.all())

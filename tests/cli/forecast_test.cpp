@@ -125,7 +125,7 @@ TEST_F(ForecastCommand, MistakesSayWhatIsAccepted) {
   fails({"--steps", "10", "-o", folder_.file(".")}, "names no file");
   fails({"--steps", "10", "-o", "-"}, "-o `-` names no file");
   EXPECT_THAT(run_program({"forecast", "-", "--steps", "10", "--lengths", "-"}).err,
-              HasSubstr("standard input is asked for more than once"));
+              HasSubstr("standard input can be read only once"));
   const ProgramResult without =
       run_program({"forecast", folder_.write("job.yaml", small_job), "--steps", "10", "--searches", "0"});
   EXPECT_EQ(without.exit_code, 2);

@@ -79,13 +79,13 @@ TEST(MeasuredLog, WhatDoesNotGoTogetherIsTold) {
   const std::string plan = folder.write("plan.json", small_plan);
   const ProgramResult no_job = run_program({"measured", steps, "--plan", plan});
   EXPECT_EQ(no_job.exit_code, 2);
-  EXPECT_THAT(no_job.err, HasSubstr("only --plan is there; accepted: --job beside it, or a log with"));
+  EXPECT_THAT(no_job.err, HasSubstr("--plan needs a job; give --job, or a log that starts with"));
   EXPECT_THAT(run_program({"measured", steps, "--gpu", "H100"}).err, HasSubstr("options for trainer configurations"));
   std::string broken = own_log();
   broken.replace(broken.find("'grad_clip'"), 1, "");
   const ProgramResult told = run_program({"measured", folder.write("broken.log", broken)});
   EXPECT_EQ(told.exit_code, 0);
-  EXPECT_THAT(told.err, ContainsRegex("nothing is predicted: .*broken.log:7:[0-9]+: "));
+  EXPECT_THAT(told.err, ContainsRegex("no prediction: .*broken.log:7:[0-9]+: "));
   EXPECT_THAT(told.out, StartsWith("log of verl: "));
   EXPECT_EQ(run_program({"measured", folder.file("broken.log"), "--gpu", "H100"}).exit_code, 2);
 }

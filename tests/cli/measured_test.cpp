@@ -92,10 +92,10 @@ TEST(Measured, MistakesAreTold) {
   EXPECT_EQ(alone.exit_code, 2);
   EXPECT_THAT(alone.err, HasSubstr("a job file holds no plan; add --plan"));
   EXPECT_THAT(run_program({"measured", "timing_s/gen=-", "--job", "a.yaml", "--plan", "-"}).err,
-              HasSubstr("standard input is asked for more than once"));
+              HasSubstr("standard input can be read only once"));
   const ProgramResult output = run_program({"measured", log, "-o", folder.file("out.yaml")});
   EXPECT_EQ(output.exit_code, 2);
-  EXPECT_THAT(output.err, HasSubstr("accepted: -o with --job and --plan"));
+  EXPECT_THAT(output.err, HasSubstr("-o needs the job and the plan of the run"));
   EXPECT_EQ(content_of(folder.file("out.yaml")), "");
   const ProgramResult broken =
       run_program({"measured", folder.write("bad.jsonl", "{\"timing_s/gen\": 1}\n{\"timing_s/gen\": -1}\n")});

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "answer/schedules/search_progress.h"
+#include "answer/schedules/search.h"
 
 namespace dovetail::cli {
 namespace {

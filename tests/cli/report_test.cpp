@@ -86,7 +86,7 @@ TEST_F(Report, IsNoPictureAndNoTable) {
     EXPECT_EQ(content_of(folder.file(name)), "");
   }
   EXPECT_EQ(run_program({"report", file, "-o", folder.file("a.htm")}).exit_code, 0);
-  EXPECT_THAT(run_program({"report", "-", "-"}).err, HasSubstr("standard input is asked for more than once"));
+  EXPECT_THAT(run_program({"report", "-", "-"}).err, HasSubstr("standard input can be read only once"));
 }
 
 /// A job with a plan of it, reported by a search that takes no time.

@@ -164,7 +164,7 @@ TEST(Simulate, BoundsWhatIsFusedAgainstTheJob) {
   const json fused = found("inter");
   ASSERT_EQ(fused["notes"].size(), 2U) << fused["notes"];
   EXPECT_THAT(fused["notes"][0], HasSubstr("generation and inference are fused at"));
-  EXPECT_THAT(fused["notes"][1], HasSubstr("the job fixes another fusion"));
+  EXPECT_THAT(fused["notes"][1], HasSubstr("--fuse overrides the fusion that the job fixes"));
   EXPECT_LE(fused["bound_seconds"], fused["closed_form_seconds"]);
   EXPECT_LT(fused["bound_seconds"], found("none")["bound_seconds"]);
 }
@@ -208,8 +208,7 @@ TEST(Simulate, MistakesAreSaidBeforeAnythingIsPlayed) {
   EXPECT_EQ(simulate(folder, {"--fuse", "all"}).exit_code, 2);
   EXPECT_EQ(simulate(folder, {"--draws", "0"}).exit_code, 2);
   EXPECT_EQ(simulate(folder, {"-o", folder.file("none/iteration.svg")}).exit_code, 1);
-  EXPECT_THAT(run_program({"simulate", "-", "--plan", "-"}).err,
-              HasSubstr("standard input is asked for more than once"));
+  EXPECT_THAT(run_program({"simulate", "-", "--plan", "-"}).err, HasSubstr("standard input can be read only once"));
 }
 
 }  // namespace

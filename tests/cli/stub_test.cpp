@@ -67,7 +67,7 @@ TEST(Stub, WhatCannotBeReplayedIsRefused) {
       {{input, "--resume"}, "--resume is of a run, and --stub only waits; accepted: one of both"},
       {{input, "--plan", invalid}, "--plan applies to jobs only, but the input is a problem"},
       {{input, "-o", folder.file("out.pdf")}, "accepted: .trace.json, .svg, .html"},
-      {{invalid}, "accepted: a schedule that dovetail check finds valid"},
+      {{invalid}, "; it must pass dovetail check"},
       {{folder.file("none")}, "is neither a file nor a bundled instance"}};
   for (const auto& [arguments, message] : refused) {
     const ProgramResult result = replay(arguments.front(), {arguments.begin() + 1, arguments.end()});

@@ -95,7 +95,7 @@ TEST_F(SweepCommand, PlaysPointsWhereItIsAskedTo) {
 TEST_F(SweepCommand, OfOneDrawNoThresholdIsATie) {
   const ProgramResult result = sweep({"--over", "threshold", "--values", "20%,21%", "--simulate", "--draws", "1"});
   ASSERT_EQ(result.exit_code, 0) << result.err;
-  EXPECT_THAT(result.out, Not(HasSubstr("do not decide")));
+  EXPECT_THAT(result.out, Not(HasSubstr("cannot distinguish")));
 }
 
 TEST_F(SweepCommand, SaysWhyOlderWeightsGainNothing) {
@@ -180,8 +180,8 @@ TEST_F(SweepCommand, MistakesSayWhatIsAccepted) {
   fails({"--over", "lenght"}, "length");
   fails({"--over", "batch", "--values", "2.5"}, "`2.5` is no value of batch; accepted: a whole number from 1");
   fails({"--over", "batch", "--cap", "keep"}, "--cap needs --over length");
-  fails({"--over", "length", "--cap", "none"}, "`none` is no cap; accepted: keep, scale, or tokens");
-  fails({"--over", "nodes"}, "--plan has no use there");
+  fails({"--over", "length", "--cap", "none"}, "`none` is not a cap; accepted: keep, scale, or tokens");
+  fails({"--over", "nodes"}, "--over nodes and --plan cannot be combined");
   fails({"--over", "bandwidth"}, "the cluster has one node");
   fails({"--over", "batch", "-o", "curve.pdf"}, "accepted: .svg, .json, .csv");
 }

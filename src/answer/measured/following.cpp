@@ -1,5 +1,3 @@
-#include "answer/measured/following.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,8 +7,9 @@
 #include <thread>
 #include <utility>
 
+#include "answer/measured/measured.h"
 #include "answer/measured/predicting.h"
-#include "answer/words/amounts.h"
+#include "answer/words/figures.h"
 #include "answer/words/text.h"
 #include "base/file.h"
 #include "base/growing_file.h"
@@ -157,7 +156,7 @@ class Follower {
     DOVETAIL_CHECK(tell_steps());
     auto run = measure::measured_run(log_.log(), {request_.format, request_.skip, request_.statistic});
     if (!run.ok()) return std::optional<MeasuredAnswer>();
-    MeasuredAnswer answer{request_, *std::move(run), std::nullopt, told_.size(), {}};
+    MeasuredAnswer answer{request_, *std::move(run), std::nullopt, reported_.size(), {}};
     if (predicted_ && *predicted_) answer.predicted = beside(request_, **predicted_, answer.run);
     for (const auto& [phase, steps] : noticed_) answer.noticed.push_back({phase, steps.size()});
     return std::optional(std::move(answer));
@@ -186,9 +185,9 @@ class Follower {
     const MeasuredRun one = measure::at_step(run, step);
     double seconds = 0;
     for (const measure::MeasuredTime& time : one.times) seconds += time.spread.median;
-    const auto told = told_.find(step);
-    if (told != told_.end() && told->second == seconds) return {};
-    told_[step] = seconds;
+    const auto reported = reported_.find(step);
+    if (reported != reported_.end() && reported->second == seconds) return {};
+    reported_[step] = seconds;
     if (interrupted) {
       say(fmt::format("step {}: includes a validation or a checkpoint", step));
       return {};
@@ -198,7 +197,7 @@ class Follower {
       DOVETAIL_CHECK(tell_read(watch_));
       if (*predicted_ && !(*predicted_)->scenario.job.origin.empty()) say((*predicted_)->scenario.job.origin);
     }
-    const bool is_warm_up = told_.size() <= static_cast<std::size_t>(request_.skip.value_or(measure::default_skip));
+    const bool is_warm_up = reported_.size() <= static_cast<std::size_t>(request_.skip.value_or(measure::default_skip));
     if (!*predicted_) {
       say(head_text(step, is_warm_up) + times_text(one));
       return {};
@@ -243,7 +242,7 @@ class Follower {
   LogSoFar log_;
   int quiet_ = 0;
   bool waits_ = false;
-  std::map<std::int64_t, double> told_;                       // [step] seconds
+  std::map<std::int64_t, double> reported_;                   // [step] seconds
   std::map<std::string, std::set<std::int64_t>> noticed_;     // [phase] steps
   std::set<std::string> refused_;                             // errors that were reported
   std::optional<std::optional<PredictionAnswer>> predicted_;  // nullopt: not computed yet; inner nullopt: no job

@@ -1,7 +1,9 @@
-// Compares the phase times in a trainer's log with the prediction for the job and plan that ran.
+// Compares the phase times in a trainer's log with the prediction for the job and plan that ran, also while the log
+// grows.
 #pragma once
 
 #include <concepts>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -87,5 +89,22 @@ base::Result<std::string> measurement_file(const MeasuredAnswer& answer, const s
 Sections sections(const MeasuredAnswer& answer);
 /// A dovetail/measured@1 object.
 std::string to_json(const MeasuredAnswer& answer);
+
+struct FollowOptions {
+  double look_every = 1;                        ///< in seconds
+  std::function<void(const std::string&)> say;  ///< receives a line about a step, or about an unusual phase
+};
+
+/// Follows the single log of `request` until `watch` asks to stop.
+///
+/// Reports a line per finished step, with the measured and predicted seconds of its phases. Another line reports each
+/// phase that takes at least noticed_times its prediction and exceeds it by more than noticed_part of the iteration.
+/// Warm-up steps and steps with a validation or checkpoint are exempt.
+///
+/// Returns the answer for the log as far as it was read, with the number of unusual steps per phase; nullopt if the log
+/// has no step. Errors: the job, the plan, or the log as a whole. A malformed line is reported and skipped. REQUIRES:
+/// exactly one log, and not standard input.
+base::Result<std::optional<MeasuredAnswer>> follow(const MeasuredRequest& request, const FollowOptions& options,
+                                                   const Watch& watch);
 
 }  // namespace dovetail::answer

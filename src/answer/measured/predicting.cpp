@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <utility>
 
-#include "answer/plans/log_lengths.h"
+#include "answer/plans/job_input.h"
 #include "base/enum_names.h"
 #include "trainers/import_run.h"
 

@@ -10,8 +10,7 @@
 #include "answer/plans/job_input.h"
 #include "answer/plans/open_lengths.h"
 #include "answer/plans/ways.h"
-#include "answer/words/amounts.h"
-#include "answer/words/difference.h"
+#include "answer/words/figures.h"
 #include "answer/words/plan_words.h"
 #include "answer/words/text.h"
 #include "plan/framework.h"
@@ -170,9 +169,9 @@ base::Result<ExportAnswer> ask(const ExportRequest& request, const Watch& watch)
   DOVETAIL_TRY(const std::vector<trainers::Change> switches, switches_for(request, watch));
   DOVETAIL_TRY(const trainers::Import as_it_is, trainers::import_base(base));
   DOVETAIL_TRY(const trainers::Import import, trainers::import_changed(base, as_it_is, switches));
-  DOVETAIL_TRY(const predict::Scenario said, scenario_for(import.job, request.base));
+  DOVETAIL_TRY(const predict::Scenario at_cap, scenario_for(import.job, request.base));
   const bool open_lengths = !base.options.response_length;
-  DOVETAIL_TRY(const plan::Plan plan, read_plan(request.plan, said, watch, open_lengths));
+  DOVETAIL_TRY(const plan::Plan plan, read_plan(request.plan, at_cap, watch, open_lengths));
   DOVETAIL_TRY(const predict::Scenario scenario, exported_scenario(import.job, base));
   if (open_lengths)
     tell_note(

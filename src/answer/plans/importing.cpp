@@ -5,7 +5,8 @@
 #include <utility>
 
 #include "answer/plans/job_input.h"
-#include "answer/plans/plan_tables.h"
+#include "answer/plans/plan_output.h"
+#include "answer/question/json.h"
 #include "answer/words/plan_words.h"
 #include "plan/job_text.h"
 #include "plan/plan_file.h"
@@ -21,6 +22,22 @@ std::string findings_text(const trainers::Import& import, std::string_view kind,
   for (const trainers::Finding& finding : findings)
     text += fmt::format("  {}\n", trainers::finding_words(import, finding));
   return text;
+}
+
+Json findings_json(const trainers::Import& import, const std::vector<trainers::Finding>& findings) {
+  Json list = Json::array();
+  for (const trainers::Finding& finding : findings) {
+    Json object = Json::object();
+    if (!finding.key.empty()) object["key"] = finding.key;
+    object["what"] = finding.what;
+    const auto source = static_cast<std::size_t>(finding.place.source);
+    if (finding.place.line > 0 && source < import.files.size()) {
+      object["file"] = import.files[source];
+      object["line"] = finding.place.line;
+    }
+    list.push_back(std::move(object));
+  }
+  return list;
 }
 
 }  // namespace
@@ -46,6 +63,20 @@ Sections sections(const ImportAnswer& answer) {
   all += findings_text(import, "assumed", import.run.assumed) + findings_text(import, "ignored", import.run.ignored) +
          findings_text(import, "not modeled", import.run.not_modelled);
   return all;
+}
+
+std::string to_json(const ImportAnswer& answer) {
+  const trainers::Import& import = answer.import;
+  Json object{{"format", "dovetail/import@1"},
+              {"trainer", import.trainer},
+              {"why", import.why},
+              {"files", import.files},
+              {"assumed", findings_json(import, import.run.assumed)},
+              {"ignored", findings_json(import, import.run.ignored)},
+              {"not_modelled", findings_json(import, import.run.not_modelled)},
+              {"job", import.text}};
+  add_plan(import.job, import.plan, object);
+  return json_text(object);
 }
 
 }  // namespace dovetail::answer

@@ -1,4 +1,4 @@
-// Reads jobs and plans.
+// Reads jobs and plans, and lengths for trainer configurations, which have only caps.
 #pragma once
 
 #include <optional>
@@ -64,5 +64,14 @@ struct AskedJob {
 /// settings of both.
 base::Result<AskedJob> read_asked(const JobInput& job, const std::optional<Input>& plan, const Watch& watch,
                                   const parallel::Cancellation* cancellation = nullptr);
+
+/// Returns the lengths in the log of a run.
+LengthsLogged lengths_logged(const measure::MeasuredRun& run, std::string name);
+
+/// Adds lengths to the import options of `input` where it gives none: from the file that it names, otherwise from its
+/// log. `import` is the configuration without them. A note reports what is used. An Error if the file is neither a log
+/// with lengths nor a table of them.
+base::Result<trainers::ImportOptions> options_with_lengths(const JobInput& input, const trainers::Import& import,
+                                                           const Watch& watch);
 
 }  // namespace dovetail::answer

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "answer/words/amounts.h"
 #include "answer/words/figures.h"
 #include "answer/words/text.h"
 #include "measure/measured_lengths.h"

@@ -2,16 +2,92 @@
 
 #include <fmt/format.h>
 
+#include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "answer/plans/job_input.h"
-#include "answer/plans/ranking_ways.h"
+#include "answer/plans/ways.h"
 #include "answer/question/processes.h"
+#include "parallel/cancellation.h"
 #include "parallel/exchange.h"
 #include "plan/job.h"
 
 namespace dovetail::answer {
 namespace {
+
+/// Ranks the plans of a request's job, ignoring `allowed`. `whole`: also finds inputs that would change the choice.
+using RankJob = base::Result<RankingAnswer>(const RankingRequest& request, const Watch& watch, bool whole);
+
+/// Minimum gain of another way over the configuration, as a share of the iteration.
+constexpr double min_way_gain = 0.02;
+
+bool is_worth_it(double seconds, const TriedWay& best, bool best_is_as_it_is) {
+  return !best.seconds || seconds < *best.seconds * (best_is_as_it_is ? 1 - min_way_gain : 1);
+}
+
+/// Checks that the way exists and that the trainer supports it.
+base::Status check_way(int way, const std::vector<WayInput>& ways) {
+  if (static_cast<std::size_t>(way) > ways.size())
+    return base::bad_input(fmt::format("--way {}: must be from 1 to {}, or 0 for the fastest", way, ways.size()));
+  if (way == 0 || ways[static_cast<std::size_t>(way - 1)].refusal.empty()) return {};
+  return base::bad_input(fmt::format("--way {}: {}", way, ways[static_cast<std::size_t>(way - 1)].refusal));
+}
+
+/// Ranks one of several ways to run the job. Its name is added to progress labels.
+base::Result<RankingAnswer> rank_way(const RankingRequest& request, const WayInput& way, std::size_t shares,
+                                     const Watch& watch, RankJob& rank) {
+  RankingRequest way_request = request;
+  way_request.job = way.input;
+  way_request.on_better = nullptr;
+  if (way_request.search.budget.time_limit) *way_request.search.budget.time_limit /= static_cast<double>(shares);
+  Watch quiet = watch;
+  quiet.on_read = nullptr;
+  quiet.on_note = nullptr;
+  quiet.on_label = [&watch, &way](const std::string& label) {
+    tell_label(watch, fmt::format("{}, {}", label, way.name));
+  };
+  return rank(way_request, quiet, false);
+}
+
+/// Tries all allowed ways to run the job. Returns the complete answer for the fastest or for the requested way. Errors:
+/// input that cannot be read, and a lost process.
+base::Result<RankingAnswer> rank_ways(const RankingRequest& request, const Watch& watch, RankJob& rank) {
+  DOVETAIL_TRY(const trainers::Allowed allowed, allowed_of(request.allowed));
+  DOVETAIL_TRY(const std::vector<WayInput> ways, way_inputs(request.job, allowed, watch));
+  DOVETAIL_CHECK(check_way(request.way, ways));
+  DOVETAIL_CHECK(tell_read(watch));
+  // The final, complete answer gets a share of the time, too.
+  const std::size_t shares = ways.size() + 1;
+  std::vector<TriedWay> tried;
+  std::size_t best = 0;
+  for (const WayInput& way : ways) {
+    TriedWay& each = tried.emplace_back(TriedWay{way.name, std::nullopt, way.refusal});
+    if (!way.refusal.empty() || parallel::is_requested(watch.cancellation)) continue;
+    const base::Result<RankingAnswer> answer = rank_way(request, way, shares, watch, rank);
+    if (!answer.ok() && answer.error().failure == base::Failure::lost) return answer.error();
+    if (!answer.ok())
+      each.refusal = answer.error().message;
+    else if (answer->ranking.plans.empty())
+      each.refusal = "no plan fits";
+    else
+      each.seconds = answer->ranking.plans.front().estimate.iteration_seconds;
+    if (each.seconds && is_worth_it(*each.seconds, tried[best], best == 0)) best = tried.size() - 1;
+  }
+  if (request.way > 0) best = static_cast<std::size_t>(request.way - 1);
+  RankingRequest chosen = request;
+  chosen.job = ways[best].input;
+  if (chosen.search.budget.time_limit) *chosen.search.budget.time_limit /= static_cast<double>(shares);
+  Watch rest = watch;
+  rest.on_read = nullptr;
+  DOVETAIL_TRY(RankingAnswer answer, rank(chosen, rest, true));
+  if (!answer.ranking.plans.empty()) tried[best].seconds = answer.ranking.plans.front().estimate.iteration_seconds;
+  answer.ways = std::move(tried);
+  answer.chosen_way = best;
+  answer.switches = ways[best].changes;
+  return answer;
+}
 
 /// Input of a search.
 struct Search {
@@ -90,12 +166,12 @@ base::Result<RankingAnswer> rank_job(const RankingRequest& request, const Watch&
                request.exchange != nullptr ? read_as_one_of(*request.exchange, request, watch) : read(request, watch));
   const parallel::Cancellation stop(watch.cancellation, request.search.budget.time_limit);
   search.scenario.cancellation = &stop;
-  const predict::Scenario said = search.scenario;
+  const predict::Scenario at_cap = search.scenario;
   const planner::RankOptions all_options = search.options;
   if (search.has_open_lengths) {
-    tell_label(watch, label_at(said, answered_part));
-    search.scenario = at_part_of_cap(said, answered_part);
-    search.options = planner::with_share_of_time(all_options, said, open_parts.size());
+    tell_label(watch, label_at(at_cap, answered_part));
+    search.scenario = at_part_of_cap(at_cap, answered_part);
+    search.options = planner::with_share_of_time(all_options, at_cap, open_parts.size());
   }
   RankingAnswer answer{std::move(search.scenario), {}, {}};
   const plan::Job& job = answer.scenario.job;
@@ -108,7 +184,7 @@ base::Result<RankingAnswer> rank_job(const RankingRequest& request, const Watch&
     answer.flips = planner::find_flips(answer.scenario, answer.ranking, search.options.search.threads);
     answer.all_inputs_tried = !answer.scenario.is_stopped();
     if (search.has_open_lengths && !answer.ranking.plans.empty())
-      look_at_other_lengths(said, all_options, answer, watch);
+      look_at_other_lengths(at_cap, all_options, answer, watch);
   }
   answer.outcome = outcome_of(answer.ranking, watch);
   answer.scenario.cancellation = nullptr;

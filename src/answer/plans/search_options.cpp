@@ -6,8 +6,9 @@
 #include <iterator>
 #include <string_view>
 
-#include "answer/words/amounts.h"
 #include "answer/words/figures.h"
+#include "base/csv.h"
+#include "base/document.h"
 
 namespace dovetail::answer {
 namespace {
@@ -74,6 +75,16 @@ base::Result<planner::Ranking> find_plans(const predict::Scenario& scenario, con
   if (ranking->plans.empty())
     return base::Error{base::Failure::infeasible, name_of(job), 0, 0, "no plan of this job fits" + advice};
   return ranking;
+}
+
+base::Result<std::optional<std::int64_t>> parse_length_cap(const std::string& text, const plan::Job& job) {
+  if (text == "keep") return std::optional(job.workload.response_length.longest());
+  if (text == "scale") return std::optional<std::int64_t>();
+  const std::optional<std::int32_t> tokens = base::parse_index(text);
+  if (!tokens || *tokens < 1 || *tokens > workflow::max_length)
+    return base::bad_input(fmt::format("--cap: {} is not a cap; accepted: keep, scale, or tokens from 1 to {}",
+                                       base::quote(text), workflow::max_length));
+  return std::optional<std::int64_t>(*tokens);
 }
 
 }  // namespace dovetail::answer

@@ -1,7 +1,9 @@
-// Search options of requests for plans.
+// Options that requests about plans share: the search, and the cap of grown responses.
 #pragma once
 
 #include <concepts>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -9,6 +11,8 @@
 #include "answer/question/input.h"
 #include "answer/question/option.h"
 #include "answer/question/watch.h"
+#include "base/result.h"
+#include "plan/job.h"
 #include "planner/rank/rank.h"
 
 namespace dovetail::answer {
@@ -37,5 +41,8 @@ base::Result<planner::RankOptions> rank_options(const PlanSearchOptions& options
 /// name the job. If no plan fits, the Error ends with `advice`, which may be empty.
 base::Result<planner::Ranking> find_plans(const predict::Scenario& scenario, const planner::RankOptions& options,
                                           const Input& job, const std::string& advice);
+
+/// Parses "keep" (the job's longest response), "scale" (nullopt: no cap) or a number of tokens; otherwise an Error.
+base::Result<std::optional<std::int64_t>> parse_length_cap(const std::string& text, const plan::Job& job);
 
 }  // namespace dovetail::answer

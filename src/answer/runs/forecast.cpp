@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "answer/plans/job_input.h"
+#include "answer/plans/search_options.h"
 #include "answer/question/seconds.h"
-#include "answer/runs/length_cap.h"
 #include "base/csv.h"
 #include "base/document.h"
 

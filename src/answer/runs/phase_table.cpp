@@ -3,7 +3,6 @@
 #include <string>
 #include <utility>
 
-#include "answer/words/amounts.h"
 #include "answer/words/figures.h"
 #include "fuse/solve.h"
 #include "pipeline/schedule/evaluate.h"

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "answer/words/amounts.h"
+#include "answer/words/figures.h"
 #include "plan/fusion.h"
 #include "planner/bound/bound.h"
 #include "planner/space/fused_activities.h"
@@ -41,33 +41,33 @@ struct ToFuse {
   std::vector<std::string>& notes;
 };
 
-void fuse_training(const ToFuse& asked) {
-  plan::Plan& plan = asked.plan;
+void fuse_training(const ToFuse& target) {
+  plan::Plan& plan = target.plan;
   if (plan.fusion.training) return;
-  const std::optional<plan::TrainPair> pair = plan::train_pair(asked.scenario.job);
+  const std::optional<plan::TrainPair> pair = plan::train_pair(target.scenario.job);
   const std::optional<std::string> fault =
-      pair ? plan::find_training_fault(asked.scenario.job, *pair, plan.tasks[(*pair)[0]], plan.tasks[(*pair)[1]])
+      pair ? plan::find_training_fault(target.scenario.job, *pair, plan.tasks[(*pair)[0]], plan.tasks[(*pair)[1]])
            : "no two trainings of different models can run at the same time";
   if (fault)
-    asked.notes.push_back("training is not fused: " + plan::as_reason(*fault));
+    target.notes.push_back("training is not fused: " + plan::as_reason(*fault));
   else
     plan.fusion.training = pair;
 }
 
 /// Uses the best of the simulated thresholds.
-void fuse_generation(const ToFuse& asked) {
-  plan::Plan& plan = asked.plan;
+void fuse_generation(const ToFuse& target) {
+  plan::Plan& plan = target.plan;
   if (plan.fusion.threshold) return;
   constexpr double any = 0.5;
-  if (const auto fault = plan::find_threshold_fault(any, asked.scenario.job, plan.tasks)) {
-    asked.notes.push_back("generation is not fused with inference: " + plan::as_reason(*fault));
+  if (const auto fault = plan::find_threshold_fault(any, target.scenario.job, plan.tasks)) {
+    target.notes.push_back("generation is not fused with inference: " + plan::as_reason(*fault));
     return;
   }
   // A single draw does not identify the best threshold.
-  const int draws = std::max(asked.options.draws, 3);
-  const auto chosen = predict::simulated_thresholds(asked.scenario, plan, asked.options.search.budget.seed, draws);
+  const int draws = std::max(target.options.draws, 3);
+  const auto chosen = predict::simulated_thresholds(target.scenario, plan, target.options.search.budget.seed, draws);
   if (!chosen) {
-    asked.notes.push_back(
+    target.notes.push_back(
         "generation is not fused with inference: the command was stopped before a threshold was chosen");
     return;
   }
@@ -77,27 +77,27 @@ void fuse_generation(const ToFuse& asked) {
     return seconds_text(base::seconds_of_ticks(point.value));
   };
   if (plan.fusion.threshold)
-    asked.notes.push_back(
+    target.notes.push_back(
         fmt::format("generation and inference are fused at {:g}% unfinished samples: {} instead of {}, the best of {} "
                     "thresholds (mean of {} draws)",
                     *plan.fusion.threshold * 100, seconds(choice.points[choice.best]), seconds(choice.points.front()),
                     choice.points.size() - 1, draws));
   else
-    asked.notes.push_back("generation is not fused with inference: " +
-                          predict::find_migration_fault(asked.scenario, plan, choice)
-                              .value_or("no threshold is faster than running both stages in sequence"));
+    target.notes.push_back("generation is not fused with inference: " +
+                           predict::find_migration_fault(target.scenario, plan, choice)
+                               .value_or("no threshold is faster than running both stages in sequence"));
 }
 
 /// Applies the requested fusion to the plan, or adds a note that says why it cannot.
-void fuse_as_asked(const ToFuse& asked) {
-  const std::optional<study::FusionMode> fuse = asked.options.fuse;
+void apply_fusion(const ToFuse& target) {
+  const std::optional<study::FusionMode> fuse = target.options.fuse;
   if (!fuse) return;
-  if (!study::fuses_training(*fuse)) asked.plan.fusion.training = std::nullopt;
-  if (!study::fuses_generation(*fuse)) asked.plan.fusion.threshold = std::nullopt;
-  if (study::fuses_training(*fuse)) fuse_training(asked);
-  if (study::fuses_generation(*fuse)) fuse_generation(asked);
-  if (!plan::agrees(asked.scenario.job.fixed_fusion, asked.plan.fusion))
-    asked.notes.push_back("--fuse overrides the fusion that the job fixes (`fixed: {fusion: ...}`)");
+  if (!study::fuses_training(*fuse)) target.plan.fusion.training = std::nullopt;
+  if (!study::fuses_generation(*fuse)) target.plan.fusion.threshold = std::nullopt;
+  if (study::fuses_training(*fuse)) fuse_training(target);
+  if (study::fuses_generation(*fuse)) fuse_generation(target);
+  if (!plan::agrees(target.scenario.job.fixed_fusion, target.plan.fusion))
+    target.notes.push_back("--fuse overrides the fusion that the job fixes (`fixed: {fusion: ...}`)");
 }
 
 }  // namespace
@@ -126,7 +126,7 @@ base::Result<ChosenPlan> choose_plan(const PlayOptions& options, const Input& jo
   }
   chosen.plan = asked.plan ? *asked.plan : chosen.ranking->plans.front().plan;
   tell_work(watch, "choosing the fusion");
-  fuse_as_asked({scenario, options, chosen.plan, chosen.notes});
+  apply_fusion({scenario, options, chosen.plan, chosen.notes});
   chosen.bound = bound_of(scenario, search, chosen);
   return chosen;
 }

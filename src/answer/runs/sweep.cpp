@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "answer/plans/job_input.h"
-#include "answer/runs/length_cap.h"
+#include "answer/plans/search_options.h"
 #include "answer/runs/played_plan.h"
 
 namespace dovetail::answer {

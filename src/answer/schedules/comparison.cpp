@@ -6,8 +6,7 @@
 #include <string_view>
 #include <utility>
 
-#include "answer/schedules/search_progress.h"
-#include "answer/schedules/solvers.h"
+#include "answer/schedules/search.h"
 #include "answer/words/text.h"
 
 namespace dovetail::answer {

@@ -7,7 +7,7 @@
 #include <utility>
 #include <variant>
 
-#include "answer/schedules/search_progress.h"
+#include "answer/schedules/search.h"
 #include "base/stopwatch.h"
 #include "fuse/solver.h"
 #include "pipeline/schedule/validate.h"

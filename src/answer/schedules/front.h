@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "answer/question/section.h"
-#include "answer/schedules/asked.h"
 #include "answer/schedules/schedule.h"
-#include "answer/schedules/search_options.h"
+#include "answer/schedules/schedule_question.h"
+#include "answer/schedules/search.h"
 #include "fuse/pareto.h"
 #include "fuse/solve.h"
 

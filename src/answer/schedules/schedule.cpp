@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "answer/schedules/search_progress.h"
+#include "answer/schedules/search.h"
 #include "fuse/pareto.h"
 #include "pipeline/schedule/validate.h"
 

@@ -9,9 +9,8 @@
 #include <vector>
 
 #include "answer/question/section.h"
-#include "answer/schedules/asked.h"
-#include "answer/schedules/search_options.h"
-#include "answer/schedules/solvers.h"
+#include "answer/schedules/schedule_question.h"
+#include "answer/schedules/search.h"
 #include "fuse/solution/variation.h"
 #include "fuse/solve.h"
 

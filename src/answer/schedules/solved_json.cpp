@@ -1,6 +1,6 @@
 #include "answer/schedules/solved_json.h"
 
-#include "answer/schedules/capacity.h"
+#include "answer/schedules/schedule_question.h"
 #include "answer/words/figures.h"
 
 namespace dovetail::answer {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "answer/question/json.h"
-#include "answer/schedules/asked.h"
+#include "answer/schedules/schedule_question.h"
 #include "fuse/solution/variation.h"
 
 namespace dovetail::answer {

@@ -1,4 +1,4 @@
-// Formats times, shares and gaps for people.
+// Formats times, memory, shares and gaps for people.
 #pragma once
 
 #include <cstdint>
@@ -51,5 +51,14 @@ std::string time_left(double seconds);
 /// Ends the message "there is no 'gredy'": "; did you mean 'greedy'? The solvers are gpipe, 1f1b", or without a similar
 /// name "; the solvers are gpipe, 1f1b". `intro` is "the solvers are".
 std::string hint_and_list(std::string_view name, std::string_view intro, const std::vector<std::string_view>& accepted);
+
+/// "12.3 s", "2.1 ms", "124 s": about three significant digits.
+std::string seconds_text(double seconds);
+
+/// A signed change: "+1.2 s", "-3.0 ms"; "0" below half a millisecond.
+std::string signed_seconds(double seconds);
+
+/// "78.40 GiB". Amounts that would print as 0.00 GiB use MiB or bytes, so that only zero looks like zero.
+std::string gibibytes(std::int64_t bytes);
 
 }  // namespace dovetail::answer

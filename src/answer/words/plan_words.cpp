@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "answer/words/amounts.h"
+#include "answer/words/figures.h"
 #include "answer/words/text.h"
 #include "base/descriptor_file.h"
 #include "cluster/mesh.h"
@@ -137,6 +137,22 @@ std::string fusion_change(const plan::Job& job, const plan::Plan& from, const pl
   return fmt::format("{} {}", fusion.training.has_value() && !from.fusion.training ? "fuse" : "do not fuse", tasks);
 }
 
+std::string generation_text(const predict::InterStage& fused) {
+  std::string text = fmt::format("\ngeneration fused with inference: {} instead of {}; threshold {:g}%",
+                                 seconds_text(fused.seconds()), seconds_text(fused.apart), 100 * fused.threshold);
+  if (fused.keepers == fused.instances)
+    return text + fmt::format(", which frees none of {} instances\n", fused.instances);
+  return text + fmt::format(", {} of {} instances keep the tail; {:.0f} samples move {} in {}\n", fused.keepers,
+                            fused.instances, fused.moved, fused.prefills ? "and prefill again" : "with their KV cache",
+                            seconds_text(fused.migration));
+}
+
+std::string training_text(const plan::Job& job, const predict::IntraStage& fused) {
+  return fmt::format("\n{} fused with {}: {} instead of {}; schedule within {} of the lower bound\n",
+                     job.workflow.tasks[fused.pair[0]].name, job.workflow.tasks[fused.pair[1]].name,
+                     seconds_text(fused.seconds()), seconds_text(fused.apart), percent(fused.over_bound() - 1));
+}
+
 }  // namespace
 
 std::string origin_line(const plan::Job& job) { return job.origin.empty() ? "" : job.origin + "\n"; }
@@ -211,6 +227,13 @@ std::string less_fusion_words(const std::vector<study::FusionVariant>& variants)
                            : best->mode == study::FusionMode::intra ? "only training is"
                                                                     : "only generation is";
   return fmt::format("{} if {} fused.", only_fits ? "It fits" : "The iteration is shorter", what);
+}
+
+std::string fusion_text(const plan::Job& job, const predict::Estimate& estimate) {
+  std::string text;
+  if (estimate.inter_stage) text += generation_text(*estimate.inter_stage);
+  if (estimate.intra_stage) text += training_text(job, *estimate.intra_stage);
+  return text;
 }
 
 }  // namespace dovetail::answer

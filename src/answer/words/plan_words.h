@@ -1,4 +1,4 @@
-// Describes plans and changes of plans.
+// Describes plans, their fusions, and changes of plans.
 #pragma once
 
 #include <cstddef>
@@ -8,6 +8,7 @@
 
 #include "plan/iteration_graph.h"
 #include "planner/advice/changes.h"
+#include "predict/closed_form/estimate.h"
 #include "study/fusion_variants.h"
 
 namespace dovetail::answer {
@@ -48,5 +49,8 @@ std::string_view short_name(predict::Fit fit);
 /// plan that is faster with less fusion, as far as the printed digits show. Otherwise empty. `variants`:
 /// study::play_fusion_variants.
 std::string less_fusion_words(const std::vector<study::FusionVariant>& variants);
+
+/// Returns a line per fusion of the estimate, with its seconds and the seconds without it; empty if nothing is fused.
+std::string fusion_text(const plan::Job& job, const predict::Estimate& estimate);
 
 }  // namespace dovetail::answer

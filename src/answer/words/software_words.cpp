@@ -2,11 +2,18 @@
 
 #include <fmt/format.h>
 
-#include "answer/words/amounts.h"
 #include "answer/words/figures.h"
+#include "answer/words/text.h"
 #include "base/assert.h"
 
 namespace dovetail::answer {
+namespace {
+
+std::string use_name(const plan::Job& job, const predict::ProfileUse& use) {
+  return job.workflow.tasks[use.task].name + (use.decode ? " (decode)" : "");
+}
+
+}  // namespace
 
 std::string efficiency_words(const predict::Software& software) {
   const predict::EfficiencyChoice& choice = software.choice;
@@ -59,6 +66,24 @@ std::string nearest_words(const planner::NearestPlan& nearest, const predict::Sc
     return fmt::format("no plan keeps the required margin of {}; the closest one found is tight: short by {} in {}",
                        margin_words(scenario), missing, task);
   return fmt::format("no plan fits; the closest one found is short by {} in {}", missing, task);
+}
+
+std::string profile_text(const plan::Job& job, const std::string& profile,
+                         const std::vector<predict::ProfileUse>& uses) {
+  std::string text;
+  for (const auto from :
+       {predict::SecondsFrom::profile, predict::SecondsFrom::beyond, predict::SecondsFrom::roofline}) {
+    std::vector<std::string> names;
+    for (const predict::ProfileUse& use : uses)
+      if (use.from == from) names.push_back(use_name(job, use));
+    if (names.empty()) continue;
+    text += fmt::format("{}{}: {}", text.empty() ? "" : "; ", name_of(from), fmt::join(names, ", "));
+  }
+  return text.empty() ? "" : fmt::format("measured layers {}: {}\n", clean_text(profile), text);
+}
+
+std::string profile_text(const predict::Scenario& scenario, const plan::Plan& plan) {
+  return profile_text(scenario.job, scenario.software.profile.name, predict::profile_uses(scenario, plan));
 }
 
 }  // namespace dovetail::answer

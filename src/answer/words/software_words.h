@@ -1,9 +1,11 @@
-// Describes the assumptions of predictions and the memory margin of plans.
+// Describes the basis of predictions: efficiencies, layer profiles, and the memory margin of plans.
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "planner/rank/rank.h"
+#include "predict/closed_form/profile_use.h"
 
 namespace dovetail::answer {
 
@@ -18,5 +20,11 @@ std::string assumptions_text(const predict::Scenario& scenario);
 
 /// Closest plan of a job that no plan fits: "no plan fits; the closest one found is short by 1.00 GiB in actor_train".
 std::string nearest_words(const planner::NearestPlan& nearest, const predict::Scenario& scenario);
+
+/// Line that names the layer profile and, per source of seconds, the tasks; empty if nothing is measured.
+std::string profile_text(const plan::Job& job, const std::string& profile,
+                         const std::vector<predict::ProfileUse>& uses);
+/// The same for the tasks of `plan`.
+std::string profile_text(const predict::Scenario& scenario, const plan::Plan& plan);
 
 }  // namespace dovetail::answer

@@ -1,4 +1,4 @@
-// Sanitizes, measures and shortens text from outside (names, titles).
+// Sanitizes, measures, shortens and compares text from outside (names, titles, files).
 #pragma once
 
 #include <cstddef>
@@ -25,5 +25,10 @@ std::string counted(std::int64_t number, std::string_view noun);
 
 /// clean_text, escaped for XML element content or a double-quoted attribute.
 std::string escape_xml(std::string_view text);
+
+/// Returns the lines that differ: removed lines start with "- ", added lines with "+ ". The difference is minimal
+/// (longest common subsequence between the first and the last change). If thousands of lines lie between these, all of
+/// them are returned as removed and added.
+std::string difference_of(std::string_view before, std::string_view after);
 
 }  // namespace dovetail::answer

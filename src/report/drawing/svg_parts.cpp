@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "answer/words/amounts.h"
+#include "answer/words/figures.h"
 #include "answer/words/text.h"
 #include "report/page/inks.h"
 

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "answer/words/amounts.h"
+#include "answer/words/figures.h"
 
 namespace dovetail::report {
 namespace {

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "answer/words/amounts.h"
+#include "answer/words/figures.h"
 #include "answer/words/text.h"
 #include "report/page/inks.h"
 #include "report/page/legend.h"

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "answer/words/amounts.h"
+#include "answer/words/figures.h"
 #include "answer/words/text.h"
 #include "cluster/cluster.h"
 #include "planner/advice/changes.h"

@@ -6,8 +6,7 @@
 #include <cmath>
 #include <utility>
 
-#include "answer/runs/activity_lines.h"
-#include "answer/words/amounts.h"
+#include "answer/runs/simulation.h"
 #include "answer/words/figures.h"
 #include "answer/words/plan_words.h"
 #include "answer/words/software_words.h"

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "answer/words/amounts.h"
+#include "answer/words/figures.h"
 #include "answer/words/plan_words.h"
 #include "plan/fusion.h"
 #include "planner/advice/comparison.h"

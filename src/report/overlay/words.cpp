@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "answer/words/amounts.h"
+#include "answer/words/figures.h"
 #include "report/page/chart_sections.h"
 
 namespace dovetail::report {

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <utility>
 
-#include "answer/words/amounts.h"
+#include "answer/words/figures.h"
 #include "base/assert.h"
 #include "records/figure_table.h"
 #include "report/page/chart_sections.h"

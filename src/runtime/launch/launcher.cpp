@@ -26,7 +26,7 @@
 #include <thread>
 #include <utility>
 
-#include "answer/words/amounts.h"
+#include "answer/words/figures.h"
 #include "base/open_file.h"
 #include "cli/commands.h"
 #include "cli/failure.h"

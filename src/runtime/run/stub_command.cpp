@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "answer/schedules/input_files.h"
 #include "answer/schedules/programs.h"
-#include "answer/schedules/schedule_input.h"
 #include "base/file.h"
 #include "cli/output.h"
 #include "execute/waiting.h"

@@ -1,4 +1,4 @@
-// Why a plan is not the best, and what to change, as programs ask for it.
+// Explanations of plans, through the library.
 #include "answer/plans/explanation.h"
 
 #include <gmock/gmock.h>
@@ -29,7 +29,7 @@ plan::Plan plan_of(const ExplanationAnswer& answer, const json& entry) {
   return plan::parse_plan(entry["plan"].dump(), "entry", answer.scenario.job).value();
 }
 
-TEST(Explanation, PlansOfTheJsonTakeWhatTheirEntriesSay) {
+TEST(Explanation, JsonPlansMatchTheirPredictions) {
   for (const auto& [job, plan] :
        {std::pair("ppo-7b.yaml", "ppo-7b.plan.yaml"), std::pair("grpo-8b.yaml", "grpo-8b.plan.json"),
         std::pair("rlhfuse-33b-13b.yaml", "rlhfuse-33b-13b.plan.json")}) {
@@ -48,7 +48,7 @@ TEST(Explanation, PlansOfTheJsonTakeWhatTheirEntriesSay) {
   }
 }
 
-TEST(Explanation, NoMoreChangesThanAreAskedFor) {
+TEST(Explanation, LimitsTheNumberOfChanges) {
   ExplanationRequest request = request_for("ppo-7b.yaml", "ppo-7b.plan.yaml");
   const ExplanationAnswer all = ask(request, {}).value();
   ASSERT_GT(all.explanation.changes.size(), 2U);
@@ -58,7 +58,7 @@ TEST(Explanation, NoMoreChangesThanAreAskedFor) {
   EXPECT_EQ(json::parse(to_json(answer))["changes"][1], json::parse(to_json(all))["changes"][1]);
 }
 
-TEST(Explanation, CutShortClaimsNothingOfWhatWasNotLookedAt) {
+TEST(Explanation, MakesNoClaimsAboutUntriedChangesWhenStopped) {
   ExplanationAnswer answer = ask(request_for("ppo-7b.yaml", "ppo-7b.plan.yaml"), {}).value();
   answer.explanation.changes.clear();
   answer.explanation.ranking.cut_short = std::nullopt;
@@ -67,7 +67,7 @@ TEST(Explanation, CutShortClaimsNothingOfWhatWasNotLookedAt) {
   EXPECT_THAT(texts(sections(answer)), HasSubstr("No single change tried before the stop makes it faster.\n"));
 }
 
-TEST(Explanation, ThePlanMayBeAText) {
+TEST(Explanation, AcceptsAPlanAsText) {
   ExplanationRequest request = request_for("ppo-7b.yaml", "ppo-7b.plan.yaml");
   const std::string of_file = to_json(ask(request, {}).value());
   request.plan = Input{"a form", read_input(*request.plan).value()};
@@ -76,7 +76,7 @@ TEST(Explanation, ThePlanMayBeAText) {
   EXPECT_EQ(ask(request, {}).error().path, "a form");
 }
 
-TEST(Explanation, IsInfeasibleWhereNothingFits) {
+TEST(Explanation, IsInfeasibleIfNothingFits) {
   ExplanationRequest request = request_for("ppo-7b.yaml", "ppo-7b.plan.yaml");
   std::string text = read_input(request.job).value();
   const std::string gpu = "gpu: H100";

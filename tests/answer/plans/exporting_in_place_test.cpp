@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "answer/plans/said_beside.h"
+#include "answer/plans/example_jobs.h"
 #include "plan/plan_file.h"
 #include "support/effort.h"
 #include "trainers/export/word_edit.h"
@@ -32,7 +32,7 @@ std::string any_share(Random& random) { return one_of<std::string>(random, {"0.5
 std::string flag_of(bool value) { return value ? "true" : "false"; }
 std::string if_so(bool holds, const std::string& text) { return holds ? text : std::string(); }
 
-/// A script of slime: one job, laid out at random. With experts where `sparse`; engines beside the trainer or with it.
+/// Random slime script for a job. `sparse`: with experts; `colocated`: engines share the trainer's GPUs.
 std::string random_slime(Random& random, bool sparse, bool colocated) {
   const int tensor = any_degree(random);
   const std::string shape =
@@ -80,7 +80,7 @@ std::string random_slime(Random& random, bool sparse, bool colocated) {
   return text;
 }
 
-/// A training role of ROLL, trained or passed by `strategy`.
+/// A ROLL role for training or inference with `strategy`.
 std::string roll_role(Random& random, const std::string& strategy) {
   const bool trains = strategy.ends_with("train");
   std::string text = fmt::format("    strategy_name: {}  # the strategy\n", strategy);
@@ -124,7 +124,7 @@ std::string random_roll(Random& random, bool megatron, bool sglang) {
          fmt::format("  device_mapping: list(range(0,16))\n  infer_batch_size: {}\n", one_of<int>(random, {2, 8}));
 }
 
-/// An engine of AReaL that trains on eight GPUs.
+/// An AReaL backend for training on eight GPUs.
 std::string areal_backend(Random& random, bool megatron) {
   const int tensor = any_degree(random);
   const int stages = megatron ? one_of<int>(random, {1, 2}) : 1;
@@ -159,7 +159,7 @@ std::string random_areal(Random& random, bool megatron, bool vllm) {
   return text + "train_dataset: {batch_size: 64, max_length: 512}\n";
 }
 
-/// A trainer's file, whose plans are written over others of the same job.
+/// Configurations of one trainer. Plans of one are exported over another one of the same job.
 struct Dialect {
   std::string trainer;
   std::string file;
@@ -167,10 +167,10 @@ struct Dialect {
 };
 
 base::Result<trainers::Import> import_of(const Dialect& dialect, const std::string& content) {
-  return trainers::import_run(dialect.file, content, said_beside());
+  return trainers::import_run(dialect.file, content, example_import_options());
 }
 
-/// What a plan says of its tasks; of one device's share, and of passes that need no sharding of their own, nothing.
+/// Tasks of a plan as JSON, without settings that one device or a forward pass does not need.
 std::string tasks_told(const plan::Job& job, plan::Plan plan) {
   for (std::size_t task = 0; task < plan.tasks.size(); ++task) {
     llm::Layout& layout = plan.tasks[task].layout;
@@ -200,7 +200,7 @@ std::string edited_by(const Dialect& dialect, const std::string& content, const 
   return text.ok() ? *text : base::to_text(text.error());
 }
 
-/// The lines of `content` that say nothing of what changes.
+/// Lines of `content` without settings that `changes` touch.
 std::vector<std::string> kept_lines(const std::string& content, const std::vector<trainers::Change>& changes) {
   std::vector<std::string> names;
   const auto add = [&names](const trainers::Setter& set) {
@@ -218,13 +218,13 @@ std::vector<std::string> kept_lines(const std::string& content, const std::vecto
   for (std::string line; std::getline(stream, line);) {
     const bool says = std::any_of(names.begin(), names.end(),
                                   [&](const std::string& name) { return line.find(name) != std::string::npos; });
-    // New members stand behind the bracket.
+    // New members are inserted after the brace.
     if (!says) lines.push_back(line.substr(0, line.find('{')));
   }
   return lines;
 }
 
-/// Whether `lines` stand in `text` in this order.
+/// Whether `lines` appear in `text` in this order.
 bool has_in_order(const std::string& text, const std::vector<std::string>& lines) {
   std::istringstream stream(text);
   auto next = lines.begin();
@@ -245,12 +245,13 @@ void expect_plan_over(const Dialect& dialect, Random& random) {
     const auto base = import_of(dialect, content);
     const auto wanted = import_of(dialect, dialect.make(random));
     if (!base.ok() || !wanted.ok() || base->text != wanted->text) continue;
-    const auto made = trainers::export_run({dialect.file, content, said_beside()}, wanted->plan, dialect.trainer);
+    const auto made =
+        trainers::export_run({dialect.file, content, example_import_options()}, wanted->plan, dialect.trainer);
     ASSERT_TRUE(made.ok()) << base::to_text(made.error()) << content;
     const std::string plan = tasks_told(wanted->job, wanted->plan);
     const auto again = import_of(dialect, made->content);
     ASSERT_TRUE(again.ok()) << base::to_text(again.error()) << made->content;
-    // Flags of the optimizer that came with its way to the host stay, as does what they say of its types.
+    // Flags for the optimizer on the host remain, and so does the type of its master weights.
     EXPECT_EQ(without_master_type(again->text), without_master_type(base->text));
     EXPECT_EQ(tasks_told(again->job, again->plan), plan) << made->content;
     std::vector<trainers::Change> changes;
@@ -265,12 +266,12 @@ void expect_plan_over(const Dialect& dialect, Random& random) {
     }
     return;
   }
-  FAIL() << "no two files of one job in 1000 tries";
+  FAIL() << "no two files of one job in 1000 attempts";
 }
 
 class ExportInPlace : public testing::TestWithParam<Dialect> {};
 
-TEST_P(ExportInPlace, TheChangedFileIsThePlanAndNoChangeIsInVain) {
+TEST_P(ExportInPlace, ChangedFileRunsThePlanWithMinimalChanges) {
   Random random(7);
   for (int i = 0; i < test::effort(15) && !HasFailure(); ++i) {
     SCOPED_TRACE(i);
@@ -278,7 +279,7 @@ TEST_P(ExportInPlace, TheChangedFileIsThePlanAndNoChangeIsInVain) {
   }
 }
 
-TEST_P(ExportInPlace, AWholeFileIsTheJobAndThePlan) {
+TEST_P(ExportInPlace, CompleteFileImportsBackToTheJobAndThePlan) {
   Random random(11);
   const Dialect& dialect = GetParam();
   int written = 0;
@@ -288,7 +289,7 @@ TEST_P(ExportInPlace, AWholeFileIsTheJobAndThePlan) {
     ++written;
     const auto made = trainers::export_whole(wanted->job, wanted->plan, dialect.trainer);
     ASSERT_TRUE(made.ok()) << base::to_text(made.error()) << plan::plan_to_json(wanted->plan, wanted->job);
-    trainers::ImportOptions options = said_beside();
+    trainers::ImportOptions options = example_import_options();
     for (const trainers::DemandedName& demanded : made->demanded)
       options.environment.push_back(demanded.name + "=" + demanded.example);
     const auto again = trainers::import_run(dialect.file, made->content, options);

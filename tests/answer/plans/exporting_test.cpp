@@ -11,7 +11,7 @@
 #include <variant>
 #include <vector>
 
-#include "answer/plans/said_beside.h"
+#include "answer/plans/example_jobs.h"
 #include "base/file.h"
 #include "plan/plan_file.h"
 #include "planner/rank/rank.h"
@@ -25,7 +25,7 @@ namespace {
 
 using testing::HasSubstr;
 
-/// A configuration that plans are laid over.
+/// A configuration that plans are exported over.
 struct Base {
   std::string trainer;
   std::string file;
@@ -68,7 +68,7 @@ const std::vector<Base>& bases() {
   return all;
 }
 
-/// A half of the optimizer is on the host.
+/// Keeps half of the optimizer on the host.
 const Base verl_half_on_host{
     "verl", "run.sh",
     verl_script(dynamic + grpo +
@@ -77,7 +77,7 @@ const Base verl_half_on_host{
                 "+actor_rollout_ref.actor.optim.override_optimizer_config.use_precision_aware_optimizer=True "
                 "+actor_rollout_ref.actor.optim.override_optimizer_config.optimizer_offload_fraction=0.5")};
 
-/// Says a degree by its older name.
+/// Uses the older name of a parallel degree.
 const Base older_verl{"verl", "run.sh",
                       verl_script(dynamic + grpo + "actor_rollout_ref.actor.ulysses_sequence_parallel_size=2")};
 
@@ -89,7 +89,7 @@ const Base nemo_rl_half_on_host{
     "0.5}\n"
     "cluster: {gpus_per_node: 8, num_nodes: 2}\n"};
 
-/// Its flags are changed in a copy.
+/// Flags are changed in a copy.
 const Base openrlhf{
     "openrlhf", "run.sh",
     "#!/bin/bash\npython3 -m openrlhf.cli.train_ppo_ray \\\n  --actor.model_name_or_path Qwen/Qwen3-4B \\\n"
@@ -106,17 +106,17 @@ base::Result<trainers::Import> with(const trainers::ExportBase& base,
   return trainers::import_run(base.path, base.content, options);
 }
 
-/// What of a plan a trainer is told, as the plan's file says it.
+/// Settings of a plan that a trainer needs, as JSON.
 std::vector<std::string> told(const plan::Job& job, plan::Plan plan) {
   std::vector<std::string> lines;
   for (std::size_t task = 0; task < plan.tasks.size(); ++task) {
     plan::TaskPlan& planned = plan.tasks[task];
-    // What only infers has no optimizer, and one device shards nothing.
+    // Inference has no optimizer, and a single device shards nothing.
     if (job.workflow.tasks[task].kind == workflow::TaskKind::infer && planned.layout.zero < 3) planned.layout.zero = 0;
     if (planned.layout.data * planned.layout.context == 1) planned.layout.zero = 0;
   }
   plan.placement = "custom";
-  // What a change takes with it of what is not modelled is no part of what runs.
+  // Unmodeled settings of a change do not affect what runs.
   plan.not_modelled.clear();
   std::istringstream stream(plan::plan_to_json(plan, job));
   for (std::string line; std::getline(stream, line);)
@@ -129,11 +129,11 @@ const Value& any_of(std::mt19937& random, const std::vector<Value>& values) {
   return values[random() % values.size()];
 }
 
-/// Of a random one of a base's plans.
+/// Exports a random plan for the base and checks that each change is needed.
 void expect_minimal_changes(const Base& chosen, std::mt19937& random) {
   const std::string gpu = any_of<std::string>(random, {"H100", "A100-80", "H200"});
   const std::string length = any_of<std::string>(random, {"300", "mean=700,p90=1300"});
-  const trainers::ExportBase base{chosen.file, chosen.content, said_beside(gpu, length)};
+  const trainers::ExportBase base{chosen.file, chosen.content, example_import_options(gpu, length)};
   const auto import = trainers::import_run(base.path, base.content, base.options);
   ASSERT_TRUE(import.ok());
   const predict::Scenario scenario = predict::scenario_of(import->job, predict::software_of(import->job).value());
@@ -160,7 +160,7 @@ void expect_minimal_changes(const Base& chosen, std::mt19937& random) {
   }
 }
 
-TEST(ExportRun, TheChangedBaseIsThePlanAndNoChangeIsInVain) {
+TEST(ExportRun, ChangedBaseRunsThePlanWithMinimalChanges) {
   std::mt19937 random(1);
   for (int i = 0; i < test::effort(100) && !testing::Test::HasFailure(); ++i) {
     SCOPED_TRACE(i);
@@ -168,7 +168,7 @@ TEST(ExportRun, TheChangedBaseIsThePlanAndNoChangeIsInVain) {
   }
 }
 
-TEST(ExportRun, OlderNamesAskForNoMoreChanges) {
+TEST(ExportRun, OlderNamesNeedNoMoreChanges) {
   std::mt19937 random(4);
   for (int i = 0; i < test::effort(10) && !testing::Test::HasFailure(); ++i) {
     SCOPED_TRACE(i);
@@ -176,7 +176,7 @@ TEST(ExportRun, OlderNamesAskForNoMoreChanges) {
   }
 }
 
-TEST(ExportRun, WhatMegatronRecomputesIsSaidByItsModules) {
+TEST(ExportRun, WritesRecomputationAsModules) {
   const std::string words = dynamic +
                             "algorithm.adv_estimator=grpo actor_rollout_ref.rollout.n=8 model_engine=megatron "
                             "actor_rollout_ref.model.path=Qwen/Qwen3-30B-A3B trainer.nnodes=2 ";
@@ -191,7 +191,7 @@ TEST(ExportRun, WhatMegatronRecomputesIsSaidByItsModules) {
   for (const Base& chosen : all)
     for (const auto again :
          {Recomputation::none, Recomputation::selective, Recomputation::experts, Recomputation::full}) {
-      const trainers::ExportBase base{chosen.file, chosen.content, said_beside()};
+      const trainers::ExportBase base{chosen.file, chosen.content, example_import_options()};
       const auto import = trainers::import_run(base.path, base.content, base.options);
       ASSERT_TRUE(import.ok()) << base::to_text(import.error());
       plan::Plan plan = import->plan;
@@ -206,7 +206,7 @@ TEST(ExportRun, WhatMegatronRecomputesIsSaidByItsModules) {
     }
 }
 
-TEST(ExportRun, TheShareOfAnOptimizerOnTheHostStays) {
+TEST(ExportRun, KeepsTheOffloadedShareOfTheOptimizer) {
   std::mt19937 random(2);
   for (int i = 0; i < test::effort(10) && !testing::Test::HasFailure(); ++i) {
     SCOPED_TRACE(i);
@@ -214,14 +214,14 @@ TEST(ExportRun, TheShareOfAnOptimizerOnTheHostStays) {
   }
 }
 
-/// A plan that was found for a base in a folder, and the request to export it.
+/// Finds a plan for a base in a folder, and exports it.
 class Exporting : public testing::Test {
  protected:
   ExportRequest request_for(const Base& base) {
     const std::string file = folder_.write(base.file, base.content);
     ExportRequest request;
     request.base = JobInput(file);
-    request.base.import = said_beside();
+    request.base.import = example_import_options();
     request.base.import.root.reset();
     request.trainer = base.trainer;
     const auto import = trainers::import_run(file, base.content, request.base.import);
@@ -235,7 +235,7 @@ class Exporting : public testing::Test {
   test::TemporaryFolder folder_;
 };
 
-TEST_F(Exporting, WhatIsWrittenIsThePlanWhereItIsReadAgain) {
+TEST_F(Exporting, ExportedFilesImportBackToThePlan) {
   for (const Base& base : {bases()[0], bases()[3], bases()[5], openrlhf}) {
     const ExportRequest request = request_for(base);
     const auto answer = ask(request, Watch{});
@@ -254,7 +254,7 @@ TEST_F(Exporting, WhatIsWrittenIsThePlanWhereItIsReadAgain) {
   }
 }
 
-TEST_F(Exporting, LengthsCanBeOfAFile) {
+TEST_F(Exporting, ReadsLengthsFromAFile) {
   ExportRequest request = request_for(bases()[0]);
   request.base.import.response_length.reset();
   request.base.lengths = folder_.write("lengths.csv", "length\n700\n");
@@ -264,13 +264,13 @@ TEST_F(Exporting, LengthsCanBeOfAFile) {
   const auto answer = ask(request, watch);
   ASSERT_TRUE(answer.ok()) << base::to_text(answer.error());
   EXPECT_THAT(notes, testing::ElementsAre(HasSubstr("mean 700 tokens")))
-      << "the plan is of this job, and of these lengths";
+      << "the plan belongs to this job with these lengths";
   request.base.lengths.reset();
   request.base.import.response_length = "file=" + folder_.write("damaged.csv", "length\n700\n-5\n");
   EXPECT_THAT(base::to_text(ask(request, Watch{}).error()), HasSubstr("damaged.csv:3:1: the length is"));
 }
 
-TEST_F(Exporting, TheRestOfACopyStaysAndTheDifferenceIsShown) {
+TEST_F(Exporting, CopiesKeepOtherLinesAndShowTheDifference) {
   const auto answer = ask(request_for(openrlhf), Watch{});
   ASSERT_TRUE(answer.ok()) << base::to_text(answer.error());
   const std::string copy = exported_file(*answer, "tuned.sh");
@@ -294,7 +294,7 @@ TEST_F(Exporting, EachChangeHasAReason) {
   EXPECT_TRUE(in_seconds);
 }
 
-TEST_F(Exporting, NamesBreakOutOfNoComment) {
+TEST_F(Exporting, EscapesNamesInComments) {
   auto answer = ask(request_for(bases()[1]), Watch{});
   ASSERT_TRUE(answer.ok()) << base::to_text(answer.error());
   answer->plan_name = "name\ntouch stolen";
@@ -302,7 +302,7 @@ TEST_F(Exporting, NamesBreakOutOfNoComment) {
   EXPECT_THAT(exported_file(*answer, "tuned.sh"), testing::Not(HasSubstr("\ntouch")));
 }
 
-TEST_F(Exporting, NothingChangesWhereTheBaseIsThePlan) {
+TEST_F(Exporting, ChangesNothingIfTheBaseRunsThePlan) {
   ExportRequest request = request_for(bases()[0]);
   const auto import = trainers::import_run(request.base.path, bases()[0].content, request.base.import);
   request.plan.text = plan::plan_to_json(import->plan, import->job);
@@ -318,12 +318,12 @@ const char* const areal_yaml =
     "  mb_spec: {max_tokens_per_mb: 8192}\n  optimizer: {type: adam}\n  ppo_n_minibatches: 2\n"
     "train_dataset: {batch_size: 64, max_length: 512}\n";
 
-TEST_F(Exporting, AScriptOfArealHandsOnWhatChanges) {
+TEST_F(Exporting, ArealScriptPassesTheChanges) {
   folder_.write("grpo.yaml", areal_yaml);
   const std::string script = "#!/bin/bash\npython3 train.py --config grpo.yaml \"$@\"\n";
   ExportRequest request;
   request.base = JobInput(folder_.write("run.sh", script));
-  request.base.import = said_beside();
+  request.base.import = example_import_options();
   request.base.import.root.reset();
   request.trainer = "areal";
   trainers::ImportOptions other = request.base.import;
@@ -342,10 +342,10 @@ TEST_F(Exporting, AScriptOfArealHandsOnWhatChanges) {
   EXPECT_EQ(told(again->job, again->plan), told(wanted->job, wanted->plan)) << text;
 }
 
-TEST_F(Exporting, LinesAreOfThePlainSettings) {
+TEST_F(Exporting, ArgsListPlainSettings) {
   ExportRequest request;
   request.base = JobInput(folder_.write("grpo.yaml", areal_yaml));
-  request.base.import = said_beside();
+  request.base.import = example_import_options();
   request.trainer = "areal";
   request.format = ExportFormat::args;
   trainers::ImportOptions other = request.base.import;
@@ -363,9 +363,9 @@ TEST_F(Exporting, LinesAreOfThePlainSettings) {
                                                                   "\\{max_tokens_per_mb: 16384\\}\n(.|\n)*"));
 }
 
-/// The whole file of a random plan that was found for the base's job, read again as its own words say.
+/// Writes a random plan as a complete file and imports it with the variables that it requires.
 void expect_whole_file(const Base& base, std::mt19937& random) {
-  const trainers::ImportOptions options = said_beside();
+  const trainers::ImportOptions options = example_import_options();
   const auto import = trainers::import_run(base.file, base.content, options);
   ASSERT_TRUE(import.ok());
   const predict::Scenario scenario = predict::scenario_of(import->job, predict::software_of(import->job).value());
@@ -388,7 +388,7 @@ void expect_whole_file(const Base& base, std::mt19937& random) {
   EXPECT_FALSE(trainers::import_run("run.sh", made->content, options).ok());
 }
 
-TEST(ExportWhole, ReadAgainItIsTheJobAndThePlan) {
+TEST(ExportWhole, ImportsBackToTheJobAndThePlan) {
   std::mt19937 random(3);
   std::vector<Base> all = bases();
   all.push_back(openrlhf);
@@ -404,8 +404,8 @@ std::string error_of(const ExportRequest& request) {
   return answer.ok() ? "no error" : base::to_text(answer.error());
 }
 
-TEST(ExportWhole, WherePromptAndResponseEndTogether) {
-  trainers::ImportOptions options = said_beside();
+TEST(ExportWhole, SupportsACapOnPromptAndResponseTogether) {
+  trainers::ImportOptions options = example_import_options();
   options.prompt_length = "mean=150,p90=300";
   options.response_length = "mean=700,p90=1300";
   for (const auto& [base, more] :
@@ -423,7 +423,7 @@ TEST(ExportWhole, WherePromptAndResponseEndTogether) {
   }
 }
 
-TEST_F(Exporting, AWholeFileSaysWhatItDemands) {
+TEST_F(Exporting, CompleteFileListsRequiredVariables) {
   ExportRequest request = request_for(bases()[1]);
   const auto import = trainers::import_run(request.base.path, bases()[1].content, request.base.import);
   request.base = JobInput();
@@ -437,10 +437,10 @@ TEST_F(Exporting, AWholeFileSaysWhatItDemands) {
   EXPECT_THAT(text, HasSubstr("\nexec python3 -m verl.trainer.main_ppo \"${job[@]}\" \"${plan[@]}\" \"$@\"\n"));
   EXPECT_THAT(to_json(*answer), testing::Not(HasSubstr("base")));
   request.base.lengths = "lengths.csv";
-  EXPECT_THAT(error_of(request), HasSubstr("a job file says all; accepted with --job: no options"));
+  EXPECT_THAT(error_of(request), HasSubstr("--job cannot be combined with --gpu, --env or --lengths"));
 }
 
-TEST_F(Exporting, TheTrainerIsThatOfTheBaseOrTheFrameworkOfTheJob) {
+TEST_F(Exporting, TrainerComesFromTheBaseOrTheJob) {
   ExportRequest request = request_for(bases()[1]);
   const auto import = trainers::import_run(request.base.path, bases()[1].content, request.base.import);
   const auto with_name = ask(request, Watch{});
@@ -456,10 +456,10 @@ TEST_F(Exporting, TheTrainerIsThatOfTheBaseOrTheFrameworkOfTheJob) {
   std::string free = import->text;
   free.replace(free.find("framework: verl"), std::string("framework: verl").size(), "framework: any");
   request.job = Input{"job.yaml", free};
-  EXPECT_THAT(error_of(request), HasSubstr("names no framework whose file it could be; accepted: --to TRAINER"));
+  EXPECT_THAT(error_of(request), HasSubstr("names no framework to export to; give --to TRAINER"));
 }
 
-TEST_F(Exporting, WhatCannotBeDoneIsSaid) {
+TEST_F(Exporting, RejectsImpossibleExports) {
   ExportRequest request = request_for(bases()[0]);
   request.trainer = "verk";
   EXPECT_THAT(error_of(request), HasSubstr("--to `verk`: no such trainer; did you mean 'verl'"));
@@ -467,7 +467,7 @@ TEST_F(Exporting, WhatCannotBeDoneIsSaid) {
   EXPECT_THAT(error_of(request), HasSubstr("is a configuration of verl; accepted with --to nemo-rl: one of nemo-rl"));
   request.trainer = "verl";
   request.job = Input{"job.yaml", "format: dovetail/job@1\n"};
-  EXPECT_THAT(error_of(request), HasSubstr("accepted: --base FILE, or --job FILE"));
+  EXPECT_THAT(error_of(request), HasSubstr("give either --base FILE"));
   request.job.reset();
   std::string content = bases()[0].content;
   content.resize(content.find("\"$@\""));

@@ -1,4 +1,4 @@
-// Whether a job or a plan fits, as programs ask for it.
+// Fit of jobs and plans, through the library.
 #include "answer/plans/fit.h"
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ namespace {
 
 using nlohmann::json;
 
-/// The estimate of the plan that an entry holds, on the job's cluster or another one.
+/// Estimate of an entry's plan on the given cluster.
 predict::Estimate estimate_of(const FitAnswer& answer, const json& entry, const cluster::Cluster& cluster) {
   plan::Job job = answer.scenario.job;
   job.cluster = cluster;
@@ -24,7 +24,7 @@ predict::Estimate estimate_of(const FitAnswer& answer, const json& entry, const 
   return predict::estimate(scenario, plan::parse_plan(entry["plan"].dump(), "entry", job).value());
 }
 
-TEST(Fit, PlansOfTheJsonHoldWhatTheirEntriesSay) {
+TEST(Fit, JsonPlansMatchTheirMargins) {
   FitRequest request{.job = example("ppo-7b.yaml"), .search = short_search()};
   const FitAnswer answer = ask(request, {}).value();
   const json object = json::parse(to_json(answer));
@@ -37,7 +37,7 @@ TEST(Fit, PlansOfTheJsonHoldWhatTheirEntriesSay) {
             smallest.ranked.estimate.timing.period);
 }
 
-TEST(Fit, TheNearestPlanOfTheJsonMissesWhatItSays) {
+TEST(Fit, JsonNearestPlanMatchesItsMissingBytes) {
   FitRequest request{.job = example("ppo-7b.yaml"), .search = short_search()};
   std::string text = read_input(request.job).value();
   const std::string devices = "gpus_per_node: 8";
@@ -54,7 +54,7 @@ TEST(Fit, TheNearestPlanOfTheJsonMissesWhatItSays) {
   EXPECT_GE(object["nearest"]["missing_bytes"].get<std::int64_t>(), planner::missing_of(estimate.memory).bytes);
 }
 
-TEST(Fit, TasksStandByWhatTheyLeave) {
+TEST(Fit, SortsTasksByMargin) {
   const FitAnswer answer =
       ask(FitRequest{.job = example("ppo-7b.yaml"), .plan = example("ppo-7b.plan.yaml")}, {}).value();
   EXPECT_FALSE(answer.job.has_value());

@@ -1,4 +1,4 @@
-// A trainer's configuration as programs ask about it.
+// Imports of trainer configurations, through the library.
 #include "answer/plans/importing.h"
 
 #include <gmock/gmock.h>
@@ -26,7 +26,7 @@ using testing::StartsWith;
 
 const std::string first_line = "run.sh is read as a configuration of verl";
 
-/// All texts of an answer, without its tables.
+/// All texts of an answer, without tables.
 std::string text_of(const Sections& sections) {
   std::string text;
   for (const Section& section : sections.all())
@@ -38,7 +38,7 @@ JobInput script() { return {"run.sh", trainers::script_of(trainers::grpo_fsdp)};
 
 ImportAnswer imported() { return ask(ImportRequest{.job = script()}, {}).value(); }
 
-TEST(Importing, JobAndPlanAsFilesAreTheConfiguration) {
+TEST(Importing, JobAndPlanFilesMatchTheConfiguration) {
   const ImportAnswer answer = imported();
   const plan::Job job = plan::parse_job(job_file(answer, "-").value(), "job.yaml").value();
   const plan::Plan plan = plan::parse_plan(plan_file(answer), "plan.json", job).value();
@@ -50,7 +50,7 @@ TEST(Importing, JobAndPlanAsFilesAreTheConfiguration) {
   EXPECT_EQ(predict::estimate(scenario, plan).timing.period, asked.estimate.timing.period);
 }
 
-TEST(Importing, TheObjectHasWhatTheSectionsSay) {
+TEST(Importing, JsonMatchesTheSections) {
   const ImportAnswer answer = imported();
   const nlohmann::json object = nlohmann::json::parse(to_json(answer));
   const std::string text = text_of(sections(answer));
@@ -61,7 +61,7 @@ TEST(Importing, TheObjectHasWhatTheSectionsSay) {
   EXPECT_FALSE(object["assumed"].empty());
 }
 
-/// A configuration with a setting that is not counted.
+/// A configuration with an unmodeled setting.
 JobInput quantized() {
   JobInput input = script();
   std::string& text = *input.text;
@@ -72,7 +72,7 @@ JobInput quantized() {
 const plan::NotModelled fp8{"actor_rollout_ref.rollout.quantization",
                             "fp8: products of the engine are counted as of bf16, the real run is faster"};
 
-TEST(Importing, PlansKeepWhatIsNotModelled) {
+TEST(Importing, PlansKeepUnmodeledSettings) {
   const ImportAnswer answer = ask(ImportRequest{.job = quantized()}, {}).value();
   const plan::Job job = plan::parse_job(job_file(answer, "-").value(), "job.yaml").value();
   const plan::Plan plan = plan::parse_plan(plan_file(answer), "plan.json", job).value();
@@ -81,11 +81,11 @@ TEST(Importing, PlansKeepWhatIsNotModelled) {
   EXPECT_THAT(ask(ImportRequest{.job = script()}, {})->import.plan.not_modelled, testing::Not(testing::Contains(fp8)));
 }
 
-TEST(Importing, AnswersAboutAJobOrAPlanEndWithWhatIsNotModelled) {
+TEST(Importing, AnswersEndWithUnmodeledSettings) {
   const ImportAnswer answer = ask(ImportRequest{.job = quantized()}, {}).value();
   const Input plan{"plan.json", plan_file(answer)};
   const auto ends = testing::AllOf(HasSubstr("\nnot modeled:\n"), HasSubstr("\n  " + plan::to_text(fp8) + "\n"));
-  // The configuration is the job; a job file is, and the plan was read from the configuration.
+  // The job comes from the configuration or from its job file; the plan from the configuration.
   for (const JobInput& job : {quantized(), JobInput{"job.yaml", job_file(answer, "-").value()}}) {
     const PredictionAnswer predicted = ask(PredictionRequest{job, plan}, {}).value();
     EXPECT_THAT(text_of(sections(predicted)), ends);
@@ -100,13 +100,13 @@ TEST(Importing, AnswersAboutAJobOrAPlanEndWithWhatIsNotModelled) {
               testing::Not(HasSubstr("fp8")));
 }
 
-TEST(Importing, AJobFileIsNoConfiguration) {
+TEST(Importing, RejectsAJobFile) {
   const auto answer = ask(ImportRequest{.job = example("ppo-7b.yaml")}, {});
   ASSERT_FALSE(answer.ok());
   EXPECT_THAT(answer.error().message, HasSubstr("accepted"));
 }
 
-TEST(Importing, EveryAnswerAboutAJobBeginsWithWhatItWasReadAs) {
+TEST(Importing, AnswersBeginWithTheOriginOfTheJob) {
   const Input plan{"plan.json", plan_file(imported())};
   EXPECT_THAT(text_of(sections(ask(PredictionRequest{script(), plan}, {}).value())), StartsWith(first_line));
   const FitRequest fit{.job = script(), .plan = plan, .search = short_search()};

@@ -1,4 +1,4 @@
-// Jobs of which nobody says how long responses are, at several parts of their cap.
+// Jobs with unknown response lengths, at several shares of their cap.
 #include "answer/plans/open_lengths.h"
 
 #include <gmock/gmock.h>
@@ -36,11 +36,11 @@ OpenLengths lengths_with(double seconds, double first_seconds, bool fits = true)
                      .first_seconds = first_seconds}}};
 }
 
-TEST(OpenLengths, DecideWhereAnotherPlanIsFasterByMoreThanTheErrorOrThisOneDoesNotFit) {
+TEST(OpenLengths, DecideIfAnotherPlanIsClearlyFasterOrThisOneDoesNotFit) {
   EXPECT_FALSE(lengths_with(20, 18.5).decide());
   EXPECT_TRUE(lengths_with(20, 16).decide());
   EXPECT_TRUE(lengths_with(20, 21, false).decide());
-  EXPECT_THAT(text_of(open_lengths_sections(lengths_with(20, 18.5))), HasSubstr("does not depend on it"));
+  EXPECT_THAT(text_of(open_lengths_sections(lengths_with(20, 18.5))), HasSubstr("does not depend on the lengths"));
   EXPECT_THAT(
       text_of(open_lengths_sections(lengths_with(20, 16))),
       HasSubstr("DEPENDS on the lengths: at 90% of the cap, 900 tokens, placement disaggregated takes 20.0% less"));
@@ -48,7 +48,7 @@ TEST(OpenLengths, DecideWhereAnotherPlanIsFasterByMoreThanTheErrorOrThisOneDoesN
               HasSubstr("at 90% of the cap, 900 tokens, this plan does not fit"));
 }
 
-TEST(OpenLengths, OfNoSearchOnlyTimesAreTold) {
+TEST(OpenLengths, ShowOnlyTimesWithoutASearch) {
   OpenLengths lengths = lengths_with(20, 0);
   for (PlanAtPart& at : lengths.parts) at.placement.clear();
   EXPECT_FALSE(lengths.decide());
@@ -58,18 +58,18 @@ TEST(OpenLengths, OfNoSearchOnlyTimesAreTold) {
   EXPECT_FALSE(open_lengths_json(lengths).contains("decide"));
 }
 
-TEST(OpenLengths, APartHasThatMeanAndTheSameCap) {
+TEST(OpenLengths, KeepsTheCapAtEachShare) {
   const JobInput script{"run.sh", trainers::script_of(trainers::grpo_fsdp)};
   const predict::Scenario scenario = read_scenario(script, {}).value();
   for (const double part : open_parts) {
     const auto& lengths = at_part_of_cap(scenario, part).job.workload.response_length;
     EXPECT_NEAR(lengths.mean(), part * 2048, 1);
     EXPECT_EQ(lengths.longest(), 2048);
-    EXPECT_LT(lengths.shortest(), part * 2048) << "they spread";
+    EXPECT_LT(lengths.shortest(), part * 2048) << "lengths vary";
   }
 }
 
-TEST(OpenLengths, APlanTakesLongerWithLongerResponses) {
+TEST(OpenLengths, TakesLongerWithLongerResponses) {
   const JobInput script{"run.sh", trainers::script_of(trainers::grpo_fsdp)};
   const AskedJob asked = read_asked(script, std::nullopt, {}).value();
   EXPECT_TRUE(asked.has_open_lengths());

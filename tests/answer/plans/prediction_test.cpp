@@ -1,4 +1,4 @@
-// What a given plan costs, as programs ask for it.
+// Predictions for given plans, through the library.
 #include "answer/plans/prediction.h"
 
 #include <gmock/gmock.h>
@@ -19,7 +19,7 @@ using testing::HasSubstr;
 const Input fused_job = example("rlhfuse-33b-13b.yaml");
 const Input fused_plan = example("rlhfuse-33b-13b.plan.json");
 
-TEST(Prediction, IsTheEstimateOfThePlan) {
+TEST(Prediction, MatchesTheEstimateOfThePlan) {
   const PredictionAnswer answer = ask(PredictionRequest{fused_job, fused_plan}, {}).value();
   const predict::Scenario scenario = read_scenario(fused_job, {}).value();
   const plan::Plan plan = read_plan(fused_plan, scenario, {}).value();
@@ -31,7 +31,7 @@ TEST(Prediction, IsTheEstimateOfThePlan) {
   EXPECT_TRUE(object.contains("fusion"));
 }
 
-TEST(Prediction, WithoutItsFusionItIsAnotherPlan) {
+TEST(Prediction, RemovesFusionOnRequest) {
   const PredictionAnswer fused = predict_plan(fused_job, fused_plan, true, {}).value();
   const PredictionAnswer parted = predict_plan(fused_job, fused_plan, false, {}).value();
   EXPECT_TRUE(fused.plan.fusion.any());
@@ -42,7 +42,7 @@ TEST(Prediction, WithoutItsFusionItIsAnotherPlan) {
       << "nothing was fused";
 }
 
-TEST(Prediction, StepsBeginWhereTheirTableSaysSo) {
+TEST(Prediction, TableMatchesStartTimes) {
   const PredictionAnswer answer =
       ask(PredictionRequest{example("ppo-7b.yaml"), example("ppo-7b.plan.yaml")}, {}).value();
   const json steps = json::parse(to_json(answer))["steps"];
@@ -57,7 +57,7 @@ TEST(Prediction, StepsBeginWhereTheirTableSaysSo) {
   EXPECT_THAT(std::get<Text>(said.all()[2]).lines, HasSubstr("\nthroughput "));
 }
 
-TEST(Prediction, NotesSayWhereThePlanIsOfAnotherJob) {
+TEST(Prediction, NotesThatThePlanBelongsToAnotherJob) {
   std::vector<std::string> notes;
   Watch watch;
   watch.on_note = [&](std::string_view note) { notes.emplace_back(note); };
@@ -71,10 +71,10 @@ TEST(Prediction, NotesSayWhereThePlanIsOfAnotherJob) {
   EXPECT_THAT(notes.front(), HasSubstr("the plan was made for another job"));
 }
 
-TEST(Prediction, StandardInputIsReadOnce) {
+TEST(Prediction, RejectsStandardInputTwice) {
   const auto answer = ask(PredictionRequest{{"-"}, {"-"}}, {});
   ASSERT_FALSE(answer.ok());
-  EXPECT_THAT(answer.error().message, HasSubstr("standard input is asked for more than once"));
+  EXPECT_THAT(answer.error().message, HasSubstr("standard input can be read only once"));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The ranking of a job's plans, as programs ask for it.
+// Rankings of plans, through the library.
 #include "answer/plans/ranking.h"
 
 #include <gmock/gmock.h>
@@ -41,7 +41,7 @@ void expect_same(const predict::Estimate& estimate, const predict::Estimate& oth
     EXPECT_EQ(estimate.memory[task].needed(), other.memory[task].needed()) << task;
 }
 
-TEST(Ranking, APlanOfTheJsonIsPredictedToTheNsAsItsEntryIs) {
+TEST(Ranking, JsonPlansMatchTheirPredictionsToTheNs) {
   int fused_generations = 0;
   int fused_trainings = 0;
   for (const char* job :
@@ -67,11 +67,11 @@ TEST(Ranking, APlanOfTheJsonIsPredictedToTheNsAsItsEntryIs) {
   EXPECT_GT(fused_trainings, 0);
 }
 
-TEST(Ranking, TheJobMayBeAText) {
+TEST(Ranking, AcceptsAJobAsText) {
   const std::string text = read_input(example("ppo-7b.yaml")).value();
   RankingRequest request = request_for("ppo-7b.yaml");
   const json of_file = json::parse(to_json(ask(request, {}).value()));
-  request.job = {"ppo-7b.yaml", text};  // a job without a name is called as its file is
+  request.job = {"ppo-7b.yaml", text};  // a job without a name is named after its file
   const json of_text = json::parse(to_json(ask(request, {}).value()));
   EXPECT_EQ(of_file["plans"], of_text["plans"]);
   request.job.text = text + "colour: red\n";
@@ -80,7 +80,7 @@ TEST(Ranking, TheJobMayBeAText) {
   EXPECT_THAT(to_text(error.error()), HasSubstr("ppo-7b.yaml:"));
 }
 
-TEST(Ranking, PlacementsOfTheRequestComeBeforeThoseOfTheJob) {
+TEST(Ranking, RequestedPlacementsOverrideTheJob) {
   RankingRequest request = request_for("ppo-7b.yaml");
   request.placements = {"co-located", "interleaving"};
   const RankingAnswer answer = ask(request, {}).value();
@@ -93,18 +93,18 @@ TEST(Ranking, PlacementsOfTheRequestComeBeforeThoseOfTheJob) {
   EXPECT_THAT(to_text(ask(request, {}).error()), HasSubstr("did you mean 'co-located'?"));
 }
 
-TEST(Ranking, SaysThatNoInputMattersOnlyWhereAllWereTried) {
+TEST(Ranking, ReportsNoFlipsOnlyIfAllInputsWereTried) {
   RankingAnswer answer = ask(request_for("ppo-7b.yaml"), {}).value();
   EXPECT_TRUE(answer.all_inputs_tried);
   EXPECT_FALSE(json::parse(to_json(answer)).contains("flips_cut_short"));
   answer.flips.clear();
-  EXPECT_THAT(texts(sections(answer)), HasSubstr("No input by itself"));
+  EXPECT_THAT(texts(sections(answer)), HasSubstr("No single input"));
   answer.all_inputs_tried = false;
-  EXPECT_THAT(texts(sections(answer)), testing::Not(HasSubstr("No input by itself")));
+  EXPECT_THAT(texts(sections(answer)), testing::Not(HasSubstr("No single input")));
   EXPECT_EQ(json::parse(to_json(answer))["flips_cut_short"], true);
 }
 
-TEST(Ranking, ItsSectionsAreAHeadingTheTableAndTheFirstPlan) {
+TEST(Ranking, SectionsHaveAHeadingTheTableAndTheFirstPlan) {
   const RankingAnswer answer = ask(request_for("ppo-7b.yaml"), {}).value();
   const Sections said = sections(answer);
   ASSERT_EQ(said.all().size(), 5U);
@@ -116,7 +116,7 @@ TEST(Ranking, ItsSectionsAreAHeadingTheTableAndTheFirstPlan) {
   EXPECT_EQ(std::get<Table>(said.all()[3]).rows.size(), answer.scenario.job.workflow.tasks.size()) << "no rules";
 }
 
-TEST(Ranking, TheWatcherHearsTheNameAndMayEndItBeforeTheSearch) {
+TEST(Ranking, ReportsTheNameAndCanBeCanceledBeforeTheSearch) {
   std::string label;
   int figures = 0;
   Watch watch;
@@ -131,7 +131,7 @@ TEST(Ranking, TheWatcherHearsTheNameAndMayEndItBeforeTheSearch) {
   EXPECT_EQ(figures, 0);
 }
 
-TEST(Ranking, EachBetterPlanIsToldWithItsJob) {
+TEST(Ranking, ReportsEachBetterPlanWithItsJob) {
   RankingRequest request = request_for("ppo-7b.yaml");
   const predict::Scenario scenario = read_scenario(request.job, {}).value();
   std::vector<base::Ticks> periods;
@@ -143,7 +143,7 @@ TEST(Ranking, EachBetterPlanIsToldWithItsJob) {
   EXPECT_FALSE(periods.empty());
 }
 
-/// What each of so many processes is answered, with the notes of all.
+/// Answers of several processes, and the notes of all.
 struct Shared {
   std::vector<base::Result<RankingAnswer>> answers;
   std::vector<std::string> notes;
@@ -175,7 +175,7 @@ json without_timing(const RankingAnswer& answer) {
   return object;
 }
 
-TEST(Ranking, ProcessesThatShareTheSearchOutAreAnsweredAlike) {
+TEST(Ranking, GivesAllProcessesTheSameAnswer) {
   const json alone = without_timing(ask(request_for("ppo-7b.yaml"), {}).value());
   const Shared shared = ask_as_processes({"ppo-7b.yaml", "ppo-7b.yaml", "ppo-7b.yaml"});
   for (const auto& answer : shared.answers) {
@@ -187,7 +187,7 @@ TEST(Ranking, ProcessesThatShareTheSearchOutAreAnsweredAlike) {
   EXPECT_THAT(shared.notes, Each(HasSubstr("3 processes share 2 chains, so some are idle")));
 }
 
-TEST(Ranking, ProcessesThatReadDifferentJobsAllSaySo) {
+TEST(Ranking, RejectsDifferentJobsInAllProcesses) {
   const Shared shared = ask_as_processes({"ppo-7b.yaml", "grpo-8b.yaml"});
   for (const auto& answer : shared.answers) {
     ASSERT_FALSE(answer.ok());
@@ -195,7 +195,7 @@ TEST(Ranking, ProcessesThatReadDifferentJobsAllSaySo) {
   }
 }
 
-TEST(Ranking, ItsOptionsAreTheOnesOfTheCommandLine) {
+TEST(Ranking, HasTheOptionsOfTheCommandLine) {
   std::vector<std::string> names;
   for_each_option<RankingRequest>([&](const auto& option) {
     if (!option.name.empty()) names.emplace_back(option.name);

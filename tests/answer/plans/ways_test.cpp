@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "answer/plans/example_jobs.h"
 #include "answer/plans/exporting.h"
 #include "answer/plans/ranking.h"
-#include "answer/plans/said_beside.h"
 #include "plan/plan_file.h"
 #include "planner/rank/rank.h"
 #include "predict/closed_form/software.h"
@@ -29,7 +29,7 @@ using testing::Field;
 using testing::HasSubstr;
 using testing::Not;
 
-/// A configuration of a small job of a trainer.
+/// A trainer's configuration of a small job.
 struct Base {
   std::string file;
   std::string content;
@@ -105,7 +105,7 @@ const std::vector<Base>& bases() {
 constexpr trainers::Allowed both{.backend = true, .mode = true};
 
 std::vector<trainers::SwitchedBase> switched(const Base& base, trainers::Allowed allowed = both) {
-  const auto all = trainers::switched_bases({base.file, base.content, said_beside()}, allowed);
+  const auto all = trainers::switched_bases({base.file, base.content, example_import_options()}, allowed);
   EXPECT_TRUE(all.ok()) << base::to_text(all.error());
   return all.ok() ? *all : std::vector<trainers::SwitchedBase>();
 }
@@ -116,7 +116,7 @@ std::vector<std::string> names_of(const std::vector<trainers::SwitchedBase>& all
   return names;
 }
 
-TEST(SwitchedBases, AreTheBackendsAndPoolsThatATrainerHas) {
+TEST(SwitchedBases, ListBackendsAndPoolsOfATrainer) {
   const std::vector<std::string> pools{"2 of 8 GPUs for engines", "4 of 8 GPUs for engines", "6 of 8 GPUs for engines"};
   EXPECT_THAT(names_of(switched(bases()[0])), ElementsAre("megatron"));
   EXPECT_THAT(names_of(switched(bases()[1])),
@@ -131,10 +131,10 @@ TEST(SwitchedBases, AreTheBackendsAndPoolsThatATrainerHas) {
   EXPECT_TRUE(switched(bases()[2], {.backend = true}).empty());
 }
 
-TEST(SwitchedBases, RunTheSameJobByWhoTheySay) {
+TEST(SwitchedBases, RunTheSameJobWithTheNamedBackend) {
   int runs = 0;
   for (const Base& base : bases()) {
-    const auto as_it_is = trainers::import_base({base.file, base.content, said_beside()});
+    const auto as_it_is = trainers::import_base({base.file, base.content, example_import_options()});
     ASSERT_TRUE(as_it_is.ok()) << base::to_text(as_it_is.error());
     for (const trainers::SwitchedBase& each : switched(base)) {
       if (!each.refusal.empty()) continue;
@@ -159,9 +159,9 @@ TEST(SwitchedBases, RunTheSameJobByWhoTheySay) {
   EXPECT_GE(runs, 15);
 }
 
-/// A plan of each switched base, exported over the base.
+/// Exports a plan of each switched base over the base.
 void expect_exported(const Base& base, std::mt19937& random) {
-  const trainers::ExportBase as_it_is{base.file, base.content, said_beside()};
+  const trainers::ExportBase as_it_is{base.file, base.content, example_import_options()};
   const auto import = trainers::import_base(as_it_is);
   int left = test::effort(5);
   for (const trainers::SwitchedBase& each : switched(base)) {
@@ -192,19 +192,19 @@ void expect_exported(const Base& base, std::mt19937& random) {
   }
 }
 
-TEST(SwitchedBases, ExportedTheyAreThePlanAndNoChangeIsInVain) {
+TEST(SwitchedBases, ExportToThePlanWithMinimalChanges) {
   std::mt19937 random(5);
   for (const Base& base : bases()) expect_exported(base, random);
 }
 
-TEST(SwitchedBases, WordsOfTheOtherEngineGo) {
+TEST(SwitchedBases, RemoveSettingsOfTheOtherEngine) {
   const auto all = switched(bases()[0]);
   ASSERT_EQ(all.size(), 1U);
   const std::string& content = all.front().base.content;
   EXPECT_THAT(content, Not(HasSubstr("fsdp")));
   EXPECT_THAT(content, HasSubstr("model_engine=megatron"));
   EXPECT_THAT(content, HasSubstr("actor_rollout_ref.rollout.n=8"));
-  // And back again, where nothing of Megatron is left.
+  // Switching back leaves nothing of Megatron.
   const Base megatron{"run.sh", content};
   const auto back = switched(megatron);
   ASSERT_EQ(back.size(), 1U);
@@ -212,7 +212,7 @@ TEST(SwitchedBases, WordsOfTheOtherEngineGo) {
   EXPECT_THAT(back.front().base.content, Not(HasSubstr("megatron")));
 }
 
-TEST(SwitchedBases, AnOlderConfigurationOfMegatronGoesToo) {
+TEST(SwitchedBases, RemoveOlderMegatronSettings) {
   const Base base{"run.sh",
                   "#!/bin/bash\npython3 -m verl.trainer.main_ppo --config-path=config \\\n"
                   "  --config-name='ppo_megatron_trainer.yaml' \\\n  algorithm.adv_estimator=grpo \\\n"
@@ -230,7 +230,7 @@ class Ways : public testing::Test {
   RankingRequest request_for(const Base& base, std::vector<std::string> allowed) {
     RankingRequest request;
     request.job = JobInput(folder_.write(base.file, base.content));
-    request.job.import = said_beside();
+    request.job.import = example_import_options();
     request.job.import.root.reset();
     request.search.budget.chains = 1;
     request.search.budget.iterations = 2000;
@@ -241,7 +241,7 @@ class Ways : public testing::Test {
   test::TemporaryFolder folder_;
 };
 
-TEST_F(Ways, TheFastestWayIsAnsweredAndExported) {
+TEST_F(Ways, AnswersAndExportsTheFastestWay) {
   const Base slow{"rlvr.yaml", roll("0,4", "4,8")};
   const RankingRequest request = request_for(slow, {"backend,mode"});
   const auto answer = ask(request, Watch{});
@@ -268,7 +268,7 @@ TEST_F(Ways, TheFastestWayIsAnsweredAndExported) {
   EXPECT_FALSE(ask(later, Watch{}).ok());
 }
 
-TEST_F(Ways, AnotherWayHasToBeWorthIt) {
+TEST_F(Ways, PrefersTheConfigurationUnlessAnotherWayIsClearlyFaster) {
   RankingRequest request = request_for(bases()[7], {"backend"});
   const auto answer = ask(request, Watch{});
   ASSERT_TRUE(answer.ok()) << base::to_text(answer.error());
@@ -287,7 +287,7 @@ TEST_F(Ways, AnotherWayHasToBeWorthIt) {
   EXPECT_THAT(ask(request, Watch{}).error().message, HasSubstr("--way needs --allow"));
 }
 
-TEST_F(Ways, WhatCannotBeAllowedIsSaid) {
+TEST_F(Ways, RejectsImpossibleSwitches) {
   const auto message = [this](const Base& base, std::vector<std::string> allowed) {
     const auto answer = ask(request_for(base, std::move(allowed)), Watch{});
     return answer.ok() ? std::string("taken") : answer.error().message;

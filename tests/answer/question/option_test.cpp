@@ -15,7 +15,7 @@ namespace {
 using testing::ElementsAre;
 using testing::IsTrue;
 
-/// The names of a request's options, those of its groups in their place.
+/// Names of a request's options, with those of its groups in place.
 template <class Request>
 std::vector<std::string> names_of_options() {
   std::vector<std::string> names;
@@ -30,7 +30,7 @@ std::vector<std::string> names_of_options() {
   return names;
 }
 
-TEST(Option, ARequestListsItsOwnAndThoseOfItsGroupsInOrder) {
+TEST(Option, ListsOptionsAndGroupsInOrder) {
   EXPECT_THAT(names_of_options<FitRequest>(),
               ElementsAre("JOB", "plan", "means", "chains", "iterations", "time-limit", "threads", "seed"));
 }

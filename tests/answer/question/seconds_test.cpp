@@ -13,7 +13,7 @@ TEST(Seconds, HaveUnits) {
   EXPECT_EQ(parse_seconds("2h").value(), 7200);
 }
 
-TEST(Seconds, AreMoreThanNone) {
+TEST(Seconds, MustBePositive) {
   for (const char* text : {"", "0", "-1s", "5 m", "5x", "s", "1e9"}) {
     const auto seconds = parse_seconds(text);
     ASSERT_FALSE(seconds.ok()) << text;

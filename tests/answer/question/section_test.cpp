@@ -9,7 +9,7 @@ namespace {
 using testing::IsEmpty;
 using testing::SizeIs;
 
-TEST(Sections, TextsBehindTextsAreOne) {
+TEST(Sections, MergeAdjacentTexts) {
   const Sections all = std::string("one\n") + Table{{{"a"}}, {{"1"}}} + "two\n" + std::string("three\n");
   ASSERT_THAT(all.all(), SizeIs(3));
   EXPECT_EQ(std::get<Text>(all.all()[0]).lines, "one\n");
@@ -17,7 +17,7 @@ TEST(Sections, TextsBehindTextsAreOne) {
   EXPECT_EQ(std::get<Text>(all.all()[2]).lines, "two\nthree\n");
 }
 
-TEST(Sections, AnEmptyTextIsNone) {
+TEST(Sections, IgnoreEmptyTexts) {
   Sections all = "";
   EXPECT_THAT(all.all(), IsEmpty());
   all += "";

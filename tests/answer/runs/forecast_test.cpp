@@ -33,7 +33,7 @@ TEST(ForecastAnswer, PlansHaveLetters) {
   EXPECT_EQ(plan_letter(26), "A1");
 }
 
-TEST(ForecastAnswer, PausesAndRestartsAreWhatWasSaid) {
+TEST(ForecastAnswer, CountsPausesAndRestarts) {
   ForecastRequest request = small_request();
   const study::Forecast plain = ask(request, {}).value().forecast;
   request.pauses = {"10:1m", "50:1h"};
@@ -41,24 +41,24 @@ TEST(ForecastAnswer, PausesAndRestartsAreWhatWasSaid) {
   EXPECT_GT(paused.pause_seconds, 0);
   EXPECT_NEAR(paused.seconds, plain.seconds + paused.pause_seconds, 1e-6);
   request.pauses = {"0:1m"};
-  EXPECT_THAT(message_of(request), HasSubstr("`0:1m` is no pause; accepted: STEPS:TIME"));
+  EXPECT_THAT(message_of(request), HasSubstr("`0:1m` is not a pause; accepted: STEPS:TIME"));
 }
 
-TEST(ForecastAnswer, OptionsThatContradictAreRefused) {
+TEST(ForecastAnswer, RejectsContradictingOptions) {
   ForecastRequest request = small_request();
   request.mean = "100:600";
   request.median = "100:600";
   EXPECT_THAT(message_of(request), HasSubstr("cannot be combined"));
   ForecastRequest without = small_request();
   without.plan.reset();
-  EXPECT_THAT(message_of(without), HasSubstr("--searches 0 keeps the plan"));
+  EXPECT_THAT(message_of(without), HasSubstr("--searches 0 needs --plan FILE"));
   ForecastRequest twice = small_request();
   twice.job = {"-"};
   twice.lengths = "-";
-  EXPECT_THAT(message_of(twice), HasSubstr("standard input is asked for more than once"));
+  EXPECT_THAT(message_of(twice), HasSubstr("standard input can be read only once"));
 }
 
-TEST(ForecastAnswer, EndsWhereNoPlanFits) {
+TEST(ForecastAnswer, EndsWhenNoPlanFits) {
   ForecastRequest request = small_request();
   std::string padded = cli::small_job;
   padded.replace(padded.find("prompt_length: 128"), 18, "packing: false, prompt_length: 128");
@@ -67,7 +67,7 @@ TEST(ForecastAnswer, EndsWhereNoPlanFits) {
   const ForecastAnswer answer = ask(request, {}).value();
   EXPECT_EQ(answer.outcome, Outcome::infeasible);
   EXPECT_LT(answer.forecast.steps, 100);
-  EXPECT_EQ(answer.forecast.points.back().fit == predict::Fit::does_not_fit, false) << "only steps that fit are shown";
+  EXPECT_EQ(answer.forecast.points.back().fit == predict::Fit::does_not_fit, false) << "only steps that fit are listed";
   EXPECT_TRUE(std::any_of(answer.forecast.points.begin(), answer.forecast.points.end(),
                           [](const study::ForecastPoint& point) { return point.fit == predict::Fit::fits; }));
 }

@@ -8,7 +8,7 @@
 namespace dovetail::answer {
 namespace {
 
-TEST(FusionGain, IsAgainstOneModelAfterTheOther) {
+TEST(FusionGain, ComparesWithModelsInSequence) {
   const pipeline::Problem problem = test::two_models(4, 4);
   const auto fused = fuse::solve(problem, "auto");
   ASSERT_TRUE(fused.ok());
@@ -21,13 +21,13 @@ TEST(FusionGain, IsAgainstOneModelAfterTheOther) {
   EXPECT_GT(gain->saved(), 0.2);
 }
 
-TEST(FusionGain, OfOneModelIsNone) {
+TEST(FusionGain, IsEmptyForOneModel) {
   pipeline::Problem problem = test::two_models(2, 2);
   problem.models.pop_back();
   EXPECT_FALSE(fusion_gain(fuse::solve(problem, "1f1b")->schedule));
 }
 
-TEST(PhaseTable, HasWhatFusionSavesOfFusedPhasesOnly) {
+TEST(PhaseTable, ShowsSavingsForFusedPhasesOnly) {
   const pipeline::Problem both = test::two_models(2, 4);
   pipeline::Problem alone = both;
   alone.models.pop_back();
@@ -40,7 +40,7 @@ TEST(PhaseTable, HasWhatFusionSavesOfFusedPhasesOnly) {
   const auto rows = rows_of(both);
   ASSERT_EQ(rows.size(), 4U);
   EXPECT_EQ(rows[1], (std::vector<std::string>{"ranks, last run", "", "123.0 ms"}));
-  // 1F1B as the schedule itself: nothing is saved.
+  // The schedule is 1F1B, so fusion saves nothing.
   EXPECT_EQ(rows[3], (std::vector<std::string>{"saved by fusion", "0.0%", "0.0%"}));
   EXPECT_EQ(rows_of(alone).size(), 2U);
 }

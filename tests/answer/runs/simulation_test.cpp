@@ -7,7 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "answer/words/figures.h"
 #include "cli/job_files.h"
+#include "support/jobs.h"
 
 namespace dovetail::answer {
 namespace {
@@ -24,7 +26,7 @@ SimulationRequest small_request() {
   return request;
 }
 
-TEST(SimulationAnswer, TheTimelineIsTheAnswerWithSpans) {
+TEST(SimulationAnswer, TimelineAddsSpansToTheAnswer) {
   const SimulationAnswer answer = ask(small_request(), {}).value();
   json with = json::parse(timeline_json(answer));
   EXPECT_EQ(with["span_columns"].size(), with["devices"][0]["spans"][0].size());
@@ -36,7 +38,7 @@ TEST(SimulationAnswer, TheTimelineIsTheAnswerWithSpans) {
   EXPECT_EQ(with, json::parse(to_json(answer)));
 }
 
-TEST(SimulationAnswer, IsComparedWhereItIsAskedTo) {
+TEST(SimulationAnswer, ComparesPlansOnRequest) {
   SimulationRequest request = small_request();
   const SimulationAnswer alone = ask(request, {}).value();
   EXPECT_FALSE(alone.ranking || alone.thresholds);
@@ -51,11 +53,11 @@ TEST(SimulationAnswer, IsComparedWhereItIsAskedTo) {
   EXPECT_EQ(compared.simulation.iteration_seconds, alone.simulation.iteration_seconds);
 }
 
-TEST(SimulationAnswer, HasNothingThatCouldStopItLater) {
+TEST(SimulationAnswer, KeepsNoCancellation) {
   EXPECT_EQ(ask(small_request(), {}).value().scenario.cancellation, nullptr);
 }
 
-TEST(SimulationAnswer, EndsBeforeTheWorkWhereTheAskerSaysSo) {
+TEST(SimulationAnswer, EndsIfTheCallerRejectsTheInput) {
   std::vector<std::string> told;
   Watch watch;
   watch.on_label = [&](const std::string& label) { told.push_back(label); };
@@ -64,10 +66,10 @@ TEST(SimulationAnswer, EndsBeforeTheWorkWhereTheAskerSaysSo) {
   const auto answer = ask(small_request(), watch);
   ASSERT_FALSE(answer.ok());
   EXPECT_EQ(answer.error().message, "not over an input");
-  EXPECT_EQ(told, std::vector<std::string>{"small"}) << "nothing was played";
+  EXPECT_EQ(told, std::vector<std::string>{"small"}) << "nothing was simulated";
 }
 
-TEST(SimulationAnswer, IsRefusedOfWhatIsTooLarge) {
+TEST(SimulationAnswer, RejectsLargeJobs) {
   std::string many = cli::small_job;
   many.replace(many.find("prompts: 32"), 11, "prompts: 1000000");
   SimulationRequest request = small_request();
@@ -78,7 +80,7 @@ TEST(SimulationAnswer, IsRefusedOfWhatIsTooLarge) {
   EXPECT_EQ(answer.error().path, "job.yaml");
 }
 
-TEST(SimulationAnswer, AnInterruptedOneSaysSo) {
+TEST(SimulationAnswer, IsInterruptedIfStopped) {
   parallel::Cancellation stop;
   Watch watch{.cancellation = &stop};
   watch.on_work = [&](std::string_view work) {
@@ -89,6 +91,47 @@ TEST(SimulationAnswer, AnInterruptedOneSaysSo) {
   const SimulationAnswer answer = ask(request, watch).value();
   EXPECT_LT(answer.simulation.draws.size(), 20U);
   EXPECT_EQ(answer.outcome, Outcome::interrupted);
+}
+
+TEST(ActivityLines, NameEachActivityOnce) {
+  const plan::Job job = test::grpo_job();
+  const predict::Scenario scenario = predict::scenario_of(job, predict::software_of(job).value());
+  const plan::Plan plan = test::separated(job);
+  const predict::Simulation simulation = predict::Simulator(scenario, {}).simulate(plan).value();
+  const std::vector<ActivityLine> lines = activity_lines(scenario, plan, simulation);
+  ASSERT_EQ(lines.size(), simulation.closed.graph.activities.size()) << "nothing is fused";
+  bool moves_weights = false;
+  for (const ActivityLine& line : lines) {
+    const plan::ActivityTime& time = simulation.iteration.activities[line.activity];
+    EXPECT_NEAR(line.simulated, base::seconds_of_ticks(time.end - time.begin), 1e-12);
+    EXPECT_EQ(line.closed, simulation.closed.activities[line.activity].seconds);
+    if (line.name == "weights to actor_generate") moves_weights = true;
+    if (line.name == "actor_train") {
+      EXPECT_EQ(line.devices, "node 0: 4-7");
+    }
+  }
+  EXPECT_TRUE(moves_weights);
+}
+
+TEST(ActivityLines, NameHostTransfersThatOverlapTasks) {
+  plan::Job job = test::grpo_job();
+  job.software.prefetch = true;
+  const predict::Scenario scenario = predict::scenario_of(job, predict::software_of(job).value());
+  const plan::Plan plan = test::co_located(job, R"(, "offload": ["optimizer"])", R"(, "offload": ["weights"])");
+  const predict::Simulation simulation = predict::Simulator(scenario, {}).simulate(plan).value();
+  std::vector<std::string> names;
+  for (const ActivityLine& line : activity_lines(scenario, plan, simulation)) {
+    names.push_back(line.name);
+    if (line.name == "reference_infer, from host") {
+      EXPECT_LT(line.begin, 0) << "the previous iteration is still running";
+      EXPECT_EQ(seconds_text(line.begin).front(), '-');
+      EXPECT_NEAR(line.simulated, line.closed, 1e-8);
+    } else {
+      EXPECT_GE(line.begin, 0) << line.name;
+    }
+  }
+  EXPECT_THAT(names, testing::IsSupersetOf({"actor_train", "actor_train, from host", "actor_train, to host",
+                                            "reference_infer, from host"}));
 }
 
 }  // namespace

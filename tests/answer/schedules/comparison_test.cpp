@@ -18,7 +18,7 @@ ComparisonRequest compared(std::vector<std::string> solvers) {
   return request;
 }
 
-TEST(AskComparison, RunsTheSolversInTheirOrderAndEachOnce) {
+TEST(AskComparison, RunsEachSolverOnceInOrder) {
   const auto answer = ask(compared({"list", "greedy", "list", "zb-v"}), {});
   ASSERT_TRUE(answer.ok());
   ASSERT_EQ(answer->rows.size(), 2U);
@@ -30,7 +30,7 @@ TEST(AskComparison, RunsTheSolversInTheirOrderAndEachOnce) {
   EXPECT_EQ(json::parse(to_json(*answer))["rows"].size(), 2U);
 }
 
-TEST(AskComparison, SpeedUpsAreOverABaselineThatIsRunForThem) {
+TEST(AskComparison, RunsTheBaselineForSpeedups) {
   const auto alone = ask(compared({"list"}), {});
   const auto beside = ask(compared({"list", "1f1b"}), {});
   ASSERT_TRUE(alone.ok() && beside.ok());
@@ -42,14 +42,14 @@ TEST(AskComparison, SpeedUpsAreOverABaselineThatIsRunForThem) {
   EXPECT_DOUBLE_EQ(*alone->speed_up(alone->rows[0]), expected);
 }
 
-TEST(AskComparison, SaysThatNoneIsApplicable) {
+TEST(AskComparison, ReportsThatNoSolverIsApplicable) {
   EXPECT_THAT(ask(compared({"zb-v", "zb-h1"}), {}).error().message,
               HasSubstr("no solver is applicable:\n  solver 'zb-v' is "));
   EXPECT_THAT(ask(compared({"gredy"}), {}).error().message,
               HasSubstr("there is no solver 'gredy'; did you mean 'greedy'?"));
 }
 
-TEST(AskComparison, StoppedItHasWhatWasRun) {
+TEST(AskComparison, KeepsCompletedRowsWhenStopped) {
   parallel::Cancellation stop;
   stop.request();
   Watch watch;

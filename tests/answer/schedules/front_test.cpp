@@ -23,7 +23,7 @@ ScheduleRequest front_asked() {
   return request;
 }
 
-TEST(FrontOf, TakesNoOptionThatAFrontHasNot) {
+TEST(FrontOf, RejectsUnsupportedOptions) {
   const auto refused = [](auto change) {
     ScheduleRequest request = front_asked();
     change(request);
@@ -39,7 +39,7 @@ TEST(FrontOf, TakesNoOptionThatAFrontHasNot) {
               HasSubstr("the only accepted --solver is auto"));
 }
 
-TEST(AskFront, HasSchedulesThatNoOtherBeats) {
+TEST(AskFront, HasNoDominatedSchedules) {
   const auto answer = ask(*front_of(front_asked()), {});
   ASSERT_TRUE(answer.ok());
   EXPECT_EQ(answer->outcome, Outcome::done);
@@ -56,13 +56,13 @@ TEST(AskFront, HasSchedulesThatNoOtherBeats) {
   EXPECT_FALSE(report["peak_bound"].empty());
 }
 
-TEST(AskFront, LeavesOutTheBoundWhereNobodyAsksForIt) {
+TEST(AskFront, OmitsTheBoundUnlessRequested) {
   FrontRequest request = *front_of(front_asked());
   request.peak_bound = false;
   EXPECT_TRUE(ask(request, {})->peak_bound.empty());
 }
 
-TEST(AskFront, SaysWhereNoScheduleFits) {
+TEST(AskFront, ReportsThatNoScheduleFits) {
   FrontRequest request = *front_of(front_asked());
   request.search.memory_cap = base::Memory(1'000'000);
   const auto answer = ask(request, {});
@@ -73,11 +73,11 @@ TEST(AskFront, SaysWhereNoScheduleFits) {
   EXPECT_EQ(json::parse(to_json(*answer))["impossible"], true);
 }
 
-TEST(FrontJson, HasTheExcessOfOneThatDoesNotFit) {
+TEST(FrontJson, HasTheExcessIfNothingFits) {
   auto answer = ask(*front_of(front_asked()), {});
   ASSERT_TRUE(answer.ok());
   EXPECT_FALSE(json::parse(to_json(*answer)).contains("excess"));
-  // A search that is cut short may end with one schedule that does not fit.
+  // An interrupted search may end with a single schedule that does not fit.
   answer->schedules.resize(1);
   answer->schedules[0].solved.excess = {{base::DeviceId(1), base::Memory(9'000'000), base::Memory(8'000'000)}};
   const json report = json::parse(to_json(*answer));

@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "answer/schedules/capacity.h"
+#include "answer/schedules/schedule_question.h"
 #include "answer/texts.h"
 #include "pipeline/formats/schedule_file.h"
 #include "pipeline/problem/instances.h"
@@ -24,7 +24,7 @@ ScheduleRequest request_of(const std::string& problem, const std::string& solver
   return request;
 }
 
-TEST(AskSchedule, TellsItsWatchWhatItDoes) {
+TEST(AskSchedule, ReportsProgress) {
   std::vector<std::string> told;
   Watch watch;
   watch.on_label = [&told](const std::string& label) { told.push_back("label " + label); };
@@ -40,13 +40,13 @@ TEST(AskSchedule, TellsItsWatchWhatItDoes) {
   EXPECT_FALSE(pipeline::validate(answer->solved->schedule).has_value());
 }
 
-TEST(AskSchedule, EndsWhereWhoAsksRefusesWhatWasRead) {
+TEST(AskSchedule, EndsIfTheCallerRejectsTheInput) {
   Watch watch;
   watch.on_read = [] { return base::Status(base::bad_input("the output is the input")); };
   EXPECT_EQ(ask(request_of("exp2"), watch).error().message, "the output is the input");
 }
 
-TEST(AskSchedule, WhatDoesNotFitIsAnAnswer) {
+TEST(AskSchedule, AnswersWithSchedulesThatDoNotFit) {
   ScheduleRequest request = request_of("exp2");
   request.search.memory_cap = base::Memory(3'000'000);
   const auto answer = ask(request, {});
@@ -57,7 +57,7 @@ TEST(AskSchedule, WhatDoesNotFitIsAnAnswer) {
   EXPECT_FALSE(json::parse(to_json(*answer))["excess"].empty());
 }
 
-TEST(AskSchedule, NothingIsSearchedWhereNoScheduleCanDoWhatIsAsked) {
+TEST(AskSchedule, SearchesNothingForImpossibleRequests) {
   ScheduleRequest request = request_of("exp2");
   request.search.memory_cap = base::Memory(1'000'000);
   request.deadline = "9";
@@ -89,7 +89,7 @@ TEST(AskSchedule, StartsFromASchedule) {
               HasSubstr("--from needs a solver that searches; 'greedy' constructs its schedule by rule"));
 }
 
-TEST(AskSchedule, ToldBetterSchedulesAreValidAndEverBetter) {
+TEST(AskSchedule, ReportsValidAndImprovingSchedules) {
   ScheduleRequest request = request_of("exp4", "search");
   std::vector<base::Ticks> makespans;
   request.on_better = [&makespans](const pipeline::Schedule& schedule) {
@@ -103,14 +103,14 @@ TEST(AskSchedule, ToldBetterSchedulesAreValidAndEverBetter) {
   EXPECT_EQ(makespans.back(), answer->solved->solution.evaluation.makespan);
 }
 
-TEST(AskSchedule, AFrontIsAnotherQuestion) {
+TEST(AskSchedule, RejectsObjectivePareto) {
   ScheduleRequest request = request_of("exp2", "auto");
   request.objective = Objective::pareto;
   EXPECT_EQ(ask(request, {}).error().message,
             "objective pareto yields a front, not a schedule; accepted: makespan, memory");
 }
 
-TEST(ScheduleSections, SayWhereTheScheduleIsBeforeTheTime) {
+TEST(ScheduleSections, ListWrittenFilesBeforeTheTime) {
   auto answer = ask(request_of("exp2"), {});
   ASSERT_TRUE(answer.ok());
   answer->written = {"one.csv", "two.csv"};
@@ -118,7 +118,7 @@ TEST(ScheduleSections, SayWhereTheScheduleIsBeforeTheTime) {
   EXPECT_EQ(json::parse(to_json(*answer))["written"], json({"one.csv", "two.csv"}));
 }
 
-TEST(MinCapacity, IsEnoughForASchedule) {
+TEST(MinCapacity, IsSufficientForASchedule) {
   const pipeline::Problem& problem = pipeline::find_instance("exp2")->problem;
   ScheduleRequest request = request_of("exp2", "search");
   const std::vector<base::Memory> capacities = min_capacities(problem);

@@ -14,16 +14,16 @@ std::vector<study::FusionVariant> variants_of(double none, double inter, double 
           {study::FusionMode::both, both, {}, true}};
 }
 
-TEST(LessFusionWords, NameWhatIsFasterThanThePlanAsFarAsItShows) {
+TEST(LessFusionWords, NamesFasterVariantsIfTheDifferenceIsVisible) {
   EXPECT_EQ(less_fusion_words(variants_of(20, 21, 22)), "The iteration is shorter if nothing is fused.");
   EXPECT_EQ(less_fusion_words(variants_of(21, 20, 22)), "The iteration is shorter if only generation is fused.");
   EXPECT_EQ(less_fusion_words(variants_of(21, 20, 19)), "");
   EXPECT_EQ(less_fusion_words(variants_of(20, 20, 20)), "") << "a tie";
-  EXPECT_EQ(less_fusion_words(variants_of(20.0001, 20, 20.0002)), "") << "nobody would see it";
+  EXPECT_EQ(less_fusion_words(variants_of(20.0001, 20, 20.0002)), "") << "too small to be printed";
   EXPECT_EQ(less_fusion_words({}), "") << "nothing is fused";
 }
 
-TEST(LessFusionWords, WhatFitsComesBeforeWhatIsFaster) {
+TEST(LessFusionWords, PrefersFittingOverFasterVariants) {
   auto variants = variants_of(21, 20, 19);
   variants[2].fit = predict::Fit::does_not_fit;
   EXPECT_EQ(less_fusion_words(variants), "It fits if only generation is fused.");
@@ -34,7 +34,7 @@ TEST(LessFusionWords, WhatFitsComesBeforeWhatIsFaster) {
   EXPECT_EQ(less_fusion_words(variants_of(20, 21, 22)), "The iteration is shorter if nothing is fused.");
 }
 
-TEST(LessFusionWords, FittingIsWorthSayingWhereTimesLookAlike) {
+TEST(LessFusionWords, ReportsFitEvenIfTimesLookEqual) {
   for (const double none : {19.9999, 19.0}) {
     auto variants = variants_of(none, 21, 20);
     variants[1].fit = variants[2].fit = predict::Fit::does_not_fit;
@@ -51,7 +51,7 @@ plan::Job small_job() {
       .value();
 }
 
-/// What is said of a plan of generation, the first task, with `to` in place of `from`.
+/// Description of the change from `from` to `to` in the engine of generation, the first task.
 std::string engine_change(const plan::Engine& from, const plan::Engine& to) {
   const plan::Job job = small_job();
   plan::Plan plan;
@@ -62,7 +62,7 @@ std::string engine_change(const plan::Engine& from, const plan::Engine& to) {
   return change_words(job, plan, change);
 }
 
-TEST(ChangeWords, SayEverySettingOfAnEngine) {
+TEST(ChangeWords, NameEveryEngineSetting) {
   base::for_each_field<plan::Engine>([](const auto& field) {
     plan::Engine to;
     to.*field.member = test::other_value(field.kind, to.*field.member);
@@ -70,7 +70,7 @@ TEST(ChangeWords, SayEverySettingOfAnEngine) {
   });
 }
 
-TEST(ChangeWords, SayWhatIsInPlaceOfWhat) {
+TEST(ChangeWords, NameOldAndNewValues) {
   EXPECT_EQ(engine_change({}, {.memory_utilization = 0.5}), "actor_generate: memory utilization 0.5 in place of 0.9");
   EXPECT_EQ(engine_change({}, {.max_num_seqs = 64, .chunked_prefill = false, .longest_first = true}),
             "actor_generate: at most 64 sequences in place of 256, no chunked prefill, longest first");
@@ -88,7 +88,7 @@ predict::TaskMemory memory_of(std::int64_t needed, std::int64_t host) {
           .host_memory = 400LL << 30};
 }
 
-TEST(MissingWords, SayWhichMemory) {
+TEST(MissingWords, NameTheMemory) {
   EXPECT_EQ(missing_words({memory_of(60, 300), memory_of(80, 300)}), "short by 10.00 GiB");
   EXPECT_EQ(missing_words({memory_of(60, 300), memory_of(60, 427)}), "short by 27.00 GiB of a node's host memory");
   EXPECT_EQ(missing_words({memory_of(80, 300), memory_of(60, 427)}), "short by 27.00 GiB of a node's host memory");

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+
 namespace dovetail::answer {
 namespace {
 
@@ -39,11 +41,30 @@ TEST(Text, Shortens) {
 
 TEST(Text, EscapesXml) { EXPECT_EQ(escape_xml("<a href=\"x\">&'"), "&lt;a href=&quot;x&quot;&gt;&amp;'"); }
 
-TEST(Counted, PutsTheNounInTheRightNumber) {
+TEST(Counted, UsesThePlural) {
   EXPECT_EQ(counted(1, "device"), "1 device");
   EXPECT_EQ(counted(0, "op"), "0 ops");
   EXPECT_EQ(counted(2, "micro-batch"), "2 micro-batches");
   EXPECT_EQ(counted(1, "micro-batch"), "1 micro-batch");
+}
+
+TEST(Difference, ListsChangedLines) {
+  EXPECT_EQ(difference_of("a\nb\nc\n", "a\nx\nc\n"), "- b\n+ x\n");
+  EXPECT_EQ(difference_of("a\nb\nc\nd\n", "b\nd\ne\n"), "- a\n- c\n+ e\n");
+  EXPECT_EQ(difference_of("a\nb\n", "a\nb\n"), "");
+  EXPECT_EQ(difference_of("", "a"), "+ a\n");
+}
+
+TEST(Difference, ListsAllLinesBetweenDistantChanges) {
+  std::string before = "same\n";
+  std::string after = "same\n";
+  for (int line = 0; line < 3000; ++line) {
+    before += "b" + std::to_string(line) + "\n";
+    after += "a" + std::to_string(line) + "\n";
+  }
+  const std::string text = difference_of(before, after);
+  EXPECT_TRUE(text.starts_with("- b0\n- b1\n"));
+  EXPECT_TRUE(text.ends_with("+ a2998\n+ a2999\n"));
 }
 
 }  // namespace

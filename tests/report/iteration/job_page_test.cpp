@@ -7,7 +7,7 @@
 #include <optional>
 #include <stdexcept>
 
-#include "answer/words/amounts.h"
+#include "answer/words/figures.h"
 #include "support/jobs.h"
 
 namespace dovetail::report {

@@ -1,0 +1,105 @@
+// Reads problems and schedules in any readable format, and recognizes other files.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "answer/question/input.h"
+#include "answer/question/watch.h"
+#include "base/enum_names.h"
+#include "base/result.h"
+#include "pipeline/formats/schedule_file.h"
+#include "pipeline/problem/problem.h"
+#include "pipeline/schedule/validate.h"
+
+namespace dovetail::answer {
+
+enum class ScheduleFormat { json, trace, chrome, svg, csv, csv_comms, programs };
+
+constexpr auto names_of(ScheduleFormat) {
+  return std::array{
+      base::EnumName{"json", ScheduleFormat::json},        base::EnumName{"trace", ScheduleFormat::trace},
+      base::EnumName{"chrome", ScheduleFormat::chrome},    base::EnumName{"svg", ScheduleFormat::svg},
+      base::EnumName{"csv", ScheduleFormat::csv},          base::EnumName{"csv-comms", ScheduleFormat::csv_comms},
+      base::EnumName{"programs", ScheduleFormat::programs}};
+}
+
+/// Formats that can be read.
+inline constexpr const char* read_formats = "json|trace|csv";
+
+/// Error for an unknown format name; lists `accepted`.
+base::Error unknown_format(std::string_view name, const std::vector<std::string_view>& accepted);
+
+/// Returns the format named for reading; nullopt if no name is given. An Error lists the readable formats.
+base::Result<std::optional<ScheduleFormat>> format_to_read(const std::optional<std::string>& name);
+
+/// Detects the format of `content` by its first character: JSON by a brace, a trace by a bracket, CSV by a digit, a
+/// quote, a comma (an empty cell) or a parenthesis. A byte order mark is skipped.
+std::optional<ScheduleFormat> format_of_content(std::string_view content);
+
+/// Explains what `content` is if it is not a readable schedule, and what to do with it: a problem, a Chrome trace, a
+/// picture. `path` is the path that the user gave. nullopt if the content is not recognized.
+std::optional<std::string> describe_other_content(std::string_view content, const std::string& path);
+
+/// Returns the Dovetail format that the key `format` names, without its version: "dovetail/job"; empty if it names
+/// none. For content that is too large or cannot be parsed, the first format named near its start.
+std::string named_format(std::string_view content);
+
+/// Whether `content` is a schedule in Dovetail's own format.
+bool is_own_schedule(std::string_view content);
+
+/// Problem with the name of its instance or the path of its file.
+struct NamedProblem {
+  std::string name;
+  pipeline::Problem problem;
+};
+
+/// Reads the text that `input` holds, standard input for "-", an existing file, or a bundled instance, in this order.
+/// Otherwise an Error that suggests similar instances.
+base::Result<NamedProblem> read_problem(const Input& input, const Watch& watch);
+
+/// Whether `input` names a bundled instance and no file.
+bool is_instance(const Input& input);
+
+/// Content of a schedule file. It is read only once, because a pipe cannot be read again.
+struct ScheduleText {
+  Input input;
+  std::string content;
+  /// The requested format, otherwise the detected one; nullopt if none is recognized.
+  std::optional<ScheduleFormat> format;
+};
+
+/// Reads the document. Its format is `forced` if given, otherwise detected.
+base::Result<ScheduleText> read_schedule_text(const Input& input, std::optional<ScheduleFormat> forced = std::nullopt);
+
+/// Schedule with the format that it was read from.
+struct LoadedSchedule {
+  std::string path;
+  ScheduleFormat format = ScheduleFormat::json;
+  pipeline::ScheduleFile file;
+};
+
+/// Parses the schedule that `text` holds, as a schedule of `problem` if that is given. Reports the file's notes to
+/// `watch`.
+base::Result<LoadedSchedule> load_schedule(const ScheduleText& text, const pipeline::Problem* problem,
+                                           const Watch& watch);
+
+/// Parses and validates a schedule of `named`, except for its capacity: a schedule to start from or to compare with may
+/// need more. An Error says how its problem differs from `named`.
+base::Result<LoadedSchedule> load_schedule_of(const NamedProblem& named, const ScheduleText& text, const Watch& watch);
+
+/// Returns the first rule that the schedule breaks, as an Error (Failure::invalid) at its place in the file.
+base::Status check_valid(const LoadedSchedule& loaded);
+
+/// Parses and validates the schedule that `text` holds, as a schedule of `problem` if that is given.
+base::Result<LoadedSchedule> load_valid_schedule(const ScheduleText& text, const std::optional<Input>& problem,
+                                                 const Watch& watch);
+
+/// Reads, parses and validates a document. Used by every command that takes a finished schedule.
+base::Result<LoadedSchedule> load_valid_schedule(const Input& input, std::optional<ScheduleFormat> forced,
+                                                 const std::optional<Input>& problem, const Watch& watch);
+
+}  // namespace dovetail::answer

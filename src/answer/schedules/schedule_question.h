@@ -1,0 +1,81 @@
+// Shared parts of questions about schedules: the problem, the search options, the starting schedule, and problems that
+// no schedule fits.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "answer/question/input.h"
+#include "answer/question/section.h"
+#include "answer/question/watch.h"
+#include "answer/schedules/input_files.h"
+#include "answer/schedules/search.h"
+#include "base/quantity.h"
+#include "base/result.h"
+#include "fuse/solution/solution.h"
+#include "parallel/exchange.h"
+#include "pipeline/problem/problem.h"
+#include "pipeline/schedule/evaluate.h"
+
+namespace dovetail::answer {
+
+/// Problem, options and bounds of a question.
+struct Asked {
+  NamedProblem named;
+  fuse::SolveOptions options;  ///< without the context of the search: start, cancellation, other processes, progress
+  fuse::Bounds bounds;         ///< for the problem
+
+  /// Whether `solution` meets the deadline, if there is one.
+  bool is_met_by(const fuse::Solution& solution) const {
+    return !options.deadline || solution.evaluation.makespan <= *options.deadline;
+  }
+};
+
+/// Context of a search, in addition to the question. Everything must outlive the search.
+struct SearchContext {
+  const fuse::Solution* start = nullptr;         ///< starting schedule; null: none
+  const parallel::Exchange* exchange = nullptr;  ///< other processes; null: none
+  const parallel::Cancellation* stop = nullptr;  ///< stops the search
+  SearchProgress* progress = nullptr;            ///< receives the progress
+};
+/// Returns the solver options for the question; an Error if they contradict each other (fuse::find_fault).
+base::Result<fuse::SolveOptions> options_of_search(const Asked& asked, const SearchContext& context);
+
+/// Reasons why no schedule can satisfy the request.
+struct Impossible {
+  std::vector<pipeline::CapacityExcess> excess;  ///< devices on which a single micro-batch does not fit
+  bool late = false;                             ///< the deadline is before the lower bound of the makespan
+};
+
+/// Returns nullopt if some schedule might satisfy the request.
+std::optional<Impossible> find_impossible(const Asked& asked);
+
+Sections impossible_sections(const Asked& asked, const Impossible& impossible);
+
+/// Input of a search.
+struct SearchInput {
+  NamedProblem named;
+  std::optional<fuse::Solution> start;
+};
+
+/// Reads the problem and its starting schedule, and reports the problem's name and the end of reading to `watch`. If
+/// `exchange` is set, all its processes must read the same input, and all return an Error if one of them fails.
+base::Result<SearchInput> read_search_input(const Input& problem, const std::optional<Input>& from,
+                                            const parallel::Exchange* exchange, int chains, const Watch& watch);
+
+/// Minimum capacity per device for any schedule to fit: resident memory plus one micro-batch of one pipeline.
+std::vector<base::Memory> min_capacities(const pipeline::Problem& problem);
+/// The same as a line, or as a table if devices differ.
+Sections min_capacity_sections(const pipeline::Problem& problem);
+
+/// Message if no schedule can fit (fuse::find_impossible); a table follows.
+inline constexpr const char* impossible_message =
+    "no schedule fits the memory: a single micro-batch exceeds the capacity";
+
+/// Largest excess over all devices; 0 if all fit.
+base::Memory max_excess(const std::vector<pipeline::CapacityExcess>& excess);
+
+/// Peak memory and capacity of the devices that do not fit.
+Table excess_table(const std::vector<pipeline::CapacityExcess>& excess);
+
+}  // namespace dovetail::answer

@@ -1,0 +1,84 @@
+// Searches for schedules: solvers by name, options of requests, and progress.
+#pragma once
+
+#include <concepts>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "answer/question/budget.h"
+#include "answer/question/option.h"
+#include "answer/question/watch.h"
+#include "base/quantity.h"
+#include "base/result.h"
+#include "fuse/solution/solution.h"
+#include "fuse/solver.h"
+#include "pipeline/problem/problem.h"
+
+namespace dovetail::answer {
+
+/// Finds a solver by name. An Error lists all solvers and suggests a similar one.
+base::Result<const fuse::Solver*> solver_named(std::string_view name);
+
+/// Default solver: the last of the registry, which takes the best result of the others.
+const fuse::Solver& default_solver();
+
+/// Lists the solvers with their summaries, one per line.
+std::string list_of_solvers();
+
+/// "annealing, seed 1, 4 chains x 120000 iterations", as far as recorded.
+std::string describe(const pipeline::SolverRecord& solver);
+/// The same for a solution, with the reason why its search stopped.
+std::string describe_solver(const fuse::Solution& solution);
+
+inline constexpr const char* memory_cap_help = "max memory per device, including resident memory";
+inline constexpr const char* robust_help = "weight in percent of the 95th-percentile makespan (default {})";
+
+struct ScheduleSearchOptions {
+  SearchBudget budget{.chains = fuse::SolveOptions{}.chains, .seed = fuse::SolveOptions{}.seed};
+  std::optional<base::Memory> memory_cap = std::nullopt;
+};
+template <std::same_as<ScheduleSearchOptions> T>
+auto options_of(const T*) {
+  return options<T>(group(&T::budget), option("memory-cap", &T::memory_cap, Amount{}, memory_cap_help));
+}
+
+/// Converts to solver options, without start, cancellation, other processes and progress.
+fuse::SolveOptions solve_options(const ScheduleSearchOptions& search);
+
+/// Parses --deadline in the problem's unit; nullopt if it is not given.
+base::Result<std::optional<base::Ticks>> deadline_of(const std::optional<std::string>& text, base::TimeUnit unit);
+
+/// Time after which work that includes a search is cut short. The search ends by itself at its time limit, so that its
+/// iteration count reproduces it. Only work that overruns this grace period is interrupted.
+std::optional<double> with_patience(std::optional<double> time_limit_seconds);
+
+/// Best result so far, its bound and gap, the speed and the time left fit in eighty columns. Wider lines also show the
+/// peak with `peak_bound`, the phase of the search and the share that is done.
+std::vector<ProgressField> progress_fields(const fuse::Progress& progress, base::Ticks bound,
+                                           std::optional<base::Memory> peak_bound, base::TimeUnit unit);
+
+/// Forwards the progress of a search to a Watch.
+class SearchProgress {
+ public:
+  /// `bound` is the lower bound on the makespan of `problem`. `watch` and `problem` must outlive this object.
+  SearchProgress(const Watch& watch, const pipeline::Problem& problem, base::Ticks bound);
+
+  void tell(const fuse::Progress& progress);
+  /// Last reported speed; 0 if unknown.
+  double iterations_per_second() const { return iterations_per_second_; }
+
+ private:
+  std::optional<base::Memory> peak_bound(base::Ticks makespan);
+
+  const Watch& watch_;
+  const pipeline::Problem& problem_;
+  base::Ticks bound_;
+  bool has_peak_bound_;
+  std::optional<base::Memory> peak_bound_;  // for peak_bound_makespan_
+  base::Ticks peak_bound_makespan_;
+  double iterations_per_second_ = 0;
+};
+
+}  // namespace dovetail::answer
