@@ -41,7 +41,7 @@ std::string efficiency_file(const CalibrationAnswer& answer);
 
 /// Errors by row and by phase, fitted and cross-validated, followed by the mean errors.
 Sections calibration_sections(const measure::Calibration& calibration);
-/// The same, and what was fitted with where it started.
+/// calibration_sections, followed by the fitted values and their start values.
 Sections sections(const CalibrationAnswer& answer);
 /// A dovetail/calibration@1 object.
 std::string to_json(const CalibrationAnswer& answer);

@@ -127,7 +127,7 @@ std::vector<Column> columns_of(const RankingAnswer& answer) {
   for (const TaskKind kind : phases_of(answer.scenario.job)) columns.push_back({std::string(base::enum_name(kind))});
   for (const char* name : {"samples/s", "tokens/s/GPU", "GPU-h"}) columns.push_back({name});
   if (answer.scenario.job.cluster.price) columns.push_back({"cost"});
-  for (const char* name : {"over bound", "peak memory", "usable"}) columns.push_back({name});
+  for (const char* name : {"above bound", "peak memory", "usable"}) columns.push_back({name});
   columns.push_back({"during", Align::left});
   columns.push_back({"host memory"});
   return columns;

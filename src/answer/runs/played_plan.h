@@ -46,8 +46,8 @@ struct ChosenPlan {
 /// Error if an iteration of the job is too large to simulate: time and memory grow with the number of samples.
 base::Status check_playable(const plan::Job& job, const Input& input);
 
-/// Returns the given plan, otherwise the best one found, with the requested fusion. `ranked` searches plans in any
-/// case. Errors name the input `job`; one of them is that no plan fits and none is given.
+/// Returns the given plan, otherwise the best one found, with the requested fusion. `ranked` searches plans even if one
+/// is given. Errors name the input `job`. If no plan is given, a job that no plan fits is an Error.
 base::Result<ChosenPlan> choose_plan(const PlayOptions& options, const Input& job, const AskedJob& asked, bool ranked,
                                      const Watch& watch);
 

@@ -81,7 +81,7 @@ std::string length_words(const TrainingRunAnswer& answer) {
   const control::RunSettings& settings = answer.run.settings;
   if (answer.iterations) return fmt::format("{} iterations", *answer.iterations);
   if (settings.iterations) return fmt::format("{} iterations", *settings.iterations);
-  return fmt::format("{} epochs of the data", settings.epochs.value_or(1));
+  return fmt::format("{} epochs", settings.epochs.value_or(1));
 }
 
 /// Initial weights of a role.

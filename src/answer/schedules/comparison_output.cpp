@@ -84,7 +84,7 @@ std::string remarks(const ComparisonAnswer& answer) {
                         base::format_time(row.solved.bounds.makespan, unit));
   }
   for (const Refusal& refusal : answer.refusals) text += fmt::format("{}\n", refusal.why);
-  text += fmt::format("bounds: makespan {}, peak activation {} (of any schedule)\n",
+  text += fmt::format("bounds: makespan {}, peak activation {} (for any schedule)\n",
                       time_with_unit(asked.bounds.makespan, unit), base::format_memory(asked.bounds.peak_activation));
   if (answer.baseline)
     text += fmt::format("speedup: relative to {}, {}\n", answer.baseline_name, time_with_unit(*answer.baseline, unit));

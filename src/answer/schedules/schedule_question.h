@@ -1,5 +1,5 @@
-// Shared parts of questions about schedules: the problem, the search options, the starting schedule, and problems that
-// no schedule fits.
+// Shared parts of questions about schedules: problem, search options and starting schedule. Also explains why no
+// schedule fits.
 #pragma once
 
 #include <optional>
