@@ -15,8 +15,7 @@ namespace dovetail::answer {
 
 /// A document.
 struct Input {
-  std::string path;  ///< "-" for standard input; appears in messages, and relative paths in the document start at its
-                     ///< folder
+  std::string path;  ///< shown in messages; "-" for standard input; relative paths in the document start at its folder
   std::optional<std::string> text = std::nullopt;  ///< content; nullopt: read from `path`
 
   bool operator==(const Input&) const = default;
