@@ -18,7 +18,7 @@
 #include "syntax/files.h"
 #include "trainers/import/hub_cache.h"
 #include "trainers/log_formats.h"
-#include "workflow/lengths_table.h"
+#include "workflow/lengths_file.h"
 
 namespace dovetail::answer {
 namespace {
