@@ -24,7 +24,7 @@ pipeline::Order join_minibatches(const pipeline::Problem& problem, const pipelin
                                  const std::vector<Solution>& parts);
 
 /// Runs every construction and the pattern. While the bounds are not met, it continues with the exact search (if there
-/// are few ops) and the search (docs/solver.md). Returns the best by is_better among the schedules that keep the
+/// are few ops) and the search (docs/search.md). Returns the best by is_better among the schedules that keep the
 /// problem's layout. If options.robustness_percent is above 0, it returns the schedule that the search ranks best by
 /// that weight.
 Answer solve_auto(const pipeline::Problem& problem, const SolveOptions& options);

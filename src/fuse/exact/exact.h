@@ -45,7 +45,7 @@ struct ExactResult {
 /// minimizes the makespan of the schedules with the minimum peak.
 ///
 /// The schedule runs I and W separately if the problem splits backwards. This covers everything that B could do. Method
-/// and proof are in docs/solver.md. REQUIRES: no find_fault(problem).
+/// and proof are in docs/search.md. REQUIRES: no find_fault(problem).
 ExactResult solve_exactly(const pipeline::Problem& problem, const SolveOptions& options,
                           const ExactLimits& limits = {});
 

@@ -54,7 +54,7 @@ class FailedStates {
 };
 
 /// Depth-first search over which op starts next, in time order. Failed states are reused by later calls with caps that
-/// are no larger, whatever their deadline. Method and proof of completeness are in docs/solver.md.
+/// are no larger, whatever their deadline. Method and proof of completeness are in docs/search.md.
 class ExactSearch {
  public:
   enum class Outcome { found, none, stopped };

@@ -31,7 +31,7 @@ pipeline::Order search_order(const pipeline::Lowering& lowering, const std::vect
 ///
 /// The chains start from them, the best first. They anneal the makespan until one meets its bound or the deadline. Then
 /// they lower the peak at that makespan until it meets its bound. Last, they look for the most robust of the equally
-/// good schedules under varying durations. See docs/solver.md.
+/// good schedules under varying durations. See docs/search.md.
 ///
 /// Starts that the objective or the capacity rules out are ignored. REQUIRES: at least one start. If any schedule fits
 /// the capacity, one of the starts must fit.
