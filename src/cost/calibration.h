@@ -60,7 +60,7 @@ struct CalibrationRow {
 };
 
 struct FitOptions {
-  double noise = 0.05;  ///< repeatability of runs (docs/facts.md#whom-constants-belong-to)
+  double noise = 0.05;  ///< repeatability of runs (docs/facts.md#scope-of-constants)
   double prior = 0.002;
   int restarts = 2;        ///< random starts in addition to the given one
   int evaluations = 1200;  ///< of all rows, for each start

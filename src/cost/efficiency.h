@@ -20,7 +20,7 @@
 
 namespace dovetail::cost {
 
-/// Constants of one GPU type, one engine version and one site (docs/facts.md#whom-constants-belong-to), independent of
+/// Constants of one GPU type, one engine version and one site (docs/facts.md#scope-of-constants), independent of
 /// the model and the run. The defaults are assumptions for unmeasured software.
 struct Efficiency {
   std::string name = "assumed";

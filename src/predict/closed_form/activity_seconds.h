@@ -99,7 +99,7 @@ std::vector<base::Ticks> durations_of(const std::vector<ActivitySeconds>& activi
 std::int64_t engine_weight_bytes(const cost::ModelFacts& facts, llm::Layout layout);
 
 /// Bytes of each device for an engine's activations, graphs and buffers (2 to 5 GB,
-/// docs/facts.md#room-for-keys-and-values).
+/// docs/facts.md#space-for-the-kv-cache).
 inline constexpr double engine_reserve = 4e9;
 
 /// Returns the bytes of each device for an engine's KV cache: its share of memory minus the weights and, depending on
