@@ -1,7 +1,7 @@
 # Writes OUTPUT, a C++ source with a function of dovetail::trainers for each file of FOLDER, TRAINER_NAME_defaults(): run with
 # cmake -DTRAINER=... -DFOLDER=... -DOUTPUT=... -P.
 file(GLOB files ${FOLDER}/*.yaml)
-set(source "// Made from the files of src/trainers/${TRAINER}/defaults when the library is built.\n#include \"trainers/${TRAINER}/defaults_files.h\"\n\nnamespace dovetail::trainers {\n\n")
+set(source "// Made from the files of src/trainers/${TRAINER}/defaults when the library is built.\n#include \"trainers/${TRAINER}/${TRAINER}.h\"\n\nnamespace dovetail::trainers {\n\n")
 foreach(path IN LISTS files)
   get_filename_component(name ${path} NAME_WE)
   file(READ ${path} content)

@@ -15,15 +15,15 @@
 #include "base/file.h"
 #include "plan/job_file.h"
 #include "syntax/shell/launch.h"
-#include "trainers/areal/configuration.h"
+#include "trainers/areal/areal.h"
 #include "trainers/import/job_of.h"
 #include "trainers/logs/logged_command.h"
 #include "trainers/logs/printed_configuration.h"
-#include "trainers/nemo_rl/configuration.h"
+#include "trainers/nemo_rl/nemo_rl.h"
 #include "trainers/openrlhf/configuration.h"
 #include "trainers/roll/configuration.h"
 #include "trainers/slime/configuration.h"
-#include "trainers/verl/configuration.h"
+#include "trainers/verl/verl.h"
 
 namespace dovetail::trainers {
 namespace {

@@ -6,16 +6,16 @@
 
 #include "base/assert.h"
 #include "base/utf8.h"
-#include "trainers/areal/log.h"
+#include "trainers/areal/areal.h"
 #include "trainers/dovetail/log.h"
 #include "trainers/logs/console.h"
 #include "trainers/logs/table_log.h"
-#include "trainers/nemo_rl/log.h"
+#include "trainers/nemo_rl/nemo_rl.h"
 #include "trainers/openrlhf/log.h"
 #include "trainers/prime_rl/log.h"
 #include "trainers/roll/log.h"
 #include "trainers/slime/log.h"
-#include "trainers/verl/log.h"
+#include "trainers/verl/verl.h"
 
 namespace dovetail::trainers {
 namespace {

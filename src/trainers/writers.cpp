@@ -7,12 +7,12 @@
 
 #include "base/document.h"
 #include "base/enum_names.h"
-#include "trainers/areal/writing.h"
-#include "trainers/nemo_rl/writing.h"
+#include "trainers/areal/areal.h"
+#include "trainers/nemo_rl/nemo_rl.h"
 #include "trainers/openrlhf/writing.h"
 #include "trainers/roll/writing.h"
 #include "trainers/slime/writing.h"
-#include "trainers/verl/writing.h"
+#include "trainers/verl/verl.h"
 
 namespace dovetail::trainers {
 namespace {

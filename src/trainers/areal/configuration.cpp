@@ -1,5 +1,3 @@
-#include "trainers/areal/configuration.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,18 +7,16 @@
 #include <vector>
 
 #include "base/document.h"
+#include "trainers/areal/areal.h"
 #include "trainers/areal/engines.h"
 #include "trainers/areal/layouts.h"
-#include "trainers/areal/settings.h"
-#include "trainers/areal/start.h"
-#include "trainers/areal/watched.h"
 #include "trainers/import/layouts.h"
 #include "trainers/import/settings.h"
 
 namespace dovetail::trainers {
 namespace {
 
-/// A run as far as it is read.
+/// Partially read run.
 struct ArealDraft {
   const ComposedSettings& settings;
   const RunRequest& request;
@@ -37,7 +33,7 @@ struct ArealDraft {
   }
 };
 
-/// What a file trains that has no loop of generation and training, or another one than jobs have.
+/// Fails if the run does not both generate and train, or if it has a teacher.
 base::Status check_is_rl(const syntax::SettingTree& tree) {
   base::Error error = setting_error(tree, "gconfig", "");
   if (error.path.empty() && !tree.sources.empty()) error.path = tree.sources.front();
@@ -46,13 +42,13 @@ base::Status check_is_rl(const syntax::SettingTree& tree) {
                                                 place_of(tree, "allocation_mode").line > 0);
   if (!generates || place_of(tree, "actor").line == 0) {
     error.message = fmt::format(
-        "it {}, and is not read; accepted: configurations of PPO and its kin, with `rollout` and "
+        "the run {}, which is not supported; accepted: configurations of PPO and its variants, with `rollout` and "
         "`actor`",
-        generates ? "generates and trains nothing" : "trains without generation");
+        generates ? "generates without training" : "trains without generation");
     return error;
   }
   if (areal_has_role(tree, "teacher"))
-    return setting_error(tree, "teacher", "has a model, which jobs do not have; accepted: null");
+    return setting_error(tree, "teacher", "has a teacher, but jobs cannot have teachers; accepted: null");
   return {};
 }
 
@@ -70,11 +66,11 @@ base::Status read_algorithm(ArealDraft& draft) {
     return setting_error(tree, method_key,
                          fmt::format("is {}; accepted: recompute, loglinear, metrics", base::quote(method)));
   run.trainer_log_probabilities = decoupled ? method != "loglinear" : recomputes;
-  run.assumed.push_back({"", "the reward is a rule that takes no time beside generation"});
+  run.assumed.push_back({"", "the reward is a rule that adds no time to generation"});
   return {};
 }
 
-/// What an engine takes of prompt and response together.
+/// Engine's cap of prompt and response together. Sets `key` to the setting that it is read from.
 base::Result<std::optional<std::int64_t>> context_cap(const ArealDraft& draft, std::string& key) {
   key = draft.engine("rollout").allocation.backend == "sglang" ? "sglang.context_length" : "vllm.max_model_len";
   return optional_whole(draft.tree(), key);
@@ -99,16 +95,17 @@ base::Status read_lengths(ArealDraft& draft) {
     run.prompt_cap = std::max<std::int64_t>(max_length / 8, 1);
     if (!draft.request.options.prompt_length)
       run.assumed.push_back(
-          {prompt_key, fmt::format("prompts are not cut: counted as {}, an eighth of what prompt and response may "
-                                   "have; --prompt-length says how long they are",
-                                   run.prompt_cap)});
+          {prompt_key,
+           fmt::format("prompts have no cap; modeled with {} tokens, an eighth of the cap of prompt and response; "
+                       "set --prompt-length",
+                       run.prompt_cap)});
     if (!draft.request.options.response_length)
-      run.assumed.push_back({response_key, "all are as long as that; --response-length says how long they are",
-                             place_of(tree, response_key)});
+      run.assumed.push_back(
+          {response_key, "modeled with responses of this length; set --response-length", place_of(tree, response_key)});
   }
   if (both <= run.prompt_cap)
     return setting_error(tree, both_key,
-                         fmt::format("is {} for prompt and response; accepted: more than the {} of a "
+                         fmt::format("is {} for prompt and response together; accepted: more than the {} of a "
                                      "prompt",
                                      both, run.prompt_cap));
   if (!prompt) run.max_prompt = both - 1;
@@ -132,15 +129,15 @@ base::Status read_workload(ArealDraft& draft) {
   DOVETAIL_TRY(const std::int64_t parts, count_at(tree, parts_key));
   if (parts > samples)
     return setting_error(tree, parts_key,
-                         fmt::format("is {} of {} samples; accepted: at least a sample each", parts, samples));
-  // The parts are of about as many tokens; where they cannot be of as many samples the last one has fewer.
+                         fmt::format("is {}; accepted: at most the {} samples of an iteration", parts, samples));
+  // Mini-batches have about the same number of tokens. If the samples do not divide evenly, the last one has fewer.
   run.mini_batch = (samples + parts - 1) / parts;
   DOVETAIL_TRY(const auto staleness, optional_whole(tree, "rollout.max_head_offpolicyness"));
   run.steps_off_policy = std::max<std::int64_t>(staleness.value_or(0), 0);
   return read_lengths(draft);
 }
 
-/// The nodes that the run has, where nobody says other ones beside the file.
+/// Nodes of the run as configured in the file. Assigns the pools of `counts` GPUs to them.
 base::Result<ClusterChoice> cluster_of_file(ArealDraft& draft, const std::vector<std::int64_t>& counts,
                                             DealtPools& dealt) {
   const syntax::SettingTree& tree = draft.tree();
@@ -149,36 +146,36 @@ base::Result<ClusterChoice> cluster_of_file(ArealDraft& draft, const std::vector
   DOVETAIL_TRY(std::int64_t nodes, count_at(tree, nodes_key));
   DOVETAIL_TRY(std::int64_t gpus, count_at(tree, gpus_key));
   if (nodes > max_devices || gpus > max_devices || nodes * gpus > max_devices)
-    return setting_error(tree, nodes_key, fmt::format("is too large; accepted: at most {} GPUs in all", max_devices));
-  std::int64_t asked = 0;
-  for (const std::int64_t count : counts) asked += count;
-  if (nodes == 1 && asked > gpus) {
-    // On one node AReaL takes the GPUs that are there.
-    draft.run.assumed.push_back({gpus_key,
-                                 fmt::format("{}: the engines take {} GPUs, counted as a node of as many", gpus, asked),
-                                 place_of(tree, gpus_key)});
-    gpus = asked;
+    return setting_error(tree, nodes_key, fmt::format("is too large; accepted: at most {} GPUs in total", max_devices));
+  std::int64_t needed = 0;
+  for (const std::int64_t count : counts) needed += count;
+  if (nodes == 1 && needed > gpus) {
+    // On one node, AReaL uses the GPUs that exist.
+    draft.run.assumed.push_back(
+        {gpus_key, fmt::format("{}: the engines need {} GPUs; modeled as a node with this many", gpus, needed),
+         place_of(tree, gpus_key)});
+    gpus = needed;
   }
   dealt = deal_pools(counts, gpus);
   if (dealt.nodes > nodes)
     return setting_error(tree, nodes_key,
-                         fmt::format("is {} of {} GPUs, and the engines take {} of them on {} nodes; accepted: at "
+                         fmt::format("is {} nodes of {} GPUs, but the engines need {} GPUs on {} nodes; accepted: at "
                                      "least {}",
-                                     nodes, gpus, asked, dealt.nodes, dealt.nodes));
+                                     nodes, gpus, needed, dealt.nodes, dealt.nodes));
   if (place_of(tree, nodes_key).line == 0) {
     nodes = dealt.nodes;
-    draft.run.assumed.push_back({nodes_key, fmt::format("not said: the {} that the engines take", nodes)});
+    draft.run.assumed.push_back({nodes_key, fmt::format("not given: the {} that the engines need", nodes)});
   }
   return ClusterChoice{.text = {}, .nodes = nodes, .gpus_per_node = gpus};
 }
 
-/// Gives each engine its GPUs: those that have their own a pool, others that of the engine they share with.
+/// Assigns a mesh to each engine: its own pool, or the pool of the engine whose GPUs it shares.
 base::Status read_pools(ArealDraft& draft) {
   const ImportOptions& options = draft.request.options;
   DOVETAIL_TRY(draft.engines, areal_engines(draft.tree(), draft.run));
   std::vector<std::int64_t> counts;
   std::vector<std::size_t> pool_of(draft.engines.size());
-  std::int64_t asked = 0;
+  std::int64_t needed = 0;
   for (std::size_t i = 0; i < draft.engines.size(); ++i) {
     const ArealEngine& engine = draft.engines[i];
     if (!engine.target.empty()) {
@@ -187,10 +184,10 @@ base::Status read_pools(ArealDraft& draft) {
     }
     pool_of[i] = counts.size();
     counts.push_back(engine.allocation.devices());
-    asked += counts.back();
-    if (asked > max_devices)
+    needed += counts.back();
+    if (needed > max_devices)
       return setting_error(draft.tree(), engine.key,
-                           fmt::format("takes too many GPUs; accepted: at most {} in all", max_devices));
+                           fmt::format("needs too many GPUs; accepted: at most {} in total", max_devices));
   }
   DOVETAIL_TRY(std::optional<ClusterChoice> chosen, chosen_cluster(options));
   DealtPools dealt;
@@ -198,9 +195,9 @@ base::Status read_pools(ArealDraft& draft) {
     dealt = deal_pools(counts, chosen->gpus_per_node);
     if (dealt.nodes > chosen->nodes)
       return base::bad_input(
-          fmt::format("--cluster has {} nodes of {}, and the engines take {} GPUs; accepted: at "
-                      "least {}",
-                      chosen->nodes, chosen->gpus_per_node, asked, dealt.nodes));
+          fmt::format("--cluster has {} nodes of {} GPUs, but the engines need {} GPUs; accepted: at "
+                      "least {} nodes",
+                      chosen->nodes, chosen->gpus_per_node, needed, dealt.nodes));
     draft.run.cluster = *std::move(chosen);
   } else {
     DOVETAIL_TRY(const ClusterChoice file, cluster_of_file(draft, counts, dealt));
@@ -230,7 +227,7 @@ base::Status read_models(ArealDraft& draft) {
   return {};
 }
 
-/// Whether a role leaves its GPUs for the host while others run: where the rollout shares them, or it is asked to.
+/// Whether a role moves to the host while others run, because the rollout shares its GPUs or `offload` is set.
 base::Result<bool> leaves(const ArealDraft& draft, const std::string& role) {
   if (role == "actor" && areal_is_colocated(draft.engines)) return true;
   return flag_at(draft.tree(), role + ".offload");
@@ -244,13 +241,13 @@ base::Result<plan::TaskPlan> planned_task(const ArealDraft& draft, const std::st
   return task;
 }
 
-/// Whether Megatron has either the role or the actor alone.
+/// Whether exactly one of role and actor uses Megatron.
 bool has_other_backend(const ArealDraft& draft, const std::string& role) {
   const auto is_megatron = [&](const std::string& of) { return draft.engine(of).allocation.backend == "megatron"; };
   return is_megatron(role) != is_megatron("actor");
 }
 
-/// The tasks of a trained role: its training, and the pass before it in the layout of training.
+/// Adds the tasks of a trained role: its inference, if any, in the layout of training, and its training.
 base::Status add_trained(ArealDraft& draft, const std::string& role, const llm::Transformer& model) {
   DOVETAIL_TRY(plan::TaskPlan trained, planned_task(draft, role, model));
   DOVETAIL_TRY(const bool away, leaves(draft, role));
@@ -336,7 +333,7 @@ const TrainerReader areal_reader{.name = "areal",
                                  .is_entry = is_areal_entry,
                                  .of_launch = areal_of_launch,
                                  .is_configuration = is_of_areal,
-                                 .told_by = "gconfig, allocation_mode, or actor beside train_dataset",
+                                 .told_by = "gconfig, allocation_mode, or actor with train_dataset",
                                  .of_configuration = areal_of_configuration,
                                  .may_be_entry = may_be_areal_entry};
 

@@ -1,36 +1,90 @@
-// The engines of a run of AReaL: which there are, on how many GPUs, and which share them.
+// Engines of an AReaL run: their allocation strings, which of them share GPUs, and checks of their settings.
+//
+// Allocation strings name a backend, its number of GPUs and its parallel degrees. areal/api/alloc_mode.py
+// defines the grammar. Since March 2026 each engine has its own string ("sglang:d4t2",
+// "megatron:(attn:d4p2t2|ffn:d2p2e4)"). Before that, one string described all engines ("sglang:d4+fsdp:d4",
+// "sglang.d4p1t1+d4p1t1"), with + between engines on separate GPUs and | between engines that share GPUs.
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
+#include "llm/transformer.h"
 #include "syntax/tree.h"
-#include "trainers/areal/allocation.h"
 #include "trainers/import/imported_run.h"
 
 namespace dovetail::trainers {
 
-struct ArealEngine {
-  std::string role;  ///< where its settings stand: "actor", "critic", "ref", "rollout"
-  std::string key;   ///< of what says its allocation
-  ArealAllocation allocation;
-  std::string target;  ///< the role whose GPUs it has; empty: it has GPUs of its own
+/// Allocation of one engine. Degrees are from 1 to 65536.
+struct ArealAllocation {
+  std::string backend;  ///< sglang, vllm, fsdp, megatron or archon; empty: unspecified
+  std::string name;     ///< name in brackets: "fsdp[actor]:d4"; empty: none
+  int data = 1;
+  int tensor = 1;
+  int pipeline = 1;
+  int context = 1;
+  int expert = 1;
+  int expert_tensor = 1;
+
+  /// Number of GPUs: the product of the data, tensor, pipeline and context degrees, capped at max_devices + 1.
+  std::int64_t devices() const;
+  /// Whether the backend is a generation engine.
+  bool generates() const { return backend == "sglang" || backend == "vllm"; }
+
+  bool operator==(const ArealAllocation&) const = default;
 };
 
-/// Actor, critic where `critic` has settings, reference where the run has one, rollout: in the order that AReaL makes
-/// them. Before March 2026 `allocation_mode` says all; where engines have strings of their own it is ignored. An Error
-/// where an allocation is none, where one generates that should train, or where engines share GPUs that AReaL would not
-/// let share them. `run` is given what is assumed and ignored.
+/// Parses the string of one engine. Fails without a place ("..., which AReaL rejects; accepted: ...") if the backend is
+/// missing or does not support a degree, if there are several engines, if experts do not divide the GPUs, or if
+/// attention and experts use different numbers of GPUs.
+base::Result<ArealAllocation> parse_areal_backend(std::string_view text);
+
+/// Result of parsing one string for all engines: the generation engine and the training engine.
+struct ArealMode {
+  ArealAllocation rollout;
+  ArealAllocation actor;
+  bool colocated = false;  ///< whether they share GPUs
+};
+
+/// Parses the string for all engines in any version: with a dot in place of the colon, `m` in place of `t`, or training
+/// without a backend (Megatron if it has pipelines or experts, otherwise FSDP). Fails as parse_areal_backend does, and
+/// unless there is exactly one engine of each kind.
+base::Result<ArealMode> parse_areal_mode(std::string_view text);
+
+struct ArealEngine {
+  std::string role;  ///< key of its settings: "actor", "critic", "ref", "rollout"
+  std::string key;   ///< key of its allocation string
+  ArealAllocation allocation;
+  std::string target;  ///< role whose GPUs it shares; empty: it has separate GPUs
+};
+
+/// Engines in the order in which AReaL creates them: actor, critic if it has settings, reference if the run has one,
+/// rollout. Before March 2026 `allocation_mode` describes all of them. It is ignored if engines have their own strings.
+/// Fails at an invalid allocation, at a generation backend for training or vice versa, and at engines that AReaL does
+/// not let share GPUs. Adds what is assumed and ignored to `run`.
 base::Result<std::vector<ArealEngine>> areal_engines(const syntax::SettingTree& tree, ImportedRun& run);
 
-/// Whether a member is a map: the role has settings.
+/// Whether the role has settings, that is, whether the member is a map.
 bool areal_has_role(const syntax::SettingTree& tree, const std::string& role);
 
-/// The engine of a role; REQUIRES that it is there.
+/// Engine of a role. REQUIRES: it exists.
 const ArealEngine& areal_engine_of(const std::vector<ArealEngine>& engines, std::string_view role);
 
-/// Whether rollout and actor share their GPUs, so that one leaves them for the other.
+/// Whether rollout and actor share GPUs, so that each leaves them for the other.
 bool areal_is_colocated(const std::vector<ArealEngine>& engines);
+
+/// Fails at the key of the first setting that stops AReaL at startup or makes it wait forever for a batch. Allocations
+/// and layouts are checked elsewhere. `run` has the workload.
+base::Status check_areal_start(const syntax::SettingTree& tree, const std::vector<ArealEngine>& engines,
+                               const ImportedRun& run);
+
+/// Completes a run that is otherwise read. Adds settings that affect time or memory and are not modeled to
+/// `not_modelled`, and settings that have no effect or do not exist to `ignored`. Sets the run's types and engine.
+/// `model` is the actor. Fails at a setting whose value is unknown.
+base::Status add_areal_watched(const syntax::SettingTree& tree, const std::vector<ArealEngine>& engines,
+                               const llm::Transformer& model, ImportedRun& run);
 
 }  // namespace dovetail::trainers

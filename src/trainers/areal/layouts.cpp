@@ -12,7 +12,7 @@
 namespace dovetail::trainers {
 namespace {
 
-/// SGLang's own limit of sequences where nobody says one.
+/// SGLang's default limit of concurrent sequences.
 constexpr std::int64_t sglang_max_requests = 4096;
 
 base::Status lay_out_megatron(const syntax::SettingTree& tree, const ArealEngine& engine, bool recomputes,
@@ -24,15 +24,16 @@ base::Status lay_out_megatron(const syntax::SettingTree& tree, const ArealEngine
   const std::string virtual_key = keys + ".virtual_pipeline_parallel_size";
   DOVETAIL_TRY(layout.virtual_stages, degree_at(tree, virtual_key));
   if (layout.virtual_stages > 1 && layout.pipeline == 1)
-    return setting_error(tree, virtual_key,
-                         fmt::format("is {} without a pipeline, and AReaL stops; accepted: 1", layout.virtual_stages));
+    return setting_error(
+        tree, virtual_key,
+        fmt::format("is {} without a pipeline, which AReaL rejects; accepted: 1", layout.virtual_stages));
   if (!recomputes) return {};
   DOVETAIL_TRY(layout.recomputation, recomputation_at(tree, {.granularity = keys + ".recompute_granularity",
                                                              .modules = keys + ".recompute_modules"}));
   return {};
 }
 
-/// Chunks of layers on each stage of an Archon pipeline, which its schedule decides.
+/// Number of layer chunks per stage of an Archon pipeline. It depends on the schedule.
 base::Result<int> archon_virtual_stages(const syntax::SettingTree& tree, const ArealEngine& engine,
                                         const llm::Transformer& model) {
   const int stages = engine.allocation.pipeline;
@@ -48,7 +49,7 @@ base::Result<int> archon_virtual_stages(const syntax::SettingTree& tree, const A
                                      base::quote(schedule)));
   DOVETAIL_TRY(const auto layers, optional_whole(tree, keys + ".pp_layers_per_stage"));
   if (!layers || *layers < 1) return interleaves && model.layers >= 2 * std::int64_t{stages} ? 2 : 1;
-  // Embedding and head count as the layers that their stages have less.
+  // Embedding and head count as layers, so their stages have correspondingly fewer.
   DOVETAIL_TRY(const std::int64_t first, whole_at(tree, keys + ".pp_first_stage_less_layers"));
   DOVETAIL_TRY(const std::int64_t last, whole_at(tree, keys + ".pp_last_stage_less_layers"));
   const std::int64_t chunks = (model.layers + std::max<std::int64_t>(first + last, 0) + *layers - 1) / *layers;
@@ -56,11 +57,11 @@ base::Result<int> archon_virtual_stages(const syntax::SettingTree& tree, const A
   if (chunks > model.layers || chunks % stages != 0 || (chunks == stages) == interleaves ||
       (folds && chunks != 2 * std::int64_t{stages}))
     return setting_error(tree, keys + ".pp_layers_per_stage",
-                         fmt::format("makes {} stages of {} layers for {} ranks by {}; accepted: {}", chunks,
+                         fmt::format("makes {} chunks of {} layers for {} ranks with {}; accepted: {}", chunks,
                                      model.layers, stages, schedule,
-                                     folds         ? "two on each rank"
-                                     : interleaves ? "several on each rank"
-                                                   : "one on each rank"));
+                                     folds         ? "two per rank"
+                                     : interleaves ? "several per rank"
+                                                   : "one per rank"));
   return static_cast<int>(chunks / stages);
 }
 
@@ -77,7 +78,7 @@ base::Status lay_out_archon(const syntax::SettingTree& tree, const ArealEngine& 
   DOVETAIL_TRY(const bool compiles, flag_at(tree, engine.role + ".archon.enable_compile"));
   if (mode == "memory_budget" && !compiles)
     return setting_error(tree, mode_key,
-                         "is memory_budget without enable_compile, and AReaL stops; accepted: both, or selective");
+                         "is memory_budget without enable_compile, which AReaL rejects; accepted: both, or selective");
   layout.recomputation = mode == "none"   ? llm::Recomputation::none
                          : mode == "full" ? llm::Recomputation::full
                                           : llm::Recomputation::selective;
@@ -85,8 +86,8 @@ base::Status lay_out_archon(const syntax::SettingTree& tree, const ArealEngine& 
 }
 
 base::Result<std::int64_t> count_or(const syntax::SettingTree& tree, const std::string& key, std::int64_t otherwise) {
-  DOVETAIL_TRY(const auto said, optional_whole(tree, key));
-  if (!said) return otherwise;
+  DOVETAIL_TRY(const auto value, optional_whole(tree, key));
+  if (!value) return otherwise;
   return count_at(tree, key);
 }
 
@@ -125,26 +126,26 @@ base::Status read_vllm(const syntax::SettingTree& tree, ArealRollout& all) {
 
 base::Result<llm::Layout> areal_layout(const syntax::SettingTree& tree, const ArealEngine& engine,
                                        const llm::Transformer& model) {
-  const ArealAllocation& said = engine.allocation;
-  llm::Layout layout{.data = said.data,
-                     .context = said.context,
-                     .tensor = said.tensor,
-                     .pipeline = said.pipeline,
-                     .expert = model.experts ? said.expert : 1,
-                     .expert_tensor = model.experts ? said.expert_tensor : 1,
-                     .sequence_parallel = said.tensor > 1,
+  const ArealAllocation& allocation = engine.allocation;
+  llm::Layout layout{.data = allocation.data,
+                     .context = allocation.context,
+                     .tensor = allocation.tensor,
+                     .pipeline = allocation.pipeline,
+                     .expert = model.experts ? allocation.expert : 1,
+                     .expert_tensor = model.experts ? allocation.expert_tensor : 1,
+                     .sequence_parallel = allocation.tensor > 1,
                      .stage_layers = {}};
   DOVETAIL_TRY(const bool recomputes, flag_at(tree, engine.role + ".gradient_checkpointing"));
-  if (said.backend == "megatron") {
+  if (allocation.backend == "megatron") {
     DOVETAIL_CHECK(lay_out_megatron(tree, engine, recomputes, layout));
-  } else if (said.backend == "archon") {
+  } else if (allocation.backend == "archon") {
     DOVETAIL_CHECK(lay_out_archon(tree, engine, model, recomputes, layout));
   } else {
     layout.zero = 3;
     if (recomputes) layout.recomputation = llm::Recomputation::full;
   }
   if (const auto fault = llm::find_fault(layout, model))
-    return setting_error(tree, engine.key, "gives this: " + *fault);
+    return setting_error(tree, engine.key, "gives an invalid layout: " + *fault);
   return layout;
 }
 
@@ -156,7 +157,7 @@ base::Result<plan::MicroBatching> areal_micro_batching(const syntax::SettingTree
     return tokens_at_most(static_cast<double>(count));
   }
   DOVETAIL_TRY(const std::int64_t min_count, count_or(tree, keys + ".n_mbs", 1));
-  // Pipelines of Megatron have at least two micro-batches a stage.
+  // Megatron pipelines have at least two micro-batches per stage.
   const std::int64_t filled =
       engine.allocation.backend == "megatron" && engine.allocation.pipeline > 1 ? 2 * engine.allocation.pipeline : 1;
   plan::MicroBatching batching;
@@ -175,20 +176,23 @@ base::Result<bool> areal_optimizer_on_host(const syntax::SettingTree& tree, cons
 
 base::Result<ArealRollout> areal_rollout(const syntax::SettingTree& tree, const ArealEngine& rollout,
                                          const llm::Transformer& model, std::int64_t sequences) {
-  const ArealAllocation& said = rollout.allocation;
-  ArealRollout all{.layout = {.data = said.data, .tensor = said.tensor, .pipeline = said.pipeline, .stage_layers = {}},
+  const ArealAllocation& allocation = rollout.allocation;
+  ArealRollout all{.layout = {.data = allocation.data,
+                              .tensor = allocation.tensor,
+                              .pipeline = allocation.pipeline,
+                              .stage_layers = {}},
                    .engine = {}};
-  if (said.backend == "sglang") {
+  if (allocation.backend == "sglang") {
     DOVETAIL_CHECK(read_sglang(tree, model, all));
   } else {
     DOVETAIL_CHECK(read_vllm(tree, all));
   }
-  const std::int64_t share = std::max<std::int64_t>((sequences + said.data - 1) / said.data, 1);
+  const std::int64_t share = std::max<std::int64_t>((sequences + allocation.data - 1) / allocation.data, 1);
   all.engine.max_num_seqs = std::min({all.engine.max_num_seqs, share, plan::max_count});
   all.engine.max_num_batched_tokens =
       std::clamp(all.engine.max_num_batched_tokens, all.engine.max_num_seqs, plan::max_count);
   if (const auto fault = llm::find_fault(all.layout, model))
-    return setting_error(tree, rollout.key, "gives this: " + *fault);
+    return setting_error(tree, rollout.key, "gives an invalid layout: " + *fault);
   return all;
 }
 

@@ -1,5 +1,4 @@
-// How AReaL lays out an engine over its GPUs, and how it cuts micro-batches: of actor, critic and reference, and of
-// rollout.
+// Layouts and micro-batches of AReaL's engines.
 #pragma once
 
 #include <cstdint>
@@ -14,22 +13,23 @@
 
 namespace dovetail::trainers {
 
-/// The layout of training of an engine, whose settings tell what its allocation does not. Passes have it without
-/// recomputation. An Error at the key that AReaL would stop at.
+/// Training layout of an actor, critic or reference, from its allocation and settings. Inference uses the same layout
+/// without recomputation. Fails at the key at which AReaL would stop.
 base::Result<llm::Layout> areal_layout(const syntax::SettingTree& tree, const ArealEngine& engine,
                                        const llm::Transformer& model);
 
-/// Micro-batches of training as of passes: of at most so many tokens, else so many of them.
+/// Micro-batches of training and inference: limited by tokens if a limit is given, otherwise a fixed number of them.
 base::Result<plan::MicroBatching> areal_micro_batching(const syntax::SettingTree& tree, const ArealEngine& engine);
 
-/// Whether the optimizer of an engine is on the host.
+/// Whether the engine's optimizer is on the host.
 base::Result<bool> areal_optimizer_on_host(const syntax::SettingTree& tree, const ArealEngine& engine);
 
-/// Instances of the rollout engine and their settings. AReaL lets `sequences` be generated at once by all of them.
+/// Rollout instances and their settings.
 struct ArealRollout {
   llm::Layout layout;
   plan::Engine engine;
 };
+/// Rollout instances of the engine `rollout`. All of them together generate at most `sequences` sequences at a time.
 base::Result<ArealRollout> areal_rollout(const syntax::SettingTree& tree, const ArealEngine& rollout,
                                          const llm::Transformer& model, std::int64_t sequences);
 

@@ -1,5 +1,3 @@
-#include "trainers/areal/log.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,13 +5,14 @@
 #include <optional>
 
 #include "base/document.h"
+#include "trainers/areal/areal.h"
 
 namespace dovetail::trainers {
 namespace {
 
-constexpr std::string_view bar = "\u2502";          // between the cells of a table
-constexpr std::string_view table_begin = "\u2552";  // its upper left corner
-constexpr std::string_view table_end = "\u255B";    // its lower right corner
+constexpr std::string_view bar = "\u2502";          // separates the cells of a table
+constexpr std::string_view table_begin = "\u2552";  // upper left corner of a table
+constexpr std::string_view table_end = "\u255B";    // lower right corner of a table
 constexpr std::string_view step_words = "Train step ";
 constexpr std::string_view table_words = "Stats (";
 
@@ -38,13 +37,13 @@ std::vector<TableCell> cells_of(std::string_view text) {
   return cells;
 }
 
-/// Tables whose step was told before. Excerpts may have them without their heading, or without their frame.
+/// Reads tables that follow the line of their step. In excerpts, the heading or the frame may be missing.
 struct ArealLines {
   enum class Table {
     none,
-    headed,   ///< below its heading: all of it is statistics
-    framed,   ///< without one
-    unframed  ///< rows by themselves
+    headed,   ///< with a heading: all rows are statistics
+    framed,   ///< with a frame but no heading
+    unframed  ///< rows without frame or heading
   };
   std::optional<std::int64_t> step;
   Table table = Table::none;
@@ -78,7 +77,7 @@ struct ArealLines {
     table = Table::none;
     if (step) return {};
     return line.error(
-        at, fmt::format("the step is {}; accepted: a whole number from 0 to {}", base::quote(number), max_step_number));
+        at, fmt::format("the step is {}; accepted: an integer from 0 to {}", base::quote(number), max_step_number));
   }
 
   base::Status read_row(const ConsoleLine& line, StepLogBuilder& log) const {
@@ -88,7 +87,7 @@ struct ArealLines {
       const TableCell& value = cells[index + 1];
       if (key.text.empty() && value.text.empty()) continue;
       const PrintedNumber number = printed_number(value.text);
-      // What has no heading may be of others.
+      // A table without heading may come from another program.
       if (table != Table::headed && !number.well_formed) continue;
       if (key.text.empty() || !number.well_formed)
         return line.error(value.at, fmt::format("{} is {} at step {}; accepted: a number", base::quote(key.text),
@@ -100,7 +99,7 @@ struct ArealLines {
     }
     if (cells.size() % 2 == 0 || table != Table::headed) return {};
     return line.error(line.text.size(),
-                      "a row of the statistics ends within a pair; accepted: keys and numbers in turn");
+                      "a row of statistics has a key without a number; accepted: alternating keys and numbers");
   }
 };
 

@@ -1,5 +1,3 @@
-#include "trainers/areal/settings.h"
-
 #include <fmt/format.h>
 
 #include <array>
@@ -7,12 +5,12 @@
 
 #include "base/document.h"
 #include "syntax/files.h"
-#include "trainers/areal/defaults_files.h"
+#include "trainers/areal/areal.h"
 
 namespace dovetail::trainers {
 namespace {
 
-/// Parts that a critic has as the actor has them.
+/// Sections in which a critic defaults to the actor's values.
 constexpr std::array<std::string_view, 5> shared_parts{"mb_spec", "fsdp", "archon", "megatron", "scheduling_strategy"};
 
 bool is_map(const syntax::Setting& root, std::string_view name) {
@@ -20,7 +18,7 @@ bool is_map(const syntax::Setting& root, std::string_view name) {
   return found != nullptr && found->kind == syntax::Setting::Kind::map;
 }
 
-/// The defaults without those of roles that a tree does not have.
+/// Defaults for a configuration, limited to the roles that it has.
 base::Result<syntax::Setting> defaults_of(const syntax::Setting& root) {
   DOVETAIL_TRY(syntax::Setting defaults, areal_defaults());
   const syntax::Setting actor = *find_member(defaults, "actor");
@@ -29,7 +27,7 @@ base::Result<syntax::Setting> defaults_of(const syntax::Setting& root) {
   return defaults;
 }
 
-/// What AReaL saves of a run has its tuples by a tag of Python's: as lists, with all else where it was.
+/// Blanks out the Python tuple tags of a configuration saved by AReaL, so that tuples are lists. Places do not change.
 std::string without_tuple_tags(std::string content) {
   constexpr std::string_view tag = "!!python/tuple";
   for (std::size_t at = content.find(tag); at != std::string::npos; at = content.find(tag, at))
@@ -68,7 +66,7 @@ base::Result<ComposedSettings> areal_settings_of_launch(const syntax::Launch& la
   DOVETAIL_TRY(const LaunchFile named, launch_file(launch, sources, "--config"));
   if (named.path.empty())
     return place_error(sources, launch.place,
-                       fmt::format("{} needs a file; accepted: --config FILE", launch.entry.name));
+                       fmt::format("{} needs a configuration file; accepted: --config FILE", launch.entry.name));
   return composed_of_launch(areal_files, launch, named, sources, request);
 }
 

@@ -1,5 +1,3 @@
-#include "trainers/areal/start.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,15 +6,16 @@
 #include <string>
 
 #include "base/document.h"
+#include "trainers/areal/engines.h"
 #include "trainers/areal/layouts.h"
 #include "trainers/import/settings.h"
 
 namespace dovetail::trainers {
 namespace {
 
-/// "WHAT; accepted: ..." as what stops AReaL.
+/// Error for a value that stops AReaL. `what` is "REASON; accepted: VALUES".
 base::Error stops(const syntax::SettingTree& tree, const std::string& key, std::string what) {
-  what.insert(what.find("; accepted: "), ", and AReaL stops");
+  what.insert(what.find("; accepted: "), ", which AReaL rejects");
   return setting_error(tree, key, what);
 }
 
@@ -30,17 +29,18 @@ base::Status check_offload(const syntax::SettingTree& tree, const std::vector<Ar
   for (const ArealEngine& engine : engines) {
     if (engine.role == "rollout" || enabled) continue;
     DOVETAIL_TRY(const bool leaves, flag_at(tree, engine.role + ".offload"));
-    if (leaves) return stops(tree, engine.role + ".offload", "is true without enable_offload; accepted: both");
+    if (leaves)
+      return stops(tree, engine.role + ".offload", "is true without enable_offload; accepted: both, or neither");
   }
   if (colocated && !enabled)
-    return stops(tree, "enable_offload", "is false and the rollout shares the actor's GPUs; accepted: true");
+    return stops(tree, "enable_offload", "is false although the rollout shares the actor's GPUs; accepted: true");
   if (colocated && mode != "disk")
-    return stops(tree, mode_key, "is xccl and the rollout shares the actor's GPUs; accepted: disk");
+    return stops(tree, mode_key, "is xccl although the rollout shares the actor's GPUs; accepted: disk");
   return {};
 }
 
-/// The rollout begins at most (staleness + 1) x consumer_batch_size groups before the first training, and as many
-/// again with each: where that is less than a batch, one is never whole.
+/// Fails if a batch can never be complete. The rollout starts at most (staleness + 1) x consumer_batch_size groups
+/// before the first training step, and consumer_batch_size more with each step.
 base::Status check_queues(const syntax::SettingTree& tree, const ImportedRun& run) {
   const std::string consumed_key = "rollout.consumer_batch_size";
   const std::string queue_key = "rollout.queue_size";
@@ -48,12 +48,13 @@ base::Status check_queues(const syntax::SettingTree& tree, const ImportedRun& ru
   DOVETAIL_TRY(const auto queue, optional_whole(tree, queue_key));
   if (consumed < run.prompts)
     return setting_error(tree, consumed_key,
-                         fmt::format("is {}, and AReaL waits for ever for a batch of {} prompts; accepted: "
+                         fmt::format("is {}, so AReaL waits forever for a batch of {} prompts; accepted: at least "
                                      "train_dataset.batch_size",
                                      consumed, run.prompts));
   if (queue && *queue > 0 && *queue < run.prompts)
-    return stops(tree, queue_key,
-                 fmt::format("is {} for batches of {} prompts; accepted: at least as many", *queue, run.prompts));
+    return stops(
+        tree, queue_key,
+        fmt::format("is {} for batches of {} prompts; accepted: at least the batch size", *queue, run.prompts));
   return {};
 }
 
@@ -73,12 +74,12 @@ base::Status check_features(const syntax::SettingTree& tree, const std::vector<A
   return {};
 }
 
-/// What a role that trains needs.
+/// Checks a trained role.
 base::Status check_trained(const syntax::SettingTree& tree, const ArealEngine& engine, const ImportedRun& run) {
   const std::string optimizer_key = engine.role + ".optimizer";
   const syntax::Setting* const optimizer = find_setting(tree.root, optimizer_key);
   if (optimizer == nullptr || optimizer->kind != syntax::Setting::Kind::map)
-    return stops(tree, optimizer_key, "is not given to an engine that trains; accepted: a map, as {type: adam}");
+    return stops(tree, optimizer_key, "is missing for an engine that trains; accepted: a map such as {type: adam}");
   DOVETAIL_TRY(const auto type, optional_text(tree, optimizer_key + ".type"));
   const std::string named = type.value_or("adam");
   if (named != "adam" && named != "adam_bf16" && named != "sgd")
@@ -91,18 +92,20 @@ base::Status check_trained(const syntax::SettingTree& tree, const ArealEngine& e
   DOVETAIL_TRY(const bool by_tree, flag_at(tree, engine.role + ".enable_tree_training"));
   if (by_tree && engine.allocation.context > 1)
     return stops(tree, engine.role + ".enable_tree_training",
-                 "is true with context parallelism; accepted: false, or no `c`");
+                 "is true with context parallelism; accepted: false, or no degree `c`");
   const std::string parts_key = engine.role + ".ppo_n_minibatches";
   DOVETAIL_TRY(const std::int64_t parts, count_at(tree, parts_key));
   DOVETAIL_TRY(const auto min_count, optional_whole(tree, engine.role + ".mb_spec.n_mbs"));
-  const ArealAllocation& said = engine.allocation;
-  const std::int64_t filled = said.backend == "megatron" && said.pipeline > 1 ? 2 * said.pipeline : 1;
+  const ArealAllocation& allocation = engine.allocation;
+  const std::int64_t filled = allocation.backend == "megatron" && allocation.pipeline > 1 ? 2 * allocation.pipeline : 1;
   const std::int64_t micro_batches = std::max(filled, min_count.value_or(1));
-  const std::int64_t sequences = run.prompts * run.samples_per_prompt / said.data;
+  const std::int64_t sequences = run.prompts * run.samples_per_prompt / allocation.data;
   if (sequences / parts < micro_batches)
-    return stops(tree, parts_key,
-                 fmt::format("is {}: {} sequences of a rank make no {} micro-batches in each; accepted: fewer", parts,
-                             sequences, micro_batches));
+    return stops(
+        tree, parts_key,
+        fmt::format("is {}, but the {} sequences of a rank do not suffice for {} or more micro-batches per mini-batch; "
+                    "accepted: fewer",
+                    parts, sequences, micro_batches));
   return {};
 }
 

@@ -1,11 +1,13 @@
-#include "trainers/areal/writing.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <string>
+#include <string_view>
+#include <utility>
 
+#include "trainers/areal/areal.h"
 #include "trainers/areal/engines.h"
+#include "trainers/export/change.h"
 #include "trainers/import/settings.h"
 
 namespace dovetail::trainers {
@@ -14,7 +16,7 @@ namespace {
 using llm::Layout;
 using llm::Recomputation;
 
-/// "d4t2": the degrees of an engine that are more than 1, data in any case.
+/// Degrees of an engine, such as "d4t2". Degrees of 1 are omitted, except for data.
 std::string degrees_of(const Layout& layout, bool with_experts) {
   std::string text = fmt::format("d{}", layout.data);
   const auto add = [&text](char letter, int degree) {
@@ -27,7 +29,7 @@ std::string degrees_of(const Layout& layout, bool with_experts) {
   return text;
 }
 
-/// The degrees of an engine; experts with tensor parallelism of their own have a part of their own.
+/// Degrees of an engine. Experts with a separate tensor degree have a separate part.
 std::string allocation_of(const Layout& layout) {
   if (layout.expert_tensor == 1) return degrees_of(layout, true);
   const int copy = layout.expert * layout.expert_tensor * layout.pipeline;
@@ -39,25 +41,26 @@ std::string allocation_of(const Layout& layout) {
   return fmt::format("(attn:{}|ffn:{})", degrees_of(layout, false), degrees_of(experts, true));
 }
 
-/// The string of an engine of its own: "fsdp[actor]:d4".
-std::string backend_text(const ArealAllocation& said, const Layout& layout) {
-  return fmt::format("{}{}:{}", said.backend, said.name.empty() ? "" : "[" + said.name + "]", allocation_of(layout));
+/// Allocation string of one engine: "fsdp[actor]:d4".
+std::string backend_text(const ArealAllocation& allocation, const Layout& layout) {
+  return fmt::format("{}{}:{}", allocation.backend, allocation.name.empty() ? "" : "[" + allocation.name + "]",
+                     allocation_of(layout));
 }
 
-/// The string for all engines, with what the base's has: a dot for the colon, and no backend of training where AReaL
-/// would choose it.
-std::string mode_text(const std::string& said, const ArealAllocation& rollout, const Layout& generated,
+/// Allocation string for all engines, in the style of the base's: with dots or colons, and without a training backend
+/// if the base has none and AReaL would choose the same.
+std::string mode_text(const std::string& base_text, const ArealAllocation& rollout, const Layout& generated,
                       const ArealAllocation& actor, const Layout& trained) {
-  const char* const sign = said.find(':') == std::string::npos ? "." : ":";
+  const char* const sign = base_text.find(':') == std::string::npos ? "." : ":";
   const std::string chosen =
       trained.pipeline > 1 || trained.expert > 1 || trained.expert_tensor > 1 ? "megatron" : "fsdp";
-  const bool names_it = said.find(actor.backend) != std::string::npos || chosen != actor.backend;
+  const bool names_it = base_text.find(actor.backend) != std::string::npos || chosen != actor.backend;
   return fmt::format("{}{}{}{}{}{}", rollout.backend, sign, degrees_of(generated, false),
-                     said.find('|') != std::string::npos && said.find("ffn") == std::string::npos ? "|" : "+",
+                     base_text.find('|') != std::string::npos && base_text.find("ffn") == std::string::npos ? "|" : "+",
                      names_it ? actor.backend + sign : "", allocation_of(trained));
 }
 
-/// Collects what is set of a role that trains or passes.
+/// Collects the settings of a role that trains or infers.
 class ArealChanges {
  public:
   ArealChanges(const ArealEngine& engine, ChangeList& changes) : engine_(engine), changes_(changes) {}
@@ -73,7 +76,7 @@ class ArealChanges {
     if (backend != "megatron") return;
     set("megatron.ddp.use_distributed_optimizer", yaml_flag(layout.zero > 0));
     set("megatron.virtual_pipeline_parallel_size", std::to_string(layout.virtual_stages));
-    // Megatron-LM stops at a method or a number of layers beside selective recomputation, and without them beside full.
+    // Megatron-LM rejects a method or a number of layers with selective recomputation, and requires both with full.
     const bool full = layout.recomputation == Recomputation::full;
     if (recomputes)
       set("megatron.recompute_granularity", megatron_granularity(layout.recomputation),
@@ -127,12 +130,12 @@ void add_engine(const plan::Job& job, const ArealEngine& rollout, const plan::Ta
     set("no_enable_chunked_prefill", yaml_flag(!engine.chunked_prefill));
   }
   set(sglang ? "max_running_requests" : "max_num_seqs", std::to_string(engine.max_num_seqs));
-  // All engines together begin no more than that, where it is the smaller limit.
+  // This limit applies to all engines together, so it must not be lower than theirs.
   const std::int64_t samples = job.workload.samples_per_prompt;
   changes.set("rollout.max_concurrent_rollouts", (engine.max_num_seqs * planned.layout.data + samples - 1) / samples);
 }
 
-/// The strings of all engines, which decide their GPUs together.
+/// Adds the allocation strings of all engines. Together they determine the GPUs.
 void add_allocations(const std::vector<ArealEngine>& engines, const std::vector<const plan::TaskPlan*>& planned,
                      const syntax::SettingTree& settings, ChangeList& changes) {
   const ArealEngine& rollout = areal_engine_of(engines, "rollout");
@@ -141,9 +144,9 @@ void add_allocations(const std::vector<ArealEngine>& engines, const std::vector<
   };
   if (rollout.key == "allocation_mode") {
     const ArealEngine& actor = areal_engine_of(engines, "actor");
-    const syntax::Setting* const said = find_setting(settings.root, rollout.key);
-    changes.set(rollout.key, mode_text(said == nullptr ? "" : said->text, rollout.allocation, layout_of(rollout),
-                                       actor.allocation, layout_of(actor)));
+    const syntax::Setting* const base_text = find_setting(settings.root, rollout.key);
+    changes.set(rollout.key, mode_text(base_text == nullptr ? "" : base_text->text, rollout.allocation,
+                                       layout_of(rollout), actor.allocation, layout_of(actor)));
     return;
   }
   for (const ArealEngine& engine : engines) changes.set(engine.key, backend_text(engine.allocation, layout_of(engine)));
@@ -179,6 +182,149 @@ std::vector<Change> areal_changes(const plan::Job& job, const plan::Plan& plan, 
     if (engine.role != "actor" || !areal_is_colocated(*engines)) of_role.add_leaving(planned[i]->offload.weights);
   }
   return std::move(changes.all);
+}
+
+/// Whether all roles other than the rollout share the actor's GPUs, and each engine has its own string.
+bool has_one_trainer(const std::vector<ArealEngine>& engines) {
+  for (const ArealEngine& engine : engines)
+    if (engine.role != "actor" && engine.role != "rollout" && engine.target != "actor") return false;
+  return areal_engine_of(engines, "rollout").key != "allocation_mode";
+}
+
+std::string allocation_text(std::string_view backend, const ArealAllocation& allocation, int devices) {
+  return fmt::format("{}{}:d{}", backend, allocation.name.empty() ? "" : "[" + allocation.name + "]", devices);
+}
+
+/// Sets all allocation strings to one copy per GPU. A plan sets the other degrees later.
+Change change_of(const std::vector<ArealEngine>& engines, const Pools& present, const Pools& pools,
+                 const std::string& backend) {
+  Change change;
+  for (const ArealEngine& engine : engines) {
+    const bool generates = engine.role == "rollout";
+    const Setter set{engine.key, generates
+                                     ? allocation_text(engine.allocation.backend, engine.allocation, pools.engines)
+                                     : allocation_text(backend, engine.allocation, pools.trainer)};
+    if (engine.role == "actor")
+      change.set = set;
+    else if (!generates || pools.engines != present.engines || pools.shared != present.shared)
+      change.with.push_back(set);
+  }
+  if (pools.shared != present.shared) {
+    change.with.push_back({"rollout.scheduling_strategy.type", pools.shared ? "colocation" : "separation"});
+    change.with.push_back({"rollout.scheduling_strategy.target", pools.shared ? "actor" : "null"});
+    // Engines that share GPUs are offloaded.
+    change.with.push_back({"enable_offload", yaml_flag(pools.shared)});
+    change.with.push_back({"actor.offload", yaml_flag(pools.shared)});
+    if (pools.shared) change.with.push_back({"actor.weight_update_mode", "disk"});
+  }
+  return change;
+}
+
+std::vector<OtherWay> areal_ways(const WaysRequest& request) {
+  ImportedRun run;
+  run.reference = find_planned(request.job, request.plan, "reference_infer") != nullptr;
+  const auto engines = areal_engines(request.settings, run);
+  if (!engines.ok()) return {};
+  if (!has_one_trainer(*engines)) return {};
+  const Pools present = present_pools(request.job, request.plan);
+  const std::string& backend = areal_engine_of(*engines, "actor").allocation.backend;
+  const std::string other = backend == "megatron" ? "fsdp" : "megatron";
+  const auto modes_by = [&](const std::string& name) {
+    return mode_ways(request, [&](const Pools& pools) { return change_of(*engines, present, pools, name); });
+  };
+  std::vector<OtherWay> modes = modes_by(backend);
+  if (!request.allowed.backend) return modes;
+  modes.insert(modes.begin(), {other, {change_of(*engines, present, present, other)}});
+  for (OtherWay& mode : modes_by(other)) {
+    mode.name = fmt::format("{}, {}", other, mode.name);
+    modes.push_back(std::move(mode));
+  }
+  return modes;
+}
+
+base::Status check_areal_facts(const JobFacts& facts) {
+  if (facts.training != "megatron-policy" && facts.training != "fsdp2")
+    return base::bad_input(
+        fmt::format("AReaL does not train by `training: {}`; accepted: fsdp2, megatron-policy", facts.training));
+  if ((facts.algorithm != "ppo" && facts.algorithm != "grpo") || facts.reward_model || facts.epochs != 1 ||
+      !facts.packing)
+    return base::bad_input(
+        "AReaL files without --base have ppo or grpo, `reward: rule`, `epochs: 1` and packed sequences; accepted: "
+        "such a job, or --base");
+  if (facts.colocated)
+    return base::bad_input(
+        "AReaL files without --base have engines on separate GPUs; accepted: such a plan, or --base");
+  return check_said_software(
+      facts, "AReaL",
+      {.engines = {plan::EngineKind::vllm, plan::EngineKind::sglang}, .half_types = facts.training == "fsdp2"});
+}
+
+/// Settings of a trained role. The plan sets its layout and micro-batches.
+std::string areal_trained_text(const JobFacts& facts, std::string_view role, std::string_view variable) {
+  const std::int64_t samples = facts.prompts * facts.samples_per_prompt;
+  return fmt::format(
+      "{}:\n  backend: \"{}:d1\"\n  experiment_name: ${{experiment_name}}\n  trial_name: ${{trial_name}}\n"
+      "  path: ${{oc.env:{}}}\n  dtype: bfloat16\n  gradient_checkpointing: true\n  mb_spec:\n"
+      "    max_tokens_per_mb: {}\n  optimizer:\n    type: adam\n    lr: 1.0e-6\n  ppo_n_minibatches: {}\n",
+      role, facts.megatron() ? "megatron" : "fsdp", variable, facts.sequence_cap, samples / facts.mini_batch);
+}
+
+std::string scheduling_text() {
+  return "  scheduling_spec:\n    - task_type: worker\n      port_count: 2\n      gpu: 1\n      mem: 32\n"
+         "      cmd: python3 -m areal.infra.rpc.rpc_server\n      env_vars: {}\n";
+}
+
+std::string areal_head_text(const JobFacts& facts) {
+  return fmt::format(
+      "experiment_name: dovetail\ntrial_name: trial0\nseed: 1\nenable_offload: false\ntotal_train_epochs: 1\n"
+      "tokenizer_path: ${{actor.path}}\ncluster:\n  n_nodes: {}\n  n_gpus_per_node: {}\n"
+      "  fileroot: ${{oc.env:AREAL_ROOT}}\n  name_resolve:\n    type: nfs\n"
+      "    nfs_record_root: ${{cluster.fileroot}}/name_resolve\nscheduler:\n  type: null\n"
+      "rollout:\n  backend: \"{}:d1\"\n  experiment_name: ${{experiment_name}}\n  trial_name: ${{trial_name}}\n"
+      "  consumer_batch_size: ${{train_dataset.batch_size}}\n  max_head_offpolicyness: {}\n"
+      "  scheduling_spec: ${{actor.scheduling_spec}}\n  fileroot: ${{cluster.fileroot}}\n"
+      "  tokenizer_path: ${{tokenizer_path}}\ngconfig:\n  n_samples: {}\n  max_new_tokens: {}\n",
+      facts.nodes, facts.gpus_per_node, base::enum_name(facts.engine), facts.steps_off_policy, facts.samples_per_prompt,
+      facts.response_cap);
+}
+
+base::Result<WholeFile> areal_whole(const JobFacts& facts) {
+  DOVETAIL_CHECK(check_areal_facts(facts));
+  WholeFile file{.demanded = demanded_models(facts)};
+  file.demanded.push_back({"TRAIN_DATA", "training data: a folder, or a dataset on Hugging Face", "data"});
+  file.demanded.push_back({"AREAL_ROOT", "folder shared by all nodes", "/tmp/areal"});
+  std::string& text = file.yaml;
+  text = "# For an AReaL program with a reward rule. Pass this file with --config.\n" + areal_head_text(facts);
+  text += areal_trained_text(facts, "actor", "ACTOR_PATH");
+  text +=
+      fmt::format("  kl_ctl: {}\n  use_decoupled_loss: {}\n  recompute_logprob: {}\n", facts.reference ? "0.01" : "0.0",
+                  yaml_flag(facts.trainer_log_probabilities), yaml_flag(facts.trainer_log_probabilities));
+  text += scheduling_text();
+  if (facts.critic)
+    text += areal_trained_text(facts, "critic", "CRITIC_PATH") +
+            "  scheduling_strategy:\n    type: colocation\n    target: actor\n"
+            "  scheduling_spec: ${actor.scheduling_spec}\n";
+  if (facts.reference)
+    text += fmt::format(
+        "ref:\n  backend: ${{actor.backend}}\n  experiment_name: ${{experiment_name}}\n  trial_name: ${{trial_name}}\n"
+        "  path: ${{actor.path}}\n  dtype: ${{actor.dtype}}\n  mb_spec:\n    max_tokens_per_mb: {}\n  optimizer: null\n"
+        "  scheduling_strategy:\n    type: colocation\n    target: actor\n"
+        "  scheduling_spec: ${{actor.scheduling_spec}}\n",
+        facts.sequence_cap);
+  const bool sglang = facts.engine == plan::EngineKind::sglang;
+  text += fmt::format("{}: ${{actor.path}}\n  dtype: ${{actor.dtype}}\n  {}: {}\n  {}: 0.8\n",
+                      sglang ? "sglang:\n  model_path" : "vllm:\n  model", sglang ? "context_length" : "max_model_len",
+                      facts.sequence_cap, sglang ? "mem_fraction_static" : "gpu_memory_utilization");
+  text += fmt::format(
+      "train_dataset:\n  path: ${{oc.env:TRAIN_DATA}}\n  type: rl\n  batch_size: {}\n"
+      "  max_length: {}\n  shuffle: true\n",
+      facts.prompts, facts.prompt_cap);
+  for (const std::string_view part : {"saver", "recover", "evaluator", "stats_logger"})
+    text += fmt::format(
+        "{}:\n  experiment_name: ${{experiment_name}}\n  trial_name: ${{trial_name}}\n"
+        "  fileroot: ${{cluster.fileroot}}\n{}",
+        part, part == "saver" ? "  freq_epochs: 1\n" : "");
+  return file;
 }
 
 }  // namespace

@@ -1,5 +1,3 @@
-#include "trainers/nemo_rl/configuration.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,20 +9,18 @@
 #include "trainers/import/layouts.h"
 #include "trainers/import/settings.h"
 #include "trainers/nemo_rl/layouts.h"
-#include "trainers/nemo_rl/settings.h"
-#include "trainers/nemo_rl/start.h"
-#include "trainers/nemo_rl/watched.h"
+#include "trainers/nemo_rl/nemo_rl.h"
 
 namespace dovetail::trainers {
 namespace {
 
 const std::string reward_environment = "env.reward_model";
 
-/// A run as far as it is read.
+/// Partially read run.
 struct NemoRlDraft {
   const ComposedSettings& settings;
   const RunRequest& request;
-  std::string loop;  ///< "grpo" or "ppo": where the settings of the loop stand
+  std::string loop;  ///< key of the loop's settings: "grpo" or "ppo"
   ImportedRun run = {};
   bool colocated = true;
   cluster::Mesh trainer = {};
@@ -38,7 +34,7 @@ struct NemoRlDraft {
   std::string key(std::string_view name) const { return fmt::format("{}.{}", loop, name); }
 };
 
-/// Whether the data's tasks are judged by the environment `name`: `env_name: reward_model` somewhere below `data`.
+/// Whether an `env_name` anywhere below `data` is `name`, so that this environment judges the task.
 bool names_environment(const syntax::Setting& data, std::string_view name) {
   if (const syntax::Setting* const env = find_member(data, "env_name"); env != nullptr && env->text == name)
     return true;
@@ -53,14 +49,14 @@ base::Status read_algorithm(NemoRlDraft& draft) {
   const std::string teachers_key = "on_policy_distillation";
   const syntax::Setting* const teachers = find_setting(tree.root, teachers_key);
   if (teachers != nullptr && teachers->kind == syntax::Setting::Kind::map && !teachers->members.empty())
-    return setting_error(tree, teachers_key, "has teachers, which jobs do not have; accepted: null");
+    return setting_error(tree, teachers_key, "has teachers, but jobs cannot have teachers; accepted: null");
   const std::string estimator_key = draft.key("adv_estimator.name");
   DOVETAIL_TRY(const auto estimator, optional_text(tree, estimator_key));
   const std::string named = estimator.value_or(draft.loop == "ppo" ? "gae" : "grpo");
   run.algorithm = draft.loop == "ppo" ? "ppo" : named == "reinforce_plus_plus" ? "reinforce++" : "grpo";
   if (draft.loop == "grpo" && named != "grpo" && run.algorithm == "grpo")
     run.assumed.push_back(
-        {estimator_key, fmt::format("{}: has the tasks of grpo", named), place_of(tree, estimator_key)});
+        {estimator_key, fmt::format("{}: modeled with the tasks of grpo", named), place_of(tree, estimator_key)});
   DOVETAIL_TRY(const auto penalty, optional_number(tree, "loss_fn.reference_policy_kl_penalty"));
   run.reference = penalty.value_or(0) > 0;
   DOVETAIL_TRY(const bool on_policy, is_on(tree, "loss_fn.force_on_policy_ratio"));
@@ -69,11 +65,12 @@ base::Status read_algorithm(NemoRlDraft& draft) {
   const syntax::Setting* const data = find_setting(tree.root, "data");
   DOVETAIL_TRY(const bool enabled, is_on(tree, reward_environment + ".enabled"));
   run.reward_model = enabled || (data != nullptr && names_environment(*data, "reward_model"));
-  if (!run.reward_model) run.assumed.push_back({"", "the reward is a rule that takes no time beside generation"});
+  if (!run.reward_model) run.assumed.push_back({"", "the reward is a rule that adds no time to generation"});
   return {};
 }
 
-/// NeMo-RL has one cap for prompt and response together. Where nothing tells the share of prompts they have an eighth.
+/// Reads the length caps. NeMo-RL has one cap for prompt and response together. Prompts get one eighth of it unless
+/// their share is known.
 base::Status read_lengths(NemoRlDraft& draft) {
   const syntax::SettingTree& tree = draft.tree();
   ImportedRun& run = draft.run;
@@ -81,13 +78,13 @@ base::Status read_lengths(NemoRlDraft& draft) {
   const std::string key = "policy.max_total_sequence_length";
   const std::string new_key = "policy.generation.max_new_tokens";
   DOVETAIL_TRY(const std::int64_t total, count_at(tree, key));
-  if (total < 2) return setting_error(tree, key, "is 1; accepted: room for a prompt and a response");
+  if (total < 2) return setting_error(tree, key, "is 1; accepted: at least 2, for a prompt and a response");
   DOVETAIL_TRY(const auto generated, optional_whole(tree, new_key));
   DOVETAIL_TRY(const auto prompts, optional_whole(tree, "data.max_input_seq_length"));
   const std::int64_t new_tokens = generated && *generated >= 1 && *generated < total ? *generated : total;
   std::int64_t prompt = prompts && *prompts >= 1 && *prompts < total ? *prompts : std::max<std::int64_t>(total / 8, 1);
   if (new_tokens < total) prompt = std::min(prompt, total - new_tokens);
-  if (const auto said = plain_length(options.prompt_length); said && *said < total) prompt = *said;
+  if (const auto given = plain_length(options.prompt_length); given && *given < total) prompt = *given;
   run.prompt_cap = prompt;
   run.response_cap = std::min(new_tokens, total - prompt);
   run.sequence_cap = total;
@@ -96,14 +93,13 @@ base::Status read_lengths(NemoRlDraft& draft) {
   if (!options.prompt_length)
     run.assumed.push_back(
         {key,
-         fmt::format("{} for prompt and response: counted as prompts of {}; --prompt-length says how long they are",
-                     total, run.prompt_cap),
+         fmt::format("{}: cap of prompt and response together; modeled with prompts of {}, set --prompt-length", total,
+                     run.prompt_cap),
          place_of(tree, key)});
   if (!options.response_length)
     run.assumed.push_back(
         {generated ? new_key : key,
-         fmt::format("responses are counted as long as they may be, {}; --response-length says how long they are",
-                     run.response_cap),
+         fmt::format("modeled with responses of the maximum length, {}; set --response-length", run.response_cap),
          place_of(tree, generated ? new_key : key)});
   return {};
 }
@@ -130,7 +126,7 @@ base::Status read_workload(NemoRlDraft& draft) {
   return read_lengths(draft);
 }
 
-/// Nodes, and GPUs of each, that a part of a configuration asks for.
+/// Number of nodes, and GPUs per node, that a section of the configuration requests.
 struct Share {
   std::int64_t nodes = 0;
   std::int64_t gpus = 0;
@@ -146,7 +142,7 @@ cluster::Mesh mesh_of(std::int64_t first, std::int64_t count) {
   return {.first = static_cast<int>(first), .count = static_cast<int>(count)};
 }
 
-/// Deals `all` out: training first, engines behind it, the reward model last. An Error where NeMo-RL would stop.
+/// Assigns the devices of `all` in order: training, engines, reward model. Fails if NeMo-RL would stop.
 base::Status deal_devices(NemoRlDraft& draft, const Share& all) {
   const syntax::SettingTree& tree = draft.tree();
   const std::string resources = "policy.generation.colocated.resources";
@@ -164,21 +160,24 @@ base::Status deal_devices(NemoRlDraft& draft, const Share& all) {
   const bool one_node = all.nodes == 1;
   std::int64_t rest = one_node ? all.gpus - judges.gpus : (all.nodes - judges.nodes) * all.gpus;
   if (rest <= 0)
-    return setting_error(tree, "cluster.num_nodes", "leaves no GPUs beside the reward model; accepted: more");
+    return setting_error(tree, "cluster.num_nodes", "leaves no GPUs after the reward model's; accepted: more nodes");
   draft.judges = mesh_of(rest, one_node ? judges.gpus : judges.nodes * judges.gpus);
   draft.trainer = draft.engines = mesh_of(0, rest);
   if (draft.colocated) return {};
   DOVETAIL_TRY(const Share engines, share_at(tree, resources));
   const std::int64_t nodes = one_node ? 1 : all.nodes - judges.nodes;
   if (nodes == 1 && (engines.gpus < 1 || engines.gpus >= rest || engines.nodes > 1))
-    return setting_error(tree, resources + ".gpus_per_node",
-                         fmt::format("is {} on {} of one node, and NeMo-RL stops; accepted: some of its {} GPUs",
-                                     engines.gpus, std::max<std::int64_t>(engines.nodes, 1), rest));
+    return setting_error(
+        tree, resources + ".gpus_per_node",
+        fmt::format(
+            "is {} with num_nodes {} on one node, which NeMo-RL rejects; accepted: 1 node with some of its {} GPUs",
+            engines.gpus, std::max<std::int64_t>(engines.nodes, 1), rest));
   if (nodes > 1 && (engines.nodes < 1 || engines.nodes >= nodes || engines.gpus != all.gpus))
     return setting_error(
         tree, resources + ".num_nodes",
-        fmt::format("is {} of {} GPUs, and NeMo-RL stops; accepted: fewer than the {} nodes, with all their {} GPUs",
-                    engines.nodes, engines.gpus, nodes, all.gpus));
+        fmt::format(
+            "is {} with {} GPUs each, which NeMo-RL rejects; accepted: fewer than {} nodes with all {} GPUs each",
+            engines.nodes, engines.gpus, nodes, all.gpus));
   const std::int64_t count = nodes == 1 ? engines.gpus : engines.nodes * engines.gpus;
   draft.trainer = mesh_of(0, rest - count);
   draft.engines = mesh_of(rest - count, count);
@@ -192,7 +191,9 @@ base::Status read_pools(NemoRlDraft& draft) {
   draft.colocated = colocated.value_or(true);
   DOVETAIL_TRY(std::optional<ClusterChoice> chosen, chosen_cluster(options));
   if (chosen && (!draft.colocated || draft.run.reward_model))
-    return base::bad_input("--cluster is for runs on one pool of GPUs; accepted: --gpu, with the pools of the file");
+    return base::bad_input(
+        "--cluster cannot be used if the configuration has several pools of GPUs; accepted: --gpu, which "
+        "keeps these pools");
   Share all;
   if (chosen) {
     all = {.nodes = chosen->nodes, .gpus = chosen->gpus_per_node};
@@ -202,7 +203,7 @@ base::Status read_pools(NemoRlDraft& draft) {
   }
   if (all.nodes > max_devices || all.gpus > max_devices || all.nodes * all.gpus > max_devices)
     return setting_error(tree, "cluster.num_nodes",
-                         fmt::format("is too large; accepted: at most {} GPUs in all", max_devices));
+                         fmt::format("is too large; accepted: at most {} GPUs in total", max_devices));
   DOVETAIL_CHECK(deal_devices(draft, all));
   if (!chosen) return choose_gpu(options, all.nodes, all.gpus, draft.run);
   draft.run.cluster = *std::move(chosen);
@@ -237,7 +238,8 @@ base::Status read_models(NemoRlDraft& draft) {
   return {};
 }
 
-/// The tasks of a trained role: its training, and the passes before it, which have the layout of training.
+/// Adds the tasks of a trained role: its inference, including the reference's, and its training. All have the layout of
+/// training.
 base::Status add_trained(NemoRlDraft& draft, const std::string& role, const std::string& keys,
                          const llm::Transformer& model) {
   const syntax::SettingTree& tree = draft.tree();
@@ -246,11 +248,11 @@ base::Status add_trained(NemoRlDraft& draft, const std::string& role, const std:
   const std::string batch_key = keys + ".train_global_batch_size";
   if (draft.run.mini_batch % trained.layout.data != 0)
     return setting_error(tree, batch_key,
-                         fmt::format("is {}, and NeMo-RL stops; accepted: a multiple of the {} data parallel ranks",
+                         fmt::format("is {}, which NeMo-RL rejects; accepted: a multiple of the {} data parallel ranks",
                                      draft.run.mini_batch, trained.layout.data));
   DOVETAIL_TRY(trained.micro_batching, nemo_rl_micro_batching(tree, keys, true));
   DOVETAIL_TRY(trained.offload.optimizer_on_host, nemo_rl_optimizer_on_host(tree, keys));
-  // All of it leaves before the engine wakes; policy and value are never on the devices together.
+  // All states leave before the engine wakes. Policy and value are never on the devices together.
   const bool leaves = draft.colocated || draft.loop == "ppo";
   trained.offload.weights = trained.offload.gradients = leaves;
   DOVETAIL_TRY(const bool optimizer_leaves, is_on(tree, "policy.offload_optimizer_for_logprob"));
@@ -280,7 +282,7 @@ base::Status add_generation(NemoRlDraft& draft) {
                            .micro_batching = {},
                            .engine = engine.engine,
                            .offload = {}};
-  // The engine sleeps at level 1 where it shares devices: its weights wait on the host.
+  // An engine that shares devices sleeps at level 1: its weights move to the host.
   generated.offload.weights = draft.colocated;
   draft.run.tasks.push_back({"actor_generate", std::move(generated)});
   return {};
@@ -302,7 +304,8 @@ base::Result<ReadRun> nemo_rl_run(const ComposedSettings& settings, const RunReq
   const syntax::SettingTree& tree = settings.tree;
   const bool has_value = find_setting(tree.root, "ppo") != nullptr;
   if (find_setting(tree.root, "policy") == nullptr || (!has_value && find_setting(tree.root, "grpo") == nullptr)) {
-    base::Error error = setting_error(tree, "policy", "needs a loop beside it; accepted: settings of `grpo` or `ppo`");
+    base::Error error =
+        setting_error(tree, "policy", "needs the settings of a loop; accepted: `policy` with `grpo` or `ppo`");
     if (error.path.empty() && !tree.sources.empty()) error.path = tree.sources.front();
     return error;
   }
@@ -333,7 +336,7 @@ base::Result<ReadRun> nemo_rl_of_configuration(const ConfigurationFile& file, co
   return nemo_rl_run(settings, request);
 }
 
-/// Whether a file names a parent, as its only means of saying what it is: `defaults: ../base.yaml`.
+/// Whether a file names a parent, `defaults: ../base.yaml`. Some files can be recognized only by that.
 bool has_parent(std::string_view content) {
   const std::size_t at = content.starts_with("defaults: ") ? 0 : content.find("\ndefaults: ");
   if (at == std::string_view::npos) return false;
@@ -352,7 +355,7 @@ const TrainerReader nemo_rl_reader{.name = "nemo-rl",
                                    .is_entry = is_nemo_rl_entry,
                                    .of_launch = nemo_rl_of_launch,
                                    .is_configuration = is_of_nemo_rl,
-                                   .told_by = "policy, or a parent",
+                                   .told_by = "policy, or a parent file",
                                    .of_configuration = nemo_rl_of_configuration,
                                    .printed_by = "policy"};
 

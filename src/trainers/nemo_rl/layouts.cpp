@@ -20,7 +20,7 @@ base::Result<llm::Layout> dtensor_layout(const syntax::SettingTree& tree, const 
   DOVETAIL_TRY(layout.context, degree_at(tree, keys + ".context_parallel_size"));
   if (devices % (std::int64_t{layout.tensor} * layout.context) != 0)
     return setting_error(tree, tensor_key,
-                         fmt::format("{} x context {} does not divide the {} GPUs; accepted: degrees that do",
+                         fmt::format("is {} with context {}; accepted: degrees whose product divides the {} GPUs",
                                      layout.tensor, layout.context, devices));
   layout.data = devices / (layout.tensor * layout.context);
   if (model.experts) {
@@ -99,7 +99,7 @@ base::Status read_trtllm(const syntax::SettingTree& tree, int devices, const llm
   return {};
 }
 
-/// Megatron generates in the layout that it trains in, but for degrees that its engine says.
+/// Engine layout of Megatron. It generates in its training layout, except for degrees that the engine overrides.
 base::Status read_megatron(const syntax::SettingTree& tree, int devices, const llm::Transformer& model,
                            const llm::Layout& trained, NemoRlEngine& all) {
   const std::string keys = "policy.generation.mcore_generation_config";
@@ -114,7 +114,7 @@ base::Status read_megatron(const syntax::SettingTree& tree, int devices, const l
   if (devices % instance != 0)
     return setting_error(
         tree, tensor ? tensor_key : "policy.megatron_cfg.tensor_model_parallel_size",
-        fmt::format("is {}; accepted: one that divides the {} GPUs of generation", all.layout.tensor, devices));
+        fmt::format("is {}; accepted: a degree that divides the {} GPUs of generation", all.layout.tensor, devices));
   all.layout.data = devices / instance;
   if (model.experts) {
     const std::string key = keys + ".expert_model_parallel_size";
@@ -134,8 +134,8 @@ base::Status read_megatron(const syntax::SettingTree& tree, int devices, const l
 }  // namespace
 
 base::Result<bool> is_on(const syntax::SettingTree& tree, const std::string& key) {
-  DOVETAIL_TRY(const auto said, optional_flag(tree, key));
-  return said.value_or(false);
+  DOVETAIL_TRY(const auto value, optional_flag(tree, key));
+  return value.value_or(false);
 }
 
 base::Result<bool> nemo_rl_has_megatron(const syntax::SettingTree& tree, const std::string& role) {
@@ -145,7 +145,8 @@ base::Result<bool> nemo_rl_has_megatron(const syntax::SettingTree& tree, const s
   if (megatron == dtensor)
     return setting_error(
         tree, key,
-        fmt::format("is {} as {}.dtensor_cfg.enabled is, and NeMo-RL stops; accepted: one of them", megatron, role));
+        fmt::format("is {} like {}.dtensor_cfg.enabled, which NeMo-RL rejects; accepted: exactly one of them true",
+                    megatron, role));
   return megatron;
 }
 
@@ -158,12 +159,12 @@ base::Result<llm::Layout> nemo_rl_layout(const syntax::SettingTree& tree, const 
 
 base::Result<plan::MicroBatching> nemo_rl_micro_batching(const syntax::SettingTree& tree, const std::string& role,
                                                          bool trains) {
-  for (const char* const way : {".sequence_packing", ".dynamic_batching"}) {
-    DOVETAIL_TRY(const bool by_tokens, is_on(tree, role + way + ".enabled"));
+  for (const char* const mode : {".sequence_packing", ".dynamic_batching"}) {
+    DOVETAIL_TRY(const bool by_tokens, is_on(tree, role + mode + ".enabled"));
     if (!by_tokens) continue;
-    std::string key = role + way + (trains ? ".train_mb_tokens" : ".logprob_mb_tokens");
-    // A value model's passes have no number of their own in older files.
-    if (find_setting(tree.root, key) == nullptr) key = role + way + ".train_mb_tokens";
+    std::string key = role + mode + (trains ? ".train_mb_tokens" : ".logprob_mb_tokens");
+    // Older files have no separate budget for the value model's inference.
+    if (find_setting(tree.root, key) == nullptr) key = role + mode + ".train_mb_tokens";
     DOVETAIL_TRY(const std::int64_t tokens, count_at(tree, key));
     return tokens_at_most(static_cast<double>(tokens));
   }

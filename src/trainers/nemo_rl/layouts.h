@@ -1,5 +1,5 @@
-// How NeMo-RL lays out what it trains, and how it cuts micro-batches: of `policy` as of `value` and of the reward
-// model.
+// Layouts, micro-batches and engines of NeMo-RL. A role is the key of its settings: "policy", "value" or
+// "env.reward_model".
 #pragma once
 
 #include <string>
@@ -14,32 +14,34 @@
 
 namespace dovetail::trainers {
 
-/// What trains `role` ("policy", "value"): Megatron, else DTensor with FSDP2. An Error where both are enabled, or
-/// neither.
+/// Whether Megatron trains the role. Otherwise DTensor with FSDP2 does. Fails if both are enabled, or neither is.
 base::Result<bool> nemo_rl_has_megatron(const syntax::SettingTree& tree, const std::string& role);
 
-/// The layout of training on `devices` of them; passes have it, too. An Error at the key that does not divide them.
+/// Training layout on `devices` devices. Inference uses the same layout. Fails at the key that does not divide the
+/// devices.
 base::Result<llm::Layout> nemo_rl_layout(const syntax::SettingTree& tree, const std::string& role, int devices,
                                          const llm::Transformer& model);
 
-/// In training, or in passes without gradients: by tokens where sequences are packed or batches dynamic.
+/// Micro-batches of training or, unless `trains`, of inference. They are sized by tokens if sequences are packed or
+/// batches are dynamic.
 base::Result<plan::MicroBatching> nemo_rl_micro_batching(const syntax::SettingTree& tree, const std::string& role,
                                                          bool trains);
 
-/// What of the optimizer is on the host.
-/// What of an optimizer that is stepped there is on the host: all of DTensor's, of Megatron's what its fraction says.
+/// Share of the optimizer that is kept and stepped on the host: all of it with DTensor, the configured fraction with
+/// Megatron.
 base::Result<HostShare> nemo_rl_host_share(const syntax::SettingTree& tree, const std::string& role);
+/// Whether the optimizer steps on the host.
 base::Result<bool> nemo_rl_optimizer_on_host(const syntax::SettingTree& tree, const std::string& role);
 
-/// Whether a member is there and true.
+/// Whether the key exists and is true.
 base::Result<bool> is_on(const syntax::SettingTree& tree, const std::string& key);
 
-/// Instances of the generation engine, whichever it is, on `devices` of them, and its settings; `trained` is the layout
-/// of the policy.
+/// Generation engines and their settings.
 struct NemoRlEngine {
   llm::Layout layout;
   plan::Engine engine;
 };
+/// Engines of any backend on `devices` devices. `trained` is the policy's layout.
 base::Result<NemoRlEngine> nemo_rl_engine(const syntax::SettingTree& tree, int devices, const llm::Transformer& model,
                                           const llm::Layout& trained);
 

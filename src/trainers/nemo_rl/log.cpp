@@ -1,5 +1,3 @@
-#include "trainers/nemo_rl/log.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,25 +6,26 @@
 #include <string>
 
 #include "base/document.h"
+#include "trainers/nemo_rl/nemo_rl.h"
 
 namespace dovetail::trainers {
 namespace {
 
 constexpr std::string_view bullet = "\u2022 ";
 
-/// A text without the signs and blanks before it.
+/// Removes leading symbols and spaces from a text.
 std::string_view without_signs(std::string_view text) {
   while (!text.empty() && (text.front() == ' ' || static_cast<unsigned char>(text.front()) >= 0x80))
     text.remove_prefix(1);
   return text;
 }
 
-/// Lists whose step and heading were told before. Where no heading says a step (excerpts, and loops that print none)
-/// each list of results and times is one, from 1 on.
+/// Reads lists that follow the heading of their step. If no heading gives a step (in excerpts, and for loops that print
+/// none), lists of results and times are counted from 1.
 struct NemoRlLines {
   std::optional<std::int64_t> step;
   bool says_steps = false;
-  bool has_results = false;  ///< of a step that no heading says, whose times come
+  bool has_results = false;  ///< whether a step without heading has results, so that its times follow
   bool in_times = false;
 
   base::Status read(const ConsoleLine& line, StepLogBuilder& log) {
@@ -38,7 +37,7 @@ struct NemoRlLines {
       if (in_times && text.substr(at + bullet.size()).starts_with("Total step time: ")) count_times();
       return step ? read_item(line, at + bullet.size(), log) : base::Status();
     }
-    // The process's prefix may stand before a heading.
+    // The prefix of the process may precede a heading.
     const std::size_t prefix = find_ray_prefix(text);
     const std::size_t after = prefix == std::string_view::npos ? 0 : text.find(')', prefix) + 1;
     const std::string_view heading = without_signs(text.substr(std::min(after, text.size())));
@@ -50,7 +49,7 @@ struct NemoRlLines {
     return {};
   }
 
-  /// The times of a step.
+  /// Begins the times of a step. They are a new step if no heading and no results preceded them.
   void count_times() {
     if (!says_steps && !has_results) step = step.value_or(0) + 1;
     has_results = false;
@@ -64,10 +63,10 @@ struct NemoRlLines {
     says_steps = true;
     if (step) return {};
     return line.error(
-        at, fmt::format("the step is {}; accepted: a whole number from 0 to {}", base::quote(number), max_step_number));
+        at, fmt::format("the step is {}; accepted: an integer from 0 to {}", base::quote(number), max_step_number));
   }
 
-  /// "generation: 55.50s (56.8%)" or "Mean Generation Length: 1070.25".
+  /// Adds an item such as "generation: 55.50s (56.8%)" or "Mean Generation Length: 1070.25".
   base::Status read_item(const ConsoleLine& line, std::size_t at, StepLogBuilder& log) const {
     const std::string_view text = line.text;
     const std::size_t colon = text.find(": ", at);
@@ -83,7 +82,7 @@ struct NemoRlLines {
     const auto value = logged_number(number);
     if (!value || seconds == length)
       return line.error(begin, fmt::format("{} is {} at step {}; accepted: {}", base::quote(name), base::quote(number),
-                                           *step, length ? "a number" : "seconds, as 12.50s"));
+                                           *step, length ? "a number" : "seconds, such as 12.50s"));
     const std::string key = length                      ? "train/mean_gen_tokens_per_sample"
                             : name == "Total step time" ? "timing/train/total_step_time"
                                                         : "timing/train/" + std::string(name);

@@ -1,5 +1,3 @@
-#include "trainers/nemo_rl/settings.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,12 +5,12 @@
 #include <optional>
 
 #include "syntax/files.h"
-#include "trainers/nemo_rl/defaults_files.h"
+#include "trainers/nemo_rl/nemo_rl.h"
 
 namespace dovetail::trainers {
 namespace {
 
-/// A program of NeMo-RL's, and the file that it takes where nobody names one.
+/// Program of NeMo-RL, and its default configuration file.
 struct Program {
   std::string_view name;
   std::string_view configuration;
@@ -24,11 +22,11 @@ constexpr std::array<Program, 7> programs{{{"run_grpo", "examples/configs/grpo_m
                                            {"run_grpo_single_controller", ""},
                                            {"run_vlm_grpo", "examples/configs/vlm_grpo_3B.yaml"},
                                            {"run_ppo", "examples/configs/ppo_math_1B.yaml"}}};
-/// Programs that train by something else than PPO and GRPO.
+/// Programs that do not run PPO or GRPO.
 constexpr std::array<std::string_view, 6> other_programs{"run_sft",  "run_dpo",     "run_rm",
                                                          "run_eval", "run_vlm_sft", "run_distillation"};
 
-/// Parts of a configuration by which no iteration takes longer or needs more memory; bundled files lack them.
+/// Sections that affect neither time nor memory. Bundled files do not have them.
 constexpr std::array<std::string_view, 6> without_effect{
     "logger", "checkpointing", "reward_penalties", "data_plane", "policy.scheduler", "policy.megatron_cfg.scheduler"};
 
@@ -63,13 +61,14 @@ base::Result<ComposedSettings> nemo_rl_settings_of_launch(const syntax::Launch& 
   const std::string name = syntax::name_of(launch.entry.name, ".py");
   if (std::find(other_programs.begin(), other_programs.end(), name) != other_programs.end())
     return place_error(sources, launch.place,
-                       fmt::format("{} is a program of NeMo-RL's that is not read; accepted: run_grpo, run_ppo", name));
+                       fmt::format("the NeMo-RL program {} is not supported; accepted: run_grpo, run_ppo", name));
   DOVETAIL_TRY(LaunchFile named, launch_file(launch, sources, "--config"));
   if (named.path.empty()) {
     const auto program =
         std::find_if(programs.begin(), programs.end(), [&](const Program& each) { return each.name == name; });
     if (program == programs.end() || program->configuration.empty())
-      return place_error(sources, launch.place, fmt::format("{} needs a file; accepted: --config FILE", name));
+      return place_error(sources, launch.place,
+                         fmt::format("{} needs a configuration file; accepted: --config FILE", name));
     named.path = program->configuration;
   }
   return composed_of_launch(nemo_rl_files, launch, named, sources, request);

@@ -1,5 +1,3 @@
-#include "trainers/nemo_rl/start.h"
-
 #include <fmt/format.h>
 
 #include <cstdint>
@@ -10,19 +8,20 @@
 #include "trainers/import/layouts.h"
 #include "trainers/import/settings.h"
 #include "trainers/nemo_rl/layouts.h"
+#include "trainers/nemo_rl/nemo_rl.h"
 
 namespace dovetail::trainers {
 namespace {
 
-/// What is checked.
+/// Checked settings.
 struct Start {
   const ComposedSettings& settings;
   const std::string& loop;
 
   const syntax::SettingTree& tree() const { return settings.tree; }
-  /// "WHAT; accepted: ..." as what stops NeMo-RL.
+  /// Error for a value that stops NeMo-RL. `what` is "REASON; accepted: VALUES".
   base::Error stops(const std::string& key, std::string what) const {
-    what.insert(what.find("; accepted: "), ", and NeMo-RL stops");
+    what.insert(what.find("; accepted: "), ", which NeMo-RL rejects");
     return setting_error(tree(), key, what);
   }
   base::Result<std::int64_t> degree(const std::string& key) const {
@@ -42,7 +41,7 @@ base::Status check_batches(const Start& start) {
       prompts <= (std::int64_t{1} << 20) && samples <= (std::int64_t{1} << 20) ? prompts * samples : 0;
   if (all == 0) return setting_error(tree, start.loop + ".num_prompts_per_step", "is too large; accepted: up to 2^20");
   if (on_policy && batch != all)
-    return start.stops(batch_key, fmt::format("is {} with loss_fn.force_on_policy_ratio; accepted: all {} samples of a "
+    return start.stops(batch_key, fmt::format("is {} with loss_fn.force_on_policy_ratio; accepted: the {} samples of a "
                                               "step",
                                               batch, all));
   if (all % batch != 0)
@@ -51,8 +50,9 @@ base::Status check_batches(const Start& start) {
   DOVETAIL_TRY(const auto multiplier, optional_number(tree, multiplier_key));
   DOVETAIL_TRY(const bool dynamic, is_on(tree, start.loop + ".use_dynamic_sampling"));
   if (multiplier.value_or(1) != 1 && !dynamic)
-    return start.stops(multiplier_key, fmt::format("is {} without {}.use_dynamic_sampling; accepted: 1, or both",
-                                                   *multiplier, start.loop));
+    return start.stops(multiplier_key,
+                       fmt::format("is {} without {}.use_dynamic_sampling; accepted: 1, or dynamic sampling",
+                                   *multiplier, start.loop));
   const std::string skip_key = start.loop + ".skip_reference_policy_logprobs_calculation";
   DOVETAIL_TRY(const bool skips, is_on(tree, skip_key));
   DOVETAIL_TRY(const auto penalty, optional_number(tree, "loss_fn.reference_policy_kl_penalty"));
@@ -70,15 +70,15 @@ base::Status check_megatron(const Start& start, const std::string& role) {
   DOVETAIL_TRY(const bool fused, is_on(tree, fused_key));
   if (context > 1 && !packs)
     return start.stops(keys + ".context_parallel_size",
-                       fmt::format("is {} without {}.sequence_packing; accepted: 1, or both", context, role));
+                       fmt::format("is {} without {}.sequence_packing; accepted: 1, or packing", context, role));
   if (fused && (packs || context > 1))
     return start.stops(fused_key, "is true with sequence packing or context parallelism; accepted: false, or neither");
   const std::string chunk_key = role + ".logprob_chunk_size";
   DOVETAIL_TRY(const auto chunk, optional_whole(tree, chunk_key));
   DOVETAIL_TRY(const bool deferred, is_on(tree, keys + ".defer_fp32_logits"));
   if (chunk.value_or(0) > 0 && !deferred)
-    return start.stops(chunk_key,
-                       fmt::format("is {} without {}.defer_fp32_logits; accepted: null, or both", *chunk, keys));
+    return start.stops(
+        chunk_key, fmt::format("is {} without {}.defer_fp32_logits; accepted: null, or deferred logits", *chunk, keys));
   const std::string offload_key = keys + ".optimizer.optimizer_cpu_offload";
   const std::string fraction_key = keys + ".optimizer.optimizer_offload_fraction";
   DOVETAIL_TRY(const bool offloads, is_on(tree, offload_key));
@@ -86,17 +86,17 @@ base::Status check_megatron(const Start& start, const std::string& role) {
   DOVETAIL_TRY(const auto shards, optional_flag(tree, keys + ".optimizer.use_distributed_optimizer"));
   DOVETAIL_TRY(const bool overlaps, is_on(tree, keys + ".optimizer.overlap_cpu_optimizer_d2h_h2d"));
   if (offloads && (fraction.value_or(0) <= 0 || *fraction > 1))
-    return start.stops(fraction_key,
-                       fmt::format("is {} with {}; accepted: more than 0, up to 1", fraction.value_or(0), offload_key));
+    return start.stops(fraction_key, fmt::format("is {} with {}; accepted: more than 0 and at most 1",
+                                                 fraction.value_or(0), offload_key));
   if (offloads && !shards.value_or(true))
-    return start.stops(offload_key, "is true without use_distributed_optimizer; accepted: false, or both");
+    return start.stops(offload_key, "is true without use_distributed_optimizer; accepted: both, or neither");
   if (overlaps && !offloads)
     return start.stops(keys + ".optimizer.overlap_cpu_optimizer_d2h_h2d",
-                       "is true without optimizer_cpu_offload; accepted: false, or both");
+                       "is true without optimizer_cpu_offload; accepted: both, or neither");
   DOVETAIL_TRY(const bool fine, is_on(tree, keys + ".fine_grained_activation_offloading"));
   const syntax::Setting* const modules = find_setting(tree.root, keys + ".offload_modules");
   if (fine && (modules == nullptr || modules->items.empty()))
-    return start.stops(keys + ".offload_modules", "names no modules; accepted: a list of them");
+    return start.stops(keys + ".offload_modules", "names no modules; accepted: a list of modules");
   return {};
 }
 
@@ -114,13 +114,14 @@ base::Status check_dtensor(const Start& start, const std::string& role) {
                        fmt::format("is {} with {}.sequence_packing; accepted: 1, or no packing", context, role));
   if (context > 1 && tensor > 1 && sequences)
     return start.stops(keys + ".sequence_parallel", "is true with context parallelism; accepted: one of them");
-  if (adapters && !second) return start.stops(keys + ".lora_cfg.enabled", "is true without _v2; accepted: both");
+  if (adapters && !second)
+    return start.stops(keys + ".lora_cfg.enabled", "is true without _v2; accepted: both, or neither");
   DOVETAIL_TRY(const bool triton, is_on(tree, keys + ".lora_cfg.use_triton"));
   if (adapters && triton && tensor > 1)
     return start.stops(keys + ".lora_cfg.use_triton", "is true with tensor parallelism; accepted: false");
   DOVETAIL_TRY(const std::int64_t replicas, start.degree(keys + ".dp_replicate_size"));
   if (replicas > 1 && !second)
-    return start.stops(keys + ".dp_replicate_size", fmt::format("is {} without _v2; accepted: 1, or both", replicas));
+    return start.stops(keys + ".dp_replicate_size", fmt::format("is {} without _v2; accepted: 1, or _v2", replicas));
   return {};
 }
 
@@ -135,7 +136,8 @@ base::Status check_role(const Start& start, const std::string& role) {
     return start.stops(dynamic_key, fmt::format("is true with {}.sequence_packing; accepted: one of them", role));
   DOVETAIL_TRY(const std::int64_t stages, start.degree(role + ".megatron_cfg.pipeline_model_parallel_size"));
   if (dynamic && megatron && stages > 1)
-    return start.stops(dynamic_key, fmt::format("is true with {} pipeline stages; accepted: false, or 1", stages));
+    return start.stops(dynamic_key,
+                       fmt::format("is true with {} pipeline stages; accepted: false, or 1 stage", stages));
   const std::string draft_key = role + ".draft.enabled";
   DOVETAIL_TRY(const bool draft, is_on(tree, draft_key));
   if (draft && (!megatron || packs))
@@ -143,7 +145,8 @@ base::Status check_role(const Start& start, const std::string& role) {
   return {};
 }
 
-/// Batches of another size give other log-probabilities where tensor parallelism is 4 or more.
+/// Fails if inference and training have different batch sizes, which changes log-probabilities from tensor parallelism
+/// 4 on.
 base::Status check_batch_variance(const Start& start) {
   const syntax::SettingTree& tree = start.tree();
   DOVETAIL_TRY(const bool megatron, nemo_rl_has_megatron(tree, "policy"));
@@ -156,9 +159,10 @@ base::Status check_batch_variance(const Start& start) {
   DOVETAIL_TRY(const auto pass, optional_whole(tree, key));
   DOVETAIL_TRY(const std::int64_t train, count_at(tree, "policy.train_micro_batch_size"));
   if (tensor >= 4 && pass && *pass != train && !on_policy && !ignores)
-    return start.stops(key, fmt::format("is {} with tensor parallelism of {}; accepted: train_micro_batch_size, {}, or "
-                                        "NRL_IGNORE_TP_ACCURACY_CHECK",
-                                        *pass, tensor, train));
+    return start.stops(key,
+                       fmt::format("is {} with tensor parallelism {}; accepted: train_micro_batch_size, {}, or the "
+                                   "variable NRL_IGNORE_TP_ACCURACY_CHECK",
+                                   *pass, tensor, train));
   return {};
 }
 
@@ -170,7 +174,8 @@ base::Status check_vllm(const Start& start) {
   DOVETAIL_TRY(const std::int64_t stages, start.degree(keys + ".pipeline_parallel_size"));
   DOVETAIL_TRY(const std::int64_t expert, start.degree(keys + ".expert_parallel_size"));
   if (stages > 1 && !is_async)
-    return start.stops(keys + ".pipeline_parallel_size", "is more than 1 without async_engine; accepted: 1, or both");
+    return start.stops(keys + ".pipeline_parallel_size",
+                       "is more than 1 without async_engine; accepted: 1, or async_engine");
   if (expert > 1 && expert % tensor != 0)
     return start.stops(keys + ".expert_parallel_size",
                        fmt::format("is {}; accepted: a multiple of tensor_parallel_size, {}", expert, tensor));
@@ -181,20 +186,21 @@ base::Status check_vllm(const Start& start) {
   DOVETAIL_TRY(const auto cache, optional_text(tree, keys + ".kv_cache_dtype"));
   DOVETAIL_TRY(const bool corrects, is_on(tree, "loss_fn.use_importance_sampling_correction"));
   if (precision == "fp8" && !corrects)
-    return start.stops(keys + ".precision",
-                       "is fp8 without loss_fn.use_importance_sampling_correction; accepted: both, or another");
+    return start.stops(
+        keys + ".precision",
+        "is fp8 without loss_fn.use_importance_sampling_correction; accepted: both, or another precision");
   if (!cache || !cache->starts_with("fp8")) return {};
   DOVETAIL_TRY(const bool megatron, nemo_rl_has_megatron(tree, "policy"));
   DOVETAIL_TRY(const std::int64_t trained, start.degree("policy.megatron_cfg.pipeline_model_parallel_size"));
   if (precision != "fp8" || !megatron || is_async || trained > 1)
     return start.stops(keys + ".kv_cache_dtype",
-                       fmt::format("is {}; accepted: with precision fp8, Megatron of one stage and no async_engine, or "
-                                   "auto",
+                       fmt::format("is {}; accepted: auto, or fp8 with precision fp8, Megatron with one stage and no "
+                                   "async_engine",
                                    *cache));
   return {};
 }
 
-/// Generation beside training.
+/// Checks generation that runs concurrently with training.
 base::Status check_async(const Start& start) {
   const syntax::SettingTree& tree = start.tree();
   const std::string key = fmt::format("{0}.async_{0}.enabled", start.loop);
@@ -207,10 +213,12 @@ base::Status check_async(const Start& start) {
   if (backend == "dynamo") return {};
   if (backend == "sglang") return start.stops(key, "is true with sglang; accepted: vllm, trtllm, megatron");
   if (backend != "megatron" && !engine)
-    return start.stops(key, fmt::format("is true without {}_cfg.async_engine; accepted: both", backend));
-  if (!corrects) return start.stops(key, "is true without loss_fn.use_importance_sampling_correction; accepted: both");
+    return start.stops(key, fmt::format("is true without {}_cfg.async_engine; accepted: both, or neither", backend));
+  if (!corrects)
+    return start.stops(key, "is true without loss_fn.use_importance_sampling_correction; accepted: both, or neither");
   if (colocated.value_or(true) && backend != "megatron")
-    return start.stops(key, "is true with colocated generation; accepted: policy.generation.colocated.enabled false");
+    return start.stops(
+        key, "is true with colocated generation; accepted: false, or policy.generation.colocated.enabled false");
   return {};
 }
 

@@ -1,17 +1,20 @@
-#include "trainers/nemo_rl/writing.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <string>
+#include <string_view>
 #include <utility>
+
+#include "syntax/tree.h"
+#include "trainers/export/change.h"
+#include "trainers/nemo_rl/nemo_rl.h"
 
 namespace dovetail::trainers {
 namespace {
 
 using llm::Recomputation;
 
-/// Collects what is set of `policy` or `value`.
+/// Collects the settings of `policy` or `value`.
 class NemoRlChanges {
  public:
   NemoRlChanges(std::string role, bool megatron, std::vector<Change>& all)
@@ -51,7 +54,7 @@ class NemoRlChanges {
     set("++megatron_cfg.optimizer.optimizer_cpu_offload", yaml_flag(offload.optimizer_on_host), std::move(with));
   }
 
-  /// The job's groups of ranks stay as large as they are.
+  /// Keeps the size of the job's shard groups.
   void add_groups(const llm::Layout& layout, int shard_group) {
     if (!megatron_ && shard_group > 0)
       set("++dtensor_cfg.dp_replicate_size", std::max(1, layout.data * layout.context / shard_group));
@@ -89,7 +92,7 @@ class NemoRlChanges {
   std::vector<Change>& all_;
 };
 
-/// The settings of each backend: those of others change nothing.
+/// Adds the settings of every engine backend. Those of the unused backends have no effect.
 void add_engine(const plan::TaskPlan& planned, std::vector<Change>& all) {
   const llm::Layout& layout = planned.layout;
   const plan::Engine& engine = planned.engine;
@@ -131,13 +134,13 @@ std::vector<Change> nemo_rl_changes(const plan::Job& job, const plan::Plan& plan
     NemoRlChanges changes(settings, megatron, all);
     const plan::TaskPlan* const trained = find_planned(job, plan, fmt::format("{}_train", role));
     const plan::TaskPlan* passed = find_planned(job, plan, fmt::format("{}_infer", role));
-    // The reference's passes are cut as those of the policy.
+    // The reference's inference has the policy's micro-batches.
     if (passed == nullptr && role == std::string_view("actor")) passed = find_planned(job, plan, "reference_infer");
     if (trained == nullptr) continue;
     changes.add_layout(trained->layout);
     changes.add_groups(trained->layout, job.software.shard_group);
     changes.add_offload(trained->offload, job.software.optimizer_host_share);
-    // The policy's packing is the job's; with DTensor values are never packed.
+    // The job sets the policy's packing. With DTensor, the value model never packs.
     if (role == std::string_view("critic") && megatron)
       changes.set("++sequence_packing.enabled", trained->micro_batching.tokens > 0);
     changes.add_micro_batches(*trained, true);
@@ -149,6 +152,92 @@ std::vector<Change> nemo_rl_changes(const plan::Job& job, const plan::Plan& plan
         .set("batch_size", fmt::format("{:.0f}", judged->micro_batching.sequences));
   }
   return all;
+}
+
+bool is_map(const syntax::SettingTree& settings, const std::string& key) {
+  const syntax::Setting* const found = find_setting(settings.root, key);
+  return found != nullptr && found->kind == syntax::Setting::Kind::map;
+}
+
+/// Whether the file has all settings that a role needs for a backend. Examples omit those of the other backend.
+bool has_backend(const syntax::SettingTree& settings, const std::string& role, bool megatron) {
+  return megatron ? is_map(settings, role + ".megatron_cfg.optimizer")
+                  : is_map(settings, role + ".dtensor_cfg") && is_map(settings, role + ".optimizer");
+}
+
+std::vector<OtherWay> backends_of(const WaysRequest& request) {
+  const bool megatron = request.job.software.training == "fsdp2";
+  OtherWay switched{.name = megatron ? "megatron" : "dtensor", .changes = {}};
+  for (const std::string role : {"policy", "value"}) {
+    if (!is_map(request.settings, role)) continue;
+    if (!has_backend(request.settings, role, megatron)) return {};
+    const std::string degree =
+        role + (megatron ? ".megatron_cfg.tensor_model_parallel_size" : ".dtensor_cfg.tensor_parallel_size");
+    switched.changes.push_back(
+        {.set = {fmt::format("++{}.megatron_cfg.enabled", role), yaml_flag(megatron)},
+         .with = {{fmt::format("++{}.dtensor_cfg.enabled", role), yaml_flag(!megatron)},
+                  // Row lengths must be divisible by the tensor parallel degree.
+                  {fmt::format("++{}.make_sequence_length_divisible_by", role), fmt::format("${{{}}}", degree)}}});
+  }
+  if (switched.changes.empty()) return {};
+  return {std::move(switched)};
+}
+
+Change change_of(const cluster::Cluster& cluster, const Pools& pools) {
+  const std::string keys = "++policy.generation.colocated.";
+  if (pools.shared) return {.set = {keys + "enabled", "true"}};
+  const int node = cluster.groups.front().devices_per_node;
+  const bool one_node = cluster::node_count(cluster) == 1;
+  return {.set = {keys + "enabled", "false"},
+          .with = {{keys + "resources.gpus_per_node", std::to_string(one_node ? pools.engines : node)},
+                   {keys + "resources.num_nodes", one_node ? "null" : std::to_string(pools.engines / node)}}};
+}
+
+std::vector<OtherWay> nemo_rl_ways(const WaysRequest& request) {
+  return combined(request.allowed.backend ? backends_of(request) : std::vector<OtherWay>(),
+                  mode_ways(request, [&](const Pools& pools) { return change_of(request.job.cluster, pools); }));
+}
+
+/// Backend and packing of `policy` or `value`.
+std::string backend_text(const JobFacts& facts) {
+  return fmt::format(
+      "  dtensor_cfg:\n    enabled: {}\n  megatron_cfg:\n    enabled: {}\n  sequence_packing:\n    enabled: {}\n"
+      "  dynamic_batching:\n    enabled: false\n",
+      yaml_flag(!facts.megatron()), yaml_flag(facts.megatron()), yaml_flag(facts.packing));
+}
+
+base::Result<WholeFile> nemo_rl_whole(const JobFacts& facts) {
+  DOVETAIL_CHECK(check_said_software(facts, "NeMo-RL", {.engines = {plan::EngineKind::vllm}}));
+  if (facts.training != "fsdp2" && facts.training != "nemo-rl-megatron")
+    return base::bad_input(
+        fmt::format("NeMo-RL does not train by `training: {}`; accepted: fsdp2, nemo-rl-megatron", facts.training));
+  if (facts.algorithm == "remax" || facts.reward_model || facts.steps_off_policy > 0)
+    return base::bad_input(
+        "NeMo-RL files without --base are on policy, without remax and without reward models; accepted: ppo, grpo or "
+        "reinforce++ with `reward: rule` and `steps_off_policy: 0`");
+  const std::string loop = facts.critic ? "ppo" : "grpo";
+  WholeFile file{.demanded = demanded_models(facts)};
+  std::string& text = file.yaml;
+  text = fmt::format(
+      "# Belongs next to NeMo-RL's examples/configs/{}_math_1B.yaml, from which it inherits data and reward.\n"
+      "defaults: {}_math_1B.yaml\n",
+      loop, loop);
+  text += fmt::format("{}:\n  num_prompts_per_step: {}\n  num_generations_per_prompt: {}\n", loop, facts.prompts,
+                      facts.samples_per_prompt);
+  if (facts.critic) text += fmt::format("  ppo_epochs: {}\n", facts.epochs);
+  if (facts.algorithm == "reinforce++") text += "  adv_estimator:\n    name: reinforce_plus_plus\n";
+  text += fmt::format("loss_fn:\n  reference_policy_kl_penalty: {}\n", facts.reference ? "0.01" : "0");
+  if (!facts.trainer_log_probabilities) text += "  force_on_policy_ratio: true\n";
+  text += fmt::format(
+      "policy:\n  model_name: ${{oc.env:ACTOR_PATH}}\n  train_global_batch_size: {}\n  max_total_sequence_length: {}\n",
+      facts.mini_batch, facts.sequence_cap);
+  text += backend_text(facts);
+  // If only the total length is capped, responses get all that prompts leave.
+  if (!facts.ends_together()) text += fmt::format("  generation:\n    max_new_tokens: {}\n", facts.response_cap);
+  if (facts.critic) text += "value:\n  model_name: ${oc.env:CRITIC_PATH}\n" + backend_text(facts);
+  text += fmt::format("data:\n  max_input_seq_length: {}\n", facts.prompt_cap);
+  text += fmt::format("cluster:\n  num_nodes: {}\n  gpus_per_node: {}\n", facts.nodes, facts.gpus_per_node);
+  return file;
 }
 
 }  // namespace

@@ -1,5 +1,3 @@
-#include "trainers/verl/configuration.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,22 +8,20 @@
 #include "base/document.h"
 #include "trainers/import/layouts.h"
 #include "trainers/import/settings.h"
-#include "trainers/verl/keys.h"
 #include "trainers/verl/layouts.h"
-#include "trainers/verl/settings.h"
-#include "trainers/verl/watched.h"
+#include "trainers/verl/verl.h"
 
 namespace dovetail::trainers {
 namespace {
 
-/// A run as far as it is read.
+/// Partially read run.
 struct VerlDraft {
   const VerlSettings& settings;
   const RunRequest& request;
   ImportedRun run = {};
-  int pool = 0;                ///< devices of the trainer, from 0 on
-  cluster::Mesh engines = {};  ///< of generation
-  cluster::Mesh judges = {};   ///< of the reward model
+  int pool = 0;                ///< number of the trainer's devices, which begin at 0
+  cluster::Mesh engines = {};  ///< devices of generation
+  cluster::Mesh judges = {};   ///< devices of the reward model
   bool critic = false;
   llm::Transformer actor_model = {};
   llm::Transformer critic_model = {};
@@ -49,7 +45,7 @@ base::Status check_backends(VerlDraft& draft) {
     return setting_error(tree, engine_key, fmt::format("is {}; accepted: vllm, sglang, trtllm", base::quote(engine)));
   constexpr std::string_view distillation_key = "distillation.enabled";
   DOVETAIL_TRY(const bool distills, flag_at(tree, distillation_key));
-  if (distills) return setting_error(tree, distillation_key, "is true, and jobs have no teachers; accepted: false");
+  if (distills) return setting_error(tree, distillation_key, "is true, but jobs cannot have teachers; accepted: false");
   draft.run.framework = "verl";
   draft.run.training = draft.megatron() ? "megatron-policy" : "verl-fsdp";
   return {};
@@ -72,9 +68,9 @@ base::Status read_verl_algorithm(VerlDraft& draft) {
                   : estimator.starts_with("reinforce_plus_plus") ? "reinforce++"
                                                                  : "grpo";
   if (run.algorithm == "grpo" && estimator != "grpo")
-    run.assumed.push_back({"algorithm.adv_estimator", fmt::format("{}: has the tasks of grpo", estimator),
+    run.assumed.push_back({"algorithm.adv_estimator", fmt::format("{}: modeled with the tasks of grpo", estimator),
                            place_of(tree, "algorithm.adv_estimator")});
-  if (!run.reward_model) run.assumed.push_back({"", "the reward is a rule that takes no time beside generation"});
+  if (!run.reward_model) run.assumed.push_back({"", "the reward is a rule that adds no time to generation"});
   return {};
 }
 
@@ -104,7 +100,7 @@ base::Status read_verl_workload(VerlDraft& draft) {
   return {};
 }
 
-/// Devices of a pool of its own behind the others, of whole nodes as large as those of the trainer.
+/// Devices of a separate pool after the existing nodes. It has whole nodes of the trainer's size.
 base::Result<cluster::Mesh> own_pool(VerlDraft& draft, std::string_view keys, std::int64_t& nodes,
                                      std::int64_t gpus_per_node) {
   const std::string nodes_key = fmt::format("{}.nnodes", keys);
@@ -135,7 +131,7 @@ base::Status read_verl_pools(VerlDraft& draft) {
   }
   if (nodes > max_devices || gpus > max_devices || nodes * gpus > max_devices)
     return setting_error(tree, "trainer.nnodes",
-                         fmt::format("is too large; accepted: at most {} GPUs in all", max_devices));
+                         fmt::format("is too large; accepted: at most {} GPUs in total", max_devices));
   draft.pool = static_cast<int>(nodes * gpus);
   draft.engines = draft.judges = draft.trainer();
   DOVETAIL_TRY(const std::string mode, text_at(tree, "trainer.v1.trainer_mode"));
@@ -143,7 +139,9 @@ base::Status read_verl_pools(VerlDraft& draft) {
   DOVETAIL_TRY(const bool reward_pool, flag_at(tree, "reward.reward_model.enable_resource_pool"));
   const bool engine_pool = v1 && mode == "separate_async";
   if (chosen && (engine_pool || (draft.run.reward_model && reward_pool)))
-    return base::bad_input("--cluster is for runs on one pool of GPUs; accepted: --gpu, with the pools of the file");
+    return base::bad_input(
+        "--cluster cannot be used if the configuration has several pools of GPUs; accepted: --gpu, which "
+        "keeps these pools");
   if (engine_pool) {
     DOVETAIL_TRY(draft.engines, own_pool(draft, "actor_rollout_ref.rollout", nodes, gpus));
     draft.run.steps_off_policy = 1;
@@ -161,7 +159,7 @@ base::Status read_verl_pools(VerlDraft& draft) {
 base::Status read_verl_models(VerlDraft& draft) {
   const syntax::SettingTree& tree = draft.tree();
   DOVETAIL_CHECK(check_said_models(draft.request.options));
-  // Megatron has settings of its own for adapters.
+  // Megatron has separate settings for adapters.
   const std::string rank = draft.megatron() ? "lora.rank" : "lora_rank";
   DOVETAIL_TRY(draft.actor_model, role_model(tree, draft.request, "actor", "actor_rollout_ref.model.path", draft.run));
   DOVETAIL_TRY(draft.run.models.back().lora, adapter_rank_at(tree, "actor_rollout_ref.model." + rank));
@@ -176,8 +174,8 @@ base::Status read_verl_models(VerlDraft& draft) {
   return {};
 }
 
-/// Of a role whose engine has these settings. With Megatron all roles have the degrees of the engine that is built
-/// first: the critic's, then the reference's, then the actor's.
+/// Layout of the role with these keys. With Megatron, all roles use the parallel degrees of the engine that is built
+/// first: the critic if there is one, otherwise the reference, otherwise the actor.
 base::Result<llm::Layout> layout_of(const VerlDraft& draft, const VerlEngineKeys& keys, const llm::Transformer& model) {
   if (!draft.megatron()) return fsdp_layout(draft.tree(), keys, draft.pool);
   const VerlEngineKeys& first = draft.critic          ? verl_critic_keys
@@ -186,7 +184,7 @@ base::Result<llm::Layout> layout_of(const VerlDraft& draft, const VerlEngineKeys
   return megatron_layout(draft.tree(), keys.megatron, first.megatron, draft.pool, model);
 }
 
-/// What leaves the devices while a trained role does nothing.
+/// States that leave the devices while a trained role is idle.
 base::Result<plan::Offload> offload_of(const VerlDraft& draft, const VerlEngineKeys& keys, std::string_view optimizer) {
   const std::string_view engine = draft.megatron() ? keys.megatron : keys.fsdp;
   plan::Offload offload;
@@ -201,7 +199,7 @@ base::Result<plan::Offload> offload_of(const VerlDraft& draft, const VerlEngineK
   return offload;
 }
 
-/// The tasks of a trained role: its training, and the pass before it.
+/// Adds the tasks of a trained role: its inference, if any, and its training.
 base::Status add_trained(VerlDraft& draft, const std::string& role, const VerlEngineKeys& keys,
                          std::string_view optimizer, const VerlBatchKeys& train, const VerlBatchKeys& infer,
                          const llm::Transformer& model) {
@@ -234,7 +232,7 @@ base::Status add_reference(VerlDraft& draft) {
   return {};
 }
 
-/// Tensor, data and pipeline parallel sizes of an engine on `mesh`.
+/// Layout of the engines on `mesh`, from their tensor, data and pipeline parallel sizes.
 base::Result<llm::Layout> engine_layout(const VerlDraft& draft, std::string_view keys, const cluster::Mesh& mesh) {
   return engine_degrees(draft.tree(),
                         {.tensor = fmt::format("{}.tensor_model_parallel_size", keys),
@@ -256,11 +254,11 @@ base::Status add_generation(VerlDraft& draft) {
   DOVETAIL_TRY(engine.chunked_prefill, flag_at(tree, key("enable_chunked_prefill")));
   DOVETAIL_TRY(const bool eager, flag_at(tree, key("enforce_eager")));
   engine.cuda_graphs = !eager;
-  // An engine on the trainer's devices sleeps between its generations, and its weights are given up.
+  // An engine on the trainer's devices frees its weights when it sleeps between generations.
   DOVETAIL_TRY(const bool sleeps, flag_at(tree, key("free_cache_engine")));
   generated.offload.weights = sleeps && draft.engines == draft.trainer();
   if (draft.actor_model.experts) {
-    // vLLM deals experts to the ranks of an instance.
+    // vLLM distributes experts over the ranks of an instance.
     DOVETAIL_TRY(const std::int64_t expert, count_at(tree, key("expert_parallel_size")));
     generated.layout.expert = static_cast<int>(std::min<std::int64_t>(expert, max_devices));
   }
@@ -289,7 +287,7 @@ base::Status check_start(const VerlDraft& draft) {
   if (train != pass)
     return setting_error(
         tree, verl_actor_infer_keys.dynamic,
-        fmt::format("differs from {}, and verl stops; accepted: the same", verl_actor_train_keys.dynamic));
+        fmt::format("differs from {}, which verl rejects; accepted: equal values", verl_actor_train_keys.dynamic));
   return {};
 }
 
@@ -311,7 +309,7 @@ base::Result<ReadRun> verl_run(const VerlSettings& settings, const RunRequest& r
   if (draft.run.reference) DOVETAIL_CHECK(add_reference(draft));
   if (draft.critic) {
     VerlBatchKeys infer = verl_critic_infer_keys;
-    // Megatron's passes have no number of their own.
+    // Megatron has no separate batch size for inference.
     if (draft.megatron()) {
       infer.per_gpu = verl_critic_train_keys.per_gpu;
       infer.all = verl_critic_train_keys.all;
@@ -338,13 +336,13 @@ base::Result<syntax::Setting> root_of(const ConfigurationFile& file) {
   DOVETAIL_TRY(const base::Document document, base::parse_yaml_or_json(file.content, file.name));
   DOVETAIL_TRY(syntax::Setting root, syntax::setting_of(document, file.content, 0));
   if (!is_verl_configuration(root))
-    return document.root().error("it is no configuration of verl; accepted: one with `actor_rollout_ref`");
+    return document.root().error("not a verl configuration; accepted: a map with `actor_rollout_ref`");
   return root;
 }
 
 base::Result<ReadRun> verl_of_configuration(const ConfigurationFile& file, const RunRequest& request) {
   if (!request.options.arguments.empty())
-    return base::bad_input("arguments behind the file are those of a launch script; accepted: none of a configuration");
+    return base::bad_input("arguments after the file need a launch script; accepted: no arguments for a configuration");
   DOVETAIL_TRY(syntax::Setting root, root_of(file));
   DOVETAIL_TRY(const VerlSettings settings, settings_of_configuration(std::move(root), file.name, request.environment));
   return verl_run(settings, request);

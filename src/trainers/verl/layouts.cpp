@@ -20,7 +20,7 @@ base::Result<llm::Layout> fsdp_layout(const syntax::SettingTree& tree, const Ver
   if (layout.context > 1 && !unpadded)
     return setting_error(
         tree, key,
-        fmt::format("is {}, and verl stops without {}; accepted: 1, or both", layout.context, keys.unpadded));
+        fmt::format("is {} without {}, which verl rejects; accepted: 1, or both", layout.context, keys.unpadded));
   layout.data = devices / layout.context;
   DOVETAIL_TRY(const bool recomputes, flag_at(tree, keys.recomputes));
   if (recomputes) layout.recomputation = llm::Recomputation::full;
@@ -33,7 +33,7 @@ base::Result<llm::Layout> megatron_layout(const syntax::SettingTree& tree, std::
   DOVETAIL_TRY(llm::Layout layout, megatron_degrees(tree, degrees, handed_on, devices, model));
   DOVETAIL_TRY(const bool sequences, flag_at(tree, key_below(keys, "sequence_parallel")));
   DOVETAIL_TRY(const int own_tensor, degree_at(tree, key_below(keys, "tensor_model_parallel_size")));
-  // verl turns it off by the role's own degree (workers/config/engine.py).
+  // verl disables it based on the role's own degree (workers/config/engine.py).
   layout.sequence_parallel = sequences && own_tensor > 1 && layout.tensor > 1;
   DOVETAIL_TRY(const bool shards, flag_at(tree, key_below(keys, "use_distributed_optimizer")));
   layout.zero = shards ? 1 : 0;
@@ -53,13 +53,15 @@ base::Result<plan::MicroBatching> verl_micro_batching(const syntax::SettingTree&
   DOVETAIL_TRY(const auto per_gpu, optional_whole(tree, keys.per_gpu));
   DOVETAIL_TRY(const auto all, optional_whole(tree, keys.all));
   if (!per_gpu && !all)
-    return setting_error(tree, keys.per_gpu,
-                         fmt::format("is not given, and verl stops without; accepted: it, or {}", keys.dynamic));
-  // The critic's number of a rank is by default that of all ranks, which is not meant where that one is written.
+    return setting_error(
+        tree, keys.per_gpu,
+        fmt::format("is missing, which verl rejects; accepted: a number of sequences, or {}", keys.dynamic));
+  // The critic's size per rank defaults to the size for all ranks. That default does not apply if the latter is set.
   const bool is_own = per_gpu && (!all || place_of(tree, keys.per_gpu).line > 0);
   const std::int64_t sequences = is_own ? *per_gpu : *all / layout.data;
   if (sequences < 1)
-    return setting_error(tree, is_own ? keys.per_gpu : keys.all, "is too small; accepted: at least 1 for each rank");
+    return setting_error(tree, is_own ? keys.per_gpu : keys.all,
+                         "is too small; accepted: at least 1 sequence per rank");
   return sequences_at_most(static_cast<double>(sequences));
 }
 

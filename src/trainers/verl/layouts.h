@@ -1,4 +1,4 @@
-// How verl lays out training and forward passes on its pool of devices, and how it cuts micro-batches.
+// Layouts and micro-batches of verl's training, inference and generation, and the keys that configure them.
 #pragma once
 
 #include <string>
@@ -10,25 +10,85 @@
 #include "plan/task_plan.h"
 #include "syntax/tree.h"
 #include "trainers/import/role_training.h"
-#include "trainers/verl/defaults.h"
-#include "trainers/verl/keys.h"
 
 namespace dovetail::trainers {
 
-/// On `devices` of them. An Error at the key that does not divide them.
+/// Keys of one role's training backend.
+struct VerlEngineKeys {
+  std::string_view fsdp;         ///< "critic.fsdp"
+  std::string_view old_ulysses;  ///< older key of the Ulysses size; wins if greater than 1
+  std::string_view megatron;     ///< "critic.megatron"
+  std::string_view recomputes;   ///< whether FSDP recomputes layers
+  std::string_view unpadded;     ///< whether padding is removed from rows
+};
+
+/// Keys of one task's micro-batch sizes.
+struct VerlBatchKeys {
+  std::string_view dynamic;  ///< whether micro-batches are sized by tokens
+  std::string_view tokens;   ///< maximum per device
+  std::string_view per_gpu;  ///< sequences per rank
+  std::string_view all;      ///< sequences of all ranks together (older versions)
+};
+
+inline constexpr VerlEngineKeys verl_actor_keys{.fsdp = "actor_rollout_ref.actor.fsdp_config",
+                                                .old_ulysses = "actor_rollout_ref.actor.ulysses_sequence_parallel_size",
+                                                .megatron = "actor_rollout_ref.actor.megatron",
+                                                .recomputes = "actor_rollout_ref.model.enable_gradient_checkpointing",
+                                                .unpadded = "actor_rollout_ref.model.use_remove_padding"};
+inline constexpr VerlEngineKeys verl_reference_keys{
+    .fsdp = "actor_rollout_ref.ref.fsdp_config",
+    .old_ulysses = "actor_rollout_ref.ref.ulysses_sequence_parallel_size",
+    .megatron = "actor_rollout_ref.ref.megatron",
+    .recomputes = "actor_rollout_ref.model.enable_gradient_checkpointing",
+    .unpadded = "actor_rollout_ref.model.use_remove_padding"};
+inline constexpr VerlEngineKeys verl_critic_keys{.fsdp = "critic.fsdp",
+                                                 .old_ulysses = "critic.ulysses_sequence_parallel_size",
+                                                 .megatron = "critic.megatron",
+                                                 .recomputes = "critic.model.enable_gradient_checkpointing",
+                                                 .unpadded = "critic.model.use_remove_padding"};
+
+inline constexpr VerlBatchKeys verl_actor_train_keys{.dynamic = "actor_rollout_ref.actor.use_dynamic_bsz",
+                                                     .tokens = "actor_rollout_ref.actor.ppo_max_token_len_per_gpu",
+                                                     .per_gpu = "actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu",
+                                                     .all = "actor_rollout_ref.actor.ppo_micro_batch_size"};
+inline constexpr VerlBatchKeys verl_actor_infer_keys{
+    .dynamic = "actor_rollout_ref.rollout.log_prob_use_dynamic_bsz",
+    .tokens = "actor_rollout_ref.rollout.log_prob_max_token_len_per_gpu",
+    .per_gpu = "actor_rollout_ref.rollout.log_prob_micro_batch_size_per_gpu",
+    .all = "actor_rollout_ref.rollout.log_prob_micro_batch_size"};
+inline constexpr VerlBatchKeys verl_reference_infer_keys{
+    .dynamic = "actor_rollout_ref.ref.log_prob_use_dynamic_bsz",
+    .tokens = "actor_rollout_ref.ref.log_prob_max_token_len_per_gpu",
+    .per_gpu = "actor_rollout_ref.ref.log_prob_micro_batch_size_per_gpu",
+    .all = "actor_rollout_ref.ref.log_prob_micro_batch_size"};
+inline constexpr VerlBatchKeys verl_critic_train_keys{.dynamic = "critic.use_dynamic_bsz",
+                                                      .tokens = "critic.ppo_max_token_len_per_gpu",
+                                                      .per_gpu = "critic.ppo_micro_batch_size_per_gpu",
+                                                      .all = "critic.ppo_micro_batch_size"};
+inline constexpr VerlBatchKeys verl_critic_infer_keys{.dynamic = "critic.use_dynamic_bsz",
+                                                      .tokens = "critic.forward_max_token_len_per_gpu",
+                                                      .per_gpu = "critic.forward_micro_batch_size_per_gpu",
+                                                      .all = "critic.forward_micro_batch_size"};
+
+inline constexpr std::string_view reward_keys = "reward.reward_model";
+
+inline constexpr std::string_view verl_rollout_keys = "actor_rollout_ref.rollout";
+
+/// FSDP layout on `devices` devices. Fails at the key that does not divide them.
 base::Result<llm::Layout> fsdp_layout(const syntax::SettingTree& tree, const VerlEngineKeys& keys, int devices);
 
-/// Of the role whose settings are below `keys`, with the parallel degrees below `degrees`, its own or another role's.
+/// Megatron layout of the role whose settings are below `keys`. Parallel degrees are read below `degrees`, which may
+/// belong to another role.
 base::Result<llm::Layout> megatron_layout(const syntax::SettingTree& tree, std::string_view keys,
                                           std::string_view degrees, int devices, const llm::Transformer& model);
 
-/// In `layout`: a budget counts for each of the devices that share a sequence. An Error where there are both numbers of
-/// sequences, or neither.
+/// Micro-batches of a task in `layout`. A token budget applies to each device that shares a sequence. Fails if the
+/// batch size is missing or too small.
 base::Result<plan::MicroBatching> verl_micro_batching(const syntax::SettingTree& tree, const VerlBatchKeys& keys,
                                                       const llm::Layout& layout);
 
-/// What of Megatron's optimizer, whose settings are below `optimizer`, is on the host where it is stepped there:
-/// nothing where nobody says a fraction. An Error unless that is 0 to 1.
+/// Share of Megatron's optimizer that is kept and stepped on the host, configured below `optimizer`. The share is 0
+/// unless a fraction is given. Fails if the fraction is not between 0 and 1.
 base::Result<HostShare> verl_host_share(const syntax::SettingTree& tree, std::string_view optimizer);
 
 }  // namespace dovetail::trainers

@@ -1,5 +1,3 @@
-#include "trainers/verl/log.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,13 +7,14 @@
 #include <vector>
 
 #include "base/document.h"
+#include "trainers/verl/verl.h"
 
 namespace dovetail::trainers {
 namespace {
 
 constexpr std::string_view separator = " - ";
 
-/// Where a step begins at or behind `from`, "step:12 - ", and the digits of its number; npos: nowhere.
+/// Position of the next record, "step:12 - ", at or after `from`, and the digits of its step. npos if there is no more.
 std::pair<std::size_t, std::string_view> find_verl_step(std::string_view text, std::size_t from) {
   constexpr std::string_view word = "step:";
   for (std::size_t at = text.find(word, from); at != std::string_view::npos; at = text.find(word, at + 1)) {
@@ -29,12 +28,12 @@ std::pair<std::size_t, std::string_view> find_verl_step(std::string_view text, s
   return {std::string_view::npos, {}};
 }
 
-/// "timing_s/gen:12.3" at a character of the line.
+/// Adds the value of a token such as "timing_s/gen:12.3", which is at position `at` of the line.
 base::Status add_verl_token(const ConsoleLine& line, std::size_t at, std::string_view token, std::int64_t step,
                             StepLogBuilder& log) {
   const std::size_t colon = token.rfind(':');
   if (colon == std::string_view::npos || colon == 0)
-    return line.error(at, fmt::format("{} stands among what step {} logs; accepted: `KEY:NUMBER`, with ` - ` between",
+    return line.error(at, fmt::format("{} is not a metric of step {}; accepted: `KEY:NUMBER`, separated by ` - `",
                                       base::quote(token), step));
   const std::string_view text = token.substr(colon + 1);
   const PrintedNumber number = printed_number(text);
@@ -48,7 +47,7 @@ base::Status add_verl_token(const ConsoleLine& line, std::size_t at, std::string
   return {};
 }
 
-/// The record from `begin`, the first character behind "step:12 - ", to `end`.
+/// Adds the record of a step. It begins at `begin`, the first character after "step:12 - ", and ends at `end`.
 base::Status add_verl_record(const ConsoleLine& line, std::size_t begin, std::size_t end, std::int64_t step,
                              StepLogBuilder& log) {
   const std::string_view text = line.text;
@@ -68,8 +67,8 @@ base::Status read_verl_line(const ConsoleLine& line, StepLogBuilder& log) {
     const std::size_t number = at + 5;
     const auto step = logged_step(digits);
     if (!step)
-      return line.error(number, fmt::format("the step is {}; accepted: a whole number from 0 to {}",
-                                            base::quote(digits), max_step_number));
+      return line.error(number, fmt::format("the step is {}; accepted: an integer from 0 to {}", base::quote(digits),
+                                            max_step_number));
     const std::size_t begin = number + digits.size() + separator.size();
     const auto next = find_verl_step(text, begin);
     const std::size_t end = std::min({next.first, find_ray_prefix(text, begin), text.size()});

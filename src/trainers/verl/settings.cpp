@@ -1,22 +1,25 @@
-#include "trainers/verl/settings.h"
+#include "trainers/import/settings.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
+#include "base/assert.h"
 #include "base/document.h"
 #include "syntax/configuration.h"
 #include "syntax/override.h"
-#include "trainers/import/settings.h"
 #include "trainers/import/trainer_reader.h"
+#include "trainers/verl/verl.h"
 
 namespace dovetail::trainers {
 namespace {
 
-/// Settings that were renamed, by how they begin: the old name and the present one.
+/// Old and current prefixes of renamed settings.
 constexpr std::array<std::array<std::string_view, 2>, 5> renamed{{
     {"critic.model.fsdp_config", "critic.fsdp"},
     {"reward_model.model.path", "reward.reward_model.model_path"},
@@ -25,8 +28,8 @@ constexpr std::array<std::array<std::string_view, 2>, 5> renamed{{
     {"reward_model", "reward.reward_model"},
 }};
 
-/// A word whose folder is unknown and whose last name is not, as `model.path=$HOME/models/Qwen3-8B`, without the
-/// folder: the name is what matters.
+/// Removes the folder from an argument such as `model.path=$HOME/models/Qwen3-8B` if only the folder is unknown. The
+/// last name identifies the model.
 syntax::Word without_unknown_folder(syntax::Word word) {
   std::vector<syntax::Piece>& pieces = word.text.pieces;
   if (pieces.size() < 3 || pieces.front().unknown || pieces.back().unknown) return word;
@@ -40,8 +43,8 @@ syntax::Word without_unknown_folder(syntax::Word word) {
   return word;
 }
 
-/// What the words of a launch say, before it is laid over defaults.
-struct LaunchWords {
+/// Parsed arguments of a launch, before they are merged over the defaults.
+struct LaunchArguments {
   std::vector<syntax::Override> overrides;
   std::optional<std::string> engine;         ///< `model_engine=`
   std::optional<std::string> configuration;  ///< `--config-name`
@@ -49,53 +52,56 @@ struct LaunchWords {
   std::vector<Finding> assumed;
 };
 
-base::Result<LaunchWords> launch_words(const syntax::Launch& launch, const std::vector<std::string>& sources) {
-  LaunchWords words;
+base::Result<LaunchArguments> parse_launch_arguments(const syntax::Launch& launch,
+                                                     const std::vector<std::string>& sources) {
+  LaunchArguments arguments;
   for (std::size_t i = 0; i < launch.arguments.size(); ++i) {
     const syntax::Word& word = launch.arguments[i];
     if (syntax::is_override(word)) {
       DOVETAIL_TRY(syntax::Override override, syntax::parse_override(without_unknown_folder(word), sources));
       if (override.key == "model_engine" && override.value)
-        words.engine = value_words(*override.value);
+        arguments.engine = value_words(*override.value);
       else
-        words.overrides.push_back(std::move(override));
+        arguments.overrides.push_back(std::move(override));
       continue;
     }
     if (!is_known(word.text)) {
-      words.assumed.push_back(
-          {"", fmt::format("{} is not known: taken as no setting", describe(word.text)), word.place});
+      arguments.assumed.push_back(
+          {"", fmt::format("{} is unknown; assumed not to be a setting", describe(word.text)), word.place});
       continue;
     }
     std::string text(characters(word.text));
     if (text == "--config-name" && i + 1 < launch.arguments.size() && is_known(launch.arguments[i + 1].text))
       text += "=" + std::string(characters(launch.arguments[++i].text));
     if (text.starts_with("--config-name=")) {
-      words.configuration = text.substr(text.find('=') + 1);
-      words.configuration_place = word.place;
+      arguments.configuration = text.substr(text.find('=') + 1);
+      arguments.configuration_place = word.place;
     }
   }
-  return words;
+  return arguments;
 }
 
-bool says_megatron(const syntax::Override& override) {
+bool selects_megatron(const syntax::Override& override) {
   return override.key == "actor_rollout_ref.actor.strategy" && override.value && override.value->text == "megatron";
 }
 
-base::Result<VerlEngine> engine_of(const LaunchWords& words, const std::vector<std::string>& sources) {
-  if (words.configuration) {
-    std::string name = *words.configuration;
+base::Result<VerlEngine> engine_of(const LaunchArguments& arguments, const std::vector<std::string>& sources) {
+  if (arguments.configuration) {
+    std::string name = *arguments.configuration;
     if (name.ends_with(".yaml")) name.resize(name.size() - 5);
     if (name == "ppo_megatron_trainer") return VerlEngine::megatron;
     if (name != "ppo_trainer")
-      return place_error(sources, words.configuration_place,
-                         fmt::format("the configuration {} is not read; accepted: ppo_trainer, ppo_megatron_trainer",
-                                     base::quote(name)));
+      return place_error(
+          sources, arguments.configuration_place,
+          fmt::format("the configuration {} is not supported; accepted: ppo_trainer, ppo_megatron_trainer",
+                      base::quote(name)));
   }
-  if (words.engine == "megatron" || std::any_of(words.overrides.begin(), words.overrides.end(), says_megatron))
+  if (arguments.engine == "megatron" ||
+      std::any_of(arguments.overrides.begin(), arguments.overrides.end(), selects_megatron))
     return VerlEngine::megatron;
-  if (words.engine && *words.engine != "dp" && *words.engine != "fsdp")
+  if (arguments.engine && *arguments.engine != "dp" && *arguments.engine != "fsdp")
     return base::bad_input(
-        fmt::format("verl's model_engine {} is not read; accepted: dp, megatron", base::quote(*words.engine)));
+        fmt::format("verl's model_engine {} is not supported; accepted: dp, megatron", base::quote(*arguments.engine)));
   return VerlEngine::fsdp;
 }
 
@@ -107,7 +113,7 @@ base::Status lay_over(std::vector<syntax::Override> overrides, VerlSettings& set
     if (!is_there && override.kind == syntax::Override::Kind::change && !is_left_out(override.key))
       settings.ignored.push_back(
           {override.key, fmt::format("verl {} has no such setting", verl_defaults_version), override.place});
-    // Versions differ in which settings there are: what one adds (`+`) another one changes.
+    // Versions differ in their settings: one version adds (`+`) a setting that another version already has.
     override.kind = syntax::Override::Kind::force;
   }
   std::erase_if(overrides,
@@ -115,7 +121,7 @@ base::Status lay_over(std::vector<syntax::Override> overrides, VerlSettings& set
   return syntax::apply_overrides(settings.tree, overrides);
 }
 
-/// Members by old names, moved to where they are now; what is null there says nothing.
+/// Moves members with old names to their current names. Null values there are dropped.
 void rename_members(syntax::Setting& root) {
   for (const auto& [old_name, name] : renamed) {
     const syntax::Setting* const found = find_setting(root, old_name);
@@ -134,6 +140,49 @@ void rename_members(syntax::Setting& root) {
     else if (moved.kind == syntax::Setting::Kind::map)
       for (auto& [key, value] : moved.members) put_setting(root, fmt::format("{}.{}", name, key), std::move(value));
   }
+}
+
+constexpr std::array<std::string_view, 20> left_out{"_target_",
+                                                    "profiler",
+                                                    "global_profiler",
+                                                    "transfer_queue",
+                                                    "ray_kwargs",
+                                                    "skip",
+                                                    "checkpoint",
+                                                    "trace",
+                                                    "qat",
+                                                    "turbo_config",
+                                                    "custom_reward_function",
+                                                    "sandbox_fusion",
+                                                    "policy_loss",
+                                                    "val_kwargs",
+                                                    "mtp",
+                                                    "lora",
+                                                    "pf_ppo",
+                                                    "kl_ctrl",
+                                                    "wrap_policy",
+                                                    "router_replay"};
+
+/// Sets all places to line 0, which marks defaults.
+void forget_places(syntax::Setting& setting) {
+  setting.place = {};
+  for (syntax::Setting& item : setting.items) forget_places(item);
+  for (auto& [name, value] : setting.members) forget_places(value);
+}
+
+syntax::Setting parsed_defaults(std::string_view content) {
+  const auto document = base::parse_yaml(content, "verl's defaults");
+  DOVETAIL_ASSERT(document.ok());
+  auto setting = syntax::setting_of(*document, content, 0);
+  DOVETAIL_ASSERT(setting.ok());
+  forget_places(*setting);
+  return *std::move(setting);
+}
+
+syntax::Setting merged_defaults(std::string_view engine) {
+  syntax::Setting defaults = parsed_defaults(verl_common_defaults());
+  merge_setting(defaults, parsed_defaults(engine));
+  return defaults;
 }
 
 }  // namespace
@@ -156,15 +205,14 @@ base::Result<VerlSettings> settings_of_launch(const syntax::Launch& launch, cons
   const std::string name = launch.entry.is_module ? launch.entry.name : syntax::name_of(launch.entry.name, ".py");
   if (name != "verl.trainer.main_ppo" && name != "verl.trainer.main_ppo_v0" && name != "main_ppo" &&
       name != "main_ppo_v0")
-    return place_error(
-        sources, launch.place,
-        fmt::format("{} is a trainer of verl's that is not read; accepted: verl.trainer.main_ppo", name));
-  DOVETAIL_TRY(LaunchWords words, launch_words(launch, sources));
+    return place_error(sources, launch.place,
+                       fmt::format("the verl trainer {} is not supported; accepted: verl.trainer.main_ppo", name));
+  DOVETAIL_TRY(LaunchArguments arguments, parse_launch_arguments(launch, sources));
   VerlSettings settings;
-  DOVETAIL_TRY(settings.engine, engine_of(words, sources));
+  DOVETAIL_TRY(settings.engine, engine_of(arguments, sources));
   settings.tree = {.sources = sources, .root = verl_defaults(settings.engine)};
-  settings.assumed = std::move(words.assumed);
-  DOVETAIL_CHECK(lay_over(std::move(words.overrides), settings));
+  settings.assumed = std::move(arguments.assumed);
+  DOVETAIL_CHECK(lay_over(std::move(arguments.overrides), settings));
   DOVETAIL_CHECK(resolve(settings.tree, environment));
   return settings;
 }
@@ -175,15 +223,28 @@ bool is_verl_configuration(const syntax::Setting& root) {
 
 base::Result<VerlSettings> settings_of_configuration(syntax::Setting root, const std::string& source,
                                                      const std::map<std::string, std::string>& environment) {
-  syntax::Setting said = without_wrapping(std::move(root));
-  rename_members(said);
-  const syntax::Setting* const strategy = find_setting(said, "actor_rollout_ref.actor.strategy");
+  syntax::Setting configured = without_wrapping(std::move(root));
+  rename_members(configured);
+  const syntax::Setting* const strategy = find_setting(configured, "actor_rollout_ref.actor.strategy");
   VerlSettings settings;
   if (strategy != nullptr && strategy->text == "megatron") settings.engine = VerlEngine::megatron;
   settings.tree = {.sources = {source}, .root = verl_defaults(settings.engine)};
-  merge_setting(settings.tree.root, std::move(said));
+  merge_setting(settings.tree.root, std::move(configured));
   DOVETAIL_CHECK(resolve(settings.tree, environment));
   return settings;
+}
+
+const syntax::Setting& verl_defaults(VerlEngine engine) {
+  static const syntax::Setting fsdp = merged_defaults(verl_fsdp_defaults());
+  static const syntax::Setting megatron = merged_defaults(verl_megatron_defaults());
+  return engine == VerlEngine::fsdp ? fsdp : megatron;
+}
+
+bool is_left_out(std::string_view key) {
+  const std::vector<std::string> names = syntax::names_of_path(key);
+  return std::any_of(names.begin(), names.end(), [](const std::string& name) {
+    return std::find(left_out.begin(), left_out.end(), name) != left_out.end();
+  });
 }
 
 }  // namespace dovetail::trainers

@@ -1,19 +1,23 @@
-#include "trainers/verl/writing.h"
-
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string>
+#include <string_view>
 #include <utility>
 
+#include "syntax/tree.h"
+#include "trainers/export/change.h"
+#include "trainers/export/word_edit.h"
 #include "trainers/import/settings.h"
-#include "trainers/verl/keys.h"
+#include "trainers/verl/layouts.h"
+#include "trainers/verl/verl.h"
 
 namespace dovetail::trainers {
 namespace {
 
 using llm::Recomputation;
 
-/// Collects what is set.
+/// Collects the settings of a plan.
 class VerlChanges {
  public:
   explicit VerlChanges(bool megatron) : megatron_(megatron) {}
@@ -50,7 +54,7 @@ class VerlChanges {
       set(keys.per_gpu, fmt::format("{:.0f}", cut.sequences));
   }
 
-  /// The engine of a role; `trained`: that of training, else of a reference.
+  /// Adds the parallelism of a role, which is trained or, unless `trained`, a reference.
   void add_engine(const VerlEngineKeys& keys, const plan::TaskPlan& planned, bool trained) {
     megatron_ ? add_megatron(keys.megatron, planned.layout, trained) : add_fsdp(keys, planned.layout, trained);
   }
@@ -62,8 +66,8 @@ class VerlChanges {
     set(key_below(engine, "optimizer_offload"), offload.optimizer);
     if (!megatron_) return;
     const std::string more = "++" + key_below(optimizer, "override_optimizer_config");
-    // Megatron steps on the host what the fraction says, none where nobody says one, and only with this optimizer,
-    // which keeps less than the job says where it does not.
+    // Megatron steps the given fraction on the host, 0 by default, and only with the precision-aware optimizer. If the
+    // optimizer stays on the device, precision-awareness would keep less state than the job has.
     const std::string aware = more + ".use_precision_aware_optimizer";
     std::vector<Setter> with;
     if (offload.optimizer_on_host)
@@ -79,7 +83,7 @@ class VerlChanges {
   void add_fsdp(const VerlEngineKeys& keys, const llm::Layout& layout, bool trained) {
     std::vector<Setter> with;
     if (layout.context > 1) with = {{std::string(keys.unpadded), "True"}};
-    // What older versions say there wins where it is more than 1.
+    // The key of older versions wins if its value is greater than 1.
     set("++" + std::string(keys.old_ulysses), 1);
     set(key_below(keys.fsdp, "ulysses_sequence_parallel_size"), fmt::format("{}", layout.context), std::move(with));
     if (trained) set(keys.recomputes, layout.recomputation == Recomputation::full);
@@ -129,7 +133,7 @@ std::vector<Change> verl_changes(const plan::Job& job, const plan::Plan& plan,
   add_role(verl_actor_keys, "actor_rollout_ref.actor.optim", planned("actor_train"), verl_actor_train_keys,
            planned("actor_infer"), verl_actor_infer_keys);
   VerlBatchKeys critic_infer = verl_critic_infer_keys;
-  // Megatron's passes have no number of their own.
+  // Megatron has no separate batch size for inference.
   if (megatron) critic_infer.per_gpu = verl_critic_train_keys.per_gpu;
   add_role(verl_critic_keys, "critic.optim", planned("critic_train"), verl_critic_train_keys, planned("critic_infer"),
            critic_infer);
@@ -145,6 +149,109 @@ std::vector<Change> verl_changes(const plan::Job& job, const plan::Plan& plan,
     changes.set(key_below(keys, "max_num_batched_tokens"), fmt::format("{:.0f}", judged->micro_batching.tokens));
   }
   return std::move(changes).take();
+}
+
+constexpr std::string_view packing_key(VerlEngine engine) {
+  return engine == VerlEngine::megatron ? "actor_rollout_ref.actor.megatron.use_remove_padding"
+                                        : "actor_rollout_ref.model.use_remove_padding";
+}
+
+/// Whether an argument of the command belongs only to the present engine, because the other engine's configuration has
+/// no such setting.
+bool is_of_engine(std::string_view name, VerlEngine present, VerlEngine other) {
+  if (name == "--config-name") return present == VerlEngine::megatron;
+  if (name.ends_with(".strategy")) return true;
+  const std::string key = present_key(name);
+  const std::string_view part = present == VerlEngine::megatron ? ".megatron." : ".fsdp";
+  if (key.find(part) != std::string::npos) return find_setting(verl_defaults(other), key) == nullptr;
+  return find_setting(verl_defaults(present), key) != nullptr && find_setting(verl_defaults(other), key) == nullptr;
+}
+
+std::vector<OtherWay> verl_ways(const WaysRequest& request) {
+  // Arguments of the present engine must be removed, which is only possible in a script.
+  if (!request.allowed.backend || request.launch == nullptr) return {};
+  const bool megatron = request.job.software.training != "verl-fsdp";
+  const VerlEngine present = megatron ? VerlEngine::megatron : VerlEngine::fsdp;
+  const VerlEngine other = megatron ? VerlEngine::fsdp : VerlEngine::megatron;
+  Change change{.set = {"model_engine", megatron ? "dp" : "megatron"}, .with = {}, .without = {}, .in_place = true};
+  change.with.push_back({std::string(packing_key(other)), flag_text(request.job.workload.packing)});
+  for (const syntax::Word& word : request.launch->arguments) {
+    const std::string name(override_name(word));
+    if (is_of_engine(name, present, other) && std::ranges::find(change.without, name) == change.without.end())
+      change.without.push_back(name);
+  }
+  return {{.name = megatron ? "fsdp" : "megatron", .changes = {std::move(change)}}};
+}
+
+/// Hydra overrides of a new launch script.
+struct VerlOverrides {
+  std::vector<std::string> all = {};
+
+  void set(std::string_view key, std::string_view value) { all.push_back(fmt::format("{}={}", key, value)); }
+  void set(std::string_view key, std::int64_t value) { set(key, fmt::format("{}", value)); }
+  void turn(std::string_view key, bool on) { set(key, flag_text(on)); }
+};
+
+std::string estimator_of(const JobFacts& facts) {
+  if (facts.algorithm == "ppo") return "gae";
+  return facts.algorithm == "reinforce++" ? "reinforce_plus_plus" : facts.algorithm;
+}
+
+void add_batches(const JobFacts& facts, VerlOverrides& overrides) {
+  overrides.set("data.train_batch_size", facts.prompts);
+  overrides.set("data.max_prompt_length", facts.prompt_cap);
+  overrides.set("data.max_response_length", facts.response_cap);
+  if (facts.ends_together()) overrides.set("actor_rollout_ref.rollout.max_model_len", facts.sequence_cap);
+  overrides.set("actor_rollout_ref.rollout.n", facts.samples_per_prompt);
+  overrides.set("actor_rollout_ref.actor.ppo_mini_batch_size", facts.mini_batch / facts.samples_per_prompt);
+  overrides.set("actor_rollout_ref.actor.ppo_epochs", facts.epochs);
+  overrides.turn(facts.megatron() ? "actor_rollout_ref.actor.megatron.use_remove_padding"
+                                  : "actor_rollout_ref.model.use_remove_padding",
+                 facts.packing);
+}
+
+base::Result<WholeFile> verl_whole(const JobFacts& facts) {
+  DOVETAIL_CHECK(check_said_software(
+      facts, "verl",
+      {.engines = {plan::EngineKind::vllm, plan::EngineKind::sglang, plan::EngineKind::trtllm}, .loss_entropy = true}));
+  if (facts.training != "verl-fsdp" && facts.training != "megatron-policy")
+    return base::bad_input(
+        fmt::format("verl does not train by `training: {}`; accepted: verl-fsdp, megatron-policy", facts.training));
+  if (facts.steps_off_policy > 0)
+    return base::bad_input("verl files without --base are on policy; accepted: `steps_off_policy: 0`, or --base");
+  if (facts.mini_batch % facts.samples_per_prompt != 0)
+    return base::bad_input(
+        fmt::format("the mini-batch has {} samples, but verl's contain whole groups; accepted: a multiple of the {} "
+                    "samples per prompt",
+                    facts.mini_batch, facts.samples_per_prompt));
+  WholeFile file{.demanded = demanded_models(facts), .words = {}, .command = "python3 -m verl.trainer.main_ppo"};
+  file.demanded.push_back({"TRAIN_FILES", "training prompts: a Parquet file", "train.parquet"});
+  file.demanded.push_back({"VAL_FILES", "evaluation prompts: a Parquet file", "val.parquet"});
+  VerlOverrides overrides;
+  if (facts.megatron()) overrides.set("model_engine", "megatron");
+  overrides.set("algorithm.adv_estimator", estimator_of(facts));
+  overrides.set("data.train_files", "\"$TRAIN_FILES\"");
+  overrides.set("data.val_files", "\"$VAL_FILES\"");
+  overrides.set("actor_rollout_ref.model.path", "\"$ACTOR_PATH\"");
+  overrides.set("actor_rollout_ref.rollout.name", std::string(base::enum_name(facts.engine)));
+  add_batches(facts, overrides);
+  // Its loss computes entropy only on request.
+  if (facts.loss_entropy != plan::LossEntropy::none) overrides.turn("actor_rollout_ref.actor.calculate_entropy", true);
+  overrides.turn("actor_rollout_ref.actor.use_kl_loss", facts.reference && !facts.critic);
+  overrides.turn("algorithm.use_kl_in_reward", facts.reference && facts.critic);
+  if (!facts.trainer_log_probabilities) overrides.turn("algorithm.rollout_correction.bypass_mode", true);
+  if (facts.critic) {
+    overrides.set("critic.model.path", "\"$CRITIC_PATH\"");
+    if (!facts.megatron()) overrides.turn("critic.model.use_remove_padding", facts.packing);
+  }
+  if (facts.reward_model) {
+    overrides.turn("reward.reward_model.enable", true);
+    overrides.set("reward.reward_model.model_path", "\"$REWARD_PATH\"");
+  }
+  overrides.set("trainer.nnodes", facts.nodes);
+  overrides.set("trainer.n_gpus_per_node", facts.gpus_per_node);
+  file.words = std::move(overrides.all);
+  return file;
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// What each setting of a configuration of AReaL changes, and which are refused.
+// Effect of each AReaL setting: which result it changes, or whether it is rejected.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -12,7 +12,7 @@ struct ArealChange {
   const char* override;
   Where where;
   const char* file = fsdp_grpo;
-  std::string given = {};  ///< beside it, before as after
+  std::string given = {};  ///< overrides added both before and after
 };
 
 const ArealChange areal_changes[] = {
@@ -147,7 +147,7 @@ const ArealChange areal_changes[] = {
 
 class ArealChangedSetting : public testing::TestWithParam<ArealChange> {};
 
-TEST_P(ArealChangedSetting, ChangesWhatItSaysAndNothingIsDropped) {
+TEST_P(ArealChangedSetting, AffectsTheExpectedResult) {
   const ArealChange& changed = GetParam();
   expect_changed(areal_told(changed.file, changed.given),
                  areal_told(changed.file, changed.given + " " + changed.override), changed.where);
@@ -157,56 +157,56 @@ INSTANTIATE_TEST_SUITE_P(Areal, ArealChangedSetting, testing::ValuesIn(areal_cha
 
 struct ArealRefusal {
   const char* overrides;
-  const char* message;  ///< a part of it
+  const char* message;  ///< part of the message
   const char* file = fsdp_grpo;
 };
 
-TEST(ArealConfiguration, RefusesWhatStopsArealOrIsNoJob) {
+TEST(ArealConfiguration, RejectsUnsupportedConfigurations) {
   const ArealRefusal all[] = {
-      {"+rollout.scheduling_strategy={type:colocation,target:actor}", "`enable_offload` is false and the rollout"},
+      {"+rollout.scheduling_strategy={type:colocation,target:actor}", "`enable_offload` is false although the rollout"},
       {"+rollout.scheduling_strategy={type:colocation,target:actor} enable_offload=true", "accepted: disk"},
       {"+actor.offload=true", "is true without enable_offload"},
       {"+actor.weight_update_mode=nccl", "accepted: xccl, disk"},
       {"+rollout.scheduling_strategy={type:colocation,target:actor} rollout.backend=sglang:d2t2",
-       "has 2 workers, and AReaL stops: actor has 4"},
-      {"+actor.scheduling_strategy={type:colocation,target:rollout}", "no such engine is there before actor"},
-      {"ref.scheduling_strategy.target=critic", "no such engine is there before ref; accepted: actor"},
+       "has 2 workers, but actor has 4, which AReaL rejects"},
+      {"+actor.scheduling_strategy={type:colocation,target:rollout}", "there is no such engine before actor"},
+      {"ref.scheduling_strategy.target=critic", "there is no such engine before ref; accepted: actor"},
       {"ref.scheduling_strategy.type=beside", "accepted: separation, colocation"},
       {"ref.backend=fsdp:d8", "has 8 workers"},
-      {"actor.backend=fsdp:d2p2", "fsdp has neither pipelines nor groups of experts"},
-      {"actor.backend=d4", "there is no backend"},
+      {"actor.backend=fsdp:d2p2", "fsdp supports neither pipelines nor expert parallelism"},
+      {"actor.backend=d4", "the backend is missing"},
       {"actor.backend=sglang:d4", "accepted: fsdp, megatron, archon"},
       {"rollout.backend=fsdp:d4", "accepted: sglang, vllm"},
-      {"rollout.backend=null", "is not given; accepted: sglang:d4"},
-      {"rollout.consumer_batch_size=32", "waits for ever for a batch of 64 prompts"},
-      {"~rollout.consumer_batch_size", "is 1, and AReaL waits for ever"},
+      {"rollout.backend=null", "is missing; accepted: values such as sglang:d4"},
+      {"rollout.consumer_batch_size=32", "waits forever for a batch of 64 prompts"},
+      {"~rollout.consumer_batch_size", "is 1, so AReaL waits forever"},
       {"+rollout.queue_size=16", "is 16 for batches of 64 prompts"},
       {"+rollout.return_routed_experts=true rollout.backend=vllm:d4", "is true with vllm"},
       {"+actor.use_lora=true actor.backend=megatron:d4", "is true with megatron and sglang"},
       {"+actor.use_sapo_loss=true", "accepted: one of them"},
-      {"actor.optimizer=null", "is not given to an engine that trains"},
+      {"actor.optimizer=null", "is missing for an engine that trains"},
       {"actor.optimizer.type=lion", "accepted: adam, adam_bf16, sgd"},
       {"+actor.fsdp.per_layer_optim_step=true actor.optimizer.type=sgd", "is true with sgd"},
       {"+actor.enable_tree_training=true actor.backend=fsdp:d2c2", "is true with context parallelism"},
-      {"actor.ppo_n_minibatches=512", "is 512 of 256 samples"},
-      {"actor.ppo_n_minibatches=100", "make no 1 micro-batches in each"},
-      {"actor.ppo_n_minibatches=128", "make no 4 micro-batches in each", megatron_ppo},
+      {"actor.ppo_n_minibatches=512", "is 512; accepted: at most the 256 samples"},
+      {"actor.ppo_n_minibatches=100", "do not suffice for 1 or more micro-batches"},
+      {"actor.ppo_n_minibatches=128", "do not suffice for 4 or more micro-batches", megatron_ppo},
       {"+actor.prox_logp_method=guess", "accepted: recompute, loglinear, metrics"},
       {"+actor.megatron.virtual_pipeline_parallel_size=2 actor.backend=megatron:d8e4", "is 2 without a pipeline",
        megatron_ppo},
       {"+actor.archon.pp_schedule=Gpipe", "accepted: 1F1B, Interleaved1F1B", archon_grpo},
       {"+actor.archon.ac_mode=memory_budget", "without enable_compile", archon_grpo},
       {"+actor.archon.ac_mode=some", "accepted: none, full, selective", archon_grpo},
-      {"+actor.archon.pp_layers_per_stage=8", "accepted: several on each rank", archon_grpo},
-      {"+actor.archon.pp_layers_per_stage=5 +actor.archon.pp_schedule=ZBVZeroBubble", "accepted: two on each rank",
+      {"+actor.archon.pp_layers_per_stage=8", "accepted: several per rank", archon_grpo},
+      {"+actor.archon.pp_layers_per_stage=5 +actor.archon.pp_schedule=ZBVZeroBubble", "accepted: two per rank",
        archon_grpo},
-      {"+actor.archon.pp_layers_per_stage=5 +actor.archon.pp_schedule=1F1B", "accepted: one on each rank", archon_grpo},
+      {"+actor.archon.pp_layers_per_stage=5 +actor.archon.pp_schedule=1F1B", "accepted: one per rank", archon_grpo},
       {"+gconfig.max_tokens=512", "accepted: more than the 512 of a prompt"},
       {"cluster.n_nodes=0", "accepted: at least 1"},
-      {"cluster.n_nodes=2", "the engines take 24 of them on 3 nodes", megatron_ppo},
-      {"cluster.n_nodes=65536 cluster.n_gpus_per_node=65536", "accepted: at most 65536 GPUs in all"},
+      {"cluster.n_nodes=2", "the engines need 24 GPUs on 3 nodes", megatron_ppo},
+      {"cluster.n_nodes=65536 cluster.n_gpus_per_node=65536", "accepted: at most 65536 GPUs in total"},
       {"actor.path=x/Nothing-9B", "accepted: --model actor=NAME"},
-      {"+teacher={path:x}", "jobs do not have"},
+      {"+teacher={path:x}", "jobs cannot have teachers"},
       {"actor.bananas=2", "bananas"},
       {"allocation_mode=sglang:d4", "no engine trains", old_grpo},
       {"allocation_mode=d8", "no engine generates", old_grpo},

@@ -1,5 +1,3 @@
-#include "trainers/areal/configuration.h"
-
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -8,12 +6,13 @@
 #include <utility>
 
 #include "base/file.h"
+#include "trainers/areal/areal.h"
 #include "trainers/areal/configurations.h"
 
 namespace dovetail::trainers {
 namespace {
 
-TEST(ArealConfiguration, OfGrpoByFsdpIsAJobAndAPlan) {
+TEST(ArealConfiguration, ImportsGrpoOnFsdp) {
   const base::Result<Import> read = areal(fsdp_grpo);
   ASSERT_TRUE(read.ok()) << base::to_text(read.error());
   EXPECT_EQ(read->trainer, "areal");
@@ -56,7 +55,7 @@ TEST(ArealConfiguration, OfGrpoByFsdpIsAJobAndAPlan) {
   EXPECT_FALSE(generate.engine.chunked_prefill);
 }
 
-TEST(ArealConfiguration, OfPpoByMegatronHasACriticOfItsOwn) {
+TEST(ArealConfiguration, MegatronPpoHasASeparateCritic) {
   const base::Result<Import> read = areal(megatron_ppo);
   ASSERT_TRUE(read.ok()) << base::to_text(read.error());
   EXPECT_NE(read->text.find("{name: ppo, reference: skip, reward: rule, policy_log_probabilities: engine}"),
@@ -77,13 +76,13 @@ TEST(ArealConfiguration, OfPpoByMegatronHasACriticOfItsOwn) {
   EXPECT_EQ(generate.engine.max_num_seqs, 256);
 }
 
-TEST(ArealConfiguration, OfArchonHasAnInterleavedPipelineAndSelectiveRecomputation) {
+TEST(ArealConfiguration, ArchonHasAnInterleavedPipelineAndSelectiveRecomputation) {
   const base::Result<Import> read = areal(archon_grpo);
   ASSERT_TRUE(read.ok()) << base::to_text(read.error());
   EXPECT_EQ(llm::to_text(planned(*read, "actor_train").layout), "dp4 tp1 pp2 vpp2 zero3 selective");
 }
 
-TEST(ArealConfiguration, OfARolloutOnTheActorsGpusMovesOneOutForTheOther) {
+TEST(ArealConfiguration, ColocatedRolloutAndActorOffloadForEachOther) {
   const base::Result<Import> read = areal(fsdp_grpo, areal_sharing);
   ASSERT_TRUE(read.ok()) << base::to_text(read.error());
   const plan::TaskPlan& train = planned(*read, "actor_train");
@@ -92,7 +91,7 @@ TEST(ArealConfiguration, OfARolloutOnTheActorsGpusMovesOneOutForTheOther) {
   EXPECT_TRUE(planned(*read, "actor_generate").offload.weights);
 }
 
-TEST(ArealConfiguration, OfAnOlderVersionHasCriticAndReferenceWhereTheActorIs) {
+TEST(ArealConfiguration, OlderVersionsColocateCriticAndReference) {
   const base::Result<Import> read = areal(old_grpo);
   ASSERT_TRUE(read.ok()) << base::to_text(read.error());
   EXPECT_EQ(llm::to_text(planned(*read, "actor_train").layout), "dp2 tp1 pp2 zero1");
@@ -102,7 +101,7 @@ TEST(ArealConfiguration, OfAnOlderVersionHasCriticAndReferenceWhereTheActorIs) {
     EXPECT_NE(ignored.find(gone), std::string::npos) << ignored;
 }
 
-TEST(ArealConfiguration, SaysTheSameByOneStringForAllAsByOneForEach) {
+TEST(ArealConfiguration, OneStringForAllEqualsOneForEach) {
   const std::string rest(std::string_view(old_grpo).substr(std::string_view(old_grpo).find('\n') + 1));
   const Told before = told_of("run.yaml", old_grpo);
   const Told now = told_of("run.yaml", rest,
@@ -111,21 +110,21 @@ TEST(ArealConfiguration, SaysTheSameByOneStringForAllAsByOneForEach) {
                                            "+ref.scheduling_strategy.target=actor"));
   EXPECT_EQ(before.job, now.job);
   EXPECT_EQ(before.plan, now.plan);
-  // Where both are said the engines' own count.
+  // If both are given, the engines' own strings apply.
   const Told both = told_of("run.yaml", fsdp_grpo, areal_overrides("+allocation_mode=sglang:d2+fsdp:d6"));
   EXPECT_EQ(both.job, areal_told(fsdp_grpo).job);
   EXPECT_EQ(both.plan, areal_told(fsdp_grpo).plan);
   EXPECT_NE(both.ignored.find("allocation_mode"), std::string::npos);
 }
 
-TEST(ArealConfiguration, OnOneNodeTakesTheGpusThatItsEnginesNeed) {
+TEST(ArealConfiguration, OneNodeHasTheGpusThatItsEnginesNeed) {
   const base::Result<Import> read = areal(fsdp_grpo, "cluster.n_gpus_per_node=4");
   ASSERT_TRUE(read.ok()) << base::to_text(read.error());
   EXPECT_NE(read->text.find("{nodes: 1, gpus_per_node: 8"), std::string::npos) << read->text;
-  EXPECT_NE(told(*read, read->run.assumed).find("counted as a node of as many"), std::string::npos);
+  EXPECT_NE(told(*read, read->run.assumed).find("modeled as a node with this many"), std::string::npos);
 }
 
-TEST(ArealConfiguration, OnAnotherClusterHasItsEnginesThere) {
+TEST(ArealConfiguration, UsesTheGivenCluster) {
   ImportOptions options;
   options.cluster = "6x4xA100";
   const base::Result<Import> read = import_run("areal:run.yaml", megatron_ppo, options);
@@ -135,7 +134,7 @@ TEST(ArealConfiguration, OnAnotherClusterHasItsEnginesThere) {
   EXPECT_FALSE(import_run("areal:run.yaml", megatron_ppo, options).ok());
 }
 
-TEST(ArealConfiguration, OfALaunchScriptIsThatOfItsFileAndItsOverrides) {
+TEST(ArealConfiguration, ALaunchScriptAppliesOverridesToItsFile) {
   const std::filesystem::path folder = std::filesystem::path(testing::TempDir()) / "areal_launch";
   std::filesystem::create_directories(folder / "configs");
   ASSERT_TRUE(base::write_file((folder / "configs" / "grpo.yaml").string(), fsdp_grpo).ok());
@@ -161,7 +160,7 @@ TEST(ArealConfiguration, OfALaunchScriptIsThatOfItsFileAndItsOverrides) {
     EXPECT_FALSE(import_run((folder / "run.sh").string(), wrong, options).ok()) << wrong;
 }
 
-TEST(ArealConfiguration, AsArealSavesItIsReadAsItWasSaid) {
+TEST(ArealConfiguration, AcceptsTheFormThatArealSaves) {
   const std::string said(fsdp_grpo);
   const std::string more =
       "  scheduling_spec: !!python/tuple\n"
@@ -176,8 +175,8 @@ TEST(ArealConfiguration, AsArealSavesItIsReadAsItWasSaid) {
   EXPECT_EQ(saved.plan, plain.plan);
 }
 
-TEST(ArealConfiguration, IsToldFromAnotherTrainersScript) {
-  // A program with a configuration beside a trainer's own is what the script prepares or evaluates by.
+TEST(ArealConfiguration, DiffersFromOtherTrainersScripts) {
+  // A program with a configuration in a script that also runs a known trainer only prepares or evaluates.
   const std::string script =
       "python3 prepare.py --config data.yaml\n"
       "python3 -m verl.trainer.main_ppo actor_rollout_ref.model.path=Qwen/Qwen3-8B "

@@ -1,4 +1,4 @@
-// Configurations of AReaL that tests of its folder change.
+// Configurations of AReaL that the tests modify.
 #pragma once
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 
 namespace dovetail::trainers {
 
-/// GRPO on one node, by FSDP beside SGLang.
+/// GRPO on one node with FSDP and SGLang.
 inline constexpr const char* fsdp_grpo =
     "experiment_name: grpo\n"
     "enable_offload: false\n"
@@ -41,7 +41,7 @@ inline constexpr const char* fsdp_grpo =
     "vllm: {max_model_len: 32768, gpu_memory_utilization: 0.9}\n"
     "train_dataset: {batch_size: 64, max_length: 512}\n";
 
-/// PPO of a model with experts on several nodes, by Megatron beside vLLM.
+/// PPO of a model with experts on several nodes, with Megatron and vLLM.
 inline constexpr const char* megatron_ppo =
     "cluster: {n_nodes: 4, n_gpus_per_node: 8}\n"
     "rollout:\n"
@@ -67,7 +67,7 @@ inline constexpr const char* megatron_ppo =
     "vllm: {max_model_len: 8192, gpu_memory_utilization: 0.7}\n"
     "train_dataset: {batch_size: 64, max_length: 1024}\n";
 
-/// By Archon, with a pipeline.
+/// Archon with a pipeline.
 inline constexpr const char* archon_grpo =
     "cluster: {n_nodes: 2, n_gpus_per_node: 8}\n"
     "rollout: {backend: \"sglang:d8\", consumer_batch_size: 32}\n"
@@ -82,7 +82,7 @@ inline constexpr const char* archon_grpo =
     "  ppo_n_minibatches: 1\n"
     "train_dataset: {batch_size: 32, max_length: 1024}\n";
 
-/// As a file of before March 2026.
+/// A file from before March 2026.
 inline constexpr const char* old_grpo =
     "allocation_mode: sglang.d4p1t1+d2p2t1\n"
     "cluster: {n_nodes: 1, n_gpus_per_node: 8}\n"
@@ -100,12 +100,12 @@ inline constexpr const char* old_grpo =
     "async_training: true\n"
     "train_dataset: {batch_size: 64, max_length: 512}\n";
 
-/// What a rollout on the actor's GPUs needs.
+/// Overrides for a rollout on the actor's GPUs.
 inline constexpr const char* areal_sharing =
     "enable_offload=true +actor.weight_update_mode=disk +rollout.scheduling_strategy.type=colocation "
     "+rollout.scheduling_strategy.target=actor";
 
-/// Overrides with blanks between them.
+/// Overrides separated by spaces.
 inline ImportOptions areal_overrides(const std::string& overrides) {
   ImportOptions options;
   std::size_t begin = 0;

@@ -1,12 +1,11 @@
-// The tables that AReaL prints of a step.
-#include "trainers/areal/log.h"
-
+// Tables of steps in the output of AReaL.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
 #include <string>
 
+#include "trainers/areal/areal.h"
 #include "trainers/logs/damage.h"
 #include "trainers/logs/logs.h"
 
@@ -37,7 +36,7 @@ std::string areal_steps(int steps) {
   return text;
 }
 
-TEST(ArealLog, ReadsItsTables) {
+TEST(ArealLog, ReadsTables) {
   const StepLog log = log_of(areal_steps(2) + "\u2502 more \u2502 x \u2502\n", "run.log");
   EXPECT_EQ(values_of(log, "timeperf/rollout"), (Values{{1, 12.5}, {2, 22.5}}));
   EXPECT_EQ(values_of(log, "timeperf/train_step"), (Values{{1, 25}, {2, 25}}));
@@ -59,18 +58,19 @@ TEST(ArealLog, ReadsExcerptsWithoutHeadings) {
   const StepLog tables = log_of(step(1, framed) + "\u2502 what others print \u2502\n" + step(2, framed), "run.log");
   EXPECT_EQ(values_of(tables, "timeperf/train_step"), (Values{{1, 25}, {2, 25}}));
   EXPECT_EQ(values_of(tables, "rollout/reward"), (Values{{1, 1}, {2, 1}}));
-  // Tables of others have no place there, and are none of a mistake.
+  // Tables of other programs are ignored, not errors.
   const std::string other = "\u2502 GPU \u2502 Name \u2502\n\u2502 one \u2502\n";
   const StepLog mixed =
       log_of(step(1, row + other + "\u2552\u2550\u2555\n" + other + "\u2558\u2550\u255B\n"), "run.log");
   EXPECT_EQ(mixed.series.size(), 2U);
 }
 
-TEST(ArealLog, MistakesHaveTheirPlace) {
+TEST(ArealLog, ErrorsHavePlaces) {
   const std::string begin = "Train step 1/2 done.\nStats (1/1):\n";
   EXPECT_EQ(log_fault(begin + "\u2502 timeperf/rollout \u2502 1x \u2502\n", "run.log"),
             "run.log:3:26: `timeperf/rollout` is `1x` at step 1; accepted: a number");
-  EXPECT_THAT(log_fault(begin + "\u2502 timeperf/rollout \u2502\n", "run.log"), HasSubstr("ends within a pair"));
+  EXPECT_THAT(log_fault(begin + "\u2502 timeperf/rollout \u2502\n", "run.log"),
+              HasSubstr("has a key without a number"));
   EXPECT_THAT(log_fault("Train step x/2 done.\n", "run.log"), HasSubstr("run.log:1:12: the step is `x`"));
 }
 

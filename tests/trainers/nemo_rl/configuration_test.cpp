@@ -1,5 +1,3 @@
-#include "trainers/nemo_rl/configuration.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -9,12 +7,13 @@
 
 #include "base/file.h"
 #include "trainers/imported.h"
+#include "trainers/nemo_rl/nemo_rl.h"
 #include "trainers/writers.h"
 
 namespace dovetail::trainers {
 namespace {
 
-/// A child of the bundled base file that trains by Megatron.
+/// Megatron training that inherits from the bundled base file.
 constexpr const char* megatron_grpo =
     "defaults: ../grpo_math_1B.yaml\n"
     "grpo: {num_prompts_per_step: 64, num_generations_per_prompt: 32}\n"
@@ -35,7 +34,7 @@ constexpr const char* megatron_grpo =
     "    vllm_cfg: {tensor_parallel_size: 4}\n"
     "cluster: {gpus_per_node: 8, num_nodes: 4}\n";
 
-/// Likewise by DTensor.
+/// DTensor training that inherits from the bundled base file.
 constexpr const char* dtensor_grpo =
     "defaults: grpo_math_1B.yaml\n"
     "grpo: {num_prompts_per_step: 64, num_generations_per_prompt: 8}\n"
@@ -45,14 +44,14 @@ constexpr const char* dtensor_grpo =
     "  dtensor_cfg: {tensor_parallel_size: 2, sequence_parallel: true}\n"
     "cluster: {gpus_per_node: 8, num_nodes: 2}\n";
 
-/// PPO by DTensor.
+/// PPO with DTensor.
 constexpr const char* dtensor_ppo =
     "defaults: ppo_math_1B.yaml\n"
     "ppo: {num_prompts_per_step: 64, num_generations_per_prompt: 8}\n"
     "policy: {model_name: Qwen/Qwen3-8B}\n"
     "cluster: {gpus_per_node: 8, num_nodes: 1}\n";
 
-/// Generation on half of the nodes, beside training.
+/// Generation on half of the nodes, concurrent with training.
 constexpr const char* beside =
     "policy.generation.colocated.enabled=false policy.generation.colocated.resources.num_nodes=2 "
     "policy.generation.colocated.resources.gpus_per_node=8";
@@ -60,7 +59,7 @@ const std::string async = std::string(beside) +
                           " grpo.async_grpo.enabled=true loss_fn.use_importance_sampling_correction=true "
                           "policy.generation.vllm_cfg.async_engine=true";
 
-/// Overrides with blanks between them.
+/// Overrides separated by spaces.
 ImportOptions with(const std::string& overrides) {
   ImportOptions options;
   std::size_t begin = 0;
@@ -80,7 +79,7 @@ Told nemo_rl_told(const char* file, const std::string& overrides = {}) {
   return told_of("run.yaml", file, with(overrides));
 }
 
-TEST(NemoRlConfiguration, OfGrpoOnMegatronIsAJobAndAPlan) {
+TEST(NemoRlConfiguration, ImportsGrpoOnMegatron) {
   const base::Result<Import> read = nemo_rl(megatron_grpo);
   ASSERT_TRUE(read.ok()) << base::to_text(read.error());
   EXPECT_EQ(read->trainer, "nemo-rl");
@@ -114,7 +113,7 @@ TEST(NemoRlConfiguration, OfGrpoOnMegatronIsAJobAndAPlan) {
   EXPECT_EQ(generate.engine.memory_utilization, 0.6);
 }
 
-TEST(NemoRlConfiguration, LengthsThatAreSaidHaveTheCapOfPromptAndResponseTogether) {
+TEST(NemoRlConfiguration, GivenLengthsShareTheTotalCap) {
   ImportOptions options;
   options.prompt_length = "mean=250,p90=500";
   options.response_length = "mean=900,p90=2000";
@@ -128,14 +127,14 @@ TEST(NemoRlConfiguration, LengthsThatAreSaidHaveTheCapOfPromptAndResponseTogethe
   EXPECT_EQ(read->job.workload.max_sequence(), 4096);
 }
 
-TEST(NemoRlConfiguration, OfDTensorShardsAllThatIsNotCutOtherwise) {
+TEST(NemoRlConfiguration, DTensorShardsOverAllRemainingRanks) {
   const base::Result<Import> read = nemo_rl(dtensor_grpo);
   ASSERT_TRUE(read.ok()) << base::to_text(read.error());
   EXPECT_EQ(llm::to_text(planned(*read, "actor_train").layout), "dp8 tp2 pp1 zero3 sp");
   EXPECT_NE(read->text.find("software: {framework: nemo-rl, training: fsdp2}"), std::string::npos);
 }
 
-TEST(NemoRlConfiguration, OfCopiesOfDTensorCutsWithinGroupsWhichStayAsLarge) {
+TEST(NemoRlConfiguration, DTensorReplicasKeepTheSizeOfShardGroups) {
   const base::Result<Import> read = nemo_rl(dtensor_grpo, "+policy.dtensor_cfg.dp_replicate_size=2");
   ASSERT_TRUE(read.ok()) << base::to_text(read.error());
   EXPECT_EQ(read->job.software.shard_group, 4) << "of eight ranks, two copies";
@@ -150,7 +149,7 @@ TEST(NemoRlConfiguration, OfCopiesOfDTensorCutsWithinGroupsWhichStayAsLarge) {
   EXPECT_EQ(copies->set.value, "4");
 }
 
-TEST(NemoRlConfiguration, OfPpoHasAValueModelThatChangesPlacesWithThePolicy) {
+TEST(NemoRlConfiguration, PpoSwapsValueModelAndPolicy) {
   const base::Result<Import> read = nemo_rl(dtensor_ppo);
   ASSERT_TRUE(read.ok()) << base::to_text(read.error());
   EXPECT_NE(read->text.find("name: ppo, reference: skip"), std::string::npos) << read->text;
@@ -160,7 +159,7 @@ TEST(NemoRlConfiguration, OfPpoHasAValueModelThatChangesPlacesWithThePolicy) {
   EXPECT_EQ(planned(*read, "critic_infer").micro_batching.sequences, 4);
 }
 
-TEST(NemoRlConfiguration, OfEnginesBesideHasThemBehindTraining) {
+TEST(NemoRlConfiguration, SeparateEnginesFollowTheTrainer) {
   const base::Result<Import> read = nemo_rl(megatron_grpo, async);
   ASSERT_TRUE(read.ok()) << base::to_text(read.error());
   EXPECT_EQ(planned(*read, "actor_train").mesh, (cluster::Mesh{.first = 0, .count = 16}));
@@ -169,7 +168,7 @@ TEST(NemoRlConfiguration, OfEnginesBesideHasThemBehindTraining) {
   EXPECT_EQ(read->job.workload.steps_off_policy, 1);
 }
 
-TEST(NemoRlConfiguration, OfOneNodeGivesEnginesSomeOfItsGpus) {
+TEST(NemoRlConfiguration, OneNodeSharesItsGpusWithEngines) {
   const base::Result<Import> read = nemo_rl(dtensor_grpo,
                                             "cluster.num_nodes=1 policy.generation.colocated.enabled=false "
                                             "policy.generation.colocated.resources.gpus_per_node=4");
@@ -178,7 +177,7 @@ TEST(NemoRlConfiguration, OfOneNodeGivesEnginesSomeOfItsGpus) {
   EXPECT_EQ(planned(*read, "actor_generate").mesh, (cluster::Mesh{.first = 4, .count = 4}));
 }
 
-TEST(NemoRlConfiguration, OfARewardModelGivesItNodesOfItsOwn) {
+TEST(NemoRlConfiguration, ARewardModelHasSeparateNodes) {
   const std::string content = std::string(dtensor_grpo) +
                               "data: {default: {env_name: reward_model}}\n"
                               "env:\n"
@@ -198,7 +197,7 @@ struct NemoRlChange {
   const char* override;
   Where where;
   const char* file = megatron_grpo;
-  std::string given = {};  ///< beside it, before as after
+  std::string given = {};  ///< overrides added both before and after
 };
 
 const NemoRlChange nemo_rl_changes[] = {
@@ -320,7 +319,7 @@ const NemoRlChange nemo_rl_changes[] = {
 
 class NemoRlChangedSetting : public testing::TestWithParam<NemoRlChange> {};
 
-TEST_P(NemoRlChangedSetting, ChangesWhatItSaysAndNothingIsDropped) {
+TEST_P(NemoRlChangedSetting, AffectsTheExpectedResult) {
   const NemoRlChange& changed = GetParam();
   expect_changed(nemo_rl_told(changed.file, changed.given),
                  nemo_rl_told(changed.file, changed.given + " " + changed.override), changed.where);
@@ -330,28 +329,28 @@ INSTANTIATE_TEST_SUITE_P(NemoRl, NemoRlChangedSetting, testing::ValuesIn(nemo_rl
 
 struct NemoRlRefusal {
   const char* overrides;
-  const char* message;  ///< a part of it
+  const char* message;  ///< part of the message
   const char* file = megatron_grpo;
 };
 
-TEST(NemoRlConfiguration, RefusesWhatStopsNemoRlOrIsNoJob) {
+TEST(NemoRlConfiguration, RejectsUnsupportedConfigurations) {
   const NemoRlRefusal all[] = {
-      {"loss_fn.force_on_policy_ratio=true", "accepted: all 2048 samples of a step"},
+      {"loss_fn.force_on_policy_ratio=true", "accepted: the 2048 samples of a step"},
       {"policy.train_global_batch_size=1000", "accepted: a divisor of the 2048 samples"},
       {"policy.train_global_batch_size=4", "accepted: a multiple of the 8 data parallel ranks"},
       {"grpo.batch_multiplier=2", "is 2 without grpo.use_dynamic_sampling"},
       {"+grpo.skip_reference_policy_logprobs_calculation=true", "accepted: false, or no penalty"},
       {"policy.megatron_cfg.tensor_model_parallel_size=4", "accepted: train_micro_batch_size, 1"},
       {"policy.megatron_cfg.tensor_model_parallel_size=3", "does not divide the 32 GPUs"},
-      {"policy.dtensor_cfg.enabled=true", "accepted: one of them"},
-      {"policy.megatron_cfg.enabled=false", "accepted: one of them"},
+      {"policy.dtensor_cfg.enabled=true", "accepted: exactly one of them true"},
+      {"policy.megatron_cfg.enabled=false", "accepted: exactly one of them true"},
       {"policy.dynamic_batching.enabled=true", "is true with policy.sequence_packing"},
       {"policy.dynamic_batching.enabled=true policy.sequence_packing.enabled=false", "is true with 2 pipeline stages"},
       {"policy.sequence_packing.enabled=false policy.megatron_cfg.context_parallel_size=2",
        "is 2 without policy.sequence_packing"},
       {"policy.megatron_cfg.use_fused_linear_logprobs=true", "is true with sequence packing"},
       {"policy.logprob_chunk_size=512", "is 512 without policy.megatron_cfg.defer_fp32_logits"},
-      {"policy.megatron_cfg.optimizer.optimizer_cpu_offload=true", "accepted: more than 0, up to 1"},
+      {"policy.megatron_cfg.optimizer.optimizer_cpu_offload=true", "accepted: more than 0 and at most 1"},
       {"policy.megatron_cfg.optimizer.optimizer_cpu_offload=true "
        "policy.megatron_cfg.optimizer.optimizer_offload_fraction=1 "
        "policy.megatron_cfg.optimizer.use_distributed_optimizer=false",
@@ -366,20 +365,20 @@ TEST(NemoRlConfiguration, RefusesWhatStopsNemoRlOrIsNoJob) {
        "loss_fn.use_importance_sampling_correction=true",
        "is true with colocated generation"},
       {"grpo.async_grpo.enabled=true policy.generation.backend=sglang", "is true with sglang"},
-      {"policy.generation.colocated.enabled=false", "accepted: fewer than the 4 nodes"},
+      {"policy.generation.colocated.enabled=false", "accepted: fewer than 4 nodes"},
       {"policy.generation.colocated.enabled=false policy.generation.colocated.resources.num_nodes=2 "
        "policy.generation.colocated.resources.gpus_per_node=4",
-       "with all their 8 GPUs"},
-      {"policy.generation.colocated.enabled=false cluster.num_nodes=1", "accepted: some of its 8 GPUs"},
+       "with all 8 GPUs each"},
+      {"policy.generation.colocated.enabled=false cluster.num_nodes=1", "accepted: 1 node with some of its 8 GPUs"},
       {"policy.generation.vllm_cfg.pipeline_parallel_size=2", "without async_engine"},
       {"policy.generation.vllm_cfg.expert_parallel_size=6", "accepted: a multiple of tensor_parallel_size, 4"},
       {"policy.generation.vllm_cfg.expert_parallel_size=8 policy.generation.vllm_cfg.async_engine=true",
        "is 8 with async_engine"},
       {"policy.generation.vllm_cfg.precision=fp8", "is fp8 without"},
-      {"policy.generation.vllm_cfg.kv_cache_dtype=fp8", "accepted: with precision fp8"},
+      {"policy.generation.vllm_cfg.kv_cache_dtype=fp8", "accepted: auto, or fp8 with precision fp8"},
       {"policy.generation.vllm_cfg.tensor_parallel_size=3", "does not divide the 32 GPUs"},
       {"policy.generation.backend=dynamo", "accepted: vllm, sglang, trtllm, megatron"},
-      {"on_policy_distillation={teachers:1}", "jobs do not have"},
+      {"on_policy_distillation={teachers:1}", "jobs cannot have teachers"},
       {"cluster.num_nodes=0", "accepted: at least 1"},
       {"policy.model_name=x/Nothing-9B", "accepted: --model actor=NAME"},
       {"grpo.bananas=2", "bananas"},
@@ -395,7 +394,7 @@ TEST(NemoRlConfiguration, RefusesWhatStopsNemoRlOrIsNoJob) {
       {"value.sequence_packing.enabled=true", "is true with DTensor", dtensor_ppo},
       {"value.dynamic_batching.enabled=true", "is true with DTensor", dtensor_ppo},
       {"value.dtensor_cfg.context_parallel_size=2", "is more than 1", dtensor_ppo},
-      {"value.megatron_cfg.enabled=true", "accepted: one of them", dtensor_ppo},
+      {"value.megatron_cfg.enabled=true", "accepted: exactly one of them true", dtensor_ppo},
   };
   for (const NemoRlRefusal& refused : all) {
     const base::Result<Import> read = nemo_rl(refused.file, refused.overrides);
@@ -406,8 +405,8 @@ TEST(NemoRlConfiguration, RefusesWhatStopsNemoRlOrIsNoJob) {
   EXPECT_FALSE(nemo_rl("policy: {model_name: Qwen/Qwen3-8B}\nsft: {max_num_steps: 3}\n").ok());
 }
 
-TEST(NemoRlConfiguration, TakesFilesOfBothVersions) {
-  // An older file has no `force_on_policy_ratio`, no packing of values, no `kv_cache_dtype`; a later one says all.
+TEST(NemoRlConfiguration, AcceptsFilesOfBothVersions) {
+  // Older files lack `force_on_policy_ratio`, packing of values and `kv_cache_dtype`. Later files have all of them.
   const Told before = nemo_rl_told(
       megatron_grpo,
       "~loss_fn.force_on_policy_ratio ~grpo.seq_logprob_error_threshold ~policy.generation.vllm_cfg.kv_cache_dtype "
@@ -418,7 +417,7 @@ TEST(NemoRlConfiguration, TakesFilesOfBothVersions) {
   EXPECT_EQ(before.not_modelled, now.not_modelled);
 }
 
-TEST(NemoRlConfiguration, OfALaunchScriptIsThatOfItsFileAndItsOverrides) {
+TEST(NemoRlConfiguration, ALaunchScriptAppliesOverridesToItsFile) {
   const std::filesystem::path folder = std::filesystem::path(testing::TempDir()) / "nemo_rl_launch";
   std::filesystem::create_directories(folder / "recipes");
   ASSERT_TRUE(base::write_file((folder / "recipes" / "child.yaml").string(), megatron_grpo).ok());
@@ -447,7 +446,7 @@ TEST(NemoRlConfiguration, OfALaunchScriptIsThatOfItsFileAndItsOverrides) {
   EXPECT_TRUE(import_run((folder / "run.sh").string(), checked, options).ok());
 }
 
-TEST(NemoRlConfiguration, WrappedByTheTrackerIsReadAsItIs) {
+TEST(NemoRlConfiguration, AcceptsTheTrackersForm) {
   const char* wrapped =
       "wandb_version: 1\n"
       "grpo: {value: {num_prompts_per_step: 32, num_generations_per_prompt: 8}}\n"

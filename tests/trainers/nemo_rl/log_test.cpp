@@ -1,6 +1,4 @@
-// The lists that NeMo-RL prints of a step.
-#include "trainers/nemo_rl/log.h"
-
+// Lists of steps in the output of NeMo-RL.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -9,6 +7,7 @@
 
 #include "trainers/logs/damage.h"
 #include "trainers/logs/logs.h"
+#include "trainers/nemo_rl/nemo_rl.h"
 
 namespace dovetail::trainers {
 namespace {
@@ -34,7 +33,7 @@ std::string nemo_rl_steps(int steps) {
   return text;
 }
 
-TEST(NemoRlLog, ReadsItsConsole) {
+TEST(NemoRlLog, ReadsTheConsole) {
   const StepLog log = log_of(nemo_rl_steps(2), "run.log");
   EXPECT_EQ(values_of(log, "timing/train/total_step_time"), (Values{{1, 91.7}, {2, 92.7}}));
   EXPECT_EQ(values_of(log, "timing/train/generation"), (Values{{1, 51.5}, {2, 52.5}}));
@@ -43,7 +42,7 @@ TEST(NemoRlLog, ReadsItsConsole) {
   EXPECT_EQ(log.series.size(), 5U);
 }
 
-TEST(NemoRlLog, ExcerptsWithoutStepsAreCounted) {
+TEST(NemoRlLog, NumbersTheStepsOfExcerpts) {
   std::string text = "\u25B6 Worker Initialization Timing:\n  \u2022 vLLM init: 30.0s\n";
   for (const std::string seconds : {"66.55", "60.00"})
     text += "\n\U0001F4CA Training Results:\n  \u2022 Loss: 0.1\n  \u2022 Mean Generation Length: " + seconds +
@@ -59,10 +58,10 @@ TEST(NemoRlLog, ExcerptsWithoutStepsAreCounted) {
   EXPECT_EQ(values_of(bare, "timing/train/total_step_time"), (Values{{1, 5.0}, {2, 6.0}}));
 }
 
-TEST(NemoRlLog, MistakesHaveTheirPlace) {
+TEST(NemoRlLog, ErrorsHavePlaces) {
   const std::string begin = "= Step 4/9 =\nTiming:\n";
   EXPECT_EQ(log_fault(begin + "  \u2022 generation: 5.x0s (5%)\n", "run.log"),
-            "run.log:3:19: `generation` is `5.x0` at step 4; accepted: seconds, as 12.50s");
+            "run.log:3:19: `generation` is `5.x0` at step 4; accepted: seconds, such as 12.50s");
   EXPECT_THAT(log_fault(begin + "  \u2022 generation: 5.0\n", "run.log"), HasSubstr("run.log:3:19: "));
   EXPECT_THAT(log_fault("= Step x/9 =\n", "run.log"), HasSubstr("run.log:1:8: the step is `x`"));
 }

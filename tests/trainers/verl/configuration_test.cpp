@@ -1,5 +1,3 @@
-#include "trainers/verl/configuration.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -7,11 +5,12 @@
 #include <vector>
 
 #include "trainers/verl/imported.h"
+#include "trainers/verl/verl.h"
 
 namespace dovetail::trainers {
 namespace {
 
-TEST(VerlConfiguration, OfGrpoOnFsdpIsAJobAndAPlan) {
+TEST(VerlConfiguration, ImportsGrpoOnFsdp) {
   const base::Result<Import> read = imported(script_of(grpo_fsdp));
   ASSERT_TRUE(read.ok()) << base::to_text(read.error());
   const Import& import = *read;
@@ -46,7 +45,7 @@ TEST(VerlConfiguration, OfGrpoOnFsdpIsAJobAndAPlan) {
   EXPECT_TRUE(generate.offload.weights) << "the engine sleeps on the trainer's devices";
 }
 
-TEST(VerlConfiguration, OfPpoOnMegatronHasTheLayoutOfTheCriticForAll) {
+TEST(VerlConfiguration, MegatronPpoUsesTheCriticsLayoutForAllRoles) {
   const base::Result<Import> read =
       imported(script_of(ppo_megatron, " actor_rollout_ref.actor.megatron.context_parallel_size=2"));
   ASSERT_TRUE(read.ok()) << base::to_text(read.error());
@@ -62,11 +61,11 @@ TEST(VerlConfiguration, OfPpoOnMegatronHasTheLayoutOfTheCriticForAll) {
   EXPECT_EQ(planned(import, "actor_train").layout.zero, 1);
   EXPECT_EQ(planned(import, "actor_train").layout.expert_tensor, 2);
   EXPECT_NE(told(import, import.run.ignored)
-                .find("context_parallel_size: 2: groups of ranks are those of critic.megatron, 1"),
+                .find("context_parallel_size: 2: no effect, critic.megatron sets it to 1 for all roles"),
             std::string::npos);
 }
 
-TEST(VerlConfiguration, LengthsThatAreSaidEndWhereTheConfigurationEndsThem) {
+TEST(VerlConfiguration, GivenLengthsMustNotExceedTheCaps) {
   const auto refusal = [](const ImportOptions& options) {
     const base::Result<Import> read = imported(script_of(grpo_fsdp), options);
     return read.ok() ? "" : base::to_text(read.error());
@@ -78,7 +77,7 @@ TEST(VerlConfiguration, LengthsThatAreSaidEndWhereTheConfigurationEndsThem) {
   EXPECT_NE(refusal({.prompt_length = "mean=200,p90=400,cap=4096"}), "");
 }
 
-TEST(VerlConfiguration, DegreesOfARoleThatIsNotBuiltFirstAreNotHeeded) {
+TEST(VerlConfiguration, OnlyTheFirstEnginesDegreesAreUsed) {
   const std::string plan = told(script_of(ppo_megatron)).plan;
   EXPECT_EQ(told(script_of(ppo_megatron, " actor_rollout_ref.actor.megatron.tensor_model_parallel_size=3")).plan, plan);
   const auto read = imported(script_of(ppo_megatron, " actor_rollout_ref.actor.megatron.tensor_model_parallel_size=1"));
@@ -87,7 +86,7 @@ TEST(VerlConfiguration, DegreesOfARoleThatIsNotBuiltFirstAreNotHeeded) {
   EXPECT_FALSE(planned(*read, "actor_train").layout.sequence_parallel) << "verl looks at the role's own";
 }
 
-TEST(VerlConfiguration, ExpertsThatMegatronCannotDealOutAreRefusedAtTheirKey) {
+TEST(VerlConfiguration, RejectsIndivisibleExpertsAtTheirKey) {
   const auto refusal = [](const std::string& more) {
     const base::Result<Import> read = imported(script_of(
         ppo_megatron, " actor_rollout_ref.model.path=Qwen/Qwen3-30B-A3B critic.model.path=Qwen/Qwen3-30B-A3B " + more));
@@ -103,7 +102,7 @@ TEST(VerlConfiguration, ExpertsThatMegatronCannotDealOutAreRefusedAtTheirKey) {
               testing::HasSubstr("a divisor of the 128 experts"));
 }
 
-TEST(VerlConfiguration, FindingsHaveTheirPlace) {
+TEST(VerlConfiguration, FindingsHavePlaces) {
   const Told all = told(script_of(grpo_fsdp, " actor_rollout_ref.rollout.quantization=fp8 trainer.bananas=2"));
   EXPECT_NE(
       all.not_modelled.find(
@@ -127,7 +126,7 @@ struct VerlChange {
   bool megatron = false;
 };
 
-/// The settings that change time or memory, each by itself.
+/// Settings that affect time or memory, one at a time.
 constexpr VerlChange verl_changes[] = {
     {"data.train_batch_size=512", Where::job},
     {"data.max_prompt_length=2048", Where::job},
@@ -243,7 +242,7 @@ constexpr VerlChange verl_changes[] = {
 
 class VerlChangedSetting : public testing::TestWithParam<VerlChange> {};
 
-TEST_P(VerlChangedSetting, ChangesWhatItSaysAndNothingIsDropped) {
+TEST_P(VerlChangedSetting, AffectsTheExpectedResult) {
   const VerlChange& changed = GetParam();
   const std::vector<std::string>& settings = changed.megatron ? ppo_megatron : grpo_fsdp;
   const Told before = told(script_of(settings));
@@ -253,7 +252,7 @@ TEST_P(VerlChangedSetting, ChangesWhatItSaysAndNothingIsDropped) {
 
 INSTANTIATE_TEST_SUITE_P(Verl, VerlChangedSetting, testing::ValuesIn(verl_changes));
 
-TEST(VerlConfiguration, TakesOldNamesForTheirPresentOnes) {
+TEST(VerlConfiguration, AcceptsOldNames) {
   const std::pair<const char*, const char*> drift[] = {
       {"critic.model.fsdp_config.param_offload=True", "critic.fsdp.param_offload=True"},
       {"reward_model.enable=True reward_model.model.path=Qwen/Qwen3-4B",
@@ -279,7 +278,7 @@ TEST(VerlConfiguration, TakesOldNamesForTheirPresentOnes) {
   EXPECT_EQ(told(script_of(said)).plan, told(script_of(ppo_megatron)).plan);
 }
 
-/// What the job says of its software.
+/// The `software` section of a job.
 std::string software_line(const Told& run) {
   const std::size_t begin = run.job.find("software: ");
   return run.job.substr(begin, run.job.find('\n', begin) - begin);
@@ -291,7 +290,7 @@ TEST(VerlConfiguration, TypesAndLogitsOfAllRolesAreInTheJob) {
                                          " actor_rollout_ref.actor.fsdp_config.model_dtype=bf16 "
                                          "actor_rollout_ref.model.use_fused_kernels=True"))),
             "software: {framework: verl, training: verl-fsdp, " + types + ", logit_tokens: 512, loss_entropy: none}");
-  // Of one role alone nothing can be said.
+  // A type of only one role cannot be expressed.
   const std::string more =
       " algorithm.adv_estimator=gae critic.model.path=Qwen/Qwen3-4B "
       "actor_rollout_ref.actor.fsdp_config.model_dtype=bf16";
@@ -313,7 +312,7 @@ TEST(VerlConfiguration, TypesAndLogitsOfAllRolesAreInTheJob) {
             "remainder, loss_entropy: none, engine: sglang}");
 }
 
-TEST(VerlConfiguration, ShardGroupsAreThoseOfAllThatTrains) {
+TEST(VerlConfiguration, ShardGroupsApplyToAllTrainedRoles) {
   const Told groups = told(script_of(grpo_fsdp,
                                      " actor_rollout_ref.actor.fsdp_config.fsdp_size=8 "
                                      "actor_rollout_ref.ref.fsdp_config.fsdp_size=8"));
@@ -336,7 +335,7 @@ TEST(VerlConfiguration, TheCriticHasItsOwnMiniBatches) {
   EXPECT_EQ(read->job.workload.critic, (workflow::OwnTraining{8, 3}));
 }
 
-TEST(VerlConfiguration, OfGlobalMicroBatchesCountsThoseOfARank) {
+TEST(VerlConfiguration, GlobalMicroBatchesAreSplitOverRanks) {
   const char* off = " actor_rollout_ref.actor.use_dynamic_bsz=False";
   const std::string others =
       " actor_rollout_ref.rollout.log_prob_micro_batch_size_per_gpu=4 "
@@ -345,7 +344,7 @@ TEST(VerlConfiguration, OfGlobalMicroBatchesCountsThoseOfARank) {
             told(script_of(grpo_fsdp, off + others + " actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu=4")).plan);
 }
 
-TEST(VerlConfiguration, OfGlobalMicroBatchesOfACriticCountsThoseOfARank) {
+TEST(VerlConfiguration, GlobalMicroBatchesOfTheCriticAreSplitOverRanks) {
   std::vector<std::string> megatron = ppo_megatron;
   std::erase(megatron, "critic.ppo_micro_batch_size_per_gpu=4");
   EXPECT_EQ(told(script_of(megatron, " critic.ppo_micro_batch_size=16")).plan, told(script_of(ppo_megatron)).plan);
@@ -362,7 +361,7 @@ TEST(VerlConfiguration, OfGlobalMicroBatchesOfACriticCountsThoseOfARank) {
   EXPECT_NE(own, of_rank);
 }
 
-TEST(VerlConfiguration, OfSeparateEnginesHasAPoolBehindTheTrainers) {
+TEST(VerlConfiguration, SeparateEnginesFollowTheTrainer) {
   const base::Result<Import> read = imported(script_of(
       grpo_fsdp, " trainer.v1.trainer_mode=separate_async actor_rollout_ref.rollout.nnodes=1 trainer.nnodes=1"));
   ASSERT_TRUE(read.ok()) << base::to_text(read.error());
@@ -373,10 +372,10 @@ TEST(VerlConfiguration, OfSeparateEnginesHasAPoolBehindTheTrainers) {
 
 struct Refused {
   const char* more;
-  const char* message;  ///< a part of it
+  const char* message;  ///< part of the message
 };
 
-TEST(VerlConfiguration, RefusesWhatStopsVerlOrIsNoJob) {
+TEST(VerlConfiguration, RejectsUnsupportedConfigurations) {
   const Refused all[] = {
       {"actor_rollout_ref.actor.ppo_mini_batch_size=512", "accepted: a divisor of data.train_batch_size, 256"},
       {"actor_rollout_ref.actor.ppo_mini_batch_size=100", "accepted: a divisor of data.train_batch_size, 256"},
@@ -384,9 +383,9 @@ TEST(VerlConfiguration, RefusesWhatStopsVerlOrIsNoJob) {
       {"actor_rollout_ref.actor.fsdp_config.ulysses_sequence_parallel_size=3", "accepted: a divisor of the 16 GPUs"},
       {"actor_rollout_ref.actor.fsdp_config.ulysses_sequence_parallel_size=2 "
        "actor_rollout_ref.model.use_remove_padding=False",
-       "verl stops without actor_rollout_ref.model.use_remove_padding"},
+       "is 2 without actor_rollout_ref.model.use_remove_padding"},
       {"actor_rollout_ref.rollout.log_prob_use_dynamic_bsz=False", "differs from"},
-      {"actor_rollout_ref.actor.use_dynamic_bsz=False", "is not given, and verl stops without"},
+      {"actor_rollout_ref.actor.use_dynamic_bsz=False", "is missing, which verl rejects"},
       {"actor_rollout_ref.actor.strategy=veomni", "accepted: fsdp, fsdp2, megatron"},
       {"model_engine=veomni", "accepted: dp, megatron"},
       {"actor_rollout_ref.rollout.name=hf", "accepted: vllm, sglang, trtllm"},
@@ -407,7 +406,7 @@ TEST(VerlConfiguration, RefusesWhatStopsVerlOrIsNoJob) {
     EXPECT_FALSE(imported(std::string("#!/bin/bash\npython3 -m ") + entry + " a=1\n").ok()) << entry;
 }
 
-TEST(VerlConfiguration, TakesWhatTheUserSaysBeside) {
+TEST(VerlConfiguration, AppliesTheUsersOptions) {
   ImportOptions options;
   options.gpu = "A100-40";
   options.models = {"actor=qwen3-14b"};
@@ -435,7 +434,7 @@ TEST(VerlConfiguration, TakesWhatTheUserSaysBeside) {
   }
 }
 
-TEST(VerlConfiguration, ResolvedIsReadAsTheScript) {
+TEST(VerlConfiguration, ResolvedConfigurationEqualsTheScript) {
   const std::string resolved =
       "actor_rollout_ref:\n"
       "  model: {path: Qwen/Qwen3-8B}\n"

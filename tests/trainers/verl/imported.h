@@ -1,4 +1,4 @@
-// Launch scripts of the tests' own, imported.
+// Launch scripts of the tests, and their import.
 #pragma once
 
 #include <string>

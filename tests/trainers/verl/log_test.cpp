@@ -1,6 +1,4 @@
-// What verl prints, as it comes out of Ray: prefixes, colours, progress bars, lines of others, a cut end.
-#include "trainers/verl/log.h"
-
+// verl's output as Ray prints it: prefixes, colors, progress bars, other programs' lines, and a truncated end.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -9,6 +7,7 @@
 
 #include "trainers/logs/damage.h"
 #include "trainers/logs/logs.h"
+#include "trainers/verl/verl.h"
 
 namespace dovetail::trainers {
 namespace {
@@ -28,7 +27,7 @@ std::string verl_steps(int steps) {
   return text;
 }
 
-TEST(VerlLog, ReadsItsConsole) {
+TEST(VerlLog, ReadsTheConsole) {
   const StepLog log = log_of(verl_steps(2), "run.log");
   EXPECT_EQ(values_of(log, "timing_s/gen"), (Values{{1, 61.055}, {2, 62.055}}));
   EXPECT_EQ(values_of(log, "actor/pg_loss"), (Values{{1, -0.028}, {2, -0.028}}));
@@ -36,7 +35,7 @@ TEST(VerlLog, ReadsItsConsole) {
   EXPECT_EQ(log.cut, 0U);
 }
 
-TEST(VerlLog, WhatOthersPutAroundItIsPassedOver) {
+TEST(VerlLog, IgnoresOtherOutput) {
   const StepLog log = log_of(
       "(TaskRunner pid=4711) {'actor_rollout_ref': {'actor': {'strategy': 'fsdp'}},\n"
       "(TaskRunner pid=4711, ip=10.0.0.7)  'trainer': {'logger': ['console']}}\n"
@@ -53,12 +52,12 @@ TEST(VerlLog, WhatOthersPutAroundItIsPassedOver) {
   EXPECT_EQ(log.not_numbers, 2U);
 }
 
-TEST(VerlLog, ALogBeginsWithItsConfigurationAndIsNoJson) {
+TEST(VerlLog, ALogThatBeginsWithItsConfigurationIsNotJson) {
   const StepLog log = log_of("{'trainer': {'nnodes': 1}}\n" + verl_steps(1), "run.log");
   EXPECT_EQ(values_of(log, "timing_s/gen"), (Values{{1, 61.055}}));
 }
 
-TEST(VerlLog, ACutLastLineIsLeftOutWhereverItIsCut) {
+TEST(VerlLog, OmitsATruncatedLastLine) {
   const std::string text = verl_steps(2);
   const std::size_t last = text.find("step:2 - ");
   for (std::size_t end = last + 10; end < text.size(); ++end) {
@@ -70,13 +69,13 @@ TEST(VerlLog, ACutLastLineIsLeftOutWhereverItIsCut) {
       << "where it is all there is, it counts";
 }
 
-TEST(VerlLog, MistakesHaveTheirPlace) {
+TEST(VerlLog, ErrorsHavePlaces) {
   EXPECT_EQ(log_fault("\nstep:7 - timing_s/gen:1x - a:1\n", "run.log"),
             "run.log:2:23: `timing_s/gen` is `1x` at step 7; accepted: a number");
   EXPECT_EQ(log_fault("\x1B[36mstep:7 - timing_s/gen:\n", "run.log"),
             "run.log:1:28: `timing_s/gen` is `` at step 7; accepted: a number");
   EXPECT_EQ(log_fault("step:7 - timing_s/gen - a:1\n", "run.log"),
-            "run.log:1:10: `timing_s/gen` stands among what step 7 logs; accepted: `KEY:NUMBER`, with ` - ` between");
+            "run.log:1:10: `timing_s/gen` is not a metric of step 7; accepted: `KEY:NUMBER`, separated by ` - `");
   EXPECT_THAT(log_fault("step:99999999999999 - a:1\n", "run.log"), HasSubstr("run.log:1:6: the step is "));
 }
 

@@ -1,4 +1,4 @@
-// Logs of verl as tests make them, with the configuration at their head.
+// Generated verl logs that begin with the configuration.
 #pragma once
 
 #include <fmt/format.h>
@@ -8,7 +8,7 @@
 
 namespace dovetail::trainers {
 
-/// The settings of grpo_fsdp as pprint breaks them.
+/// The settings of grpo_fsdp as pprint wraps them.
 inline const std::vector<std::string> printed{
     "{'actor_rollout_ref': {'actor': {'checkpoint': {'save_contents': ['model',",
     "                                                                  'optimizer']},",
@@ -31,7 +31,7 @@ inline const std::vector<std::string> printed{
     " 'trainer': {'logger': ('console', 'wandb'), 'n_gpus_per_node': 8, 'nnodes': 2}}",
 };
 
-/// A step of verl's console: seconds of generation, and of all of it.
+/// A step of verl's console with this many seconds of generation.
 inline std::string verl_step(int step, double generation, double mean_response = 400) {
   return fmt::format(
       "step:{} - timing_s/gen:{:.3f} - timing_s/old_log_prob:3.000 - timing_s/ref:3.000 - timing_s/update_actor:20.000 "
@@ -41,7 +41,7 @@ inline std::string verl_step(int step, double generation, double mean_response =
       step, generation, generation + 30, mean_response);
 }
 
-/// A log that begins otherwise, with these lines behind `prefix`, and has steps.
+/// A log with other output first, then these lines after `prefix`, then steps.
 inline std::string log_with(const std::vector<std::string>& lines, const std::string& prefix,
                             const std::string& between = "") {
   std::string log = "2026-01-05 10:00:00,000 INFO worker.py: Started a local Ray instance.\n" + prefix + "\n";

@@ -1,4 +1,4 @@
-#include "trainers/areal/allocation.h"
+#include "trainers/areal/engines.h"
 
 #include <gtest/gtest.h>
 
@@ -13,7 +13,7 @@ ArealAllocation allocated(std::string_view text) {
   return read.ok() ? *read : ArealAllocation{};
 }
 
-TEST(ArealAllocationText, SaysBackendAndDegreesInAnyOrder) {
+TEST(ArealAllocationText, HasBackendAndDegreesInAnyOrder) {
   const ArealAllocation megatron = allocated("megatron:d2p3t4c5e2");
   EXPECT_EQ(megatron, (ArealAllocation{.backend = "megatron",
                                        .name = {},
@@ -42,7 +42,7 @@ TEST(ArealAllocationText, FoldsExpertsOntoTheGpusOfAttention) {
   EXPECT_EQ(allocated("megatron:(attn:d1p12t4|ffn:d1p12e4)").expert_tensor, 1);
 }
 
-TEST(ArealAllocationText, ThatIsNoneIsAnError) {
+TEST(ArealAllocationText, RejectsInvalidStrings) {
   for (const char* wrong : {"",
                             "d4",
                             "fsdp",
@@ -75,7 +75,7 @@ TEST(ArealAllocationText, ThatIsNoneIsAnError) {
   }
 }
 
-TEST(ArealAllocationText, ForAllEnginesTakesEveryVersion) {
+TEST(ArealAllocationText, AcceptsEveryVersionOfOneStringForAllEngines) {
   struct Case {
     const char* text;
     const char* trains;

@@ -1,5 +1,3 @@
-#include "trainers/verl/watched.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,86 +11,90 @@
 #include "trainers/import/settings.h"
 #include "trainers/import/watched.h"
 #include "trainers/verl/layouts.h"
+#include "trainers/verl/verl.h"
 
 namespace dovetail::trainers {
 namespace {
 
 constexpr std::array watched_actor{
-    Watched{"actor_rollout_ref.actor.strategy", "fsdp|megatron", "memory is counted as of FSDP's first version"},
+    Watched{"actor_rollout_ref.actor.strategy", "fsdp|megatron", "memory is modeled as for FSDP1"},
     Watched{"actor_rollout_ref.actor.fsdp_config.reshard_after_forward", "true",
-            "weights stay gathered from forward to backward: the real run holds more and gathers once"},
+            "weights stay gathered from forward to backward; the real run uses more memory and gathers once"},
     Watched{"actor_rollout_ref.actor.fsdp_config.offload_policy", "false",
-            "FSDP2 streams weights, gradients and optimizer from the host: counted on the device"},
+            "FSDP2 streams weights, gradients and optimizer from the host; modeled as on the device"},
     Watched{"actor_rollout_ref.actor.fsdp_config.forward_prefetch", "false",
-            "layers are gathered ahead in the forward: the real run is a little faster"},
+            "layers are gathered ahead in the forward pass; the real run is slightly faster"},
     Watched{"actor_rollout_ref.actor.entropy_from_logits_with_chunking", "false",
-            "entropy in chunks: the real run needs less for logits"},
+            "entropy is computed in chunks; the real run uses less memory for logits"},
     Watched{"actor_rollout_ref.actor.fsdp_config.entropy_from_logits_with_chunking", "false",
-            "entropy in chunks: the real run needs less for logits"},
+            "entropy is computed in chunks; the real run uses less memory for logits"},
     Watched{"actor_rollout_ref.actor.entropy_checkpointing", "false",
-            "entropy is computed again in the backward: the real run needs less for logits"},
+            "entropy is recomputed in the backward pass; the real run uses less memory for logits"},
     Watched{"actor_rollout_ref.actor.use_torch_compile", "true",
-            "without compiled kernels the real run is slower, and holds more for logits"},
-    Watched{"actor_rollout_ref.actor.freeze_vision_tower", "false", "vision is not counted"},
+            "kernels are not compiled; the real run is slower and uses more memory for logits"},
+    Watched{"actor_rollout_ref.actor.freeze_vision_tower", "false", "the vision part is not modeled"},
     Watched{"actor_rollout_ref.actor.use_prefix_grouper", "false",
-            "prompts of a group are computed once: the real run is faster"},
-    Watched{"actor_rollout_ref.model.use_liger", "false", "fused kernels: the real run needs less memory"},
+            "the prompt of a group is computed once; the real run is faster"},
+    Watched{"actor_rollout_ref.model.use_liger", "false", "fused kernels; the real run uses less memory"},
     Watched{"actor_rollout_ref.model.enable_activation_offload", "false",
-            "activations leave for the host: the real run holds less and moves more"},
+            "activations are offloaded to the host; the real run uses less memory and transfers more"},
     Watched{"actor_rollout_ref.model.mtp.enable", "false",
-            "layers that predict further tokens: not counted, the real run holds more"},
-    Watched{"actor_rollout_ref.model.tiled_mlp.enabled", "false", "the real run needs less for activations"},
-    Watched{"trainer.balance_batch", "true", "ranks are counted as balanced: the real run waits for the longest"},
-    Watched{"algorithm.filter_groups.enable", "false", "groups are thrown away and generated again: not counted"},
-    Watched{"data.gen_batch_size", "null", "counted as data.train_batch_size"},
+            "multi-token prediction layers are not modeled; the real run uses more memory"},
+    Watched{"actor_rollout_ref.model.tiled_mlp.enabled", "false",
+            "tiled MLP; the real run uses less memory for activations"},
+    Watched{"trainer.balance_batch", "true", "modeled as balanced; the real run waits for the slowest rank"},
+    Watched{"algorithm.filter_groups.enable", "false", "discarding and regenerating groups is not modeled"},
+    Watched{"data.gen_batch_size", "null", "modeled as data.train_batch_size"},
     Watched{"trainer.v1.trainer_mode", "sync",
-            "counted as phases that wait for data and devices only, generation in one batch"},
+            "modeled as phases that wait only for data and devices, with generation in one batch"},
 };
 
 constexpr std::array watched_megatron{
-    Watched{"actor_rollout_ref.actor.megatron.use_megatron_fsdp", "false", "counted as ZeRO 1, the real run cuts more"},
-    Watched{"actor_rollout_ref.actor.megatron.dynamic_context_parallel", "false", "counted as one degree"},
-    Watched{"actor_rollout_ref.actor.megatron.dtype", "bfloat16|null", "counted as bf16"},
+    Watched{"actor_rollout_ref.actor.megatron.use_megatron_fsdp", "false",
+            "modeled as ZeRO 1; the real run shards more"},
+    Watched{"actor_rollout_ref.actor.megatron.dynamic_context_parallel", "false", "modeled with a fixed degree"},
+    Watched{"actor_rollout_ref.actor.megatron.dtype", "bfloat16|null", "modeled as bf16"},
     Watched{"actor_rollout_ref.actor.optim.override_optimizer_config.overlap_cpu_optimizer_d2h_h2d", "false|null",
-            "the optimizer's transfers beside its step: the real run is faster"},
-    Watched{"actor_rollout_ref.actor.optim.optimizer", "adam|null", "counted as Adam"},
+            "optimizer transfers overlap its step; the real run is faster"},
+    Watched{"actor_rollout_ref.actor.optim.optimizer", "adam|null", "modeled as Adam"},
 };
 
 constexpr std::array watched_rollout{
-    Watched{"actor_rollout_ref.rollout.name", "vllm", "scheduling is counted as vLLM has it"},
-    Watched{"actor_rollout_ref.rollout.dtype", "bfloat16", "counted as bf16"},
+    Watched{"actor_rollout_ref.rollout.name", "vllm", "scheduling is modeled as in vLLM"},
+    Watched{"actor_rollout_ref.rollout.dtype", "bfloat16", "modeled as bf16"},
     Watched{"actor_rollout_ref.rollout.free_cache_engine", "true",
-            "the cache of the engine stays on the device: counted as if it left, the real run holds more"},
+            "the engine's KV cache stays on the device; modeled as freed, the real run uses more memory"},
     Watched{"actor_rollout_ref.rollout.data_parallel_size", "1",
-            "counted as instances by themselves; the real ones share experts and wait for each other"},
-    Watched{"actor_rollout_ref.rollout.cudagraph_capture_sizes", "null", "counted as vLLM's own"},
-    Watched{"actor_rollout_ref.rollout.layered_summon", "false", "counted as weights that are sent tensor by tensor"},
-    Watched{"actor_rollout_ref.rollout.load_format", "dummy|auto|safetensors", "not counted"},
+            "modeled as independent instances; the real ones share experts and wait for each other"},
+    Watched{"actor_rollout_ref.rollout.cudagraph_capture_sizes", "null", "modeled as vLLM's default"},
+    Watched{"actor_rollout_ref.rollout.layered_summon", "false", "modeled as weights sent tensor by tensor"},
+    Watched{"actor_rollout_ref.rollout.load_format", "dummy|auto|safetensors", "not modeled"},
     Watched{"actor_rollout_ref.rollout.multi_turn.enable", "false",
-            "turns with tools: counted as one response without waiting"},
-    Watched{"actor_rollout_ref.rollout.multi_stage_wake_up", "false", "counted as one wake-up"},
-    Watched{"actor_rollout_ref.rollout.over_sample_rate", "0|0.0", "counted as no samples beside those asked for"},
-    Watched{"actor_rollout_ref.rollout.checkpoint_engine.backend", "naive", "counted as weights sent by NCCL"},
+            "multi-turn rollouts with tools; modeled as one response without waiting"},
+    Watched{"actor_rollout_ref.rollout.multi_stage_wake_up", "false", "modeled as one wake-up"},
+    Watched{"actor_rollout_ref.rollout.over_sample_rate", "0|0.0", "modeled without extra samples"},
+    Watched{"actor_rollout_ref.rollout.checkpoint_engine.backend", "naive", "modeled as weights sent by NCCL"},
     Watched{"actor_rollout_ref.rollout.disaggregation.enabled", "false",
-            "prefill and decoding on instances of their own: counted together"},
-    Watched{"actor_rollout_ref.rollout.enable_rollout_routing_replay", "false", "not counted"},
-    Watched{"actor_rollout_ref.rollout.mode", "async", "counted as an engine behind a server"},
+            "prefill and decode on separate instances; modeled on the same instance"},
+    Watched{"actor_rollout_ref.rollout.enable_rollout_routing_replay", "false", "not modeled"},
+    Watched{"actor_rollout_ref.rollout.mode", "async", "modeled as an engine with a server"},
 };
 
 constexpr std::array watched_reference{
-    Watched{"actor_rollout_ref.ref.fsdp_config.model_dtype", "fp32|float32|null", "counted in fp32"},
+    Watched{"actor_rollout_ref.ref.fsdp_config.model_dtype", "fp32|float32|null", "modeled in fp32"},
 };
 
 constexpr std::array watched_critic{
-    Watched{"critic.strategy", "fsdp|megatron", "memory is counted as of FSDP's first version"},
+    Watched{"critic.strategy", "fsdp|megatron", "memory is modeled as for FSDP1"},
     Watched{"critic.fsdp.reshard_after_forward", "true",
-            "weights stay gathered from forward to backward: the real run holds more and gathers once"},
-    Watched{"critic.fsdp.offload_policy", "false", "counted on the device"},
+            "weights stay gathered from forward to backward; the real run uses more memory and gathers once"},
+    Watched{"critic.fsdp.offload_policy", "false",
+            "FSDP2 streams weights, gradients and optimizer from the host; modeled as on the device"},
     Watched{"critic.model.enable_activation_offload", "false",
-            "activations leave for the host: the real run holds less and moves more"},
+            "activations are offloaded to the host; the real run uses less memory and transfers more"},
 };
 
-/// Maps that verl hands on as they are; what is read of them stands in configuration.cpp and layouts.cpp.
+/// Maps that verl passes through. configuration.cpp and layouts.cpp read the members in `read_of_them`.
 constexpr std::array handed_on{
     std::string_view{"actor_rollout_ref.actor.megatron.override_transformer_config"},
     std::string_view{"actor_rollout_ref.actor.megatron.override_ddp_config"},
@@ -108,12 +110,12 @@ constexpr std::array<std::string_view, 7> read_of_them{"recompute_granularity",
                                                        "recompute_method",
                                                        "recompute_num_layers"};
 
-/// Settings that are accepted and do nothing.
+/// Accepted settings without effect.
 constexpr std::array<std::string_view, 3> megatron_without_effect{"actor_rollout_ref.actor.megatron.grad_offload",
                                                                   "actor_rollout_ref.ref.megatron.grad_offload",
                                                                   "critic.megatron.grad_offload"};
 
-/// Which layers are recomputed where not all are.
+/// Reports settings by which only some layers are recomputed.
 base::Status add_recomputation(const syntax::SettingTree& tree, ImportedRun& run) {
   const std::string keys(handed_on.front());
   DOVETAIL_TRY(const auto granularity, optional_text(tree, keys + ".recompute_granularity"));
@@ -126,22 +128,22 @@ base::Status add_recomputation(const syntax::SettingTree& tree, ImportedRun& run
     DOVETAIL_CHECK(check_known(tree, key, *setting));
     const std::string value = value_words(*setting);
     if (!is_one_of(value, "null|uniform|1"))
-      run.not_modelled.push_back({key, value + ": counted as all layers", setting->place});
+      run.not_modelled.push_back({key, value + ": modeled as all layers", setting->place});
   }
   return {};
 }
 
-/// Facts of verl that are no setting.
+/// Reports behavior of verl that no setting controls.
 void add_facts(const VerlSettings& settings, ImportedRun& run) {
   if (run.reference && settings.engine == VerlEngine::fsdp)
     run.not_modelled.push_back({"",
-                                "the reference's weights are fetched from the host for each micro-batch: counted "
-                                "as moved once a pass, the real run is slower"});
+                                "the reference's weights are fetched from the host for each micro-batch; modeled as "
+                                "fetched once per pass, the real run is slower"});
   if (run.reference && std::any_of(run.models.begin(), run.models.end(),
                                    [](const ImportedModel& model) { return model.role == "actor" && model.lora > 0; }))
-    run.not_modelled.push_back({"", "the reference is the actor without its adapters: counted as a model of its own"});
+    run.not_modelled.push_back({"", "the reference is the actor without its adapters; modeled as a separate model"});
   if (run.reward_model)
-    run.not_modelled.push_back({"reward.reward_model.enable", "an engine judges: counted as a forward pass",
+    run.not_modelled.push_back({"reward.reward_model.enable", "true: an engine judges; modeled as a forward pass",
                                 place_of(settings.tree, "reward.reward_model.enable")});
 }
 
@@ -151,16 +153,18 @@ base::Status add_critic(const syntax::SettingTree& tree, ImportedRun& run) {
   DOVETAIL_TRY(const std::int64_t batch, count_at(tree, batch_key));
   DOVETAIL_TRY(const std::int64_t epochs, count_at(tree, "critic.ppo_epochs"));
   const std::int64_t samples = std::min(batch, plan::max_count) * run.samples_per_prompt;
-  take_critic_batch(samples,
-                    {std::string(batch_key),
-                     fmt::format("{} prompts, which do not divide the {}: counted as of the actor", batch, run.prompts),
-                     place_of(tree, batch_key)},
-                    run);
+  take_critic_batch(
+      samples,
+      {std::string(batch_key),
+       fmt::format("{} prompts, which do not divide the {} prompts of an iteration; modeled as the actor's mini-batch",
+                   batch, run.prompts),
+       place_of(tree, batch_key)},
+      run);
   if (epochs != run.epochs) run.critic_epochs = epochs;
   return {};
 }
 
-/// The GPUs that FSDP cuts over, of `devices`; 0: all.
+/// Size of FSDP's shard groups on `devices` GPUs. 0: all GPUs.
 base::Result<int> fsdp_group(const syntax::SettingTree& tree, const std::string& key, int devices) {
   DOVETAIL_TRY(const auto size, optional_whole(tree, key));
   if (!size || *size < 0 || *size >= devices) return 0;
@@ -168,40 +172,42 @@ base::Result<int> fsdp_group(const syntax::SettingTree& tree, const std::string&
   return setting_error(tree, key, fmt::format("is {}; accepted: -1, or a divisor of the {} GPUs", *size, devices));
 }
 
-/// FSDP keeps all of a model in the type that it is made in, and cuts it over groups of GPUs.
+/// State types and shard groups with FSDP. It keeps weights, gradients and moments in the type in which it creates the
+/// model.
 base::Result<RoleTypes> fsdp_types(const syntax::SettingTree& tree, const std::string& keys, int devices) {
   RoleTypes role;
   const std::string size_key = keys + ".fsdp_size";
   DOVETAIL_TRY(role.types.shard_group, fsdp_group(tree, size_key, devices));
   if (role.types.shard_group > 0)
-    role.otherwise.push_back({size_key,
-                              fmt::format("{}: shard groups: counted as if all GPUs shared one; the real run holds "
-                                          "more and sends less",
-                                          role.types.shard_group),
-                              place_of(tree, size_key)});
+    role.otherwise.push_back(
+        {size_key,
+         fmt::format("{}: several shard groups; modeled as one group of all GPUs, the real run uses "
+                     "more memory and sends less",
+                     role.types.shard_group),
+         place_of(tree, size_key)});
   const std::string key = keys + ".model_dtype";
-  DOVETAIL_TRY(const auto said, optional_text(tree, key));
-  if (!said) return role;
-  const auto type = state_type(*said);
-  if (!type) return setting_error(tree, key, fmt::format("is {}; accepted: fp32, bf16, fp16", *said));
+  DOVETAIL_TRY(const auto value, optional_text(tree, key));
+  if (!value) return role;
+  const auto type = state_type(*value);
+  if (!type) return setting_error(tree, key, fmt::format("is {}; accepted: fp32, bf16, fp16", *value));
   if (type == plan::StateType::fp32) return role;
   role.types.weight_type = role.types.gradient_type = role.types.moment_type = *type;
   role.otherwise.push_back(
-      {key, fmt::format("{}: shards in another type than fp32: counted in fp32, the real run holds less", *said),
+      {key, fmt::format("{}: shards are not in fp32; modeled in fp32, the real run uses less memory", *value),
        place_of(tree, key)});
   return role;
 }
 
-/// What of a type is said at `key`, which only the precision-aware optimizer heeds.
+/// Type at `key`, which only the precision-aware optimizer uses.
 base::Result<plan::StateType> aware_type(const syntax::SettingTree& tree, const std::string& key) {
-  DOVETAIL_TRY(const auto said, optional_text(tree, key));
-  const auto type = said ? state_type(*said) : plan::StateType::fp32;
-  if (!type) return setting_error(tree, key, fmt::format("is {}; accepted: fp32, bf16", *said));
+  DOVETAIL_TRY(const auto value, optional_text(tree, key));
+  const auto type = value ? state_type(*value) : plan::StateType::fp32;
+  if (!type) return setting_error(tree, key, fmt::format("is {}; accepted: fp32, bf16", *value));
   return *type == plan::StateType::fp32 ? plan::StateType::usual : *type;
 }
 
-/// Megatron's precision-aware optimizer keeps of the master weights what bf16 leaves of them, and the types that it is
-/// given. On the host all is in fp32.
+/// State types with Megatron. Its precision-aware optimizer keeps only the part of the master weights that bf16 loses,
+/// and uses the given types for gradients and moments. On the host, all states are in fp32.
 base::Result<RoleTypes> megatron_types(const syntax::SettingTree& tree, const std::string& keys) {
   RoleTypes role;
   const std::string key = keys + ".use_precision_aware_optimizer";
@@ -218,19 +224,19 @@ base::Result<RoleTypes> megatron_types(const syntax::SettingTree& tree, const st
     const std::string second_key = keys + ".exp_avg_sq_dtype";
     if (second != role.types.moment_type) {
       role.types.moment_type = plan::StateType::usual;
-      role.otherwise.push_back(
-          {second_key, "moments of two types: counted in fp32, the real run holds less", place_of(tree, second_key)});
+      role.otherwise.push_back({second_key, "moments of two types; modeled in fp32, the real run uses less memory",
+                                place_of(tree, second_key)});
     }
   }
-  const std::string& said = overridden ? override_key : key;
-  role.otherwise.push_back({said,
-                            "true: gradients and moments may have smaller types: counted in fp32, the real run "
-                            "holds less",
-                            place_of(tree, said)});
+  const std::string& set_key = overridden ? override_key : key;
+  role.otherwise.push_back({set_key,
+                            "true: gradients and moments may have smaller types; modeled in fp32, the real run "
+                            "uses less memory",
+                            place_of(tree, set_key)});
   return role;
 }
 
-/// What of optimizers that are stepped on the host is there.
+/// Sets the share of the optimizers that is stepped on the host.
 base::Status add_host_shares(const syntax::SettingTree& tree, bool has_critic, ImportedRun& run) {
   std::vector<HostShare> shares;
   for (const std::string_view optimizer : {"actor_rollout_ref.actor.optim", "critic.optim"}) {
@@ -238,19 +244,18 @@ base::Status add_host_shares(const syntax::SettingTree& tree, bool has_critic, I
     DOVETAIL_TRY(shares.emplace_back(), verl_host_share(tree, optimizer));
     if (!shares.back().steps || shares.back().share > 0) continue;
     const std::string key = fmt::format("{}.override_optimizer_config.optimizer_cpu_offload", optimizer);
-    run.ignored.push_back(
-        {key, "Megatron has no part of the optimizer on the host without a fraction of it", place_of(tree, key)});
+    run.ignored.push_back({key, "no effect without optimizer_offload_fraction", place_of(tree, key)});
   }
   take_host_shares(tree, shares, run);
   return {};
 }
 
-/// What the loss of the actor holds: logits that are never whole, entropy only where it is asked.
+/// Sets the logits that the actor's loss holds with fused kernels, and whether it computes entropy.
 base::Status add_loss(const VerlSettings& settings, ImportedRun& run) {
   const syntax::SettingTree& tree = settings.tree;
   DOVETAIL_TRY(const auto weight, optional_number(tree, "actor_rollout_ref.actor.entropy_coeff"));
-  DOVETAIL_TRY(const auto asked, optional_flag(tree, "actor_rollout_ref.actor.calculate_entropy"));
-  if (weight.value_or(0) == 0 && !asked.value_or(false)) run.software.loss_entropy = plan::LossEntropy::none;
+  DOVETAIL_TRY(const auto requested, optional_flag(tree, "actor_rollout_ref.actor.calculate_entropy"));
+  if (weight.value_or(0) == 0 && !requested.value_or(false)) run.software.loss_entropy = plan::LossEntropy::none;
   DOVETAIL_TRY(const auto fused, optional_flag(tree, "actor_rollout_ref.model.use_fused_kernels"));
   const std::string kernels_key = "actor_rollout_ref.model.fused_kernel_options.impl_backend";
   DOVETAIL_TRY(const auto kernels, optional_text(tree, kernels_key));
@@ -265,11 +270,11 @@ base::Status add_loss(const VerlSettings& settings, ImportedRun& run) {
     run.software.logit_entries = entries_of_triton_kernel;
   else
     run.not_modelled.push_back(
-        {kernels_key, kernel + ": kernels that are not known: logits are counted whole", place_of(tree, kernels_key)});
+        {kernels_key, kernel + ": unknown kernels; modeled with complete logits", place_of(tree, kernels_key)});
   return {};
 }
 
-/// Types of the roles that train, and what the actor's loss holds.
+/// Sets the state types of the trained roles and the memory of the actor's loss.
 base::Status add_types(const VerlSettings& settings, bool has_critic, ImportedRun& run) {
   const syntax::SettingTree& tree = settings.tree;
   const auto trained = std::find_if(run.tasks.begin(), run.tasks.end(),
@@ -294,14 +299,14 @@ base::Status add_types(const VerlSettings& settings, bool has_critic, ImportedRu
     DOVETAIL_TRY(const int group, fsdp_group(tree, size_key, devices));
     if (group != run.software.shard_group)
       run.not_modelled.push_back({size_key,
-                                  fmt::format("{}: shard groups of the reference: counted as of what is trained",
+                                  fmt::format("{}: shard groups of the reference; modeled with the actor's groups",
                                               group == 0 ? "all GPUs" : std::to_string(group)),
                                   place_of(tree, size_key)});
   }
   return add_loss(settings, run);
 }
 
-/// Parallel degrees of roles whose engine is not the one that is built first.
+/// Reports parallel degrees that differ from those of the engine that is built first, which all roles use.
 void add_other_degrees(const syntax::SettingTree& tree, bool has_critic, ImportedRun& run) {
   const std::string_view first = has_critic ? "critic.megatron" : "actor_rollout_ref.ref.megatron";
   const bool any = has_critic || run.reference;
@@ -312,12 +317,13 @@ void add_other_degrees(const syntax::SettingTree& tree, bool has_critic, Importe
          {"tensor_model_parallel_size", "pipeline_model_parallel_size", "virtual_pipeline_model_parallel_size",
           "context_parallel_size", "expert_model_parallel_size", "expert_tensor_parallel_size"}) {
       const std::string key = fmt::format("{}.{}", other, name);
-      const syntax::Setting* const said = find_setting(tree.root, key);
+      const syntax::Setting* const own = find_setting(tree.root, key);
       const syntax::Setting* const built = find_setting(tree.root, fmt::format("{}.{}", first, name));
-      if (said == nullptr || built == nullptr || value_words(*said) == value_words(*built)) continue;
+      if (own == nullptr || built == nullptr || value_words(*own) == value_words(*built)) continue;
       run.ignored.push_back(
-          {key, fmt::format("{}: groups of ranks are those of {}, {}", value_words(*said), first, value_words(*built)),
-           said->place});
+          {key,
+           fmt::format("{}: no effect, {} sets it to {} for all roles", value_words(*own), first, value_words(*built)),
+           own->place});
     }
   }
 }
@@ -344,11 +350,11 @@ base::Status add_watched(const VerlSettings& settings, ImportedRun& run) {
     add_other_degrees(tree, has_critic, run);
     for (const std::string_view key : megatron_without_effect)
       if (const syntax::Place place = place_of(tree, key); place.line > 0)
-        run.ignored.push_back({std::string(key), "gradients follow param_offload", place});
+        run.ignored.push_back({std::string(key), "no effect: gradients follow param_offload", place});
   } else if (run.reference) {
     constexpr std::string_view key = "actor_rollout_ref.ref.fsdp_config.param_offload";
     if (const syntax::Place place = place_of(tree, key); place.line > 0)
-      run.ignored.push_back({std::string(key), "the reference is always on the host", place});
+      run.ignored.push_back({std::string(key), "no effect: the reference is always on the host", place});
   }
   add_facts(settings, run);
   return {};

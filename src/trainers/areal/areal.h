@@ -1,0 +1,59 @@
+// Reader, writer, settings and log format of AReaL (inclusionAI/AReaL).
+//
+// The rules are those of areal/trainer/rl_trainer.py, areal/api and areal/engine. docs/trainer-areal.md lists them all.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "trainers/export/trainer_writer.h"
+#include "trainers/import/composed.h"
+#include "trainers/import/trainer_reader.h"
+#include "trainers/logs/console.h"
+#include "trainers/logs/log_keys.h"
+
+namespace dovetail::trainers {
+
+/// Version of AReaL whose defaults are bundled.
+inline constexpr std::string_view areal_version = "AReaL 4aef98d8d";
+
+/// Reads AReaL's launch scripts and configurations of PPO and its variants. Fails at the key if a relevant setting is
+/// unknown or not accepted by AReaL, if AReaL would stop at startup, or if a job cannot describe the model, engine or
+/// loop.
+extern const TrainerReader areal_reader;
+
+/// Writes plans as AReaL settings, and jobs as complete configurations. Fails if AReaL cannot run the job or needs
+/// settings that only the user knows.
+extern const TrainerWriter areal_writer;
+
+/// Keys of AReaL's logs (areal/utils/stats_logger.py): `timeperf/...` in seconds. No key times the whole
+/// iteration. One loop runs the logged phases in sequence.
+const LogKeys& areal_log_keys();
+
+/// Reads the console (areal/utils/printing.py): the statistics tables below "... Train step 12/100 done.", in which
+/// keys and numbers alternate.
+LineReader areal_line_reader();
+
+/// Text of trainers/areal/defaults/ppo.yaml, which the build embeds in the library (cmake/EmbedTexts.cmake).
+std::string_view areal_ppo_defaults();
+
+/// Whether the command runs one of AReaL's launchers, which start a user's program.
+bool is_areal_entry(const syntax::EntryPoint& entry);
+/// Whether the command runs a script with a configuration, as users' programs with an AReaL trainer do.
+bool may_be_areal_entry(const syntax::EntryPoint& entry);
+
+/// Settings of a launch: `--config FILE` and Hydra overrides over AReaL's defaults. The file is searched in the launch
+/// folder and then in the root. Fails if there is no file, or for an override of a key that the file does not have.
+base::Result<ComposedSettings> areal_settings_of_launch(const syntax::Launch& launch,
+                                                        const std::vector<std::string>& sources,
+                                                        const RunRequest& request);
+
+/// Settings of a file, which may be one that AReaL saved. The options' arguments are overrides.
+base::Result<ComposedSettings> areal_settings_of_file(const ConfigurationFile& file, const RunRequest& request);
+
+/// AReaL's defaults. They include a critic's settings, and no reference's because those equal the actor's.
+base::Result<syntax::Setting> areal_defaults();
+
+}  // namespace dovetail::trainers

@@ -1,0 +1,66 @@
+// Reader, writer, settings and log format of NeMo-RL (NVIDIA-NeMo/RL).
+//
+// The rules are those of nemo_rl/algorithms/{grpo,ppo}.py and nemo_rl/models. docs/trainer-nemo-rl.md lists them all.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "syntax/tree.h"
+#include "trainers/export/trainer_writer.h"
+#include "trainers/import/composed.h"
+#include "trainers/import/imported_run.h"
+#include "trainers/import/trainer_reader.h"
+#include "trainers/logs/console.h"
+#include "trainers/logs/log_keys.h"
+
+namespace dovetail::trainers {
+
+/// Version of NeMo-RL whose base configurations are bundled.
+inline constexpr std::string_view nemo_rl_version = "NeMo-RL 7ea279abf";
+
+/// Reads NeMo-RL's launch scripts and configurations of GRPO and PPO. Fails at the key if a relevant setting is unknown
+/// or not accepted by NeMo-RL, if NeMo-RL would stop at startup, or if a job cannot describe the model, engine or loop.
+extern const TrainerReader nemo_rl_reader;
+
+/// Writes plans as NeMo-RL settings, and jobs as complete configurations. Fails if NeMo-RL cannot run the job or needs
+/// settings that only the user knows.
+extern const TrainerWriter nemo_rl_writer;
+
+/// Keys of NeMo-RL's logs: `timing/train/...` in seconds, from GRPO and PPO.
+const LogKeys& nemo_rl_log_keys();
+
+/// Reads the console: the list below "Timing:" of each "=== Step 12/100 ===", and the mean generation length.
+LineReader nemo_rl_line_reader();
+
+// Texts of trainers/nemo_rl/defaults, which the build embeds in the library (cmake/EmbedTexts.cmake).
+std::string_view nemo_rl_grpo_defaults();
+std::string_view nemo_rl_ppo_defaults();
+
+/// Whether the command runs any of NeMo-RL's programs.
+bool is_nemo_rl_entry(const syntax::EntryPoint& entry);
+
+/// Settings of a launch: the file given by `--config`, otherwise the program's default file, with Hydra overrides.
+/// Files are searched in the launch folder and then in the root. A missing file is replaced by the bundled file of the
+/// same name. Fails for programs other than GRPO's and PPO's, and for an override of a key that the file does not have.
+base::Result<ComposedSettings> nemo_rl_settings_of_launch(const syntax::Launch& launch,
+                                                          const std::vector<std::string>& sources,
+                                                          const RunRequest& request);
+
+/// Settings of a file, with the options' arguments as overrides.
+base::Result<ComposedSettings> nemo_rl_settings_of_file(const ConfigurationFile& file, const RunRequest& request);
+
+/// Fails at the key for which NeMo-RL would stop before its first step. `loop` is "grpo" or "ppo". Sizes that do not
+/// divide the devices are reported by nemo_rl_layout instead. Sources: nemo_rl/algorithms/{grpo,ppo}.py,
+/// nemo_rl/models/policy/lm_policy.py, nemo_rl/models/{megatron,automodel}/setup.py and
+/// nemo_rl/models/generation/vllm/vllm_generation.py.
+base::Status check_nemo_rl_start(const ComposedSettings& settings, const std::string& loop);
+
+/// Completes a run that is otherwise read. Adds settings that affect time or memory and are not modeled to
+/// `not_modelled`, and settings without effect to `ignored`. Sets the run's types, engine and shares on the host.
+/// `loop` is "grpo" or "ppo". Fails at a setting whose value is unknown.
+base::Status add_nemo_rl_watched(const syntax::SettingTree& tree, const std::string& loop, ImportedRun& run);
+
+}  // namespace dovetail::trainers
