@@ -11,7 +11,7 @@
 #include "trainers/logs/console.h"
 #include "trainers/logs/table_log.h"
 #include "trainers/nemo_rl/nemo_rl.h"
-#include "trainers/openrlhf/log.h"
+#include "trainers/openrlhf/openrlhf.h"
 #include "trainers/prime_rl/log.h"
 #include "trainers/roll/log.h"
 #include "trainers/slime/log.h"

@@ -9,7 +9,7 @@
 #include "base/enum_names.h"
 #include "trainers/areal/areal.h"
 #include "trainers/nemo_rl/nemo_rl.h"
-#include "trainers/openrlhf/writing.h"
+#include "trainers/openrlhf/openrlhf.h"
 #include "trainers/roll/writing.h"
 #include "trainers/slime/writing.h"
 #include "trainers/verl/verl.h"

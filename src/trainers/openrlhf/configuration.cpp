@@ -1,17 +1,16 @@
-#include "trainers/openrlhf/configuration.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "base/document.h"
 #include "syntax/arguments.h"
 #include "trainers/import/layouts.h"
 #include "trainers/import/settings.h"
-#include "trainers/openrlhf/flags.h"
-#include "trainers/openrlhf/watched.h"
+#include "trainers/openrlhf/openrlhf.h"
 
 namespace dovetail::trainers {
 namespace {
@@ -19,14 +18,14 @@ namespace {
 constexpr std::string_view estimator_key = "--algo.advantage.estimator";
 constexpr std::string_view engines_key = "--vllm.num_engines";
 
-/// A run as far as it is read.
+/// Partially read run.
 struct OpenrlhfDraft {
   const syntax::SettingTree& tree;
   const RunRequest& request;
   ImportedRun run = {};
   bool critic = false;
   bool dynamic = false;
-  std::string critic_key = {};  ///< the flag that names the critic's model
+  std::string critic_key = {};  ///< flag that names the critic's model
   cluster::Mesh actor_mesh = {};
   cluster::Mesh reference_mesh = {};
   cluster::Mesh critic_mesh = {};
@@ -34,7 +33,7 @@ struct OpenrlhfDraft {
   cluster::Mesh engine_mesh = {};
 };
 
-/// Whether a flag has a value.
+/// Whether the flag has a nonempty value.
 base::Result<bool> is_given(const syntax::SettingTree& tree, std::string_view key) {
   DOVETAIL_TRY(const auto value, optional_text(tree, key));
   return value && !value->empty();
@@ -56,20 +55,21 @@ base::Status read_openrlhf_algorithm(OpenrlhfDraft& draft) {
   run.reward_model = !remote && !agent;
   if (run.reward_model && !reward)
     return setting_error(tree, "--reward.model_name_or_path",
-                         "is not given, and OpenRLHF stops without; accepted: it, --reward.remote_url or "
+                         "is missing, which OpenRLHF rejects; accepted: a model, --reward.remote_url or "
                          "--train.agent_func_path");
   draft.critic_key = own_critic         ? "--critic.model_name_or_path"
                      : run.reward_model ? "--reward.model_name_or_path"
                                         : "--actor.model_name_or_path";
   run.algorithm = draft.critic ? "ppo" : estimator.starts_with("reinforce") ? "reinforce++" : "grpo";
   if (run.algorithm != "ppo" && estimator != "group_norm" && estimator != "reinforce")
-    run.assumed.push_back({std::string(estimator_key), fmt::format("{}: has the tasks of {}", estimator, run.algorithm),
+    run.assumed.push_back({std::string(estimator_key),
+                           fmt::format("{}: modeled with the tasks of {}", estimator, run.algorithm),
                            place_of(tree, estimator_key)});
-  if (!run.reward_model) run.assumed.push_back({"", "the reward is a rule that takes no time beside generation"});
+  if (!run.reward_model) run.assumed.push_back({"", "the reward is a rule that adds no time to generation"});
   return {};
 }
 
-/// The caps of prompts and responses: OpenRLHF has one for both together, and one for responses.
+/// Reads the length caps. OpenRLHF has one cap for prompt and response together and one for responses.
 base::Status read_caps(OpenrlhfDraft& draft) {
   const syntax::SettingTree& tree = draft.tree;
   ImportedRun& run = draft.run;
@@ -88,17 +88,17 @@ base::Status read_caps(OpenrlhfDraft& draft) {
   if (both < 2) return setting_error(tree, both_key, fmt::format("is {}; accepted: at least 2", both));
   if (response && (*response < 1 || *response >= both))
     return setting_error(tree, response_key,
-                         fmt::format("is {}; accepted: 1 to {}, as {} says of prompt and response together", *response,
-                                     both - 1, both_key));
+                         fmt::format("is {}; accepted: 1 to {}, less than the cap of prompt and response in {}",
+                                     *response, both - 1, both_key));
   run.response_cap = response.value_or(both - both / 2);
   run.prompt_cap = both - run.response_cap;
   run.sequence_cap = both;
   if (!response) {
     run.max_prompt = run.max_response = both - 1;
-    run.assumed.push_back(
-        {std::string(both_key),
-         fmt::format("{}: prompt and response together, counted as {} and {}", both, run.prompt_cap, run.response_cap),
-         place_of(tree, both_key)});
+    run.assumed.push_back({std::string(both_key),
+                           fmt::format("{}: cap of prompt and response together; modeled as {} and {}", both,
+                                       run.prompt_cap, run.response_cap),
+                           place_of(tree, both_key)});
   }
   assume_lengths(tree, draft.request.options, both_key, response ? response_key : both_key, run);
   return {};
@@ -119,25 +119,25 @@ base::Status read_openrlhf_workload(OpenrlhfDraft& draft) {
   if (run.mini_batch > samples || samples % run.mini_batch != 0)
     return setting_error(
         tree, batch_key,
-        fmt::format("is {} samples; accepted: a divisor of the {} of an iteration", run.mini_batch, samples));
+        fmt::format("is {}; accepted: a divisor of the {} samples of an iteration", run.mini_batch, samples));
   DOVETAIL_TRY(draft.dynamic, flag_at(tree, "--train.dynamic_batch_enable"));
   DOVETAIL_TRY(const bool packs, flag_at(tree, "--ds.packing_samples"));
   DOVETAIL_TRY(const int ring, degree_at(tree, "--ds.ring_attn_size"));
-  // Dynamic batches and rings pack whether or not somebody says so.
+  // Dynamic batches and ring attention always pack.
   run.packing = packs || draft.dynamic || ring > 1;
   return read_caps(draft);
 }
 
-/// The GPUs of a role.
+/// Number of GPUs of a role.
 base::Result<std::int64_t> role_gpus(const syntax::SettingTree& tree, std::string_view role) {
   const std::string nodes_key = fmt::format("--{}.num_nodes", role);
   DOVETAIL_TRY(const std::int64_t nodes, count_at(tree, nodes_key));
   DOVETAIL_TRY(const std::int64_t gpus, count_at(tree, fmt::format("--{}.num_gpus_per_node", role)));
   if (nodes <= max_devices && gpus <= max_devices && nodes * gpus <= max_devices) return nodes * gpus;
-  return setting_error(tree, nodes_key, fmt::format("is too large; accepted: at most {} GPUs in all", max_devices));
+  return setting_error(tree, nodes_key, fmt::format("is too large; accepted: at most {} GPUs in total", max_devices));
 }
 
-/// A role on the GPUs of another one: of as many.
+/// Fails unless a role that shares the GPUs of another has the same number of them.
 base::Status check_shared(const syntax::SettingTree& tree, std::string_view role, std::string_view other,
                           std::string_view flag) {
   for (const std::string_view size : {"num_nodes", "num_gpus_per_node"}) {
@@ -145,9 +145,9 @@ base::Status check_shared(const syntax::SettingTree& tree, std::string_view role
     DOVETAIL_TRY(const std::int64_t own, count_at(tree, key));
     DOVETAIL_TRY(const std::int64_t others, count_at(tree, fmt::format("--{}.{}", other, size)));
     if (own != others)
-      return setting_error(
-          tree, key,
-          fmt::format("is {}, and OpenRLHF stops with {}; accepted: that of the {}, {}", own, flag, other, others));
+      return setting_error(tree, key,
+                           fmt::format("is {} with {}, which OpenRLHF rejects; accepted: the value of the {}, {}", own,
+                                       flag, other, others));
   }
   return {};
 }
@@ -164,17 +164,19 @@ base::Status read_openrlhf_pools(OpenrlhfDraft& draft) {
   DOVETAIL_TRY(const std::int64_t instances, count_at(tree, engines_key));
   DOVETAIL_TRY(const std::int64_t tensor, count_at(tree, "--vllm.tensor_parallel_size"));
   if (instances > max_devices || tensor > max_devices)
-    return setting_error(tree, engines_key, fmt::format("is too large; accepted: at most {} GPUs in all", max_devices));
+    return setting_error(tree, engines_key,
+                         fmt::format("is too large; accepted: at most {} GPUs in total", max_devices));
   if (async) run.steps_off_policy = 1;
   if (run.reference && (all || with_reference))
     DOVETAIL_CHECK(check_shared(tree, "ref", "actor", all ? "--train.colocate_all" : "--train.colocate_actor_ref"));
   if (draft.critic && run.reward_model && with_reward)
     DOVETAIL_CHECK(check_shared(tree, "critic", "reward", "--train.colocate_critic_reward"));
   if (all && !async && actor != instances * tensor)
-    return setting_error(tree, engines_key,
-                         fmt::format("x --vllm.tensor_parallel_size is {}, and OpenRLHF stops with "
-                                     "--train.colocate_all; accepted: the GPUs of the actor, {}",
-                                     instances * tensor, actor));
+    return setting_error(
+        tree, engines_key,
+        fmt::format("x --vllm.tensor_parallel_size is {} with --train.colocate_all, which OpenRLHF rejects; "
+                    "accepted: the number of GPUs of the actor, {}",
+                    instances * tensor, actor));
   std::vector<std::int64_t> counts{actor};
   const auto pool = [&counts](std::int64_t count) {
     counts.push_back(count);
@@ -227,7 +229,7 @@ base::Status read_openrlhf_models(OpenrlhfDraft& draft) {
   return {};
 }
 
-/// The one layout of all roles, on a role's GPUs. What only infers is cut where training is cut by ZeRO 3.
+/// Layout on a role's GPUs. All roles have the same degrees. Roles that only infer are sharded only with ZeRO 3.
 base::Result<llm::Layout> openrlhf_layout(const syntax::SettingTree& tree, const cluster::Mesh& mesh, bool trains) {
   llm::Layout layout{.stage_layers = {}};
   constexpr std::string_view stage_key = "--ds.zero_stage";
@@ -240,13 +242,13 @@ base::Result<llm::Layout> openrlhf_layout(const syntax::SettingTree& tree, const
   if (copy > mesh.count || mesh.count % copy != 0)
     return setting_error(
         tree, layout.tensor > 1 ? "--ds.tensor_parallel_size" : "--ds.ring_attn_size",
-        fmt::format("tensor {} x ring {} does not divide the {} GPUs of a role; accepted: sizes that do", layout.tensor,
-                    layout.context, mesh.count));
+        fmt::format("gives tensor {} x ring {}; accepted: degrees whose product divides the {} GPUs of a role",
+                    layout.tensor, layout.context, mesh.count));
   layout.data = static_cast<int>(mesh.count / copy);
   return layout;
 }
 
-/// Micro-batches of training or of passes: a budget counts for each of the GPUs that share a sequence.
+/// Micro-batches of training or inference. A token budget applies to each of the GPUs that share a sequence.
 base::Result<plan::MicroBatching> openrlhf_batching(const OpenrlhfDraft& draft, const llm::Layout& layout,
                                                     bool trains) {
   const syntax::SettingTree& tree = draft.tree;
@@ -261,7 +263,7 @@ base::Result<plan::MicroBatching> openrlhf_batching(const OpenrlhfDraft& draft, 
   return tokens_at_most(static_cast<double>(tokens) * layout.context * layout.tensor);
 }
 
-/// A pass of a role, in the layout that it trains in, or as a role that only infers.
+/// Adds the inference task of a role, which is trained or only infers.
 base::Status add_pass(OpenrlhfDraft& draft, const std::string& task, const cluster::Mesh& mesh, bool trained,
                       bool on_host) {
   plan::TaskPlan passed{.mesh = mesh, .layout = {}, .micro_batching = {}, .engine = {}, .offload = {}};
@@ -296,13 +298,13 @@ base::Status add_openrlhf_generation(OpenrlhfDraft& draft) {
   DOVETAIL_TRY(generated.engine.memory_utilization, decimal_at(tree, "--vllm.gpu_memory_utilization"));
   DOVETAIL_TRY(const bool eager, flag_at(tree, "--vllm.enforce_eager"));
   generated.engine.cuda_graphs = !eager;
-  // Engines on the trainer's GPUs that sleep leave their weights' room to it.
+  // Sleeping engines free the memory of their weights for the trainer.
   DOVETAIL_TRY(const bool all, flag_at(tree, "--train.colocate_all"));
   DOVETAIL_TRY(const bool sleeps, flag_at(tree, "--vllm.enable_sleep"));
   generated.offload.weights = all && sleeps;
   draft.run.assumed.push_back(
-      {"", fmt::format("engines decode at most {} sequences together and compute at most {} "
-                       "tokens in a step: OpenRLHF leaves both to vLLM",
+      {"", fmt::format("engines decode at most {} sequences at a time and process at most {} tokens per step, "
+                       "because OpenRLHF uses vLLM's defaults",
                        generated.engine.max_num_seqs, generated.engine.max_num_batched_tokens)});
   draft.run.tasks.push_back({"actor_generate", generated});
   return {};
@@ -329,7 +331,7 @@ base::Status add_openrlhf_tasks(OpenrlhfDraft& draft) {
   return {};
 }
 
-/// What OpenRLHF's own checks of its arguments stop, in their order, beside those of pools and units.
+/// Repeats OpenRLHF's checks of its arguments in their order, except for those of pools and batch sizes.
 base::Status check_openrlhf_start(const syntax::SettingTree& tree) {
   DOVETAIL_TRY(const std::string estimator, text_at(tree, estimator_key));
   DOVETAIL_TRY(const std::int64_t samples, count_at(tree, "--rollout.n_samples_per_prompt"));
@@ -348,38 +350,40 @@ base::Status check_openrlhf_start(const syntax::SettingTree& tree) {
   DOVETAIL_TRY(const auto generated, optional_whole(tree, "--rollout.vllm_generate_batch_size"));
   if (samples == 1 && estimator != "gae" && estimator != "reinforce")
     return setting_error(tree, "--rollout.n_samples_per_prompt",
-                         fmt::format("is 1, and OpenRLHF stops with {}; accepted: at least 2", estimator));
+                         fmt::format("is 1 with {}, which OpenRLHF rejects; accepted: at least 2", estimator));
   if (images > 0 && estimator == "gae")
     return setting_error(tree, "--data.max_images_per_prompt",
-                         "OpenRLHF has no critic of images; accepted: 0, or no gae");
+                         "is more than 0 with gae, which OpenRLHF rejects; accepted: 0, or another estimator");
   if (images > 0 && packs)
-    return setting_error(tree, "--ds.packing_samples", "OpenRLHF packs no images; accepted: without it");
+    return setting_error(tree, "--ds.packing_samples",
+                         "is on with --data.max_images_per_prompt, which OpenRLHF rejects; accepted: off");
   if (!instances || *instances < 1)
-    return setting_error(tree, engines_key, "says of no engine that generates; accepted: at least 1");
+    return setting_error(tree, engines_key, "leaves no engine for generation; accepted: at least 1");
   if (async && sleeps && all)
     return setting_error(tree, "--vllm.enable_sleep",
-                         "OpenRLHF stops with --train.async_enable; accepted: one of them");
+                         "is on with --train.async_enable, which OpenRLHF rejects; accepted: one of them");
   if (partial && !async)
     return setting_error(tree, "--train.partial_rollout_enable",
-                         "OpenRLHF stops without --train.async_enable; accepted: both");
+                         "is on without --train.async_enable, which OpenRLHF rejects; accepted: both, or neither");
   if (evaluates && !remote && !agent)
-    return setting_error(tree, "--eval.dataset", "OpenRLHF stops without --reward.remote_url; accepted: both");
+    return setting_error(tree, "--eval.dataset",
+                         "is set without --reward.remote_url, which OpenRLHF rejects; accepted: both, or neither");
   if (generated.value_or(0) > prompts && !async)
     return setting_error(
         tree, "--rollout.vllm_generate_batch_size",
-        fmt::format("is more than --rollout.batch_size, and OpenRLHF stops without --train.async_enable; "
+        fmt::format("exceeds --rollout.batch_size without --train.async_enable, which OpenRLHF rejects; "
                     "accepted: at most {}",
                     prompts));
   if (filters && !remote && !agent)
     return setting_error(tree, "--algo.dynamic_filtering_enable",
-                         "OpenRLHF stops without --reward.remote_url; accepted: both");
+                         "is on without --reward.remote_url, which OpenRLHF rejects; accepted: both, or neither");
   if (filters && samples == 1)
     return setting_error(tree, "--rollout.n_samples_per_prompt",
-                         "is 1, and OpenRLHF stops with --algo.dynamic_filtering_enable; accepted: at least 2");
+                         "is 1 with --algo.dynamic_filtering_enable, which OpenRLHF rejects; accepted: at least 2");
   return {};
 }
 
-/// There must be a micro-batch for each copy of the actor.
+/// Fails unless there is a micro-batch for each copy of the actor.
 base::Status check_copies(const OpenrlhfDraft& draft) {
   constexpr std::string_view key = "--rollout.micro_batch_size";
   DOVETAIL_TRY(const llm::Layout layout, openrlhf_layout(draft.tree, draft.actor_mesh, true));
@@ -388,7 +392,7 @@ base::Status check_copies(const OpenrlhfDraft& draft) {
   if (batches >= layout.data) return {};
   return setting_error(
       draft.tree, key,
-      fmt::format("leaves {} micro-batches to {} copies of the actor, and OpenRLHF stops; accepted: at most {}",
+      fmt::format("makes {} micro-batches for {} copies of the actor, which OpenRLHF rejects; accepted: at most {}",
                   batches, layout.data,
                   std::max<std::int64_t>(draft.run.prompts * draft.run.samples_per_prompt / layout.data, 1)));
 }
@@ -406,17 +410,17 @@ base::Result<ReadRun> openrlhf_run(const syntax::Launch& launch, const std::vect
                        .path = sources[static_cast<std::size_t>(launch.place.source)],
                        .line = launch.place.line,
                        .column = launch.place.column,
-                       .message = fmt::format("{} trains without generation, and is not read; accepted: "
+                       .message = fmt::format("{} trains without generation, which is not supported; accepted: "
                                               "openrlhf.cli.train_ppo_ray",
                                               launch.entry.name)};
   DOVETAIL_TRY(const syntax::Arguments arguments, syntax::parse_arguments(openrlhf_flags(), launch.arguments, sources));
   OpenrlhfDraft draft{.tree = arguments.tree, .request = request};
   draft.run.name = request.name;
   for (const syntax::StrayWord& word : arguments.doubtful)
-    draft.run.assumed.push_back({"", fmt::format("{} is not known: taken as no flag", word.text), word.place});
+    draft.run.assumed.push_back({"", fmt::format("{} is unknown; assumed not to be a flag", word.text), word.place});
   for (const syntax::StrayWord& word : arguments.unknown)
     draft.run.ignored.push_back(
-        {word.text, fmt::format("no flag of OpenRLHF {}, which stops at it", openrlhf_version), word.place});
+        {word.text, fmt::format("OpenRLHF {} has no such flag and rejects it", openrlhf_version), word.place});
   DOVETAIL_CHECK(check_openrlhf_start(draft.tree));
   DOVETAIL_CHECK(read_openrlhf_algorithm(draft));
   DOVETAIL_CHECK(read_openrlhf_workload(draft));

@@ -1,6 +1,5 @@
-#include "trainers/openrlhf/log.h"
-
 #include "trainers/logs/printed_object.h"
+#include "trainers/openrlhf/openrlhf.h"
 
 namespace dovetail::trainers {
 

@@ -1,16 +1,15 @@
-#include "trainers/openrlhf/writing.h"
-
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
-#include "trainers/openrlhf/flags.h"
+#include "trainers/openrlhf/openrlhf.h"
 
 namespace dovetail::trainers {
 namespace {
 
-/// A budget is that of each of the GPUs that share a sequence.
+/// Token budget of each of the GPUs that share a sequence.
 std::string tokens_per_gpu(const plan::TaskPlan& planned) {
   return fmt::format("{:.0f}", planned.micro_batching.tokens / (planned.layout.context * planned.layout.tensor));
 }
@@ -52,6 +51,116 @@ std::vector<Change> openrlhf_changes(const plan::Job& job, const plan::Plan& pla
   if (const auto* const passed = planned("reference_infer")) changes.turn("--ref.offload", passed->offload.weights);
   if (const auto* const passed = planned("reward_infer")) changes.turn("--reward.offload", passed->offload.weights);
   return std::move(changes.all);
+}
+
+/// Roles other than the engines, with their numbers of GPUs.
+using RoleSizes = std::vector<std::pair<std::string, int>>;
+
+std::vector<Setter> role_sizes(const cluster::Cluster& cluster, const RoleSizes& sizes) {
+  const int node = cluster.groups.front().devices_per_node;
+  std::vector<Setter> all;
+  for (const auto& [role, count] : sizes) {
+    const int nodes = std::max(count / node, 1);
+    all.push_back({fmt::format("--{}.num_nodes", role), std::to_string(nodes)});
+    all.push_back({fmt::format("--{}.num_gpus_per_node", role), std::to_string(count / nodes)});
+  }
+  return all;
+}
+
+/// Splits the trainer's GPUs between roles. Critic and reward model, if there are any, share one half. Adds the flags
+/// by which roles share GPUs to `with`.
+RoleSizes apart_roles(const WaysRequest& request, int trainer, std::vector<Setter>& with) {
+  const auto has = [&](const char* task) { return find_planned(request.job, request.plan, task) != nullptr; };
+  const bool critic = has("critic_train");
+  const int actor = critic || has("reward_infer") ? std::max(trainer / 2, 1) : trainer;
+  RoleSizes sizes{{"actor", actor}};
+  if (has("reference_infer")) {
+    sizes.emplace_back("ref", actor);
+    with.push_back({"--train.colocate_actor_ref", {}});
+  }
+  if (critic) sizes.emplace_back("critic", trainer - actor);
+  if (has("reward_infer")) sizes.emplace_back("reward", trainer - actor);
+  if (critic && has("reward_infer")) with.push_back({"--train.colocate_critic_reward", {}});
+  return sizes;
+}
+
+Change shared_change(const WaysRequest& request) {
+  const int all = cluster::device_count(request.job.cluster);
+  const auto has = [&](const char* task) { return find_planned(request.job, request.plan, task) != nullptr; };
+  RoleSizes sizes{{"actor", all}};
+  if (has("reference_infer")) sizes.emplace_back("ref", all);
+  if (has("critic_train")) sizes.emplace_back("critic", all);
+  if (has("reward_infer")) sizes.emplace_back("reward", all);
+  std::vector<Setter> with = role_sizes(request.job.cluster, sizes);
+  with.push_back({"--vllm.num_engines", std::to_string(all)});
+  with.push_back({"--vllm.tensor_parallel_size", "1"});
+  return {.set = {"--train.colocate_all", {}}, .with = std::move(with)};
+}
+
+Change apart_change(const WaysRequest& request, int engines) {
+  const int all = cluster::device_count(request.job.cluster);
+  std::vector<Setter> joined;
+  const RoleSizes roles = apart_roles(request, all - engines, joined);
+  Change change{.set = {"--vllm.num_engines", std::to_string(engines)},
+                .with = role_sizes(request.job.cluster, roles),
+                .without = {"--train.colocate_all", "--vllm.enable_sleep", "--ds.enable_sleep"}};
+  change.with.push_back({"--vllm.tensor_parallel_size", "1"});
+  change.with.insert(change.with.end(), joined.begin(), joined.end());
+  return change;
+}
+
+std::vector<OtherWay> openrlhf_ways(const WaysRequest& request) {
+  return mode_ways(request, [&](const Pools& pools) {
+    return pools.shared ? shared_change(request) : apart_change(request, pools.engines);
+  });
+}
+
+/// Gives a role all GPUs, which the roles share.
+void add_role(const JobFacts& facts, std::string_view role, std::vector<std::string>& arguments) {
+  arguments.push_back(fmt::format("--{}.num_nodes {}", role, facts.nodes));
+  arguments.push_back(fmt::format("--{}.num_gpus_per_node {}", role, facts.gpus_per_node));
+}
+
+base::Result<WholeFile> openrlhf_whole(const JobFacts& facts) {
+  DOVETAIL_CHECK(check_said_software(facts, "OpenRLHF", {.engines = {plan::EngineKind::vllm}, .loss_entropy = true}));
+  if (facts.training != "deepspeed-zero")
+    return base::bad_input(
+        fmt::format("OpenRLHF does not train by `training: {}`; accepted: deepspeed-zero", facts.training));
+  if (facts.algorithm == "remax" || facts.steps_off_policy > 0 || !facts.trainer_log_probabilities)
+    return base::bad_input(
+        "OpenRLHF files without --base are on policy, without remax and with the trainer's log-probabilities; "
+        "accepted: "
+        "ppo, grpo or reinforce++ with `steps_off_policy: 0` and `policy_log_probabilities: trainer`");
+  WholeFile file{.demanded = demanded_models(facts), .words = {}, .command = "python3 -m openrlhf.cli.train_ppo_ray"};
+  file.demanded.push_back({"PROMPT_DATA", "prompts: a folder, a file, or a dataset on Hugging Face", "prompts"});
+  file.demanded.push_back({"SAVE_PATH", "output folder for the trained weights", "trained"});
+  if (!facts.reward_model)
+    file.demanded.push_back({"REWARD_RULE", "reward: a Python file or the address of a server", "rule.py"});
+  std::vector<std::string>& arguments = file.words;
+  arguments = {"--actor.model_name_or_path \"$ACTOR_PATH\"", "--data.prompt_dataset \"$PROMPT_DATA\"",
+               "--ckpt.output_dir \"$SAVE_PATH\""};
+  arguments.emplace_back(facts.reward_model ? "--reward.model_name_or_path \"$REWARD_PATH\""
+                                            : "--reward.remote_url \"$REWARD_RULE\"");
+  if (facts.critic) arguments.emplace_back("--critic.model_name_or_path \"$CRITIC_PATH\"");
+  arguments.push_back(fmt::format("--algo.advantage.estimator {}", facts.critic                ? "gae"
+                                                                   : facts.algorithm == "grpo" ? "group_norm"
+                                                                                               : "reinforce"));
+  arguments.push_back(fmt::format("--algo.kl.init_coef {}", facts.reference ? "0.01" : "0"));
+  // A weight of 0 still computes entropy.
+  if (facts.loss_entropy != plan::LossEntropy::none) arguments.emplace_back("--actor.entropy_coef 0");
+  arguments.push_back(fmt::format("--rollout.batch_size {}", facts.prompts));
+  arguments.push_back(fmt::format("--rollout.n_samples_per_prompt {}", facts.samples_per_prompt));
+  arguments.push_back(fmt::format("--train.batch_size {}", facts.mini_batch));
+  arguments.push_back(fmt::format("--train.max_epochs {}", facts.epochs));
+  arguments.push_back(fmt::format("--data.max_len {}", facts.sequence_cap));
+  arguments.push_back(fmt::format("--rollout.max_new_tokens {}", facts.response_cap));
+  if (facts.packing) arguments.emplace_back("--ds.packing_samples");
+  arguments.emplace_back("--train.colocate_all");
+  add_role(facts, "actor", arguments);
+  if (facts.reference) add_role(facts, "ref", arguments);
+  if (facts.critic) add_role(facts, "critic", arguments);
+  if (facts.reward_model) add_role(facts, "reward", arguments);
+  return file;
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// What each flag of OpenRLHF changes, which change nothing, and which are refused.
+// Effect of each OpenRLHF flag: which result it changes, whether it has none, or whether it is rejected.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -8,18 +8,18 @@
 #include <string>
 #include <string_view>
 
-#include "trainers/openrlhf/flags.h"
+#include "trainers/openrlhf/openrlhf.h"
 #include "trainers/openrlhf/scripts.h"
 
 namespace dovetail::trainers {
 namespace {
 
-/// One flag, in one of the scripts, and where it shows.
+/// A flag, the script to which it is added, and the result that it affects.
 struct OpenrlhfChange {
   const char* flag;
   Where where;
   const std::string& script = openrlhf_ppo;
-  std::string given = {};  ///< beside it, before as after
+  std::string given = {};  ///< flags added both before and after
 
   std::string_view name() const {
     const std::string_view all = flag;
@@ -56,7 +56,7 @@ const OpenrlhfChange openrlhf_changes[] = {
     {"--vllm.enable_prefix_caching", Where::not_modelled},
     {"--vllm.sync_backend gloo", Where::not_modelled},
     {"--vllm.sync_with_ray", Where::not_modelled},
-    // The trainer.
+    // Trainer.
     {"--ds.zero_stage 2", Where::plan},
     {"--ds.zpg 8", Where::not_modelled},
     {"--ds.tensor_parallel_size 2", Where::plan},
@@ -118,14 +118,14 @@ const OpenrlhfChange openrlhf_changes[] = {
     {"--algo.kl.init_coef 0", Where::job},
     {"--algo.dynamic_filtering_enable", Where::not_modelled, openrlhf_ruled},
     {"--ptx_coef 0.1", Where::not_modelled},
-    // Gone.
+    // Removed flags.
     {"--bf16", Where::ignored},
     {"--flash_attn", Where::ignored},
     {"--perf", Where::ignored},
     {"--actor_init_on_gpu", Where::ignored},
 };
 
-/// Flags of learning rates, data, logs, checkpoints and evaluations, by how they begin: what is counted has none of it.
+/// Prefixes of flags that are not modeled: learning rates, data, logs, checkpoints and evaluation.
 constexpr std::array without_effect = std::to_array<std::string_view>({"--algo.advantage.is_correction",
                                                                        "--algo.advantage.lambd",
                                                                        "--algo.advantage.gamma",
@@ -182,13 +182,13 @@ class OpenrlhfChangedFlag : public testing::TestWithParam<OpenrlhfChange> {};
 
 void PrintTo(const OpenrlhfChange& change, std::ostream* out) { *out << change.flag; }
 
-TEST_P(OpenrlhfChangedFlag, ChangesWhatItSays) {
+TEST_P(OpenrlhfChangedFlag, AffectsTheExpectedResult) {
   const OpenrlhfChange& changed = GetParam();
   expect_changed(told(changed.script + changed.given),
                  told(fmt::format("{}{} {}", changed.script, changed.given, changed.flag)), changed.where);
 }
 
-TEST_P(OpenrlhfChangedFlag, ChangesTheSameByItsOlderNames) {
+TEST_P(OpenrlhfChangedFlag, OlderNamesAreEquivalent) {
   const OpenrlhfChange& changed = GetParam();
   const auto flags = openrlhf_flags();
   const auto flag =
@@ -208,7 +208,7 @@ TEST_P(OpenrlhfChangedFlag, ChangesTheSameByItsOlderNames) {
 
 INSTANTIATE_TEST_SUITE_P(Openrlhf, OpenrlhfChangedFlag, testing::ValuesIn(openrlhf_changes));
 
-TEST(OpenrlhfFlags, EachIsChangedOrHasNoEffect) {
+TEST(OpenrlhfFlags, EachIsTestedOrHasNoEffect) {
   for (const syntax::Flag& flag : openrlhf_flags()) {
     const bool changed = std::any_of(std::begin(openrlhf_changes), std::end(openrlhf_changes),
                                      [&](const OpenrlhfChange& change) { return change.name() == flag.name; });
@@ -218,7 +218,7 @@ TEST(OpenrlhfFlags, EachIsChangedOrHasNoEffect) {
   }
 }
 
-TEST(OpenrlhfConfiguration, RefusesWhatStopsItAtStart) {
+TEST(OpenrlhfConfiguration, RejectsFlagsThatStopOpenrlhf) {
   for (const char* flag :
        {"--vllm.num_engines 3", "--ref.num_gpus_per_node 4", "--algo.advantage.estimator rloo --rollout.n_samples 1",
         "--vllm.num_engines 0", "--train.async_enable", "--train.partial_rollout_enable", "--eval.dataset a",

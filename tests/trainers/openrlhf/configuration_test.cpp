@@ -1,10 +1,9 @@
-#include "trainers/openrlhf/configuration.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <string>
 
+#include "trainers/openrlhf/openrlhf.h"
 #include "trainers/openrlhf/scripts.h"
 
 namespace dovetail::trainers {
@@ -17,7 +16,7 @@ std::string old_names() {
          "--max_new_tokens 1024 ";
 }
 
-TEST(OpenrlhfConfiguration, OfPpoIsAJobAndAPlan) {
+TEST(OpenrlhfConfiguration, ImportsPpo) {
   const auto read = imported(openrlhf_ppo);
   ASSERT_TRUE(read.ok()) << base::to_text(read.error());
   EXPECT_EQ(read->trainer, "openrlhf");
@@ -31,14 +30,14 @@ TEST(OpenrlhfConfiguration, OfPpoIsAJobAndAPlan) {
             "deepspeed-zero, loss_entropy: none}\n");
 }
 
-TEST(OpenrlhfConfiguration, OldNamesAreThePresentOnes) {
+TEST(OpenrlhfConfiguration, AcceptsOldNames) {
   const Told now = told(openrlhf_ppo);
   const Told before = told(old_names());
   EXPECT_EQ(now.job, before.job);
   EXPECT_EQ(now.plan, before.plan);
 }
 
-TEST(OpenrlhfConfiguration, EnginesThatSleepLeaveTheirWeightsRoom) {
+TEST(OpenrlhfConfiguration, SleepingEnginesFreeTheirWeights) {
   const auto offload = [](const std::string& script) {
     const auto read = imported(script);
     EXPECT_TRUE(read.ok()) << base::to_text(read.error());
@@ -50,7 +49,7 @@ TEST(OpenrlhfConfiguration, EnginesThatSleepLeaveTheirWeightsRoom) {
   EXPECT_FALSE(offload(awake.erase(awake.find(flag), flag.size())));
 }
 
-TEST(OpenrlhfConfiguration, SeparateRolesHaveGpusOfTheirOwn) {
+TEST(OpenrlhfConfiguration, SeparateRolesHaveSeparateGpus) {
   const auto read = imported(
       "#!/bin/bash\npython3 -m openrlhf.cli.train_ppo_ray --actor.model_name_or_path Qwen/Qwen3-8B "
       "--reward.remote_url rule.py --vllm.num_engines 4 --vllm.tensor_parallel_size 2 --train.colocate_actor_ref "

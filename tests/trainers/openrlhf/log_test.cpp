@@ -1,6 +1,4 @@
-// What OpenRLHF prints of a step.
-#include "trainers/openrlhf/log.h"
-
+// Steps in the output of OpenRLHF.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -9,6 +7,7 @@
 
 #include "trainers/logs/damage.h"
 #include "trainers/logs/logs.h"
+#include "trainers/openrlhf/openrlhf.h"
 
 namespace dovetail::trainers {
 namespace {
@@ -31,14 +30,14 @@ std::string openrlhf_steps(int steps) {
   return text;
 }
 
-TEST(OpenrlhfLog, ReadsItsConsole) {
+TEST(OpenrlhfLog, ReadsTheConsole) {
   const StepLog log = log_of("\u23F0 Evaluation start time\n" + openrlhf_steps(2), "run.log");
   EXPECT_EQ(values_of(log, "timing/generation"), (Values{{1, 31.125}, {2, 32.125}}));
   EXPECT_EQ(values_of(log, "timing/step_total"), (Values{{1, 61.375}, {2, 62.375}}));
   EXPECT_EQ(log.not_numbers, 2U);
 }
 
-TEST(OpenrlhfLog, ValuesMayBeAnythingThatPythonPrints) {
+TEST(OpenrlhfLog, AcceptsAllPrintedPythonValues) {
   const StepLog log = log_of(
       "Global step 3: {'a': np.float64(1.5), \"b\": 'it\\'s', 'c': [1, (2, 'x]')], 'd': {'e': 2, 4: 1}, 'f': None, "
       "'g': array([1., 2.]), 'h': <Kind.x: 1>, 'i': tensor(2., device='cuda:0')} and more\n",
@@ -50,13 +49,13 @@ TEST(OpenrlhfLog, ValuesMayBeAnythingThatPythonPrints) {
   EXPECT_EQ(log.not_numbers, 5U);
 }
 
-TEST(OpenrlhfLog, AnExcerptMayLeaveEntriesOut) {
+TEST(OpenrlhfLog, AcceptsExcerptsWithMissingEntries) {
   const StepLog log = log_of("\u2728 Global step 3: {'kl': 0.5, 'timing/generation': 2.5, ...}\n", "run.log");
   EXPECT_EQ(values_of(log, "timing/generation"), (Values{{3, 2.5}}));
   EXPECT_THAT(log_fault("Global step 3: {'a': 1, ..., 'b': 2}\n", "run.log"), HasSubstr("accepted: a key in quotes"));
 }
 
-TEST(OpenrlhfLog, MistakesHaveTheirPlace) {
+TEST(OpenrlhfLog, ErrorsHavePlaces) {
   EXPECT_THAT(log_fault("Global step 1.5: {'a': 1}\n", "run.log"),
               HasSubstr("run.log:1:13: the step is `1.5`; accepted: a whole number"));
   EXPECT_EQ(log_fault("Global step 3: {'a': 1x}\n", "run.log"), "run.log:1:22: `a` is `1x`; accepted: a number");

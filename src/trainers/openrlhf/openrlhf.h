@@ -1,0 +1,48 @@
+// Reader, writer, flags and log format of OpenRLHF (OpenRLHF/OpenRLHF).
+//
+// The rules are those of openrlhf/cli/train_ppo_ray.py and openrlhf/trainer at 3c3be623. docs/trainer-openrlhf.md lists
+// them all.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "base/result.h"
+#include "syntax/arguments.h"
+#include "syntax/tree.h"
+#include "trainers/export/trainer_writer.h"
+#include "trainers/import/imported_run.h"
+#include "trainers/import/trainer_reader.h"
+#include "trainers/logs/console.h"
+#include "trainers/logs/log_keys.h"
+
+namespace dovetail::trainers {
+
+/// Commit of OpenRLHF whose flags and rules are implemented.
+inline constexpr std::string_view openrlhf_version = "3c3be623";
+
+/// Flags of the PPO trainer with their defaults. Each has its older name too, from before ed62d0e2 (April 2026), when
+/// names had no dot after their group.
+std::span<const syntax::Flag> openrlhf_flags();
+
+/// Reads OpenRLHF's launch scripts. Fails at the flag if a relevant setting is unknown or not accepted by OpenRLHF, if
+/// OpenRLHF would stop at startup, or if a job cannot describe the model or trainer.
+extern const TrainerReader openrlhf_reader;
+
+/// Writes plans as OpenRLHF flags, and jobs as complete launch scripts. Fails if OpenRLHF cannot run the job or needs
+/// settings that only the user knows.
+extern const TrainerWriter openrlhf_writer;
+
+/// Keys of OpenRLHF's logs (openrlhf/trainer/{ppo_trainer,ppo_trainer_async}.py): `timing/...` in seconds. Trackers
+/// prepend `train/`.
+const LogKeys& openrlhf_log_keys();
+
+/// Reads the console (openrlhf/utils/logging_utils.py): "Global step 12: {'timing/generation': 30.1, ...}".
+LineReader openrlhf_line_reader();
+
+/// Completes a run that is otherwise read. Adds flags that affect time or memory and are not modeled to `not_modelled`,
+/// and flags without effect to `ignored`. Sets the gradient type and whether the loss computes entropy. Fails at a flag
+/// whose value is unknown.
+base::Status add_openrlhf_watched(const syntax::SettingTree& tree, ImportedRun& run);
+
+}  // namespace dovetail::trainers
