@@ -21,7 +21,7 @@
 #include "trainers/logs/printed_configuration.h"
 #include "trainers/nemo_rl/nemo_rl.h"
 #include "trainers/openrlhf/openrlhf.h"
-#include "trainers/roll/configuration.h"
+#include "trainers/roll/roll.h"
 #include "trainers/slime/configuration.h"
 #include "trainers/verl/verl.h"
 

@@ -13,7 +13,7 @@
 #include "trainers/nemo_rl/nemo_rl.h"
 #include "trainers/openrlhf/openrlhf.h"
 #include "trainers/prime_rl/log.h"
-#include "trainers/roll/log.h"
+#include "trainers/roll/roll.h"
 #include "trainers/slime/log.h"
 #include "trainers/verl/verl.h"
 

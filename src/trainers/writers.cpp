@@ -10,7 +10,7 @@
 #include "trainers/areal/areal.h"
 #include "trainers/nemo_rl/nemo_rl.h"
 #include "trainers/openrlhf/openrlhf.h"
-#include "trainers/roll/writing.h"
+#include "trainers/roll/roll.h"
 #include "trainers/slime/writing.h"
 #include "trainers/verl/verl.h"
 

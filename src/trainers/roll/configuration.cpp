@@ -1,5 +1,3 @@
-#include "trainers/roll/configuration.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,9 +14,7 @@
 #include "trainers/logs/logged_yaml.h"
 #include "trainers/roll/devices.h"
 #include "trainers/roll/layouts.h"
-#include "trainers/roll/settings.h"
-#include "trainers/roll/start.h"
-#include "trainers/roll/watched.h"
+#include "trainers/roll/roll.h"
 
 namespace dovetail::trainers {
 namespace {
@@ -28,7 +24,7 @@ const std::string engine_role = "actor_infer";
 const std::string reference_role = "reference";
 const std::string critic_role = "critic";
 
-/// A run as far as it is read.
+/// Partially read run.
 struct RollDraft {
   const ComposedSettings& settings;
   const RunRequest& request;
@@ -36,8 +32,8 @@ struct RollDraft {
   bool critic = false;
   int adapter_rank = 0;
   bool asynchronous = false;
-  bool colocated = false;  ///< the engines share GPUs with training, reference or critic
-  std::string judge = {};  ///< the role of the model that judges
+  bool colocated = false;  ///< whether the engines share GPUs with training, reference or critic
+  std::string judge = {};  ///< role of the reward model
   cluster::Mesh trainer = {};
   cluster::Mesh engines = {};
   cluster::Mesh references = {};
@@ -50,8 +46,9 @@ struct RollDraft {
   const syntax::SettingTree& tree() const { return settings.tree; }
 };
 
-/// Whether log-probabilities of the policy that generated take a pass of their own: where weights change before the
-/// last of them is needed, or their distance from the reference is a reward. The batch is dealt to so many copies.
+/// Whether the log-probabilities of the generating policy need a separate inference pass. They do if the weights change
+/// before the last of them is used, or if the reward includes their distance from the reference. `copies` is the number
+/// of copies that share a batch.
 base::Result<bool> has_own_pass(const RollDraft& draft, int copies) {
   const syntax::SettingTree& tree = draft.tree();
   DOVETAIL_TRY(const bool never, roll_flag(tree, "force_disable_old_logprobs_recompute"));
@@ -70,12 +67,12 @@ base::Result<bool> has_own_pass(const RollDraft& draft, int copies) {
 base::Status read_roll_algorithm(RollDraft& draft) {
   const syntax::SettingTree& tree = draft.tree();
   ImportedRun& run = draft.run;
-  DOVETAIL_TRY(const auto said, optional_text(tree, "adv_estimator"));
-  const std::string estimator = said.value_or("gae");
+  DOVETAIL_TRY(const auto value, optional_text(tree, "adv_estimator"));
+  const std::string estimator = value.value_or("gae");
   draft.critic = estimator == "gae";
   run.algorithm = draft.critic ? "ppo" : estimator == "grpo" ? "grpo" : "reinforce++";
   if (!draft.critic && estimator != "grpo")
-    run.assumed.push_back({"adv_estimator", fmt::format("{}: has the tasks of {}", estimator, run.algorithm),
+    run.assumed.push_back({"adv_estimator", fmt::format("{}: modeled with the tasks of {}", estimator, run.algorithm),
                            place_of(tree, "adv_estimator")});
   DOVETAIL_TRY(const bool enabled, roll_flag(tree, "enable_reference"));
   DOVETAIL_TRY(const bool in_loss, roll_flag(tree, "use_kl_loss"));
@@ -83,7 +80,7 @@ base::Status read_roll_algorithm(RollDraft& draft) {
   run.reference = enabled || in_loss || penalty.value_or(0.2) > 0;
   DOVETAIL_TRY(draft.judge, roll_judge(tree));
   run.reward_model = !draft.judge.empty();
-  if (!run.reward_model) run.assumed.push_back({"", "the reward is a rule that takes no time beside generation"});
+  if (!run.reward_model) run.assumed.push_back({"", "the reward is a rule that adds no time to generation"});
   return {};
 }
 
@@ -96,13 +93,14 @@ base::Status read_roll_lengths(RollDraft& draft) {
   const bool by_whole = whole.value_or(0) > 0;
   const std::string key = by_whole ? "sequence_length" : "response_length";
   if (!by_whole && response.value_or(0) <= 0)
-    return setting_error(tree, key, "is not given, and ROLL stops; accepted: it, or sequence_length");
+    return setting_error(tree, key, "is missing, which ROLL rejects; accepted: a number of tokens, or sequence_length");
   run.response_cap = by_whole ? *whole - run.prompt_cap : *response;
   if (run.response_cap < 1)
     return setting_error(tree, key,
                          fmt::format("is {}; accepted: more than prompt_length, {}", *whole, run.prompt_cap));
   if (by_whole && response.value_or(0) > 0 && *response != run.response_cap)
-    run.ignored.push_back({"response_length", "sequence_length goes before it", place_of(tree, "response_length")});
+    run.ignored.push_back(
+        {"response_length", "no effect: sequence_length takes precedence", place_of(tree, "response_length")});
   assume_lengths(tree, draft.request.options, "prompt_length", key, run);
   return {};
 }
@@ -121,22 +119,22 @@ base::Status read_roll_workload(RollDraft& draft) {
   draft.asynchronous = ratio.value_or(0) > 0;
   run.steps_off_policy = static_cast<std::int64_t>(std::ceil(ratio.value_or(0)));
   if (static_cast<double>(run.steps_off_policy) != ratio.value_or(0))
-    run.not_modelled.push_back({ratio_key,
-                                fmt::format("{}: a part of the samples is a step younger: counted as {} steps for all",
-                                            *ratio, run.steps_off_policy),
-                                place_of(tree, ratio_key)});
+    run.not_modelled.push_back(
+        {ratio_key,
+         fmt::format("{}: some samples are one step newer; modeled as {} steps for all", *ratio, run.steps_off_policy),
+         place_of(tree, ratio_key)});
   return read_roll_lengths(draft);
 }
 
-/// The GPUs of a role that needs some.
+/// GPUs of a role that needs some.
 base::Result<cluster::Mesh> role_mesh(const syntax::SettingTree& tree, const std::string& role) {
   const std::string key = role + ".device_mapping";
   DOVETAIL_TRY(const auto mesh, device_mapping_at(tree, key));
   if (mesh) return *mesh;
-  return setting_error(tree, key, "is not given; accepted: the role's GPUs, as list(range(0, 8))");
+  return setting_error(tree, key, "is missing; accepted: the role's GPUs, such as list(range(0, 8))");
 }
 
-/// Nodes of as many GPUs as the file says, up to the last that a role is on.
+/// Sets the cluster: nodes of the configured size, up to the last GPU of any role.
 base::Status read_roll_cluster(RollDraft& draft, std::int64_t devices) {
   const ImportOptions& options = draft.request.options;
   const std::string key = "num_gpus_per_node";
@@ -147,7 +145,7 @@ base::Status read_roll_cluster(RollDraft& draft, std::int64_t devices) {
   if (!chosen) return choose_gpu(options, (devices + per_node - 1) / per_node, per_node, draft.run);
   if (chosen->nodes < (devices + chosen->gpus_per_node - 1) / chosen->gpus_per_node)
     return base::bad_input(
-        fmt::format("--cluster has {} nodes of {}, and the roles are on GPUs up to {}; accepted: at "
+        fmt::format("--cluster has {} nodes of {} GPUs, but the roles use GPUs up to number {}; accepted: at "
                     "least {} GPUs",
                     chosen->nodes, chosen->gpus_per_node, devices - 1, devices));
   draft.run.cluster = *std::move(chosen);
@@ -161,7 +159,7 @@ base::Status read_roll_devices(RollDraft& draft) {
   draft.references = draft.critics = draft.judges = draft.trainer;
   std::vector<cluster::Mesh> all{draft.trainer, draft.engines};
   draft.colocated = cluster::overlap(draft.engines, draft.trainer);
-  // A reference or a critic that has GPUs and is not used lets the engines sleep all the same.
+  // The engines also sleep for a reference or a critic that has GPUs but is not used.
   for (const std::string& role : {reference_role, critic_role}) {
     DOVETAIL_TRY(const auto mesh, device_mapping_at(tree, role + ".device_mapping"));
     if (mesh && cluster::overlap(draft.engines, *mesh)) draft.colocated = true;
@@ -185,7 +183,7 @@ base::Status read_roll_devices(RollDraft& draft) {
 
 std::string model_key(const std::string& role) { return role + ".model_args.model_name_or_path"; }
 
-/// The key that names the actor: `pretrain` goes before the roles' own names unless all three of them have one.
+/// Key that names the actor. `pretrain` takes precedence over the roles' own names unless all three roles have one.
 base::Result<std::string> actor_key(const syntax::SettingTree& tree, ImportedRun& run) {
   DOVETAIL_TRY(const auto trained, optional_text(tree, model_key(train_role)));
   bool all = true;
@@ -197,16 +195,18 @@ base::Result<std::string> actor_key(const syntax::SettingTree& tree, ImportedRun
     DOVETAIL_TRY(const auto named, optional_text(tree, model_key(role)));
     DOVETAIL_TRY(const auto common, optional_text(tree, "pretrain"));
     if (all && named != trained)
-      return setting_error(tree, model_key(role),
-                           "is another model than that of actor_train, which jobs do not have; accepted: the same");
+      return setting_error(
+          tree, model_key(role),
+          "differs from the model of actor_train, which jobs cannot describe; accepted: the same model");
     if (!all && named && named != common)
-      run.ignored.push_back({model_key(role), "pretrain goes before it where not all of the actor's roles have one",
+      run.ignored.push_back({model_key(role),
+                             "no effect: pretrain takes precedence unless all of the actor's roles have one",
                              place_of(tree, model_key(role))});
   }
   return all ? model_key(train_role) : std::string("pretrain");
 }
 
-/// The rank of a role's adapters: 0 where it has none.
+/// Rank of a role's adapters. 0 if it has none.
 base::Result<int> roll_adapter_rank(const syntax::SettingTree& tree, const std::string& role) {
   const syntax::Setting* const target = find_setting(tree.root, role + ".model_args.lora_target");
   if (target == nullptr || (target->kind == syntax::Setting::Kind::null && !target->unknown)) return 0;
@@ -238,7 +238,8 @@ base::Status read_roll_models(RollDraft& draft) {
   return {};
 }
 
-/// With dynamic batches an optimizer step has a number of micro-batches, of as many sequences as fit at the caps.
+/// Samples of an optimizer step with dynamic batches. A step has a fixed number of micro-batches, which are assumed to
+/// hold as many sequences of maximum length as fit.
 base::Result<std::int64_t> dynamic_mini_batch(RollDraft& draft, std::int64_t steps, int copies) {
   const syntax::SettingTree& tree = draft.tree();
   const std::string key = roll_budget_key(train_role, RollCut::dynamic, true);
@@ -246,9 +247,9 @@ base::Result<std::int64_t> dynamic_mini_batch(RollDraft& draft, std::int64_t ste
   DOVETAIL_TRY(const std::int64_t round, roll_count(tree, train_role + ".sequence_length_round_in_train", 4));
   const std::int64_t longest = (draft.run.prompt_cap + draft.run.response_cap + round - 1) / round * round;
   if (longest > tokens)
-    return setting_error(
-        tree, key,
-        fmt::format("is {}, and ROLL stops at the longest sequence; accepted: at least {}", tokens, longest));
+    return setting_error(tree, key,
+                         fmt::format("is {}, less than the longest sequence, which ROLL rejects; accepted: at least {}",
+                                     tokens, longest));
   const std::int64_t samples = draft.run.prompts * draft.run.samples_per_prompt;
   const std::int64_t in_a_pass = tokens / longest;
   const double wanted = static_cast<double>(in_a_pass) * static_cast<double>(steps) * copies;
@@ -257,14 +258,14 @@ base::Result<std::int64_t> dynamic_mini_batch(RollDraft& draft, std::int64_t ste
                            : static_cast<std::int64_t>(std::ceil(static_cast<double>(samples) / wanted));
   while (samples % parts != 0) ++parts;
   draft.run.assumed.push_back({key,
-                               fmt::format("an optimizer step has {} micro-batches of each copy, whatever is in them: "
-                                           "counted as {} samples, about as many as that are at the caps",
+                               fmt::format("an optimizer step has {} micro-batches per copy, of any number of samples; "
+                                           "modeled as {} samples, assuming maximum lengths",
                                            steps, samples / parts),
                                place_of(tree, key)});
   return samples / parts;
 }
 
-/// The samples of an optimizer step of a role whose batch is dealt to so many copies.
+/// Samples of an optimizer step of a role whose batch is split over `copies` copies.
 base::Result<std::int64_t> role_batch(const RollDraft& draft, const std::string& role, int copies) {
   const syntax::SettingTree& tree = draft.tree();
   const std::string key = role + ".training_args.gradient_accumulation_steps";
@@ -273,13 +274,14 @@ base::Result<std::int64_t> role_batch(const RollDraft& draft, const std::string&
   const std::int64_t samples = draft.run.prompts * draft.run.samples_per_prompt;
   const bool fits = each <= samples && steps <= samples && each * steps <= samples / copies;
   if (fits && samples % (each * steps * copies) == 0) return each * steps * copies;
-  return setting_error(tree, key,
-                       fmt::format("x {} samples x {} copies of {} does not divide the {} samples of a step, and ROLL "
-                                   "stops; accepted: sizes that do",
-                                   each, copies, role, samples));
+  return setting_error(
+      tree, key,
+      fmt::format("x {} samples x {} copies of {} does not divide the {} samples of an iteration, which ROLL "
+                  "rejects; accepted: a product that divides them",
+                  each, copies, role, samples));
 }
 
-/// A pack has room for the longest sequence, padded as it comes.
+/// Fails unless a pack can hold the longest sequence.
 base::Status check_packs(const RollDraft& draft, bool in_training) {
   DOVETAIL_TRY(const RollCut cut, roll_cut(draft.tree(), train_role, RollUse::trains, in_training));
   if (cut != RollCut::balanced) return {};
@@ -287,7 +289,8 @@ base::Status check_packs(const RollDraft& draft, bool in_training) {
   const std::int64_t longest = draft.run.prompt_cap + draft.run.response_cap;
   DOVETAIL_TRY(const std::int64_t tokens, count_at(draft.tree(), key));
   if (tokens >= longest) return {};
-  return setting_error(draft.tree(), key, fmt::format("is {}, and ROLL stops; accepted: at least {}", tokens, longest));
+  return setting_error(draft.tree(), key,
+                       fmt::format("is {}, which ROLL rejects; accepted: at least {}", tokens, longest));
 }
 
 base::Status read_roll_batches(RollDraft& draft) {
@@ -298,7 +301,7 @@ base::Status read_roll_batches(RollDraft& draft) {
                roll_layout(tree, train_role, RollUse::trains, draft.trainer.count, draft.actor_model));
   if (backend == RollBackend::megatron && run.prompts % layout.data != 0)
     return setting_error(tree, "rollout_batch_size",
-                         fmt::format("is {}, and ROLL stops; accepted: a multiple of the {} data parallel ranks",
+                         fmt::format("is {}, which ROLL rejects; accepted: a multiple of the {} data parallel ranks",
                                      run.prompts, layout.data));
   DOVETAIL_TRY(const RollCut cut, roll_cut(tree, train_role, RollUse::trains, true));
   run.packing = cut == RollCut::packed || cut == RollCut::balanced;
@@ -314,7 +317,7 @@ base::Status read_roll_batches(RollDraft& draft) {
   return {};
 }
 
-/// A pass of a role; `use` is that of the role's strategy.
+/// Inference of a role. `use` is the purpose of its strategy.
 base::Result<plan::TaskPlan> role_pass(const RollDraft& draft, const std::string& role, RollUse use,
                                        const cluster::Mesh& mesh, const llm::Transformer& model) {
   plan::TaskPlan passed{.mesh = mesh, .layout = {}, .micro_batching = {}, .engine = {}, .offload = {}};
@@ -325,8 +328,8 @@ base::Result<plan::TaskPlan> role_pass(const RollDraft& draft, const std::string
   return passed;
 }
 
-/// Training of a role. All of it leaves at the beginning of each iteration, whether or not somebody else comes; of
-/// FSDP the optimizer stays.
+/// Training of a role. All its states are offloaded at the beginning of each iteration, even if nothing else needs the
+/// GPUs. With FSDP, gradients and optimizer stay.
 base::Result<plan::TaskPlan> role_training(const RollDraft& draft, const std::string& role, const cluster::Mesh& mesh,
                                            const llm::Transformer& model) {
   const syntax::SettingTree& tree = draft.tree();
@@ -345,7 +348,7 @@ base::Status add_roll_generation(RollDraft& draft) {
   const syntax::SettingTree& tree = draft.tree();
   DOVETAIL_CHECK(roll_backend(tree, engine_role, RollUse::generates));
   DOVETAIL_TRY(RollEngine engine, roll_engine(tree, engine_role, draft.engines.count, draft.actor_model));
-  // The scheduler hands an instance no more than that, whatever its engine takes.
+  // The scheduler sends an instance at most this many requests, whatever its engine accepts.
   const syntax::Setting* const router = find_setting(tree.root, "router_args");
   const bool routed = router != nullptr && router->kind == syntax::Setting::Kind::map;
   DOVETAIL_TRY(const std::int64_t requests,
@@ -361,7 +364,7 @@ base::Status add_roll_generation(RollDraft& draft) {
   return {};
 }
 
-/// Whether a role is of another backend than the actor's training.
+/// Whether a role's backend differs from the one that trains the actor.
 base::Result<bool> has_other_backend(const syntax::SettingTree& tree, const std::string& role, RollUse use) {
   DOVETAIL_TRY(const RollBackend trained, roll_backend(tree, train_role, RollUse::trains));
   DOVETAIL_TRY(const RollBackend own, roll_backend(tree, role, use));
@@ -416,11 +419,12 @@ base::Status add_roll_tasks(RollDraft& draft) {
   DOVETAIL_TRY(plan::TaskPlan values, role_training(draft, critic_role, draft.critics, draft.critic_model));
   DOVETAIL_TRY(const std::int64_t batch, role_batch(draft, critic_role, values.layout.data));
   const std::string batch_key = critic_role + ".training_args.gradient_accumulation_steps";
-  take_critic_batch(batch,
-                    {batch_key, fmt::format("{} samples of a step: counted as of the actor, {}", batch, run.mini_batch),
-                     place_of(draft.tree(), batch_key)},
-                    run);
-  // It is trained once, however often the actor is.
+  take_critic_batch(
+      batch,
+      {batch_key, fmt::format("{} samples per optimizer step; modeled as the actor's, {}", batch, run.mini_batch),
+       place_of(draft.tree(), batch_key)},
+      run);
+  // The critic is trained for one epoch, whatever the actor's number of epochs.
   if (run.epochs > 1) run.critic_epochs = 1;
   DOVETAIL_TRY(const bool other_backend, has_other_backend(draft.tree(), critic_role, RollUse::trains));
   run.tasks.push_back({"critic_infer", std::move(passed), other_backend});
@@ -453,7 +457,7 @@ base::Result<ReadRun> roll_of_launch(const syntax::Launch& launch, const std::ve
   return roll_run(settings, request);
 }
 
-/// Of a file, or of a log: ROLL prints what it was configured with when it starts.
+/// Reads a configuration file, or a log, at whose start ROLL prints its configuration.
 base::Result<ReadRun> roll_of_configuration(const ConfigurationFile& file, const RunRequest& request) {
   ConfigurationFile read = file;
   if (std::optional<std::string> printed = yaml_of_log(file.content, roll_reader.told_by))
@@ -462,7 +466,7 @@ base::Result<ReadRun> roll_of_configuration(const ConfigurationFile& file, const
   return roll_run(settings, request);
 }
 
-/// Also of pipelines that are refused by their names.
+/// Whether a file looks like a ROLL configuration. Includes unsupported pipelines, which are rejected later by name.
 bool is_of_roll(std::string_view content) {
   for (const std::string_view key : {"actor_train", "actor_infer", "student_train", "student", "sft_train"})
     if (has_top_key(content, key)) return true;

@@ -15,9 +15,10 @@ namespace {
 
 constexpr int max_expression_depth = 32;
 constexpr std::int64_t max_expression_number = std::int64_t{1} << 20;
-constexpr std::string_view accepted_expression = "accepted: lists of GPUs, as list(range(0, 8)) or [0, 1] + [2, 3]";
+constexpr std::string_view accepted_expression =
+    "accepted: lists of GPUs, such as list(range(0, 8)) or [0, 1] + [2, 3]";
 
-/// What a part of an expression says. A range is a list once list() is called of it.
+/// Value of a subexpression. list() turns a range into a list.
 struct DeviceValue {
   enum class Kind { number, list, range };
   Kind kind = Kind::number;
@@ -32,8 +33,8 @@ class DeviceExpression {
   base::Result<std::vector<std::int64_t>> read() {
     DOVETAIL_TRY(DeviceValue value, sum());
     skip_blanks();
-    if (at_ != text_.size()) return fault("goes on after a list");
-    if (value.kind == DeviceValue::Kind::number) return fault("is one number");
+    if (at_ != text_.size()) return fault("has unexpected text after the list");
+    if (value.kind == DeviceValue::Kind::number) return fault("is a number, not a list");
     return std::move(value.items);
   }
 
@@ -41,7 +42,7 @@ class DeviceExpression {
   using Kind = DeviceValue::Kind;
 
   base::Error fault(std::string_view what) const {
-    return base::bad_input(fmt::format("{} {} at {}; {}", base::quote(std::string(text_)), what,
+    return base::bad_input(fmt::format("{} {} (at {}); {}", base::quote(std::string(text_)), what,
                                        at_ < text_.size() ? fmt::format("character {}", at_ + 1) : "its end",
                                        accepted_expression));
   }
@@ -60,7 +61,7 @@ class DeviceExpression {
   base::Result<DeviceValue> checked(DeviceValue value) const {
     if (value.items.size() > static_cast<std::size_t>(max_devices)) return fault("has too many numbers");
     if (value.number > max_expression_number || value.number < -max_expression_number)
-      return fault("has too large a number");
+      return fault("has a number that is too large");
     return value;
   }
 
@@ -71,7 +72,7 @@ class DeviceExpression {
       if (!minus && !takes("+")) return value;
       DOVETAIL_TRY(const DeviceValue other, product());
       if (value.kind != other.kind || value.kind == Kind::range || (minus && value.kind == Kind::list))
-        return fault("adds what Python does not add");
+        return fault("adds values that Python cannot add");
       value.number += minus ? -other.number : other.number;
       value.items.insert(value.items.end(), other.items.begin(), other.items.end());
       DOVETAIL_TRY(value, checked(std::move(value)));
@@ -83,7 +84,8 @@ class DeviceExpression {
     while (takes("*")) {
       DOVETAIL_TRY(DeviceValue other, factor());
       if (value.kind == Kind::number) std::swap(value, other);
-      if (value.kind == Kind::range || other.kind != Kind::number) return fault("multiplies what Python does not");
+      if (value.kind == Kind::range || other.kind != Kind::number)
+        return fault("multiplies values that Python cannot multiply");
       if (value.kind == Kind::number) {
         value.number *= other.number;
       } else {
@@ -115,7 +117,7 @@ class DeviceExpression {
     }
     if (takes("(")) {
       DOVETAIL_TRY(DeviceValue value, sum());
-      if (!takes(")")) return fault("lacks a parenthesis");
+      if (!takes(")")) return fault("lacks a closing parenthesis");
       return value;
     }
     if (takes("[")) {
@@ -129,7 +131,7 @@ class DeviceExpression {
     if (takes("list(")) {
       DOVETAIL_TRY(std::vector<DeviceValue> of, arguments(")"));
       if (of.size() > 1 || (of.size() == 1 && of.front().kind == Kind::number))
-        return fault("makes a list of what is none");
+        return fault("calls list() on a number or on several values");
       DeviceValue value = of.empty() ? DeviceValue{} : std::move(of.front());
       value.kind = Kind::list;
       return value;
@@ -159,9 +161,9 @@ class DeviceExpression {
   }
 
   base::Result<DeviceValue> range_of(const std::vector<DeviceValue>& bounds) const {
-    if (bounds.empty() || bounds.size() > 3) return fault("has a range without its one to three bounds");
+    if (bounds.empty() || bounds.size() > 3) return fault("calls range() without 1 to 3 arguments");
     for (const DeviceValue& bound : bounds)
-      if (bound.kind != Kind::number) return fault("has a range of what is no number");
+      if (bound.kind != Kind::number) return fault("calls range() on a list");
     const std::int64_t first = bounds.size() == 1 ? 0 : bounds[0].number;
     const std::int64_t end = bounds.size() == 1 ? bounds[0].number : bounds[1].number;
     const std::int64_t step = bounds.size() == 3 ? bounds[2].number : 1;
@@ -179,7 +181,7 @@ class DeviceExpression {
     DeviceValue value;
     const std::string_view rest = text_.substr(at_);
     const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), value.number);
-    if (error != std::errc() || rest.empty() || rest.front() == '-') return fault("is not known");
+    if (error != std::errc() || rest.empty() || rest.front() == '-') return fault("is not understood");
     at_ += static_cast<std::size_t>(end - rest.data());
     return checked(std::move(value));
   }
@@ -204,24 +206,25 @@ base::Result<std::vector<std::int64_t>> device_numbers(std::string_view expressi
 base::Result<std::optional<cluster::Mesh>> device_mapping_at(const syntax::SettingTree& tree, const std::string& key) {
   const syntax::Setting* const setting = find_setting(tree.root, key);
   std::string expression;
-  // A list stands in a resolved configuration; ROLL itself evaluates texts alone.
+  // Resolved configurations contain a list. ROLL itself evaluates only strings.
   if (setting != nullptr && setting->kind == syntax::Setting::Kind::list && !setting->unknown) {
     expression = value_words(*setting);
   } else {
-    DOVETAIL_TRY(const auto said, optional_text(tree, key));
-    if (!said) return std::optional<cluster::Mesh>();
-    expression = *said;
+    DOVETAIL_TRY(const auto value, optional_text(tree, key));
+    if (!value) return std::optional<cluster::Mesh>();
+    expression = *value;
   }
   const auto numbers = device_numbers(expression);
-  if (!numbers.ok()) return setting_error(tree, key, fmt::format("is {}", numbers.error().message));
+  if (!numbers.ok()) return setting_error(tree, key, fmt::format("is invalid: {}", numbers.error().message));
   if (numbers->empty()) return std::optional<cluster::Mesh>();
   for (std::size_t i = 0; i < numbers->size(); ++i)
     if (const std::int64_t device = (*numbers)[i];
         device < 0 || device >= max_devices || device != numbers->front() + static_cast<std::int64_t>(i))
-      return setting_error(tree, key,
-                           fmt::format("is {}, GPUs that do not follow each other, which plans do not have; accepted: "
-                                       "a run of them, as list(range(0, 8))",
-                                       numbers_words(*numbers)));
+      return setting_error(
+          tree, key,
+          fmt::format("is {}, which plans cannot describe because the GPUs are not consecutive; accepted: "
+                      "consecutive GPUs, such as list(range(0, 8))",
+                      numbers_words(*numbers)));
   return std::optional(
       cluster::Mesh{.first = static_cast<int>(numbers->front()), .count = static_cast<int>(numbers->size())});
 }
@@ -238,7 +241,7 @@ base::Result<std::string> roll_judge(const syntax::SettingTree& tree) {
     if (!mesh) continue;
     if (!judge.empty())
       return setting_error(tree, key,
-                           fmt::format("is beside that of {}, and a job has one model that judges; accepted: "
+                           fmt::format("adds a second reward model to {}, but jobs have only one; accepted: "
                                        "one role of `rewards` with GPUs",
                                        judge));
     judge = role;

@@ -1,4 +1,4 @@
-// Which GPUs a role of ROLL is on: `device_mapping`, which ROLL evaluates as an expression of Python.
+// GPUs of ROLL's roles: `device_mapping`, which ROLL evaluates as a Python expression.
 #pragma once
 
 #include <cstdint>
@@ -13,16 +13,16 @@
 
 namespace dovetail::trainers {
 
-/// The whole numbers that an expression lists, in its order: of whole numbers, `[...]`, `(...)`, `range`, `list`, `+`,
-/// `-` and `*`. An Error without a place for any other expression, and for more numbers than a run may have GPUs.
+/// Integers listed by an expression, in its order. Accepts integers, `[...]`, `(...)`, `range`, `list`, `+`, `-` and
+/// `*`. Fails without a place for any other expression, and for more than max_devices numbers.
 base::Result<std::vector<std::int64_t>> device_numbers(std::string_view expression);
 
-/// The GPUs at `key`, an expression or a list; nothing where it is null, empty or not there. An Error at the key where
-/// it is no expression that device_numbers reads, or where the GPUs do not follow each other, which no mesh says.
+/// GPUs given at `key`, as an expression or a list. nullopt if the value is null, empty or absent. Fails at the key if
+/// device_numbers does not accept the expression, or if the GPUs are not consecutive and so form no mesh.
 base::Result<std::optional<cluster::Mesh>> device_mapping_at(const syntax::SettingTree& tree, const std::string& key);
 
-/// The role that judges by a model on GPUs: one of `rewards`, or the shared `reward_model`; empty: none does. An Error
-/// where several do.
+/// Role of the reward model that runs on GPUs: one of `rewards`, or the shared `reward_model`. Empty if no model judges
+/// on GPUs. Fails if there are several.
 base::Result<std::string> roll_judge(const syntax::SettingTree& tree);
 
 }  // namespace dovetail::trainers

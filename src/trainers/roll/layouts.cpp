@@ -5,19 +5,22 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <vector>
 
 #include "base/document.h"
 #include "trainers/import/layouts.h"
+#include "trainers/import/role_training.h"
 #include "trainers/import/settings.h"
+#include "trainers/import/watched.h"
 
 namespace dovetail::trainers {
 namespace {
 
-/// A strategy's name, and what it is for.
+/// Name of a strategy, and its purposes.
 struct RollStrategy {
   std::string_view name;
   RollBackend backend;
-  std::string_view uses;  ///< a letter each: trains, passes, generates, judges
+  std::string_view uses;  ///< one letter per RollUse, its first
 };
 constexpr std::array<RollStrategy, 9> strategies{{
     {"megatron_train", RollBackend::megatron, "t"},
@@ -45,7 +48,8 @@ char letter_of(RollUse use) {
   return 't';
 }
 
-/// Layers of each stage where the embedding or the loss counts as one, as account_for_..._in_pipeline_split have it.
+/// Layers of each stage if the embedding or the loss counts as a layer (account_for_..._in_pipeline_split). Empty: even
+/// stages.
 base::Result<std::vector<int>> accounted_layers(const syntax::SettingTree& tree, const std::string& keys,
                                                 const llm::Layout& layout, std::int64_t layers) {
   const std::string embedding_key = keys + ".account_for_embedding_in_pipeline_split";
@@ -56,10 +60,11 @@ base::Result<std::vector<int>> accounted_layers(const syntax::SettingTree& tree,
   const std::int64_t all = layers + (embedding ? 1 : 0) + (loss ? 1 : 0);
   if (by_letters || layout.pipeline == 1 || !layout.stage_layers.empty()) return layout.stage_layers;
   if (all % chunks != 0 || all / chunks * layout.virtual_stages < 2)
-    return setting_error(tree, keys + ".pipeline_model_parallel_size",
-                         fmt::format("{} x virtual {} does not divide the {} layers, and ROLL stops; accepted: sizes "
-                                     "that do",
-                                     layout.pipeline, layout.virtual_stages, all));
+    return setting_error(
+        tree, keys + ".pipeline_model_parallel_size",
+        fmt::format("is {} with {} virtual stages, which ROLL rejects; accepted: sizes whose product divides the {} "
+                    "layers",
+                    layout.pipeline, layout.virtual_stages, all));
   if (!embedding && !loss) return std::vector<int>();
   const int of_stage = static_cast<int>(all / chunks) * layout.virtual_stages;
   std::vector<int> stages(static_cast<std::size_t>(layout.pipeline), of_stage);
@@ -72,7 +77,7 @@ base::Result<llm::Layout> megatron_layout_of_role(const syntax::SettingTree& tre
                                                   int devices, const llm::Transformer& model) {
   DOVETAIL_TRY(llm::Layout layout, megatron_degrees(tree, keys, keys + ".additional_configs", devices, model));
   DOVETAIL_TRY(layout.stage_layers, accounted_layers(tree, keys, layout, model.layers));
-  // Its adapter of Megatron turns it on where experts need it.
+  // ROLL enables it if experts need it.
   layout.sequence_parallel = layout.sequence_parallel || (layout.tensor > 1 && layout.expert > 1);
   if (!trains) return layout;
   DOVETAIL_TRY(const bool shards, roll_flag(tree, keys + ".use_distributed_optimizer"));
@@ -83,7 +88,7 @@ base::Result<llm::Layout> megatron_layout_of_role(const syntax::SettingTree& tre
   return layout;
 }
 
-/// Hugging Face's model recomputes unless the role says otherwise.
+/// Recomputation of a Hugging Face model. It is on by default for training.
 base::Result<llm::Recomputation> checkpointed(const syntax::SettingTree& tree, const std::string& role, bool trains) {
   DOVETAIL_TRY(const bool disabled, roll_flag(tree, role + ".model_args.disable_gradient_checkpointing"));
   return trains && !disabled ? llm::Recomputation::full : llm::Recomputation::none;
@@ -107,12 +112,12 @@ base::Result<llm::Layout> fsdp2_layout_of_role(const syntax::SettingTree& tree, 
   DOVETAIL_TRY(const int size, degree_at(tree, size_key));
   if (layout.context > size)
     return setting_error(tree, size_key,
-                         fmt::format("is {} with {}.model_args.ulysses_size {}, and ROLL stops; accepted: at least as "
-                                     "many",
+                         fmt::format("is {} with {}.model_args.ulysses_size {}, which ROLL rejects; accepted: at least "
+                                     "ulysses_size",
                                      size, role, layout.context));
   if (size > 1 && size < devices && devices % size != 0)
     return setting_error(tree, size_key,
-                         fmt::format("is {}, and ROLL stops; accepted: a divisor of the {} GPUs", size, devices));
+                         fmt::format("is {}, which ROLL rejects; accepted: a divisor of the {} GPUs", size, devices));
   DOVETAIL_TRY(const auto reshards, optional_flag(tree, keys + ".reshard_after_forward"));
   layout.zero = reshards.value_or(true) ? 3 : 2;
   if (!model.experts) return layout;
@@ -120,10 +125,11 @@ base::Result<llm::Layout> fsdp2_layout_of_role(const syntax::SettingTree& tree, 
   DOVETAIL_TRY(layout.expert, degree_at(tree, expert_key));
   DOVETAIL_TRY(const int experts_apart, degree_at(tree, keys + ".efsdp_size"));
   if (layout.expert > 1 && devices % (std::int64_t{layout.expert} * experts_apart) != 0)
-    return setting_error(tree, expert_key,
-                         fmt::format("{} x efsdp_size {} does not divide the {} GPUs, and ROLL stops; accepted: sizes "
-                                     "that do",
-                                     layout.expert, experts_apart, devices));
+    return setting_error(
+        tree, expert_key,
+        fmt::format("is {} with efsdp_size {}, which ROLL rejects; accepted: sizes whose product divides the {} "
+                    "GPUs",
+                    layout.expert, experts_apart, devices));
   return layout;
 }
 
@@ -137,15 +143,15 @@ base::Result<llm::Layout> deepspeed_layout_of_role(const syntax::SettingTree& tr
   return layout;
 }
 
-/// Workers of several GPUs have the layers dealt out to these.
+/// Layout of Hugging Face inference. A worker with several GPUs distributes the layers over them.
 base::Result<llm::Layout> hugging_face_layout(const syntax::SettingTree& tree, const std::string& role, int devices) {
   const std::string key = role + ".num_gpus_per_worker";
   llm::Layout layout{.stage_layers = {}};
   DOVETAIL_TRY(layout.pipeline, degree_at(tree, key));
   if (devices % layout.pipeline != 0)
-    return setting_error(
-        tree, key,
-        fmt::format("is {}, and ROLL stops; accepted: a divisor of the {} GPUs of {}", layout.pipeline, devices, role));
+    return setting_error(tree, key,
+                         fmt::format("is {}, which ROLL rejects; accepted: a divisor of the {} GPUs of {}",
+                                     layout.pipeline, devices, role));
   layout.data = devices / layout.pipeline;
   return layout;
 }
@@ -161,9 +167,9 @@ base::Status read_vllm_of_role(const syntax::SettingTree& tree, const std::strin
           devices));
   DOVETAIL_TRY(const int data, degree_at(tree, data_key));
   if (data > 1 && data != all.layout.data)
-    return setting_error(
-        tree, data_key,
-        fmt::format("is {}, and ROLL stops; accepted: 1, or the {} workers of {}", data, all.layout.data, role));
+    return setting_error(tree, data_key,
+                         fmt::format("is {}, which ROLL rejects; accepted: 1, or {}, the number of workers of {}", data,
+                                     all.layout.data, role));
   DOVETAIL_TRY(const bool spreads, roll_flag(tree, keys + ".enable_expert_parallel"));
   if (model.experts && spreads) all.layout.expert = all.layout.tensor * data;
   DOVETAIL_TRY(const auto share, optional_number(tree, keys + ".gpu_memory_utilization"));
@@ -191,11 +197,10 @@ base::Status read_sglang_of_role(const syntax::SettingTree& tree, const std::str
           tree, {.tensor = tensor ? tensor_key : worker_key, .pipeline = keys + ".pipeline_parallel_size", .data = {}},
           devices));
   if (all.layout.tensor * all.layout.pipeline != worker)
-    return setting_error(
-        tree, worker_key,
-        fmt::format("is {}, and engines of tensor {} x pipeline {} have other GPUs than their workers; "
-                    "accepted: as many",
-                    worker, all.layout.tensor, all.layout.pipeline));
+    return setting_error(tree, worker_key,
+                         fmt::format("is {}, but engines need tensor {} x pipeline {} GPUs; "
+                                     "accepted: that product",
+                                     worker, all.layout.tensor, all.layout.pipeline));
   if (model.experts) {
     DOVETAIL_TRY(all.layout.expert, degree_at(tree, keys + ".ep_size"));
   }
@@ -206,25 +211,54 @@ base::Status read_sglang_of_role(const syntax::SettingTree& tree, const std::str
   return {};
 }
 
+/// State types and shard groups of a role. FSDP keeps gradients and moments in the type of the weights. Megatron's
+/// types are those of the memory conventions.
+base::Result<RoleTypes> roll_types(const syntax::SettingTree& tree, const std::string& role, int devices) {
+  RoleTypes types;
+  DOVETAIL_TRY(const RollBackend backend, roll_backend(tree, role, RollUse::trains));
+  if (backend != RollBackend::fsdp2) return types;
+  const std::string size_key = roll_strategy_key(role) + ".fsdp_size";
+  DOVETAIL_TRY(const std::int64_t size, roll_count(tree, size_key, 1));
+  if (size > 1 && size < devices) {
+    types.types.shard_group = static_cast<int>(size);
+    types.otherwise.push_back(
+        {size_key,
+         fmt::format("{}: several shard groups; modeled as one group of all {} GPUs, the real run uses "
+                     "more memory and sends less",
+                     size, devices),
+         place_of(tree, size_key)});
+  }
+  const std::string key = roll_strategy_key(role) + ".param_dtype";
+  DOVETAIL_TRY(const auto value, optional_text(tree, key));
+  if (!value || is_one_of(*value, "fp32|float32")) return types;
+  if (const auto type = state_type(*value))
+    types.types.weight_type = types.types.gradient_type = types.types.moment_type = *type;
+  types.otherwise.push_back(
+      {key, *value + ": shards are not in fp32; modeled in fp32, the real run uses less memory", place_of(tree, key)});
+  if (types.types.weight_type == plan::StateType::usual)
+    return setting_error(tree, key, fmt::format("is {}; accepted: fp32, bf16, fp16", *value));
+  return types;
+}
+
 }  // namespace
 
 std::string roll_strategy_key(const std::string& role) { return role + ".strategy_args.strategy_config"; }
 
 base::Result<bool> roll_flag(const syntax::SettingTree& tree, const std::string& key) {
-  DOVETAIL_TRY(const auto said, optional_flag(tree, key));
-  return said.value_or(false);
+  DOVETAIL_TRY(const auto value, optional_flag(tree, key));
+  return value.value_or(false);
 }
 
 base::Result<std::int64_t> roll_count(const syntax::SettingTree& tree, const std::string& key, std::int64_t otherwise) {
-  DOVETAIL_TRY(const auto said, optional_whole(tree, key));
-  if (!said) return otherwise;
+  DOVETAIL_TRY(const auto value, optional_whole(tree, key));
+  if (!value) return otherwise;
   return count_at(tree, key);
 }
 
 base::Result<RollBackend> roll_backend(const syntax::SettingTree& tree, const std::string& role, RollUse use) {
   const std::string key = role + ".strategy_args.strategy_name";
-  DOVETAIL_TRY(const auto said, optional_text(tree, key));
-  const std::string name = said.value_or("fsdp2_train");
+  DOVETAIL_TRY(const auto value, optional_text(tree, key));
+  const std::string name = value.value_or("fsdp2_train");
   const auto fits = [&](const RollStrategy& each) { return each.uses.find(letter_of(use)) != std::string_view::npos; };
   std::string accepted;
   for (const RollStrategy& each : strategies) {
@@ -304,6 +338,16 @@ base::Result<bool> roll_optimizer_on_host(const syntax::SettingTree& tree, const
   if (backend != RollBackend::deepspeed) return false;
   DOVETAIL_TRY(const auto device, optional_text(tree, keys + ".zero_optimization.offload_optimizer.device"));
   return device && *device == "cpu";
+}
+
+base::Status add_roll_types(const syntax::SettingTree& tree, int actors, int critics, ImportedRun& run) {
+  std::vector<RoleTypes> roles;
+  DOVETAIL_TRY(roles.emplace_back(), roll_types(tree, "actor_train", actors));
+  if (critics > 0) {
+    DOVETAIL_TRY(roles.emplace_back(), roll_types(tree, "critic", critics));
+  }
+  take_types(roles, run);
+  return {};
 }
 
 }  // namespace dovetail::trainers

@@ -1,4 +1,4 @@
-// How ROLL's strategies lay out a role, and how they cut micro-batches. A role is the key that it is configured below:
+// Layouts, micro-batches, engines and state types of ROLL's strategies. A role is the key of its settings:
 // "actor_train", "reference", "rewards.llm_judge".
 #pragma once
 
@@ -11,34 +11,34 @@
 #include "llm/transformer.h"
 #include "plan/task_plan.h"
 #include "syntax/tree.h"
+#include "trainers/import/imported_run.h"
 
 namespace dovetail::trainers {
 
-/// What computes for a role.
+/// Framework that runs a role.
 enum class RollBackend { megatron, fsdp2, deepspeed, hugging_face, vllm, sglang };
 
-/// What the strategy of a role is for.
+/// Purpose of a role's strategy: training, inference, generation or judging.
 enum class RollUse { trains, passes, generates, judges };
 
-/// Of a role's `strategy_name`, which is that of the newest default where nobody says one. An Error where it is none of
-/// ROLL's for that use.
+/// Backend of a role's `strategy_name`, by default the latest version's default. Fails if ROLL has no such strategy for
+/// the use.
 base::Result<RollBackend> roll_backend(const syntax::SettingTree& tree, const std::string& role, RollUse use);
 
-/// `strategy_args.strategy_config` of a role.
+/// Key of a role's `strategy_args.strategy_config`.
 std::string roll_strategy_key(const std::string& role);
 
-/// Whether a member is there and true.
+/// Whether the key exists and is true.
 base::Result<bool> roll_flag(const syntax::SettingTree& tree, const std::string& key);
 
-/// A count of at least 1, and what holds where nobody says one.
+/// Count of at least 1 at the key, or `otherwise` if the key is absent.
 base::Result<std::int64_t> roll_count(const syntax::SettingTree& tree, const std::string& key, std::int64_t otherwise);
 
-/// The layout of a role that trains, or that only passes, on `devices` of them. An Error at the key that does not
-/// divide them, or for which ROLL would stop.
+/// Layout of a role on `devices` devices. Fails at the key that does not divide them or at which ROLL would stop.
 base::Result<llm::Layout> roll_layout(const syntax::SettingTree& tree, const std::string& role, RollUse use,
                                       int devices, const llm::Transformer& model);
 
-/// Instances of the engine of a role, on `devices` of them, and its settings.
+/// Engine instances of a role and their settings.
 struct RollEngine {
   llm::Layout layout;
   plan::Engine engine;
@@ -46,20 +46,25 @@ struct RollEngine {
 base::Result<RollEngine> roll_engine(const syntax::SettingTree& tree, const std::string& role, int devices,
                                      const llm::Transformer& model);
 
-/// How a role cuts what it is dealt, `in_training` or in a pass; `use` is that of its strategy.
+/// How a role forms micro-batches.
 enum class RollCut {
-  sequences,  ///< so many, each padded to the longest that there may be
-  dynamic,    ///< sorted by length, each padded to the longest of its micro-batch
-  packed,     ///< so many, without padding
-  balanced    ///< packed up to so many tokens
+  sequences,  ///< a fixed number of sequences, padded to the maximum length
+  dynamic,    ///< sequences sorted by length, padded to the longest of their micro-batch
+  packed,     ///< a fixed number of sequences without padding
+  balanced    ///< sequences packed up to a token budget
 };
+/// Micro-batching of a role in training or, unless `in_training`, in inference. `use` is its strategy's purpose.
 base::Result<RollCut> roll_cut(const syntax::SettingTree& tree, const std::string& role, RollUse use, bool in_training);
-/// Where the tokens of a micro-batch stand. REQUIRES: dynamic or balanced.
+/// Key of the token budget of a micro-batch. REQUIRES: `cut` is dynamic or balanced.
 std::string roll_budget_key(const std::string& role, RollCut cut, bool in_training);
 base::Result<plan::MicroBatching> roll_micro_batching(const syntax::SettingTree& tree, const std::string& role,
                                                       RollUse use, bool in_training);
 
-/// What is stepped on the host.
+/// Whether the role's optimizer steps on the host.
 base::Result<bool> roll_optimizer_on_host(const syntax::SettingTree& tree, const std::string& role);
+
+/// Sets the run's state types and shard groups, as take_types does. The actor trains on `actors` GPUs and the critic on
+/// `critics`, 0 without a critic. Fails at an invalid type.
+base::Status add_roll_types(const syntax::SettingTree& tree, int actors, int critics, ImportedRun& run);
 
 }  // namespace dovetail::trainers

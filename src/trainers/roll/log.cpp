@@ -1,5 +1,3 @@
-#include "trainers/roll/log.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,6 +6,7 @@
 
 #include "base/document.h"
 #include "trainers/logs/printed_object.h"
+#include "trainers/roll/roll.h"
 
 namespace dovetail::trainers {
 namespace {
@@ -15,45 +14,45 @@ namespace {
 constexpr std::string_view tag = "metrics_tag: {";
 constexpr std::string_view metrics = "metrics/";
 
-/// The step whose start a line tells.
+/// Step whose start a line reports.
 std::optional<std::int64_t> started_step(std::string_view text) {
-  for (const std::string_view words : {"pipeline step ", "global step "}) {
-    const std::size_t at = text.find(words);
+  for (const std::string_view prefix : {"pipeline step ", "global step "}) {
+    const std::size_t at = text.find(prefix);
     if (at == std::string_view::npos) continue;
-    const std::string_view digits = text.substr(at + words.size(), digits_at(text.substr(at + words.size())));
-    if (text.substr(at + words.size() + digits.size()).starts_with(" start")) return logged_step(digits);
+    const std::string_view digits = text.substr(at + prefix.size(), digits_at(text.substr(at + prefix.size())));
+    if (text.substr(at + prefix.size() + digits.size()).starts_with(" start")) return logged_step(digits);
   }
   return std::nullopt;
 }
 
-/// What the tracker of the standard output says.
+/// Adds the metrics that the standard output tracker prints.
 base::Status add_tagged(const ConsoleLine& line, std::size_t at, StepLogBuilder& log) {
   DOVETAIL_TRY(const std::vector<PrintedLeaf> leaves, read_printed_object(line, at));
   if (leaves.empty() || leaves.front().key != "step")
-    return line.error(at, "the metrics have no step; accepted: {\"step\": 12, \"metrics\": {...}}");
+    return line.error(at, "the metrics lack a step; accepted: {\"step\": 12, \"metrics\": {...}}");
   const auto step = logged_step(leaves.front().text);
   if (!step)
-    return line.error(leaves.front().at, fmt::format("the step is {}; accepted: a whole number from 0 to {}",
+    return line.error(leaves.front().at, fmt::format("the step is {}; accepted: an integer from 0 to {}",
                                                      base::quote(leaves.front().text), max_step_number));
   for (const PrintedLeaf& leaf : leaves)
     if (leaf.key.starts_with(metrics)) add_leaf(line, leaf.key.substr(metrics.size()), leaf, *step, log);
   return {};
 }
 
-/// Whether an object is one of a step's metrics. Not all versions say the step, nor time what they call steps.
+/// Whether an object has the metrics of a step. Not all versions include the step number, or times of steps.
 bool is_of_step(std::string_view object) {
-  const auto has = [object](std::string_view words) { return object.find(words) != std::string_view::npos; };
+  const auto has = [object](std::string_view text) { return object.find(text) != std::string_view::npos; };
   return has("\"time/step_") || (has("\"time/") && has("\"system/step\""));
 }
 
-/// The step that the metrics say themselves.
+/// Step that the metrics include. nullopt if they have none.
 std::optional<std::int64_t> own_step(const std::vector<PrintedLeaf>& leaves) {
-  const auto said =
+  const auto found =
       std::find_if(leaves.begin(), leaves.end(), [](const PrintedLeaf& leaf) { return leaf.key == "system/step"; });
-  return said == leaves.end() ? std::nullopt : logged_step(said->text);
+  return found == leaves.end() ? std::nullopt : logged_step(found->text);
 }
 
-/// Lines whose steps are said by the metrics, were told before, or are counted.
+/// Reads objects of metrics. Their step is in the metrics, otherwise in an earlier line, otherwise counted from 1.
 struct RollLines {
   std::optional<std::int64_t> step;
   std::int64_t objects = 0;
@@ -65,12 +64,12 @@ struct RollLines {
       return add_tagged(line, at + tag.size() - 1, log);
     const std::size_t at = text.find("{\"");
     if (at == std::string_view::npos || !is_of_step(text.substr(at))) return {};
-    // Samples that are logged stand in a list.
+    // Logged samples are in a list.
     if (at > 0 && text[at - 1] == '[') return {};
     ++objects;
     DOVETAIL_TRY(const std::vector<PrintedLeaf> leaves, read_printed_object(line, at));
-    const std::int64_t told = own_step(leaves).value_or(step.value_or(objects));
-    for (const PrintedLeaf& leaf : leaves) add_leaf(line, leaf.key, leaf, told, log);
+    const std::int64_t number = own_step(leaves).value_or(step.value_or(objects));
+    for (const PrintedLeaf& leaf : leaves) add_leaf(line, leaf.key, leaf, number, log);
     return {};
   }
 };

@@ -1,4 +1,4 @@
-// What each setting of a configuration of ROLL changes, and which are refused.
+// Effect of each ROLL setting: which result it changes, or whether it is rejected.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -12,7 +12,7 @@ struct RollChange {
   const char* override;
   Where where;
   const char* file = megatron_rlvr;
-  std::string given = {};  ///< beside it, before as after
+  std::string given = {};  ///< overrides added both before and after
 };
 
 const RollChange roll_changes[] = {
@@ -169,7 +169,7 @@ const RollChange roll_changes[] = {
 
 class RollChangedSetting : public testing::TestWithParam<RollChange> {};
 
-TEST_P(RollChangedSetting, ChangesWhatItSaysAndNothingIsDropped) {
+TEST_P(RollChangedSetting, AffectsTheExpectedResult) {
   const RollChange& changed = GetParam();
   expect_changed(roll_told(changed.file, changed.given),
                  roll_told(changed.file, changed.given + " " + changed.override), changed.where);
@@ -179,16 +179,16 @@ INSTANTIATE_TEST_SUITE_P(Roll, RollChangedSetting, testing::ValuesIn(roll_change
 
 struct RollRefusal {
   const char* overrides;
-  const char* message;  ///< a part of it
+  const char* message;  ///< part of the message
   const char* file = megatron_rlvr;
 };
 
-TEST(RollConfiguration, RefusesWhatStopsRollOrIsNoJob) {
+TEST(RollConfiguration, RejectsUnsupportedConfigurations) {
   const RollRefusal all[] = {
       {"adv_estimator=bananas", "accepted: gae, reinforce, grpo"},
       {"++async_generation_ratio=0.5", "accepted: 0, or at least 1"},
       {"++async_generation_ratio=1 ++generate_opt_level=0", "is 0 with async_generation_ratio"},
-      {"actor_train.device_mapping=\"list(range(0,2))+list(range(14,16))\"", "do not follow each other"},
+      {"actor_train.device_mapping=\"list(range(0,2))+list(range(14,16))\"", "are not consecutive"},
       {"actor_train.device_mapping=\"list([0,1,2,3,8,9,10,11])\"", "[0, 1, 2, 3, 8, 9, 10, 11]"},
       {"actor_train.device_mapping=\"sorted(range(8))\"", "accepted: lists of GPUs"},
       {"actor_train.device_mapping=null", "accepted: the role's GPUs"},
@@ -197,7 +197,8 @@ TEST(RollConfiguration, RefusesWhatStopsRollOrIsNoJob) {
       {"actor_infer.strategy_args.strategy_name=hf_infer", "accepted: vllm, sglang"},
       {"reference.strategy_args.strategy_name=vllm", "accepted: megatron_infer, fsdp2_infer"},
       {"actor_train.strategy_args.strategy_config.tensor_model_parallel_size=3", "does not divide the 16 GPUs"},
-      {"++actor_train.strategy_args.strategy_config.virtual_pipeline_model_parallel_size=3", "does not divide the 28"},
+      {"++actor_train.strategy_args.strategy_config.virtual_pipeline_model_parallel_size=3",
+       "whose product divides the 28"},
       {"++actor_train.strategy_args.strategy_config.overlap_param_gather=true", "accepted: false"},
       {"rollout_batch_size=66", "accepted: a multiple of the 4 data parallel ranks"},
       {"actor_train.training_args.gradient_accumulation_steps=7", "does not divide the 512 samples"},
@@ -211,28 +212,27 @@ TEST(RollConfiguration, RefusesWhatStopsRollOrIsNoJob) {
        "++actor_train.sequence_packing_args.max_packed_sequence_length_train=4096",
        "accepted: at least 6144"},
       {"actor_infer.strategy_args.strategy_config.tensor_parallel_size=5", "does not divide the 12 GPUs"},
-      {"++actor_infer.strategy_args.strategy_config.data_parallel_size=2", "accepted: 1, or the 6 workers"},
+      {"++actor_infer.strategy_args.strategy_config.data_parallel_size=2", "accepted: 1, or 6, the number of workers"},
       {"actor_infer.strategy_args.strategy_name=sglang ++actor_infer.num_gpus_per_worker=2", "mem_fraction_static"},
-      {"++rewards.other={device_mapping:\"list(range(0,2))\"}", "a job has one model that judges"},
-      {"++is_pure_opd=true", "teachers judge each token"},
-      {"++use_opd=true", "teachers judge each token"},
-      {"++train_env_manager.num_env_groups=8", "agents take turns with environments"},
-      {"++val_prompt_length=1024", "accepted: both of val_prompt_length"},
+      {"++rewards.other={device_mapping:\"list(range(0,2))\"}", "jobs have only one"},
+      {"++is_pure_opd=true", "jobs cannot have teachers"},
+      {"++use_opd=true", "jobs cannot have teachers"},
+      {"++train_env_manager.num_env_groups=8", "agents' turns with environments"},
+      {"++val_prompt_length=1024", "accepted: both val_prompt_length"},
       {"pretrain=x/Nothing-9B", "accepted: --model actor=NAME"},
       {"rewards.llm_judge.model_args.model_name_or_path=x/Nothing-9B", "accepted: --model reward=NAME"},
       {"++actor_train.model_args.model_name_or_path=a ++actor_infer.model_args.model_name_or_path=b "
        "++reference.model_args.model_name_or_path=a",
-       "is another model than that of actor_train"},
+       "differs from the model of actor_train"},
       {"bananas=2", "bananas"},
-      {"++actor_train.model_args.lora_target=all-linear", "is given with sglang", experts_rlvr},
+      {"++actor_train.model_args.lora_target=all-linear", "is set with sglang", experts_rlvr},
       {"actor_infer.num_gpus_per_worker=3", "does not divide the 32 GPUs", experts_rlvr},
-      {"++actor_infer.strategy_args.strategy_config.tensor_parallel_size=2", "other GPUs than their workers",
-       experts_rlvr},
+      {"++actor_infer.strategy_args.strategy_config.tensor_parallel_size=2", "but engines need tensor", experts_rlvr},
       {"++actor_train.model_args.ulysses_size=2 actor_train.strategy_args.strategy_config.fsdp_size=1",
-       "accepted: at least as many", fsdp_rlvr},
+       "accepted: at least ulysses_size", fsdp_rlvr},
       {"actor_train.strategy_args.strategy_config.fsdp_size=3", "accepted: a divisor of the 8 GPUs", fsdp_rlvr},
       {"sequence_length=1024", "accepted: more than prompt_length, 1024", fsdp_rlvr},
-      {"sequence_length=null", "is not given, and ROLL stops", fsdp_rlvr},
+      {"sequence_length=null", "is missing, which ROLL rejects", fsdp_rlvr},
       {"critic.device_mapping=null", "accepted: the role's GPUs", fsdp_rlvr},
       {"++reference.num_gpus_per_worker=3", "accepted: a divisor of the 8 GPUs of reference", fsdp_rlvr},
   };

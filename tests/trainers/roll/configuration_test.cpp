@@ -1,5 +1,3 @@
-#include "trainers/roll/configuration.h"
-
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -8,11 +6,12 @@
 
 #include "base/file.h"
 #include "trainers/roll/configurations.h"
+#include "trainers/roll/roll.h"
 
 namespace dovetail::trainers {
 namespace {
 
-TEST(RollConfiguration, StandsAtTheHeadOfALog) {
+TEST(RollConfiguration, IsReadFromTheHeadOfALog) {
   const std::string head =
       "2026-02-03 10:00:00 INFO scripts.py:1392 -- Did not find any active Ray processes.\n"
       "start_rlvr_pipeline.py:19: Hydra14MigrationWarning: \nThe version_base parameter is not specified.\n"
@@ -30,7 +29,7 @@ TEST(RollConfiguration, StandsAtTheHeadOfALog) {
   EXPECT_GT(read.error().line, 5) << "places are those of the log: " << base::to_text(read.error());
 }
 
-TEST(RollConfiguration, OfMegatronIsAJobAndAPlan) {
+TEST(RollConfiguration, ImportsMegatron) {
   const base::Result<Import> read = roll(megatron_rlvr);
   ASSERT_TRUE(read.ok()) << base::to_text(read.error());
   EXPECT_EQ(read->trainer, "roll");
@@ -80,7 +79,7 @@ TEST(RollConfiguration, OfMegatronIsAJobAndAPlan) {
   EXPECT_EQ(judge.micro_batching.sequences, 4);
 }
 
-TEST(RollConfiguration, OfExpertsHasThemInTrainingAndEnginesOfTheirWorkers) {
+TEST(RollConfiguration, ExpertsAreParallelInTrainingAndInEngines) {
   const base::Result<Import> read = roll(experts_rlvr);
   ASSERT_TRUE(read.ok()) << base::to_text(read.error());
   EXPECT_NE(read->text.find("name: reinforce++, reference: skip, reward: rule, policy_log_probabilities: engine"),
@@ -95,7 +94,7 @@ TEST(RollConfiguration, OfExpertsHasThemInTrainingAndEnginesOfTheirWorkers) {
   EXPECT_TRUE(planned(*tensor, "actor_train").layout.sequence_parallel) << "experts turn it on";
 }
 
-TEST(RollConfiguration, OfFsdpShardsAllAndKeepsItsOptimizer) {
+TEST(RollConfiguration, FsdpShardsAllAndKeepsItsOptimizer) {
   const base::Result<Import> read = roll(fsdp_rlvr);
   ASSERT_TRUE(read.ok()) << base::to_text(read.error());
   EXPECT_NE(read->text.find("name: ppo, reference: pass, reward: rule, policy_log_probabilities: trainer"),
@@ -115,17 +114,17 @@ TEST(RollConfiguration, OfFsdpShardsAllAndKeepsItsOptimizer) {
       << read->text;
 }
 
-TEST(RollConfiguration, OfDynamicBatchesHasTokensAndPadding) {
+TEST(RollConfiguration, DynamicBatchesHaveTokensAndPadding) {
   const base::Result<Import> read = roll(megatron_rlvr, roll_dynamic);
   ASSERT_TRUE(read.ok()) << base::to_text(read.error());
   EXPECT_NE(read->text.find("packing: false"), std::string::npos);
-  // Two sequences of 6144 fit; 16 micro-batches of 4 copies make a step.
+  // Two sequences of 6144 tokens fit. A step has 16 micro-batches for each of 4 copies.
   EXPECT_NE(read->text.find("mini_batch: 128\n"), std::string::npos) << read->text;
   EXPECT_EQ(planned(*read, "actor_train").micro_batching.tokens, 12288);
   EXPECT_EQ(planned(*read, "actor_infer").micro_batching.tokens, 24576);
 }
 
-TEST(RollConfiguration, OfPackedSequencesHasNoPadding) {
+TEST(RollConfiguration, PackedSequencesHaveNoPadding) {
   const base::Result<Import> read = roll(megatron_rlvr, roll_balanced);
   ASSERT_TRUE(read.ok()) << base::to_text(read.error());
   EXPECT_EQ(read->text.find("packing: false"), std::string::npos) << read->text;
@@ -137,25 +136,24 @@ TEST(RollConfiguration, OfPackedSequencesHasNoPadding) {
   EXPECT_EQ(planned(*plain, "actor_train").micro_batching.sequences, 1);
 }
 
-TEST(RollConfiguration, OfAdaptersHasTheReferenceWhereTheActorIs) {
+TEST(RollConfiguration, AdaptersPlaceTheReferenceWithTheActor) {
   const base::Result<Import> read = roll(megatron_rlvr, roll_adapters);
   ASSERT_TRUE(read.ok()) << base::to_text(read.error());
   EXPECT_NE(read->text.find("actor: {model: qwen2.5-7b, lora: 32}"), std::string::npos) << read->text;
   EXPECT_EQ(planned(*read, "reference_infer").layout, planned(*read, "actor_infer").layout);
 }
 
-TEST(RollConfiguration, OfAsynchronousGenerationIsStepsBehindAndDoesNotSleep) {
+TEST(RollConfiguration, AsynchronousGenerationIsOffPolicyAndDoesNotSleep) {
   const base::Result<Import> read =
       roll(megatron_rlvr, "++async_generation_ratio=1.5 actor_infer.device_mapping=\"list(range(16,24))\"");
   ASSERT_TRUE(read.ok()) << base::to_text(read.error());
   EXPECT_EQ(read->job.workload.steps_off_policy, 2);
   EXPECT_FALSE(planned(*read, "actor_generate").offload.weights);
-  EXPECT_NE(told(*read, read->run.not_modelled).find("1.5: a part of the samples is a step younger"),
-            std::string::npos);
+  EXPECT_NE(told(*read, read->run.not_modelled).find("1.5: some samples are one step newer"), std::string::npos);
 }
 
-TEST(RollConfiguration, CountsLayersOfEmbeddingAndLoss) {
-  // Qwen3-30B-A3B has 48 layers; with both ends there are 50 for five stages.
+TEST(RollConfiguration, CountsEmbeddingAndLossAsLayers) {
+  // Qwen3-30B-A3B has 48 layers. Embedding and loss make 50 for five stages.
   const base::Result<Import> read =
       roll(experts_rlvr,
            "rollout_batch_size=80 actor_train.device_mapping=\"list(range(0,40))\" "
@@ -167,7 +165,7 @@ TEST(RollConfiguration, CountsLayersOfEmbeddingAndLoss) {
   EXPECT_EQ(planned(*read, "actor_train").layout.stage_layers, (std::vector<int>{9, 10, 10, 10, 9}));
 }
 
-TEST(RollConfiguration, TakesTheClusterThatAUserSays) {
+TEST(RollConfiguration, UsesTheGivenCluster) {
   ImportOptions options;
   options.cluster = "4x4xH200";
   const base::Result<Import> read = import_run("run.yaml", megatron_rlvr, options);
@@ -179,7 +177,7 @@ TEST(RollConfiguration, TakesTheClusterThatAUserSays) {
   EXPECT_NE(small.error().message.find("accepted: at least 16 GPUs"), std::string::npos) << small.error().message;
 }
 
-TEST(RollConfiguration, OfALaunchScriptIsThatOfItsFile) {
+TEST(RollConfiguration, ALaunchScriptUsesItsFile) {
   const std::filesystem::path folder = std::filesystem::path(testing::TempDir()) / "roll_launch";
   std::filesystem::create_directories(folder / "examples" / "mine");
   std::filesystem::create_directories(folder / "examples" / "shared");
@@ -205,18 +203,20 @@ TEST(RollConfiguration, OfALaunchScriptIsThatOfItsFile) {
     return import.ok() ? std::string() : import.error().message;
   };
   const std::string start = "python examples/start_";
-  EXPECT_NE(refusal_of(start + "agentic_pipeline.py --config_path mine --config_name rlvr").find("agents take turns"),
+  EXPECT_NE(refusal_of(start + "agentic_pipeline.py --config_path mine --config_name rlvr").find("agents' turns"),
             std::string::npos);
   EXPECT_NE(refusal_of(start + "dpo_pipeline.py --config_path mine --config_name rlvr").find("without generation"),
             std::string::npos);
   EXPECT_NE(refusal_of(start + "rlvr_pipeline.py --config_path mine --config_name none").find("is not read"),
             std::string::npos);
-  EXPECT_NE(refusal_of(start + "rlvr_pipeline.py --config_path mine").find("names no file"), std::string::npos);
-  EXPECT_NE(refusal_of(start + "rlvr_pipeline.py --config_path mine --config_name rlvr a=1").find("stops at it"),
+  EXPECT_NE(refusal_of(start + "rlvr_pipeline.py --config_path mine").find("needs a configuration file"),
+            std::string::npos);
+  EXPECT_NE(refusal_of(start + "rlvr_pipeline.py --config_path mine --config_name rlvr a=1")
+                .find("ROLL rejects the argument"),
             std::string::npos);
 }
 
-TEST(RollConfiguration, WrappedByATrackerIsReadAsItIs) {
+TEST(RollConfiguration, AcceptsTheTrackersForm) {
   const base::Result<Import> read = import_run("config.yaml",
                                                "wandb_version: 1\n"
                                                "rollout_batch_size: {value: 16}\n"

@@ -1,4 +1,4 @@
-// Configurations of ROLL that tests of its folder change.
+// Configurations of ROLL that the tests modify.
 #pragma once
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 
 namespace dovetail::trainers {
 
-/// Dense, trained by Megatron; engines on GPUs of the trainer; a model judges one domain on the others.
+/// Dense model trained by Megatron, with engines on some of its GPUs and a reward model for one domain on the others.
 inline constexpr const char* megatron_rlvr =
     "hydra: {run: {dir: .}}\n"
     "num_gpus_per_node: 8\n"
@@ -53,7 +53,7 @@ inline constexpr const char* megatron_rlvr =
     "    device_mapping: list(range(12,16))\n"
     "    infer_batch_size: 4\n";
 
-/// Experts, trained by Megatron with a pipeline; engines of SGLang; a rule judges.
+/// Model with experts trained by Megatron with a pipeline, with SGLang engines and a reward rule.
 inline constexpr const char* experts_rlvr =
     "rollout_batch_size: 64\n"
     "prompt_length: 1024\n"
@@ -78,7 +78,7 @@ inline constexpr const char* experts_rlvr =
     "  num_gpus_per_worker: 4\n"
     "  device_mapping: list(range(0,32))\n";
 
-/// Dense, trained by FSDP; a critic.
+/// Dense model trained by FSDP, with a critic.
 inline constexpr const char* fsdp_rlvr =
     "rollout_batch_size: 32\n"
     "prompt_length: 1024\n"
@@ -109,11 +109,11 @@ inline const std::string roll_balanced =
     "++actor_train.use_sequence_packing=true ++actor_train.sequence_packing_args.algorithm=load_balance "
     "++actor_train.sequence_packing_args.max_packed_sequence_length_train=8192 "
     "++actor_train.sequence_packing_args.max_packed_sequence_length_forward=16384";
-/// Adapters have the reference in the actor.
+/// With adapters, the actor without them is the reference.
 inline const std::string roll_adapters =
     "++actor_train.model_args.lora_target=all-linear ++actor_train.model_args.lora_rank=32";
 
-/// Overrides with blanks between them.
+/// Overrides separated by spaces.
 inline ImportOptions with_words(const std::string& overrides) {
   ImportOptions options;
   std::size_t begin = 0;

@@ -16,7 +16,7 @@ std::vector<std::int64_t> run_of(std::int64_t first, std::int64_t end) {
   return numbers;
 }
 
-TEST(DeviceNumbers, AreThoseThatPythonSays) {
+TEST(DeviceNumbers, EqualPythonsResult) {
   const std::vector<std::pair<const char*, std::vector<std::int64_t>>> said{
       {"list(range(0,8))", run_of(0, 8)},
       {" list( range( 2 , 4 ) ) ", {2, 3}},
@@ -40,7 +40,7 @@ TEST(DeviceNumbers, AreThoseThatPythonSays) {
   }
 }
 
-TEST(DeviceNumbers, OfOtherExpressionsAreRefused) {
+TEST(DeviceNumbers, RejectOtherExpressions) {
   for (const char* const expression :
        {"",
         "8",

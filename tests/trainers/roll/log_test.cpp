@@ -1,6 +1,4 @@
-// What ROLL logs of a step.
-#include "trainers/roll/log.h"
-
+// Steps in the logs of ROLL.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -9,6 +7,7 @@
 
 #include "trainers/logs/damage.h"
 #include "trainers/logs/logs.h"
+#include "trainers/roll/roll.h"
 
 namespace dovetail::trainers {
 namespace {
@@ -33,14 +32,14 @@ std::string roll_steps(int steps) {
   return text;
 }
 
-TEST(RollLog, ReadsItsLog) {
+TEST(RollLog, ReadsTheLog) {
   const StepLog log = log_of(roll_steps(3), "run.log");
   EXPECT_EQ(values_of(log, "time/step_generate"), (Values{{0, 40.25}, {1, 41.25}, {2, 42.25}}));
   EXPECT_EQ(values_of(log, "time/step_total"), (Values{{0, 0.5}, {1, 91.5}, {2, 92.5}}));
   EXPECT_EQ(log.not_numbers, 3U);
 }
 
-TEST(RollLog, ReadsTheStateBesideACheckpoint) {
+TEST(RollLog, ReadsTheStateSavedWithACheckpoint) {
   const auto state = [](const std::string& entries) {
     return "{\n  \"kv\": {\"scheduler_state\": {\"seen\": 4}},\n  \"log_history\": [\n" + entries +
            "  ],\n  \"step\": 1\n}\n";
@@ -55,7 +54,7 @@ TEST(RollLog, ReadsTheStateBesideACheckpoint) {
   EXPECT_THAT(log_fault(state(first + "    7\n"), "state.json"), HasSubstr("state.json:8:5: a step of the history is"));
 }
 
-TEST(RollLog, ReadsTheTrackerOfTheStandardOutput) {
+TEST(RollLog, ReadsTheStandardOutputTracker) {
   const StepLog log = log_of(
       head + "metrics_tag: {\"step\": 7, \"metrics\": {\"time/step_total\": 91.5, \"time/step_rollout\": 40.25}}\n",
       "run.log");
@@ -63,14 +62,14 @@ TEST(RollLog, ReadsTheTrackerOfTheStandardOutput) {
   EXPECT_EQ(log.series.size(), 2U);
 }
 
-TEST(RollLog, WithoutStepsObjectsAreCounted) {
+TEST(RollLog, NumbersObjectsWithoutSteps) {
   EXPECT_EQ(values_of(log_of(head + "{\"time/step_train\": 3.5}\n" + head + "{\"time/step_train\": 4.5}\n", "run.log"),
                       "time/step_train"),
             (Values{{1, 3.5}, {2, 4.5}}));
 }
 
-/// As the pipeline of agents of 2025 logs, which times neither steps nor trainings as a whole.
-TEST(RollLog, MetricsSayTheirStepThemselves) {
+/// Log of the agentic pipeline of 2025, which times neither whole steps nor whole training phases.
+TEST(RollLog, MetricsMayIncludeTheirStep) {
   const std::string agents = "[2026-02-03 10:00:00] [agentic_pipeline.py (368)] [INFO] [DRIVER 0 / 1][PID 77] ";
   const StepLog log = log_of(agents +
                                  "{\"memory/reference/end/allocated/0\": 9.5e-07, \"time/rollout\": 458.25, "
@@ -81,9 +80,9 @@ TEST(RollLog, MetricsSayTheirStepThemselves) {
   EXPECT_EQ(values_of(log, "time/actor_train/train_step/total"), (Values{{7, 1035.5}}));
 }
 
-TEST(RollLog, MistakesHaveTheirPlace) {
+TEST(RollLog, ErrorsHavePlaces) {
   EXPECT_EQ(log_fault("metrics_tag: {\"metrics\": {}}\n", "run.log"),
-            "run.log:1:14: the metrics have no step; accepted: {\"step\": 12, \"metrics\": {...}}");
+            "run.log:1:14: the metrics lack a step; accepted: {\"step\": 12, \"metrics\": {...}}");
   EXPECT_THAT(log_fault("metrics_tag: {\"step\": -1, \"metrics\": {}}\n", "run.log"),
               HasSubstr("run.log:1:23: the step"));
 }

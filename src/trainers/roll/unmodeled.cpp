@@ -1,11 +1,10 @@
-#include "trainers/roll/watched.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -15,60 +14,63 @@
 #include "trainers/import/settings.h"
 #include "trainers/import/watched.h"
 #include "trainers/roll/layouts.h"
-#include "trainers/roll/types.h"
+#include "trainers/roll/roll.h"
 
 namespace dovetail::trainers {
 namespace {
 
 constexpr std::array watched_of_pipeline{
     Watched{"is_use_additional_prompts", "false",
-            "more prompts are generated than trained on: not counted, the real run generates longer"},
-    Watched{"generate_opt_level", "1", "prompts are generated in whole batches: counted as one by one"},
-    Watched{"critic_warmup", "0|0.0", "the actor is not trained in the first steps: counted as always trained"},
-    Watched{"save_logging_board_dir", "null", "log-probabilities are computed once more: not counted"},
-    Watched{"rollout_mock.enable", "false",
-            "responses are written or read in place of generated: counted as generated"},
-    Watched{"transfer_backend.backend_name", "null", "weights sent another way: counted as by NCCL or on the node"},
-    Watched{"profiler_timeline", "false", "the profiler runs beside: the real run is slower"},
-    Watched{"profiler_memory", "false", "the profiler runs beside: the real run is slower"},
-    Watched{"actor_train.model_update_frequency", "1", "weights are sent in some steps alone: counted in each"},
-    Watched{"actor_infer.generating_args.num_beams", "1", "beams: counted as one response without them"},
-    Watched{"actor_infer.model_args.dtype", "bf16|fp16", "counted as bf16, the real run holds more"},
+            "prompts that are generated but not trained on are not modeled; the real run generates longer"},
+    Watched{"generate_opt_level", "1", "prompts are generated in complete batches; modeled one by one"},
+    Watched{"critic_warmup", "0|0.0", "the first steps do not train the actor; modeled as always trained"},
+    Watched{"save_logging_board_dir", "null", "the extra computation of log-probabilities is not modeled"},
+    Watched{"rollout_mock.enable", "false", "responses are written to or read from files; modeled as generated"},
+    Watched{"transfer_backend.backend_name", "null",
+            "weights are sent differently; modeled as NCCL, or as a copy within the node"},
+    Watched{"profiler_timeline", "false", "the profiler is on; the real run is slower"},
+    Watched{"profiler_memory", "false", "the profiler is on; the real run is slower"},
+    Watched{"actor_train.model_update_frequency", "1", "only some steps sync weights; modeled in every step"},
+    Watched{"actor_infer.generating_args.num_beams", "1", "beam search; modeled as one sequence"},
+    Watched{"actor_infer.model_args.dtype", "bf16|fp16", "modeled as bf16; the real run uses more memory"},
 };
 
-/// Of each role that trains or passes.
+/// Settings of each role that trains or infers.
 constexpr std::array watched_of_role{
-    Watched{"model_args.dtype", "bf16", "counted as bf16"},
-    Watched{"model_args.freeze_module_prefix", "null", "parts are frozen: counted as trained, vision is not counted"},
-    Watched{"logits_in_fp32", "false", "logits in fp32: counted as bf16 first, the real run needs more for them"},
-    Watched{"router_replay.mode", "disable", "experts are chosen as in generation: not counted"},
-    Watched{"mtp_training_mode", "disabled|null", "layers that predict further tokens are trained: not counted"},
+    Watched{"model_args.dtype", "bf16", "modeled as bf16"},
+    Watched{"model_args.freeze_module_prefix", "null",
+            "some weights are frozen; modeled as trained, and the vision part is not modeled"},
+    Watched{"logits_in_fp32", "false", "logits in fp32; modeled as bf16, the real run uses more memory for logits"},
+    Watched{"router_replay.mode", "disable", "reusing the rollout's expert choices in training is not modeled"},
+    Watched{"mtp_training_mode", "disabled|null", "training of multi-token prediction layers is not modeled"},
 };
 
 constexpr std::array watched_of_megatron{
-    Watched{"pipeline_model_parallel_layout", "null", "layers of each stage by letters: counted as even"},
-    Watched{"moe_grouped_gemm", "true|null", "experts one by one: counted as grouped, the real run is slower"},
-    Watched{"moe_shared_expert_overlap", "false", "shared experts beside the exchange: the real run is faster"},
-    Watched{"moe_expert_capacity_factor", "null", "tokens beyond a capacity are dropped: not counted"},
-    Watched{"cross_entropy_loss_fusion", "false", "log-probabilities in fused kernels: the real run needs less memory"},
-    Watched{"apply_rope_fusion", "false", "a fused kernel: not counted"},
-    Watched{"bias_activation_fusion", "false", "a fused kernel: not counted"},
-    Watched{"transformer_impl", "transformer_engine|null", "counted as Transformer Engine"},
-    Watched{"cuda_graph_impl", "null", "training in CUDA graphs: the real run is faster"},
-    Watched{"fp8", "null", "training in fp8: counted as bf16, the real run is faster"},
-    Watched{"fp8_recipe", "null", "training in fp8: counted as bf16, the real run is faster"},
-    Watched{"fp8_param", "false", "weights in fp8: counted as bf16, the real run holds less"},
-    Watched{"mtp_num_layers", "0|null", "layers that predict further tokens: not counted, the real run holds more"},
+    Watched{"pipeline_model_parallel_layout", "null", "explicit stage layout; modeled as even stages"},
+    Watched{"moe_grouped_gemm", "true|null",
+            "experts are computed one by one; modeled as grouped, the real run is slower"},
+    Watched{"moe_shared_expert_overlap", "false", "shared experts overlap the exchange; the real run is faster"},
+    Watched{"moe_expert_capacity_factor", "null", "dropping tokens over the expert capacity is not modeled"},
+    Watched{"cross_entropy_loss_fusion", "false",
+            "fused kernels compute log-probabilities; the real run uses less memory"},
+    Watched{"apply_rope_fusion", "false", "the fused kernel is not modeled"},
+    Watched{"bias_activation_fusion", "false", "the fused kernel is not modeled"},
+    Watched{"transformer_impl", "transformer_engine|null", "modeled as Transformer Engine"},
+    Watched{"cuda_graph_impl", "null", "training uses CUDA graphs; the real run is faster"},
+    Watched{"fp8", "null", "training in fp8; modeled as bf16, the real run is faster"},
+    Watched{"fp8_recipe", "null", "training in fp8; modeled as bf16, the real run is faster"},
+    Watched{"fp8_param", "false", "weights in fp8; modeled as bf16, the real run uses less memory"},
+    Watched{"mtp_num_layers", "0|null", "multi-token prediction layers are not modeled; the real run uses more memory"},
 };
-/// The same, of what trains.
+/// Settings of Megatron roles that train.
 constexpr std::array watched_of_megatron_training{
-    Watched{"recompute_method", "null|uniform", "counted as each layer by itself"},
-    Watched{"recompute_num_layers", "null|1", "counted as each layer by itself"},
-    Watched{"optimizer", "adam", "counted as Adam, whose moments take more"},
-    Watched{"ddp_bucket_size", "null", "the size of messages of gradients: not counted"},
-    Watched{"use_batched_model_update", "true|null", "weights are sent one by one: the real run is slower"},
+    Watched{"recompute_method", "null|uniform", "modeled as each layer separately"},
+    Watched{"recompute_num_layers", "null|1", "modeled as each layer separately"},
+    Watched{"optimizer", "adam", "modeled as Adam, whose moments use more memory"},
+    Watched{"ddp_bucket_size", "null", "the size of gradient messages is not modeled"},
+    Watched{"use_batched_model_update", "true|null", "weights are sent one by one; the real run is slower"},
 };
-/// Of the same map: read for layouts, or known to change neither time nor memory.
+/// Other members of the same map: read for layouts, or without effect on time and memory.
 constexpr std::array<std::string_view, 33> known_of_megatron{"tensor_model_parallel_size",
                                                              "moe_layer_recompute",
                                                              "pipeline_model_parallel_size",
@@ -104,22 +106,23 @@ constexpr std::array<std::string_view, 33> known_of_megatron{"tensor_model_paral
                                                              "variable_seq_lengths"};
 
 constexpr std::array watched_of_fsdp2{
-    Watched{"apply_tiled_mlp", "false", "feed-forward layers in tiles: the real run holds less"},
-    Watched{"moe_use_grouped_mm", "true", "experts one by one: counted as grouped, the real run is slower"},
-    Watched{"efsdp_size", "1", "experts are cut over so many GPUs: counted as over all that share them"},
+    Watched{"apply_tiled_mlp", "false", "tiled MLP; the real run uses less memory for activations"},
+    Watched{"moe_use_grouped_mm", "true",
+            "experts are computed one by one; modeled as grouped, the real run is slower"},
+    Watched{"efsdp_size", "1", "experts are sharded within groups; modeled as sharded over all GPUs that share them"},
 };
-/// The same, of what trains.
+/// Settings of FSDP2 roles that train.
 constexpr std::array watched_of_fsdp2_training{
-    Watched{"reduce_dtype", "fp32|float32", "gradients are reduced in it: counted in fp32"},
+    Watched{"reduce_dtype", "fp32|float32", "gradients are reduced in another type; modeled in fp32"},
     Watched{"reduce_scatter_during_grad_accumulation", "true",
-            "gradients are kept whole until the step: counted as scattered, the real run holds more"},
+            "gradients stay unsharded until the step; modeled as sharded, the real run uses more memory"},
 };
 constexpr std::array<std::string_view, 9> known_of_fsdp2{
     "fsdp_size",       "reshard_after_forward", "offload_policy", "ep_size",         "param_dtype",
     "async_save_ckpt", "save_only_model",       "model_type",     "tiled_num_shards"};
 
 constexpr std::array watched_of_vllm{
-    Watched{"block_size", "16", "tokens of a block of the cache: counted as 16"},
+    Watched{"block_size", "16", "KV cache block size; modeled as 16 tokens"},
 };
 constexpr std::array<std::string_view, 20> known_of_vllm{"tensor_parallel_size",
                                                          "quantization",
@@ -143,8 +146,9 @@ constexpr std::array<std::string_view, 20> known_of_vllm{"tensor_parallel_size",
                                                          "seed"};
 
 constexpr std::array watched_of_sglang{
-    Watched{"enable_memory_saver", "true", "the engine does not sleep: counted as if it did, the real run holds more"},
-    Watched{"dp_size", "1", "counted as instances by themselves"},
+    Watched{"enable_memory_saver", "true",
+            "the engine does not sleep; modeled as if it did, the real run uses more memory"},
+    Watched{"dp_size", "1", "modeled as independent instances"},
 };
 constexpr std::array<std::string_view, 13> known_of_sglang{"quantization",
                                                            "kv_cache_dtype",
@@ -160,18 +164,18 @@ constexpr std::array<std::string_view, 13> known_of_sglang{"quantization",
                                                            "log_level_http",
                                                            "context_length"};
 
-/// What is counted of the engine that generates alone.
+/// Settings that are modeled only for the engine that generates.
 constexpr std::array watched_of_judges{
-    Watched{"quantization", "null", "weights in fewer bits: counted as bf16"},
-    Watched{"kv_cache_dtype", "null|auto", "keys and values in fewer bits: counted as bf16"},
+    Watched{"quantization", "null", "quantized weights; modeled as bf16"},
+    Watched{"kv_cache_dtype", "null|auto", "quantized KV cache; modeled as bf16"},
 };
 
 void add_not_modelled(const syntax::SettingTree& tree, const std::string& key, std::string what, ImportedRun& run) {
   run.not_modelled.push_back({key, std::move(what), place_of(tree, key)});
 }
 
-/// What stands at `keys`: the table's, of what trains that of training, and all else that is not known, which is handed
-/// on.
+/// Reports settings of the map at `keys`: those of `table`, those of `of_training` if the role trains, and all that are
+/// not in `known`, which are passed through.
 base::Status watch_strategy(const syntax::SettingTree& tree, const std::string& keys, std::span<const Watched> table,
                             std::span<const std::string_view> known, ImportedRun& run,
                             std::span<const Watched> of_training = {}, bool trains = false) {
@@ -190,7 +194,7 @@ void add_ignored(const syntax::SettingTree& tree, const std::string& key, std::s
     run.ignored.push_back({key, std::move(what), setting->place});
 }
 
-/// Layouts of one role that has experts.
+/// Whether any task uses expert parallelism.
 bool has_expert_groups(const ImportedRun& run) {
   return std::any_of(run.tasks.begin(), run.tasks.end(),
                      [](const ImportedTask& task) { return task.planned.layout.expert > 1; });
@@ -201,16 +205,16 @@ base::Status watch_megatron(const syntax::SettingTree& tree, const std::string& 
   DOVETAIL_CHECK(
       watch_strategy(tree, keys, watched_of_megatron, known_of_megatron, run, watched_of_megatron_training, trains));
   for (const char* const name : {".optimizer_cpu_offload", ".optimizer_offload_fraction"})
-    add_ignored(tree, keys + name, "ROLL hands it to no optimizer", run);
+    add_ignored(tree, keys + name, "no effect: ROLL does not pass it to the optimizer", run);
   for (const char* const name : {".model_args.disable_gradient_checkpointing", ".model_args.attn_implementation"})
-    add_ignored(tree, role + name, "Megatron's strategies do not heed it", run);
+    add_ignored(tree, role + name, "no effect with Megatron's strategies", run);
   const std::string dispatcher_key = keys + ".moe_token_dispatcher_type";
   DOVETAIL_TRY(const auto dispatcher, optional_text(tree, dispatcher_key));
   if (dispatcher ? *dispatcher != "alltoall" : has_expert_groups(run))
     add_not_modelled(
         tree, dispatcher_key,
-        fmt::format("{}: tokens of experts are gathered on all ranks: counted as all-to-all, the real run is "
-                    "slower and holds more",
+        fmt::format("{}: the experts' tokens are gathered on all ranks; modeled as all-to-all, the real run is "
+                    "slower and uses more memory",
                     dispatcher.value_or("not given")),
         run);
   if (!trains) return {};
@@ -219,21 +223,21 @@ base::Status watch_megatron(const syntax::SettingTree& tree, const std::string& 
   if (const syntax::Setting* const modules = find_setting(tree.root, modules_key); modules != nullptr) {
     DOVETAIL_TRY(const bool experts, roll_flag(tree, keys + ".moe_layer_recompute"));
     if (granularity != "selective" && !experts)
-      add_ignored(tree, modules_key, "without recompute_granularity selective it has no effect", run);
+      add_ignored(tree, modules_key, "no effect without recompute_granularity selective", run);
     else
       DOVETAIL_CHECK(watch_modules(tree, modules_key, run));
   }
   DOVETAIL_TRY(const bool overlaps, roll_flag(tree, keys + ".overlap_grad_reduce"));
   if (!overlaps)
-    add_not_modelled(tree, keys + ".overlap_grad_reduce",
-                     "false: gradients are reduced behind the backward: counted as beside it, the real run is slower",
-                     run);
+    add_not_modelled(
+        tree, keys + ".overlap_grad_reduce",
+        "false: gradients are reduced after the backward pass; modeled as overlapping it, the real run is slower", run);
   DOVETAIL_TRY(const auto in_fp32, optional_flag(tree, keys + ".accumulate_allreduce_grads_in_fp32"));
   if (in_fp32 == false)
-    add_ignored(tree, keys + ".accumulate_allreduce_grads_in_fp32", "true of models in bf16, whatever is said", run);
+    add_ignored(tree, keys + ".accumulate_allreduce_grads_in_fp32", "no effect: always true for models in bf16", run);
   add_not_modelled(tree, role + ".strategy_args.strategy_name",
-                   "moments leave for the host in forward and backward and come for each step: counted as on the GPUs "
-                   "throughout training, the real run holds less and moves more",
+                   "moments are on the host except during each optimizer step; modeled as on the GPUs "
+                   "throughout training, the real run uses less memory and transfers more",
                    run);
   return {};
 }
@@ -246,16 +250,17 @@ base::Status watch_fsdp2(const syntax::SettingTree& tree, const std::string& rol
   DOVETAIL_TRY(const auto type, optional_text(tree, type_key));
   const bool whole = type && is_one_of(*type, "fp32|float32");
   if (!trains && whole)
-    add_not_modelled(tree, type_key, *type + ": weights are kept in it: counted in bf16, the real run holds more", run);
+    add_not_modelled(tree, type_key,
+                     *type + ": weights are not in bf16; modeled in bf16, the real run uses more memory", run);
   DOVETAIL_TRY(const std::int64_t size, roll_count(tree, keys + ".fsdp_size", 1));
   if (!trains && size > 1 && size < devices)
     add_not_modelled(tree, keys + ".fsdp_size",
-                     fmt::format("{}: shard groups of what passes: counted as of what is trained", size), run);
+                     fmt::format("{}: shard groups of inference; modeled with the actor's groups", size), run);
   DOVETAIL_TRY(const bool on_host, roll_flag(tree, keys + ".offload_policy"));
   if (on_host)
     add_not_modelled(
         tree, keys + ".offload_policy",
-        "true: weights and gradients are fetched from the host layer by layer: only the optimizer is counted "
+        "true: weights and gradients are fetched from the host layer by layer; only the optimizer is modeled "
         "there",
         run);
   const std::string attention_key = role + ".model_args.attn_implementation";
@@ -263,22 +268,24 @@ base::Status watch_fsdp2(const syntax::SettingTree& tree, const std::string& rol
   if (!attention || !is_one_of(*attention, "fa2|flash_attention_2"))
     add_not_modelled(
         tree, attention_key,
-        attention.value_or("not given") + ": counted as flash attention, the real run is slower and holds more", run);
+        attention.value_or("not given") + ": modeled as flash attention; the real run is slower and uses more memory",
+        run);
   DOVETAIL_TRY(const std::int64_t ulysses, roll_count(tree, role + ".model_args.ulysses_size", 1));
   if (ulysses > 1)
     add_not_modelled(
         tree, role + ".model_args.ulysses_size",
-        fmt::format("{}: heads are exchanged in place of keys and values: counted as context parallelism", ulysses),
+        fmt::format("{}: Ulysses exchanges heads instead of keys and values; modeled as context parallelism", ulysses),
         run);
   for (const char* const name :
        {".use_dynamic_batching_in_train", ".use_dynamic_batching_in_infer", ".use_sequence_packing"}) {
     DOVETAIL_TRY(const bool on, roll_flag(tree, role + name));
-    if (on) add_not_modelled(tree, role + name, "true: FSDP cuts by sequences all the same: counted so", run);
+    if (on)
+      add_not_modelled(tree, role + name, "true: no effect with FSDP; modeled as a fixed number of sequences", run);
   }
   return {};
 }
 
-/// What a role says of how it is cut and that has no effect, or that is not counted.
+/// Reports micro-batch settings of a role that have no effect or are not modeled.
 base::Status watch_roll_cut(const syntax::SettingTree& tree, const std::string& role, RollUse use, bool in_training,
                             ImportedRun& run) {
   DOVETAIL_TRY(const RollCut cut, roll_cut(tree, role, use, in_training));
@@ -289,30 +296,30 @@ base::Status watch_roll_cut(const syntax::SettingTree& tree, const std::string& 
   if (cut == RollCut::dynamic) {
     DOVETAIL_TRY(const std::int64_t round, roll_count(tree, round_key, 4));
     if (round != 4)
-      add_not_modelled(tree, round_key, fmt::format("{}: lengths are rounded up to it: counted as they are", round),
-                       run);
+      add_not_modelled(tree, round_key,
+                       fmt::format("{}: lengths are rounded up to a multiple; modeled without rounding", round), run);
   } else {
-    add_ignored(tree, round_key, "without dynamic batches it has no effect", run);
-    add_ignored(tree, budget_key, "without dynamic batches it has no effect", run);
+    add_ignored(tree, round_key, "no effect without dynamic batches", run);
+    add_ignored(tree, budget_key, "no effect without dynamic batches", run);
   }
   if (cut == RollCut::balanced) {
     const std::string key = role + (in_training ? ".sequence_packing_args.min_num_micro_batches_train"
                                                 : ".sequence_packing_args.min_num_micro_batches_forward");
     DOVETAIL_TRY(const std::int64_t fewest, roll_count(tree, key, 1));
     if (fewest > 1)
-      add_not_modelled(tree, key, fmt::format("{}: at least as many micro-batches: counted as few as fit", fewest),
-                       run);
+      add_not_modelled(tree, key,
+                       fmt::format("{}: minimum number of micro-batches; modeled with as few as fit", fewest), run);
   }
   if (cut == RollCut::sequences && (in_training || use == RollUse::passes))
     add_not_modelled(
         tree, role + ".use_sequence_packing",
-        "not on: all sequences are padded to the caps of prompt and response: counted as long as they are, or as "
+        "off: sequences are padded to the caps of prompt and response; modeled with their own lengths, or padded to "
         "the longest of their micro-batch",
         run);
   if (packs != run.packing)
     add_not_modelled(tree, role + ".use_sequence_packing",
-                     fmt::format("{} of {} are {}packed: counted as training of the actor is",
-                                 in_training ? "batches" : "passes", role, packs ? "" : "not "),
+                     fmt::format("{} of {} are {}packed; modeled like the actor's training",
+                                 in_training ? "training batches" : "inference batches", role, packs ? "" : "not "),
                      run);
   return {};
 }
@@ -326,20 +333,20 @@ base::Status watch_roll_role(const syntax::SettingTree& tree, const std::string&
   if (backend == RollBackend::fsdp2) DOVETAIL_CHECK(watch_fsdp2(tree, role, trains, devices, run));
   if (backend == RollBackend::deepspeed)
     add_not_modelled(tree, role + ".strategy_args.strategy_name",
-                     "no strategy of ROLL's since 2026: counted as versions had it that did", run);
+                     "removed from ROLL in 2026; modeled as in earlier versions", run);
   DOVETAIL_TRY(const RollBackend actors, roll_backend(tree, "actor_train", RollUse::trains));
   if (backend != actors)
     add_not_modelled(tree, role + ".strategy_args.strategy_name",
-                     "another one than the actor's: memory is counted as the actor's strategy keeps it", run);
+                     "differs from the actor's strategy; memory is modeled as with the actor's", run);
   DOVETAIL_CHECK(watch_roll_cut(tree, role, use, false, run));
   if (trains) DOVETAIL_CHECK(watch_roll_cut(tree, role, use, true, run));
   if (use != RollUse::generates && backend != RollBackend::hugging_face) {
     DOVETAIL_TRY(const std::int64_t worker, roll_count(tree, role + ".num_gpus_per_worker", 1));
-    if (worker > 1) add_ignored(tree, role + ".num_gpus_per_worker", "1 with this strategy, whatever is said", run);
+    if (worker > 1) add_ignored(tree, role + ".num_gpus_per_worker", "no effect: always 1 with this strategy", run);
   }
   for (const char* const name : {".offload_nccl", ".model_args.flash_attn", ".use_remove_padding"}) {
-    DOVETAIL_TRY(const auto said, optional_text(tree, role + name));
-    if (said && *said != "false") add_ignored(tree, role + name, "ROLL of this version does not heed it", run);
+    DOVETAIL_TRY(const auto value, optional_text(tree, role + name));
+    if (value && *value != "false") add_ignored(tree, role + name, "no effect in this version of ROLL", run);
   }
   return {};
 }
@@ -359,7 +366,8 @@ base::Status watch_roll_engine(const syntax::SettingTree& tree, const std::strin
   DOVETAIL_TRY(const std::int64_t tensor, roll_count(tree, keys + ".tensor_parallel_size", 1));
   DOVETAIL_TRY(const std::int64_t stages, roll_count(tree, keys + ".pipeline_parallel_size", 1));
   if (worker && *worker != tensor * stages)
-    add_ignored(tree, worker_key, "vLLM's tensor_parallel_size x pipeline_parallel_size goes before it", run);
+    add_ignored(tree, worker_key, "no effect: vLLM's tensor_parallel_size x pipeline_parallel_size takes precedence",
+                run);
   return {};
 }
 
@@ -375,7 +383,7 @@ base::Status watch_roll_generation(const syntax::SettingTree& tree, ImportedRun&
   DOVETAIL_TRY(const auto caches, optional_flag(tree, cache_key));
   if (caches.value_or(is_vllm) == is_vllm && run.samples_per_prompt > 1)
     add_not_modelled(tree, cache_key,
-                     fmt::format("{}: prompts of a group are computed once: counted for each sample, the real run is "
+                     fmt::format("{}: the prompt of a group is computed once; modeled for each sample, the real run is "
                                  "faster",
                                  is_vllm),
                      run);
@@ -385,39 +393,39 @@ base::Status watch_roll_generation(const syntax::SettingTree& tree, ImportedRun&
   DOVETAIL_TRY(const auto level, optional_whole(tree, keys + ".sleep_level"));
   if (is_vllm && level.value_or(1) > 1) run.software.engine_sleep = plan::EngineSleep::discards;
   if (backend == RollBackend::sglang)
-    add_not_modelled(tree, "actor_infer.strategy_args.strategy_name", "sglang: the engine is counted as vLLM schedules",
-                     run);
+    add_not_modelled(tree, "actor_infer.strategy_args.strategy_name", "sglang: scheduling is modeled as in vLLM", run);
   DOVETAIL_TRY(const auto copies, optional_whole(tree, "actor_infer.generating_args.num_return_sequences"));
   if (copies && *copies != run.samples_per_prompt)
     add_ignored(tree, "actor_infer.generating_args.num_return_sequences",
-                "num_return_sequences_in_group goes before it", run);
+                "no effect: num_return_sequences_in_group takes precedence", run);
   DOVETAIL_TRY(const auto tokens, optional_whole(tree, "actor_infer.generating_args.max_new_tokens"));
   if (tokens && *tokens != run.said_response_cap())
-    add_ignored(tree, "actor_infer.generating_args.max_new_tokens", "the caps of the whole go before it", run);
-  add_ignored(tree, "actor_infer.infer_batch_size", "the engine schedules by itself", run);
+    add_ignored(tree, "actor_infer.generating_args.max_new_tokens",
+                "no effect: response_length or sequence_length takes precedence", run);
+  add_ignored(tree, "actor_infer.infer_batch_size", "no effect: the engine schedules its own batches", run);
   return {};
 }
 
-/// A model that judges by words, of which a job knows passes alone.
+/// Reports that a reward model which generates its verdicts is modeled as inference.
 base::Status watch_roll_judge(const syntax::SettingTree& tree, const std::string& judge, ImportedRun& run) {
   if (judge.empty()) return {};
   DOVETAIL_CHECK(watch_roll_engine(tree, judge, run));
   add_not_modelled(tree, judge + ".device_mapping",
-                   "a model that judges generates its verdicts, one by one, of samples of its domain and as they are "
-                   "finished: counted as one pass over all of them behind generation",
+                   "the reward model generates verdicts one by one, for finished samples of its domain; modeled as one "
+                   "inference pass over all samples after generation",
                    run);
   return {};
 }
 
-/// Groups that are thrown away and generated again, and verdicts of servers.
+/// Reports filters of groups and responses, external judges and rule workers.
 base::Status watch_roll_rewards(const syntax::SettingTree& tree, ImportedRun& run) {
   const syntax::Setting* const rewards = find_setting(tree.root, "rewards");
   if (rewards == nullptr) return {};
   constexpr std::array filters{
-      Watched{"query_filter_config.type", "no_filter", "groups are thrown away and generated again: not counted"},
-      Watched{"response_filter_config.type", "no_filter", "responses are thrown away: not counted"},
+      Watched{"query_filter_config.type", "no_filter", "discarding and regenerating groups is not modeled"},
+      Watched{"response_filter_config.type", "no_filter", "discarding responses is not modeled"},
       Watched{"judge_model_type", "inference|cluster|null",
-              "a model outside of the cluster judges: counted as no time"}};
+              "the reward is computed outside the cluster; modeled as taking no time"}};
   for (const auto& [name, reward] : rewards->members) {
     const std::string role = fmt::format("rewards.{}", name);
     DOVETAIL_CHECK(watch(tree, role + ".", filters, run));
@@ -425,24 +433,23 @@ base::Status watch_roll_rewards(const syntax::SettingTree& tree, ImportedRun& ru
     const bool by_rule = find_member(reward, "device_mapping") == nullptr;
     if (workers && by_rule)
       add_not_modelled(tree, role + ".world_size",
-                       fmt::format("{}: workers on CPUs: what they judge is counted as no time", *workers), run);
+                       fmt::format("{}: workers on CPUs compute the reward; modeled as taking no time", *workers), run);
   }
   return {};
 }
 
-/// What ROLL's loop does that is no setting.
+/// Reports behavior of ROLL's loop that no setting controls, and sets whether the loss computes entropy.
 base::Status add_roll_facts(const syntax::SettingTree& tree, bool critic, bool adapted, ImportedRun& run) {
   if (run.reference && adapted)
     add_not_modelled(
         tree, "actor_train.model_args.lora_target",
-        "the reference is the actor without its adapters: counted as weights of its own that come from the host", run);
+        "the reference is the actor without its adapters; modeled as separate weights fetched from the host", run);
   DOVETAIL_TRY(const auto entropy, optional_number(tree, "entropy_loss_coef"));
   if (entropy.value_or(0) > 0 && run.training == "roll-megatron")
     run.software.loss_entropy = plan::LossEntropy::computed;
   if (!critic) return {};
   add_not_modelled(tree, "critic.device_mapping",
-                   "critic and actor are trained at the same time: counted one behind the other where they share GPUs",
-                   run);
+                   "actor and critic are trained concurrently; modeled as trained in sequence if they share GPUs", run);
   return {};
 }
 
@@ -469,13 +476,14 @@ base::Status add_roll_watched(const syntax::SettingTree& tree, const std::string
   DOVETAIL_CHECK(add_roll_types(tree, mesh_of("actor_train"), mesh_of("critic_train"), run));
   if (!run.reference || adapted)
     add_ignored(tree, "reference.device_mapping",
-                adapted ? "with adapters the actor without them is the reference" : "nothing asks for a reference",
+                adapted ? "no effect: the reference is the actor without its adapters"
+                        : "no effect: no setting requires a reference",
                 run);
-  if (!critic) add_ignored(tree, "critic.device_mapping", "without gae there is no critic", run);
+  if (!critic) add_ignored(tree, "critic.device_mapping", "no effect: there is no critic without gae", run);
   for (const std::string_view role : {"actor_train", "actor_infer", "reference", "critic"})
-    add_ignored(tree, fmt::format("{}.world_size", role), "as many as the GPUs make", run);
+    add_ignored(tree, fmt::format("{}.world_size", role), "no effect: the GPUs determine it", run);
   for (const char* const key : {"is_offload_states", "is_offload_optimizer_states_in_train_step"})
-    add_ignored(tree, key, "the RLVR pipeline does not heed it", run);
+    add_ignored(tree, key, "no effect in the RLVR pipeline", run);
   return add_roll_facts(tree, critic, adapted, run);
 }
 
