@@ -22,7 +22,7 @@
 #include "trainers/nemo_rl/nemo_rl.h"
 #include "trainers/openrlhf/openrlhf.h"
 #include "trainers/roll/roll.h"
-#include "trainers/slime/configuration.h"
+#include "trainers/slime/slime.h"
 #include "trainers/verl/verl.h"
 
 namespace dovetail::trainers {

@@ -14,7 +14,7 @@
 #include "trainers/openrlhf/openrlhf.h"
 #include "trainers/prime_rl/log.h"
 #include "trainers/roll/roll.h"
-#include "trainers/slime/log.h"
+#include "trainers/slime/slime.h"
 #include "trainers/verl/verl.h"
 
 namespace dovetail::trainers {

@@ -11,7 +11,7 @@
 #include "trainers/nemo_rl/nemo_rl.h"
 #include "trainers/openrlhf/openrlhf.h"
 #include "trainers/roll/roll.h"
-#include "trainers/slime/writing.h"
+#include "trainers/slime/slime.h"
 #include "trainers/verl/verl.h"
 
 namespace dovetail::trainers {

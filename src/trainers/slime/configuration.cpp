@@ -1,5 +1,3 @@
-#include "trainers/slime/configuration.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,12 +8,8 @@
 #include "syntax/arguments.h"
 #include "trainers/import/role_training.h"
 #include "trainers/import/settings.h"
-#include "trainers/slime/flags.h"
 #include "trainers/slime/layouts.h"
-#include "trainers/slime/pools.h"
-#include "trainers/slime/shape.h"
-#include "trainers/slime/start.h"
-#include "trainers/slime/watched.h"
+#include "trainers/slime/slime.h"
 
 namespace dovetail::trainers {
 namespace {
@@ -26,14 +20,14 @@ constexpr std::string_view prompt_key = "--rollout-max-prompt-len";
 constexpr std::string_view response_key = "--rollout-max-response-len";
 constexpr const char* checkpoint_key = "--hf-checkpoint";
 
-/// Tokens of a prompt where nothing limits them.
+/// Assumed tokens of a prompt if there is no cap.
 constexpr std::int64_t usual_prompt = 1024;
 
-/// A run as far as it is read.
+/// Partially read run.
 struct SlimeDraft {
   const syntax::SettingTree& tree;
   const RunRequest& request;
-  bool async = false;  ///< of train_async.py
+  bool async = false;  ///< whether the program is train_async.py
   ImportedRun run = {};
   bool critic = false;
   bool colocated = false;
@@ -58,14 +52,14 @@ base::Status read_slime_algorithm(SlimeDraft& draft) {
   run.reference = (penalty != 0 || in_loss) && !no_advantages;
   run.algorithm = draft.critic ? "ppo" : estimator.starts_with("reinforce_plus") ? "reinforce++" : "grpo";
   if (run.algorithm == "grpo" && estimator != "grpo")
-    run.assumed.push_back({std::string(estimator_key), fmt::format("{}: has the tasks of grpo", estimator),
+    run.assumed.push_back({std::string(estimator_key), fmt::format("{}: modeled with the tasks of grpo", estimator),
                            place_of(tree, estimator_key)});
-  run.assumed.push_back({"", "the reward is a rule that takes no time beside generation"});
+  run.assumed.push_back({"", "the reward is a rule that adds no time to generation"});
   if (draft.async) run.steps_off_policy = 1;
   return {};
 }
 
-/// What leaves the GPUs between the phases that need it.
+/// Reads which states leave the GPUs between the phases that need them.
 base::Status read_slime_offload(SlimeDraft& draft) {
   const syntax::SettingTree& tree = draft.tree;
   DOVETAIL_TRY(draft.colocated, flag_at(tree, "--colocate"));
@@ -92,7 +86,7 @@ base::Status read_slime_models(SlimeDraft& draft) {
   return {};
 }
 
-/// The caps of prompts and responses.
+/// Reads the length caps of prompts and responses.
 base::Status read_slime_lengths(SlimeDraft& draft) {
   const syntax::SettingTree& tree = draft.tree;
   ImportedRun& run = draft.run;
@@ -100,11 +94,11 @@ base::Status read_slime_lengths(SlimeDraft& draft) {
   DOVETAIL_TRY(const auto context, optional_whole(tree, "--rollout-max-context-len"));
   DOVETAIL_TRY(const auto prompt, optional_whole(tree, prompt_key));
   DOVETAIL_TRY(const auto response, optional_whole(tree, response_key));
-  if (!response && !context) return setting_error(tree, response_key, "is not given; accepted: a number of tokens");
+  if (!response && !context) return setting_error(tree, response_key, "is missing; accepted: a number of tokens");
   if (context && *context < 2)
     return setting_error(tree, "--rollout-max-context-len", fmt::format("is {}; accepted: at least 2", *context));
-  for (const auto& [key, said] : {std::pair{prompt_key, prompt}, std::pair{response_key, response}})
-    if (said && *said < 1) return setting_error(tree, key, fmt::format("is {}; accepted: at least 1", *said));
+  for (const auto& [key, cap] : {std::pair{prompt_key, prompt}, std::pair{response_key, response}})
+    if (cap && *cap < 1) return setting_error(tree, key, fmt::format("is {}; accepted: at least 1", *cap));
   const std::int64_t room = context.value_or(plan::max_count);
   if (prompt) {
     run.prompt_cap = *prompt;
@@ -113,16 +107,14 @@ base::Status read_slime_lengths(SlimeDraft& draft) {
     if (!options.prompt_length)
       run.assumed.push_back(
           {std::string(prompt_key),
-           fmt::format("is not given: prompts are counted as {} tokens; --prompt-length says how long "
-                       "they are",
-                       run.prompt_cap)});
+           fmt::format("not given: modeled with prompts of {} tokens, set --prompt-length", run.prompt_cap)});
   }
   run.response_cap = std::min(response.value_or(room), std::max<std::int64_t>(room - run.prompt_cap, 1));
   run.sequence_cap = context.value_or(0);
   if (!prompt && context) run.max_prompt = room - 1;
   run.open_prompts = !prompt && !context;
   run.max_response = std::min(response.value_or(room), room - 1);
-  // Prompts without a limit have their line already.
+  // The assumption about prompts without a cap is already listed.
   ImportOptions left = options;
   if (!prompt) left.prompt_length = "";
   assume_lengths(tree, left, prompt_key, response ? response_key : "--rollout-max-context-len", run);
@@ -132,7 +124,7 @@ base::Status read_slime_lengths(SlimeDraft& draft) {
   return {};
 }
 
-/// The samples of an optimizer step.
+/// Samples of an optimizer step.
 base::Result<std::int64_t> slime_mini_batch(SlimeDraft& draft, std::int64_t samples) {
   const syntax::SettingTree& tree = draft.tree;
   constexpr std::string_view steps_key = "--num-steps-per-rollout";
@@ -141,12 +133,13 @@ base::Result<std::int64_t> slime_mini_batch(SlimeDraft& draft, std::int64_t samp
   std::int64_t mini_batch = 0;
   if (steps) {
     if (*steps < 1 || *steps > samples)
-      return setting_error(tree, steps_key, fmt::format("is {}; accepted: 1 to the {} samples", *steps, samples));
+      return setting_error(tree, steps_key,
+                           fmt::format("is {}; accepted: 1 to {}, the samples of an iteration", *steps, samples));
     mini_batch = samples / *steps;
     if (batch && *batch != mini_batch)
       return setting_error(
           tree, batch_key,
-          fmt::format("is {}, and slime stops with {} steps; accepted: {}", *batch, *steps, mini_batch));
+          fmt::format("is {} with {} steps, which slime rejects; accepted: {}", *batch, *steps, mini_batch));
   } else if (batch) {
     DOVETAIL_TRY(mini_batch, count_at(tree, batch_key));
   } else {
@@ -154,14 +147,14 @@ base::Result<std::int64_t> slime_mini_batch(SlimeDraft& draft, std::int64_t samp
     mini_batch = std::min(sequences, samples) * draft.layout.data;
     draft.run.assumed.push_back(
         {std::string(batch_key),
-         fmt::format("is not given: a micro-batch of each data parallel rank, {} samples, makes "
-                     "a step",
+         fmt::format("not given: an optimizer step has one micro-batch per data parallel rank, {} samples",
                      mini_batch)});
   }
   if (mini_batch <= samples && samples % mini_batch == 0) return mini_batch;
   return setting_error(
       tree, steps ? steps_key : batch_key,
-      fmt::format("makes steps of {} samples; accepted: one that divides the {} of an iteration", mini_batch, samples));
+      fmt::format("makes steps of {} samples; accepted: a size that divides the {} samples of an iteration", mini_batch,
+                  samples));
 }
 
 base::Status read_slime_workload(SlimeDraft& draft) {
@@ -174,13 +167,13 @@ base::Status read_slime_workload(SlimeDraft& draft) {
                          fmt::format("is too large; accepted: at most {} samples", plan::max_count));
   DOVETAIL_TRY(run.mini_batch, slime_mini_batch(draft, run.prompts * run.samples_per_prompt));
   DOVETAIL_TRY(draft.micro_batching, slime_micro_batching(tree, draft.layout, run.mini_batch));
-  // Rows are always packed.
+  // slime always packs sequences.
   run.packing = true;
   return read_slime_lengths(draft);
 }
 
-/// Whether a pass of the actor gives the log-probabilities that training starts from: none does where the engines' are
-/// taken, and none where there is one step, whose own forward gives them.
+/// Whether an inference pass of the actor computes the old log-probabilities. It is skipped if the engines
+/// provide them, or if an iteration has a single step, whose forward pass provides them.
 base::Result<bool> has_actor_pass(const SlimeDraft& draft) {
   const syntax::SettingTree& tree = draft.tree;
   DOVETAIL_TRY(const bool no_advantages, flag_at(tree, "--disable-compute-advantages-and-returns"));
@@ -210,19 +203,19 @@ base::Status add_slime_generation(SlimeDraft& draft) {
   generated.offload.weights = draft.engines_leave;
   DOVETAIL_TRY(const bool fraction, is_given(draft.tree, "--sglang-mem-fraction-static"));
   if (!fraction)
-    draft.run.assumed.push_back(
-        {"--sglang-mem-fraction-static", fmt::format("is not given: counted as {}, SGLang decides by its buffers",
-                                                     generated.engine.memory_utilization)});
+    draft.run.assumed.push_back({"--sglang-mem-fraction-static",
+                                 fmt::format("not given: modeled as {}, although SGLang derives it from its buffers",
+                                             generated.engine.memory_utilization)});
   draft.run.assumed.push_back(
-      {"", fmt::format("engines are counted as vLLM schedules, with at most {} sequences and {} tokens "
-                       "in a step",
+      {"", fmt::format("scheduling is modeled as in vLLM, with at most {} sequences and {} tokens "
+                       "per step",
                        generated.engine.max_num_seqs, generated.engine.max_num_batched_tokens)});
   draft.run.software.engine = plan::EngineKind::sglang;
   draft.run.tasks.push_back({"actor_generate", std::move(generated)});
   return {};
 }
 
-/// The tasks of the actor, the reference and the critic, which all have one layout.
+/// Adds the tasks of actor, reference and critic, which all have the same layout.
 base::Status add_slime_training(SlimeDraft& draft) {
   ImportedRun& run = draft.run;
   plan::TaskPlan trained{.mesh = draft.pools.trainer,
@@ -232,7 +225,7 @@ base::Status add_slime_training(SlimeDraft& draft) {
                          .offload = {}};
   plan::TaskPlan passed = trained;
   passed.layout.recomputation = llm::Recomputation::none;
-  // The reference's weights come from the host in place of the actor's, which come back from there, too.
+  // The reference's weights are loaded from the host in place of the actor's, which are then loaded back.
   passed.offload.weights = trained.offload.weights = draft.trainer_leaves || run.reference;
   DOVETAIL_TRY(HostShare share, host_share_at(draft.tree, "--optimizer-offload-fraction", 1));
   DOVETAIL_TRY(share.steps, flag_at(draft.tree, "--optimizer-cpu-offload"));
@@ -245,9 +238,10 @@ base::Status add_slime_training(SlimeDraft& draft) {
   if (run.trainer_log_probabilities) {
     run.tasks.push_back({"actor_infer", passed});
   } else {
-    run.assumed.push_back({"",
-                           "no pass of the actor: the engines or the only step's own forward give the "
-                           "log-probabilities that training starts from"});
+    run.assumed.push_back(
+        {"",
+         "the actor has no inference pass: the engines, or the forward pass of the only step, provide "
+         "the old log-probabilities"});
   }
   run.tasks.push_back({"actor_train", trained});
   if (!draft.critic) return {};
@@ -257,22 +251,22 @@ base::Status add_slime_training(SlimeDraft& draft) {
 }
 
 bool is_slime_entry(const syntax::EntryPoint& entry) {
-  // slime is configured by flags alone: a train.py of somebody's own that has a file is another trainer's.
+  // slime is configured only by flags. A train.py with a configuration file belongs to another trainer.
   if (entry.is_module || entry.has_configuration) return false;
   const std::string name = syntax::name_of(entry.name, "");
   return name == "train.py" || name == "train_async.py";
 }
 
-/// Flags that the table does not have: Megatron-LM's parser passes over what it does not know.
+/// Reports flags that the table does not have. Megatron-LM's parser ignores unknown flags.
 void add_stray(const syntax::Arguments& arguments, ImportedRun& run) {
   for (const syntax::StrayWord& word : arguments.doubtful)
-    run.assumed.push_back({"", fmt::format("{} is not known: taken as no flag", word.text), word.place});
+    run.assumed.push_back({"", fmt::format("{} is unknown; assumed not to be a flag", word.text), word.place});
   for (const syntax::StrayWord& word : arguments.unknown) {
     if (word.text.starts_with("--"))
       run.not_modelled.push_back(
-          {word.text, "handed on to Megatron-LM and SGLang, which may know it: not counted", word.place});
+          {word.text, "unknown flag, passed through to Megatron-LM and SGLang; not modeled", word.place});
     else
-      run.ignored.push_back({word.text, "slime takes no words beside flags", word.place});
+      run.ignored.push_back({word.text, "no effect: slime accepts only flags", word.place});
   }
 }
 

@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <optional>
 #include <string>
+#include <utility>
 
+#include "trainers/import/cluster_choice.h"
 #include "trainers/import/layouts.h"
 #include "trainers/import/roles.h"
 #include "trainers/import/settings.h"
@@ -13,7 +15,48 @@
 namespace dovetail::trainers {
 namespace {
 
-/// What SGLang takes of the memory where nobody says it; it counts what its buffers need.
+/// Requested numbers of GPUs.
+struct Requested {
+  std::int64_t nodes = 0;  ///< nodes of the trainer
+  std::int64_t per_node = 0;
+  std::int64_t engines = 0;
+  bool colocate = false;
+
+  std::int64_t trainer() const { return nodes * per_node; }
+  std::int64_t all() const { return colocate ? std::max(trainer(), engines) : trainer() + engines; }
+};
+
+base::Result<Requested> read_requested(const syntax::SettingTree& tree) {
+  Requested requested;
+  constexpr std::string_view engines_key = "--rollout-num-gpus";
+  DOVETAIL_TRY(requested.nodes, count_at(tree, "--actor-num-nodes"));
+  DOVETAIL_TRY(requested.per_node, count_at(tree, "--actor-num-gpus-per-node"));
+  DOVETAIL_TRY(requested.colocate, flag_at(tree, "--colocate"));
+  DOVETAIL_TRY(const auto engines, optional_whole(tree, engines_key));
+  if (requested.nodes > max_devices || requested.per_node > max_devices || requested.trainer() > max_devices)
+    return setting_error(tree, "--actor-num-nodes",
+                         fmt::format("is too large; accepted: at most {} GPUs in total", max_devices));
+  if (!engines && !requested.colocate)
+    return setting_error(
+        tree, engines_key,
+        "is missing without --colocate, which slime rejects; accepted: a number of GPUs, or --colocate");
+  requested.engines = engines.value_or(requested.trainer());
+  if (requested.engines > max_devices || requested.all() > max_devices)
+    return setting_error(tree, engines_key,
+                         fmt::format("is too large; accepted: at most {} GPUs in total", max_devices));
+  return requested;
+}
+
+/// Number of GPUs per node.
+base::Result<std::int64_t> node_size(const syntax::SettingTree& tree, const Requested& requested) {
+  DOVETAIL_TRY(const std::int64_t given, count_at(tree, "--num-gpus-per-node"));
+  if (given > max_devices)
+    return setting_error(tree, "--num-gpus-per-node", fmt::format("is {}; accepted: at most {}", given, max_devices));
+  if (place_of(tree, "--num-gpus-per-node").line > 0) return std::max(given, requested.per_node);
+  return requested.nodes > 1 ? requested.per_node : std::max(requested.per_node, std::min(requested.all(), usual_node));
+}
+
+/// Assumed default of SGLang's memory fraction. SGLang derives it from the size of its buffers.
 constexpr double usual_memory_fraction = 0.85;
 
 const MegatronKeys& megatron_keys() {
@@ -29,33 +72,33 @@ const MegatronKeys& megatron_keys() {
   return keys;
 }
 
-/// Chunks of a stage where flags say how many layers each has.
+/// Reads the virtual stages from the number of layers per chunk, if that is given.
 base::Status read_virtual_stages(const syntax::SettingTree& tree, std::int64_t layers, llm::Layout& layout) {
   constexpr std::string_view key = "--num-layers-per-virtual-pipeline-stage";
-  DOVETAIL_TRY(const auto said, optional_whole(tree, key));
-  if (!said) return {};
+  DOVETAIL_TRY(const auto chunk_layers, optional_whole(tree, key));
+  if (!chunk_layers) return {};
   const std::int64_t of_stage = layers / layout.pipeline;
   if (place_of(tree, megatron_keys().virtual_stages).line > 0 || !layout.stage_layers.empty())
     return setting_error(tree, key,
-                         "is given, and Megatron-LM stops beside other flags of stages; accepted: one of them, or "
+                         "is set with other flags of stages, which Megatron-LM rejects; accepted: one of them, or "
                          "--num-virtual-stages-per-pipeline-rank");
-  if (*said < 1 || layers % layout.pipeline != 0 || of_stage % *said != 0)
-    return setting_error(tree, key,
-                         fmt::format("is {}; accepted: a divisor of the {} layers of a stage", *said, of_stage));
-  layout.virtual_stages = static_cast<int>(of_stage / *said);
+  if (*chunk_layers < 1 || layers % layout.pipeline != 0 || of_stage % *chunk_layers != 0)
+    return setting_error(
+        tree, key, fmt::format("is {}; accepted: a divisor of the {} layers of a stage", *chunk_layers, of_stage));
+  layout.virtual_stages = static_cast<int>(of_stage / *chunk_layers);
   return {};
 }
 
 base::Status check_stages(const syntax::SettingTree& tree, const llm::Layout& layout) {
   if (layout.pipeline > 1) return {};
   for (const std::string& key : {megatron_keys().first_stage, megatron_keys().last_stage}) {
-    DOVETAIL_TRY(const auto said, optional_whole(tree, key));
-    if (said)
-      return setting_error(tree, key, "is given, and slime stops without a pipeline; accepted: none, or a pipeline");
+    DOVETAIL_TRY(const auto given, optional_whole(tree, key));
+    if (given)
+      return setting_error(tree, key, "is set without a pipeline, which slime rejects; accepted: both, or neither");
   }
   if (layout.virtual_stages > 1)
     return setting_error(tree, megatron_keys().virtual_stages,
-                         "is given, and Megatron-LM stops without a pipeline; accepted: none, or a pipeline");
+                         "is set without a pipeline, which Megatron-LM rejects; accepted: both, or neither");
   return {};
 }
 
@@ -64,12 +107,12 @@ base::Status check_experts(const syntax::SettingTree& tree, const llm::Layout& l
   if (!model.experts) {
     DOVETAIL_TRY(const int expert, degree_at(tree, key));
     if (expert > 1)
-      return setting_error(tree, key, fmt::format("is {}, and the model has no experts; accepted: 1", expert));
+      return setting_error(tree, key, fmt::format("is {}, but the model has no experts; accepted: 1", expert));
     return {};
   }
   if (layout.tensor > 1 && !layout.sequence_parallel)
     return setting_error(tree, megatron_keys().tensor,
-                         fmt::format("is {}, and Megatron-LM trains experts so with sequence parallelism alone; "
+                         fmt::format("is {} without --sequence-parallel, which Megatron-LM rejects for experts; "
                                      "accepted: --sequence-parallel, or 1",
                                      layout.tensor));
   return {};
@@ -87,16 +130,17 @@ base::Result<llm::Recomputation> read_recomputation(const syntax::SettingTree& t
   if (attention && recomputation != llm::Recomputation::experts) recomputation = llm::Recomputation::selective;
   const bool in_parts = recomputation == llm::Recomputation::selective || recomputation == llm::Recomputation::experts;
   if (in_parts && (method || layers))
-    return setting_error(tree, method ? method_key : layers_key,
-                         "is given, and Megatron-LM stops with selective recomputation; accepted: none, or full");
+    return setting_error(
+        tree, method ? method_key : layers_key,
+        "is set with selective recomputation, which Megatron-LM rejects; accepted: unset, or full recomputation");
   if (recomputation == llm::Recomputation::full && (!method || !layers))
     return setting_error(tree, "--recompute-granularity",
-                         "is full, and Megatron-LM stops without --recompute-method and --recompute-num-layers; "
+                         "is full without --recompute-method and --recompute-num-layers, which Megatron-LM rejects; "
                          "accepted: all three");
   return recomputation;
 }
 
-/// Sizes of an engine that divide each other.
+/// Fails unless `size` divides `whole`, which `of_what` describes.
 base::Status check_engine(const syntax::SettingTree& tree, std::string_view key, std::int64_t size, std::int64_t whole,
                           std::string_view of_what) {
   if (size >= 1 && whole % size == 0) return {};
@@ -121,13 +165,49 @@ base::Status read_engine_limits(const syntax::SettingTree& tree, std::int64_t ra
 
 }  // namespace
 
+base::Result<SlimePools> slime_pools(const syntax::SettingTree& tree, const ImportOptions& options, ImportedRun& run) {
+  DOVETAIL_TRY(std::optional<ClusterChoice> chosen, chosen_cluster(options));
+  DOVETAIL_TRY(const Requested requested, read_requested(tree));
+  DOVETAIL_TRY(std::int64_t node, node_size(tree, requested));
+  if (chosen) node = chosen->gpus_per_node;
+  SlimePools pools{.trainer = {.first = 0, .count = static_cast<int>(requested.trainer())},
+                   .engines = {.first = 0, .count = static_cast<int>(requested.engines)}};
+  std::int64_t all = requested.all();
+  if (!requested.colocate) {
+    std::int64_t first = requested.trainer();
+    if (requested.engines > node - first % node && first % node != 0) {
+      first += node - first % node;
+      run.assumed.push_back(
+          {"--rollout-num-gpus",
+           fmt::format("{}: engines begin on a new node, because they need more GPUs than are left on the "
+                       "trainer's last node",
+                       requested.engines),
+           place_of(tree, "--rollout-num-gpus")});
+    }
+    pools.engines.first = static_cast<int>(first);
+    all = first + requested.engines;
+  }
+  const std::int64_t nodes = (all + node - 1) / node;
+  if (!chosen) {
+    DOVETAIL_CHECK(choose_gpu(options, nodes, node, run));
+    return pools;
+  }
+  if (chosen->nodes < nodes)
+    return base::bad_input(
+        fmt::format("--cluster has {} nodes of {} GPUs, but trainer and engines need {} GPUs; accepted: "
+                    "at least {} nodes",
+                    chosen->nodes, node, all, nodes));
+  run.cluster = *std::move(chosen);
+  return pools;
+}
+
 base::Result<llm::Layout> slime_layout(const syntax::SettingTree& tree, int devices, const llm::Transformer& model) {
   DOVETAIL_TRY(llm::Layout layout, megatron_degrees(tree, megatron_keys(), devices, model));
   DOVETAIL_CHECK(read_virtual_stages(tree, model.layers, layout));
   DOVETAIL_CHECK(check_stages(tree, layout));
   DOVETAIL_CHECK(check_experts(tree, layout, model));
   DOVETAIL_TRY(layout.recomputation, read_recomputation(tree));
-  // slime sets Megatron-LM's distributed optimizer.
+  // slime enables Megatron-LM's distributed optimizer.
   layout.zero = 1;
   return layout;
 }
@@ -138,7 +218,7 @@ base::Result<plan::MicroBatching> slime_micro_batching(const syntax::SettingTree
   if (samples < layout.data)
     return setting_error(
         tree, "--global-batch-size",
-        fmt::format("makes steps of {} samples, and slime stops; accepted: at least one for each of {} "
+        fmt::format("makes steps of {} samples, which slime rejects; accepted: at least one for each of the {} "
                     "data parallel ranks",
                     samples, layout.data));
   if (dynamic) {
@@ -152,7 +232,7 @@ base::Result<plan::MicroBatching> slime_micro_batching(const syntax::SettingTree
   if (batches % group != 0)
     return setting_error(
         tree, key,
-        fmt::format("makes {} micro-batches of {} samples, and slime stops; accepted: one that makes a "
+        fmt::format("makes {} micro-batches from {} samples, which slime rejects; accepted: a size that makes a "
                     "multiple of {}",
                     batches, samples, group));
   return sequences_at_most(static_cast<double>(sequences));
@@ -171,7 +251,7 @@ base::Result<SlimeEngines> slime_engines(const syntax::SettingTree& tree, int de
   if (data > 1 && !attention)
     return setting_error(
         tree, "--sglang-dp-size",
-        fmt::format("is {}, and slime stops without --sglang-enable-dp-attention; accepted: both", data));
+        fmt::format("is {} without --sglang-enable-dp-attention, which slime rejects; accepted: 1, or both", data));
   DOVETAIL_CHECK(check_engine(tree, "--sglang-dp-size", data, tensor, "the GPUs of a stage of an engine"));
   SlimeEngines engines{.layout = {.stage_layers = {}}, .engine = {}};
   llm::Layout& layout = engines.layout;
@@ -181,7 +261,7 @@ base::Result<SlimeEngines> slime_engines(const syntax::SettingTree& tree, int de
   if (model.experts) {
     DOVETAIL_CHECK(check_engine(tree, "--sglang-ep-size", expert, tensor, "the GPUs of a stage of an engine"));
     layout.expert = static_cast<int>(expert);
-    // One group that is cut as all else is left unsaid in plans of engines.
+    // A single expert group with the engine's tensor degree is the default of engine plans.
     layout.expert_tensor = expert > 1 || tensor != layout.tensor ? static_cast<int>(tensor / expert) : 1;
   }
   DOVETAIL_CHECK(read_engine_limits(tree, model.experts ? data : 1, engines.engine));

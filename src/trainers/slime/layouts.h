@@ -1,30 +1,58 @@
-// How slime lays out training and its passes, which Megatron-LM runs, and generation, which SGLang runs.
+// Model shape, devices and layouts of a slime run. Megatron-LM trains and infers, and SGLang generates.
 #pragma once
 
+#include <optional>
+#include <string_view>
+
 #include "base/result.h"
+#include "cluster/mesh.h"
 #include "llm/layout.h"
 #include "llm/transformer.h"
 #include "plan/task_plan.h"
 #include "syntax/tree.h"
+#include "trainers/import/roles.h"
 
 namespace dovetail::trainers {
 
-/// Of training on `devices` of them. An Error at the flag that does not divide them, or at which Megatron-LM stops.
+/// Devices of training and of generation.
+struct SlimePools {
+  cluster::Mesh trainer;
+  cluster::Mesh engines;
+};
+
+/// Assigns devices (slime/ray/placement_group.py). Both meshes begin at the first GPU if they are colocated. Otherwise
+/// the engines follow the trainer. Sets the run's cluster to the user's choice, by default nodes of the size given by
+/// the flags. Fails at the flag that requests too many GPUs, or at the option that provides too few.
+base::Result<SlimePools> slime_pools(const syntax::SettingTree& tree, const ImportOptions& options, ImportedRun& run);
+
+/// Training layout on `devices` devices. Fails at the flag that does not divide them or at which Megatron-LM stops.
 base::Result<llm::Layout> slime_layout(const syntax::SettingTree& tree, int devices, const llm::Transformer& model);
 
-/// In `layout`, of training as of passes: a budget counts for each of the devices that share a sequence. An Error where
-/// a mini-batch of `samples` is cut in a way at which slime stops.
+/// Micro-batches of training and inference in `layout`. A token budget applies to each device that shares a sequence.
+/// Fails if slime would stop because of how a mini-batch of `samples` is split.
 base::Result<plan::MicroBatching> slime_micro_batching(const syntax::SettingTree& tree, const llm::Layout& layout,
                                                        std::int64_t samples);
 
-/// The engines of generation.
+/// Generation engines and their settings.
 struct SlimeEngines {
   llm::Layout layout;
   plan::Engine engine;
 };
 
-/// On `devices` of them. An engine whose attention is data parallel is as many instances as it has such ranks, with
-/// experts over all of them; of a dense model it is one. An Error at the flag that does not divide the devices.
+/// Generation engines on `devices` devices. An engine with data-parallel attention counts as one instance per such
+/// rank, with experts spread over all of them. For a dense model it counts as one. Fails at the flag that does not
+/// divide the devices.
 base::Result<SlimeEngines> slime_engines(const syntax::SettingTree& tree, int devices, const llm::Transformer& model);
+
+/// Flag at which unsupported shapes are reported.
+inline constexpr const char* slime_shape_key = "--num-layers";
+
+/// Description of the parts that the layers of a `--spec` add to a transformer and that are not modeled. nullopt if the
+/// layers are unknown or unsupported.
+std::optional<std::string_view> slime_uncounted(const syntax::Setting& spec);
+
+/// Shape given by the flags, with Megatron-LM's defaults. `vocabulary` applies if there is no `--vocab-size`, and 0
+/// means unknown. Fails at the flag that is missing, at which Megatron-LM stops, or that requests unsupported layers.
+base::Result<llm::Transformer> slime_shape(const syntax::SettingTree& tree, std::int64_t vocabulary);
 
 }  // namespace dovetail::trainers

@@ -1,6 +1,5 @@
-#include "trainers/slime/log.h"
-
 #include "trainers/logs/printed_object.h"
+#include "trainers/slime/slime.h"
 
 namespace dovetail::trainers {
 
@@ -32,8 +31,8 @@ const LogKeys& slime_log_keys() {
 
 LineReader slime_line_reader() {
   return [](const ConsoleLine& line, StepLogBuilder& log) -> base::Status {
-    for (const std::string_view words : {"perf ", "rollout "}) {
-      const StepObject found = find_step_object(line.text, words);
+    for (const std::string_view prefix : {"perf ", "rollout "}) {
+      const StepObject found = find_step_object(line.text, prefix);
       if (found.step_at != std::string_view::npos) DOVETAIL_CHECK(add_step_object(line, found, log));
     }
     return {};

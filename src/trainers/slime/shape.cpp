@@ -1,5 +1,3 @@
-#include "trainers/slime/shape.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,19 +10,20 @@
 
 #include "base/document.h"
 #include "trainers/import/settings.h"
+#include "trainers/slime/layouts.h"
 
 namespace dovetail::trainers {
 namespace {
 
-/// Modules of slime's own layers, by what they have beside those of a transformer.
+/// Module of slime's own layers, and what they add to a transformer.
 struct OwnLayers {
   std::string_view module;
   std::string_view what;
-  bool is_counted = false;  ///< but for what changes next to nothing
+  bool is_counted = false;  ///< whether they are supported, because the addition is negligible
 };
 
 constexpr std::array own_layers{
-    OwnLayers{"slime_plugins.models.glm4", "norms behind attention and the network", true},
+    OwnLayers{"slime_plugins.models.glm4", "norms after attention and the feed-forward network", true},
     OwnLayers{"slime_plugins.models.minimax_m2", "norms over all heads together", true},
     OwnLayers{"slime_plugins.models.glm5.glm5", "sparse attention", false},
     OwnLayers{"slime_plugins.models.qwen3_next", "linear and gated attention", false},
@@ -39,26 +38,26 @@ const OwnLayers* find_layers(const syntax::Setting& spec) {
   return found == own_layers.end() ? nullptr : found;
 }
 
-/// A flag that makes other layers than those that are known.
+/// Flag that requests unsupported layers, and their description.
 struct OtherLayers {
   std::string_view key;
   std::string_view what;
 };
 
 constexpr std::array other_layers{
-    OtherLayers{"--custom-model-provider-path", "a model that a function makes"},
+    OtherLayers{"--custom-model-provider-path", "a model made by a function"},
     OtherLayers{"--use-gated-attention", "gated attention"},
     OtherLayers{"--attention-output-gate", "gated attention"},
-    OtherLayers{"--experimental-attention-variant", "attention of another kind"},
-    OtherLayers{"--hybrid-layer-pattern", "layers of several kinds"},
+    OtherLayers{"--experimental-attention-variant", "an experimental attention variant"},
+    OtherLayers{"--hybrid-layer-pattern", "different kinds of layers"},
     OtherLayers{"--moe-latent-size", "experts on compressed tokens"},
 };
 
 base::Error layers_error(const syntax::SettingTree& tree, std::string_view key, std::string_view what) {
   const syntax::Setting* const setting = find_setting(tree.root, key);
   return setting_error(tree, key,
-                       fmt::format("is {}: {}, and no architecture that is known has that; accepted: without it, or "
-                                   "--model actor=NAME, or actor=FOLDER with its config.json",
+                       fmt::format("is {}: {}, which no supported architecture has; accepted: unset, or "
+                                   "--model actor=NAME, or --model actor=FOLDER with a config.json",
                                    setting == nullptr ? "" : value_words(*setting), what));
 }
 
@@ -70,19 +69,19 @@ base::Status check_layers(const syntax::SettingTree& tree) {
   if (is_there("--spec")) {
     const OwnLayers* const layers = find_layers(*find_setting(tree.root, "--spec"));
     if (layers == nullptr || !layers->is_counted)
-      return layers_error(tree, "--spec", layers == nullptr ? "layers of its own" : layers->what);
+      return layers_error(tree, "--spec", layers == nullptr ? "custom layers" : layers->what);
   }
   for (const OtherLayers& other : other_layers)
     if (is_there(other.key)) return layers_error(tree, other.key, other.what);
   return {};
 }
 
-/// The kinds of layers, `[0]*3+[1]*58` or `([1]*3+[0])*2`, as Python evaluates them: 1 is a layer with experts.
+/// Parser of a Python expression for the kinds of layers, `[0]*3+[1]*58` or `([1]*3+[0])*2`. 1 is a layer with experts.
 class LayerPattern {
  public:
   explicit LayerPattern(std::string_view text) : text_(text) {}
 
-  /// Nothing where it is no such pattern, or of more layers than any model has.
+  /// Kind of each layer. nullopt if the text is not such an expression or has too many layers.
   std::optional<std::vector<int>> read() {
     std::optional<std::vector<int>> kinds = read_sum(0);
     return at_ == text_.size() ? kinds : std::nullopt;
@@ -158,21 +157,21 @@ class LayerPattern {
   std::size_t at_ = 0;
 };
 
-/// How many of the first layers have no experts.
+/// Number of leading layers without experts.
 base::Result<std::int64_t> dense_layers(const syntax::SettingTree& tree, std::int64_t layers) {
   constexpr std::string_view key = "--moe-layer-freq";
-  DOVETAIL_TRY(const std::string said, text_at(tree, key));
-  if (said == "1") return 0;
-  const std::optional<std::vector<int>> kinds = LayerPattern(said).read();
+  DOVETAIL_TRY(const std::string pattern, text_at(tree, key));
+  if (pattern == "1") return 0;
+  const std::optional<std::vector<int>> kinds = LayerPattern(pattern).read();
   if (!kinds)
-    return setting_error(
-        tree, key,
-        fmt::format("is {}; accepted: 1, or a list of a 0 or 1 a layer, as [0]*3+[1]*58", base::quote(said)));
-  if (static_cast<std::int64_t>(kinds->size()) != layers)
     return setting_error(tree, key,
-                         fmt::format("has {} layers; accepted: the {} of --num-layers", kinds->size(), layers));
+                         fmt::format("is {}; accepted: 1, or a list with 0 or 1 for each layer, such as [0]*3+[1]*58",
+                                     base::quote(pattern)));
+  if (static_cast<std::int64_t>(kinds->size()) != layers)
+    return setting_error(tree, key, fmt::format("has {} layers; accepted: --num-layers, {}", kinds->size(), layers));
   if (!std::is_sorted(kinds->begin(), kinds->end()))
-    return setting_error(tree, key, "has dense layers behind those with experts; accepted: only before them");
+    return setting_error(tree, key,
+                         "has dense layers after layers with experts; accepted: dense layers only before them");
   return std::count(kinds->begin(), kinds->end(), 0);
 }
 
@@ -197,7 +196,7 @@ base::Status read_attention(const syntax::SettingTree& tree, llm::Transformer& m
   model.latent = latent;
   model.head_size = latent.plain_size + latent.rotary_size;
   model.key_value_heads = model.heads;
-  // Megatron's latent attention has norms and biases of its own in place of these.
+  // Megatron's latent attention has different norms and biases.
   model.query_key_norm = false;
   model.query_key_value_bias = !no_biases;
   return {};
@@ -218,15 +217,15 @@ base::Status read_experts(const syntax::SettingTree& tree, llm::Transformer& mod
   return {};
 }
 
-/// Learned positions where nothing says rotary ones.
+/// Reads the number of learned positions. They are the default unless rotary positions are set.
 base::Status read_positions(const syntax::SettingTree& tree, llm::Transformer& model) {
   constexpr std::string_view key = "--position-embedding-type";
   DOVETAIL_TRY(const std::string kind, text_at(tree, key));
   DOVETAIL_TRY(const bool rotary, flag_at(tree, "--use-rotary-position-embeddings"));
   if (rotary || kind == "rope" || kind == "yarn" || kind == "none") return {};
   if (kind != "learned_absolute")
-    return setting_error(tree, key,
-                         fmt::format("is {}, which is not known; accepted: rope, yarn, none, learned_absolute", kind));
+    return setting_error(
+        tree, key, fmt::format("is {}, which is not supported; accepted: rope, yarn, none, learned_absolute", kind));
   DOVETAIL_TRY(const std::int64_t length, count_or(tree, "--seq-length", 4096));
   DOVETAIL_TRY(model.positions, count_or(tree, "--max-position-embeddings", length));
   return {};

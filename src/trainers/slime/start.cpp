@@ -1,5 +1,3 @@
-#include "trainers/slime/start.h"
-
 #include <fmt/format.h>
 
 #include <array>
@@ -9,16 +7,18 @@
 
 #include "trainers/import/settings.h"
 #include "trainers/import/watched.h"
+#include "trainers/slime/slime.h"
 
 namespace dovetail::trainers {
 namespace {
 
-/// A flag that another one needs.
+/// Flag, and another flag or a text that belongs to it.
 struct Need {
   std::string_view key;
   std::string_view other;
 };
 
+/// Flags that need another flag.
 constexpr std::array needs{
     Need{"--use-kl-loss", "--ref-load"},
     Need{"--use-opd", "--opd-type"},
@@ -33,7 +33,7 @@ constexpr std::array needs{
     Need{"--release-train", "--save"},
 };
 
-/// Two flags that stop slime together.
+/// Pairs of flags that slime rejects together.
 constexpr std::array opposites{
     Need{"--use-rollout-logprobs", "--use-tis"},
     Need{"--only-train-params-name-list", "--freeze-params-name-list"},
@@ -41,12 +41,12 @@ constexpr std::array opposites{
     Need{"--release-train", "--keep-old-actor"},
 };
 
-/// Flags with which no iteration of generation and training is run.
+/// Flags with which a run does not both generate and train, and the reason.
 constexpr std::array half_runs{
     Need{"--debug-train-only", "it trains without generation"},
     Need{"--load-debug-rollout-data", "it trains without generation"},
     Need{"--debug-rollout-only", "it generates without training"},
-    Need{"--rollout-external-engine-addrs", "it generates on engines outside of the run"},
+    Need{"--rollout-external-engine-addrs", "it generates on engines outside the run"},
 };
 
 base::Status check_pairs(const syntax::SettingTree& tree) {
@@ -54,15 +54,16 @@ base::Status check_pairs(const syntax::SettingTree& tree) {
     DOVETAIL_TRY(const bool given, is_given(tree, need.key));
     DOVETAIL_TRY(const bool other, is_given(tree, need.other));
     if (given && !other)
-      return setting_error(tree, need.key,
-                           fmt::format("is given, and slime stops without {}; accepted: both", need.other));
+      return setting_error(
+          tree, need.key,
+          fmt::format("is set without {}, which slime rejects; accepted: both, or neither", need.other));
   }
   for (const Need& pair : opposites) {
     DOVETAIL_TRY(const bool given, is_given(tree, pair.key));
     DOVETAIL_TRY(const bool other, is_given(tree, pair.other));
     if (given && other)
       return setting_error(tree, pair.key,
-                           fmt::format("is given, and slime stops with {}; accepted: one of them", pair.other));
+                           fmt::format("is set with {}, which slime rejects; accepted: one of them", pair.other));
   }
   return {};
 }
@@ -72,16 +73,16 @@ base::Status check_whole_run(const syntax::SettingTree& tree) {
     DOVETAIL_TRY(const bool given, is_given(tree, half.key));
     if (given)
       return setting_error(tree, half.key,
-                           fmt::format("is given: {}, and is not read; accepted: without it", half.other));
+                           fmt::format("is set: {}, which is not supported; accepted: unset", half.other));
   }
   constexpr std::string_view loss_key = "--loss-type";
   DOVETAIL_TRY(const std::string loss, text_at(tree, loss_key));
   if (loss == "sft_loss")
     return setting_error(tree, loss_key,
-                         "is sft_loss: it trains without generation, and is not read; accepted: policy_loss");
+                         "is sft_loss: it trains without generation, which is not supported; accepted: policy_loss");
   DOVETAIL_TRY(const auto engines, optional_whole(tree, "--rollout-num-gpus"));
   if (engines && *engines < 1)
-    return setting_error(tree, "--rollout-num-gpus", "says of no engine that generates; accepted: at least 1");
+    return setting_error(tree, "--rollout-num-gpus", "leaves no engine for generation; accepted: at least 1");
   return {};
 }
 
@@ -95,19 +96,22 @@ base::Status check_learning(const syntax::SettingTree& tree) {
   DOVETAIL_TRY(const auto teacher, optional_text(tree, "--opd-type"));
   DOVETAIL_TRY(const bool teacher_weights, is_given(tree, "--opd-teacher-load"));
   if (temperature <= 0)
-    return setting_error(tree, "--rollout-temperature", "is not more than 0, and slime stops; accepted: more than 0");
+    return setting_error(tree, "--rollout-temperature",
+                         "is not more than 0, which slime rejects; accepted: more than 0");
   if (penalty != 0 && !reference)
-    return setting_error(tree, "--kl-coef", "is given, and slime stops without --ref-load; accepted: both, or 0");
+    return setting_error(tree, "--kl-coef", "is not 0 without --ref-load, which slime rejects; accepted: 0, or both");
   if (penalty != 0 && loss != 0)
-    return setting_error(tree, "--kl-coef", "is given, and slime stops with --kl-loss-coef; accepted: one of them");
+    return setting_error(tree, "--kl-coef", "is not 0 with --kl-loss-coef, which slime rejects; accepted: one of them");
   if (estimator.starts_with("reinforce_plus_plus") && !normalizes)
     return setting_error(
         tree, "--advantage-estimator",
-        fmt::format("is {}, and slime stops without --normalize-advantages; accepted: both", estimator));
+        fmt::format("is {} without --normalize-advantages, which slime rejects; accepted: both, or another estimator",
+                    estimator));
   if (teacher && (*teacher == "megatron") != teacher_weights)
     return setting_error(
         tree, "--opd-type",
-        fmt::format("is {}, and slime stops; accepted: megatron with --opd-teacher-load, sglang without", *teacher));
+        fmt::format("is {}, which slime rejects; accepted: megatron with --opd-teacher-load, or sglang without it",
+                    *teacher));
   return {};
 }
 
@@ -123,21 +127,22 @@ base::Status check_rollouts(const syntax::SettingTree& tree) {
   DOVETAIL_TRY(const auto prompt, optional_whole(tree, "--rollout-max-prompt-len"));
   if (evaluates && !data && !config)
     return setting_error(tree, "--eval-interval",
-                         "is given, and slime stops without --eval-prompt-data; accepted: both");
+                         "is set without --eval-prompt-data, which slime rejects; accepted: both, or neither");
   if (!epochs && !rollouts)
-    return setting_error(tree, "--num-rollout", "is not given, and slime stops; accepted: it, or --num-epoch");
+    return setting_error(tree, "--num-rollout",
+                         "is missing, which slime rejects; accepted: a number of rollouts, or --num-epoch");
   if (started && *started < prompts)
     return setting_error(
         tree, "--over-sampling-batch-size",
-        fmt::format("is {}, and slime stops; accepted: at least --rollout-batch-size, {}", *started, prompts));
+        fmt::format("is {}, which slime rejects; accepted: at least --rollout-batch-size, {}", *started, prompts));
   if (context && prompt && *prompt >= *context)
-    return setting_error(
-        tree, "--rollout-max-prompt-len",
-        fmt::format("is {}, and slime stops; accepted: less than --rollout-max-context-len, {}", *prompt, *context));
+    return setting_error(tree, "--rollout-max-prompt-len",
+                         fmt::format("is {}, which slime rejects; accepted: less than --rollout-max-context-len, {}",
+                                     *prompt, *context));
   return {};
 }
 
-/// Weights that go by way of files, and trainers that are given up in between.
+/// Checks weight sync through files, and trainers that exit between iterations.
 base::Status check_weights(const syntax::SettingTree& tree) {
   DOVETAIL_TRY(const std::string mode, text_at(tree, "--update-weight-mode"));
   DOVETAIL_TRY(const std::string transport, text_at(tree, "--update-weight-transport"));
@@ -148,14 +153,16 @@ base::Status check_weights(const syntax::SettingTree& tree) {
   DOVETAIL_TRY(const std::string estimator, text_at(tree, "--advantage-estimator"));
   if (transport == "disk" && !folder)
     return setting_error(tree, "--update-weight-transport",
-                         "is disk, and slime stops without --update-weight-disk-dir; accepted: both");
+                         "is disk without --update-weight-disk-dir, which slime rejects; accepted: nccl, or both");
   if (releases && (mode != "full" || transport != "disk" || estimator == "ppo"))
     return setting_error(tree, "--release-train",
-                         "is given, and slime stops with a critic, or without full weights by disk; accepted: neither");
+                         "is set with a critic or without full weight sync by disk, which slime rejects; accepted: "
+                         "--update-weight-mode full and --update-weight-transport disk without a critic");
   if (mode == "delta" && (transport != "disk" || colocate || !local))
-    return setting_error(tree, "--update-weight-mode",
-                         "is delta, and slime stops; accepted: with --update-weight-transport disk, with "
-                         "--update-weight-local-checkpoint-dir, without --colocate");
+    return setting_error(
+        tree, "--update-weight-mode",
+        "is delta, which slime rejects; accepted: full, or delta with --update-weight-transport disk, with "
+        "--update-weight-local-checkpoint-dir and without --colocate");
   return {};
 }
 
@@ -164,7 +171,7 @@ base::Status check_weights(const syntax::SettingTree& tree) {
 base::Result<bool> is_given(const syntax::SettingTree& tree, std::string_view key) {
   const syntax::Setting* const setting = find_setting(tree.root, key);
   if (setting == nullptr) return false;
-  // Whatever it is, it is there.
+  // A flag with an unknown value is given too.
   if (setting->kind == syntax::Setting::Kind::unknown) return true;
   DOVETAIL_CHECK(check_known(tree, key, *setting));
   return setting->kind != syntax::Setting::Kind::null &&
@@ -179,7 +186,7 @@ base::Status check_slime_start(const syntax::SettingTree& tree, bool async) {
   DOVETAIL_CHECK(check_weights(tree));
   DOVETAIL_TRY(const bool colocate, flag_at(tree, "--colocate"));
   if (async && colocate)
-    return setting_error(tree, "--colocate", "is given, and train_async.py stops; accepted: without it, or train.py");
+    return setting_error(tree, "--colocate", "is set, which train_async.py rejects; accepted: unset, or train.py");
   return {};
 }
 

@@ -15,7 +15,7 @@
 #include "trainers/export/yaml_edit.h"
 #include "trainers/export_run.h"
 #include "trainers/export_whole.h"
-#include "trainers/slime/flags.h"
+#include "trainers/slime/slime.h"
 
 namespace dovetail::answer {
 namespace {

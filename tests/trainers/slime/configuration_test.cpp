@@ -1,5 +1,3 @@
-#include "trainers/slime/configuration.h"
-
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -9,6 +7,7 @@
 
 #include "llm/bundled_models.h"
 #include "support/temporary_folder.h"
+#include "trainers/slime/slime.h"
 #include "trainers/verl/imported.h"
 
 namespace dovetail::trainers {
@@ -20,7 +19,7 @@ const std::string dense_shape =
     "--normalization RMSNorm --vocab-size 151936 --kv-channels 128 --qk-layernorm "
     "--untie-embeddings-and-output-weights ";
 
-/// Layers of experts behind `dense` dense ones, as scripts make them.
+/// A layer pattern with `dense` dense layers before those with experts, in the form used by scripts.
 std::string expert_shape(int dense, const std::string& more) {
   return fmt::format(
       "--disable-bias-linear --swiglu --normalization RMSNorm --position-embedding-type rope --num-layers 12 "
@@ -51,28 +50,28 @@ std::string script(const std::string& flags, const std::string& program = "train
          program + " --actor-num-nodes 1 --actor-num-gpus-per-node 8 ${MORE[@]} ";
 }
 
-/// GRPO of a dense model, all on one node.
+/// GRPO of a dense model on one node.
 const std::string grpo = script(dense_shape + rollouts + layouts + "--colocate --use-kl-loss --kl-loss-coef 0.001");
-/// PPO of a mixture of experts, engines on a node of their own.
+/// PPO of a mixture of experts, with engines on a separate node.
 const std::string ppo = script(latent_shape + rollouts +
                                "--advantage-estimator ppo --rollout-num-gpus 8 --micro-batch-size 2 "
                                "--expert-model-parallel-size 4 --rollout-num-gpus-per-engine 4 --sglang-ep-size 4");
 
-/// Of parts of layers that are recomputed.
+/// Selective recomputation of modules.
 const std::string in_parts = grpo + "--recompute-granularity selective ";
 
-/// Of several layers that are recomputed.
+/// Full recomputation of layers.
 const std::string recomputed =
     grpo + "--recompute-granularity full --recompute-method uniform --recompute-num-layers 1 ";
 
-/// A script without one of its flags.
+/// The script without a flag.
 std::string without(std::string from, const std::string& flag) {
   const std::size_t at = from.find(flag);
   EXPECT_NE(at, std::string::npos) << flag;
   return at == std::string::npos ? from : from.erase(at, flag.size());
 }
 
-TEST(SlimeConfiguration, OfGrpoIsAJobAndAPlan) {
+TEST(SlimeConfiguration, ImportsGrpo) {
   const auto read = imported(grpo);
   ASSERT_TRUE(read.ok()) << base::to_text(read.error());
   EXPECT_EQ(read->trainer, "slime");
@@ -96,7 +95,7 @@ TEST(SlimeConfiguration, OfGrpoIsAJobAndAPlan) {
   EXPECT_TRUE(planned(*read, "reference_infer").offload.weights);
 }
 
-TEST(SlimeConfiguration, OfPpoHasACriticOnTheActorsGpusAndEnginesBehind) {
+TEST(SlimeConfiguration, PpoHasTheCriticOnTheActorsGpusAndEnginesAfterIt) {
   const auto read = imported(ppo);
   ASSERT_TRUE(read.ok()) << base::to_text(read.error());
   EXPECT_EQ(read->run.cluster.nodes, 2);
@@ -114,7 +113,7 @@ TEST(SlimeConfiguration, OfPpoHasACriticOnTheActorsGpusAndEnginesBehind) {
   EXPECT_FALSE(generated.offload.weights);
 }
 
-/// The shape that the actor's job has.
+/// The shape of the actor in the job.
 llm::Transformer shape_of(const std::string& flags) {
   const auto read = imported(script(flags + rollouts + "--colocate"));
   EXPECT_TRUE(read.ok()) << base::to_text(read.error());
@@ -124,7 +123,7 @@ llm::Transformer shape_of(const std::string& flags) {
   return model;
 }
 
-TEST(SlimeConfiguration, AModelIsWhatMegatronsFlagsSay) {
+TEST(SlimeConfiguration, MegatronsFlagsDefineTheModel) {
   llm::Transformer wanted;
   wanted.layers = 12;
   wanted.hidden = 2048;
@@ -139,7 +138,7 @@ TEST(SlimeConfiguration, AModelIsWhatMegatronsFlagsSay) {
   llm::Transformer bundled = llm::find_bundled_model("qwen3-8b").value();
   bundled.name = {};
   EXPECT_EQ(shape_of(dense_shape), bundled);
-  // Heads, the network's width and biases where flags say nothing of them.
+  // Defaults of heads, feed-forward width and biases.
   const llm::Transformer plain = shape_of(
       "--num-layers 4 --hidden-size 1024 --num-attention-heads 8 --vocab-size 1000 --swiglu --normalization RMSNorm "
       "--use-rotary-position-embeddings ");
@@ -149,20 +148,20 @@ TEST(SlimeConfiguration, AModelIsWhatMegatronsFlagsSay) {
   EXPECT_TRUE(plain.tied_embeddings && plain.query_key_value_bias && plain.attention_output_bias);
 }
 
-TEST(SlimeConfiguration, AShapeThatIsNotBundledStandsInTheJob) {
+TEST(SlimeConfiguration, AShapeThatIsNotBundledIsInTheJob) {
   const auto read = imported(script(latent_shape + rollouts + "--colocate"));
   ASSERT_TRUE(read.ok()) << base::to_text(read.error());
   EXPECT_NE(read->text.find("actor: {\"model_type\": \"deepseek_v3\", \"num_hidden_layers\": 12"), std::string::npos)
       << read->text;
 }
 
-TEST(SlimeConfiguration, LayersAreListedAsPythonHasThem) {
+TEST(SlimeConfiguration, EvaluatesPythonLayerLists) {
   const auto dense_layers = [](const std::string& frequency) {
     const auto read = imported(script(expert_shape(0, "--moe-layer-freq " + frequency) + rollouts + "--colocate"));
     if (!read.ok()) return std::int64_t{-1};
     return read->job.models.front().experts->dense_layers;
   };
-  // Of the families that are known those without shared experts begin with experts.
+  // In the known families, models without shared experts have experts from the first layer.
   EXPECT_EQ(dense_layers("1"), 0);
   EXPECT_EQ(dense_layers("[1]*12"), 0);
   EXPECT_EQ(dense_layers("'([1]*3+[1])*3'"), 0);
@@ -171,7 +170,7 @@ TEST(SlimeConfiguration, LayersAreListedAsPythonHasThem) {
     EXPECT_EQ(dense_layers(wrong), -1) << wrong;
 }
 
-/// One flag, in one of the two scripts, and where it shows.
+/// A flag, the script to which it is added, and the result that it affects.
 struct Change {
   const std::string& base;
   const char* flags;
@@ -182,7 +181,7 @@ void PrintTo(const Change& change, std::ostream* out) { *out << change.flags; }
 
 class SlimeFlag : public testing::TestWithParam<Change> {};
 
-TEST_P(SlimeFlag, ChangesWhatItIsFor) {
+TEST_P(SlimeFlag, AffectsTheExpectedResult) {
   const Change& change = GetParam();
   expect_changed(told(change.base), told(change.base + change.flags), change.where);
 }
@@ -289,7 +288,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Change{grpo, "--sglang-kv-cache-dtype fp8_e4m3", Where::job},
                     Change{grpo, "--sglang-config \"$(mktemp)\"", Where::not_modelled}));
 
-TEST(SlimeConfiguration, AFlagThatIsTakenAwayShows) {
+TEST(SlimeConfiguration, RemovingAFlagHasAnEffect) {
   expect_changed(told(grpo), told(without(grpo, "--sequence-parallel ")), Where::plan);
   expect_changed(told(grpo), told(without(grpo, "--balance-data ")), Where::not_modelled);
   expect_changed(told(grpo), told(without(grpo, "--use-kl-loss ")), Where::job);
@@ -298,7 +297,7 @@ TEST(SlimeConfiguration, AFlagThatIsTakenAwayShows) {
   expect_changed(told(apart), told(apart + "--offload-train"), Where::plan);
 }
 
-TEST(SlimeConfiguration, GroupsOfExpertsAreCutOverWhatIsLeftOfAnEngine) {
+TEST(SlimeConfiguration, ExpertGroupsAreShardedOverTheRestOfAnEngine) {
   const auto layout = [](const std::string& flags) {
     const auto read = imported(ppo + flags);
     EXPECT_TRUE(read.ok()) << base::to_text(read.error());
@@ -306,11 +305,11 @@ TEST(SlimeConfiguration, GroupsOfExpertsAreCutOverWhatIsLeftOfAnEngine) {
   };
   EXPECT_EQ(layout("--sglang-ep-size 4"), "dp2 tp4 pp1 ep4");
   EXPECT_EQ(layout("--sglang-ep-size 2"), "dp2 tp4 pp1 ep2 etp2");
-  // As all else: other engines' plans do not say that either.
+  // The default, which other engines' plans omit too.
   EXPECT_EQ(layout("--sglang-ep-size 1"), "dp2 tp4 pp1");
 }
 
-TEST(SlimeConfiguration, AReferenceStandsInTheActorsPlace) {
+TEST(SlimeConfiguration, TheReferenceReplacesTheActorOnTheDevices) {
   const std::string apart = script(dense_shape + rollouts + layouts + "--rollout-num-gpus 4 ");
   for (const bool has_reference : {false, true}) {
     const auto read = imported(apart + (has_reference ? "--use-kl-loss" : ""));
@@ -321,7 +320,7 @@ TEST(SlimeConfiguration, AReferenceStandsInTheActorsPlace) {
   }
 }
 
-TEST(SlimeConfiguration, StepsAreSaidAsOneOrTheOther) {
+TEST(SlimeConfiguration, StepsAndBatchSizeAreAlternatives) {
   std::string steps = grpo;
   const std::string batch = "--global-batch-size 64 ";
   steps.replace(steps.find(batch), batch.size(), "--num-steps-per-rollout 4 ");
@@ -329,7 +328,7 @@ TEST(SlimeConfiguration, StepsAreSaidAsOneOrTheOther) {
   EXPECT_NE(told(steps + "--num-steps-per-rollout 2").job, told(grpo).job);
 }
 
-TEST(SlimeConfiguration, OneStepNeedsNoPassOfTheActor) {
+TEST(SlimeConfiguration, OneStepNeedsNoActorInference) {
   const auto one = imported(grpo + "--global-batch-size 256");
   ASSERT_TRUE(one.ok()) << base::to_text(one.error());
   EXPECT_FALSE(one->run.trainer_log_probabilities);
@@ -354,7 +353,7 @@ TEST(SlimeConfiguration, AsyncGeneratesAnIterationAhead) {
   EXPECT_FALSE(imported(script(flags + "--colocate", "train_async.py")).ok());
 }
 
-TEST(SlimeConfiguration, ColocatedGpusAreThoseOfTheLargerOfBoth) {
+TEST(SlimeConfiguration, ColocatedGpusAreTheLargerPool) {
   const auto read = imported(grpo + "--rollout-num-gpus 16");
   ASSERT_TRUE(read.ok()) << base::to_text(read.error());
   EXPECT_EQ(read->run.cluster.nodes, 2);
@@ -362,7 +361,7 @@ TEST(SlimeConfiguration, ColocatedGpusAreThoseOfTheLargerOfBoth) {
   EXPECT_EQ(planned(*read, "actor_generate").mesh, (cluster::Mesh{.first = 0, .count = 16}));
 }
 
-TEST(SlimeConfiguration, AUserSaysWhatTheScriptDoesNot) {
+TEST(SlimeConfiguration, AppliesTheUsersOptions) {
   ImportOptions options;
   options.cluster = "2x16xA100-80";
   options.models = {"actor=qwen3-4b"};
@@ -378,7 +377,7 @@ TEST(SlimeConfiguration, AUserSaysWhatTheScriptDoesNot) {
 
 class SlimeRefusal : public testing::TestWithParam<const char*> {};
 
-TEST_P(SlimeRefusal, StandsAtItsFlag) {
+TEST_P(SlimeRefusal, IsReportedAtItsFlag) {
   for (const std::string& base : {grpo, ppo}) {
     const auto read = imported(base + GetParam());
     if (read.ok()) continue;
@@ -414,7 +413,7 @@ INSTANTIATE_TEST_SUITE_P(Kinds, SlimeRefusal,
                                          "--rollout-batch-size 99999999", "--actor-num-nodes 99999999",
                                          "--rollout-num-gpus 99999999", "--rollout-max-response-len 0"));
 
-TEST(SlimeConfiguration, AFileOfAnotherMachineIsFoundByTheEndOfItsPath) {
+TEST(SlimeConfiguration, FindsFilesOfAnotherMachineByTheEndOfTheirPath) {
   const test::TemporaryFolder root;
   std::filesystem::create_directories(root.file("scripts/models"));
   root.write("scripts/models/eight.sh", "MODEL_ARGS=(" + dense_shape + ")\n");
@@ -434,12 +433,12 @@ TEST(SlimeConfiguration, AFileOfAnotherMachineIsFoundByTheEndOfItsPath) {
       << lost.error().message;
 }
 
-TEST(SlimeConfiguration, SaysWhatIsMissing) {
+TEST(SlimeConfiguration, RejectsMissingFlags) {
   for (const std::string flag :
        {"--num-layers 36", "--vocab-size 151936", "--rollout-batch-size 32", "--num-rollout 100",
         "--rollout-max-response-len 8192", "--ref-load /models/Qwen3-8B_torch_dist"}) {
     const auto read = imported(without(grpo, flag));
-    // A checkpoint whose name is known has the vocabulary.
+    // A known checkpoint name gives the vocabulary.
     EXPECT_EQ(read.ok(), flag.starts_with("--vocab-size")) << flag;
   }
 }

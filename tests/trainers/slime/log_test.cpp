@@ -1,6 +1,4 @@
-// What slime prints of a rollout and of its training.
-#include "trainers/slime/log.h"
-
+// Rollouts and their training in the output of slime.
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
@@ -8,6 +6,7 @@
 
 #include "trainers/logs/damage.h"
 #include "trainers/logs/logs.h"
+#include "trainers/slime/slime.h"
 
 namespace dovetail::trainers {
 namespace {
@@ -32,7 +31,7 @@ std::string slime_steps(int steps) {
   return text;
 }
 
-TEST(SlimeLog, ReadsItsConsole) {
+TEST(SlimeLog, ReadsTheConsole) {
   const StepLog log = log_of(slime_steps(2), "run.log");
   EXPECT_EQ(values_of(log, "perf/rollout_time"), (Values{{0, 11.25}, {1, 12.25}}));
   EXPECT_EQ(values_of(log, "perf/step_time"), (Values{{0, 14.182998418807983}, {1, 15.182998418807983}}));
@@ -40,7 +39,7 @@ TEST(SlimeLog, ReadsItsConsole) {
   EXPECT_EQ(values_of(log, "train/loss"), Values{}) << "its steps are numbered otherwise";
 }
 
-TEST(SlimeLog, TimesEndAsTheyDo) {
+TEST(SlimeLog, TimesHaveTheirSuffix) {
   EXPECT_EQ(time_name(slime_log_keys(), "perf/actor_train_tflops"), std::nullopt);
   EXPECT_EQ(time_name(slime_log_keys(), "perf/actor_train_time"), "actor_train_time");
   EXPECT_EQ(time_name(slime_log_keys(), "timeperf/rollout"), std::nullopt);

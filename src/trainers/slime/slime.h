@@ -1,0 +1,58 @@
+// Reader, writer, flags and log format of slime (THUDM/slime).
+//
+// The rules are those of slime/utils/arguments.py, train.py, train_async.py, slime/ray/placement_group.py and
+// slime/backends at 624b824a8. docs/trainer-slime.md lists them all.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "base/result.h"
+#include "llm/transformer.h"
+#include "syntax/arguments.h"
+#include "syntax/tree.h"
+#include "trainers/export/trainer_writer.h"
+#include "trainers/import/imported_run.h"
+#include "trainers/import/trainer_reader.h"
+#include "trainers/logs/console.h"
+#include "trainers/logs/log_keys.h"
+
+namespace dovetail::trainers {
+
+/// Commit of slime whose flags and rules are implemented.
+inline constexpr std::string_view slime_version = "624b824a8";
+
+/// Reads slime's launch scripts. Fails at the flag if a relevant setting is unknown or not accepted by slime, if slime
+/// would stop at startup, or if a job cannot describe the model or trainer.
+extern const TrainerReader slime_reader;
+
+/// Writes plans as slime flags, and jobs as complete launch scripts. Fails if slime cannot run the job or needs
+/// settings that only the user knows.
+extern const TrainerWriter slime_writer;
+
+/// Keys of slime's logs (slime/observability/{train_metric_utils,rollout_metrics}.py): `perf/..._time` in seconds.
+const LogKeys& slime_log_keys();
+
+/// Reads the console: "perf 12: {'perf/rollout_time': 30.1, ...}" of rollout and training, and "rollout 12: {...}". The
+/// number is the index of the rollout.
+LineReader slime_line_reader();
+
+/// All flags with their defaults: slime's own, SGLang's after `--sglang-`, and those of Megatron-LM that slime's
+/// scripts use or that affect time or memory.
+std::span<const syntax::Flag> slime_flags();
+
+/// Whether a flag has a value or, for a switch, is on.
+base::Result<bool> is_given(const syntax::SettingTree& tree, std::string_view key);
+
+/// Fails at the flag for which slime would stop before its first step, or that makes it only train or only generate.
+/// Sizes that do not divide the devices are reported elsewhere. `async`: the program is train_async.py. Sources:
+/// slime/utils/arguments.py, train_async.py, and the argument checks of Megatron-LM and SGLang.
+base::Status check_slime_start(const syntax::SettingTree& tree, bool async);
+
+/// Completes a run that is otherwise read. Adds flags that affect time or memory and are not modeled to `not_modelled`,
+/// and flags without effect to `ignored`. Sets the run's types. `async`: the program is train_async.py. `model` is the
+/// actor.
+base::Status add_slime_watched(const syntax::SettingTree& tree, bool async, const llm::Transformer& model,
+                               ImportedRun& run);
+
+}  // namespace dovetail::trainers
