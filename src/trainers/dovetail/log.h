@@ -1,11 +1,11 @@
-// Rows of our own runs: metrics.jsonl (docs/training.md).
+// Log format of Dovetail's own runs: metrics.jsonl (docs/training.md).
 #pragma once
 
 #include "trainers/logs/log_keys.h"
 
 namespace dovetail::trainers {
 
-/// `timing` of the rows.
+/// Keys below `timing` in each row.
 const LogKeys& dovetail_log_keys();
 
 }  // namespace dovetail::trainers

@@ -21,7 +21,7 @@ std::string_view without_blanks(std::string_view text) {
   return text;
 }
 
-/// "850ms", "12.5s", "1m 5s", "2h 3m", "1d 2h", in seconds.
+/// Parses a duration to seconds: "850ms", "12.5s", "1m 5s", "2h 3m", "1d 2h".
 std::optional<double> printed_seconds(std::string_view text) {
   constexpr std::array<std::pair<std::string_view, double>, 5> units{
       {{"ms", 1e-3}, {"s", 1}, {"m", 60}, {"h", 3600}, {"d", 86400}}};
@@ -40,7 +40,7 @@ std::optional<double> printed_seconds(std::string_view text) {
   return seconds;
 }
 
-/// The share that stands behind "Truncation ", which the orchestrator alone tells.
+/// Adds the share after "Truncation ", which only the orchestrator logs.
 base::Status add_truncation(const ConsoleLine& line, std::size_t from, std::int64_t step, StepLogBuilder& log) {
   constexpr std::string_view word = "| Truncation ";
   const std::string_view text = line.text;
@@ -52,8 +52,8 @@ base::Status add_truncation(const ConsoleLine& line, std::size_t from, std::int6
   if (percent) share.remove_suffix(1);
   const auto value = logged_number(share);
   if (!value || !percent)
-    return line.error(
-        begin, fmt::format("the truncation is {} at step {}; accepted: a share, as 3.1%", base::quote(share), step));
+    return line.error(begin, fmt::format("the truncation is {} at step {}; accepted: a percentage such as 3.1%",
+                                         base::quote(share), step));
   log.add("truncation", *line.path, {step, *value / 100, line.line, line.columns[begin]});
   return {};
 }
@@ -68,8 +68,8 @@ base::Status read_prime_rl_line(const ConsoleLine& line, StepLogBuilder& log) {
   const std::string_view number = text.substr(number_at, bar - number_at);
   const auto step = logged_step(number);
   if (!step)
-    return line.error(number_at, fmt::format("the step is {}; accepted: a whole number from 0 to {}",
-                                             base::quote(number), max_step_number));
+    return line.error(number_at, fmt::format("the step is {}; accepted: an integer from 0 to {}", base::quote(number),
+                                             max_step_number));
   const std::size_t begin = bar + between.size();
   std::string_view time = without_blanks(text.substr(begin, text.find(between, begin) - begin));
   constexpr std::string_view old_word = "Time: ";
@@ -77,8 +77,9 @@ base::Status read_prime_rl_line(const ConsoleLine& line, StepLogBuilder& log) {
   const auto seconds = printed_seconds(time);
   const auto time_at = static_cast<std::size_t>(time.data() - text.data());
   if (!seconds)
-    return line.error(time_at, fmt::format("the time is {} at step {}; accepted: one as 850ms, 12.5s, 1m 5s, 2h 3m",
-                                           base::quote(time), *step));
+    return line.error(time_at,
+                      fmt::format("the time is {} at step {}; accepted: a duration such as 850ms, 12.5s, 1m 5s, 2h 3m",
+                                  base::quote(time), *step));
   log.add("time/step", *line.path, {*step, *seconds, line.line, line.columns[time_at]});
   return add_truncation(line, begin, *step, log);
 }

@@ -1,4 +1,4 @@
-// Logs of prime-rl (PrimeIntellect-ai/prime-rl; trainer/rl/train.py and orchestrator/orchestrator.py of its package).
+// Log format of prime-rl (PrimeIntellect-ai/prime-rl; trainer/rl/train.py and orchestrator/orchestrator.py).
 #pragma once
 
 #include "trainers/logs/console.h"
@@ -6,11 +6,11 @@
 
 namespace dovetail::trainers {
 
-/// `time/...` of its monitors, in seconds. Nothing times generation, which goes on beside.
+/// Keys of its monitors: `time/...` in seconds. No key times generation, which runs concurrently.
 const LogKeys& prime_rl_log_keys();
 
-/// Reads its console: "SUCCESS Step 12 |  34.5s | Loss ...", of the trainer or of the orchestrator, which both time the
-/// iteration.
+/// Reads the console of the trainer or the orchestrator, which both time the iteration: "SUCCESS Step 12 |  34.5s |
+/// Loss ...".
 LineReader prime_rl_line_reader();
 
 }  // namespace dovetail::trainers

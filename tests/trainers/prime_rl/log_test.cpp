@@ -1,4 +1,4 @@
-// The lines that prime-rl prints of a step.
+// Lines of steps in the output of prime-rl.
 #include "trainers/prime_rl/log.h"
 
 #include <gmock/gmock.h>
@@ -29,13 +29,13 @@ std::string prime_rl_steps(int steps) {
   return text;
 }
 
-TEST(PrimeRlLog, ReadsItsConsole) {
+TEST(PrimeRlLog, ReadsTheConsole) {
   const StepLog log = log_of(prime_rl_steps(2), "run.log");
   EXPECT_EQ(values_of(log, "time/step"), (Values{{1, 31.5}, {2, 32.5}}));
   EXPECT_EQ(log.series.size(), 1U);
 }
 
-TEST(PrimeRlLog, ReadsTimesOfAnyLengthOldLinesAndTheOrchestrators) {
+TEST(PrimeRlLog, ReadsAllDurationsOldLinesAndTheOrchestrator) {
   const StepLog log = log_of(
       "10:00:00 SUCCESS Step 0 |   850ms | Loss 1\n10:00:00 SUCCESS Step 1 | Time: 5.13s | Loss: 12.2500 | LR: 1e-06\n"
       "10:00:00 SUCCESS Step 2 |   2m 5s | Reward 0.5 | Trainable 3/4 (75.0%) | Error 0.0% | Truncation 3.1%\n"
@@ -46,9 +46,9 @@ TEST(PrimeRlLog, ReadsTimesOfAnyLengthOldLinesAndTheOrchestrators) {
   EXPECT_DOUBLE_EQ(values_of(log, "truncation").front().second, 0.031);
 }
 
-TEST(PrimeRlLog, MistakesHaveTheirPlace) {
+TEST(PrimeRlLog, ErrorsHavePlaces) {
   EXPECT_EQ(log_fault("SUCCESS Step 2 |  5x | Loss 1\n", "run.log"),
-            "run.log:1:19: the time is `5x` at step 2; accepted: one as 850ms, 12.5s, 1m 5s, 2h 3m");
+            "run.log:1:19: the time is `5x` at step 2; accepted: a duration such as 850ms, 12.5s, 1m 5s, 2h 3m");
   EXPECT_THAT(log_fault("SUCCESS Step 2 |  5s | Reward 1 | Truncation x%\n", "run.log"), HasSubstr("run.log:1:46: "));
   EXPECT_THAT(log_fault("SUCCESS Step 2x | 5s | Loss 1\n", "run.log"), HasSubstr("run.log:1:14: the step is `2x`"));
   EXPECT_THAT(log_fault("SUCCESS Step 2 |  | Loss 1\n", "run.log"), HasSubstr("the time is ``"));
