@@ -137,7 +137,7 @@ TEST(NemoRlConfiguration, DTensorShardsOverAllRemainingRanks) {
 TEST(NemoRlConfiguration, DTensorReplicasKeepTheSizeOfShardGroups) {
   const base::Result<Import> read = nemo_rl(dtensor_grpo, "+policy.dtensor_cfg.dp_replicate_size=2");
   ASSERT_TRUE(read.ok()) << base::to_text(read.error());
-  EXPECT_EQ(read->job.software.shard_group, 4) << "of eight ranks, two copies";
+  EXPECT_EQ(read->job.software.shard_group, 4) << "two copies on eight ranks";
   plan::Plan plan = read->plan;
   for (plan::TaskPlan& task : plan.tasks)
     if (task.layout.zero == 3) task.layout.data = 16, task.layout.tensor = 1, task.layout.sequence_parallel = false;

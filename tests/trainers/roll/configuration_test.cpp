@@ -72,7 +72,7 @@ TEST(RollConfiguration, ImportsMegatron) {
   EXPECT_EQ(generate.mesh, (cluster::Mesh{.first = 0, .count = 12}));
   EXPECT_EQ(llm::to_text(generate.layout), "dp6 tp2 pp1");
   EXPECT_EQ(generate.engine.memory_utilization, 0.8);
-  EXPECT_EQ(generate.engine.max_num_seqs, 128) << "ROLL's scheduler hands an instance no more";
+  EXPECT_EQ(generate.engine.max_num_seqs, 128) << "ROLL's scheduler sends an instance at most this many";
   EXPECT_TRUE(generate.offload.weights);
   const plan::TaskPlan& judge = planned(*read, "reward_infer");
   EXPECT_EQ(judge.mesh, (cluster::Mesh{.first = 12, .count = 4}));
@@ -91,7 +91,7 @@ TEST(RollConfiguration, ExpertsAreParallelInTrainingAndInEngines) {
   const base::Result<Import> tensor =
       roll(experts_rlvr, "++actor_train.strategy_args.strategy_config.tensor_model_parallel_size=2");
   ASSERT_TRUE(tensor.ok()) << base::to_text(tensor.error());
-  EXPECT_TRUE(planned(*tensor, "actor_train").layout.sequence_parallel) << "experts turn it on";
+  EXPECT_TRUE(planned(*tensor, "actor_train").layout.sequence_parallel) << "expert parallelism enables it";
 }
 
 TEST(RollConfiguration, FsdpShardsAllAndKeepsItsOptimizer) {
@@ -240,7 +240,7 @@ TEST(RollConfiguration, AcceptsTheTrackersForm) {
                                                {});
   ASSERT_TRUE(read.ok()) << base::to_text(read.error());
   EXPECT_EQ(planned(*read, "actor_generate").mesh, (cluster::Mesh{.first = 4, .count = 4}));
-  EXPECT_FALSE(planned(*read, "actor_generate").offload.weights) << "on GPUs of their own engines do not sleep";
+  EXPECT_FALSE(planned(*read, "actor_generate").offload.weights) << "engines on separate GPUs do not sleep";
 }
 
 }  // namespace

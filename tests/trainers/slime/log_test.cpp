@@ -36,7 +36,7 @@ TEST(SlimeLog, ReadsTheConsole) {
   EXPECT_EQ(values_of(log, "perf/rollout_time"), (Values{{0, 11.25}, {1, 12.25}}));
   EXPECT_EQ(values_of(log, "perf/step_time"), (Values{{0, 14.182998418807983}, {1, 15.182998418807983}}));
   EXPECT_EQ(values_of(log, "rollout/response_len/mean"), (Values{{0, 811.5}, {1, 811.5}}));
-  EXPECT_EQ(values_of(log, "train/loss"), Values{}) << "its steps are numbered otherwise";
+  EXPECT_EQ(values_of(log, "train/loss"), Values{}) << "its steps are numbered differently";
 }
 
 TEST(SlimeLog, TimesHaveTheirSuffix) {

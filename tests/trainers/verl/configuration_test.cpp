@@ -83,7 +83,7 @@ TEST(VerlConfiguration, OnlyTheFirstEnginesDegreesAreUsed) {
   const auto read = imported(script_of(ppo_megatron, " actor_rollout_ref.actor.megatron.tensor_model_parallel_size=1"));
   ASSERT_TRUE(read.ok()) << base::to_text(read.error());
   EXPECT_EQ(planned(*read, "actor_train").layout.tensor, 2);
-  EXPECT_FALSE(planned(*read, "actor_train").layout.sequence_parallel) << "verl looks at the role's own";
+  EXPECT_FALSE(planned(*read, "actor_train").layout.sequence_parallel) << "verl checks the role's own degree";
 }
 
 TEST(VerlConfiguration, RejectsIndivisibleExpertsAtTheirKey) {

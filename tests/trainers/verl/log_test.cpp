@@ -66,7 +66,7 @@ TEST(VerlLog, OmitsATruncatedLastLine) {
     ASSERT_EQ(log.cut, 1U) << end;
   }
   EXPECT_EQ(values_of(log_of("step:1 - timing_s/gen:2", "run.log"), "timing_s/gen"), (Values{{1, 2}}))
-      << "where it is all there is, it counts";
+      << "a single line counts even without an end";
 }
 
 TEST(VerlLog, ErrorsHavePlaces) {
