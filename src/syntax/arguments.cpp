@@ -12,7 +12,7 @@
 namespace dovetail::syntax {
 namespace {
 
-/// Calls `take` with each of the names that have | between them.
+/// Calls `take` with each of the names separated by |.
 template <class Take>
 void each_name(std::string_view names, Take take) {
   while (!names.empty()) {
@@ -24,7 +24,7 @@ void each_name(std::string_view names, Take take) {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-/// argparse's own test of a negative number: `-1`, `-.5`, no exponent.
+/// Returns whether argparse accepts the word as a negative number: `-1`, `-.5`, without an exponent.
 bool is_negative_number(std::string_view word) {
   if (word.size() < 2 || word.front() != '-') return false;
   word.remove_prefix(1);
@@ -35,7 +35,7 @@ bool is_negative_number(std::string_view word) {
   return std::all_of(whole.begin(), whole.end(), is_digit) && std::all_of(part.begin(), part.end(), is_digit);
 }
 
-/// The characters that a word is known to begin with.
+/// Returns the known characters at the start of a word.
 std::string_view known_head(const Word& word) {
   const std::vector<Piece>& pieces = word.text.pieces;
   return pieces.empty() || pieces.front().unknown ? std::string_view() : std::string_view(pieces.front().text);
@@ -47,14 +47,14 @@ bool looks_like_flag(const Word& word) {
   return head.substr(0, head.find('=')).find(' ') == std::string_view::npos;
 }
 
-/// A flag as a word calls it.
+/// The flag that a word refers to.
 struct Called {
   const Flag* flag = nullptr;
   bool negated = false;       ///< `--no-x`
-  std::optional<Text> value;  ///< behind `=`
+  std::optional<Text> value;  ///< text after `=`
 };
 
-/// Behind the `=` that stands at `at` in the first piece.
+/// Returns the text after position `at` of the first piece.
 Text text_after(const Text& text, std::size_t at) {
   Text rest;
   append(rest, std::string_view(text.pieces.front().text).substr(at + 1));
@@ -62,7 +62,7 @@ Text text_after(const Text& text, std::size_t at) {
   return rest;
 }
 
-/// The last name of a path whose folder is not known.
+/// Drops the folder of a path if it is unknown and the part after it is known.
 Text without_unknown_folder(Text text) {
   std::vector<Piece>& pieces = text.pieces;
   if (is_known(text) || pieces.back().unknown) return text;
@@ -75,7 +75,7 @@ Text without_unknown_folder(Text text) {
 std::string words_of(FlagKind kind) {
   switch (kind) {
     case FlagKind::whole:
-      return "a whole number";
+      return "an integer";
     case FlagKind::number:
       return "a number";
     case FlagKind::pair:
@@ -99,7 +99,7 @@ Setting::Kind kind_of(FlagKind kind) {
   }
 }
 
-/// A number as Python reads it, as a file of settings writes it; nothing where it is none.
+/// Returns a number that Python accepts in the form that YAML uses, or nullopt if the text is not a number.
 std::optional<std::string> number_text(FlagKind kind, std::string_view said) {
   std::string text;
   for (const char c : said)
@@ -146,7 +146,7 @@ class ArgumentReader {
             .message = std::move(message)};
   }
 
-  /// The flag of that name, or of one of its older ones.
+  /// Returns the flag with this name or older name.
   Called exact(std::string_view name) const {
     for (const Flag& flag : flags_) {
       if (flag.name == name) return {.flag = &flag, .negated = false, .value = {}};
@@ -159,7 +159,7 @@ class ArgumentReader {
     return {};
   }
 
-  /// The flag whose name alone begins so: of the present names, else of the older ones.
+  /// Returns the only flag whose name starts with `name`. Present names are tried first, then older names.
   base::Result<Called> begun(const Word& word, std::string_view name) const {
     for (const bool older : {false, true}) {
       std::vector<std::string> names;
@@ -172,7 +172,7 @@ class ArgumentReader {
         });
       if (names.size() == 1) return Called{.flag = found, .negated = false, .value = {}};
       if (!names.empty())
-        return error(word, fmt::format("{} may be several flags; accepted: one of {}", base::quote(name),
+        return error(word, fmt::format("the flag {} is ambiguous; accepted: one of {}", base::quote(name),
                                        fmt::join(names, ", ")));
     }
     return Called{};
@@ -204,7 +204,7 @@ class ArgumentReader {
     DOVETAIL_TRY(const Called flag, called(word));
     if (flag.flag != nullptr) return read_flag(word, flag);
     read_.unknown.push_back({.text = describe(word.text), .place = word.place});
-    // What stands behind it is its own.
+    // The words that follow are values of the unknown flag.
     while (at_ < words_.size() && !looks_like_flag(words_[at_])) ++at_;
     return {};
   }
@@ -213,7 +213,7 @@ class ArgumentReader {
     const Flag& flag = *called.flag;
     Setting setting;
     if (flag.kind == FlagKind::on || flag.kind == FlagKind::either) {
-      if (called.value) return error(word, fmt::format("{} has a value; accepted: none", flag.name));
+      if (called.value) return error(word, fmt::format("{} is a switch; accepted: no value", flag.name));
       setting.kind = Setting::Kind::boolean;
       setting.text = called.negated ? "false" : "true";
     } else if (flag.kind == FlagKind::list || flag.kind == FlagKind::pair) {
@@ -229,7 +229,7 @@ class ArgumentReader {
     return {};
   }
 
-  /// The one word that a flag takes.
+  /// Returns the value of a flag that expects one word.
   base::Result<Word> value_of(const Word& word, const Called& called) {
     if (called.value) return Word{.text = *called.value, .place = word.place, .doubt = word.doubt};
     if (at_ < words_.size() && !looks_like_flag(words_[at_])) return words_[at_++];
@@ -268,7 +268,7 @@ class ArgumentReader {
       const std::optional<std::string> number = number_text(flag.kind, setting.text);
       if (!number)
         return error(word, fmt::format("{} is {}; accepted: {}", flag.name, base::quote(setting.text),
-                                       flag.kind == FlagKind::whole ? "a whole number" : "a number"));
+                                       flag.kind == FlagKind::whole ? "an integer" : "a number"));
       setting.text = *number;
     }
     bool accepted = flag.accepted.empty();

@@ -1,4 +1,4 @@
-// Command lines as Python's argparse reads them: flags with types and defaults, as a tree of settings.
+// Command lines as Python's argparse reads them: flags with types and defaults, read into a tree of settings.
 #pragma once
 
 #include <span>
@@ -12,41 +12,42 @@
 
 namespace dovetail::syntax {
 
-/// What stands behind a flag.
+/// Value that a flag expects.
 enum class FlagKind {
-  on,      ///< nothing: it is true where it is given (store_true)
-  either,  ///< nothing: `--x` is true, `--no-x` false (BooleanOptionalAction)
-  whole,   ///< a whole number
+  on,      ///< no value: true if given (store_true)
+  either,  ///< no value: `--x` is true, `--no-x` is false (BooleanOptionalAction)
+  whole,   ///< an integer
   number,  ///< a number
-  text,    ///< a word
-  path,    ///< the path or name of a model: of a path whose folder is unknown the last name is known
+  text,    ///< one word
+  path,    ///< path or name of a model; if only the folder is unknown, the part after it is kept
   pair,    ///< two numbers
   list     ///< any number of words
 };
 
 struct Flag {
-  std::string_view name;              ///< "--actor.num_nodes"
-  FlagKind kind = FlagKind::text;     ///< what it takes
-  std::string_view fallback = {};     ///< what holds where nobody gives it; empty: null, or false of a switch
-  std::string_view accepted = {};     ///< the only values, with | between them; empty: all
-  std::string_view older_names = {};  ///< that versions have for it, with | between them
+  std::string_view name;  ///< "--actor.num_nodes"
+  FlagKind kind = FlagKind::text;
+  std::string_view fallback = {};     ///< default value; empty: null, or false for a switch
+  std::string_view accepted = {};     ///< accepted values, separated by |; empty: all
+  std::string_view older_names = {};  ///< names in older versions, separated by |
 };
 
-/// A word of a command line with its place.
+/// A word of a command line and its place.
 struct StrayWord {
   std::string text;
   Place place;
 };
 
 struct Arguments {
-  SettingTree tree;                 ///< by the flags' present names; what has line 0 is a default
-  std::vector<StrayWord> unknown;   ///< flags that the table does not have, and words that belong to none
-  std::vector<StrayWord> doubtful;  ///< words of which only running would tell what they are
+  SettingTree tree;                 ///< values by present flag name; line 0 marks a default
+  std::vector<StrayWord> unknown;   ///< flags missing from the table, and words that belong to no flag
+  std::vector<StrayWord> doubtful;  ///< words that belong to no flag and whose text is not fully known
 };
 
-/// What `words` say over the defaults of `flags`: `--x value`, `--x=value`, an unambiguous beginning of a name, the
-/// last of several. Words that look like flags are no values, negative numbers are. An Error at its place where
-/// argparse would stop: a value is missing or not of its type, a switch has one, a beginning is that of several flags.
+/// Reads `words` over the defaults of `flags`: `--x value`, `--x=value`, or an unambiguous prefix of a name. The last
+/// of several occurrences wins. Negative numbers are values; other words that look like flags are not. Returns an Error
+/// at its place when argparse would stop: a value is missing or has the wrong type, a switch has a value, or a prefix
+/// is ambiguous.
 base::Result<Arguments> parse_arguments(std::span<const Flag> flags, std::span<const Word> words,
                                         const std::vector<std::string>& sources);
 

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
+#include <cmath>
 #include <map>
 #include <optional>
 #include <utility>
@@ -16,24 +18,24 @@ namespace {
 constexpr int max_composed_depth = 32;
 constexpr int max_composed_files = 1000;
 
-/// A composition under way.
+/// A composition in progress.
 struct Composition {
   const ConfigurationRequest& request;
-  std::string folder;  ///< of the configuration: `/name` begins there
+  std::string folder;  ///< folder of the configuration, the root of `/name`
   std::vector<Override> overrides;
-  std::map<std::string, std::string> choices;  ///< of groups, by their name
+  std::map<std::string, std::string> choices;  ///< choice of each group, by name
   SettingTree tree;
   int depth = 0;
   int files = 0;
 };
 
-/// An entry of a list of defaults.
+/// An entry of a `defaults:` list.
 struct DefaultEntry {
   bool is_self = false;
   bool is_optional = false;
-  std::string group;                   ///< empty: a file beside this one
-  std::optional<std::string> package;  ///< what follows `@`
-  std::optional<std::string> choice;   ///< none: null, nothing is taken
+  std::string group;                   ///< empty: a file in the same folder
+  std::optional<std::string> package;  ///< text after `@`
+  std::optional<std::string> choice;   ///< nullopt: null, so nothing is included
   Place place;
 };
 
@@ -49,7 +51,7 @@ std::string with_extension(const std::string& name) {
   return name.ends_with(".yaml") || name.ends_with(".yml") ? name : name + ".yaml";
 }
 
-/// What an override chooses for a group, by the group alone or with its package.
+/// Returns the last override that chooses from a group, by the group alone or with its package.
 const Override* chosen(const Composition& composition, const DefaultEntry& entry) {
   const Override* found = nullptr;
   const std::string name = name_of(entry.group, {});
@@ -61,7 +63,7 @@ const Override* chosen(const Composition& composition, const DefaultEntry& entry
   return found;
 }
 
-/// `${group}` within a choice.
+/// Replaces `${group}` within a choice.
 std::string with_choices(const Composition& composition, std::string text) {
   for (std::size_t begin = text.find("${"); begin != std::string::npos; begin = text.find("${", begin)) {
     const std::size_t end = text.find('}', begin);
@@ -105,7 +107,8 @@ base::Result<std::vector<DefaultEntry>> read_defaults(const Composition& composi
     }
     if (item.kind != Setting::Kind::map || item.members.size() != 1)
       return composition_error(composition, item.place,
-                               "a default is neither a name nor a group; accepted: `NAME`, `GROUP: NAME` or `_self_`");
+                               "an entry of `defaults` is neither a name nor a group; accepted: `NAME`, `GROUP: NAME` "
+                               "or `_self_`");
     const auto& [key, value] = item.members.front();
     read_group(entry, key);
     if (key.starts_with("override ") || entry.group.starts_with("hydra")) continue;
@@ -124,7 +127,7 @@ base::Result<std::vector<DefaultEntry>> read_defaults(const Composition& composi
   return entries;
 }
 
-/// `a.b` and `c` are `a.b.c`.
+/// Joins `a.b` and `c` to `a.b.c`.
 std::string join_package(const std::string& outer, const std::string& inner) {
   if (outer.empty() || inner.empty()) return outer + inner;
   return outer + "." + inner;
@@ -142,7 +145,7 @@ std::string package_of(const DefaultEntry& entry, const std::string& outer) {
   return join_package(outer, group);
 }
 
-/// What the first comment lines say: `# @package _global_`.
+/// Returns the package named in the leading comment lines: `# @package _global_`.
 std::optional<std::string> package_header(std::string_view content) {
   while (content.starts_with('#') || content.starts_with('\n')) {
     const std::string_view line = content.substr(0, content.find('\n'));
@@ -182,7 +185,7 @@ base::Status compose_entry(Composition& composition, DefaultEntry entry, const s
     if (entry.is_optional) return {};
     return composition_error(
         composition, entry.place,
-        fmt::format("{} is not read: {}; accepted: a file below the root", base::quote(path), content.error().message));
+        fmt::format("cannot read {}: {}; accepted: a file below the root", base::quote(path), content.error().message));
   }
   return compose_file(composition, path, *content,
                       entry.group.empty() && !entry.package ? package : package_of(entry, package));
@@ -194,12 +197,12 @@ base::Status compose_file(Composition& composition, const std::string& path, con
   composition.tree.sources.push_back(path);
   const Place begin{.source = source, .line = 1, .column = 1};
   if (++composition.depth > max_composed_depth || ++composition.files > max_composed_files)
-    return composition_error(composition, begin, "defaults name each other without end; accepted: files that end");
+    return composition_error(composition, begin, "`defaults` form a cycle or nest too deeply; remove the cycle");
   DOVETAIL_TRY(const base::Document document, base::parse_yaml(content, path));
   DOVETAIL_TRY(Setting setting, setting_of(document, content, source));
   if (setting.kind == Setting::Kind::null) setting.kind = Setting::Kind::map;
   if (setting.kind != Setting::Kind::map)
-    return composition_error(composition, setting.place, "the file holds no map; accepted: settings by their names");
+    return composition_error(composition, setting.place, "the file is not a map; accepted: a map from keys to values");
   if (const std::optional<std::string> header = package_header(content); header && *header == "_global_")
     package.clear();
   Setting defaults;
@@ -246,6 +249,268 @@ base::Result<SettingTree> compose_configuration(const ConfigurationRequest& requ
   std::erase_if(composition.overrides, is_choice);
   DOVETAIL_CHECK(apply_overrides(composition.tree, composition.overrides));
   return std::move(composition.tree);
+}
+
+namespace {
+
+constexpr int max_resolved_depth = 32;
+constexpr std::int64_t max_resolved = 120'000;
+
+using ResolvedKind = Setting::Kind;
+
+Setting not_resolved(const Place& place, std::string what, std::string variable = {}) {
+  Setting setting;
+  setting.kind = ResolvedKind::unknown;
+  setting.place = place;
+  setting.unknown = Unknown{.place = place, .what = std::move(what), .variable = std::move(variable), .many = false};
+  return setting;
+}
+
+std::string_view trimmed(std::string_view text) {
+  while (!text.empty() && (text.front() == ' ' || text.front() == '\n')) text.remove_prefix(1);
+  while (!text.empty() && (text.back() == ' ' || text.back() == '\n')) text.remove_suffix(1);
+  return text;
+}
+
+/// Returns the position of the `}` that closes the `${` at `begin`, or npos if it is missing.
+std::size_t end_of_interpolation(std::string_view text, std::size_t begin) {
+  int open = 0;
+  for (std::size_t i = begin + 1; i < text.size(); ++i) {
+    open += text[i] == '{' ? 1 : text[i] == '}' ? -1 : 0;
+    if (open == 0) return i;
+  }
+  return std::string_view::npos;
+}
+
+/// Splits the arguments of a resolver at commas outside braces, brackets, parentheses and quotes.
+std::vector<std::string_view> arguments_of(std::string_view text) {
+  std::vector<std::string_view> arguments;
+  int open = 0;
+  char quote = 0;
+  std::size_t begin = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (quote != 0) {
+      quote = c == quote ? '\0' : quote;
+    } else if (c == '\'' || c == '"') {
+      quote = c;
+    } else if (c == '{' || c == '[' || c == '(') {
+      ++open;
+    } else if (c == '}' || c == ']' || c == ')') {
+      --open;
+    } else if (c == ',' && open == 0) {
+      arguments.push_back(trimmed(text.substr(begin, i - begin)));
+      begin = i + 1;
+    }
+  }
+  arguments.push_back(trimmed(text.substr(begin)));
+  return arguments;
+}
+
+std::optional<double> decimal_of(const Setting& setting) {
+  double value = 0;
+  if (setting.kind != ResolvedKind::number) return std::nullopt;
+  const auto [end, fault] = std::from_chars(setting.text.data(), setting.text.data() + setting.text.size(), value);
+  if (fault != std::errc() || end != setting.text.data() + setting.text.size()) return std::nullopt;
+  return value;
+}
+
+/// Returns the result of an arithmetic resolver, or nullopt for any other resolver.
+std::optional<double> compute_sum(std::string_view name, double a, double b) {
+  if (name == "mul") return a * b;
+  if (name == "add" || name == "sum") return a + b;
+  if (name == "sub") return a - b;
+  if (name == "div" && b != 0) return std::floor(a / b);
+  if (name == "max") return std::max(a, b);
+  if (name == "min") return std::min(a, b);
+  return std::nullopt;
+}
+
+/// Resolves a tree. Reads the tree as written and builds a resolved copy.
+class Resolver {
+ public:
+  Resolver(const SettingTree& tree, const std::map<std::string, std::string>& environment)
+      : tree_(tree), environment_(environment) {}
+
+  Setting resolved(const Setting& setting, const std::vector<std::string>& path) {
+    if (--left_ < 0) return {};
+    Setting result = setting;
+    for (std::size_t i = 0; i < result.items.size() && left_ > 0; ++i)
+      result.items[i] = resolved(setting.items[i], below(path, std::to_string(i)));
+    for (auto& [name, value] : result.members) {
+      if (left_ <= 0) break;
+      value = resolved(value, below(path, name));
+    }
+    if (result.kind != ResolvedKind::string || result.text.find("${") == std::string::npos) return result;
+    Setting value = text_value(result.text, path, result.place);
+    value.place = result.place;
+    if (result.unknown && !value.unknown) value.unknown = result.unknown;
+    return value;
+  }
+  bool is_too_large() const { return left_ <= 0; }
+
+ private:
+  static std::vector<std::string> below(std::vector<std::string> path, std::string name) {
+    path.push_back(std::move(name));
+    return path;
+  }
+
+  /// Resolves the interpolations of a text. A text that is a single interpolation keeps the type of its value.
+  Setting text_value(std::string_view text, const std::vector<std::string>& path, const Place& place) {
+    if (depth_ >= max_resolved_depth) return not_resolved(place, base::quote(text) + ", a circular reference,");
+    left_ -= static_cast<std::int64_t>(text.size() / 16) + 1;
+    if (left_ <= 0) return {};
+    ++depth_;
+    Setting result = composed(text, path, place);
+    --depth_;
+    return result;
+  }
+
+  Setting composed(std::string_view text, const std::vector<std::string>& path, const Place& place) {
+    Setting result;
+    result.kind = ResolvedKind::string;
+    result.place = place;
+    for (std::size_t at = 0; at < text.size();) {
+      const std::size_t begin = std::min(text.find("${", at), text.size());
+      result.text += text.substr(at, begin - at);
+      if (begin == text.size()) break;
+      const std::size_t end = end_of_interpolation(text, begin);
+      if (end == std::string_view::npos) return not_resolved(place, base::quote(text) + ", with an unclosed `${`,");
+      if (begin > 0 && text[begin - 1] == '\\') {
+        result.text.back() = '$';
+        result.text += text.substr(begin + 1, end - begin);
+        at = end + 1;
+        continue;
+      }
+      Setting value = interpolated(trimmed(text.substr(begin + 2, end - begin - 2)), path, place);
+      if (begin == 0 && end + 1 == text.size()) return value;
+      if (value.kind == ResolvedKind::unknown) return value;
+      left_ -= static_cast<std::int64_t>(value.text.size());
+      if (left_ <= 0) return {};
+      result.text += value.kind == ResolvedKind::null ? "None" : value.text;
+      at = end + 1;
+    }
+    return result;
+  }
+
+  Setting interpolated(std::string_view text, const std::vector<std::string>& path, const Place& place) {
+    const std::size_t colon = text.find(':');
+    const std::size_t nested = text.find("${");
+    if (colon == std::string_view::npos || (nested != std::string_view::npos && nested < colon)) {
+      if (nested == std::string_view::npos) return at_key(text, path, place);
+      const Setting key = text_value(text, path, place);
+      return key.kind == ResolvedKind::unknown ? key : at_key(key.text, path, place);
+    }
+    return computed(trimmed(text.substr(0, colon)), arguments_of(text.substr(colon + 1)), path, place);
+  }
+
+  Setting argument(std::string_view text, const std::vector<std::string>& path, const Place& place) {
+    if (text.find("${") != std::string_view::npos) return text_value(text, path, place);
+    base::Result<Setting> value = parse_value(text, place, tree_.sources);
+    return value.ok() ? std::move(*value) : not_resolved(place, base::quote(text));
+  }
+
+  Setting computed(std::string_view name, const std::vector<std::string_view>& arguments,
+                   const std::vector<std::string>& path, const Place& place) {
+    if (name == "oc.env") {
+      const auto found = environment_.find(std::string(arguments[0]));
+      if (found != environment_.end()) {
+        base::Result<Setting> value = parse_value("'" + found->second + "'", place, tree_.sources);
+        return value.ok() ? std::move(*value) : not_resolved(place, base::quote(found->second));
+      }
+      if (arguments.size() > 1) return argument(arguments[1], path, place);
+      return not_resolved(place, fmt::format("environment variable {}", base::quote(arguments[0])),
+                          std::string(arguments[0]));
+    }
+    if (name == "oc.select") {
+      Setting value = at_key(arguments[0], path, place);
+      const bool is_missing = value.kind == ResolvedKind::unknown && is_absent_;
+      if (!is_missing) return value;
+      if (arguments.size() > 1) return argument(arguments[1], path, place);
+      Setting nothing;
+      nothing.place = place;
+      return nothing;
+    }
+    if (name == "oc.decode" && arguments.size() == 1) {
+      Setting value = argument(arguments[0], path, place);
+      if (value.kind != ResolvedKind::string) return value;
+      return argument(value.text, path, place);
+    }
+    if (arguments.size() == 2) {
+      const std::optional<double> a = decimal_of(argument(arguments[0], path, place));
+      const std::optional<double> b = decimal_of(argument(arguments[1], path, place));
+      const std::optional<double> value = a && b ? compute_sum(name, *a, *b) : std::nullopt;
+      if (value && std::abs(*value) < 1e15) {
+        Setting result;
+        result.kind = ResolvedKind::number;
+        result.place = place;
+        result.text = fmt::format("{}", *value);
+        return result;
+      }
+    }
+    return not_resolved(place, fmt::format("the result of the resolver {}", base::quote(name)));
+  }
+
+  /// Returns the value at a key, relative to the root, or to the interpolation if the key has leading dots.
+  Setting at_key(std::string_view key, const std::vector<std::string>& path, const Place& place) {
+    std::vector<std::string> names;
+    if (key.starts_with('.')) {
+      std::size_t up = 0;
+      while (key.starts_with('.')) {
+        key.remove_prefix(1);
+        ++up;
+      }
+      names.assign(path.begin(), path.end() - static_cast<std::ptrdiff_t>(std::min(up, path.size())));
+    }
+    for (const std::string& name : names_of_path(key)) names.push_back(name);
+    const Setting* found = &tree_.root;
+    for (std::size_t i = 0; i < names.size() && found; ++i) {
+      found = find_setting(*found, names[i]);
+      if (!found || found->kind != ResolvedKind::string || !found->text.starts_with("${") || i + 1 == names.size())
+        continue;
+      // A value on the path may refer to another map.
+      const Setting on_the_way =
+          text_value(found->text, {names.begin(), names.begin() + static_cast<std::ptrdiff_t>(i) + 1}, place);
+      std::string rest;
+      for (std::size_t j = i + 1; j < names.size(); ++j) rest += (rest.empty() ? "" : ".") + names[j];
+      const Setting* inner = find_setting(on_the_way, rest);
+      is_absent_ = inner == nullptr;
+      return inner ? *inner : not_resolved(place, base::quote(rest) + ", a missing key,");
+    }
+    is_absent_ = !found || (found->kind == ResolvedKind::string && found->text == "???");
+    if (is_absent_) return not_resolved(place, base::quote(key) + ", a missing key,");
+    if (depth_ >= max_resolved_depth) return not_resolved(place, base::quote(key) + ", a circular reference,");
+    ++depth_;
+    Setting value = resolved(*found, names);
+    --depth_;
+    is_absent_ = false;
+    return value;
+  }
+
+  const SettingTree& tree_;
+  const std::map<std::string, std::string>& environment_;
+  std::int64_t left_ = max_resolved;
+  int depth_ = 0;
+  bool is_absent_ = false;
+};
+
+}  // namespace
+
+base::Status resolve(SettingTree& tree, const std::map<std::string, std::string>& environment) {
+  Resolver resolver(tree, environment);
+  Setting root = resolver.resolved(tree.root, {});
+  if (resolver.is_too_large()) {
+    const auto source = static_cast<std::size_t>(tree.root.place.source);
+    return base::Error{.failure = base::Failure::bad_input,
+                       .path = source < tree.sources.size() ? tree.sources[source] : std::string(),
+                       .line = tree.root.place.line,
+                       .column = tree.root.place.column,
+                       .message =
+                           "the configuration is too large after interpolation; check it for circular "
+                           "references"};
+  }
+  tree.root = std::move(root);
+  return {};
 }
 
 }  // namespace dovetail::syntax

@@ -1,4 +1,4 @@
-// Configurations in YAML that are made of others: `defaults:` as Hydra composes them, or the path of a parent.
+// YAML configurations composed of several files, by Hydra's `defaults:` list or the path of a parent.
 #pragma once
 
 #include <map>
@@ -13,22 +13,21 @@
 namespace dovetail::syntax {
 
 struct ConfigurationRequest {
-  std::string path;                  ///< of the configuration; others are found from its folder
-  FileReader read;                   ///< for it and for what it names
-  std::vector<Word> words;           ///< overrides, as they reach the trainer; what is none is left out
-  std::vector<std::string> sources;  ///< that the words' places count
+  std::string path;                  ///< the configuration's file; other files are found relative to its folder
+  FileReader read;                   ///< reads this file and the files that it names
+  std::vector<Word> words;           ///< the trainer's arguments; words that are not overrides are ignored
+  std::vector<std::string> sources;  ///< sources that the places of `words` refer to
 };
 
-/// Composes a configuration. Its `defaults:` are a parent's path (or a list of them), relative to the file, or Hydra's
-/// list: `_self_`, names of files beside it, `group: choice`, `group@package: choice`, `optional`, `override`, choices
-/// with `${group}` in them. Overrides choose groups first and change values then. Interpolations of values stay as they
-/// are written: resolve() is next. The tree's sources are the request's, then each file that was read.
+/// Composes a configuration. `defaults:` holds the path of a parent relative to the file, a list of such paths, or
+/// Hydra's list: `_self_`, names of files in the same folder, `group: choice`, `group@package: choice`, `optional`,
+/// `override`, and choices that contain `${group}`. Overrides first choose groups, then change values. Interpolations
+/// stay as written; call resolve() next. The sources of the tree are those of the request, then each file read.
 base::Result<SettingTree> compose_configuration(const ConfigurationRequest& request);
 
-/// Puts the values of interpolations in their places: `${a.b}`, `${.sibling}`, `${..uncle}`, `${oc.env:NAME,default}`,
-/// `${oc.select:a.b,default}`, and sums (`mul`, `add`, `sub`, `div`, `max`, `min`). What another resolver would give,
-/// what is not there, and what goes round in a circle is an unknown value. An Error where the whole grows beyond any
-/// configuration.
+/// Replaces interpolations by their values: `${a.b}`, `${.sibling}`, `${..uncle}`, `${oc.env:NAME,default}`,
+/// `${oc.select:a.b,default}`, and arithmetic (`mul`, `add`, `sub`, `div`, `max`, `min`). Other resolvers, missing keys
+/// and circular references become unknown values. Returns an Error if the result exceeds the size limit.
 base::Status resolve(SettingTree& tree, const std::map<std::string, std::string>& environment);
 
 }  // namespace dovetail::syntax

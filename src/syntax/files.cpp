@@ -16,12 +16,12 @@ FileReader read_below(const std::string& root) {
   return [root](const std::string& path) -> base::Result<std::string> {
     std::error_code fault;
     const std::filesystem::path folder = std::filesystem::canonical(root, fault);
-    if (fault) return base::bad_input(fmt::format("the folder {} is not there", base::quote(root)));
+    if (fault) return base::bad_input(fmt::format("the folder {} does not exist", base::quote(root)));
     const std::filesystem::path file = std::filesystem::canonical(path, fault);
-    if (fault) return base::bad_input("it is not there");
+    if (fault) return base::bad_input("the file does not exist");
     const auto [end, rest] = std::mismatch(folder.begin(), folder.end(), file.begin(), file.end());
-    if (end != folder.end()) return base::bad_input(fmt::format("it is not below {}", base::quote(root)));
-    if (!std::filesystem::is_regular_file(file, fault)) return base::bad_input("it is no regular file");
+    if (end != folder.end()) return base::bad_input(fmt::format("the file is outside {}", base::quote(root)));
+    if (!std::filesystem::is_regular_file(file, fault)) return base::bad_input("it is not a regular file");
     return base::read_file(file.string());
   };
 }
@@ -76,9 +76,9 @@ base::Error place_error(const std::vector<std::string>& sources, const Place& pl
 }
 
 base::Error unknown_error(const std::vector<std::string>& sources, const Unknown& unknown) {
-  const std::string accepted = unknown.variable.empty() ? "a value that the script says itself"
-                                                        : fmt::format("`--env {}=VALUE`", unknown.variable);
-  return place_error(sources, unknown.place, fmt::format("{} is not known; accepted: {}", unknown.what, accepted));
+  const std::string accepted =
+      unknown.variable.empty() ? "a value written in the script" : fmt::format("`--env {}=VALUE`", unknown.variable);
+  return place_error(sources, unknown.place, fmt::format("{} is unknown; accepted: {}", unknown.what, accepted));
 }
 
 }  // namespace dovetail::syntax

@@ -1,4 +1,4 @@
-// Files that a configuration is made of: who reads them, their paths, and errors about what they leave unknown.
+// Files of a configuration: readers, paths, and errors with a place.
 #pragma once
 
 #include <functional>
@@ -11,23 +11,24 @@
 
 namespace dovetail::syntax {
 
-/// The content of the file at a path, or why it is not to be had.
+/// Returns the content of the file at `path`, or an Error that says why it cannot be read.
 using FileReader = std::function<base::Result<std::string>(const std::string& path)>;
 
-/// Reads regular files that lie below the folder `root` once links are followed; every other path is an Error.
+/// Returns a reader of regular files below the folder `root`, after symbolic links are resolved. Any other path is an
+/// Error.
 FileReader read_below(const std::string& root);
 
-/// A path below a folder, without `.` and `..`.
+/// Joins a path to a folder and removes `.` and `..`.
 std::string join_path(std::string_view folder, std::string_view path);
-/// The folder of a path, as `dirname` has it.
+/// Returns the folder of a path, like `dirname`.
 std::string folder_of(std::string_view path);
-/// The last name of a path without a suffix, as `basename` has it.
+/// Returns the last component of a path without `suffix`, like `basename`.
 std::string name_of(std::string_view path, std::string_view suffix);
 
-/// An Error at a place in one of the sources.
+/// Returns an Error at a place in one of the sources.
 base::Error place_error(const std::vector<std::string>& sources, const Place& place, std::string message);
 
-/// An Error at the place of something unknown that matters; it says how to decide it (`--env NAME=VALUE`).
+/// Returns an Error for an unknown value that is needed. It names the way to set the value (`--env NAME=VALUE`).
 base::Error unknown_error(const std::vector<std::string>& sources, const Unknown& unknown);
 
 }  // namespace dovetail::syntax

@@ -29,7 +29,7 @@ std::string lower(std::string_view text) {
   return result;
 }
 
-/// What a plain text is: null, a boolean, a number, or itself.
+/// Converts plain text to null, a boolean, a number or a string.
 Setting plain_value(std::string text, const Place& place) {
   Setting setting;
   setting.place = place;
@@ -53,7 +53,7 @@ Setting plain_value(std::string text, const Place& place) {
   return setting;
 }
 
-/// Takes a value apart. The first mistake is kept.
+/// Parses a value. Keeps the first error.
 class ValueReader {
  public:
   ValueReader(std::string_view text, const Place& place, const std::vector<std::string>& sources)
@@ -65,8 +65,8 @@ class ValueReader {
     Setting setting = value("");
     skip();
     if (!error_ && at_ < text_.size())
-      fail(text_[at_] == ',' ? "the value is a sweep over several runs; accepted: one value, lists in `[...]`"
-                             : "something follows the end of the value; accepted: one value");
+      fail(text_[at_] == ',' ? "the value is a sweep over several runs; accepted: one value, with lists in `[...]`"
+                             : "unexpected text after the value; accepted: one value");
     if (error_) return *error_;
     return setting;
   }
@@ -90,9 +90,10 @@ class ValueReader {
     return at_ < text_.size() && text_[at_] == c;
   }
 
-  /// A value that ends before one of `ends` or at the end of the text.
+  /// Parses a value that ends before one of `ends` or at the end of the text.
   Setting value(std::string_view ends) {
-    if (++depth_ > max_value_depth) fail("the value is nested too deep; accepted: lists and maps within each other");
+    if (++depth_ > max_value_depth)
+      fail(fmt::format("the value is nested too deeply; accepted: at most {} levels", max_value_depth));
     skip();
     Setting setting;
     if (at_ >= text_.size()) {
@@ -120,7 +121,7 @@ class ValueReader {
       if (next_is(','))
         ++at_;
       else if (!next_is(']'))
-        fail("the list has no end; accepted: `[a, b]`");
+        fail("the list is not closed; accepted: `[a, b]`");
     }
     ++at_;
     return setting;
@@ -146,7 +147,7 @@ class ValueReader {
       if (next_is(','))
         ++at_;
       else if (!next_is('}'))
-        fail("the map has no end; accepted: `{key: value}`");
+        fail("the map is not closed; accepted: `{key: value}`");
     }
     ++at_;
     return setting;
@@ -159,11 +160,11 @@ class ValueReader {
       if (text_[at_] == '\\' && at_ + 1 < text_.size() && (text_[at_ + 1] == quote || text_[at_ + 1] == '\\')) ++at_;
       text += text_[at_];
     }
-    if (at_ >= text_.size()) fail("the quote has no end; accepted: a text in quotes");
+    if (at_ >= text_.size()) fail("the quote is not closed; accepted: text in quotes");
     ++at_;
     skip();
     if (!error_ && at_ < text_.size() && ends.find(text_[at_]) == std::string_view::npos && text_[at_] != ',')
-      fail("something follows a quoted text; accepted: nothing behind its quotes");
+      fail("unexpected text after a closing quote; accepted: a quoted text alone");
     Setting setting;
     setting.kind = ValueKind::string;
     setting.place = place_;
@@ -181,8 +182,8 @@ class ValueReader {
       }
       if (c == ',' || ends.find(c) != std::string_view::npos) break;
       if (c == '(' || c == ')' || c == '[' || c == ']' || c == '{' || c == '}' || c == '"' || c == '\'') {
-        fail(c == '(' ? "the value calls a function of Hydra; accepted: a value"
-                      : fmt::format("`{}` stands in a text without quotes; accepted: quotes around the text", c));
+        fail(c == '(' ? "the value calls a Hydra function; accepted: a plain value"
+                      : fmt::format("unquoted text contains `{}`; put the text in quotes", c));
         break;
       }
       if (c == '\\' && at_ + 1 < text_.size() &&
@@ -194,7 +195,7 @@ class ValueReader {
     return plain_value(std::move(text), place_);
   }
 
-  /// `${...}` with what is nested in it, as it is written.
+  /// Copies `${...}` as written, with everything nested in it.
   void interpolation(std::string& text) {
     int open = 0;
     do {
@@ -202,7 +203,7 @@ class ValueReader {
       if (text_[at_] == '}') --open;
       text += text_[at_++];
     } while (at_ < text_.size() && (open > 0 || text_[at_ - 1] == '$'));
-    if (open > 0) fail("`${` has no end; accepted: `${key}`");
+    if (open > 0) fail("`${` is not closed; accepted: `${key}`");
   }
 
   std::string_view text_;
@@ -213,7 +214,7 @@ class ValueReader {
   std::optional<base::Error> error_;
 };
 
-/// The known characters that the word begins with.
+/// Returns the known characters at the start of a word.
 std::string_view beginning(const Word& word) {
   const auto& pieces = word.text.pieces;
   return pieces.empty() || pieces.front().unknown ? std::string_view() : std::string_view(pieces.front().text);
@@ -261,7 +262,7 @@ base::Result<Override> parse_override(const Word& word, const std::vector<std::s
                        .path = source < sources.size() ? sources[source] : std::string(),
                        .line = word.place.line,
                        .column = word.place.column,
-                       .message = fmt::format("{} is no override; accepted: `key=value`, `+key=value`, `~key`",
+                       .message = fmt::format("{} is not an override; accepted: `key=value`, `+key=value`, `~key`",
                                               base::quote(describe(word.text)))};
   one.key = text.substr(0, equals);
   if (const std::size_t at = one.key.find('@'); at != std::string::npos) {
@@ -293,23 +294,22 @@ base::Status apply_overrides(SettingTree& tree, const std::vector<Override>& ove
     const bool is_there = present != nullptr;
     if (one.kind == Override::Kind::remove) {
       if (present && one.value && to_json(*present) != to_json(*one.value))
-        return override_error(
-            tree, one,
-            fmt::format("{} has another value; accepted: its value, or `~{}` alone", base::quote(one.key), one.key));
+        return override_error(tree, one,
+                              fmt::format("{} has a different value; accepted: its current value, or `~{}`",
+                                          base::quote(one.key), one.key));
       if (!remove_setting(tree.root, one.key))
-        return override_error(
-            tree, one, fmt::format("there is no {} to take away; accepted: a key that is there", base::quote(one.key)));
+        return override_error(tree, one, fmt::format("cannot remove {}: there is no such key", base::quote(one.key)));
       continue;
     }
     if (one.kind == Override::Kind::change && !is_there)
-      return override_error(
-          tree, one,
-          fmt::format("there is no {}; accepted: a key that is there, or `+{}=...`", base::quote(one.key), one.key));
+      return override_error(tree, one,
+                            fmt::format("there is no key {}; accepted: an existing key, or `+{}=...` to add it",
+                                        base::quote(one.key), one.key));
     const bool is_whole = one.value && (one.value->kind == ValueKind::map || one.value->kind == ValueKind::list);
     if (one.kind == Override::Kind::add && is_there && present->kind != ValueKind::null && !is_whole)
       return override_error(
           tree, one,
-          fmt::format("{} is there already; accepted: `++{}=...`, which replaces it", base::quote(one.key), one.key));
+          fmt::format("{} already exists; accepted: `++{}=...`, which replaces it", base::quote(one.key), one.key));
     Setting value = *one.value;
     if (const Setting* mine = find_setting(tree.root, one.key); mine && mine->kind == ValueKind::map) {
       Setting merged = *mine;
@@ -319,7 +319,7 @@ base::Status apply_overrides(SettingTree& tree, const std::vector<Override>& ove
     if (!put_setting(tree.root, one.key, std::move(value)))
       return override_error(
           tree, one,
-          fmt::format("{} is within a value that is no map; accepted: a key of a map", base::quote(one.key)));
+          fmt::format("{} is inside a value that is not a map; accepted: a key of a map", base::quote(one.key)));
   }
   return {};
 }

@@ -16,26 +16,25 @@ struct Override {
   enum class Kind { change, add, force, remove };
   Kind kind = Kind::change;
   std::string key;               ///< `actor.optim.lr`, or a group: `db/engine`
-  std::string package;           ///< of a group: what follows `@`
-  std::optional<Setting> value;  ///< none where `~key` says none
+  std::string package;           ///< for a group: the text after `@`
+  std::optional<Setting> value;  ///< nullopt for `~key` without a value
   Place place;
 };
 
-/// Whether a word has the form of an override, so that parse_override() is its reader: its key begins as one, and `=`
-/// or a leading `~` follows.
+/// Returns whether a word has the form of an override: a valid key, then `=`, or a leading `~`. Such words can be
+/// passed to parse_override().
 bool is_override(const Word& word);
 
-/// Reads one override. A value with unknown pieces is an unknown value, one that stands in doubt keeps the doubt.
-/// Values are null, booleans, numbers, quoted and plain texts, `[...]`, `{...}` and `${...}`; what would start several
-/// runs (`a,b`, `range(...)`) is an Error at its place. `sources` names the sources for messages.
+/// Parses one override. If part of the value is unknown, so is the whole value; a doubtful word gives a doubtful value.
+/// Values are null, booleans, numbers, quoted and plain text, `[...]`, `{...}` and `${...}`. Sweeps over several runs
+/// (`a,b`, `range(...)`) are Errors at their place. `sources` names the files for messages.
 base::Result<Override> parse_override(const Word& word, const std::vector<std::string>& sources);
 
-/// Reads a value alone.
+/// Parses a value without a key.
 base::Result<Setting> parse_value(std::string_view text, const Place& place, const std::vector<std::string>& sources);
 
-/// Lays overrides over a tree in their order. `change` needs the key, `add` needs that the key is not there or null,
-/// or that the value is a map or a list, as Hydra does;
-/// a mistake is an Error at its place.
+/// Applies overrides to a tree, in order and by Hydra's rules. `change` requires the key. `add` requires that the key
+/// is missing or null, or that the new value is a map or a list. A violation is an Error at its place.
 base::Status apply_overrides(SettingTree& tree, const std::vector<Override>& overrides);
 
 }  // namespace dovetail::syntax

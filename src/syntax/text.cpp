@@ -12,7 +12,7 @@ namespace {
 
 bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n'; }
 
-/// How many bytes both begin with, up to the end of a word.
+/// Returns the length in bytes of the common prefix, cut back to the end of a word.
 std::size_t shared_beginning(std::string_view one, std::string_view other) {
   const auto differ = std::mismatch(one.begin(), one.end(), other.begin(), other.end());
   auto length = static_cast<std::size_t>(differ.first - one.begin());
@@ -112,7 +112,7 @@ Text either(const Text& one, const Text& other, const Unknown& why) {
 }
 
 std::vector<Word> either(const std::vector<Word>& one, const std::vector<Word>& other, const Unknown& why) {
-  // Wherever they are written.
+  // Places do not matter.
   const auto same = [](const Word& a, const Word& b) { return a.text == b.text && a.doubt == b.doubt; };
   std::size_t first = 0;
   while (first < one.size() && first < other.size() && same(one[first], other[first])) ++first;

@@ -1,4 +1,4 @@
-// What foreign files say, as far as it is known without running them: text with unknown pieces, each with its place.
+// Text of scripts and configurations as far as it can be known without running them, with unknown pieces and places.
 #pragma once
 
 #include <optional>
@@ -8,26 +8,26 @@
 
 namespace dovetail::syntax {
 
-/// A place in one of the sources that were read. Line and column count from 1.
+/// A place in one of the sources. Lines and columns start at 1.
 struct Place {
-  int source = 0;  ///< index into the list of sources that the result holds
+  int source = 0;  ///< index into the sources of the result
   int line = 0;
   int column = 0;
 
   bool operator==(const Place&) const = default;
 };
 
-/// Something that only running would tell.
+/// A value that is known only when the script runs.
 struct Unknown {
-  Place place;           ///< where it came from
-  std::string what;      ///< "the output of `nvidia-smi`"
-  std::string variable;  ///< the variable whose value would decide it; empty where there is none
-  bool many = false;     ///< it may be any number of words, also none
+  Place place;           ///< origin of the value
+  std::string what;      ///< description for messages: "the output of `nvidia-smi`"
+  std::string variable;  ///< variable that would determine the value, if any
+  bool many = false;     ///< may be any number of words, including zero
 
   bool operator==(const Unknown&) const = default;
 };
 
-/// Known text, or where `unknown` stands something that is not known.
+/// Known text, or an unknown value if `unknown` is set.
 struct Piece {
   std::string text;
   std::optional<Unknown> unknown;
@@ -35,20 +35,19 @@ struct Piece {
   bool operator==(const Piece&) const = default;
 };
 
-/// Pieces of which no two neighbours are known, and none is empty. Without pieces it is the empty text.
+/// A text made of pieces. No piece is empty, and no two adjacent pieces are known. Empty text has no pieces.
 struct Text {
   std::vector<Piece> pieces;
-  /// Variables that nobody had set, so that their defaults were taken.
-  std::vector<std::string> defaulted;
+  std::vector<std::string> defaulted;  ///< unset variables whose defaults were used
 
   bool operator==(const Text&) const = default;
 };
 
-/// A word of a command or an element of an array.
+/// A word of a command, or an element of an array.
 struct Word {
   Text text;
-  Place place;                   ///< where it stands in a source
-  std::optional<Unknown> doubt;  ///< what decides whether the word is there at all
+  Place place;
+  std::optional<Unknown> doubt;  ///< condition that decides whether the word is present; nullopt: always present
 
   bool operator==(const Word&) const = default;
 };
@@ -58,25 +57,25 @@ Text text_of(Unknown unknown);
 
 bool is_known(const Text& text);
 bool is_empty(const Text& text);
-/// The characters. REQUIRES: is_known().
+/// Returns the characters. REQUIRES: is_known().
 std::string_view characters(const Text& text);
-/// Whether it has known characters, so that it is surely not empty.
+/// Returns whether a piece is known. Such a text cannot be empty.
 bool has_characters(const Text& text);
-/// The first unknown piece. REQUIRES: not is_known().
+/// Returns the first unknown piece. REQUIRES: not is_known().
 const Unknown& first_unknown(const Text& text);
-/// How many bytes the pieces take.
+/// Returns the memory used by the pieces, in bytes.
 std::size_t size_of(const Text& text);
 
 void append(Text& text, std::string_view more);
 void append(Text& text, const Text& more);
 
-/// For messages: `a<the output of ...>b`.
+/// Returns the text for messages: `a<the output of ...>b`.
 std::string describe(const Text& text);
 
-/// A text that is one or the other, depending on `why`. The words at both ends that they share stay known.
+/// Merges the texts of two branches, where `why` decides which branch runs. Words that both begin with stay known.
 Text either(const Text& one, const Text& other, const Unknown& why);
 
-/// A list that is one or the other: what they share at both ends stays, the words between are in doubt.
+/// Merges two lists. Words that both share at the start or end stay as they are; the words between become doubtful.
 std::vector<Word> either(const std::vector<Word>& one, const std::vector<Word>& other, const Unknown& why);
 
 }  // namespace dovetail::syntax

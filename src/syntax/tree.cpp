@@ -15,7 +15,7 @@ namespace {
 
 using SettingKind = Setting::Kind;
 
-/// Values of one file, its aliases counted each time.
+/// Maximum number of values in one file. Each use of an alias counts.
 constexpr std::size_t max_settings = 100'000;
 
 std::optional<std::size_t> index_of(const Setting& list, std::string_view name) {
@@ -32,7 +32,7 @@ const Setting* child_of(const Setting& parent, std::string_view name) {
   return index ? &parent.items[*index] : nullptr;
 }
 
-/// What YAML 1.1 says of a plain scalar that YAML 1.2 takes as a string.
+/// Returns the boolean that a plain scalar is in YAML 1.1, including those that YAML 1.2 reads as strings.
 std::optional<bool> yaml_boolean(std::string_view text) {
   constexpr std::array<std::string_view, 9> yes{"yes", "Yes", "YES", "on", "On", "ON", "True", "TRUE", "true"};
   constexpr std::array<std::string_view, 9> no{"no", "No", "NO", "off", "Off", "OFF", "False", "FALSE", "false"};
@@ -51,7 +51,7 @@ std::string without_underscores(std::string_view text) {
   return base::is_decimal(digits) ? digits : std::string();
 }
 
-/// Turns a document into settings.
+/// Converts a document into settings.
 class YamlSettings {
  public:
   YamlSettings(std::string_view content, int source) : content_(content), source_(source), lines_{0} {
@@ -77,7 +77,7 @@ class YamlSettings {
   bool is_too_large() const { return left_ == 0; }
 
  private:
-  /// Whether the scalar is written without quotes.
+  /// Returns whether the scalar is unquoted.
   bool is_plain(const base::Node& node) const {
     const auto line = static_cast<std::size_t>(std::max(node.line() - 1, 0));
     const std::size_t begin = line < lines_.size() ? lines_[line] : content_.size();
@@ -99,7 +99,7 @@ class YamlSettings {
     setting.text = !boolean ? number : *boolean ? "true" : "false";
   }
 
-  /// Puts what `<<` names into the map; of several maps the first one counts.
+  /// Merges the maps named by `<<` into the map. The first of several maps has precedence.
   void join(Setting& setting, const base::Node& node) {
     Setting joined = read(node);
     if (joined.kind == SettingKind::map) joined.items.push_back(joined);
@@ -182,7 +182,7 @@ bool put_setting(Setting& root, std::string_view path, Setting value) {
   Setting* setting = &root;
   for (const std::string& name : names_of_path(path)) {
     if (setting->kind == SettingKind::null || setting->kind == SettingKind::string) {
-      // An interpolation that stands for a map gives way to one.
+      // An interpolation that refers to a map is replaced by a map.
       const Place place = setting->place;
       *setting = {.kind = SettingKind::map, .text = {}, .items = {}, .members = {}, .place = place, .unknown = {}};
     }
@@ -221,7 +221,7 @@ void merge_setting(Setting& under, Setting over) {
     under = std::move(over);
     return;
   }
-  // NeMo-RL's way to replace a whole map.
+  // NeMo-RL's marker that replaces a whole map.
   const bool replaces =
       std::erase_if(over.members, [](const auto& member) { return member.first == "_override_"; }) > 0;
   if (replaces) under.members.clear();

@@ -36,7 +36,7 @@ std::string value(const std::vector<std::string>& texts, std::string_view key) {
   return setting == nullptr ? "none" : value_words(*setting);
 }
 
-TEST(Arguments, AreReadAsArgparseDoes) {
+TEST(Arguments, FollowArgparse) {
   EXPECT_EQ(value({}, "--train.batch_size"), "128");
   EXPECT_EQ(value({}, "--sleep"), "false");
   EXPECT_EQ(value({}, "--offload"), "null");
@@ -49,7 +49,7 @@ TEST(Arguments, AreReadAsArgparseDoes) {
   EXPECT_EQ(value({"--sl"}, "--sleep"), "true");
 }
 
-TEST(Arguments, RefuseWhatArgparseRefuses) {
+TEST(Arguments, RejectWhatArgparseRejects) {
   for (const std::vector<std::string>& texts : std::vector<std::vector<std::string>>{{"--train.batch_size"},
                                                                                      {"--train.batch_size", "--sleep"},
                                                                                      {"--train.batch_size", "1.5"},
@@ -61,7 +61,7 @@ TEST(Arguments, RefuseWhatArgparseRefuses) {
     EXPECT_TRUE(value(texts, "--sleep").starts_with("error: ")) << texts.front();
 }
 
-TEST(Arguments, KeepWhatTheTableDoesNotHaveAndTheNameOfAPathWhoseFolderIsUnknown) {
+TEST(Arguments, KeepUnknownFlagsAndTheKnownEndOfAPath) {
   std::vector<Word> words = words_of({"--bananas", "7", "--model"});
   Word path{.text = text_of(Unknown{.place = {}, .what = "HOME", .variable = "HOME"}), .place = {}, .doubt = {}};
   append(path.text, "/models/Qwen3-8B");

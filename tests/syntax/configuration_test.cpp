@@ -17,7 +17,7 @@ base::Result<SettingTree> composed(const Files& files, const std::vector<std::st
   request.sources = {"run.sh"};
   request.read = [&](const std::string& path) -> base::Result<std::string> {
     const auto found = files.find(path);
-    if (found == files.end()) return base::bad_input("it is not there");
+    if (found == files.end()) return base::bad_input("the file does not exist");
     return found->second;
   };
   for (const std::string& word : words)
@@ -36,7 +36,7 @@ std::string resolved(const std::string& yaml, const std::map<std::string, std::s
   return status.ok() ? to_json(tree->root) : base::to_text(status.error());
 }
 
-TEST(Configuration, AParentIsLaidUnder) {
+TEST(Configuration, ParentsAreMergedBelow) {
   const Files files{{"/conf/main.yaml", "defaults: ../base/root.yaml\na: {b: 2, c: 3}\nlist: [1]\n"},
                     {"/base/root.yaml", "defaults: [one.yaml, two.yaml]\na: {b: 1, d: 4}\nlist: [7, 8]\n"},
                     {"/base/one.yaml", "x: 1\ny: 1\n"},
@@ -51,7 +51,7 @@ TEST(Configuration, AParentIsLaidUnder) {
   EXPECT_EQ(find_setting(tree->root, "list[0]")->text, "1");
 }
 
-TEST(Configuration, GroupsAreChosenByOverrides) {
+TEST(Configuration, OverridesChooseGroups) {
   const Files files{
       {"/conf/main.yaml",
        "defaults:\n  - engine: small\n  - actor@roles.actor: ${engine}_actor\n  - optional extra: none\n  - _self_\n"
@@ -66,18 +66,19 @@ TEST(Configuration, GroupsAreChosenByOverrides) {
             R"({"size":1,"roles":{"actor":{"optim":{"beta":0.9},"kind":"s","batch":4,"lr":1}}})");
   EXPECT_EQ(json_of(composed(files, {"engine=large", "size=3"})),
             R"({"size":3,"roles":{"actor":{"kind":"l","batch":4,"lr":1}}})");
-  EXPECT_EQ(json_of(composed(files, {"engine=other"})),
-            "run.sh:9:2: `/conf/engine/other.yaml` is not read: it is not there; accepted: a file below the root");
+  EXPECT_EQ(
+      json_of(composed(files, {"engine=other"})),
+      "run.sh:9:2: cannot read `/conf/engine/other.yaml`: the file does not exist; accepted: a file below the root");
 }
 
-TEST(Configuration, ScalarsAreAsPyYamlHasThem) {
+TEST(Configuration, ScalarsFollowPyYaml) {
   EXPECT_EQ(resolved("a: True\nb: 'True'\nc: on\nd: 1_000\ne: \"no\"\nf: null\ng: 1e-6\nh: ~\ni: Yes please\n"),
             R"({"a":true,"b":"True","c":true,"d":1000,"e":"no","f":null,"g":1e-6,"h":null,"i":"Yes please"})");
   EXPECT_EQ(resolved("base: &b {x: 1, y: 2}\nuse:\n  <<: *b\n  y: 3\n"),
             R"({"base":{"x":1,"y":2},"use":{"x":1,"y":3}})");
 }
 
-TEST(Configuration, AMapMayReplaceItsParents) {
+TEST(Configuration, OverrideMarkerReplacesAMap) {
   const Files files{{"/conf/main.yaml", "defaults: root.yaml\na:\n  _override_: true\n  b: 2\n"},
                     {"/conf/root.yaml", "a: {b: 1, c: 1}\n"}};
   EXPECT_EQ(json_of(composed(files)), R"({"a":{"b":2}})");
@@ -96,7 +97,7 @@ TEST(Configuration, InterpolationsAreResolved) {
   EXPECT_EQ(resolved("a: '\\${b}'\n"), R"({"a":"${b}"})");
 }
 
-TEST(Configuration, WhatCannotBeResolvedIsUnknown) {
+TEST(Configuration, UnresolvedInterpolationsAreUnknown) {
   base::Result<SettingTree> tree =
       composed({{"/conf/main.yaml", "a: ${b}\nb: ${a}\nc: ${no.such}\nd: ${other:1}\ne: ${oc.env:N}\nf: 1\n"}});
   ASSERT_TRUE(resolve(*tree, {}).ok());
@@ -104,20 +105,21 @@ TEST(Configuration, WhatCannotBeResolvedIsUnknown) {
     EXPECT_EQ(find_setting(tree->root, name)->kind, Setting::Kind::unknown) << name;
   EXPECT_EQ(find_setting(tree->root, "f")->text, "1");
   EXPECT_EQ(base::to_text(unknown_error(tree->sources, *find_setting(tree->root, "e")->unknown)),
-            "/conf/main.yaml:5:4: the variable `N` of the environment is not known; accepted: `--env N=VALUE`");
-  EXPECT_EQ(find_setting(tree->root, "c")->unknown->what, "`no.such`, which is not there,");
+            "/conf/main.yaml:5:4: environment variable `N` is unknown; accepted: `--env N=VALUE`");
+  EXPECT_EQ(find_setting(tree->root, "c")->unknown->what, "`no.such`, a missing key,");
 }
 
-TEST(Configuration, MistakesHaveTheirPlace) {
+TEST(Configuration, ErrorsHaveAPlace) {
   EXPECT_EQ(json_of(composed({{"/conf/main.yaml", "a: 1\ndefaults: missing.yaml\n"}})),
-            "/conf/main.yaml:2:11: `/conf/missing.yaml` is not read: it is not there; accepted: a file below the root");
+            "/conf/main.yaml:2:11: cannot read `/conf/missing.yaml`: the file does not exist; accepted: a file below "
+            "the root");
   EXPECT_EQ(json_of(composed({{"/conf/main.yaml", "defaults: main.yaml\n"}})),
-            "/conf/main.yaml:1:1: defaults name each other without end; accepted: files that end");
+            "/conf/main.yaml:1:1: `defaults` form a cycle or nest too deeply; remove the cycle");
   EXPECT_EQ(json_of(composed({{"/conf/main.yaml", "- 1\n"}})),
-            "/conf/main.yaml:1:1: the file holds no map; accepted: settings by their names");
-  EXPECT_EQ(
-      json_of(composed({{"/conf/main.yaml", "defaults: [[a]]\n"}})),
-      "/conf/main.yaml:1:12: a default is neither a name nor a group; accepted: `NAME`, `GROUP: NAME` or `_self_`");
+            "/conf/main.yaml:1:1: the file is not a map; accepted: a map from keys to values");
+  EXPECT_EQ(json_of(composed({{"/conf/main.yaml", "defaults: [[a]]\n"}})),
+            "/conf/main.yaml:1:12: an entry of `defaults` is neither a name nor a group; accepted: `NAME`, `GROUP: "
+            "NAME` or `_self_`");
 }
 
 TEST(Configuration, GrowthIsBounded) {
@@ -137,12 +139,12 @@ TEST(Configuration, GrowthIsBounded) {
   EXPECT_FALSE(resolved(doubling).empty());
 }
 
-TEST(Configuration, CirclesThatBranchAreTooLarge) {
+TEST(Configuration, BranchingCyclesAreTooLarge) {
   const std::string too_large =
-      "/conf/main.yaml:1:1: interpolations make the configuration too large; accepted: settings of a trainer";
+      "/conf/main.yaml:1:1: the configuration is too large after interpolation; check it for circular references";
   EXPECT_EQ(resolved("a: {b: '${a}', c: '${a}'}\n"), too_large);
   EXPECT_EQ(resolved("a: ['${b}', '${b}']\nb: {x: '${a}', y: '${a}'}\n"), too_large);
-  // Other places may have the same map as often as they like.
+  // Many references to one map are accepted.
   std::string wide = "a: {b: 1, c: '${a.b}', d: '${a.c}'}\n";
   for (int i = 0; i < 500; ++i) wide += "a" + std::to_string(i) + ": '${a}'\n";
   EXPECT_NE(resolved(wide).find(R"("a499":{"b":1,"c":1,"d":1})"), std::string::npos);

@@ -20,7 +20,7 @@ std::string value(std::string_view text) {
   return setting.ok() ? to_json(*setting) : base::to_text(setting.error());
 }
 
-TEST(Override, ValuesAreWhatHydraTakesThemFor) {
+TEST(Override, ValuesFollowHydra) {
   const std::vector<std::pair<std::string, std::string>> values{
       {"1", "1"},
       {"-1.5", "-1.5"},
@@ -48,23 +48,23 @@ TEST(Override, ValuesAreWhatHydraTakesThemFor) {
   for (const auto& [text, json] : values) EXPECT_EQ(value(text), json) << text;
 }
 
-TEST(Override, MistakesInValuesHaveTheirPlace) {
+TEST(Override, ErrorsInValuesHaveAPlace) {
   const std::vector<std::pair<std::string, std::string>> faults{
-      {"a,b", "the value is a sweep over several runs; accepted: one value, lists in `[...]`"},
-      {"range(1,3)", "the value calls a function of Hydra; accepted: a value"},
-      {"[a", "the list has no end; accepted: `[a, b]`"},
+      {"a,b", "the value is a sweep over several runs; accepted: one value, with lists in `[...]`"},
+      {"range(1,3)", "the value calls a Hydra function; accepted: a plain value"},
+      {"[a", "the list is not closed; accepted: `[a, b]`"},
       {"{a}", "a key of the map has no value; accepted: `{key: value}`"},
-      {"'a", "the quote has no end; accepted: a text in quotes"},
-      {"'a'b", "something follows a quoted text; accepted: nothing behind its quotes"},
-      {"a]", "`]` stands in a text without quotes; accepted: quotes around the text"},
-      {"${a", "`${` has no end; accepted: `${key}`"},
-      {"[1] 2", "something follows the end of the value; accepted: one value"},
+      {"'a", "the quote is not closed; accepted: text in quotes"},
+      {"'a'b", "unexpected text after a closing quote; accepted: a quoted text alone"},
+      {"a]", "unquoted text contains `]`; put the text in quotes"},
+      {"${a", "`${` is not closed; accepted: `${key}`"},
+      {"[1] 2", "unexpected text after the value; accepted: one value"},
   };
   for (const auto& [text, message] : faults) EXPECT_EQ(value(text), "run.sh:3:5: " + message) << text;
-  EXPECT_NE(value(std::string(100'000, '[')).find("nested too deep"), std::string::npos);
+  EXPECT_NE(value(std::string(100'000, '[')).find("nested too deeply"), std::string::npos);
 }
 
-TEST(Override, FormsAreToldApart) {
+TEST(Override, FormsAreDistinguished) {
   const auto kind = [](std::string_view text) { return parse_override(word(text), sources)->kind; };
   EXPECT_EQ(kind("a.b=1"), Override::Kind::change);
   EXPECT_EQ(kind("+a.b=1"), Override::Kind::add);
@@ -79,7 +79,7 @@ TEST(Override, FormsAreToldApart) {
   }
 }
 
-TEST(Override, WhatIsUnknownStaysUnknown) {
+TEST(Override, UnknownValuesStayUnknown) {
   Word unknown = word("a.n=");
   append(unknown.text,
          text_of(Unknown{.place = place, .what = "the output of `probe`", .variable = "N", .many = false}));
@@ -105,21 +105,22 @@ std::string applied(const std::vector<std::string>& words) {
   return status.ok() ? to_json(tree.root) : base::to_text(status.error());
 }
 
-TEST(Override, ChangesTheTreeAsHydraDoes) {
+TEST(Override, ChangesTheTreeLikeHydra) {
   EXPECT_EQ(applied({"a.b=2", "+a.c.d=3", "++e=[1]", "files.1=z"}),
             R"({"a":{"b":2,"c":{"d":3}},"files":["x","z"],"e":[1]})");
   EXPECT_EQ(applied({"+a={c: 1}", "~files"}), R"({"a":{"b":1,"c":1}})");
   EXPECT_EQ(applied({"a.b=null", "+a.b=3", "+files=[z]"}), R"({"a":{"b":3},"files":["z"]})");
-  EXPECT_EQ(applied({"a.c=1"}), "run.sh:3:5: there is no `a.c`; accepted: a key that is there, or `+a.c=...`");
-  EXPECT_EQ(applied({"+a.b=1"}), "run.sh:3:5: `a.b` is there already; accepted: `++a.b=...`, which replaces it");
+  EXPECT_EQ(applied({"a.c=1"}),
+            "run.sh:3:5: there is no key `a.c`; accepted: an existing key, or `+a.c=...` to add it");
+  EXPECT_EQ(applied({"+a.b=1"}), "run.sh:3:5: `a.b` already exists; accepted: `++a.b=...`, which replaces it");
   EXPECT_EQ(applied({"~a.b=1", "~files=[x,y]"}), R"({"a":{}})");
-  EXPECT_EQ(applied({"~a.b=2"}), "run.sh:3:5: `a.b` has another value; accepted: its value, or `~a.b` alone");
-  EXPECT_EQ(applied({"~x"}), "run.sh:3:5: there is no `x` to take away; accepted: a key that is there");
+  EXPECT_EQ(applied({"~a.b=2"}), "run.sh:3:5: `a.b` has a different value; accepted: its current value, or `~a.b`");
+  EXPECT_EQ(applied({"~x"}), "run.sh:3:5: cannot remove `x`: there is no such key");
   EXPECT_EQ(applied({"+files.9=z"}),
-            "run.sh:3:5: `files.9` is within a value that is no map; accepted: a key of a map");
+            "run.sh:3:5: `files.9` is inside a value that is not a map; accepted: a key of a map");
 }
 
-RC_GTEST_PROP(Override, QuotedTextsComeBack, (const std::string& text)) {
+RC_GTEST_PROP(Override, QuotedTextsRoundTrip, (const std::string& text)) {
   std::string quoted = "'";
   for (const char c : text) {
     if (c == '\'' || c == '\\') quoted += '\\';
@@ -130,7 +131,7 @@ RC_GTEST_PROP(Override, QuotedTextsComeBack, (const std::string& text)) {
   RC_ASSERT(setting->text == text);
 }
 
-RC_GTEST_PROP(Override, RandomValuesAreReadOrRefused, ()) {
+RC_GTEST_PROP(Override, RandomValuesAreReadOrRejected, ()) {
   const auto text = *rc::gen::container<std::string>(rc::gen::elementOf(std::string("a1.,:=[]{}'\"\\ $(")));
   const base::Result<Setting> setting = parse_value(text, place, sources);
   if (!setting.ok()) RC_ASSERT(setting.error().line == 3);

@@ -15,7 +15,7 @@ struct BinaryOperator {
   std::string_view text;
   int level;
 };
-/// Longer ones first, where one begins as another.
+/// Operators that start with another operator come before it.
 constexpr std::array<BinaryOperator, 19> binary_operators{{{"**", 11},
                                                            {"<<", 8},
                                                            {">>", 8},
@@ -36,7 +36,7 @@ constexpr std::array<BinaryOperator, 19> binary_operators{{{"**", 11},
                                                            {"^", 4},
                                                            {"|", 3}}};
 
-/// Computes an expression. Numbers have 64 bits and wrap, as bash's do.
+/// Evaluates an expression. Integers have 64 bits and wrap, as in bash.
 class ArithmeticReader {
  public:
   ArithmeticReader(Shell& shell, std::string_view text, const Place& place)
@@ -47,15 +47,13 @@ class ArithmeticReader {
     if (at_ == text_.size()) return {};
     const ArithmeticValue value = comma();
     skip();
-    if (at_ < text_.size()) fault("has something after its end");
+    if (at_ < text_.size()) fault("has unexpected text after its end");
     return value;
   }
 
  private:
   void fault(std::string_view what) {
-    fail(shell_, place_,
-         "the expression " + base::quote(text_) + " " + std::string(what) +
-             "; accepted: numbers, variables and operators");
+    fail(shell_, place_, "the expression " + base::quote(text_) + " " + std::string(what));
     at_ = text_.size();
   }
   void skip() {
@@ -89,7 +87,7 @@ class ArithmeticReader {
     doubted_ += both ? 1 : 0;
     const ArithmeticValue yes = ternary();
     skipped_ = before;
-    if (!take(":")) fault("lacks `:` after `?`");
+    if (!take(":")) fault("has no `:` after `?`");
     skipped_ += both || condition.value == 0 ? 0 : 1;
     const ArithmeticValue no = ternary();
     skipped_ = before;
@@ -103,7 +101,7 @@ class ArithmeticReader {
     for (const BinaryOperator& operation : binary_operators) {
       const std::string_view rest = text_.substr(at_);
       if (!rest.starts_with(operation.text)) continue;
-      // `+=` and the like belong to what stands before them, and were taken there.
+      // Operators such as `+=` were already read with the operand before them.
       return &operation;
     }
     return nullptr;
@@ -172,7 +170,7 @@ class ArithmeticReader {
 
   ArithmeticValue power(std::int64_t base, std::int64_t exponent) {
     if (exponent < 0) {
-      if (skipped_ == 0) fault("has an exponent below 0");
+      if (skipped_ == 0) fault("has a negative exponent");
       return {};
     }
     std::uint64_t result = 1;
@@ -213,13 +211,13 @@ class ArithmeticReader {
   ArithmeticValue primary() {
     if (take("(")) {
       const ArithmeticValue value = comma();
-      if (!take(")")) fault("lacks a `)`");
+      if (!take(")")) fault("has no closing `)`");
       return value;
     }
     skip();
     if (at_ < text_.size() && std::isdigit(static_cast<unsigned char>(text_[at_])) != 0) return number();
     if (at_ < text_.size() && is_name_character(text_[at_], false)) return stepped(0, false);
-    fault("lacks a number");
+    fault("has no operand where one is needed");
     return {};
   }
 
@@ -249,11 +247,11 @@ class ArithmeticReader {
       valid = valid && digit < base;
       value = value * static_cast<std::uint64_t>(base) + static_cast<std::uint64_t>(digit);
     }
-    if (!valid) fault("has a number that is none");
+    if (!valid) fault("has an invalid number");
     return {.value = static_cast<std::int64_t>(value), .unknown = {}};
   }
 
-  /// A variable with what changes it: `x`, `x++`, `x += 2`, `a[i]`. `before` is `++x`.
+  /// Evaluates a variable with its assignment operator: `x`, `x++`, `x += 2`, `a[i]`. `before` is set for `++x`.
   ArithmeticValue stepped(int step, bool before) {
     skip();
     std::string name;
@@ -263,7 +261,7 @@ class ArithmeticReader {
     if (at_ < text_.size() && text_[at_] == '[') {
       ++at_;
       const ArithmeticValue value = comma();
-      if (!take("]")) fault("lacks a `]`");
+      if (!take("]")) fault("has no closing `]`");
       index = value.value;
       lost = value.unknown;
     }
@@ -316,7 +314,7 @@ class ArithmeticReader {
   void store(const std::string& name, std::optional<std::int64_t> index, ArithmeticValue value) {
     if (skipped_ > 0 || shell_.error) return;
     if (doubted_ > 0)
-      value.unknown = Unknown{.place = place_, .what = "an expression's variable", .variable = name, .many = false};
+      value.unknown = Unknown{.place = place_, .what = "a variable of the expression", .variable = name, .many = false};
     if (!index) return assign_text(shell_, name, to_text(value), place_);
     Variable& variable = shell_.state.variables[name];
     if (variable.kind != Variable::Kind::associative) variable.kind = Variable::Kind::indexed;

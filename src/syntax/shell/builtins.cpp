@@ -1,23 +1,39 @@
-#include "syntax/shell/builtins.h"
-
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cstdio>
+#include <cstdlib>
+#include <optional>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/document.h"
 #include "syntax/shell/parser.h"
 #include "syntax/shell/run.h"
 
 namespace dovetail::syntax {
+namespace {
+
+using Words = std::vector<Word>;
+
+/// A call of a command.
+struct ShellCall {
+  const Words& words;
+  const ShellNode& node;
+  const Place& place;
+};
 
 ExitStatus status_of(int code) { return {.code = code, .unknown = {}, .is_effect = false, .defaulted = {}}; }
 
-Flow done(Shell& shell, int code) {
+/// Ends a command with an exit code.
+Flow done(Shell& shell, int code = 0) {
   shell.state.status = status_of(code);
   return {};
 }
 
+/// Ends a command whose output and status are known only at run time.
 Flow not_computed(Shell& shell, const ShellCall& call, std::string what) {
   Unknown unknown{.place = call.place, .what = std::move(what), .variable = {}, .many = false};
   write(shell, text_of(unknown));
@@ -25,12 +41,363 @@ Flow not_computed(Shell& shell, const ShellCall& call, std::string what) {
   return {};
 }
 
+/// Returns the characters of a word that is known and certainly present; otherwise an empty string.
 std::string_view plain(const Words& words, std::size_t at) {
   return at < words.size() && is_known(words[at].text) && !words[at].doubt ? characters(words[at].text)
                                                                            : std::string_view();
 }
 
-namespace {
+constexpr std::size_t max_width = 1000;
+
+/// Decodes an escape of printf or `echo -e` at the start of `text`, which is a backslash. Returns the number of
+/// characters consumed.
+std::size_t unescape(std::string_view text, std::string& result) {
+  constexpr std::string_view letters = "abefnrtv\\\"'";
+  constexpr std::string_view codes = "\a\b\x1b\f\n\r\t\v\\\"'";
+  if (text.size() < 2) {
+    result += '\\';
+    return 1;
+  }
+  if (const std::size_t at = letters.find(text[1]); at != std::string_view::npos) {
+    result += codes[at];
+    return 2;
+  }
+  std::size_t length = 1;
+  unsigned value = 0;
+  while (length < text.size() && length < 5 && text[length] >= '0' && text[length] <= '7' &&
+         (length < 4 || text[1] == '0'))
+    value = value * 8 + static_cast<unsigned>(text[length++] - '0');
+  if (length == 1) {
+    result += '\\';
+    return 1;
+  }
+  result += static_cast<char>(value);
+  return length;
+}
+
+/// A printf conversion: "%-5d".
+struct Conversion {
+  std::string flags;  ///< flags, width and precision
+  char kind = 0;
+};
+
+std::optional<Conversion> parse_conversion(std::string_view text, std::size_t& at) {
+  Conversion conversion;
+  std::size_t digits = 0;
+  for (; at < text.size() && std::string_view("-+ #0123456789.").find(text[at]) != std::string_view::npos; ++at) {
+    conversion.flags += text[at];
+    digits = text[at] >= '0' && text[at] <= '9' ? digits + 1 : 0;
+    if (digits > 3) return std::nullopt;
+  }
+  if (at >= text.size()) return std::nullopt;
+  conversion.kind = text[at++];
+  return conversion;
+}
+
+std::optional<std::string> formatted(const Conversion& conversion, std::string_view argument) {
+  std::string buffer(2 * max_width, '\0');
+  std::string format = "%" + conversion.flags;
+  int length = -1;
+  if (conversion.kind == 's') {
+    format += "s";
+    if (argument.size() > max_width && conversion.flags.empty()) return std::string(argument);
+    if (argument.size() > max_width) return std::nullopt;
+    length = std::snprintf(buffer.data(), buffer.size(), format.c_str(), std::string(argument).c_str());
+  } else if (std::string_view("dixXo").find(conversion.kind) != std::string_view::npos) {
+    // Like bash, uses the digits at the start of the argument.
+    const long long value = std::strtoll(std::string(argument).c_str(), nullptr, 0);
+    format += "ll";
+    format += conversion.kind;
+    length = std::snprintf(buffer.data(), buffer.size(), format.c_str(), value);
+  } else if (std::string_view("feg").find(conversion.kind) != std::string_view::npos) {
+    const std::string copy(argument);
+    char* end = nullptr;
+    const double value = std::strtod(copy.c_str(), &end);
+    if (*end != '\0' || copy.size() > 30) return std::nullopt;
+    format += conversion.kind;
+    length = std::snprintf(buffer.data(), buffer.size(), format.c_str(), value);
+  }
+  if (length < 0 || static_cast<std::size_t>(length) >= buffer.size()) return std::nullopt;
+  buffer.resize(static_cast<std::size_t>(length));
+  return buffer;
+}
+
+/// Applies the format once. Returns false if a part of it is not supported.
+bool format_once(std::string_view format, const std::vector<Word>& words, std::size_t& next, Text& result) {
+  for (std::size_t at = 0; at < format.size();) {
+    if (format[at] == '\\') {
+      std::string character;
+      at += unescape(format.substr(at), character);
+      append(result, character);
+      continue;
+    }
+    if (format[at] != '%') {
+      append(result, format.substr(at++, 1));
+      continue;
+    }
+    ++at;
+    const std::optional<Conversion> conversion = parse_conversion(format, at);
+    if (!conversion) return false;
+    if (conversion->kind == '%') {
+      append(result, "%");
+      continue;
+    }
+    const Text argument = next < words.size() ? words[next].text : Text();
+    ++next;
+    if (conversion->kind == 's' && conversion->flags.empty()) {
+      append(result, argument);
+      continue;
+    }
+    if (!is_known(argument)) {
+      append(result, text_of(first_unknown(argument)));
+      continue;
+    }
+    if (conversion->kind == 'b') {
+      const std::string_view text = characters(argument);
+      std::string plain;
+      for (std::size_t i = 0; i < text.size();)
+        if (text[i] == '\\')
+          i += unescape(text.substr(i), plain);
+        else
+          plain += text[i++];
+      append(result, plain);
+      continue;
+    }
+    const std::optional<std::string> text = formatted(*conversion, characters(argument));
+    if (!text) return false;
+    append(result, *text);
+  }
+  return true;
+}
+
+std::optional<std::int64_t> sequence_number(std::string_view text) {
+  std::int64_t value = 0;
+  const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (fault != std::errc() || end != text.data() + text.size() || std::abs(value) > 1'000'000'000) return std::nullopt;
+  return value;
+}
+
+std::optional<Text> format_words(Shell& shell, const std::vector<Word>& words, const Place& place) {
+  if (words.empty()) return Text();
+  for (const Word& word : words)
+    if (word.doubt) return std::nullopt;
+  if (!is_known(words.front().text)) return std::nullopt;
+  const std::string_view format = characters(words.front().text);
+  Text result;
+  std::size_t next = 1;
+  do {
+    const std::size_t before = next;
+    if (!format_once(format, words, next, result)) return std::nullopt;
+    if (!spend(shell, place, 1, static_cast<std::int64_t>(format.size()))) return std::nullopt;
+    if (next == before) break;
+  } while (next < words.size());
+  return result;
+}
+
+std::optional<std::string> sequence(Shell& shell, const std::vector<Word>& words, const Place& place) {
+  std::string separator = "\n";
+  std::vector<std::int64_t> numbers;
+  bool pads = false;
+  for (std::size_t i = 1; i < words.size(); ++i) {
+    if (!is_known(words[i].text) || words[i].doubt) return std::nullopt;
+    const std::string_view word = characters(words[i].text);
+    if (word == "-s" && i + 1 < words.size() && is_known(words[i + 1].text)) {
+      separator = characters(words[++i].text);
+    } else if (word == "-w") {
+      pads = true;
+    } else if (const std::optional<std::int64_t> number = sequence_number(word)) {
+      numbers.push_back(*number);
+    } else {
+      return std::nullopt;
+    }
+  }
+  if (numbers.empty() || numbers.size() > 3) return std::nullopt;
+  const std::int64_t first = numbers.size() > 1 ? numbers.front() : 1;
+  const std::int64_t step = numbers.size() > 2 ? numbers[1] : 1;
+  const std::int64_t last = numbers.back();
+  if (step == 0) return std::nullopt;
+  const std::size_t width = std::max(std::to_string(first).size(), std::to_string(last).size());
+  std::string result;
+  for (std::int64_t value = first; step > 0 ? value <= last : value >= last; value += step) {
+    std::string number = std::to_string(std::abs(value));
+    const std::size_t sign = value < 0 ? 1 : 0;
+    if (pads && number.size() + sign < width) number.insert(0, width - number.size() - sign, '0');
+    if (!result.empty()) result += separator;
+    result += (sign > 0 ? "-" : "") + number;
+    if (!spend(shell, place, 1, static_cast<std::int64_t>(number.size() + separator.size()))) return std::nullopt;
+  }
+  return result.empty() ? result : result + "\n";
+}
+
+struct DeclaredFlags {
+  bool is_export = false, is_local = false, is_list = false, is_map = false, is_whole = false, is_global = false;
+  bool only_prints = false;
+};
+
+DeclaredFlags flags_of(const Shell& shell, const ShellCall& call) {
+  const std::string_view name = plain(call.words, 0);
+  DeclaredFlags flags;
+  flags.is_export = name == "export";
+  for (std::size_t i = 1; i < call.words.size(); ++i) {
+    const std::string_view word = plain(call.words, i);
+    if (word.empty() || word[0] != '-') continue;
+    const auto has = [word](char c) { return word.find(c) != std::string_view::npos; };
+    flags.is_export = flags.is_export || has('x');
+    flags.is_list = flags.is_list || has('a');
+    flags.is_map = flags.is_map || has('A');
+    flags.is_whole = flags.is_whole || has('i');
+    flags.is_global = flags.is_global || has('g');
+    flags.only_prints = flags.only_prints || has('p') || has('f') || has('F');
+  }
+  const bool declares = name != "export" && name != "readonly";
+  flags.is_local = declares && !flags.is_global && !shell.state.hidden.empty();
+  return flags;
+}
+
+void declare_name(Shell& shell, const std::string& name, const DeclaredFlags& flags) {
+  if (!is_variable_name(name)) return;
+  if (flags.is_local) {
+    auto& hidden = shell.state.hidden.back();
+    const Variable* variable = find_variable(shell, name);
+    if (!hidden.contains(name)) {
+      hidden.emplace(name, variable ? std::optional(*variable) : std::nullopt);
+      shell.state.variables[name] = {};
+    }
+  }
+  if (!flags.is_local && !find_variable(shell, name) && flags.is_export) {
+    // Variables of the environment are already exported.
+    if (!shell.request->environment.contains(name)) return;
+  }
+  Variable& variable = shell.state.variables[name];
+  variable.is_exported = variable.is_exported || flags.is_export;
+  variable.is_whole = variable.is_whole || flags.is_whole;
+  if (flags.is_map && variable.kind != Variable::Kind::associative) {
+    variable = {};
+    variable.kind = Variable::Kind::associative;
+  } else if (flags.is_list && variable.kind == Variable::Kind::unset) {
+    variable.kind = Variable::Kind::indexed;
+  }
+}
+
+Flow run_declare(Shell& shell, const ShellCall& call) {
+  const DeclaredFlags flags = flags_of(shell, call);
+  shell.state.status = {};
+  if (flags.only_prints) return not_computed(shell, call, "the output of `declare`");
+  for (std::size_t i = 1; i < call.words.size(); ++i) {
+    const std::string_view word = plain(call.words, i);
+    const std::size_t equals = word.find('=');
+    if (word.empty() || word[0] == '-' || word[0] == '+') continue;
+    const std::string name(word.substr(0, equals));
+    declare_name(shell, name, flags);
+    if (equals == std::string_view::npos || !is_variable_name(name)) continue;
+    assign_text(shell, name, text_of(word.substr(equals + 1)), call.words[i].place);
+    shell.state.variables[name].is_exported |= flags.is_export;
+  }
+  for (const Assignment& assignment : call.node.assignments) {
+    // The value is expanded before a local variable hides an outer one of the same name.
+    if (!assignment.is_list && assignment.subscript.empty() && !assignment.adds) {
+      Text value = expand_text(shell, assignment.value.parts);
+      declare_name(shell, assignment.name, flags);
+      assign_text(shell, assignment.name, std::move(value), assignment.value.place);
+    } else {
+      declare_name(shell, assignment.name, flags);
+      assign(shell, assignment);
+    }
+    Variable& variable = shell.state.variables[assignment.name];
+    variable.is_exported = variable.is_exported || flags.is_export;
+  }
+  shell.state.status = {};
+  return {};
+}
+
+/// Returns the next line of the input, or nullopt at its end. Everything after an unknown piece is unknown.
+std::optional<Text> next_line(Shell& shell, bool& ended) {
+  Text& input = *shell.state.input;
+  ended = false;
+  if (is_empty(input)) return std::nullopt;
+  Text line;
+  if (!input.pieces.front().unknown) {
+    std::string& text = input.pieces.front().text;
+    if (const std::size_t end = text.find('\n'); end != std::string::npos) {
+      append(line, std::string_view(text).substr(0, end));
+      text.erase(0, end + 1);
+      if (text.empty()) input.pieces.erase(input.pieces.begin());
+      return line;
+    }
+  }
+  line = std::exchange(input, {});
+  if (is_known(line)) {
+    ended = true;
+    return line;
+  }
+  shell.state.input.reset();
+  return text_of(first_unknown(line));
+}
+
+Flow run_read(Shell& shell, const ShellCall& call) {
+  std::vector<std::string> names;
+  bool to_list = false;
+  bool whole = false;
+  for (std::size_t i = 1; i < call.words.size(); ++i) {
+    const std::string_view word = plain(call.words, i);
+    if (word.empty() || word[0] != '-') {
+      if (is_variable_name(word)) names.emplace_back(word);
+    } else if (word.find('a') != std::string_view::npos) {
+      to_list = true;
+    } else if (word.ends_with('d')) {
+      whole = plain(call.words, ++i).empty();
+    } else if (word.find_first_of("ptnNu") != std::string_view::npos) {
+      ++i;
+    }
+  }
+  if (names.empty()) names.emplace_back("REPLY");
+  const Unknown lost{.place = call.place, .what = "the input of `read`", .variable = {}, .many = false};
+  bool ended = false;
+  std::optional<Text> line;
+  if (!shell.state.input)
+    line = text_of(lost);
+  else if (whole)
+    line = std::exchange(*shell.state.input, {});
+  else
+    line = next_line(shell, ended);
+  shell.state.status = status_of(line && !ended && !whole ? 0 : 1);
+  const Text text = line.value_or(Text());
+  if (!is_known(text))
+    shell.state.status = {.code = 0, .unknown = first_unknown(text), .is_effect = false, .defaulted = {}};
+  if (to_list) {
+    shell.state.variables[names.front()] = list_variable(split(shell, text, call.place));
+    return {};
+  }
+  std::vector<std::string> fields;
+  if (is_known(text) && names.front() != "REPLY") fields = split_off(shell, characters(text), names.size());
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const bool is_whole = !is_known(text) || names.front() == "REPLY";
+    assign_text(shell, names[i], is_whole ? text : text_of(i < fields.size() ? fields[i] : ""), call.place);
+  }
+  return {};
+}
+
+Flow run_mapfile(Shell& shell, const ShellCall& call) {
+  std::string name(plain(call.words, call.words.size() - 1));
+  if (!is_variable_name(name) || call.words.size() == 1) name = "MAPFILE";
+  Words lines;
+  bool ended = false;
+  if (!shell.state.input) {
+    lines.push_back(
+        {.text = text_of(Unknown{.place = call.place, .what = "the lines of the input", .variable = {}, .many = true}),
+         .place = call.place,
+         .doubt = {}});
+  } else {
+    while (shell.state.input && spend(shell, call.place, 1)) {
+      std::optional<Text> line = next_line(shell, ended);
+      if (!line) break;
+      if (!is_known(*line)) line->pieces.front().unknown->many = true;
+      lines.push_back({.text = std::move(*line), .place = call.place, .doubt = {}});
+    }
+  }
+  shell.state.variables[name] = list_variable(std::move(lines));
+  return done(shell);
+}
 
 using BuiltinFlow = Flow::Kind;
 
@@ -42,7 +409,7 @@ std::optional<int> number_of(const Words& words, std::size_t at) {
   return value;
 }
 
-/// What the words are with a blank between them.
+/// Joins the words with blanks.
 Text joined_words(const Words& words, std::size_t first) {
   Text text;
   for (std::size_t i = first; i < words.size(); ++i) {
@@ -84,7 +451,7 @@ Flow run_printf(Shell& shell, const ShellCall& call) {
                     call.words.end());
   std::optional<Text> text = format_words(shell, words, call.place);
   if (!text)
-    text = text_of(Unknown{.place = call.place, .what = "what `printf` prints", .variable = {}, .many = false});
+    text = text_of(Unknown{.place = call.place, .what = "the output of `printf`", .variable = {}, .many = false});
   if (!assigns)
     write(shell, *text);
   else if (is_variable_name(plain(call.words, 2)))
@@ -92,7 +459,7 @@ Flow run_printf(Shell& shell, const ShellCall& call) {
   return done(shell);
 }
 
-/// `cat` of what it is given on its input.
+/// Runs `cat` or `tee` on the known input.
 Flow run_cat(Shell& shell, const ShellCall& call) {
   const bool copies = call.words.size() == 1 || (call.words.size() == 2 && plain(call.words, 1) == "-");
   if (!copies || !shell.state.input) return reach(shell, call.words);
@@ -129,7 +496,7 @@ Flow run_pwd(Shell& shell, const ShellCall&) {
   return done(shell);
 }
 
-/// dirname, basename, realpath, readlink -f of known paths.
+/// Runs dirname, basename, realpath or readlink -f on known paths.
 Flow run_path(Shell& shell, const ShellCall& call) {
   Words operands;
   for (std::size_t i = 1; i < call.words.size(); ++i) {
@@ -262,7 +629,7 @@ Flow run_wrapped(Shell& shell, const ShellCall& call) {
   }
   const std::string_view flag = plain(call.words, 1);
   if (flag == "-v" || flag == "-V")
-    return not_computed(shell, call, "the place of " + base::quote(plain(call.words, 2)));
+    return not_computed(shell, call, "the path of " + base::quote(plain(call.words, 2)));
   if (call.words.size() == 1) return done(shell);
   return run_words(shell, Words(call.words.begin() + 1, call.words.end()), call.node);
 }
@@ -278,19 +645,19 @@ Flow run_eval(Shell& shell, const ShellCall& call) {
     return run_script_text(shell, content, path, call.words.size() > 1 ? call.words[1].place : call.place);
   }
   shell.outcome.unread.push_back(
-      {.name = text, .place = call.place, .reason = first_unknown(text).what + " is not known"});
-  return not_computed(shell, call, "what `eval` does");
+      {.name = text, .place = call.place, .reason = first_unknown(text).what + " is unknown"});
+  return not_computed(shell, call, "the effect of `eval`");
 }
 
-/// The content of a script that `source` names, or why it is not read.
+/// Returns the content of a script named by `source`, or an Error that says why it cannot be read.
 base::Result<std::string> read_included(const Shell& shell, const Text& name, std::string& path) {
-  if (!is_known(name)) return base::bad_input(first_unknown(name).what + " is not known");
+  if (!is_known(name)) return base::bad_input(first_unknown(name).what + " is unknown");
   path = characters(name);
   const Text& here = shell.state.directory;
   if (!path.starts_with('/')) {
     if (is_known(here)) path = join_path(characters(here), path);
   }
-  if (!shell.request->read) return base::bad_input("no other file is read");
+  if (!shell.request->read) return base::bad_input("other files are not read");
   return shell.request->read(path);
 }
 
@@ -301,7 +668,7 @@ Flow run_source(Shell& shell, const ShellCall& call) {
   const base::Result<std::string> content = read_included(shell, name, path);
   if (!content.ok()) {
     shell.outcome.unread.push_back({.name = name, .place = call.place, .reason = content.error().message});
-    return not_computed(shell, call, "what " + base::quote(describe(name)) + " does");
+    return not_computed(shell, call, "the effect of " + base::quote(describe(name)));
   }
   const auto size = static_cast<std::int64_t>(content->size());
   if (!spend(shell, call.place, 1 + size / 16, size)) return {.kind = BuiltinFlow::exited, .levels = 0};

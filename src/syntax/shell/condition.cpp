@@ -5,7 +5,6 @@
 
 #include "base/document.h"
 #include "syntax/shell/parser.h"
-#include "syntax/shell/pattern.h"
 #include "syntax/shell/run.h"
 
 namespace dovetail::syntax {
@@ -67,7 +66,7 @@ bool is_of_numbers(std::string_view operation) {
          operation == "-ge";
 }
 
-/// Whether a variable, or an element of one, is set.
+/// Returns whether a variable or an array element is set.
 ExitStatus is_variable_set(Shell& shell, const Text& name, const Place& place) {
   if (!is_known(name)) return not_known(first_unknown(name));
   const std::string text(characters(name));
@@ -89,7 +88,7 @@ ExitStatus unary(Shell& shell, const std::string& operation, const Text& text, c
   if (operation == "-t")
     return not_known({.place = place, .what = "whether there is a terminal", .variable = {}, .many = false});
   Unknown unknown{.place = place,
-                  .what = "whether " + base::quote(describe(text)) + " is there (`" + operation + "`)",
+                  .what = "the result of the test " + base::quote(operation + " " + describe(text)),
                   .variable = {},
                   .many = false};
   return with_defaults(not_known(std::move(unknown)), {&text});
@@ -142,14 +141,14 @@ ExitStatus match(Shell& shell, const TestTree& tree, const Text& left) {
   }
   const auto groups = find_regex(std::string(characters(right)), std::string(characters(left)));
   if (!groups)
-    return not_known({.place = place, .what = "what a regular expression finds", .variable = {}, .many = false});
+    return not_known({.place = place, .what = "the match of a regular expression", .variable = {}, .many = false});
   std::vector<Word> words;
   for (const std::string& group : *groups) words.push_back({.text = text_of(group), .place = place, .doubt = {}});
   shell.state.variables["BASH_REMATCH"] = list_variable(std::move(words));
   return with_defaults(known(!groups->empty()), {&left, &right});
 }
 
-/// `test` and `[` by the rules of POSIX for up to four words, and with -a and -o for more.
+/// Evaluates `test` and `[`, by the rules of POSIX for up to four words, and with -a and -o for more.
 class TestReader {
  public:
   TestReader(Shell& shell, const std::vector<Word>& words, const Place& place)

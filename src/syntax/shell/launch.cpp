@@ -13,20 +13,20 @@
 namespace dovetail::syntax {
 namespace {
 
-/// How deep scripts may start scripts.
+/// Maximum nesting of scripts that start scripts.
 constexpr int max_depth_of_scripts = 8;
-/// How many scripts all of them may start.
+/// Maximum number of scripts started in total.
 constexpr int max_scripts = 32;
-/// The flag behind which trainers have their configuration.
+/// Flag that trainers use for their configuration file.
 constexpr std::string_view configuration_flag = "--config";
 
-/// Commands that start the command among their words.
+/// Commands that start another command, given in their arguments.
 constexpr std::array<std::string_view, 36> starters{
     "uv",      "ray",    "srun",     "sbatch", "torchrun", "accelerate", "deepspeed",   "nohup",   "env",
     "exec",    "time",   "sudo",     "conda",  "mamba",    "micromamba", "poetry",      "numactl", "taskset",
     "timeout", "stdbuf", "setsid",   "mpirun", "mpiexec",  "apptainer",  "singularity", "docker",  "podman",
     "nsys",    "ncu",    "unbuffer", "nice",   "ionice",   "chrt",       "xargs",       "script",  "enroot"};
-/// Modules of Python that start the script or module among their arguments.
+/// Python modules that start a script or module given in their arguments.
 constexpr std::array<std::string_view, 6> starting_modules{"torch.distributed.run",
                                                            "torch.distributed.launch",
                                                            "accelerate.commands.launch",
@@ -64,12 +64,12 @@ struct LaunchSearch {
   std::vector<Launch>& launches;
   int depth = 0;
   int scripts = 0;
-  std::size_t flag_end = 0;  ///< of the command that is searched: behind its last --config
+  std::size_t flag_end = 0;  ///< end_of_flag() of the current command
 };
 
 base::Status search_commands(LaunchSearch& search, const std::vector<ReachedCommand>& commands);
 
-/// Behind the last --config, also where what follows it is unknown; 0: there is none.
+/// Returns the index after the last --config, even if its value is unknown, or 0 without the flag.
 std::size_t end_of_flag(const std::vector<Word>& words) {
   for (std::size_t end = words.size(); end > 0; --end) {
     const std::string text = describe(words[end - 1].text);
@@ -78,7 +78,7 @@ std::size_t end_of_flag(const std::vector<Word>& words) {
   return 0;
 }
 
-/// What the word at `at` names, with what its arguments say of it.
+/// Returns the entry point named by the word at `at`.
 EntryPoint entry_at(const LaunchSearch& search, const ReachedCommand& command, std::size_t at, bool is_module) {
   return {.name = std::string(sure(command.words, at)),
           .is_module = is_module,
@@ -98,7 +98,7 @@ void add_launch(LaunchSearch& search, const ReachedCommand& command, std::size_t
 
 constexpr std::string_view stand_in = "DOVETAIL_UNKNOWN_";
 
-/// The text as a script in which a variable that nobody sets stands for each unknown piece.
+/// Returns the text as a script in which an unset variable replaces each unknown piece.
 std::string with_stand_ins(const Text& text) {
   std::string content;
   for (std::size_t i = 0; i < text.pieces.size(); ++i)
@@ -106,7 +106,7 @@ std::string with_stand_ins(const Text& text) {
   return content;
 }
 
-/// The unknown piece of the text that a variable stands for.
+/// Replaces such a variable by the unknown piece of the text that it represents.
 void put_back(std::optional<Unknown>& unknown, const Text& text) {
   if (!unknown || !unknown->variable.starts_with(stand_in)) return;
   const std::string_view digits = std::string_view(unknown->variable).substr(stand_in.size());
@@ -128,16 +128,17 @@ void put_back(ReachedCommand& command, const Text& text) {
     for (Piece& piece : value.pieces) put_back(piece.unknown, text);
 }
 
-/// Evaluates a script within the script.
+/// Evaluates a script that the script starts.
 base::Status search_script(LaunchSearch& search, const ReachedCommand& command, std::string path, const Text& content,
                            std::size_t first_argument, const Place& begin) {
   if (++search.scripts > max_scripts) {
     const Place& place = command.words.front().place;
-    return base::Error{.failure = base::Failure::bad_input,
-                       .path = search.outcome.sources[static_cast<std::size_t>(place.source)],
-                       .line = place.line,
-                       .column = place.column,
-                       .message = fmt::format("scripts start too many scripts; accepted: at most {}", max_scripts)};
+    return base::Error{
+        .failure = base::Failure::bad_input,
+        .path = search.outcome.sources[static_cast<std::size_t>(place.source)],
+        .line = place.line,
+        .column = place.column,
+        .message = fmt::format("too many scripts start other scripts; accepted: at most {}", max_scripts)};
   }
   ScriptRequest inner;
   inner.path = std::move(path);
@@ -166,7 +167,7 @@ base::Status search_script(LaunchSearch& search, const ReachedCommand& command, 
   return status;
 }
 
-/// `bash -c TEXT`, `bash FILE`.
+/// Searches the script of `bash -c TEXT` or `bash FILE`.
 base::Status search_shell(LaunchSearch& search, const ReachedCommand& command, std::size_t at) {
   if (search.depth >= max_depth_of_scripts) return {};
   for (std::size_t i = at + 1; i < command.words.size(); ++i) {
@@ -176,7 +177,7 @@ base::Status search_shell(LaunchSearch& search, const ReachedCommand& command, s
       if (i + 1 >= command.words.size()) return {};
       const Word& text = command.words[i + 1];
       const std::string path = search.outcome.sources[static_cast<std::size_t>(text.place.source)];
-      // The text is a source of its own, with the places that it has in its file.
+      // The text is a separate source that keeps its places in the file.
       Place begin = text.place;
       begin.source = static_cast<int>(search.outcome.sources.size());
       return search_script(search, command, path, text.text, i + 3, begin);
@@ -196,7 +197,8 @@ base::Status search_shell(LaunchSearch& search, const ReachedCommand& command, s
   return {};
 }
 
-/// What Python runs: true where it is a trainer, or something that starts one, so that the search goes on at `at`.
+/// Searches the arguments of Python. Returns true if it runs a trainer. `goes_on` is set if it runs a launcher, whose
+/// arguments after `at` must be searched.
 bool search_python(LaunchSearch& search, const ReachedCommand& command, std::size_t& at, bool& goes_on) {
   goes_on = false;
   for (++at; at < command.words.size(); ++at) {
@@ -276,7 +278,7 @@ base::Result<Launch> only_launch(const ScriptOutcome& outcome, const std::vector
   if (launches.empty()) {
     const Place place = outcome.end ? outcome.end->place : Place{.source = 0, .line = 1, .column = 1};
     return at_place(outcome, place,
-                    fmt::format("{}; accepted: a script that starts a trainer that is known",
+                    fmt::format("{}; accepted: a script that starts a supported trainer",
                                 outcome.end ? outcome.end->reason + " before it starts a trainer"
                                             : "the script starts no trainer"));
   }
@@ -285,14 +287,14 @@ base::Result<Launch> only_launch(const ScriptOutcome& outcome, const std::vector
                [](const Launch& launch) { return !launch.doubt; });
   if (sure.empty() && launches.front().doubt) {
     base::Error error = unknown_error(outcome.sources, *launches.front().doubt);
-    error.message = "whether the trainer is started depends on this: " + error.message;
+    error.message = "whether the trainer starts depends on an unknown value: " + error.message;
     return error;
   }
   for (const Launch& launch : sure)
     if (!is_same(launch, sure.front()))
-      return at_place(
-          outcome, launch.place,
-          fmt::format("the script starts another trainer at line {}; accepted: one", sure.front().place.line));
+      return at_place(outcome, launch.place,
+                      fmt::format("the script also starts a different trainer at line {}; accepted: one trainer",
+                                  sure.front().place.line));
   return sure.front();
 }
 

@@ -1,4 +1,4 @@
-// The trainer's command among those that a script reaches, behind whatever starts it.
+// Finds the command of a trainer among the commands that a script reaches, including launchers such as torchrun.
 #pragma once
 
 #include <functional>
@@ -11,34 +11,34 @@
 
 namespace dovetail::syntax {
 
-/// What Python is asked to run.
+/// Module or script that Python runs.
 struct EntryPoint {
   std::string name;                ///< "verl.trainer.main_ppo", or the path of a script
-  bool is_module = false;          ///< behind `-m`; else the path of a script
-  bool has_configuration = false;  ///< `--config` is among its arguments
+  bool is_module = false;          ///< whether the name follows `-m`
+  bool has_configuration = false;  ///< whether the arguments include `--config`
 };
 
-/// Whether an entry point is a trainer's.
+/// Returns whether an entry point belongs to a trainer.
 using TrainerTest = std::function<bool(const EntryPoint& entry)>;
 
 /// A trainer that a script starts.
 struct Launch {
   EntryPoint entry;
-  std::vector<Word> arguments;  ///< what the trainer gets
+  std::vector<Word> arguments;  ///< arguments passed to the trainer
   std::map<std::string, Text> environment;
   Text directory;
-  Place place;                   ///< of the entry point
-  std::optional<Unknown> doubt;  ///< what decides whether it is started
+  Place place;                   ///< place of the entry point
+  std::optional<Unknown> doubt;  ///< condition that decides whether it starts; nullopt: always starts
 };
 
-/// Adds the launches of an outcome in their order: commands themselves, behind what starts others (`uv run`, `ray job
-/// submit`, `srun`, `torchrun`, `accelerate launch`, `nohup`, `env`, ...), and in scripts that `bash -c` or `bash FILE`
-/// run, which are evaluated in their turn. Their sources and unread files are added to the outcome.
+/// Returns the launches of an outcome, in order. Looks at commands directly, after launchers (`uv run`, `ray job
+/// submit`, `srun`, `torchrun`, `accelerate launch`, `nohup`, `env`, ...), and in scripts run by `bash -c` or `bash
+/// FILE`, which are evaluated too. Adds the sources and unread files of such scripts to the outcome.
 base::Result<std::vector<Launch>> find_launches(ScriptOutcome& outcome, const ScriptRequest& request,
                                                 const TrainerTest& is_trainer);
 
-/// The one launch that a script is about: the only one, or one of several that are the same. An Error where there is
-/// none, where several differ, or where something unknown decides about it.
+/// Returns the launch of a script, which may occur several times. Returns an Error if there is no launch, if several
+/// differ, or if an unknown value decides whether the trainer starts.
 base::Result<Launch> only_launch(const ScriptOutcome& outcome, const std::vector<Launch>& launches);
 
 }  // namespace dovetail::syntax

@@ -6,23 +6,22 @@
 
 #include "base/utf8.h"
 #include "syntax/shell/parser.h"
-#include "syntax/shell/pattern.h"
 #include "syntax/shell/run.h"
 
 namespace dovetail::syntax {
 namespace {
 
-/// Variables that every environment has, whatever their defaults say.
+/// Variables that are set in every environment.
 constexpr std::array<std::string_view, 17> always_set{
     "HOME", "USER", "PATH", "SHELL",   "LOGNAME",      "HOSTNAME", "TERM", "LANG",        "RANDOM",
     "UID",  "EUID", "PPID", "SECONDS", "EPOCHSECONDS", "OSTYPE",   "BASH", "BASH_VERSION"};
 
-/// What stands before any operation.
+/// Value of a parameter before its operation is applied.
 struct BaseValue {
   ParameterValue value;
   bool is_set = true;
-  bool is_absent = false;  ///< nobody has set it, but the environment may
-  std::string name;        ///< of the variable, where it has one
+  bool is_absent = false;  ///< not set by the script or the given environment
+  std::string name;        ///< name of the variable; empty for special parameters
 };
 
 Word word_at(Text text, const Place& place) { return {.text = std::move(text), .place = place, .doubt = {}}; }
@@ -31,12 +30,12 @@ Word unknown_word(const Place& place, std::string what) {
   return word_at(text_of(Unknown{.place = place, .what = std::move(what), .variable = {}, .many = false}), place);
 }
 
-/// The text of a word that is used alone.
+/// Returns the text of a word, which is unknown if the word is doubtful.
 Text sure_text(const Word& word) { return word.doubt ? text_of(*word.doubt) : word.text; }
 
 bool may_be_many(const Word& word) { return word.doubt || (!is_known(word.text) && first_unknown(word.text).many); }
 
-/// What makes the number of words unknown, if anything does.
+/// Returns the reason why the number of words is unknown, if it is.
 std::optional<Unknown> doubt_of_count(const std::vector<Word>& words) {
   for (const Word& word : words)
     if (may_be_many(word)) return word.doubt ? *word.doubt : first_unknown(word.text);
@@ -48,7 +47,7 @@ Word count_of(const std::vector<Word>& words, const Place& place) {
   return word_at(doubt ? text_of(*doubt) : text_of(std::to_string(words.size())), place);
 }
 
-/// Element `index` of a list whose earlier elements are all there.
+/// Returns element `index` of a list, which is unknown if the presence of an earlier element is.
 Word element_at(const Variable& variable, std::int64_t index, const Place& place) {
   if (index < 0 && !variable.indexed.empty()) index += variable.indexed.rbegin()->first + 1;
   for (const auto& [at, word] : variable.indexed) {
@@ -147,7 +146,7 @@ BaseValue base_value(Shell& shell, const WordPart& part) {
   return base;
 }
 
-/// Empty, not empty, or not known.
+/// Returns whether the value is unset or, if `counts_empty`, empty. Returns nullopt if that is unknown.
 std::optional<bool> is_nothing(const BaseValue& base, bool counts_empty) {
   if (!base.is_set) return true;
   if (!counts_empty) return false;
@@ -160,7 +159,8 @@ std::optional<bool> is_nothing(const BaseValue& base, bool counts_empty) {
   return sure ? std::optional(true) : std::nullopt;
 }
 
-/// The operand in place of the value. Unquoted it is split, and "$@" within it stays a list: whoever expands does that.
+/// Returns the operand in place of the value. If it is unquoted, the caller expands and splits it, so "$@" stays a
+/// list.
 ParameterValue operand_value(Shell& shell, const WordPart& part) {
   if (part.quoted) return {.words = {word_at(expand_text(shell, part.operands.front()), part.place)}};
   return {.words = {}, .operand = &part.operands.front()};
@@ -178,7 +178,7 @@ ParameterValue default_value(Shell& shell, const WordPart& part, BaseValue base)
   const std::optional<bool> nothing = is_nothing(base, counts_empty);
   if (kind == '?') {
     if (nothing.value_or(false) && base.is_absent) {
-      // Who runs it has set the variable.
+      // Assume that the user sets the variable.
       base.value.words = {word_at(unset_text(shell, base.name, part.place), part.place)};
       assign_text(shell, base.name, base.value.words.front().text, part.place);
       shell.outcome.demanded.push_back({.name = base.name, .place = part.place});
@@ -249,7 +249,7 @@ ParameterValue patterned_value(Shell& shell, const WordPart& part, ParameterValu
     if (!within || !is_known(word.text)) continue;
     if (!is_known(pattern) || !is_known(replacement) || (is_case && !is_empty(pattern))) {
       word.text = is_known(pattern)
-                      ? is_known(replacement) ? unknown_word(part.place, "a changed case").text : replacement
+                      ? is_known(replacement) ? unknown_word(part.place, "a case conversion").text : replacement
                       : pattern;
       continue;
     }
@@ -263,7 +263,7 @@ ParameterValue patterned_value(Shell& shell, const WordPart& part, ParameterValu
 ParameterValue sliced_list(ParameterValue value, std::int64_t first, std::int64_t count, bool has_count,
                            bool counts_0) {
   auto size = static_cast<std::int64_t>(value.words.size());
-  // `${@:1}` begins with `$1`.
+  // `${@:1}` starts with `$1`.
   if (counts_0) first -= first > 0 ? 1 : 0;
   if (first < 0) first += size;
   if (first < 0 || first >= size || count < 0) return {.is_list = true, .is_joined = value.is_joined, .words = {}};
@@ -306,10 +306,10 @@ ParameterValue length_value(const BaseValue& base, const Place& place) {
   return {.words = {word_at(text_of(std::to_string(count_characters(characters(text)))), place)}};
 }
 
-/// `${!name}`, `${!name[@]}`, `${!prefix*}`.
+/// Returns the value of `${!name}`, `${!name[@]}` or `${!prefix*}`.
 ParameterValue indirect_value(Shell& shell, const WordPart& part) {
   if (part.operation == "*" || part.operation == "@")
-    return {.words = {unknown_word(part.place, "the names of variables")}};
+    return {.words = {unknown_word(part.place, "a list of variable names")}};
   if (!part.subscript.empty() && is_all(part.subscript.front())) {
     ParameterValue keys{.is_list = true, .words = {}};
     const Variable* variable = find_variable(shell, part.text);
@@ -342,8 +342,8 @@ const Variable* find_variable(const Shell& shell, const std::string& name) {
 }
 
 Text unset_text(const Shell&, const std::string& name, const Place& place) {
-  return text_of(Unknown{
-      .place = place, .what = "the variable `" + name + "` of the environment", .variable = name, .many = false});
+  return text_of(
+      Unknown{.place = place, .what = "environment variable `" + name + "`", .variable = name, .many = false});
 }
 
 ParameterValue parameter_value(Shell& shell, const WordPart& part) {

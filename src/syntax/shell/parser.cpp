@@ -22,7 +22,7 @@ bool is_one_of(const List& list, std::string_view word) {
   return std::find(list.begin(), list.end(), word) != list.end();
 }
 
-/// The characters of a word that nothing in it changes; nothing where something may.
+/// Returns the characters of a word, or nullopt if it contains an expansion.
 std::optional<std::string> plain_text(const ShellWord& word) {
   std::string text;
   for (const WordPart& part : word.parts) {
@@ -32,7 +32,8 @@ std::optional<std::string> plain_text(const ShellWord& word) {
   return text;
 }
 
-/// How many characters a name, an index and `=` or `+=` take at the start of `text`; 0 where it is no assignment.
+/// Returns the length of a name, optional index and `=` or `+=` at the start of `text`, or 0 if it is not an
+/// assignment.
 std::size_t assignment_length(std::string_view text) {
   std::size_t at = 0;
   while (at < text.size() && is_name_character(text[at], at > 0)) ++at;
@@ -46,13 +47,22 @@ std::size_t assignment_length(std::string_view text) {
   return at < text.size() && text[at] == '=' ? at + 1 : 0;
 }
 
-/// `<NAME>` and nothing else on its line: what the author of a script wants to be filled in, and no syntax of bash.
+/// Returns the length of a placeholder `<NAME>` alone on its line, or 0. The author of the script expects users to
+/// replace it; it is not valid bash.
 std::size_t placeholder_length(std::string_view text) {
   if (!text.starts_with('<')) return 0;
   std::size_t at = 1;
   while (at < text.size() && (is_name_character(text[at], true) || text[at] == '-')) ++at;
   const bool ends = at > 1 && at < text.size() && text[at] == '>' && (at + 1 == text.size() || text[at + 1] == '\n');
   return ends ? at + 1 : 0;
+}
+
+constexpr std::array<std::string_view, 14> binary_operators{"==",  "=",   "!=",  "=~",  "-eq", "-ne", "-lt",
+                                                            "-le", "-gt", "-ge", "-nt", "-ot", "-ef", "<"};
+
+bool is_unary(std::string_view word) {
+  return word.size() == 2 && word[0] == '-' &&
+         std::string_view("abcdefghknprstuvwxzGLNORS").find(word[1]) != std::string_view::npos;
 }
 
 }  // namespace
@@ -79,8 +89,8 @@ ShellNode ShellParser::parse_list() {
     } else if (peek() == ';' && peek(1) != ';' && peek(1) != '&') {
       ++position_;
     } else if (!at_end() && peek() != '\n' && peek() != ')' && !starts_with(";;") && !starts_with(";&")) {
-      fail(place(), fmt::format("{} stands where a command ends; accepted: `;` or a new line",
-                                base::quote(rest().substr(0, 1))));
+      fail(place(),
+           fmt::format("unexpected {} after a command; accepted: `;` or a new line", base::quote(rest().substr(0, 1))));
       return list;
     }
   }
@@ -142,7 +152,7 @@ ShellNode ShellParser::parse_command() {
     node = start(SyntaxKind::subshell);
     ++position_;
     node.children.push_back(parse_list());
-    if (!take(")")) fail(node.place, "`(` has no end; accepted: `(COMMANDS)`");
+    if (!take(")")) fail(node.place, "`(` is not closed; accepted: `(COMMANDS)`");
   } else if (is_one_of(compounds, word)) {
     node = parse_compound(word);
     if (node.kind == SyntaxKind::function) return node;
@@ -172,7 +182,7 @@ ShellNode ShellParser::parse_compound(std::string_view word) {
     skip_blanks();
     if (take("(")) {
       skip_blanks();
-      if (!take(")")) fail(place(), "`(` of a function holds something; accepted: `function NAME() { ...; }`");
+      if (!take(")")) fail(place(), "unexpected text in `()` of a function; accepted: `function NAME() { ...; }`");
     }
     node = parse_function(plain_text(name).value_or(""), here);
   } else {
@@ -197,8 +207,8 @@ bool ShellParser::take_word(std::string_view word) {
 
 void ShellParser::expect_word(std::string_view word) {
   if (!error_ && !take_word(word))
-    fail(place(), fmt::format("{} here; accepted: `{}`",
-                              at_end() ? "the script ends" : "`" + std::string(1, peek()) + "` stands", word));
+    fail(place(), fmt::format("unexpected {}; accepted: `{}`",
+                              at_end() ? "end of the script" : "`" + std::string(1, peek()) + "`", word));
 }
 
 ShellNode ShellParser::parse_conditional() {
@@ -225,14 +235,14 @@ ShellNode ShellParser::parse_for() {
   skip_blanks();
   if (take("((")) return parse_for_arithmetic(std::move(node));
   node.name = plain_text(parse_word()).value_or("");
-  if (!is_variable_name(node.name)) fail(node.place, "`for` is followed by no name; accepted: `for NAME in WORDS`");
+  if (!is_variable_name(node.name)) fail(node.place, "`for` needs a variable name; accepted: `for NAME in WORDS`");
   skip_separators();
   if (take_word("in")) {
     node.has_words = true;
     for (skip_blanks(); !at_end() && peek() != ';' && peek() != '\n'; skip_blanks()) {
       const std::size_t before = position_;
       node.words.push_back(parse_word());
-      if (position_ == before) fail(place(), "`for` has no word here; accepted: words, then `;` or a new line");
+      if (position_ == before) fail(place(), "unexpected text in `for`; accepted: words, then `;` or a new line");
     }
   }
   take(";");
@@ -246,7 +256,7 @@ ShellNode ShellParser::parse_for_arithmetic(ShellNode node) {
   node.kind = SyntaxKind::for_arithmetic;
   for (const std::string_view end : {";", ";", "))"}) {
     node.expressions.push_back(parse_expression(end));
-    if (!take(end)) fail(node.place, "`for ((` is not whole; accepted: `for ((i = 0; i < 8; i++))`");
+    if (!take(end)) fail(node.place, "`for ((` is incomplete; accepted: `for ((i = 0; i < 8; i++))`");
   }
   skip_blanks();
   take(";");
@@ -280,7 +290,7 @@ void ShellParser::parse_arm(ShellNode& node) {
     skip_blanks();
     if (!take("|")) break;
   }
-  if (!take(")")) return fail(place(), "the pattern of a case does not end; accepted: `PATTERN)`");
+  if (!take(")")) return fail(place(), "a pattern of `case` is not closed; accepted: `PATTERN)`");
   ShellNode body = parse_list();
   arm.end = ";;";
   for (const std::string_view end : {";;&", ";;", ";&"}) {
@@ -315,14 +325,14 @@ ShellNode ShellParser::parse_simple() {
       skip_blanks();
       const std::optional<std::string> name = plain_text(node.words.front());
       if (!name || name->empty() || !take(")"))
-        fail(place(), "`(` stands where a word ends; accepted: `NAME()` before the body of a function");
+        fail(place(), "unexpected `(` after a word; accepted: `NAME()` before the body of a function");
       return parse_function(name.value_or(""), node.place);
     }
     if (!parse_simple_part(node, declares)) break;
   }
   if (position_ == before && !error_)
-    fail(node.place, fmt::format("{} begins no command; accepted: a command",
-                                 at_end() ? "the end of the script" : base::quote(rest().substr(0, 1))));
+    fail(node.place, fmt::format("unexpected {}; accepted: a command",
+                                 at_end() ? "end of the script" : base::quote(rest().substr(0, 1))));
   return node;
 }
 
@@ -355,7 +365,7 @@ bool ShellParser::parse_assignment(Assignment& assignment) {
   }
   assignment.adds = take("+");
   if (!take("=")) {
-    fail(assignment.place, "the index of an array is not closed; accepted: `NAME[INDEX]=VALUE`");
+    fail(assignment.place, "an array index is not closed; accepted: `NAME[INDEX]=VALUE`");
     return true;
   }
   if (take("(")) {
@@ -382,17 +392,17 @@ void ShellParser::parse_elements(Assignment& assignment) {
     if (peek() == '[' && rest_of_line().find("]=") != std::string_view::npos) {
       ++position_;
       element.subscript.push_back(parse_until("]", false));
-      if (!take("]=")) return fail(assignment.place, "the index of an element has no value; accepted: `[INDEX]=VALUE`");
+      if (!take("]=")) return fail(assignment.place, "an array index has no value; accepted: `[INDEX]=VALUE`");
       element.value = parse_word();
     } else {
       element.value = parse_word();
       if (position_ == before)
-        return fail(place(), fmt::format("{} stands within an array; accepted: words and `)`",
+        return fail(place(), fmt::format("unexpected {} in an array; accepted: words and `)`",
                                          base::quote(rest().substr(0, 1))));
     }
     assignment.elements.push_back(std::move(element));
   }
-  if (!take(")")) fail(assignment.place, "the array has no end; accepted: `NAME=(WORDS)`");
+  if (!take(")")) fail(assignment.place, "the array is not closed; accepted: `NAME=(WORDS)`");
 }
 
 void ShellParser::parse_redirections(ShellNode& node) {
@@ -431,6 +441,101 @@ bool ShellParser::parse_redirection(ShellNode& node) {
   }
   node.redirections.push_back(std::move(redirection));
   return true;
+}
+
+ShellNode ShellParser::parse_test() {
+  ShellNode node = start(ShellNode::Kind::test);
+  position_ += 2;
+  node.test.push_back(parse_test_or());
+  skip_separators();
+  expect_word("]]");
+  return node;
+}
+
+TestTree ShellParser::parse_test_or() {
+  const ParserDepth depth(*this);
+  TestTree tree = parse_test_and();
+  for (skip_separators(); take("||"); skip_separators()) {
+    TestTree both{.operation = "||", .operands = {}, .words = {}};
+    both.operands.push_back(std::move(tree));
+    both.operands.push_back(parse_test_and());
+    tree = std::move(both);
+  }
+  return tree;
+}
+
+TestTree ShellParser::parse_test_and() {
+  TestTree tree = parse_test_primary();
+  for (skip_separators(); take("&&"); skip_separators()) {
+    TestTree both{.operation = "&&", .operands = {}, .words = {}};
+    both.operands.push_back(std::move(tree));
+    both.operands.push_back(parse_test_primary());
+    tree = std::move(both);
+  }
+  return tree;
+}
+
+TestTree ShellParser::parse_test_primary() {
+  const ParserDepth depth(*this);
+  skip_separators();
+  TestTree tree;
+  if (take_word("!")) {
+    tree.operation = "!";
+    tree.operands.push_back(parse_test_primary());
+    return tree;
+  }
+  if (take("(")) {
+    tree = parse_test_or();
+    skip_separators();
+    if (!take(")")) fail(place(), "`(` is not closed; accepted: `[[ (CONDITION) ]]`");
+    return tree;
+  }
+  const std::string_view plain = peek_plain();
+  if (is_unary(plain)) {
+    tree.operation = plain;
+    position_ += plain.size();
+    skip_separators();
+    tree.words.push_back(parse_word());
+    if (tree.words.back().parts.empty()) fail(place(), "a condition has no operand; accepted: `[[ -n WORD ]]`");
+    return tree;
+  }
+  const std::size_t before = position_;
+  tree.words.push_back(parse_word());
+  if (position_ == before) {
+    fail(place(), "a condition has no operand; accepted: `[[ WORD == PATTERN ]]`");
+    return tree;
+  }
+  tree.operation = "-n";
+  skip_separators();
+  std::string_view operation = peek_plain();
+  if (peek() == '<' || peek() == '>') operation = rest().substr(0, 1);
+  if (operation != ">" &&
+      std::find(binary_operators.begin(), binary_operators.end(), operation) == binary_operators.end())
+    return tree;
+  tree.operation = operation;
+  position_ += operation.size();
+  skip_separators();
+  tree.words.push_back(operation == "=~" ? parse_regex() : parse_word());
+  if (tree.words.back().parts.empty())
+    fail(place(), "a condition has no right-hand side; accepted: a word or a pattern");
+  return tree;
+}
+
+ShellWord ShellParser::parse_regex() {
+  ShellWord word;
+  word.place = place();
+  int open = 0;
+  while (!at_end() && (open > 0 || (peek() != ' ' && peek() != '\t' && peek() != '\n' && peek() != ')'))) {
+    if (starts_with("\\\n")) {
+      position_ += 2;
+      continue;
+    }
+    if (parse_quote(word.parts)) continue;
+    open += peek() == '(' ? 1 : peek() == ')' ? -1 : 0;
+    add_text(word.parts, peek(), false, place());
+    ++position_;
+  }
+  return word;
 }
 
 }  // namespace dovetail::syntax

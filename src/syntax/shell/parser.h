@@ -1,4 +1,4 @@
-// The parser of shell scripts: words and commands share one position in the source. Private to shell.
+// Parser of shell scripts, internal to the evaluator. Words and commands share one position in the source.
 #pragma once
 
 #include <optional>
@@ -11,14 +11,14 @@
 
 namespace dovetail::syntax {
 
-/// Takes a script apart. The first mistake is kept, and the position moves to the end, so that everything stops.
+/// Parses a script. At the first error, the error is kept and the position moves to the end, so parsing stops.
 class ShellParser {
  public:
   ShellParser(std::string_view content, const std::string& path, Place begin, int depth, ShellTrees& trees);
 
-  /// The commands up to the end, or to one of the reserved words or operators that end a list.
+  /// Parses commands up to the end, or to a reserved word or operator that ends a list.
   ShellNode parse_list();
-  /// All that is left as between double quotes.
+  /// Parses the rest as if between double quotes.
   WordParts parse_all_quoted();
 
   bool at_end() const { return position_ >= content_.size(); }
@@ -35,7 +35,7 @@ class ShellParser {
     bool is_literal;
   };
 
-  // parser.cpp: commands
+  // parser.cpp: commands and conditions
   ShellNode parse_and_or();
   ShellNode parse_pipeline();
   ShellNode parse_command();
@@ -63,14 +63,14 @@ class ShellParser {
   bool take_word(std::string_view word);
   ShellNode start(ShellNode::Kind kind) const;
 
-  // lexer.cpp: characters
+  // words.cpp: characters
   char peek(std::size_t ahead = 0) const;
   bool starts_with(std::string_view text) const;
   bool take(std::string_view text);
   void skip_continuations();
   void skip_blanks();
   void skip_separators();
-  /// The characters up to the next blank or operator where none of them quotes or expands; empty otherwise.
+  /// Returns the characters up to the next blank or operator, or nothing if one of them quotes or expands.
   std::string_view peek_plain() const;
   void take_newline();
   void read_document(const PendingDocument& document);
@@ -99,13 +99,13 @@ class ShellParser {
   Place begin_;
   ShellTrees& trees_;
   std::size_t position_ = 0;
-  std::vector<std::size_t> lines_;  ///< where each begins
+  std::vector<std::size_t> lines_;  ///< position of the start of each line
   std::vector<PendingDocument> pending_;
   int depth_ = 0;
   std::optional<base::Error> error_;
 };
 
-/// One level deeper while it stands; fails the parser where that is too deep.
+/// Increases the nesting depth during its lifetime. The parser fails if the depth exceeds the limit.
 class ParserDepth {
  public:
   explicit ParserDepth(ShellParser& parser);
@@ -117,9 +117,9 @@ class ParserDepth {
   ShellParser& parser_;
 };
 
-/// Whether the character may begin, or with `inside` be within, the name of a variable.
+/// Returns whether a variable name may start with the character or, if `inside`, contain it.
 bool is_name_character(char c, bool inside);
-/// Whether all of it is the name of a variable.
+/// Returns whether the whole text is a variable name.
 bool is_variable_name(std::string_view text);
 
 }  // namespace dovetail::syntax

@@ -1,10 +1,10 @@
-#include "syntax/shell/pattern.h"
-
 #include <regex.h>
 
 #include <algorithm>
 #include <array>
 #include <cctype>
+
+#include "syntax/shell/run.h"
 
 namespace dovetail::syntax {
 namespace {
@@ -24,8 +24,8 @@ bool is_of_class(std::string_view name, unsigned char c) {
   return name == "blank" && (c == ' ' || c == '\t');
 }
 
-/// Whether the set that begins after `[` at `at` holds `c`; `at` moves behind it. Nothing where the set has no end, so
-/// that `[` stands for itself.
+/// Returns whether the set that starts after `[` at `at` contains `c`, and moves `at` past the set. Returns nullopt if
+/// the set is not closed, so `[` is literal.
 std::optional<bool> takes_set(std::string_view pattern, std::size_t& at, char c) {
   std::size_t i = at;
   const bool negated = i < pattern.size() && (pattern[i] == '!' || pattern[i] == '^');
@@ -55,7 +55,8 @@ std::optional<bool> takes_set(std::string_view pattern, std::size_t& at, char c)
   return found != negated;
 }
 
-/// Whether what stands in the pattern at `at`, no star, takes the character; `at` moves behind it.
+/// Returns whether the pattern element at `at`, which is not a star, matches the character. Moves `at` past the
+/// element.
 bool takes(std::string_view pattern, std::size_t& at, char c) {
   if (pattern[at] == '?') {
     ++at;
@@ -72,14 +73,14 @@ bool takes(std::string_view pattern, std::size_t& at, char c) {
   return pattern[at++] == c;
 }
 
-/// How many characters at the start of the text a match takes; nothing where there is none.
+/// Returns the length of the longest match at the start of the text, or nullopt without a match.
 std::optional<std::size_t> match_length(std::string_view pattern, std::string_view text) {
   for (std::size_t length = text.size() + 1; length-- > 0;)
     if (matches_pattern(pattern, text.substr(0, length))) return length;
   return std::nullopt;
 }
 
-/// Whether glibc surely answers fast: no reference to a group, and one count at most.
+/// Returns whether glibc is certain to match quickly: no back-references and at most one repetition count.
 bool is_simple(const std::string& regex) {
   for (std::size_t i = 0; i + 1 < regex.size(); ++i)
     if (regex[i] == '\\' && std::isdigit(static_cast<unsigned char>(regex[i + 1])) != 0) return false;

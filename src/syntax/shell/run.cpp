@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "syntax/shell/pattern.h"
-
 namespace dovetail::syntax {
 namespace {
 
@@ -19,7 +17,7 @@ using NodeKind = ShellNode::Kind;
 
 bool surely_fails(const ExitStatus& status) { return !status.unknown && status.code != 0; }
 
-/// What a flow is to whatever is around the frame.
+/// Converts the flow at the end of a frame to the flow in the enclosing frame.
 Flow outside(ShellFrame::Kind kind, Flow flow) {
   using Kind = ShellFrame::Kind;
   const bool is_loop_flow = flow.kind == FlowKind::broken || flow.kind == FlowKind::continued;
@@ -30,13 +28,13 @@ Flow outside(ShellFrame::Kind kind, Flow flow) {
   return flow.levels <= 1 ? Flow{} : Flow{.kind = flow.kind, .levels = flow.levels - 1};
 }
 
-/// Sets aside a branch that leaves the innermost frame early, if it was taken.
+/// Records a branch that leaves the innermost frame early if it is taken.
 void set_aside(Shell& shell, const Flow& flow, ShellState state, const Unknown& why, bool reaches = true) {
-  // The script itself has ended.
+  // The script has ended.
   if (shell.frames.empty()) return;
   const bool is_script = std::none_of(shell.frames.begin() + 1, shell.frames.end(),
                                       [](const ShellFrame& frame) { return frame.kind == ShellFrame::Kind::subshell; });
-  // Who runs the script wants neither that it fails nor that it ends with nothing done.
+  // Assume that the script neither fails nor exits without doing anything.
   if (flow.kind == FlowKind::exited && is_script && (surely_fails(state.status) || !reaches)) return;
   shell.doubts.push_back(why);
   for (ShellFrame::Early& early : shell.frames.back().early) {
@@ -92,7 +90,7 @@ Flow run_conditional(Shell& shell, const ShellNode& node, std::size_t at) {
   return run_decided(shell, status, node.place, status.code == 0 ? std::function<Flow()>(yes) : no);
 }
 
-/// The arms from `at` on.
+/// Runs the matching arm of `case`, starting at arm `at`.
 Flow run_arms(Shell& shell, const ShellNode& node, const Text& word, std::size_t at) {
   const ShellDepth depth(shell, node.place);
   for (; at < node.arms.size() && !shell.error; ++at) {
@@ -153,6 +151,131 @@ Flow run_pipeline(Shell& shell, const ShellNode& node) {
   return {};
 }
 
+/// Number of iterations after which a loop is assumed to be infinite.
+constexpr int max_turns = 2'000;
+
+using LoopFlow = Flow::Kind;
+
+Flow run_body(Shell& shell, const ShellNode& body) {
+  return run_framed(shell, ShellFrame::Kind::iteration, [&] { return run(shell, body); });
+}
+
+/// Evaluates a loop with an unknown number of iterations, possibly zero. The second pass starts from the merged state
+/// of the first and reaches every command that the first one reached.
+Flow run_any_times(Shell& shell, const Unknown& why, const std::function<Flow()>& turn) {
+  const std::size_t reached = shell.outcome.commands.size();
+  for (int pass = 0; pass < 2 && !shell.error; ++pass) {
+    shell.outcome.commands.resize(reached);
+    const Flow flow = run_either(shell, why, turn, [] { return Flow{}; });
+    if (!flow.is_normal()) return flow;
+  }
+  return {};
+}
+
+/// Returns the reason for which an iteration may have left the loop, if any.
+std::optional<Unknown> doubt_of_end(const Shell& shell) {
+  const auto& early = shell.frames.back().early;
+  return early.empty() ? std::nullopt : std::optional(early.front().why);
+}
+
+Flow run_turns(Shell& shell, const Place& place, const std::function<Flow()>& condition,
+               const std::function<Flow()>& turn) {
+  for (int turns = 0; !shell.error; ++turns) {
+    if (const Flow flow = condition(); !flow.is_normal()) return flow;
+    const ExitStatus status = shell.state.status;
+    const auto again = [&] {
+      const Flow flow = turn();
+      return flow.is_normal() ? condition() : flow;
+    };
+    if (status.unknown) {
+      const Flow flow = run_any_times(shell, *status.unknown, again);
+      shell.state.status = {};
+      return flow;
+    }
+    if (status.code != 0) break;
+    if (const Flow flow = turn(); !flow.is_normal()) return flow;
+    if (const std::optional<Unknown> doubt = doubt_of_end(shell)) return run_any_times(shell, *doubt, turn);
+    if (turns >= max_turns) {
+      shell.outcome.end = ScriptEnd{.place = place, .reason = "the loop does not end"};
+      shell.exit_place = place;
+      return {.kind = LoopFlow::exited, .levels = 0};
+    }
+  }
+  shell.state.status = {};
+  return {};
+}
+
+Flow run_while(Shell& shell, const ShellNode& node) {
+  const auto condition = [&] {
+    ++shell.tested;
+    const Flow flow = run(shell, node.children[0]);
+    --shell.tested;
+    if (node.negated) shell.state.status.code = shell.state.status.code == 0 ? 1 : 0;
+    return flow;
+  };
+  return run_turns(shell, node.place, condition, [&] { return run_body(shell, node.children[1]); });
+}
+
+Flow run_for_arithmetic(Shell& shell, const ShellNode& node) {
+  const auto value_of = [&](std::size_t i) {
+    return compute(shell, expand_text(shell, node.expressions[i]), node.place);
+  };
+  value_of(0);
+  const auto condition = [&] {
+    if (node.expressions[1].empty()) {
+      shell.state.status = {};
+      return Flow{};
+    }
+    const ArithmeticValue value = value_of(1);
+    shell.state.status = {
+        .code = value.value != 0 ? 0 : 1, .unknown = value.unknown, .is_effect = false, .defaulted = {}};
+    return Flow{};
+  };
+  return run_turns(shell, node.place, condition, [&] {
+    const Flow flow = run_body(shell, node.children[0]);
+    if (flow.is_normal()) value_of(2);
+    return flow;
+  });
+}
+
+/// Returns the reason why the number of words that a word expands to is unknown, if it is.
+std::optional<Unknown> doubt_of_word(const Word& word) {
+  if (word.doubt) return word.doubt;
+  if (!is_known(word.text) && first_unknown(word.text).many) return first_unknown(word.text);
+  // The word would expand to the names of matching files.
+  if (is_known(word.text) && characters(word.text).find_first_of("*?") != std::string_view::npos)
+    return Unknown{.place = word.place, .what = "the list of matching files", .variable = {}, .many = true};
+  return std::nullopt;
+}
+
+Flow run_for_each(Shell& shell, const ShellNode& node) {
+  std::vector<Word> words;
+  if (!node.has_words) words = shell.state.parameters;
+  for (const ShellWord& word : node.words) expand(shell, word, words);
+  shell.state.status = {};
+  for (const Word& word : words) {
+    if (!spend(shell, node.place, 1)) break;
+    const std::optional<Unknown> doubt = doubt_of_word(word);
+    const bool is_certain = word.doubt.has_value() || !doubt;
+    const auto turn = [&] {
+      assign_text(shell, node.name, is_certain ? word.text : text_of(*doubt), word.place);
+      return run_body(shell, node.children[0]);
+    };
+    const Flow flow = !doubt       ? turn()
+                      : word.doubt ? run_either(shell, *doubt, turn, [] { return Flow{}; })
+                                   : run_any_times(shell, *doubt, turn);
+    if (!flow.is_normal()) return flow;
+  }
+  return {};
+}
+
+Flow run_loop(Shell& shell, const ShellNode& node) {
+  return run_framed(shell, ShellFrame::Kind::loop, [&] {
+    if (node.kind == ShellNode::Kind::loop) return run_while(shell, node);
+    return node.kind == ShellNode::Kind::for_each ? run_for_each(shell, node) : run_for_arithmetic(shell, node);
+  });
+}
+
 Flow run_kind(Shell& shell, const ShellNode& node) {
   switch (node.kind) {
     case NodeKind::simple:
@@ -193,7 +316,7 @@ Flow run_kind(Shell& shell, const ShellNode& node) {
   return {};
 }
 
-/// Whether `set -e` looks at how such a command ends.
+/// Returns whether `set -e` checks the status of such a command.
 bool is_watched(const ShellNode& node) {
   return (node.kind == NodeKind::simple || node.kind == NodeKind::subshell || node.kind == NodeKind::test ||
           node.kind == NodeKind::arithmetic || node.kind == NodeKind::pipeline) &&
@@ -215,16 +338,16 @@ bool spend(Shell& shell, const Place& place, std::int64_t steps, std::int64_t by
   shell.effort.steps += steps;
   shell.effort.bytes += bytes;
   if (shell.effort.steps > max_steps)
-    fail(shell, place, fmt::format("the script takes too long here; accepted: at most {} steps", max_steps));
+    fail(shell, place, fmt::format("evaluating the script takes too many steps; accepted: at most {}", max_steps));
   if (shell.effort.bytes > max_bytes)
-    fail(shell, place, fmt::format("the script makes too much text here; accepted: at most {} bytes", max_bytes));
+    fail(shell, place,
+         fmt::format("evaluating the script takes too much memory; accepted: at most {} bytes", max_bytes));
   return !shell.error;
 }
 
 ShellDepth::ShellDepth(Shell& shell, const Place& place) : shell_(shell) {
   if (++shell_.depth > max_depth)
-    fail(shell, place,
-         fmt::format("commands are nested too deep here; accepted: at most {} within each other", max_depth));
+    fail(shell, place, fmt::format("commands are nested too deeply; accepted: at most {} levels", max_depth));
 }
 
 Flow run(Shell& shell, const ShellNode& node) {

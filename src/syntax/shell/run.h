@@ -1,8 +1,9 @@
-// The evaluator of shell scripts: its parts call each other through here. Private to shell.
+// Internal interface of the shell script evaluator: its state, and the functions that its parts call in each other.
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -10,25 +11,71 @@
 
 #include "syntax/shell/script_tree.h"
 #include "syntax/shell/shell.h"
-#include "syntax/shell/state.h"
 
 namespace dovetail::syntax {
 
-/// How the evaluation goes on after a command.
+// state.cpp
+struct Variable {
+  enum class Kind { unset, scalar, indexed, associative };
+  Kind kind = Kind::unset;
+  bool is_exported = false;
+  bool is_whole = false;                 ///< `declare -i`: assignments are evaluated as arithmetic
+  std::map<std::int64_t, Word> indexed;  ///< element 0 for a scalar
+  std::map<std::string, Word> associative;
+
+  bool operator==(const Variable&) const = default;
+};
+
+/// Exit status of a command. If it is unknown, `unknown` says why.
+struct ExitStatus {
+  int code = 0;
+  std::optional<Unknown> unknown;
+  bool is_effect = false;              ///< the command runs for its effect, so success is expected
+  std::vector<std::string> defaulted;  ///< variables whose defaults led to the status
+
+  bool operator==(const ExitStatus&) const = default;
+};
+
+using Variables = std::map<std::string, Variable>;
+
+/// Everything that the next command may depend on. A branch with an unknown condition works on a copy.
+struct ShellState {
+  Variables variables;
+  std::map<std::string, const ShellNode*> functions;  ///< null: several definitions are possible
+  std::vector<Word> parameters;                       ///< `$1`, ...
+  Text directory;
+  std::optional<Text> input;  ///< input of `read` and `cat`; nullopt: unknown
+  Text output;                ///< output of the command substitution in progress
+  ExitStatus status;
+  bool stops_on_error = false;                                         ///< `set -e`
+  std::vector<std::map<std::string, std::optional<Variable>>> hidden;  ///< hidden by `local`, per active function
+};
+
+/// Returns the approximate memory used by the state, in bytes.
+std::size_t size_of(const ShellState& state);
+
+/// Returns the elements of a variable in order.
+std::vector<Word> elements_of(const Variable& variable);
+/// Returns an array variable that holds the words.
+Variable list_variable(std::vector<Word> words);
+
+/// Merges the states after two branches, where `why` decides which branch runs.
+ShellState either(ShellState one, const ShellState& other, const Unknown& why);
+
+/// How control continues after a command.
 struct Flow {
   enum class Kind { normal, broken, continued, returned, exited };
   Kind kind = Kind::normal;
-  int levels = 0;  ///< of broken and continued: how many more loops
+  int levels = 0;  ///< loops left to leave, for broken and continued
 
   bool is_normal() const { return kind == Kind::normal; }
 };
 
-/// What a loop, a function, a subshell or the script gathers of branches that left it early and may not have been
-/// taken.
+/// A loop, function, subshell or script in progress, with the branches that may have left it early.
 struct ShellFrame {
   enum class Kind { iteration, loop, function, subshell };
   Kind kind = Kind::subshell;
-  std::size_t doubts = 0;  ///< how many there were at its begin
+  std::size_t doubts = 0;  ///< number of doubts at the start of the frame
   struct Early {
     Flow flow;
     ShellState state;
@@ -37,13 +84,13 @@ struct ShellFrame {
   std::vector<Early> early;
 };
 
-/// A decision that was taken as some variables have defaults.
+/// A decision that depended on the defaults of variables.
 struct ShellDecision {
   Place place;
   std::vector<std::string> defaulted;
 };
 
-/// An evaluation under way.
+/// An evaluation in progress.
 struct Shell {
   const ScriptRequest* request = nullptr;
   ScriptOutcome outcome;
@@ -52,22 +99,22 @@ struct Shell {
   std::vector<ShellFrame> frames;
   std::vector<Unknown> doubts;
   std::vector<ShellDecision> decisions;
-  std::vector<DemandedVariable> newly_demanded;  ///< by the last `exit`
-  std::vector<Word> outputs;                     ///< files that the output goes to
-  Place exit_place;                              ///< of the last `exit`
-  int source = 0;                                ///< that is being evaluated
-  bool captures = false;                         ///< output is wanted
-  int tested = 0;  ///< how many conditions are being evaluated: failures do not stop the script there
+  std::vector<DemandedVariable> newly_demanded;  ///< variables demanded by the last `exit`
+  std::vector<Word> outputs;                     ///< files that receive the output
+  Place exit_place;                              ///< place of the last `exit`
+  int source = 0;                                ///< index of the source in evaluation
+  bool captures = false;                         ///< whether output is captured
+  int tested = 0;                                ///< depth of conditions, in which failures do not stop the script
   int depth = 0;
   ScriptEffort effort;
   std::optional<base::Error> error;
 };
 
-/// Counts work; false, with an error, once it is too much.
+/// Adds to the work done. Sets an error and returns false if a limit is exceeded.
 bool spend(Shell& shell, const Place& place, std::int64_t steps, std::int64_t bytes = 0);
 void fail(Shell& shell, const Place& place, std::string message);
 
-/// One level deeper while it stands; an error where that is too deep.
+/// Increases the nesting depth during its lifetime. Sets an error if the depth exceeds the limit.
 class ShellDepth {
  public:
   ShellDepth(Shell& shell, const Place& place);
@@ -81,56 +128,52 @@ class ShellDepth {
 
 // run.cpp
 Flow run(Shell& shell, const ShellNode& node);
-/// Runs what may or may not be run, depending on `why`, and puts both together.
+/// Runs two branches, where `why` decides which one is taken, and merges their states.
 Flow run_either(Shell& shell, const Unknown& why, const std::function<Flow()>& one, const std::function<Flow()>& other);
-/// Runs in a copy of the state; its output where it is wanted.
+/// Runs in a copy of the state. Returns the output if `captures` is set.
 Text run_in_subshell(Shell& shell, const ShellNode& node, bool captures);
-/// Runs in a frame of its own: what left early is put together with what went on.
+/// Runs `body` in a new frame. Merges the states of branches that left early with the state at the end.
 Flow run_framed(Shell& shell, ShellFrame::Kind kind, const std::function<Flow()>& body);
-/// Runs what another command decides; the decision is remembered where defaults led to it.
+/// Runs `body`, which depends on the status of another command. Records the decision if the status depends on defaults.
 Flow run_decided(Shell& shell, const ExitStatus& status, const Place& place, const std::function<Flow()>& body);
 Flow run_script_text(Shell& shell, std::string_view content, const std::string& path, Place begin);
-
-// loops.cpp
-Flow run_loop(Shell& shell, const ShellNode& node);
 
 // simple.cpp
 Flow run_simple(Shell& shell, const ShellNode& node);
 void assign(Shell& shell, const Assignment& assignment);
 void assign_text(Shell& shell, const std::string& name, Text value, const Place& place);
 void write(Shell& shell, const Text& text);
-/// Records a command that is not computed; its status and its output are unknown.
+/// Records a command that the evaluator does not compute. Its status and output are unknown.
 Flow reach(Shell& shell, std::vector<Word> words);
-/// Runs a function, a command that is computed, or another one.
+/// Runs a function or a builtin, or records the command.
 Flow run_words(Shell& shell, std::vector<Word> words, const ShellNode& node);
 Flow run_redirected(Shell& shell, const std::vector<Redirection>& redirections, const std::function<Flow()>& body);
 
 // expand.cpp
-/// The words that a word becomes: braces, parameters, splitting.
+/// Expands a word to words: braces, parameters, field splitting.
 void expand(Shell& shell, const ShellWord& word, std::vector<Word>& words);
-/// What it becomes without splitting.
+/// Expands a word without field splitting.
 Text expand_text(Shell& shell, const WordParts& parts);
-/// The same, with a backslash before each quoted character that a pattern, or else a regular expression, would obey.
+/// Expands a word without splitting, and escapes quoted characters that are special in a pattern or a regular
+/// expression.
 Text expand_pattern(Shell& shell, const WordParts& parts, bool is_regex = false);
 Text command_output(Shell& shell, const WordPart& part);
-/// Words at blanks or at what IFS says.
+/// Splits a text into words at the characters in IFS.
 std::vector<Word> split(const Shell& shell, const Text& text, const Place& place);
-/// As many fields as there are variables, the last one with all that is left, as `read` has them.
+/// Splits a text into at most `count` fields, like `read`. The last field holds the rest.
 std::vector<std::string> split_off(const Shell& shell, std::string_view text, std::size_t count);
-/// The word once for each choice of its braces.
-std::vector<WordParts> expand_braces(Shell& shell, const ShellWord& word);
 
 // parameter.cpp
 struct ParameterValue {
-  bool is_list = false;    ///< "$@", "${a[@]}": each a word of its own
+  bool is_list = false;    ///< "$@", "${a[@]}": each element is a separate word
   bool is_joined = false;  ///< "$*", "${a[*]}"
   std::vector<Word> words;
-  const WordParts* operand = nullptr;  ///< what is expanded in its place; null for the words themselves
+  const WordParts* operand = nullptr;  ///< operand to expand instead; null: use `words`
 };
 ParameterValue parameter_value(Shell& shell, const WordPart& part);
-/// The variable of a name as it stands, or of the environment.
+/// Returns the variable, set by the script or the environment, or null.
 const Variable* find_variable(const Shell& shell, const std::string& name);
-/// What `$NAME` is where nobody has set it.
+/// Returns the value of `$NAME` if the variable is unset.
 Text unset_text(const Shell& shell, const std::string& name, const Place& place);
 
 // arithmetic.cpp
@@ -146,10 +189,23 @@ ExitStatus test_tree(Shell& shell, const TestTree& tree);
 ExitStatus test_words(Shell& shell, const std::vector<Word>& words, const Place& place);
 
 // builtins.cpp
-/// Runs a command that the evaluator computes itself; nothing where it is another one.
+/// Runs a command that the evaluator computes. Returns nullopt for any other command.
 std::optional<Flow> run_builtin(Shell& shell, const std::vector<Word>& words, const ShellNode& node);
 
-// printing.cpp: what a command prints; nothing where it is not computed.
-std::optional<Text> format_words(Shell& shell, const std::vector<Word>& words, const Place& place);
-std::optional<std::string> sequence(Shell& shell, const std::vector<Word>& words, const Place& place);
+// pattern.cpp: patterns with `*`, `?` and `[a-z]`, in which a backslash escapes the next character
+/// Returns whether the pattern matches the whole text.
+bool matches_pattern(std::string_view pattern, std::string_view text);
+
+/// End of the text at which a pattern is removed, and whether the shortest or longest match is taken.
+enum class PatternPlace { min_prefix, max_prefix, min_suffix, max_suffix };
+std::string remove_pattern(std::string_view text, std::string_view pattern, PatternPlace place);
+
+enum class ReplacePlace { first, all, prefix, suffix };
+std::string replace_pattern(std::string_view text, std::string_view pattern, std::string_view replacement,
+                            ReplacePlace place);
+
+/// Matches an extended POSIX regular expression. Returns the match and its groups, or an empty list if it does not
+/// match. Returns nullopt if the expression is invalid or could be slow.
+std::optional<std::vector<std::string>> find_regex(const std::string& regex, const std::string& text);
+
 }  // namespace dovetail::syntax

@@ -1,4 +1,4 @@
-// A shell script as a tree. Only what evaluates scripts needs it.
+// Syntax tree of a shell script, internal to the evaluator.
 #pragma once
 
 #include <cstddef>
@@ -17,18 +17,18 @@ struct ShellNode;
 struct WordPart;
 using WordParts = std::vector<WordPart>;
 
-/// A piece of a word before it is expanded.
+/// A part of a word before expansion.
 struct WordPart {
   enum class Kind { text, parameter, command, arithmetic, process };
   Kind kind = Kind::text;
   bool quoted = false;
   Place place;
   std::string text;                  ///< the characters, or the name of a parameter
-  char prefix = 0;                   ///< of a parameter: '#' for its length, '!' for what it names
-  std::string operation;             ///< of a parameter: ":-", "%%", "//", ...; empty for none
-  std::vector<WordParts> subscript;  ///< none or one
-  std::vector<WordParts> operands;   ///< of the operation; of arithmetic its expression
-  std::vector<ShellNode> commands;   ///< of a command or process substitution, one list
+  char prefix = 0;                   ///< prefix of a parameter: '#' for its length, '!' for indirection; 0: none
+  std::string operation;             ///< operator on a parameter: ":-", "%%", "//", ...; empty: none
+  std::vector<WordParts> subscript;  ///< zero or one
+  std::vector<WordParts> operands;   ///< operands of the operation, or the arithmetic expression
+  std::vector<ShellNode> commands;   ///< the list of a command or process substitution
 };
 
 struct ShellWord {
@@ -37,14 +37,14 @@ struct ShellWord {
 };
 
 struct ArrayElement {
-  std::vector<WordParts> subscript;  ///< none or one
+  std::vector<WordParts> subscript;  ///< zero or one
   ShellWord value;
 };
 
 struct Assignment {
   Place place;
   std::string name;
-  std::vector<WordParts> subscript;  ///< none or one
+  std::vector<WordParts> subscript;  ///< zero or one
   bool adds = false;                 ///< `+=`
   bool is_list = false;              ///< `name=(...)`
   ShellWord value;
@@ -52,13 +52,13 @@ struct Assignment {
 };
 
 struct Redirection {
-  int descriptor = -1;    ///< -1 where none is written
+  int descriptor = -1;    ///< -1: not written
   std::string operation;  ///< "<", ">", ">>", "<<", "<<<", ">&", "&>", ...
   ShellWord target;
-  std::size_t here_document = 0;  ///< of "<<": index into ShellTrees::here_documents
+  std::size_t here_document = 0;  ///< for "<<": index into ShellTrees::here_documents
 };
 
-/// A condition of `[[ ]]`: an operator over conditions ("!", "&&", "||") or over words ("-n", "==", "=~", ...).
+/// A condition in `[[ ]]`: an operator on conditions ("!", "&&", "||") or on words ("-n", "==", "=~", ...).
 struct TestTree {
   std::string operation;
   std::vector<TestTree> operands;
@@ -73,14 +73,14 @@ struct ShellNode {
     list,            ///< children
     group,           ///< children: one list
     subshell,        ///< children: one list
-    conditional,     ///< children: condition, list, condition, list, ..., and perhaps the list of `else`
+    conditional,     ///< children: condition, list, condition, list, ..., optionally the list of `else`
     loop,            ///< children: condition, list; negated for `until`
     for_each,        ///< name, words; children: one list
-    for_arithmetic,  ///< expressions: three; children: one list
-    choice,          ///< `case`: words: one; arms; children: a list for each arm
+    for_arithmetic,  ///< three expressions; children: one list
+    choice,          ///< `case`: one word; arms; children: one list per arm
     function,        ///< name; children: the body
     test,            ///< `[[ ]]`
-    arithmetic,      ///< `(( ))`: expressions: one
+    arithmetic,      ///< `(( ))`: one expression
   };
   struct Arm {
     std::vector<ShellWord> patterns;
@@ -91,7 +91,7 @@ struct ShellNode {
   Place place;
   bool negated = false;
   bool in_background = false;
-  bool has_words = false;  ///< of for_each: `in` was written
+  bool has_words = false;  ///< for_each: has `in`
   std::string name;
   std::vector<ShellNode> children;
   std::vector<std::string> operators;
@@ -103,18 +103,18 @@ struct ShellNode {
   std::vector<TestTree> test;
 };
 
-/// The trees of all scripts that an evaluation has read; nodes stay where they are.
+/// Syntax trees of all scripts read in an evaluation. Addresses of nodes are stable.
 struct ShellTrees {
   std::deque<ShellNode> roots;
   std::deque<WordParts> here_documents;
 };
 
-/// Parses a script and adds it to `trees`. `begin` is the place of its first character. A mistake of syntax is an Error
-/// at its place, `path` its file.
+/// Parses a script and adds it to `trees`. `begin` is the place of its first character. A syntax error is an Error at
+/// its place in the file `path`.
 base::Result<const ShellNode*> parse_shell(std::string_view content, const std::string& path, Place begin,
                                            ShellTrees& trees);
 
-/// What a run of text means between double quotes, as in a here-document or `(( ))`.
+/// Parses text as if between double quotes, as in a here-document or `(( ))`.
 base::Result<WordParts> parse_quoted(std::string_view content, const std::string& path, Place begin, ShellTrees& trees);
 
 }  // namespace dovetail::syntax

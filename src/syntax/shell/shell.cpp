@@ -10,7 +10,7 @@
 namespace dovetail::syntax {
 namespace {
 
-/// How often a script is evaluated anew as it demands a variable.
+/// Maximum number of evaluations of a script. Each new demanded variable requires another one.
 constexpr int max_attempts = 8;
 
 void set_variable(Shell& shell, const std::string& name, Text text, const Place& place, bool is_exported) {
@@ -34,17 +34,15 @@ void prepare(Shell& shell, const std::vector<DemandedVariable>& demanded) {
   shell.state.directory =
       !request.directory.empty()
           ? text_of(join_path({}, request.directory))
-          : text_of(Unknown{
-                .place = begin, .what = "the folder that the script is started in", .variable = "PWD", .many = false});
+          : text_of(Unknown{.place = begin, .what = "the working directory", .variable = "PWD", .many = false});
 }
 
 void finish(Shell& shell, const Flow& flow) {
   const ExitStatus& status = shell.state.status;
   if (flow.kind == Flow::Kind::exited && !shell.outcome.end)
-    shell.outcome.end =
-        ScriptEnd{.place = shell.exit_place,
-                  .reason = status.unknown ? "the script stops itself"
-                                           : fmt::format("the script stops itself with exit code {}", status.code)};
+    shell.outcome.end = ScriptEnd{
+        .place = shell.exit_place,
+        .reason = status.unknown ? "the script exits" : fmt::format("the script exits with code {}", status.code)};
   for (const auto& [name, variable] : shell.state.variables)
     if (variable.kind != Variable::Kind::unset) shell.outcome.variables[name] = elements_of(variable);
 }

@@ -1,10 +1,11 @@
-// Shell scripts, evaluated and never run: which commands a script reaches, with which words.
+// Evaluator of shell scripts. Finds the commands that a script reaches, and their words, without running anything.
 //
-// The evaluator computes what bash would without asking anything but the script itself: variables, arrays, arithmetic,
-// conditions, loops, functions, here-documents, and a few commands (`echo`, `printf`, `seq`, `dirname`, `cd`, ...). It
-// starts no process, writes nothing, and reads only what `source` names, through the reader that it is given. What any
-// other command prints or answers is unknown, and stays a piece of the words that it reaches. Where a condition is
-// unknown both branches are evaluated: what they leave different is unknown, the commands within are in doubt.
+// The evaluator computes what bash would compute from the script alone: variables, arrays, arithmetic, conditions,
+// loops, functions, here-documents, and a few commands (`echo`, `printf`, `seq`, `dirname`, `cd`, ...). It starts no
+// process and writes nothing. It reads only files named by `source`, through the given reader. The output and status of
+// any other command are unknown, and the output remains an unknown piece of the words that contain it. If a condition
+// is unknown, both branches are evaluated: values that differ afterwards are unknown, and the commands within are
+// doubtful.
 #pragma once
 
 #include <cstdint>
@@ -19,66 +20,66 @@
 
 namespace dovetail::syntax {
 
-/// What an evaluation took: commands and expansions by their size, and bytes that were held.
+/// Work of an evaluation: steps for commands and expansions, weighted by size, and bytes of memory.
 struct ScriptEffort {
   std::int64_t steps = 0;
   std::int64_t bytes = 0;
 };
 
 struct ScriptRequest {
-  std::string path;       ///< of the script, as it would be called: its `$0`, and its name in messages
-  std::string content;    ///< of the script
-  std::string directory;  ///< where it would be started; empty: not known
-  /// What the user says of the environment. A variable that the script sets to something unknown takes its value from
-  /// here, too.
+  std::string path;  ///< path of the script as invoked: its `$0`, and its name in messages
+  std::string content;
+  std::string directory;  ///< working directory at the start; empty: unknown
+  /// Environment variables given by the user. They also replace values that the script sets but that are unknown.
   std::map<std::string, std::string> environment;
-  std::vector<std::string> arguments;                   ///< its `"$@"`
-  FileReader read;                                      ///< for `source`; none: nothing is read
-  Place begin = {.source = 0, .line = 1, .column = 1};  ///< of the content's first character
-  ScriptEffort before = {};                             ///< of the scripts that led to this one
+  std::vector<std::string> arguments;                   ///< `"$@"`
+  FileReader read;                                      ///< reader for `source`; empty: no file is read
+  Place begin = {.source = 0, .line = 1, .column = 1};  ///< place of the first character of the content
+  ScriptEffort before = {};                             ///< work of the scripts that started this one
 };
 
-/// A command that the script reaches and that the evaluator does not compute itself.
+/// A command that the script reaches and that the evaluator does not compute.
 struct ReachedCommand {
-  std::vector<Word> words;  ///< the command and its arguments; at least one
+  std::vector<Word> words;  ///< the command and its arguments; at least one word
   std::map<std::string, Text> environment;
   Text directory;
   std::optional<Text> input;     ///< a here-document or a here-string
-  std::vector<Word> outputs;     ///< the files that its output goes to
-  std::optional<Unknown> doubt;  ///< what decides whether it is reached
+  std::vector<Word> outputs;     ///< files that receive the output
+  std::optional<Unknown> doubt;  ///< condition that decides whether it is reached; nullopt: always reached
 };
 
-/// A variable without which the script stops itself: its value is taken as unknown.
+/// A variable without which the script would exit. It is assumed to be set to an unknown value.
 struct DemandedVariable {
   std::string name;
-  Place place;  ///< where the script would stop
+  Place place;  ///< place where the script would exit
 };
 
-/// A file that the script includes and that was not read.
+/// A file that the script includes but that could not be read.
 struct UnreadFile {
   Text name;
   Place place;
   std::string reason;
 };
 
-/// Where and how the script stops itself, if it does.
+/// The place where the script exits early, and the reason.
 struct ScriptEnd {
   Place place;
   std::string reason;
 };
 
 struct ScriptOutcome {
-  std::vector<std::string> sources;  ///< what a Place counts: the script, then what it included
+  std::vector<std::string> sources;  ///< files that places refer to: the script, then included files
   std::vector<ReachedCommand> commands;
-  std::map<std::string, std::vector<Word>> variables;  ///< at the end; an array has any number of words, others one
+  std::map<std::string, std::vector<Word>>
+      variables;  ///< final values: any number of words for an array, otherwise one
   std::vector<DemandedVariable> demanded;
   std::vector<UnreadFile> unread;
   std::optional<ScriptEnd> end;
-  ScriptEffort effort;  ///< with that of the scripts before
+  ScriptEffort effort;  ///< total work, including ScriptRequest::before
 };
 
-/// Evaluates a script. An Error at its place where it is not in the syntax of bash, or takes, with those before it,
-/// more steps or memory than any launch script does.
+/// Evaluates a script. Returns an Error at its place if the script violates bash syntax, or if the total work exceeds
+/// the limits on steps and memory.
 base::Result<ScriptOutcome> evaluate_script(const ScriptRequest& request);
 
 }  // namespace dovetail::syntax

@@ -18,7 +18,8 @@ bool is_declaration(const std::vector<Word>& words) {
   return name == "export" || name == "declare" || name == "typeset" || name == "local" || name == "readonly";
 }
 
-/// What the user says in place of what is unknown; else the unknown pieces learn the variable's name.
+/// Replaces an unknown value by the user's value for the variable. Without one, records the variable's name in the
+/// unknown pieces.
 Text decided(const Shell& shell, const std::string& name, Text value) {
   if (is_known(value)) return value;
   if (const auto given = shell.request->environment.find(name); given != shell.request->environment.end())
@@ -82,7 +83,7 @@ void assign_element(Shell& shell, const Assignment& assignment, Text value) {
   }
   variable.kind = Variable::Kind::indexed;
   if (index.unknown) {
-    // Any element may have changed.
+    // Any element could have changed.
     for (auto& [at, element] : variable.indexed) element.text = either(element.text, word.text, *index.unknown);
     word.doubt = index.unknown;
     variable.indexed[variable.indexed.empty() ? 0 : variable.indexed.rbegin()->first + 1] = std::move(word);
@@ -133,7 +134,7 @@ Flow call_function(Shell& shell, const ShellNode& body, std::vector<Word> words)
   return flow;
 }
 
-/// What is assigned before a command holds while it runs.
+/// Runs a command with assignments before it, which apply only to this command.
 Flow run_with_assignments(Shell& shell, std::vector<Word> words, const ShellNode& node) {
   if (is_declaration(words) || node.assignments.empty()) return run_words(shell, std::move(words), node);
   std::map<std::string, std::optional<Variable>> before;

@@ -1,6 +1,6 @@
-#include "syntax/shell/state.h"
-
 #include <utility>
+
+#include "syntax/shell/run.h"
 
 namespace dovetail::syntax {
 namespace {

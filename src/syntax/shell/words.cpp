@@ -5,10 +5,14 @@
 #include <utility>
 
 #include "base/document.h"
+#include "base/result.h"
 #include "syntax/shell/parser.h"
 
 namespace dovetail::syntax {
 namespace {
+
+constexpr int max_nesting = 64;
+constexpr std::string_view metacharacters = " \t\n|&;()<>";
 
 constexpr std::string_view word_ends = " \t\n|&;()<>";
 constexpr std::string_view special_parameters = "@*#?-$!";
@@ -32,7 +36,7 @@ void append_utf8(std::string& text, std::uint32_t code) {
   }
 }
 
-/// The digits of `base` at the start of `text`, at most `most`, and how many there were.
+/// Reads up to `most` digits of `base` at the start of `text`. Returns their value and count.
 std::pair<std::uint32_t, std::size_t> leading_digits(std::string_view text, unsigned base, std::size_t most) {
   std::uint32_t value = 0;
   std::size_t count = 0;
@@ -46,7 +50,7 @@ std::pair<std::uint32_t, std::size_t> leading_digits(std::string_view text, unsi
   return {value, count};
 }
 
-/// Decodes the escape after a backslash at the start of `text` to `result`; how many characters it takes.
+/// Decodes the escape at the start of `text`, after a backslash, into `result`. Returns the characters consumed.
 std::size_t decode_escape(std::string_view text, std::string& result) {
   constexpr std::string_view letters = "abeEfnrtv\\'\"?";
   constexpr std::string_view meanings = "\a\b\x1b\x1b\f\n\r\t\v\\'\"?";
@@ -75,6 +79,158 @@ std::size_t decode_escape(std::string_view text, std::string& result) {
 }
 
 }  // namespace
+
+bool is_name_character(char c, bool inside) {
+  const auto byte = static_cast<unsigned char>(c);
+  return c == '_' || std::isalpha(byte) != 0 || (inside && std::isdigit(byte) != 0);
+}
+
+bool is_variable_name(std::string_view text) {
+  if (text.empty() || !is_name_character(text.front(), false)) return false;
+  return std::all_of(text.begin(), text.end(), [](char c) { return is_name_character(c, true); });
+}
+
+ParserDepth::ParserDepth(ShellParser& parser) : parser_(parser) {
+  if (++parser_.depth_ > max_nesting)
+    parser_.fail(parser_.place(), "commands and quotes are nested too deeply; accepted: at most " +
+                                      std::to_string(max_nesting) + " levels");
+}
+
+ShellParser::ShellParser(std::string_view content, const std::string& path, Place begin, int depth, ShellTrees& trees)
+    : content_(content), path_(path), begin_(begin), trees_(trees), lines_{0}, depth_(depth) {
+  for (std::size_t i = 0; i < content.size(); ++i)
+    if (content[i] == '\n') lines_.push_back(i + 1);
+}
+
+Place ShellParser::place() const {
+  const auto next = std::upper_bound(lines_.begin(), lines_.end(), position_);
+  const auto line = static_cast<std::size_t>(next - lines_.begin()) - 1;
+  const auto column = static_cast<int>(position_ - lines_[line]);
+  return {.source = begin_.source,
+          .line = begin_.line + static_cast<int>(line),
+          .column = (line == 0 ? begin_.column : 1) + column};
+}
+
+void ShellParser::fail(Place place, std::string message) {
+  if (!error_)
+    error_ = base::Error{.failure = base::Failure::bad_input,
+                         .path = path_,
+                         .line = place.line,
+                         .column = place.column,
+                         .message = std::move(message)};
+  position_ = content_.size();
+}
+
+char ShellParser::peek(std::size_t ahead) const {
+  return position_ + ahead < content_.size() ? content_[position_ + ahead] : '\0';
+}
+
+std::string_view ShellParser::rest() const {
+  return position_ < content_.size() ? content_.substr(position_) : std::string_view();
+}
+
+bool ShellParser::starts_with(std::string_view text) const { return rest().starts_with(text); }
+
+bool ShellParser::take(std::string_view text) {
+  if (error_ || !starts_with(text)) return false;
+  position_ += text.size();
+  return true;
+}
+
+void ShellParser::skip_continuations() {
+  while (starts_with("\\\n")) position_ += 2;
+}
+
+void ShellParser::skip_blanks() {
+  while (!at_end()) {
+    if (peek() == ' ' || peek() == '\t' || peek() == '\r') {
+      ++position_;
+    } else if (starts_with("\\\n")) {
+      position_ += 2;
+    } else if (peek() == '#') {
+      position_ += rest_of_line().size();
+    } else {
+      return;
+    }
+  }
+}
+
+void ShellParser::skip_separators() {
+  for (;;) {
+    skip_blanks();
+    if (peek() == '\n' && !at_end())
+      take_newline();
+    else
+      return;
+  }
+}
+
+std::string_view ShellParser::peek_plain() const {
+  std::size_t end = position_;
+  while (end < content_.size() && metacharacters.find(content_[end]) == std::string_view::npos) {
+    if (std::string_view("\"'`$\\").find(content_[end]) != std::string_view::npos) return {};
+    ++end;
+  }
+  return rest().substr(0, end - position_);
+}
+
+std::string_view ShellParser::rest_of_line() const {
+  const std::string_view text = rest();
+  return text.substr(0, text.find('\n'));
+}
+
+void ShellParser::take_newline() {
+  ++position_;
+  std::vector<PendingDocument> documents;
+  documents.swap(pending_);
+  for (const PendingDocument& document : documents) read_document(document);
+}
+
+void ShellParser::read_document(const PendingDocument& document) {
+  const Place begin = place();
+  std::string body;
+  while (!at_end()) {
+    std::string_view line = rest_of_line();
+    position_ = std::min(position_ + line.size() + 1, content_.size());
+    if (document.strips_tabs) line.remove_prefix(std::min(line.find_first_not_of('\t'), line.size()));
+    if (line == document.end) break;
+    body += line;
+    body += '\n';
+  }
+  WordParts& parts = trees_.here_documents[document.index];
+  if (document.is_literal) {
+    if (body.empty()) return;
+    parts.emplace_back();
+    parts.back().quoted = true;
+    parts.back().place = begin;
+    parts.back().text = std::move(body);
+    return;
+  }
+  ShellParser inner(body, path_, begin, depth_ + 1, trees_);
+  WordParts read = inner.parse_all_quoted();
+  if (inner.error_)
+    fail(begin, inner.error_->message);
+  else
+    trees_.here_documents[document.index] = std::move(read);
+}
+
+base::Result<const ShellNode*> parse_shell(std::string_view content, const std::string& path, Place begin,
+                                           ShellTrees& trees) {
+  ShellParser parser(content, path, begin, 0, trees);
+  ShellNode list = parser.parse_list();
+  if (!parser.error() && !parser.at_end())
+    parser.fail(parser.place(), "unexpected closing word or bracket; accepted: a command");
+  if (parser.error()) return *parser.error();
+  return &trees.roots.emplace_back(std::move(list));
+}
+
+base::Result<WordParts> parse_quoted(std::string_view content, const std::string& path, Place begin,
+                                     ShellTrees& trees) {
+  ShellParser parser(content, path, begin, 0, trees);
+  WordParts parts = parser.parse_all_quoted();
+  if (parser.error()) return *parser.error();
+  return parts;
+}
 
 void ShellParser::add_text(WordParts& parts, char c, bool quoted, Place place) {
   if (parts.empty() || parts.back().kind != WordPart::Kind::text || parts.back().quoted != quoted) {
@@ -203,19 +359,19 @@ void ShellParser::parse_double_quoted(WordParts& parts) {
       ++position_;
     }
   }
-  // A quoted text makes a word, also where it is empty.
+  // A quoted text is a word even if it is empty.
   if (position_ == before) {
     parts.emplace_back();
     parts.back().quoted = true;
     parts.back().place = begin;
   }
-  if (!take("\"")) fail(begin, "the quote has no end; accepted: a text that ends with `\"`");
+  if (!take("\"")) fail(begin, "the quote is not closed; accepted: text that ends with `\"`");
 }
 
 void ShellParser::parse_single_quoted(WordParts& parts) {
   const Place begin = place();
   const std::size_t end = content_.find('\'', position_ + 1);
-  if (end == std::string_view::npos) return fail(begin, "the quote has no end; accepted: a text that ends with `'`");
+  if (end == std::string_view::npos) return fail(begin, "the quote is not closed; accepted: text that ends with `'`");
   parts.emplace_back();
   parts.back().quoted = true;
   parts.back().place = begin;
@@ -236,11 +392,11 @@ void ShellParser::parse_ansi_quoted(WordParts& parts) {
       ++position_;
     }
   }
-  if (!take("'")) return fail(begin, "the quote has no end; accepted: a text that ends with `'`");
+  if (!take("'")) return fail(begin, "the quote is not closed; accepted: text that ends with `'`");
   parts.emplace_back();
   parts.back().quoted = true;
   parts.back().place = begin;
-  // As a C string it ends where it holds a null.
+  // Like a C string, the text ends at a null character.
   parts.back().text = text.substr(0, text.find('\0'));
 }
 
@@ -298,14 +454,14 @@ void ShellParser::parse_braced(WordPart& part) {
   } else if (!at_end() && special_parameters.find(peek()) != std::string_view::npos) {
     part.text = std::string(1, content_[position_++]);
   } else {
-    return fail(begin, "`${` is followed by no name; accepted: `${NAME}`");
+    return fail(begin, "`${` needs a variable name; accepted: `${NAME}`");
   }
   if (take("[")) {
     part.subscript.push_back(parse_until("]", false));
-    if (!take("]")) return fail(begin, "the index has no end; accepted: `${NAME[INDEX]}`");
+    if (!take("]")) return fail(begin, "the array index is not closed; accepted: `${NAME[INDEX]}`");
   }
   if (!starts_with("}")) parse_operation(part);
-  if (!take("}")) fail(begin, "`${` has no end; accepted: `${NAME}` or `${NAME:-TEXT}`");
+  if (!take("}")) fail(begin, "`${` is not closed; accepted: `${NAME}` or `${NAME:-TEXT}`");
 }
 
 void ShellParser::parse_operation(WordPart& part) {
@@ -372,7 +528,7 @@ void ShellParser::parse_command_substitution(WordPart& part) {
   outer.swap(pending_);
   part.commands.push_back(parse_list());
   pending_.swap(outer);
-  if (!take(")")) fail(begin, "`$(` has no end; accepted: `$(COMMAND)`");
+  if (!take(")")) fail(begin, "`$(` is not closed; accepted: `$(COMMAND)`");
 }
 
 void ShellParser::parse_backquoted(WordParts& parts, bool quoted) {
@@ -385,14 +541,15 @@ void ShellParser::parse_backquoted(WordParts& parts, bool quoted) {
     inner += peek();
     ++position_;
   }
-  if (!take("`")) return fail(begin, "the backquote has no end; accepted: `$(COMMAND)`");
+  if (!take("`")) return fail(begin, "the backquote is not closed; accepted: `$(COMMAND)`");
   ShellParser parser(inner, path_, begin, depth_ + 1, trees_);
   WordPart part;
   part.kind = WordPart::Kind::command;
   part.quoted = quoted;
   part.place = begin;
   part.commands.push_back(parser.parse_list());
-  if (!parser.error() && !parser.at_end()) parser.fail(begin, "the backquotes hold no whole command");
+  if (!parser.error() && !parser.at_end())
+    parser.fail(begin, "the backquotes do not contain a complete command; accepted: `$(COMMAND)`");
   if (parser.error()) return fail(begin, parser.error()->message);
   parts.push_back(std::move(part));
 }

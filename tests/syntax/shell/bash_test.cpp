@@ -1,4 +1,4 @@
-// The evaluator beside bash itself, where bash is there.
+// Compares the evaluator with bash, if bash is installed.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -16,13 +16,13 @@
 namespace dovetail::syntax {
 namespace {
 
-/// For each call of `mark` its words, as bash has them.
+/// Words of each call of `mark`, as expanded by bash.
 using Marks = std::vector<std::vector<std::string>>;
 
-class BesideBash : public testing::Test {
+class BashComparison : public testing::Test {
  protected:
   void SetUp() override {
-    if (std::system("bash -c true >/dev/null 2>&1") != 0) GTEST_SKIP() << "bash is not there";
+    if (std::system("bash -c true >/dev/null 2>&1") != 0) GTEST_SKIP() << "bash is not installed";
     folder_ = std::filesystem::path(testing::TempDir()) / ("dovetail_bash_" + std::to_string(getpid()));
     std::filesystem::create_directories(folder_);
   }
@@ -33,7 +33,7 @@ class BesideBash : public testing::Test {
   Marks by_bash(const std::string& script) const {
     const std::filesystem::path path = folder_ / "script";
     std::ofstream(path) << "mark() { printf '%s\\0' \"$#\" \"$@\"; } >&3\n" << script;
-    // What the script prints itself is of no interest.
+    // Only descriptor 3, which `mark` writes, matters.
     const std::string command =
         "cd " + folder_.string() + " && LC_ALL=C bash " + path.string() + " 3>&1 >/dev/null 2>&1";
     FILE* pipe = popen(command.c_str(), "r");
@@ -77,7 +77,7 @@ ScriptRequest request_of(std::string script) {
   return request;
 }
 
-TEST_F(BesideBash, RandomScriptsReachTheSameWords) {
+TEST_F(BashComparison, RandomScriptsReachTheSameWords) {
   int compared = 0;
   for (std::uint64_t seed = 1; seed <= 300; ++seed) {
     const std::string script = random_script(seed);

@@ -24,7 +24,7 @@ Found found(const std::string& script, std::map<std::string, std::string> enviro
   request.directory = "/repository";
   request.environment = std::move(environment);
   request.read = [](const std::string& path) -> base::Result<std::string> {
-    if (path != "/repository/inner.sh") return base::bad_input("it is not there");
+    if (path != "/repository/inner.sh") return base::bad_input("the file does not exist");
     return std::string("\npython -m trainer.main a=$1 b=$B\n");
   };
   base::Result<ScriptOutcome> outcome = evaluate_script(request);
@@ -42,7 +42,7 @@ std::string arguments_of(const Launch& launch) {
   return text;
 }
 
-TEST(Launch, IsFoundBehindWhatStartsIt) {
+TEST(Launch, IsFoundAfterLaunchers) {
   for (const char* script :
        {"python3 -u -m trainer.main a=1 b",
         "/opt/bin/python3.11 train.py a=1 b",
@@ -75,13 +75,13 @@ TEST(Launch, IsFoundBehindWhatStartsIt) {
   }
 }
 
-TEST(Launch, IsNotFoundInWordsOfOthers) {
+TEST(Launch, IsNotFoundInArgumentsOfOtherCommands) {
   for (const char* script : {"echo python train.py", "pkill -f train.py", "python -c 'import train' train.py",
                              "python -m pytest train.py", "python other.py train.py", "ls train.py", "bash missing.sh"})
     EXPECT_TRUE(found(script).launches.empty()) << script;
 }
 
-TEST(Launch, InAnotherScriptHasItsPlaceThere) {
+TEST(Launch, InAnotherScriptHasAPlaceInThatScript) {
   const Found result = found("export B=2\nbash inner.sh 1\n");
   ASSERT_EQ(result.launches.size(), 1U);
   EXPECT_EQ(arguments_of(result.launches[0]), "a=1 b=2");
@@ -89,22 +89,22 @@ TEST(Launch, InAnotherScriptHasItsPlaceThere) {
   EXPECT_EQ(result.launches[0].place.line, 2);
 }
 
-TEST(Launch, InATextHasItsPlaceInTheFile) {
+TEST(Launch, InInlineTextHasAPlaceInTheFile) {
   const Found result = found("ls\nsrun bash -c 'sleep 1\n  python train.py a=1'\n");
   ASSERT_EQ(result.launches.size(), 1U);
   EXPECT_EQ(result.launches[0].place.line, 3);
   EXPECT_EQ(result.outcome.sources[static_cast<std::size_t>(result.launches[0].place.source)], "run.sh");
 }
 
-TEST(Launch, UnknownPiecesOfATextStayWhatTheyAre) {
+TEST(Launch, UnknownPiecesOfInlineTextArePreserved) {
   const Found result = found("A=$(probe)\nB=\"a=1 b=$A\"\nsrun bash -c \"cd x; python train.py $B c=${D}\"\n");
   ASSERT_EQ(result.launches.size(), 1U);
-  EXPECT_EQ(arguments_of(result.launches[0]), "a=1 b=<the output of `probe`> c=<the variable `D` of the environment>");
+  EXPECT_EQ(arguments_of(result.launches[0]), "a=1 b=<the output of `probe`> c=<environment variable `D`>");
   EXPECT_EQ(first_unknown(result.launches[0].arguments[1].text).place.line, 1);
   EXPECT_EQ(first_unknown(result.launches[0].arguments[1].text).variable, "A");
 }
 
-TEST(Launch, KnowsWhetherItsProgramIsGivenAConfiguration) {
+TEST(Launch, DetectsTheConfigFlagOfTheTrainer) {
   for (const char* script : {"python train.py --config a.yaml b=1", "python train.py b=1 --config=$X",
                              "uv run --config x train.py --config a.yaml", "torchrun train.py --config $X",
                              "srun bash -c \"python train.py --config a\""}) {
@@ -120,7 +120,7 @@ TEST(Launch, KnowsWhetherItsProgramIsGivenAConfiguration) {
   }
 }
 
-TEST(Launch, ScriptsThatStartThemselvesEnd) {
+TEST(Launch, RecursiveScriptsAreLimited) {
   ScriptRequest request;
   request.path = "run.sh";
   request.content = "bash run.sh\nbash run.sh\nbash run.sh\npython train.py\n";
@@ -129,10 +129,10 @@ TEST(Launch, ScriptsThatStartThemselvesEnd) {
   ASSERT_TRUE(outcome.ok());
   const base::Result<std::vector<Launch>> launches = find_launches(*outcome, request, is_trainer);
   ASSERT_FALSE(launches.ok());
-  EXPECT_NE(launches.error().message.find("start too many scripts"), std::string::npos);
+  EXPECT_NE(launches.error().message.find("too many scripts start other scripts"), std::string::npos);
 }
 
-TEST(Launch, ScriptsTakeNoMoreTogetherThanOneMay) {
+TEST(Launch, NestedScriptsShareTheStepLimit) {
   ScriptRequest request;
   request.path = "run.sh";
   request.content = "bash long.sh\nbash long.sh\nbash long.sh\npython train.py\n";
@@ -149,12 +149,12 @@ TEST(Launch, ScriptsTakeNoMoreTogetherThanOneMay) {
     const base::Result<std::vector<Launch>> launches = find_launches(*outcome, request, is_trainer);
     EXPECT_EQ(launches.ok(), fits);
     if (!fits) {
-      EXPECT_NE(launches.error().message.find("takes too long here"), std::string::npos);
+      EXPECT_NE(launches.error().message.find("takes too many steps"), std::string::npos);
     }
   }
 }
 
-TEST(Launch, OnlyOneMayBeMeant) {
+TEST(Launch, MustBeUnique) {
   const auto message = [](const std::string& script) {
     const Found result = found(script);
     const base::Result<Launch> launch = only_launch(result.outcome, result.launches);
@@ -162,15 +162,16 @@ TEST(Launch, OnlyOneMayBeMeant) {
   };
   EXPECT_EQ(message("python train.py a\npython train.py a\n"), "");
   EXPECT_EQ(message("python train.py a\npython train.py b\n"),
-            "run.sh:2:8: the script starts another trainer at line 1; accepted: one");
+            "run.sh:2:8: the script also starts a different trainer at line 1; accepted: one trainer");
   EXPECT_EQ(message("echo\n"),
-            "run.sh:1:1: the script starts no trainer; accepted: a script that starts a trainer that is known");
+            "run.sh:1:1: the script starts no trainer; accepted: a script that starts a supported trainer");
   EXPECT_EQ(message("exit 2\n"),
-            "run.sh:1:1: the script stops itself with exit code 2 before it starts a trainer; "
-            "accepted: a script that starts a trainer that is known");
-  EXPECT_EQ(message("M=$(probe)\nif [ $M = a ]; then python train.py a; else python train.py b; fi\n"),
-            "run.sh:1:5: whether the trainer is started depends on this: the output of `probe` is not known; accepted: "
-            "`--env M=VALUE`");
+            "run.sh:1:1: the script exits with code 2 before it starts a trainer; "
+            "accepted: a script that starts a supported trainer");
+  EXPECT_EQ(
+      message("M=$(probe)\nif [ $M = a ]; then python train.py a; else python train.py b; fi\n"),
+      "run.sh:1:5: whether the trainer starts depends on an unknown value: the output of `probe` is unknown; accepted: "
+      "`--env M=VALUE`");
 }
 
 }  // namespace

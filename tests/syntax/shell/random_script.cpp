@@ -7,7 +7,8 @@
 namespace dovetail::syntax {
 namespace {
 
-/// Writes statements. Variables `a` to `e` are texts, `n` and `m` whole numbers, `x` and `y` arrays, `t` a table.
+/// Writes statements. Variables `a` to `e` are strings, `n` and `m` integers, `x` and `y` arrays, `t` an associative
+/// array.
 class ScriptWriter {
  public:
   explicit ScriptWriter(std::uint64_t seed) : random_(seed) {}
@@ -61,7 +62,7 @@ class ScriptWriter {
                                                    "$a", "t*o", "e"});
   }
 
-  /// What stands within `${...}`.
+  /// Returns the text within `${...}`.
   std::string braced(int depth) {
     const std::string name =
         below(4) == 0 ? one_of(std::array<std::string_view, 4>{"1", "2", "unset_one", "x[1]"}) : text_name();

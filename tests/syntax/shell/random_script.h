@@ -1,4 +1,4 @@
-// Random shell scripts out of what the evaluator computes: bash and the evaluator must reach the same.
+// Random shell scripts within the subset that the evaluator computes, for comparison with bash.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,7 @@
 
 namespace dovetail::syntax {
 
-/// A script that ends soon, depends on nothing around it, and calls `mark` with words that show what it computed.
+/// Returns a short, self-contained script that calls `mark` with its results.
 std::string random_script(std::uint64_t seed);
 
 }  // namespace dovetail::syntax

@@ -29,7 +29,7 @@ ScriptOutcome evaluated(const ScriptRequest& request) {
   return outcome.ok() ? *outcome : ScriptOutcome();
 }
 
-/// The words of each command; one in doubt begins with a question mark.
+/// Returns the words of each command. A question mark marks a doubtful command or word.
 std::vector<std::string> reached(const ScriptOutcome& outcome) {
   std::vector<std::string> lines;
   for (const ReachedCommand& command : outcome.commands) {
@@ -46,7 +46,7 @@ std::vector<std::string> reached(const std::string& script, std::map<std::string
 
 using Lines = std::vector<std::string>;
 
-TEST(Shell, WordsKeepThePlaceWhereTheyAreWritten) {
+TEST(Shell, WordsKeepTheirPlace) {
   const ScriptOutcome outcome =
       evaluated(request("A=(\n  x=1\n    y=$B\n)\nB=2\ntrain \"${A[@]}\" \\\n  z=3 \"$@\"\n"));
   ASSERT_EQ(outcome.commands.size(), 1U);
@@ -58,7 +58,7 @@ TEST(Shell, WordsKeepThePlaceWhereTheyAreWritten) {
   EXPECT_EQ(words[3].place, (Place{.source = 0, .line = 7, .column = 3}));
 }
 
-TEST(Shell, DefaultsAreTakenAndTheEnvironmentBeatsThem) {
+TEST(Shell, EnvironmentOverridesDefaults) {
   const std::string script = "N=${NODES:-4}\ntrain n=$N path=${MODEL_PATH:-org/model} \"$@\"\n";
   EXPECT_EQ(reached(script), Lines{"train n=4 path=org/model"});
   EXPECT_EQ(reached(script, {{"NODES", "8"}}), Lines{"train n=8 path=org/model"});
@@ -67,19 +67,19 @@ TEST(Shell, DefaultsAreTakenAndTheEnvironmentBeatsThem) {
   EXPECT_EQ(reached(evaluated(with_arguments)), Lines{"train n=4 path=org/model a=1 b c"});
 }
 
-TEST(Shell, WhatACommandPrintsIsUnknownWhereItEndsUp) {
+TEST(Shell, CommandOutputIsUnknown) {
   const ScriptOutcome outcome = evaluated(request("count=$(nvidia-smi -L | wc -l)\ntrain gpus=$count tp=2\n"));
   const Word& word = outcome.commands.back().words[1];
   ASSERT_FALSE(is_known(word.text));
   EXPECT_EQ(first_unknown(word.text).variable, "count");
   EXPECT_EQ(first_unknown(word.text).place, (Place{.source = 0, .line = 1, .column = 25}));
   EXPECT_EQ(base::to_text(unknown_error(outcome.sources, first_unknown(word.text))),
-            "/jobs/run.sh:1:25: the output of `wc -l` is not known; accepted: `--env count=VALUE`");
+            "/jobs/run.sh:1:25: the output of `wc -l` is unknown; accepted: `--env count=VALUE`");
   EXPECT_TRUE(is_known(outcome.commands.back().words[2].text));
   EXPECT_EQ(reached("count=$(nvidia-smi -L | wc -l)\ntrain gpus=$count\n", {{"count", "8"}}).back(), "train gpus=8");
 }
 
-TEST(Shell, AnUnknownConditionMattersOnlyWhereBranchesDiffer) {
+TEST(Shell, UnknownConditionsMatterOnlyIfBranchesDiffer) {
   const std::string script =
       "if nvidia-smi | grep -q NVLink; then LINK=1; X=same; ARGS=(a b c); else LINK=0; X=same; ARGS=(a c); fi\n"
       "train $X \"${ARGS[@]}\"\n";
@@ -90,7 +90,7 @@ TEST(Shell, AnUnknownConditionMattersOnlyWhereBranchesDiffer) {
   EXPECT_EQ(first_unknown(link).place.line, 1);
 }
 
-TEST(Shell, CommandsOfAnUnknownBranchAreInDoubt) {
+TEST(Shell, CommandsOfAnUnknownBranchAreDoubtful) {
   EXPECT_EQ(reached("if probe; then train a; else train b; fi\ntrain c\n"),
             (Lines{"probe", "?train a", "?train b", "train c"}));
   EXPECT_EQ(reached("f() { if probe; then train a; return; fi; train b; }\nf\ntrain c\n"),
@@ -100,13 +100,13 @@ TEST(Shell, CommandsOfAnUnknownBranchAreInDoubt) {
   EXPECT_EQ(reached("while ! probe; do sleep 1; done\ntrain\n"), (Lines{"probe", "?sleep 1", "?probe", "train"}));
 }
 
-TEST(Shell, ABranchThatOnlyGivesUpIsNotTaken) {
+TEST(Shell, BranchesThatOnlyFailAreNotTaken) {
   EXPECT_EQ(reached("if ! command -v nvcc; then echo no >&2; exit 1; fi\ntrain\n"), Lines{"train"});
   EXPECT_EQ(reached("[ -d data ] || { echo no; exit 1; }\ntrain\n"), Lines{"train"});
   EXPECT_EQ(reached("mkdir -p out && cd out && train\n"), (Lines{"mkdir -p out", "train"}));
 }
 
-TEST(Shell, AVariableThatTheScriptDemandsIsSetByWhoeverRunsIt) {
+TEST(Shell, DemandedVariablesAreAssumedToBeSet) {
   const std::string script =
       "if [ -z \"${BASE:-}\" ]; then\n  echo \"set BASE\"; exit 1\nfi\ntrain $BASE/x ${OTHER:?}\n";
   const ScriptOutcome outcome = evaluated(request(script));
@@ -118,33 +118,33 @@ TEST(Shell, AVariableThatTheScriptDemandsIsSetByWhoeverRunsIt) {
   EXPECT_EQ(reached(script, {{"BASE", "/data"}, {"OTHER", "y"}}), Lines{"train /data/x y"});
 }
 
-TEST(Shell, WhatIsLeftToFillInIsUnknown) {
-  EXPECT_EQ(reached("ROOT=<YOUR_ROOT>\ntrain $ROOT/x\n"), Lines{"train <the variable `ROOT` of the environment>/x"});
+TEST(Shell, PlaceholdersAreUnknown) {
+  EXPECT_EQ(reached("ROOT=<YOUR_ROOT>\ntrain $ROOT/x\n"), Lines{"train <environment variable `ROOT`>/x"});
   EXPECT_EQ(reached("ROOT=<YOUR_ROOT>\ntrain $ROOT/x\n", {{"ROOT", "/r"}}), Lines{"train /r/x"});
 }
 
-TEST(Shell, AScriptThatStopsItselfSaysWhere) {
+TEST(Shell, EarlyExitHasAPlace) {
   const ScriptOutcome outcome = evaluated(request("train a\nif [ $# -lt 2 ]; then\n  exit 3\nfi\ntrain b\n"));
   EXPECT_EQ(reached(outcome), Lines{"train a"});
   ASSERT_TRUE(outcome.end.has_value());
   EXPECT_EQ(outcome.end->place.line, 3);
-  EXPECT_EQ(outcome.end->reason, "the script stops itself with exit code 3");
+  EXPECT_EQ(outcome.end->reason, "the script exits with code 3");
   EXPECT_EQ(evaluated(request("while true; do :; done\ntrain\n")).end->reason, "the loop does not end");
 }
 
-TEST(Shell, FindsItsOwnFolder) {
+TEST(Shell, ScriptsFindTheirOwnFolder) {
   const std::string script =
       "DIR=$(cd -- \"$(dirname -- \"${BASH_SOURCE[0]}\")\" &>/dev/null && pwd)\ntrain $DIR/x $(realpath y) $(basename "
       "$0 .sh)\n";
   EXPECT_EQ(reached(script), Lines{"train /jobs/x /repository/y run"});
 }
 
-TEST(Shell, SourceReadsThroughItsReaderOnly) {
+TEST(Shell, SourceUsesTheGivenReader) {
   ScriptRequest with_reader = request("N=3 source models/$NAME.sh\n. missing.sh\ntrain $ARGS\n", {{"NAME", "small"}});
   std::vector<std::string> asked;
   with_reader.read = [&](const std::string& path) -> base::Result<std::string> {
     asked.push_back(path);
-    if (path != "/repository/models/small.sh") return base::bad_input("it is not there");
+    if (path != "/repository/models/small.sh") return base::bad_input("the file does not exist");
     return std::string("ARGS=\"--layers $((N * 2))\"\n");
   };
   const ScriptOutcome outcome = evaluated(with_reader);
@@ -173,7 +173,7 @@ TEST(Shell, ReadsNothingOutsideTheRoot) {
   std::filesystem::remove_all(folder);
 }
 
-TEST(Shell, DoesNothingOfWhatAScriptSays) {
+TEST(Shell, HasNoSideEffects) {
   const std::filesystem::path folder =
       std::filesystem::path(testing::TempDir()) / ("dovetail_safe_" + std::to_string(getpid()));
   std::filesystem::create_directories(folder);
@@ -197,7 +197,7 @@ TEST(Shell, DoesNothingOfWhatAScriptSays) {
   std::filesystem::remove_all(folder);
 }
 
-TEST(Shell, KeepsWhatACommandIsGiven) {
+TEST(Shell, CommandsKeepEnvironmentInputAndOutputs) {
   const ScriptOutcome outcome = evaluated(request(
       "export A=1\nB=2\nC=3 train x <<< text > log\ncat > config.yaml <<EOF\nsize: $B\nEOF\n(cd /tmp && train)\n"));
   ASSERT_EQ(outcome.commands.size(), 3U);
@@ -213,14 +213,14 @@ TEST(Shell, KeepsWhatACommandIsGiven) {
   EXPECT_EQ(describe(outcome.commands[2].directory), "/tmp");
 }
 
-TEST(Shell, MistakesOfSyntaxHaveTheirPlace) {
+TEST(Shell, SyntaxErrorsHaveAPlace) {
   const std::vector<std::pair<std::string, std::string>> faults{
-      {"if true; then\n  echo\n", ":3:1: the script ends here; accepted: `fi`"},
-      {"echo 'open\n", ":1:6: the quote has no end; accepted: a text that ends with `'`"},
-      {"a=(1 2\n", ":1:1: the array has no end; accepted: `NAME=(WORDS)`"},
-      {"x=$(echo\n", ":1:3: `$(` has no end; accepted: `$(COMMAND)`"},
-      {"echo )\n", ":1:6: nothing is open that this would close; accepted: a command"},
-      {"n=$((1 / 0))\n", ":1:3: the expression `1 / 0` divides by zero; accepted: numbers, variables and operators"},
+      {"if true; then\n  echo\n", ":3:1: unexpected end of the script; accepted: `fi`"},
+      {"echo 'open\n", ":1:6: the quote is not closed; accepted: text that ends with `'`"},
+      {"a=(1 2\n", ":1:1: the array is not closed; accepted: `NAME=(WORDS)`"},
+      {"x=$(echo\n", ":1:3: `$(` is not closed; accepted: `$(COMMAND)`"},
+      {"echo )\n", ":1:6: unexpected closing word or bracket; accepted: a command"},
+      {"n=$((1 / 0))\n", ":1:3: the expression `1 / 0` divides by zero"},
       {"echo >\n", ":1:7: a redirection has no target; accepted: `> FILE`"},
   };
   for (const auto& [script, message] : faults) {
@@ -243,12 +243,12 @@ TEST(Shell, WorkIsBounded) {
   EXPECT_FALSE(evaluate_script(request(deep)).ok());
 }
 
-RC_GTEST_PROP(Shell, RandomBytesAreReadOrRefused, (const std::string& garbage)) {
+RC_GTEST_PROP(Shell, RandomBytesAreReadOrRejected, (const std::string& garbage)) {
   const base::Result<ScriptOutcome> outcome = evaluate_script(request(garbage));
   if (!outcome.ok()) RC_ASSERT(!outcome.error().message.empty());
 }
 
-RC_GTEST_PROP(Shell, CutScriptsAreReadOrRefused, ()) {
+RC_GTEST_PROP(Shell, TruncatedScriptsAreReadOrRejected, ()) {
   std::string script = random_script(*rc::gen::arbitrary<std::uint64_t>());
   script.resize(static_cast<std::size_t>(*rc::gen::inRange<int>(0, static_cast<int>(script.size()))));
   const base::Result<ScriptOutcome> outcome = evaluate_script(request(script));
