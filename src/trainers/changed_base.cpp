@@ -1,21 +1,50 @@
 #include "trainers/changed_base.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <utility>
 
-#include "trainers/export/alike.h"
+#include "base/document.h"
+#include "base/nearest.h"
+#include "trainers/areal/writing.h"
+#include "trainers/export/change.h"
 #include "trainers/export/word_edit.h"
 #include "trainers/export/yaml_edit.h"
-#include "trainers/writers.h"
+#include "trainers/nemo_rl/writing.h"
+#include "trainers/openrlhf/writing.h"
+#include "trainers/roll/writing.h"
+#include "trainers/slime/writing.h"
+#include "trainers/verl/writing.h"
 
 namespace dovetail::trainers {
 namespace {
 
-/// Words of Hydra's, for keys that the file may lack, with what its grammar would take for more than characters in
-/// quotes.
+const std::array<const TrainerWriter*, 6> writers{&verl_writer,  &nemo_rl_writer, &openrlhf_writer,
+                                                  &slime_writer, &roll_writer,    &areal_writer};
+
+}  // namespace
+
+std::vector<std::string_view> export_names() {
+  std::vector<std::string_view> names;
+  for (const TrainerWriter* const writer : writers) names.push_back(writer->name);
+  return names;
+}
+
+base::Result<const TrainerWriter*> find_writer(std::string_view name) {
+  for (const TrainerWriter* const writer : writers)
+    if (writer->name == name) return writer;
+  const std::vector<std::string_view> names = export_names();
+  return base::bad_input(fmt::format("--to {}: no such trainer{}; accepted: {}", base::quote(name),
+                                     base::did_you_mean(name, names), fmt::join(names, ", ")));
+}
+
+namespace {
+
+/// Converts changes to Hydra words for keys that the file may lack. Values with special characters are quoted.
 std::vector<Change> as_words(std::vector<Change> changes) {
   const auto quoted = [](Setter& set) {
     set.key.insert(0, "++");
@@ -28,7 +57,7 @@ std::vector<Change> as_words(std::vector<Change> changes) {
   return changes;
 }
 
-/// Why a switched base runs no such job; empty: it does.
+/// Returns why a switched base does not run the job, or an empty string if it does.
 std::string refusal_of(const Import& as_it_is, const ExportBase& switched) {
   const base::Result<Import> import = import_base(switched);
   if (!import.ok()) return import.error().message.substr(0, import.error().message.find('\n'));
@@ -36,7 +65,8 @@ std::string refusal_of(const Import& as_it_is, const ExportBase& switched) {
     return fmt::format("the job would have {}", *difference);
   if (import->job.software.training == as_it_is.job.software.training &&
       run_alike(as_it_is.job, import->plan, as_it_is.plan))
-    return "nothing would change: the script does not hand on its arguments; accepted: one that ends its command with "
+    return "nothing would change: the script does not pass on its arguments; accepted: a script whose command ends "
+           "with "
            "\"$@\"";
   return {};
 }

@@ -1,7 +1,8 @@
-// Configurations with changes laid over them, and read again.
+// Configurations with changes applied to them and read again, and the trainers that can be written.
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -11,52 +12,60 @@
 
 namespace dovetail::trainers {
 
-/// The configuration that is changed.
+/// Returns the names of the trainers whose configurations can be written: "verl", ...
+std::vector<std::string_view> export_names();
+
+/// Returns the writer of the trainer with this name. The Error for an unknown name lists all names.
+base::Result<const TrainerWriter*> find_writer(std::string_view name);
+
+/// A configuration to be changed.
 struct ExportBase {
-  std::string path;  ///< as the user gave it
+  std::string path;  ///< as given by the user
   std::string content;
   ImportOptions options;
-  std::string hub_cache = {};  ///< as import_run has it
+  std::string hub_cache = {};  ///< see import_run
 };
 
-/// import_run of it.
+/// Reads the base with import_run.
 base::Result<Import> import_base(const ExportBase& base);
 
-/// How changes are laid over a base.
+/// Form in which changes are applied to a base.
 enum class ChangeForm {
-  words,      ///< behind its own
-  overrides,  ///< where Hydra's overrides stand in a launch script
-  flags,      ///< where its flags stand
-  yaml        ///< where its values stand
+  words,      ///< words after those of the base
+  overrides,  ///< edits of the Hydra overrides in a launch script
+  flags,      ///< edits of the flags in a launch script
+  yaml        ///< edits of the values in a YAML file
 };
 
-/// How these changes are; `import` is the base as it is. What goes can only go where it stands.
+/// Returns the form of these changes. `import` is the unchanged base. Settings can only be removed in place.
 ChangeForm form_of(const TrainerWriter& writer, const Import& import, const std::vector<Change>& changes);
 
-/// Changes as they are laid over a base in that form: words of Hydra's may be for keys that the file lacks.
+/// Converts changes to the form in which they are applied. Hydra words may be for keys that the file lacks.
 std::vector<Change> laid_as(ChangeForm form, const TrainerWriter& writer, std::vector<Change> changes);
 
-/// The changes laid over the base. Errors of who edits it in place.
+/// Returns the base with the changes applied. Errors come from in-place editing.
 base::Result<ExportBase> changed_base(const ExportBase& base, const Import& import, const TrainerWriter& writer,
                                       const std::vector<Change>& changes);
 
-/// The base with the changes, as it is read; without any `import` itself. Errors of changed_base and import_run.
+/// Applies the changes and reads the result. Without changes, returns `import`. Errors are those of changed_base and
+/// import_run.
 base::Result<Import> import_changed(const ExportBase& base, const Import& import, const std::vector<Change>& changes);
 
-/// The content of the base with the changes where its YAML has them, and `reasons` above them: [change], or fewer.
+/// Returns the content of the base with the changes edited into its YAML. `reasons[i]`, if present, becomes a comment
+/// above change i.
 base::Result<std::string> edited_yaml(const ExportBase& base, const Import& import, const std::vector<Change>& changes,
                                       const std::vector<std::string>& reasons);
 
-/// Another way to run the job of a base.
+/// A base changed to run the same job in another way.
 struct SwitchedBase {
-  std::string name;             ///< as OtherWay has it
-  std::vector<Change> changes;  ///< that make it of the base
+  std::string name;             ///< see OtherWay
+  std::vector<Change> changes;  ///< changes that turn the base into this one
   ExportBase base;
-  std::string refusal;  ///< why it is none; empty: it is
+  std::string refusal;  ///< why it cannot run the job; empty: it can
 };
 
-/// The ways in which the base's trainer may run the same job, as far as `allowed`; without the base as it is. The job
-/// that each is read as differs from the base's by its backend and what it fixes of plans alone. Errors of import_run.
+/// Returns the other ways in which the trainer of the base may run the same job, within `allowed`. The job of each
+/// differs from the base's job only in its backend and in the settings that it fixes. Errors are those of import_run.
 base::Result<std::vector<SwitchedBase>> switched_bases(const ExportBase& base, const Allowed& allowed);
 
 }  // namespace dovetail::trainers

@@ -2,19 +2,25 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <map>
 #include <optional>
 #include <utility>
 
+#include "base/document.h"
 #include "plan/job.h"
-#include "trainers/export/alike.h"
-#include "trainers/writers.h"
+#include "syntax/configuration.h"
+#include "trainers/changed_base.h"
+#include "trainers/export/change.h"
+#include "trainers/export/yaml_edit.h"
+#include "trainers/import_run.h"
 
 namespace dovetail::trainers {
 namespace {
 
 using plan::Plan;
 
-/// What an export works on: the base, with what switches its backend or mode, and what that is read as.
+/// Inputs of an export: the base, its import before and after a switch of backend or mode, and the plan.
 struct Work {
   const ExportBase& base;
   const TrainerWriter& writer;
@@ -23,14 +29,15 @@ struct Work {
   const Plan& plan;
 };
 
-/// A job as changes have to leave it. What the optimizer keeps, and in which type, goes with the memory that it is in.
+/// Returns the part of a job that changes must not alter. The types of optimizer states may change with their
+/// placement.
 std::string kept_job(plan::Job job) {
   job.software.gradient_type = job.software.moment_type = plan::StateType::usual;
   job.software.master_type = plan::MasterType::usual;
   return plan::canonical_job(job);
 }
 
-/// Whether the changes make the base the plan, and leave its job alone.
+/// Returns whether the changes make the base run the plan and leave its job unchanged.
 bool is_made(const Work& work, const base::Result<Import>& changed) {
   return changed.ok() && kept_job(changed->job) == kept_job(work.switched.job) &&
          run_alike(work.switched.job, changed->plan, work.plan);
@@ -41,8 +48,7 @@ std::vector<Change> all_but(std::vector<Change> changes, std::size_t index) {
   return changes;
 }
 
-/// Leaves out what changes nothing, one after the other, until nothing more can go: a change may be there only for
-/// another one's sake.
+/// Removes unnecessary changes one by one, until none can be removed. A change may be needed only because of another.
 std::vector<Change> needed(const Work& work, std::vector<Change> changes) {
   std::size_t before = 0;
   do {
@@ -55,14 +61,14 @@ std::vector<Change> needed(const Work& work, std::vector<Change> changes) {
   return changes;
 }
 
-/// The change `index` with what the others alone come to.
+/// Returns change `index` and the plan that results from the others alone.
 KeptChange kept_change(const Work& work, const std::vector<Change>& changes, std::size_t index) {
   KeptChange kept{changes[index], std::nullopt, {}};
   const base::Result<Import> without = import_changed(work.base, work.as_it_is, all_but(changes, index));
   if (!without.ok())
     kept.stops = without.error().message;
   else if (without->job.software.training != work.switched.job.software.training)
-    kept.stops = "another backend would train";
+    kept.stops = "training would use another backend";
   else if (kept_job(without->job) != kept_job(work.switched.job))
     kept.stops = "the job would have other devices";
   else
@@ -70,7 +76,7 @@ KeptChange kept_change(const Work& work, const std::vector<Change>& changes, std
   return kept;
 }
 
-/// All changes of a base, those that switch it first. An Error where they do not make it the plan.
+/// Returns all changes to a base, switches first. Returns an Error if they do not make it run the plan.
 base::Result<std::vector<Change>> all_changes(const Work& work, const std::vector<Change>& switches) {
   const ChangeForm form = form_of(work.writer, work.as_it_is, switches);
   const std::vector<Change> changes_of_plan =
@@ -79,28 +85,28 @@ base::Result<std::vector<Change>> all_changes(const Work& work, const std::vecto
   const base::Result<Import> changed = import_changed(work.base, work.as_it_is, changes);
   if (!changed.ok()) return changed.error();
   if (kept_job(changed->job) != kept_job(work.switched.job))
-    return base::bad_input("the settings of the plan change the job; accepted: a plan with the job's own batches");
+    return base::bad_input("the plan's settings would change the job; accepted: a plan with the batches of the job");
   if (form == ChangeForm::words && run_alike(work.as_it_is.job, changed->plan, work.as_it_is.plan))
     return base::bad_input(
-        fmt::format("{} does not hand on its arguments, so that nothing can be laid over it; accepted: a script that "
-                    "ends its command with \"$@\"",
+        fmt::format("{} does not pass on its arguments, so settings cannot be added; accepted: a script whose command "
+                    "ends with \"$@\"",
                     work.as_it_is.files.front()));
   if (!is_made(work, changed)) return cannot_be_said(work.writer.name, work.switched.job, work.plan, changed->plan);
   return needed(work, std::move(changes));
 }
 
-/// What no base of the trainer takes.
+/// Returns an Error if a base of the trainer cannot express the plan.
 base::Status check_export(const Import& as_it_is, const Plan& plan, const TrainerWriter& writer) {
   if (as_it_is.trainer != writer.name)
-    return base::bad_input(fmt::format("{} is a configuration of {}; accepted with --to {}: one of {}",
+    return base::bad_input(fmt::format("{} is a configuration of {}; accepted with --to {}: a configuration of {}",
                                        as_it_is.files.front(), as_it_is.trainer, writer.name, writer.name));
   if (plan.fusion.threshold || plan.fusion.training)
     return base::bad_input(
-        fmt::format("the plan fuses tasks, which {} does not run; accepted: one without fusion", writer.name));
+        fmt::format("the plan fuses tasks, which {} cannot run; accepted: a plan without fusion", writer.name));
   if (form_of(writer, as_it_is, {}) == ChangeForm::words && !writer.takes_words)
     return base::bad_input(
-        fmt::format("{} is a launch script, and {} takes no settings behind its file; accepted: the "
-                    "configuration that the script names",
+        fmt::format("{} is a launch script, and {} accepts no settings after its configuration file; accepted: the "
+                    "configuration file that the script names",
                     as_it_is.files.front(), writer.name));
   return {};
 }
@@ -134,6 +140,117 @@ base::Result<Export> export_run(const ExportBase& base, const Plan& plan, std::s
   DOVETAIL_TRY(ExportBase edited, changed_base(base, made.base, *writer, changes));
   made.content = std::move(edited.content);
   return made;
+}
+
+namespace {
+
+std::string array_text(std::string_view name, const std::vector<std::string>& words) {
+  std::string text = fmt::format("{}=(\n", name);
+  for (const std::string& word : words) text += "  " + word + "\n";
+  return text + ")\n";
+}
+
+std::string script_text(const WholeFile& file, const std::vector<Change>& changes) {
+  std::string text = "#!/usr/bin/env bash\nset -euo pipefail\n";
+  for (const DemandedName& demanded : file.demanded)
+    text += fmt::format(": \"${{{}:?{}}}\"\n", demanded.name, demanded.what);
+  std::vector<std::string> plan;
+  for (const Change& change : changes)
+    for (std::string& word : words_of(change)) plan.push_back(std::move(word));
+  text += "\n# Job\n" + array_text("job", file.words);
+  text += "\n# Plan: how the tasks run\n" + array_text("plan", plan);
+  return text + fmt::format("\nexec {} \"${{job[@]}}\" \"${{plan[@]}}\" \"$@\"\n", file.command);
+}
+
+base::Result<std::string> yaml_text(const WholeFile& file, const std::vector<Change>& changes) {
+  std::vector<YamlEdit> edits;
+  const auto add = [&edits](const Setter& set) {
+    edits.push_back({set.key.substr(std::min(set.key.find_first_not_of('+'), set.key.size())), set.value});
+  };
+  for (const Change& change : changes) {
+    add(change.set);
+    for (const Setter& more : change.with) add(more);
+  }
+  std::string text;
+  for (const DemandedName& demanded : file.demanded)
+    text += fmt::format("# Requires the environment variable {}: {}.\n", demanded.name, demanded.what);
+  return edit_yaml(text + file.yaml, "the configuration", edits, {});
+}
+
+base::Result<std::string> text_of(const WholeFile& file, const std::vector<Change>& changes) {
+  if (file.yaml.empty()) return script_text(file, changes);
+  return yaml_text(file, changes);
+}
+
+/// Reads a file as the user will, without access to other files.
+base::Result<Import> read_again(std::string_view trainer, const WholeFile& file, const std::string& content) {
+  ImportOptions options{.gpu = "H100-80", .root = "/no/such/folder"};
+  for (const DemandedName& demanded : file.demanded)
+    options.environment.push_back(fmt::format("{}={}", demanded.name, demanded.example));
+  return import_run(fmt::format("{}:{}", trainer, file.yaml.empty() ? "run.sh" : "run.yaml"), content, options);
+}
+
+/// Returns the settings of a configuration; empty for a launch script.
+base::Result<syntax::SettingTree> settings_of(const WholeFile& file) {
+  syntax::SettingTree tree;
+  if (file.yaml.empty()) return tree;
+  tree.sources = {"the configuration"};
+  DOVETAIL_TRY(const base::Document document, base::parse_yaml(file.yaml, tree.sources.front()));
+  DOVETAIL_TRY(tree.root, syntax::setting_of(document, file.yaml, 0));
+  std::map<std::string, std::string> environment;
+  for (const DemandedName& demanded : file.demanded) environment[demanded.name] = demanded.example;
+  DOVETAIL_CHECK(resolve(tree, environment));
+  return tree;
+}
+
+/// Like difference_of, but also compares the backend.
+std::optional<std::string> whole_difference(const plan::Job& wanted, const plan::Job& got) {
+  if (auto difference = difference_of(wanted, got)) return difference;
+  if (wanted.software.training != got.software.training) return "another backend";
+  return std::nullopt;
+}
+
+}  // namespace
+
+base::Result<WholeExport> export_whole(const plan::Job& job, const plan::Plan& plan, std::string_view trainer) {
+  DOVETAIL_TRY(const TrainerWriter* const writer, find_writer(trainer));
+  if (writer->whole == nullptr)
+    return base::bad_input(fmt::format("--to {} needs an existing configuration; add --base FILE", trainer));
+  if (plan.fusion.threshold || plan.fusion.training)
+    return base::bad_input(
+        fmt::format("the plan fuses tasks, which {} cannot run; accepted: a plan without fusion", trainer));
+  DOVETAIL_TRY(const JobFacts facts, facts_of(job, plan));
+  DOVETAIL_TRY(const WholeFile file, writer->whole(facts));
+  DOVETAIL_TRY(const syntax::SettingTree settings, settings_of(file));
+  std::vector<Change> changes = writer->changes_of(job, plan, settings);
+  std::erase_if(changes, [](const Change& change) { return change.removes; });
+  const auto read = [&](const std::vector<Change>& some) -> base::Result<Import> {
+    DOVETAIL_TRY(const std::string content, text_of(file, some));
+    return read_again(trainer, file, content);
+  };
+  const auto is_it = [&](const base::Result<Import>& import) {
+    return import.ok() && !whole_difference(job, import->job) && run_alike(job, import->plan, plan);
+  };
+  base::Result<Import> whole = read(changes);
+  if (!whole.ok()) {
+    const base::Error error = std::move(whole).error();
+    return base::bad_input(fmt::format("{} cannot run the plan: {}", trainer, error.message));
+  }
+  if (const auto difference = whole_difference(job, whole->job))
+    return base::bad_input(
+        fmt::format("a {} file without --base would have {} than the job; add --base FILE", trainer, *difference));
+  if (!is_it(whole)) return cannot_be_said(trainer, job, plan, whole->plan);
+  for (std::size_t index = changes.size(); index-- > 0;) {
+    std::vector<Change> fewer = changes;
+    fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(index));
+    if (is_it(read(fewer))) changes = std::move(fewer);
+  }
+  DOVETAIL_TRY(std::string content, text_of(file, changes));
+  return WholeExport{.trainer = std::string(trainer),
+                     .is_script = file.yaml.empty(),
+                     .demanded = file.demanded,
+                     .changes = std::move(changes),
+                     .content = std::move(content)};
 }
 
 }  // namespace dovetail::trainers

@@ -1,4 +1,4 @@
-// Plans as what has to change in the configuration that a trainer is given.
+// Exports of a plan to a trainer: as changes to a given configuration, or as a new file.
 #pragma once
 
 #include <string>
@@ -6,38 +6,54 @@
 #include <vector>
 
 #include "base/result.h"
+#include "plan/job.h"
 #include "plan/plan.h"
 #include "trainers/changed_base.h"
 #include "trainers/export/change.h"
+#include "trainers/export/whole_file.h"
 #include "trainers/import_run.h"
 
 namespace dovetail::trainers {
 
-/// A change without which the run is not the plan.
+/// A change that the plan needs.
 struct KeptChange {
   Change change;
-  std::optional<plan::Plan> without;  ///< what the others alone come to; nothing where that is no run of the job
-  std::string stops;                  ///< why it is none
+  std::optional<plan::Plan> without;  ///< plan that runs without this change; nullopt if the job then cannot run
+  std::string stops;                  ///< why the job cannot run without this change
 };
 
 struct Export {
-  Import base;                      ///< as it is
-  std::vector<KeptChange> changes;  ///< none: it is the plan already
-  std::string content;              ///< of the base, with the changes where they are made in place
-  bool in_place = false;            ///< they are; else words behind the base's own make them
+  Import base;                      ///< unchanged base
+  std::vector<KeptChange> changes;  ///< empty: the base already runs the plan
+  std::string content;              ///< content of the base, with the changes if they are made in place
+  bool in_place = false;            ///< whether changes are made in place; otherwise words after those of the base
 };
 
-/// The smallest set of settings with which `base`, imported, is the plan: leave out any one and it is another plan, or
-/// the trainer stops. Settings that the base has already are not in it, and its job stays as it is. `plan` is of the
-/// base's job, and with `switches` of the job that the base comes to with them (changed_base.h). An Error where the
-/// base is no configuration of `trainer`, does not heed settings that are laid over it, or the trainer cannot be told
-/// to run the plan: it names the tasks, what they would have and what they get.
+/// Returns the smallest set of settings that makes `base` run the plan. Without any one of them, another plan would run
+/// or the trainer would stop. Settings that the base already has are not included, and its job does not change. `plan`
+/// belongs to the job of the base with `switches` applied (changed_base.h). Returns an Error if the base is not a
+/// configuration of `trainer`, if it ignores added settings, or if the trainer cannot run the plan; the last one shows
+/// the requested and the resulting settings of each task that differs.
 base::Result<Export> export_run(const ExportBase& base, const plan::Plan& plan, std::string_view trainer,
                                 const std::vector<Change>& switches = {});
 
-/// The content of an export with a reason for each of its changes, a line above it, where its format has comments
-/// there; else as it is.
+/// Returns the content of an export. If its format has comments, each change has its reason in a comment line above it.
 base::Result<std::string> commented_content(const ExportBase& base, const Export& made,
                                             const std::vector<std::string>& reasons);
+
+/// An export to a new file.
+struct WholeExport {
+  std::string trainer;
+  bool is_script = true;  ///< launch script; otherwise a configuration
+  std::vector<DemandedName> demanded;
+  std::vector<Change> changes;  ///< the settings that the plan needs
+  std::string content;
+};
+
+/// Returns a file that starts the plan. It describes the job and how its tasks run, and requires environment variables
+/// for values that only the user knows. Read again with example values, which name the models, it yields the job, with
+/// lengths at their caps, and the plan. Returns an Error if the trainer cannot run them, or cannot without settings
+/// that only the user knows.
+base::Result<WholeExport> export_whole(const plan::Job& job, const plan::Plan& plan, std::string_view trainer);
 
 }  // namespace dovetail::trainers

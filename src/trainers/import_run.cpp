@@ -16,9 +16,8 @@
 #include "plan/job_file.h"
 #include "syntax/shell/launch.h"
 #include "trainers/areal/areal.h"
-#include "trainers/import/job_of.h"
-#include "trainers/logs/logged_command.h"
-#include "trainers/logs/printed_configuration.h"
+#include "trainers/import/imported_run.h"
+#include "trainers/logs/logged_configuration.h"
 #include "trainers/nemo_rl/nemo_rl.h"
 #include "trainers/openrlhf/openrlhf.h"
 #include "trainers/roll/roll.h"
@@ -30,11 +29,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Whose configurations are read. A file is the first one's that it looks like.
+/// All readers. The first whose configuration a file looks like reads it.
 const std::array<const TrainerReader*, 6> readers{&verl_reader, &nemo_rl_reader, &openrlhf_reader,
                                                   &roll_reader, &areal_reader,   &slime_reader};
 
-/// The trainer that a path names: "verl:run.sh". Null where it names none.
+/// Returns the trainer named before a path ("verl:run.sh"), or null.
 const TrainerReader* named_reader(std::string_view path) {
   for (const TrainerReader* const reader : readers)
     if (path.starts_with(reader->name) && path.substr(reader->name.size()).starts_with(':')) return reader;
@@ -56,10 +55,10 @@ bool looks_like(const TrainerReader* reader, std::string_view content) {
   return reader->is_configuration != nullptr && reader->is_configuration(content);
 }
 
-/// Whose program something is.
+/// The trainer of an entry point.
 struct EntryReader {
-  const TrainerReader* reader = nullptr;  ///< null: nobody's
-  bool sure = false;
+  const TrainerReader* reader = nullptr;  ///< null: not a trainer's
+  bool sure = false;                      ///< recognized by is_entry, not only by may_be_entry
 };
 
 EntryReader reader_of(const syntax::EntryPoint& entry, const TrainerReader* named) {
@@ -72,7 +71,7 @@ EntryReader reader_of(const syntax::EntryPoint& entry, const TrainerReader* name
   return {};
 }
 
-/// Whether a program is a trainer's for sure.
+/// Returns a test for programs that certainly belong to a trainer.
 syntax::TrainerTest trainer_test(const TrainerReader* named) {
   return [named](const syntax::EntryPoint& entry) { return reader_of(entry, named).sure; };
 }
@@ -92,7 +91,7 @@ base::Result<std::map<std::string, std::string>> environment_of(const ImportOpti
   return environment;
 }
 
-/// The folder that all files which are read lie below.
+/// Returns the folder that contains all files to be read.
 std::string root_of(const std::string& file, const ImportOptions& options) {
   if (options.root) return *options.root;
   std::error_code fault;
@@ -105,7 +104,7 @@ std::string root_of(const std::string& file, const ImportOptions& options) {
   return folder.string();
 }
 
-/// Reads below `root`, relative paths from it, and keeps the names of what it read.
+/// Returns a reader of files below `root`, which relative paths start from. It adds the files read to `files`.
 syntax::FileReader keeping_reader(const std::string& root, const std::shared_ptr<std::vector<std::string>>& files) {
   return [read = syntax::read_below(root), root, files](const std::string& path) -> base::Result<std::string> {
     const std::string whole = syntax::join_path(root, path);
@@ -115,7 +114,7 @@ syntax::FileReader keeping_reader(const std::string& root, const std::shared_ptr
   };
 }
 
-/// A file that a script names where it is not, and the one that was read for it.
+/// A file that does not exist where a script expects it, and the file read instead.
 struct MovedFile {
   std::string named;
   std::string read;
@@ -123,8 +122,8 @@ struct MovedFile {
   bool operator==(const MovedFile&) const = default;
 };
 
-/// Reads for scripts, which name folders of the machines that they were written for: a file that is not there is looked
-/// for by the end of its path, a folder and a name at least, and `moved` has it.
+/// Returns a reader for scripts, which may name folders of other machines. A missing file is searched by the end of its
+/// path, at least a folder and a name, and added to `moved` if found.
 syntax::FileReader moving_reader(const syntax::FileReader& read, const std::shared_ptr<std::vector<MovedFile>>& moved) {
   return [read, moved](const std::string& path) -> base::Result<std::string> {
     auto content = read(path);
@@ -146,12 +145,12 @@ syntax::FileReader moving_reader(const syntax::FileReader& read, const std::shar
   };
 }
 
-/// What went wrong with a launch, and what may be missing there since a file was not read.
+/// Adds to the error of a launch that an included file, which may set the missing value, was not read.
 base::Error with_unread(base::Error error, const syntax::ScriptOutcome& outcome) {
   if (outcome.unread.empty()) return error;
   const syntax::UnreadFile& unread = outcome.unread.front();
   error.message +=
-      fmt::format("; {}, which line {} of {} includes, was not read: {}", describe(unread.name), unread.place.line,
+      fmt::format("; note: {}, included in line {} of {}, was not read: {}", describe(unread.name), unread.place.line,
                   outcome.sources[static_cast<std::size_t>(unread.place.source)], unread.reason);
   return error;
 }
@@ -160,7 +159,7 @@ struct Reading {
   const TrainerReader* reader = nullptr;
   std::string why;
   ReadRun run;
-  std::optional<syntax::Launch> launch = std::nullopt;  ///< of a script
+  std::optional<syntax::Launch> launch = std::nullopt;  ///< for a launch script
 };
 
 base::Result<Reading> read_script(const ConfigurationFile& file, const std::string& root, const TrainerReader* named,
@@ -178,38 +177,39 @@ base::Result<Reading> read_script(const ConfigurationFile& file, const std::stri
   };
   DOVETAIL_TRY(std::vector<syntax::Launch> launches, syntax::find_launches(outcome, script, is_trainer));
   const auto is_sure = [named](const syntax::Launch& launch) { return reader_of(launch.entry, named).sure; };
-  // Beside a program that is a trainer's, one that may be is what scripts prepare and evaluate by.
+  // If a program certainly is a trainer, the uncertain ones prepare data or evaluate.
   if (std::any_of(launches.begin(), launches.end(), is_sure)) std::erase_if(launches, std::not_fn(is_sure));
   DOVETAIL_TRY(syntax::Launch launch, syntax::only_launch(outcome, launches));
   const TrainerReader* const reader = reader_of(launch.entry, named).reader;
   auto run = reader->of_launch(launch, outcome.sources, request);
   if (!run.ok()) return with_unread(std::move(run).error(), outcome);
-  for (const MovedFile& each : *moved) run->run.assumed.push_back({"", fmt::format("{} is {}", each.named, each.read)});
+  for (const MovedFile& each : *moved)
+    run->run.assumed.push_back({"", fmt::format("{} was read instead of {}", each.read, each.named)});
   return Reading{.reader = reader,
-                 .why = fmt::format("it starts {} in line {}", launch.entry.name, launch.place.line),
+                 .why = fmt::format("it starts {} on line {}", launch.entry.name, launch.place.line),
                  .run = *std::move(run),
                  .launch = std::move(launch)};
 }
 
-/// What stands at the head of a log.
+/// Reads the configuration printed at the start of a log.
 base::Result<Reading> read_printed(ConfigurationFile file, const TrainerReader* reader, const RunRequest& request) {
   DOVETAIL_TRY(file.printed, read_printed_configuration(file.content, file.name, reader->printed_by));
   const int line = file.printed->place.line;
   DOVETAIL_TRY(ReadRun run, reader->of_configuration(file, request));
   return Reading{.reader = reader,
-                 .why = fmt::format("its configuration stands at its head, from line {} on", line),
+                 .why = fmt::format("the log contains its configuration, from line {}", line),
                  .run = std::move(run)};
 }
 
-/// The command of a log.
+/// Reads the command in a log.
 base::Result<Reading> read_command(const ConfigurationFile& file, const LoggedCommand& command, const std::string& root,
                                    const TrainerReader* named, const RunRequest& request) {
   DOVETAIL_TRY(Reading reading,
                read_script({.name = file.name, .path = file.path, .content = command.script}, root, named, request));
-  reading.why = "the command that started it stands at its head: " + reading.why;
+  reading.why = "the log contains the command that started the run: " + reading.why;
   if (!command.is_traced)
     reading.run.run.assumed.push_back(
-        {"", "of what stands before the command only the variables that it sets are read", {0, command.line, 1}});
+        {"", "the text before the command is ignored, except for variables that it sets", {0, command.line, 1}});
   return reading;
 }
 
@@ -226,19 +226,19 @@ base::Result<Reading> read_configuration(const ConfigurationFile& file, const st
       return read_command(file, *command, root, named, request);
     return base::Error{
         base::Failure::bad_input, file.name, 0, 0,
-        fmt::format("it is a configuration of no trainer that is read; accepted: those of {}, and launch scripts",
+        fmt::format("not a configuration of a supported trainer; accepted: configurations of {}, and launch scripts",
                     names_of_configurations())};
   }
   if ((*found)->of_configuration == nullptr)
     return base::Error{base::Failure::bad_input, file.name, 0, 0,
-                       fmt::format("{} is configured by flags; accepted: a launch script that ends with .sh or begins "
-                                   "with #!",
+                       fmt::format("{} is configured by flags; accepted: a launch script, whose name ends with .sh or "
+                                   "which starts with #!",
                                    (*found)->name)};
   DOVETAIL_TRY(ReadRun run, (*found)->of_configuration(file, request));
   return Reading{.reader = *found, .why = fmt::format("it has {}", (*found)->told_by), .run = std::move(run)};
 }
 
-/// The path of a file as a reader that begins at `root` has it.
+/// Returns the path of a file relative to `root`, or the path itself if the file is outside.
 std::string path_from(const std::string& root, const std::string& file) {
   std::error_code fault;
   const fs::path whole = fs::weakly_canonical(fs::path(file), fault);
@@ -291,9 +291,9 @@ base::Result<Import> import_run(const std::string& path, const std::string& cont
   auto job = plan::parse_job(text, file);
   if (!job.ok()) {
     base::Error error = std::move(job).error();
-    // Files that the job names, as of lengths, have places of their own; of the job's text nobody knows the lines.
+    // Errors in files that the job names, such as lengths, keep their place. The text of the job has no lines to show.
     if (!error.path.empty() && error.path != file) return error;
-    return base::Error{error.failure, base::display_path(file), 0, 0, "as a job: " + error.message};
+    return base::Error{error.failure, base::display_path(file), 0, 0, "cannot be converted to a job: " + error.message};
   }
   DOVETAIL_CHECK(check_said_lengths(run, options, job->workload));
   auto plan = plan_of(run, *job);

@@ -1,4 +1,4 @@
-// Configurations of trainers, whosever they are, as jobs and plans.
+// Reads the configuration of any supported trainer as a job and a plan.
 #pragma once
 
 #include <optional>
@@ -15,35 +15,36 @@
 
 namespace dovetail::trainers {
 
-/// A job and a plan with what they were read from.
+/// A job and a plan, with their origin.
 struct Import {
   std::string trainer;             ///< "verl"
-  std::string why;                 ///< "it starts verl.trainer.main_ppo"
-  std::string file;                ///< as its path was given
-  std::vector<std::string> files;  ///< that were read; what a Place counts comes first
+  std::string why;                 ///< how the trainer was recognized: "it starts verl.trainer.main_ppo"
+  std::string file;                ///< path as given
+  std::vector<std::string> files;  ///< files that were read; those that places refer to come first
   ImportedRun run;
-  std::string text;  ///< the job, as dovetail/job@1
+  std::string text;  ///< the job in dovetail/job@1
   plan::Job job;
   plan::Plan plan;
-  std::optional<syntax::Launch> launch = std::nullopt;  ///< of a launch script, whose places count `files`
-  syntax::SettingTree settings = {};                    ///< as ReadRun has them
+  std::optional<syntax::Launch> launch =
+      std::nullopt;                   ///< the launch, for a launch script; its places refer to `files`
+  syntax::SettingTree settings = {};  ///< see ReadRun
 };
 
-/// Whether `content` is to be read by import_run: `path` says so ("verl:run.sh", "nemo-rl:grpo.yaml"), or it is a
-/// launch script or the configuration of a trainer, and no job.
+/// Returns whether import_run should read `content`: if `path` names a trainer ("verl:run.sh", "nemo-rl:grpo.yaml"), or
+/// if the content is a launch script or a trainer's configuration and not a job.
 bool is_foreign(const std::string& path, std::string_view content);
 
-/// `path` without what is said of the trainer.
+/// Returns `path` without the name of a trainer before it.
 std::string file_of(const std::string& path);
 
-/// Reads a launch script, which is evaluated and never run, or a configuration. Only files below the options' `root`
-/// are read; where it is not given, below the folder of the repository that the file is in, or its own folder. A model
-/// that is none of these may be one below `hub_cache`, where Hugging Face's libraries keep what they fetched
-/// (import/hub_cache.h; empty: none is looked for). Every mistake is an Error, with its place where it has one.
+/// Reads a configuration, or a launch script, which is evaluated but never run. Only files below the options' `root`
+/// are read; by default that is the repository that contains the file, or the file's folder. Other models may be in
+/// `hub_cache`, the download cache of Hugging Face (import/models.h); if it is empty, no cache is used. Errors have a
+/// place if possible.
 base::Result<Import> import_run(const std::string& path, const std::string& content, const ImportOptions& options,
                                 const std::string& hub_cache = {});
 
-/// "run.sh is read as verl's launch script: it starts verl.trainer.main_ppo".
+/// "run.sh is read as a configuration of verl: it starts verl.trainer.main_ppo".
 std::string reading_words(const Import& import);
 /// A finding with its place: "actor_rollout_ref.actor.strategy: fsdp2: ... (run.sh:12)".
 std::string finding_words(const Import& import, const Finding& finding);

@@ -9,7 +9,7 @@
 #include "trainers/areal/areal.h"
 #include "trainers/dovetail/log.h"
 #include "trainers/logs/console.h"
-#include "trainers/logs/table_log.h"
+#include "trainers/logs/step_log.h"
 #include "trainers/nemo_rl/nemo_rl.h"
 #include "trainers/openrlhf/openrlhf.h"
 #include "trainers/prime_rl/log.h"
@@ -20,7 +20,7 @@
 namespace dovetail::trainers {
 namespace {
 
-/// Of all trainers that print what they log.
+/// Returns the readers of all trainers that print their metrics.
 std::vector<LineReader> line_readers() {
   return {verl_line_reader(),  openrlhf_line_reader(), nemo_rl_line_reader(), areal_line_reader(),
           slime_line_reader(), roll_line_reader(),     prime_rl_line_reader()};
@@ -28,7 +28,7 @@ std::vector<LineReader> line_readers() {
 
 std::size_t first_of(std::string_view text, std::size_t from) { return text.find_first_not_of(" \t\r\n", from); }
 
-/// Whether a text begins as a JSON object does; Python prints its keys in single quotes.
+/// Returns whether a text starts like a JSON object. Python objects have keys in single quotes.
 bool begins_as_json(std::string_view text) {
   const std::size_t open = first_of(text, 0);
   if (open == std::string_view::npos || text[open] != '{') return false;
@@ -36,7 +36,7 @@ bool begins_as_json(std::string_view text) {
   return next == std::string_view::npos || text[next] != '\'';
 }
 
-/// Whether a text begins with the `format` of a file of ours: a job, a plan, or what `measured` has made of a log.
+/// Returns whether a text starts with the `format` of a Dovetail file: a job, a plan, or the output of `measured`.
 bool is_own_format(std::string_view text) {
   text.remove_prefix(std::min(text.find_first_not_of("{\" \t\r\n"), text.size()));
   const std::string_view line = text.substr(0, text.find_first_of(",\n"));
@@ -47,7 +47,7 @@ base::Status add_file(const LogFile& file, StepLogBuilder& log) {
   const std::string_view text = base::without_byte_order_mark(file.content);
   if (is_own_format(text))
     return base::Error{base::Failure::bad_input, file.path, 1, 1,
-                       "this is a file of Dovetail, not a log; accepted: what a run logged, as metrics.jsonl"};
+                       "this is a Dovetail file, not a log; accepted: the log of a run, such as metrics.jsonl"};
   if (begins_as_json(text)) return add_json_log(file, log);
   const std::size_t before = log.size();
   DOVETAIL_CHECK(add_console_log(file, line_readers(), log));
@@ -55,13 +55,12 @@ base::Status add_file(const LogFile& file, StepLogBuilder& log) {
   if (find_ray_prefix(text) != std::string_view::npos || text.find('\x1B') != std::string_view::npos)
     return base::Error{
         base::Failure::bad_input, file.path, 0, 0,
-        "a program printed it, and no line says what a step took; accepted: what a trainer prints of its "
-        "steps"};
+        "this is console output without metrics of steps; accepted: console output of a trainer that includes them"};
   const std::size_t begin = first_of(text, 0);
   if (begin != std::string_view::npos && text[begin] == '[')
     return base::Error{
         base::Failure::bad_input, file.path, 1, 1,
-        "this is a JSON list; accepted: JSON lines, one object a step, or CSV as TensorBoard exports it"};
+        "this is a JSON list; accepted: JSON lines, one object per step, or CSV as exported by TensorBoard"};
   return add_csv_log(file, log);
 }
 
@@ -105,8 +104,7 @@ base::Result<StepLog> read_step_log(const std::vector<LogFile>& files) {
   for (const LogFile& file : files) DOVETAIL_CHECK(add_file(file, builder));
   StepLog log = builder.take();
   if (log.series.empty() && !files.empty())
-    return base::Error{.path = files.front().path,
-                       .message = "there is no number in the log; accepted: numbers by step"};
+    return base::Error{.path = files.front().path, .message = "the log contains no numbers; accepted: numbers by step"};
   return log;
 }
 

@@ -1,4 +1,4 @@
-// The logs of all trainers: whose they are, and reading them.
+// Reads the logs of all supported trainers.
 #pragma once
 
 #include <array>
@@ -11,7 +11,7 @@
 
 namespace dovetail::trainers {
 
-/// Whose log it is; `dovetail`: the rows of our own runs.
+/// Origin of a log. `dovetail` stands for the metrics of Dovetail's own runs.
 enum class LogFormat { verl, openrlhf, nemo_rl, areal, slime, roll, prime_rl, dovetail };
 constexpr auto names_of(LogFormat) {
   return std::array{base::EnumName{"verl", LogFormat::verl},         base::EnumName{"openrlhf", LogFormat::openrlhf},
@@ -22,13 +22,13 @@ constexpr auto names_of(LogFormat) {
 
 const LogKeys& log_keys(LogFormat format);
 
-/// What the lines of a log say so far: those of a console, or JSON lines. None may be there, and the last one may not
-/// have come to its end. Errors are those of a line.
+/// Reads the complete lines of a log that is still being written: console output or JSON lines. The log may be empty,
+/// and its last line may be incomplete. Errors are those of a line.
 base::Result<StepLog> read_lines_so_far(const LogFile& file);
 
-/// Puts the files of one run together. A file is what a trainer prints (console.h), or a table of a tracker
-/// (table_log.h), told apart by what is in it. Every mistake is an Error at its line and column: text of no kind, a
-/// number or a step that is none, nothing at all.
+/// Reads and merges the files of one run. Each is console output (console.h) or a tracker's file (step_log.h), detected
+/// by content. Returns an Error at its line and column for unrecognized text, an invalid number or step, or an empty
+/// log.
 base::Result<StepLog> read_step_log(const std::vector<LogFile>& files);
 
 }  // namespace dovetail::trainers

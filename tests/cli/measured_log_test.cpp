@@ -216,7 +216,7 @@ TEST_F(Following, ReadsOnWhereTheLogIsCutOrReplacedAndPassesOverABrokenLine) {
 TEST_F(Following, ItsOwnConfigurationIsTheJob) {
   const ProgramResult result = follow({}, [&] { append(own_log()); });
   EXPECT_EQ(result.exit_code, 0) << result.err;
-  EXPECT_THAT(result.out, HasSubstr("its configuration stands at its head"));
+  EXPECT_THAT(result.out, HasSubstr("the log contains its configuration"));
   EXPECT_THAT(result.out, HasSubstr("\nstep 3: iteration 55.0 s (predicted "));
 }
 

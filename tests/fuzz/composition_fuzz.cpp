@@ -33,7 +33,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
       {.text = syntax::text_of("group=other"), .place = {.source = 0, .line = 1, .column = 1}, .doubt = {}});
   // Each file that is asked for is the next part.
   request.read = [&](const std::string&) -> dovetail::base::Result<std::string> {
-    if (next >= files.size()) return dovetail::base::bad_input("it is not there");
+    if (next >= files.size()) return dovetail::base::bad_input("the file does not exist");
     return files[next++];
   };
   auto tree = syntax::compose_configuration(request);

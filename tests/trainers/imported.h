@@ -1,4 +1,4 @@
-// What foreign files come to, as tests compare it.
+// Results of imports in a form that tests can compare.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@
 
 namespace dovetail::trainers {
 
-/// All that an import comes to.
+/// The result of an import.
 struct Told {
   std::string job;
   std::string plan;
@@ -27,7 +27,7 @@ inline std::string told(const Import& import, const std::vector<Finding>& findin
   return text;
 }
 
-/// The plan as a file, without what is not modelled: that is compared by itself.
+/// Returns the plan as a file, without `not_modelled`, which is compared separately.
 inline std::string plan_text(const Import& import) {
   plan::Plan bare_plan = import.plan;
   plan::Job bare_job = import.job;
@@ -47,7 +47,7 @@ inline Told told_of(const std::string& path, const std::string& content, const I
           .assumed = told(*import, import->run.assumed)};
 }
 
-/// The part of a task in the imported plan.
+/// Returns the plan of a task in the imported plan.
 inline const plan::TaskPlan& planned(const Import& import, std::string_view task) {
   for (std::size_t i = 0; i < import.job.workflow.tasks.size(); ++i)
     if (import.job.workflow.tasks[i].name == task) return import.plan.tasks[i];
@@ -56,10 +56,10 @@ inline const plan::TaskPlan& planned(const Import& import, std::string_view task
   return none;
 }
 
-/// A job without the devices of the plan, which it fixes where roles have some of their own.
+/// Returns a job without the devices that it fixes if roles have separate ones.
 inline std::string without_pools(const std::string& job) { return job.substr(0, job.find("fixed:\n")); }
 
-/// Where a change of one setting shows.
+/// Effects of changing one setting.
 enum class Where { job, plan, not_modelled, ignored };
 
 inline void expect_changed(const Told& before, const Told& after, Where where) {
@@ -69,7 +69,7 @@ inline void expect_changed(const Told& before, const Told& after, Where where) {
       break;
     case Where::plan:
       EXPECT_EQ(without_pools(before.job), without_pools(after.job));
-      // A plan says of which job it is, too.
+      // A plan also names its job.
       EXPECT_NE(before.plan, after.plan);
       break;
     case Where::not_modelled:

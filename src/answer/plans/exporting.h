@@ -13,7 +13,6 @@
 #include "base/enum_names.h"
 #include "predict/closed_form/scenario.h"
 #include "trainers/export_run.h"
-#include "trainers/export_whole.h"
 
 namespace dovetail::answer {
 

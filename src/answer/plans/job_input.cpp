@@ -16,7 +16,7 @@
 #include "predict/closed_form/software.h"
 #include "predict/closed_form/trainer_rules.h"
 #include "syntax/files.h"
-#include "trainers/import/hub_cache.h"
+#include "trainers/import/models.h"
 #include "trainers/log_formats.h"
 #include "workflow/lengths_file.h"
 

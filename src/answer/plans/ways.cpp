@@ -7,7 +7,7 @@
 
 #include "answer/plans/job_input.h"
 #include "base/document.h"
-#include "trainers/import/hub_cache.h"
+#include "trainers/import/models.h"
 #include "trainers/import_run.h"
 
 namespace dovetail::answer {

@@ -4,18 +4,22 @@
 
 #include <algorithm>
 #include <iterator>
+#include <string>
 #include <utility>
+#include <vector>
+
+#include "plan/plan_file.h"
 
 namespace dovetail::trainers {
 namespace {
 
-/// Whether both set the same, with whatever prefix of Hydra's.
+/// Returns whether both set the same key, ignoring Hydra's prefix.
 bool is_same_setting(const Setter& a, const Setter& b) {
   const auto bare = [](std::string_view key) { return key.substr(std::min(key.find_first_not_of('+'), key.size())); };
   return bare(a.key) == bare(b.key);
 }
 
-/// The change among `all` that says the setting itself; null where none does.
+/// Returns the change whose main setting has the same key, or null.
 Change* saying(std::vector<Change>& all, const Setter& set) {
   const auto found = std::ranges::find_if(all, [&](const Change& change) { return is_same_setting(change.set, set); });
   return found == all.end() ? nullptr : &*found;
@@ -87,6 +91,96 @@ void ChangeList::turn(std::string_view flag, bool on, std::vector<Setter> with) 
 const plan::TaskPlan* find_planned(const plan::Job& job, const plan::Plan& plan, std::string_view task) {
   const auto found = workflow::find_task(job.workflow, task);
   return found ? &plan.tasks[found->index()] : nullptr;
+}
+
+namespace {
+
+using plan::Plan;
+using plan::TaskPlan;
+using workflow::TaskKind;
+
+/// Returns the plan with all members without effect set to defaults.
+Plan as_run(const plan::Job& job, Plan plan) {
+  plan.placement = "custom";
+  for (std::size_t task = 0; task < plan.tasks.size(); ++task) {
+    TaskPlan& planned = plan.tasks[task];
+    const TaskKind kind = job.workflow.tasks[task].kind;
+    if (kind == TaskKind::generate)
+      planned.micro_batching = {};
+    else
+      planned.engine = {};
+    // Of ZeRO's stages, only the third affects inference.
+    if (kind == TaskKind::infer && planned.layout.zero < 3) planned.layout.zero = 0;
+    if (kind == TaskKind::infer) planned.layout.recomputation = llm::Recomputation::none;
+    if (planned.layout.data * planned.layout.context == 1) planned.layout.zero = 0;
+    if (planned.layout.tensor == 1) planned.layout.sequence_parallel = false;
+    if (!job.models[job.workflow.role_of[task] ? job.workflow.role_of[task]->index() : 0].experts)
+      planned.layout.expert = planned.layout.expert_tensor = 1;
+  }
+  return plan;
+}
+
+/// Returns the lines of the plan's JSON that describe tasks.
+std::vector<std::string> task_lines(const plan::Job& job, const Plan& plan) {
+  const std::string text = plan::plan_to_json(as_run(job, plan), job);
+  std::vector<std::string> lines;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find('\n', begin), text.size());
+    std::string line = text.substr(begin, end - begin);
+    if (line.starts_with("  {\"task\"")) {
+      if (line.ends_with(",")) line.pop_back();
+      lines.push_back(line.substr(2));
+    }
+    begin = end + 1;
+  }
+  return lines;
+}
+
+}  // namespace
+
+bool run_alike(const plan::Job& job, const Plan& a, const Plan& b) {
+  return as_run(job, a).tasks == as_run(job, b).tasks;
+}
+
+base::Error cannot_be_said(std::string_view trainer, const plan::Job& job, const Plan& wanted, const Plan& got) {
+  const std::vector<std::string> want = task_lines(job, wanted);
+  const std::vector<std::string> have = task_lines(job, got);
+  std::string text = fmt::format("{} cannot express this plan", trainer);
+  for (std::size_t task = 0; task < want.size(); ++task)
+    if (want[task] != have[task]) text += fmt::format("\n  wanted {}\n  gets   {}", want[task], have[task]);
+  return base::bad_input(
+      fmt::format("{}\naccepted: a plan of a job with `software: {{framework: {}}}`", text, trainer));
+}
+
+std::optional<std::string> difference_of(const plan::Job& wanted, const plan::Job& got) {
+  const auto names = [](const plan::Job& job) {
+    std::vector<std::string> all;
+    for (const workflow::Task& task : job.workflow.tasks) all.push_back(task.name);
+    return all;
+  };
+  const auto shapes = [](const plan::Job& job) {
+    std::vector<llm::Transformer> all = job.models;
+    for (llm::Transformer& each : all) each.name.clear();
+    return all;
+  };
+  const workflow::Workload& a = wanted.workload;
+  const workflow::Workload& b = got.workload;
+  if (names(wanted) != names(got)) return "other tasks";
+  if (shapes(wanted) != shapes(got)) return "other models";
+  if (a.prompts != b.prompts || a.samples_per_prompt != b.samples_per_prompt || a.mini_batches != b.mini_batches ||
+      a.epochs != b.epochs)
+    return "other batches";
+  if (a.steps_off_policy != b.steps_off_policy) return "other off-policy steps";
+  if (a.packing != b.packing) return "other packing";
+  // Without given lengths, all prompts and all responses have one length and fit into the sequence cap.
+  const auto beside_prompts = [](const workflow::Workload& workload) {
+    return std::min(workload.response_length.longest(), workload.max_sequence() - workload.prompt_length.longest());
+  };
+  if (a.prompt_length.longest() != b.prompt_length.longest() || a.max_sequence() != b.max_sequence() ||
+      beside_prompts(a) != beside_prompts(b))
+    return "other length caps";
+  if (cluster::device_count(wanted.cluster) != cluster::device_count(got.cluster)) return "other devices";
+  return std::nullopt;
 }
 
 }  // namespace dovetail::trainers

@@ -1,4 +1,4 @@
-// What a plan needs of a trainer's configuration, setting by setting, in the trainer's own words.
+// Changes to a trainer's settings that make it run a plan, and comparison of plans and jobs.
 #pragma once
 
 #include <concepts>
@@ -8,32 +8,32 @@
 #include <utility>
 #include <vector>
 
+#include "base/result.h"
 #include "plan/job.h"
 #include "plan/plan.h"
 
 namespace dovetail::trainers {
 
-/// One setting. Hydra's prefix says that it may be one that the configuration does not have: "++key".
+/// A setting. Hydra's prefix ("++key") allows keys that the configuration lacks.
 struct Setter {
-  std::string key;    ///< of a flag its name: "--ds.zero_stage"
-  std::string value;  ///< as it is written: "4", "True"; empty: of a flag that takes none
+  std::string key;    ///< key, or name of a flag: "--ds.zero_stage"
+  std::string value;  ///< value as written: "4", "True"; empty for a flag without a value
 
   bool operator==(const Setter&) const = default;
 };
 
-/// A setting, and others without which the trainer stops at it or does not heed it.
+/// A setting, with other settings without which the trainer rejects or ignores it.
 struct Change {
   Setter set;
   std::vector<Setter> with = {};
-  std::vector<std::string> without =
-      {};                 ///< words of the command that go, by their names: the trainer would stop at them
-  bool removes = false;   ///< the flag goes
-  bool in_place = false;  ///< words of a script change where they stand, and are no words behind its own
+  std::vector<std::string> without = {};  ///< names of words to remove from the command, which the trainer would reject
+  bool removes = false;                   ///< remove the flag
+  bool in_place = false;                  ///< edit words of the script in place instead of adding words at the end
 
   bool operator==(const Change&) const = default;
 };
 
-/// "True" and "False", as Python and Hydra have them; "true" and "false", as YAML has them.
+/// Return "True" and "False" for Python and Hydra, and "true" and "false" for YAML.
 std::string flag_text(bool value);
 std::string yaml_flag(bool value);
 
@@ -47,28 +47,39 @@ struct ChangeList {
   void set(std::string_view key, Number value, std::vector<Setter> with = {}) {
     set(key, std::to_string(value), std::move(with));
   }
-  /// A flag that takes no value: it is there or goes.
+  /// Adds or removes a flag without a value.
   void turn(std::string_view flag, bool on, std::vector<Setter> with = {});
-  /// A flag that goes with its value.
+  /// Removes a flag and its value.
   void remove(std::string_view flag) { turn(flag, false); }
 };
 
-/// The settings of a change as words: "key=value", "--flag value", "without --flag", "without key".
+/// Returns the settings of a change as words: "key=value", "--flag value", "without --flag", "without key".
 std::vector<std::string> words_of(const Change& change);
 
-/// `first` and then `second`, each setting once: the second has the last word.
+/// Concatenates changes. If both set the same key, `second` wins.
 std::vector<Change> joined(const std::vector<Change>& first, std::vector<Change> second);
 
-/// A share or a number of the plan as files have it: "0.6", "4096".
+/// Formats a share or a number of the plan: "0.6", "4096".
 std::string number_text(double value);
 
 /// Megatron-LM's `recompute_granularity`: "null", "selective" or "full".
 std::string megatron_granularity(llm::Recomputation recomputation);
 
-/// Its `recompute_modules` where the granularity is selective: "[core_attn]" or "[moe]".
+/// Megatron-LM's `recompute_modules`, "[core_attn]" or "[moe]"; nullopt unless the granularity is selective.
 std::optional<std::string> megatron_modules(llm::Recomputation recomputation);
 
-/// The part of the task of that name; null where the job has none.
+/// Returns the plan of the task with this name, or null if the job has no such task.
 const plan::TaskPlan* find_planned(const plan::Job& job, const plan::Plan& plan, std::string_view task);
+
+/// Returns whether two plans run the tasks of the job in the same way. Members without effect may differ.
+bool run_alike(const plan::Job& job, const plan::Plan& a, const plan::Plan& b);
+
+/// Returns an Error that lists the tasks that differ, with the requested and the resulting settings.
+base::Error cannot_be_said(std::string_view trainer, const plan::Job& job, const plan::Plan& wanted,
+                           const plan::Plan& got);
+
+/// Describes how the job in a configuration differs from the wanted one, ignoring the backend: "other batches". Returns
+/// nullopt if it does not.
+std::optional<std::string> difference_of(const plan::Job& wanted, const plan::Job& got);
 
 }  // namespace dovetail::trainers

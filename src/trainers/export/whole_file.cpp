@@ -18,23 +18,24 @@ bool has_task(const plan::Job& job, std::string_view name) {
   return workflow::find_task(job.workflow, name).has_value();
 }
 
-/// The bundled name of a task's model.
+/// Returns the bundled name of a task's model.
 base::Result<std::string> model_name(const plan::Job& job, std::string_view task) {
   const llm::Transformer& model = plan::model_of(job, *workflow::find_task(job.workflow, task));
   if (model.adapter_rank > 0)
     return base::bad_input(fmt::format(
-        "the model {} is trained by adapters, which no file without --base has; accepted: a job without, or --base",
+        "the model {} is trained with adapters, which files without --base cannot express; accepted: a job without "
+        "adapters, or --base FILE",
         base::quote(model.name)));
   auto bundled = llm::find_bundled_model(model.name);
   if (bundled.ok()) {
     bundled->head = model.head;
-    // A scalar head shares nothing with the embedding.
+    // A scalar head has no weights in common with the embedding.
     bundled->tied_embeddings = model.tied_embeddings;
     if (*bundled == model) return model.name;
   }
-  return base::bad_input(fmt::format(
-      "the model {} of {} is none that is known by its name; accepted without --base: models by their bundled names",
-      base::quote(model.name), task));
+  return base::bad_input(
+      fmt::format("the model {} of {} is not bundled; accepted without --base: bundled models, by name",
+                  base::quote(model.name), task));
 }
 
 base::Status check_kind(const plan::Job& job) {
@@ -42,18 +43,16 @@ base::Status check_kind(const plan::Job& job) {
   if (std::find(known.begin(), known.end(), job.workflow.name) == known.end() || !has_task(job, "actor_train") ||
       !has_task(job, "actor_generate"))
     return base::bad_input(
-        fmt::format("the algorithm {} is none that files without --base are written of; accepted: "
-                    "ppo, grpo, reinforce++, remax",
+        fmt::format("files without --base cannot express the algorithm {}; accepted: ppo, grpo, reinforce++, remax",
                     base::quote(job.workflow.name)));
   if (job.cluster.groups.size() != 1)
-    return base::bad_input("the cluster has nodes that differ; accepted without --base: nodes that are alike");
+    return base::bad_input("the nodes of the cluster differ; accepted without --base: identical nodes");
   if (job.workload.samples() % job.workload.mini_batches != 0)
-    return base::bad_input(
-        fmt::format("{} samples are not cut into {} mini-batches of as many; accepted: a number "
-                    "that divides them",
-                    job.workload.samples(), job.workload.mini_batches));
+    return base::bad_input(fmt::format(
+        "{} samples cannot be divided into {} equal mini-batches; accepted: a number that divides the samples",
+        job.workload.samples(), job.workload.mini_batches));
   if (job.workload.critic)
-    return base::bad_input("the critic has mini-batches of its own; accepted without --base: those of all");
+    return base::bad_input("the critic has separate mini-batches; accepted without --base: the same for all models");
   return {};
 }
 
@@ -72,8 +71,8 @@ base::Status check_software(const plan::Software& software) {
       said.optimizer_host_share == 1)
     return {};
   return base::bad_input(
-      "the job says types, bits, logits, groups, buckets or shares of its own in `software`; accepted without --base: "
-      "none of them, or weights, gradients and moments in bf16");
+      "`software` of the job sets types, bits, logits, groups, buckets or shares; accepted without --base: none of "
+      "these, or weights, gradients and moments in bf16");
 }
 
 }  // namespace
@@ -124,15 +123,15 @@ base::Status check_said_software(const JobFacts& facts, std::string_view trainer
   if (std::find(words.engines.begin(), words.engines.end(), facts.engine) == words.engines.end()) {
     std::vector<std::string_view> names;
     for (const plan::EngineKind engine : words.engines) names.push_back(base::enum_name(engine));
-    return base::bad_input(fmt::format("{} is not written with the engine {} without --base; accepted: {}", trainer,
+    return base::bad_input(fmt::format("{} files without --base cannot set the engine {}; accepted: {}", trainer,
                                        base::enum_name(facts.engine), fmt::join(names, ", ")));
   }
   if (facts.half_types && !words.half_types)
     return base::bad_input(
-        fmt::format("{} is not written with types of its own without --base; accepted: a job without them", trainer));
+        fmt::format("{} files without --base cannot set types; accepted: a job without types in `software`", trainer));
   if (facts.loss_entropy != plan::LossEntropy::usual && !words.loss_entropy)
     return base::bad_input(
-        fmt::format("{} is not written with `loss_entropy` without --base; accepted: a job without it", trainer));
+        fmt::format("{} files without --base cannot set `loss_entropy`; accepted: a job without it", trainer));
   return {};
 }
 

@@ -1,4 +1,4 @@
-// Configurations that are made of a job alone: what a file says of it, in a trainer's own words.
+// Configurations made from a job alone, without a base.
 #pragma once
 
 #include <cstdint>
@@ -12,21 +12,21 @@
 
 namespace dovetail::trainers {
 
-/// A job as trainers' configurations have it.
+/// Facts of a job that trainers' configurations contain.
 struct JobFacts {
   std::string algorithm;  ///< "ppo", "grpo", "reinforce++", "remax"
-  std::string training;   ///< memory conventions, which tell the backend
+  std::string training;   ///< memory conventions, which imply the backend
   bool critic = false;
   bool reference = false;
-  bool reward_model = false;              ///< else a rule judges
-  bool trainer_log_probabilities = true;  ///< as ImportedRun has it
+  bool reward_model = false;              ///< otherwise a rule computes rewards
+  bool trainer_log_probabilities = true;  ///< see ImportedRun
   std::string actor_model;                ///< a bundled name
   std::string critic_model;
   std::string reward_model_name;
-  llm::Transformer actor;  ///< its shape
+  llm::Transformer actor;  ///< shape of the actor
   std::int64_t prompts = 0;
   std::int64_t samples_per_prompt = 1;
-  std::int64_t mini_batch = 0;  ///< samples of an optimizer step
+  std::int64_t mini_batch = 0;  ///< samples per optimizer step
   std::int64_t epochs = 1;
   std::int64_t steps_off_policy = 0;
   bool packing = true;
@@ -36,47 +36,47 @@ struct JobFacts {
   plan::LossEntropy loss_entropy = plan::LossEntropy::usual;
   std::int64_t prompt_cap = 0;
   std::int64_t response_cap = 0;
-  std::int64_t sequence_cap = 0;  ///< of prompt and response together
+  std::int64_t sequence_cap = 0;  ///< tokens of prompt plus response
   std::int64_t nodes = 1;
   std::int64_t gpus_per_node = 1;
 
-  /// Whether prompt and response end before both have their caps.
+  /// Returns whether the sequence cap is less than both caps together.
   bool ends_together() const { return sequence_cap < prompt_cap + response_cap; }
-  /// Whether Megatron trains.
+  /// Returns whether Megatron is the training backend.
   bool megatron() const { return training.find("megatron") != std::string::npos; }
 };
 
-/// The facts of a job and of the pools of its plan. An Error where they are none that trainers have: another algorithm,
-/// adapters, a mini-batch that is no whole number of samples or the critic's own, types, logits or groups but bf16,
-/// models of no bundled name, nodes that differ.
+/// Returns the facts of a job and of the pools of its plan. Returns an Error if files without a base cannot express
+/// them: other algorithms; adapters; mini-batches that do not divide the samples, or separate ones of the critic;
+/// `software` settings other than bf16 states; models that are not bundled; nodes that differ.
 base::Result<JobFacts> facts_of(const plan::Job& job, const plan::Plan& plan);
 
-/// What a trainer's files without a base can say of `software`.
+/// The `software` settings that a trainer's files without a base can express.
 struct SoftwareWords {
   std::vector<plan::EngineKind> engines;
   bool half_types = false;
   bool loss_entropy = false;
 };
 
-/// An Error where the job's software is not what the trainer's files can say.
+/// Returns an Error if the trainer's files cannot express the job's software.
 base::Status check_said_software(const JobFacts& facts, std::string_view trainer, const SoftwareWords& words);
 
-/// What only the user can say: a variable of the environment.
+/// A value that only the user knows, given as an environment variable.
 struct DemandedName {
   std::string name;          ///< "ACTOR_PATH"
-  std::string what;          ///< "the actor's weights: a folder or a name on Hugging Face"
-  std::string example = {};  ///< a value with which the file is read again
+  std::string what;          ///< "weights of the actor, a ...: a folder or a name on Hugging Face"
+  std::string example = {};  ///< value used to read the file again
 };
 
-/// A file of a job that says nothing of plans yet.
+/// A file for a job, without the settings of a plan.
 struct WholeFile {
   std::vector<DemandedName> demanded;
-  std::vector<std::string> words = {};  ///< of a launch script: of the job, quoted for a shell
-  std::string command = {};             ///< of a launch script: "python3 -m verl.trainer.main_ppo"
-  std::string yaml = {};                ///< of a configuration, with a line of its own for each value
+  std::vector<std::string> words = {};  ///< for a launch script: words of the job, quoted for a shell
+  std::string command = {};             ///< for a launch script: "python3 -m verl.trainer.main_ppo"
+  std::string yaml = {};                ///< for a configuration: its content, one line per value
 };
 
-/// The variables for the weights of the job's models.
+/// Returns the variables for the weights of the job's models.
 std::vector<DemandedName> demanded_models(const JobFacts& facts);
 
 }  // namespace dovetail::trainers

@@ -14,14 +14,14 @@ namespace {
 using syntax::Flag;
 using syntax::FlagKind;
 
-/// A piece of the script that is replaced.
+/// A replacement of a range of the script.
 struct Edit {
   std::size_t begin = 0;
   std::size_t end = 0;
   std::string text;
 };
 
-/// Where a place is in the script; its end where it has no such line.
+/// Returns the offset of a place in the script, or the script's size if it has no such line.
 std::size_t offset_of(std::string_view script, const syntax::Place& place) {
   std::size_t begin = 0;
   for (int line = 1; line < place.line; ++line) {
@@ -34,13 +34,13 @@ std::size_t offset_of(std::string_view script, const syntax::Place& place) {
 
 std::size_t end_of_piece(std::string_view script, std::size_t at);
 
-/// The end of what begins at `at` and ends with `close`, whatever is quoted or substituted within.
+/// Returns the end of text that starts at `at` and is closed by `close`, skipping nested quotes and substitutions.
 std::size_t end_of_nested(std::string_view script, std::size_t at, char close) {
   while (at < script.size() && script[at] != close) at = end_of_piece(script, at);
   return std::min(at + 1, script.size());
 }
 
-/// The end of double quotes whose text begins at `at`: within, only what is substituted is more than characters.
+/// Returns the end of double-quoted text that starts at `at`. Only substitutions and escapes are special in it.
 std::size_t end_of_double_quoted(std::string_view script, std::size_t at) {
   while (at < script.size() && script[at] != '"') {
     const bool substitutes = script.substr(at).starts_with("$(") || script.substr(at).starts_with("${");
@@ -52,7 +52,7 @@ std::size_t end_of_double_quoted(std::string_view script, std::size_t at) {
   return std::min(at + 1, script.size());
 }
 
-/// The end of the quoted text, the substitution or the character that begins at `at`.
+/// Returns the end of the quoted text, substitution or character that starts at `at`.
 std::size_t end_of_piece(std::string_view script, std::size_t at) {
   switch (script[at]) {
     case '\\':
@@ -72,7 +72,7 @@ std::size_t end_of_piece(std::string_view script, std::size_t at) {
   }
 }
 
-/// The end of the word of a shell that begins at `at`.
+/// Returns the end of the shell word that starts at `at`.
 std::size_t end_of_word(std::string_view script, std::size_t at) {
   while (at < script.size()) {
     if (std::string_view(" \t\n;&|<>)}").find(script[at]) != std::string_view::npos) break;
@@ -82,7 +82,7 @@ std::size_t end_of_word(std::string_view script, std::size_t at) {
   return at;
 }
 
-/// A piece without what else is on its line, where that is nothing but the mark that the command goes on.
+/// Returns the edit that removes a range, with its whole line if only a continuation mark remains on it.
 Edit removal(std::string_view script, std::size_t begin, std::size_t end) {
   const std::size_t line = begin == 0 ? 0 : script.rfind('\n', begin - 1) + 1;
   const std::size_t feed = std::min(script.find('\n', end), script.size());
@@ -90,12 +90,12 @@ Edit removal(std::string_view script, std::size_t begin, std::size_t end) {
     return script.substr(from, to - from).find_first_not_of(" \t\\") == std::string_view::npos;
   };
   const bool goes_on = script.substr(end, feed - end).find('\\') != std::string_view::npos;
-  // Where the command ends here the line before says that it goes on: an empty one ends it.
+  // If the command ends here, the line must stay, empty: the previous line continues on it.
   const bool ends_it = line > 1 && script[line - 2] == '\\' && !goes_on;
   if (is_blank(line, begin) && is_blank(end, feed) && feed < script.size() && !ends_it) return {line, feed + 1, {}};
   constexpr std::string_view blanks = " \t";
   if (is_blank(line, begin)) {
-    // What follows takes its place.
+    // The following text moves to the start of the removed range.
     end = std::min(script.find_first_not_of(blanks, end), script.size());
     return {begin, end, {}};
   }
@@ -103,7 +103,7 @@ Edit removal(std::string_view script, std::size_t begin, std::size_t end) {
   return {begin, end, {}};
 }
 
-/// `--x` of the `--no-x` of a flag that has both.
+/// Returns `--x` for `--no-x`, and any other name unchanged.
 std::string positive_name(std::string_view name) {
   constexpr std::string_view no = "--no-";
   return name.starts_with(no) ? fmt::format("--{}", name.substr(no.size())) : std::string(name);
@@ -120,22 +120,22 @@ bool is_named(const Flag& flag, std::string_view name) {
   return false;
 }
 
-/// The name that a word calls a flag by; `--name=value` has one.
+/// Returns the name of the flag in a word, `--name` or `--name=value`; empty if it is not a flag.
 std::string_view flag_name(const syntax::Word& word) {
   if (!is_known(word.text)) return {};
   const std::string_view text = characters(word.text);
   return text.starts_with("--") ? text.substr(0, text.find('=')) : std::string_view();
 }
 
-/// A key without Hydra's prefix.
+/// Returns a key without Hydra's prefix.
 std::string_view bare_key(std::string_view key) {
   return key.substr(std::min(key.find_first_not_of("+~"), key.size()));
 }
 
-/// How a command's words are read.
+/// Syntax of a command's words.
 struct Dialect {
-  std::span<const Flag> flags = {};  ///< of its own
-  bool overrides = false;            ///< its words are Hydra's
+  std::span<const Flag> flags = {};  ///< flags of the command
+  bool overrides = false;            ///< words are Hydra overrides
 };
 
 class WordEditor {
@@ -156,7 +156,7 @@ class WordEditor {
     if (const auto last = last_own(); last && !added_.empty()) {
       const syntax::Word& word = launch_.arguments[*last];
       const std::size_t end = end_of_word(script_, begin_of(word));
-      // Words before the program are those of arrays, which go on without a mark.
+      // Words before the program belong to arrays, which need no continuation marks.
       const bool in_array = begin_of(word) < offset_of(script_, launch_.place);
       std::string text;
       for (const std::string& each : added_) text += (in_array ? "\n   " : " \\\n   ") + each;
@@ -171,19 +171,19 @@ class WordEditor {
  private:
   std::size_t begin_of(const syntax::Word& word) const { return offset_of(script_, word.place); }
 
-  /// Null where the command has no such flag.
+  /// Returns the flag with this name, or null.
   const Flag* flag_of(std::string_view name) const {
     const auto found = std::find_if(dialect_.flags.begin(), dialect_.flags.end(),
                                     [&](const Flag& each) { return is_named(each, name); });
     return found == dialect_.flags.end() ? nullptr : &*found;
   }
 
-  /// What a word is about, as it is written.
+  /// Returns the flag or key in a word, as written.
   std::string_view called(const syntax::Word& word) const {
     return dialect_.overrides ? override_name(word) : flag_name(word);
   }
 
-  /// Where the words stand that are about it.
+  /// Returns the indices of the words with this flag or key.
   std::vector<std::size_t> places_of(std::string_view name) const {
     const Flag* const flag = dialect_.overrides ? nullptr : flag_of(name);
     std::vector<std::size_t> places;
@@ -207,7 +207,7 @@ class WordEditor {
     return append(set, places);
   }
 
-  /// Whether the word alone stands where it was read: not what an expansion gave, and no other file.
+  /// Returns whether the word is written as such in the script, not in another file and not the result of an expansion.
   bool is_own(std::size_t at) const {
     const syntax::Place& place = launch_.arguments[at].place;
     const auto shares = [&](const syntax::Word& each) { return each.place == place; };
@@ -219,7 +219,7 @@ class WordEditor {
     return is_own(at) && script_.substr(begin_of(word)).starts_with(called(word));
   }
 
-  /// The same of a word that goes, which may be in quotes and have a prefix.
+  /// Like is_written, for a word to be removed, which may have quotes and a prefix.
   bool is_written_whole(std::size_t at) const {
     if (!dialect_.overrides) return is_written(at);
     const syntax::Word& word = launch_.arguments[at];
@@ -228,7 +228,7 @@ class WordEditor {
     return text.substr(std::min(text.find_first_not_of("'\"+~"), text.size())).starts_with(called(word));
   }
 
-  /// Gives the flag its value where it stands; false where that is not in words of its own.
+  /// Sets the value of the flag in place. Returns false if the flag is not written as separate words.
   bool is_set_in_place(const Setter& set, std::size_t at) {
     const syntax::Word& word = launch_.arguments[at];
     const std::string_view name = called(word);
@@ -269,15 +269,16 @@ class WordEditor {
     return {};
   }
 
-  /// Behind the last word, whose value counts.
+  /// Adds the setting after the last word, since the last occurrence counts.
   base::Status append(const Setter& set, const std::vector<std::size_t>& places) {
     const std::optional<std::size_t> last = last_own();
     if (!places.empty() && (!last || places.back() > *last)) return elsewhere(places.back(), set.key);
     if (!last)
-      return base::Error{base::Failure::bad_input, sources_.front(), launch_.place.line, launch_.place.column,
-                         fmt::format("{} has no place: the command has no words of its own; accepted: a script with "
-                                     "flags of its own",
-                                     set.key)};
+      return base::Error{
+          base::Failure::bad_input, sources_.front(), launch_.place.line, launch_.place.column,
+          fmt::format("{} cannot be added: all arguments of the command come from elsewhere; accepted: a "
+                      "script with arguments written in its command",
+                      set.key)};
     const char* const between = set.value.empty() ? "" : set.key.starts_with("--") ? " " : "=";
     added_.push_back(fmt::format("{}{}{}", set.key, between, set.value));
     return {};
@@ -286,8 +287,9 @@ class WordEditor {
   base::Error elsewhere(std::size_t at, std::string_view flag) const {
     const syntax::Place& place = launch_.arguments[at].place;
     return {base::Failure::bad_input, sources_[static_cast<std::size_t>(place.source)], place.line, place.column,
-            fmt::format("{} stands in a {}; accepted: a script with flags of its own", flag,
-                        place.source == 0 ? "variable or in quotes, among other words" : "file that the script reads")};
+            fmt::format("{} comes from {}; accepted: a script with the argument written in its command", flag,
+                        place.source == 0 ? "a variable or quoted text with other words"
+                                          : "another file that the script reads")};
   }
 
   std::optional<std::size_t> last_own() const {
@@ -301,7 +303,7 @@ class WordEditor {
   Dialect dialect_;
   const std::vector<std::string>& sources_;
   std::vector<Edit> edits_;
-  std::set<std::size_t> gone_;  ///< words that are no longer there
+  std::set<std::size_t> gone_;  ///< indices of removed words
   std::vector<std::string> added_;
 };
 

@@ -1,4 +1,4 @@
-// Words of a command in a launch script, changed where they stand: all else of the script stays as it is.
+// In-place edits of the words of a command in a launch script. The rest of the script is unchanged.
 #pragma once
 
 #include <span>
@@ -13,20 +13,20 @@
 
 namespace dovetail::trainers {
 
-/// The script with the changes: a flag that `launch` has gets the value in its place, or goes with its value, and with
-/// its line where it is alone there. Others, and those that an expansion gives or another file has, come behind the
-/// last word of the command, or of its last array, where the last one counts. Flags are known by their older names, and
-/// by `--no-x`, too. An Error where a flag that goes does not stand in words of its own, or one of another file would
-/// still be the last.
+/// Returns the script with the changes. A flag of `launch` gets the new value in place, or is removed with its value,
+/// and with its line if nothing else is on it. Other flags, and those that come from an expansion or another file, are
+/// added after the last word of the command or of its last array, because the last occurrence counts. Older names of
+/// flags and `--no-x` are recognized. Returns an Error if a flag to be removed is not written as separate words, or if
+/// an occurrence in another file would still be the last.
 base::Result<std::string> edit_flags(std::string_view script, const syntax::Launch& launch,
                                      std::span<const syntax::Flag> flags, const std::vector<Change>& changes,
                                      const std::vector<std::string>& sources);
 
-/// The same of a command whose words are Hydra's overrides ("key=value"), and options of it ("--config-name").
+/// Same for a command with Hydra overrides ("key=value") and options ("--config-name").
 base::Result<std::string> edit_overrides(std::string_view script, const syntax::Launch& launch,
                                          const std::vector<Change>& changes, const std::vector<std::string>& sources);
 
-/// The setting that a word of the command is about, "trainer.nnodes", or its option, "--config-name"; empty: none.
+/// Returns the key of an override, "trainer.nnodes", or the name of an option, "--config-name"; empty for other words.
 std::string_view override_name(const syntax::Word& word);
 
 }  // namespace dovetail::trainers

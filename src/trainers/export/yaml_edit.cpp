@@ -28,7 +28,7 @@ std::size_t offset_of(std::string_view text, const base::Node& node) {
   return std::min(begin + static_cast<std::size_t>(std::max(node.column() - 1, 0)), text.size());
 }
 
-/// The end of a quoted scalar that begins at `at`.
+/// Returns the end of the quoted scalar that starts at `at`.
 std::size_t end_of_yaml_quoted(std::string_view text, std::size_t at) {
   const char quote = text[at++];
   while (at < text.size()) {
@@ -42,7 +42,7 @@ std::size_t end_of_yaml_quoted(std::string_view text, std::size_t at) {
   return text.size();
 }
 
-/// The end of a plain scalar that begins at `at`, on its first line.
+/// Returns the end, on its first line, of the plain scalar that starts at `at`.
 std::size_t end_of_plain(std::string_view text, std::size_t at, bool in_flow) {
   const std::size_t feed = end_of_line(text, at);
   std::size_t end = at;
@@ -55,7 +55,7 @@ std::size_t end_of_plain(std::string_view text, std::size_t at, bool in_flow) {
   return end;
 }
 
-/// The end of a list or map in brackets that begins at `at`.
+/// Returns the end of the list or map in brackets that starts at `at`.
 std::size_t end_of_flow(std::string_view text, std::size_t at) {
   int depth = 0;
   while (at < text.size()) {
@@ -76,14 +76,14 @@ std::size_t end_of_flow(std::string_view text, std::size_t at) {
   return text.size();
 }
 
-/// A member's value as it is written.
+/// Positions of a member in the text.
 struct Written {
-  std::size_t key = 0;    ///< where the key begins
-  std::size_t begin = 0;  ///< of the value; behind the colon where it has none
-  std::size_t end = 0;    ///< of the value on the key's line, or of the brackets
+  std::size_t key = 0;    ///< start of the key
+  std::size_t begin = 0;  ///< start of the value; position after the colon if the value is missing
+  std::size_t end = 0;    ///< end of the value on the key's line, or of its brackets
   bool is_missing = false;
   bool is_alias = false;
-  bool is_block = false;  ///< it stands below, or is a block of text
+  bool is_block = false;  ///< on the lines below the key, or a block scalar
 };
 
 Written written_member(std::string_view text, const base::Node& map, std::size_t index, bool in_flow) {
@@ -117,7 +117,7 @@ bool is_plain_value(std::string_view value) {
 
 bool is_map_text(std::string_view value) { return value.starts_with('{') && value.ends_with('}'); }
 
-/// A value as YAML; `quote`: what the value before it is quoted by, 0: nothing.
+/// Returns a value as YAML. `quote` is the quote of the value that it replaces, or 0.
 std::string yaml_value(const std::string& value, char quote) {
   if (is_plain_value(value) || is_map_text(value)) return value;
   const auto is_safe = [](char c) {
@@ -133,7 +133,7 @@ std::string yaml_value(const std::string& value, char quote) {
   return quoted + "'";
 }
 
-/// A value's setting, as it will be read.
+/// Returns a value as it will be read.
 base::Result<syntax::Setting> setting_of_value(const std::string& value) {
   const std::string text = yaml_value(value, 0);
   DOVETAIL_TRY(const base::Document document, base::parse_yaml(text, "a value"));
@@ -160,7 +160,7 @@ std::string flow_text(const syntax::Setting& setting) {
   }
 }
 
-/// Members in any order.
+/// Compares values. The order of members does not matter.
 bool are_alike(const syntax::Setting& a, const syntax::Setting& b) {
   if (a.kind != b.kind || a.text != b.text || a.items.size() != b.items.size() || a.members.size() != b.members.size())
     return false;
@@ -172,7 +172,7 @@ bool are_alike(const syntax::Setting& a, const syntax::Setting& b) {
   });
 }
 
-/// A file that is edited, one value after the other.
+/// Edits a file value by value.
 class YamlEditor {
  public:
   YamlEditor(std::string text, const std::string& path, const syntax::SettingTree& resolved)
@@ -184,22 +184,22 @@ class YamlEditor {
     if (const syntax::Setting* const now = find_setting(now_, edit.key); now != nullptr && are_alike(*now, wanted))
       return {};
     const base::Node root = document_->root();
-    if (!root.is_map()) return root.error("is no map; accepted: a configuration");
+    if (!root.is_map()) return root.error("the file is not a map; accepted: a configuration");
     syntax::Setting expected = now_;
     DOVETAIL_CHECK(put_below(root, syntax::names_of_path(edit.key), edit, expected));
     put_setting(expected, edit.key, std::move(wanted));
     DOVETAIL_CHECK(read());
     if (are_alike(now_, expected)) return {};
-    return document_->root().error(
-        fmt::format("`{}` cannot change alone, as others have its value by an anchor; accepted: a file in which it has "
-                    "one of its own",
-                    edit.key));
+    return document_->root().error(fmt::format(
+        "`{}` shares its value with other keys by an anchor, so it cannot change alone; accepted: a file in "
+        "which it has a separate value",
+        edit.key));
   }
 
   std::string take() && { return std::move(text_); }
 
  private:
-  /// Takes the text for what it says.
+  /// Parses the text.
   base::Status read() {
     DOVETAIL_TRY(document_, base::parse_yaml(text_, path_));
     DOVETAIL_TRY(now_, syntax::setting_of(*document_, text_, 0));
@@ -240,7 +240,7 @@ class YamlEditor {
     return std::nullopt;
   }
 
-  /// Where a map begins, without its anchor.
+  /// Returns the start of a map, after its anchor.
   std::size_t begin_of(const base::Node& map) const {
     std::size_t at = offset_of(text_, map);
     if (at < text_.size() && text_[at] == '&') at = std::min(text_.find_first_of(" \n", at), text_.size());
@@ -255,19 +255,20 @@ class YamlEditor {
   base::Status replace(const Written& member, const base::Node& value, const std::string& text,
                        const std::string& comment) {
     if (member.is_block || (value.is_string() && !is_whole(member, value)))
-      return value.error("stands on several lines, or has an anchor; accepted: a value on the line of its key");
+      return value.error(
+          "the value has an anchor or extends over several lines; accepted: a value on the line of its key");
     text_.replace(member.begin, member.end - member.begin, member.is_missing ? " " + text : text);
     add_comment(member.key, comment);
     return {};
   }
 
-  /// Whether a string ends on its first line.
+  /// Returns whether a string ends on its first line.
   bool is_whole(const Written& member, const base::Node& value) const {
     if (member.is_alias || quote_of(member) != '\0') return true;
     return value.text() == std::string_view(text_).substr(member.begin, member.end - member.begin);
   }
 
-  /// The member stands for a map, or for none: it becomes one in brackets that has the value.
+  /// Replaces a member that refers to a map, or is null, by a map in brackets that contains the value.
   base::Status give_way(const Written& member, const base::Node& value, const std::vector<std::string>& names,
                         std::size_t depth, const YamlEdit& edit, syntax::Setting& expected) {
     const std::string key =
@@ -276,10 +277,11 @@ class YamlEditor {
     syntax::Setting map{
         .kind = syntax::Setting::Kind::map, .text = {}, .items = {}, .members = {}, .place = {}, .unknown = {}};
     if (value.is_list() || value.is_number() || value.is_boolean())
-      return value.error(fmt::format("`{}` is no map; accepted: a map with `{}`", key, names.back()));
+      return value.error(fmt::format("`{}` is not a map; accepted: a map with `{}`", key, names.back()));
     if (!value.is_null() && said != nullptr && said->kind == syntax::Setting::Kind::map) map = *said;
     if (!value.is_null() && map.members.empty())
-      return value.error(fmt::format("`{}` is no map that is known; accepted: a map with `{}`", key, names.back()));
+      return value.error(
+          fmt::format("`{}` does not refer to a known map; accepted: a map with `{}`", key, names.back()));
     DOVETAIL_TRY(syntax::Setting put, setting_of_value(edit.value));
     put_setting(map,
                 fmt::format("{}", fmt::join(names.begin() + static_cast<std::ptrdiff_t>(depth) + 1, names.end(), ".")),
@@ -316,11 +318,11 @@ class YamlEditor {
   std::string line_end() const { return text_.find("\r\n") != std::string::npos ? "\r\n" : "\n"; }
 
   struct Insertion {
-    std::size_t at = 0;      ///< where a line begins, or the end of the text
-    std::size_t column = 0;  ///< blanks before the key
+    std::size_t at = 0;      ///< start of a line, or the end of the text
+    std::size_t column = 0;  ///< number of blanks before the key
   };
 
-  /// Behind the last member that ends on its own line, else before the first one.
+  /// Returns the position after the last member that ends on its own line, or before the first member.
   Insertion place_in(const base::Node& map) const {
     const std::size_t first = offset_of(text_, map.key_node(0));
     Insertion place{.at = begin_of_line(text_, first), .column = first - begin_of_line(text_, first)};
@@ -333,7 +335,7 @@ class YamlEditor {
     return place;
   }
 
-  /// Above the line that `at` stands on.
+  /// Inserts a comment above the line that contains `at`.
   void add_comment(std::size_t at, const std::string& comment) {
     if (comment.empty()) return;
     const std::size_t line = begin_of_line(text_, at);

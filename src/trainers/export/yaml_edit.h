@@ -1,4 +1,4 @@
-// Values of a YAML file, changed where they stand: all else of it stays as it is, to the byte.
+// In-place edits of values in a YAML file. All other bytes are unchanged.
 #pragma once
 
 #include <string>
@@ -10,19 +10,18 @@
 
 namespace dovetail::trainers {
 
-/// A value that the file is to have.
+/// A new value for a key.
 struct YamlEdit {
   std::string key;           ///< "actor_train.strategy_args.strategy_config.tensor_model_parallel_size"
   std::string value;         ///< a number, `true`, `false`, `null`, or the characters of a string
-  std::string comment = {};  ///< stands above it in a line of its own; empty: none
+  std::string comment = {};  ///< comment in a separate line above the value; empty: none
 };
 
-/// The content with the edits. Where the key is there its value alone changes, in the quotes that it has; where it is
-/// not it comes behind the last plain member of the map that it belongs to, in that map's style. What stands for a map
-/// (an alias, an interpolation) and gets another member gives way to the map that it stands for, as `resolved` has it.
-/// The result, read again, has exactly these values and all others as they were. An Error at its place where the
-/// content is no YAML, where a key leads through what is no map, or where a value cannot change alone: others have it
-/// by an anchor, or it stands on several lines.
+/// Returns the content with the edits. The value of an existing key is replaced and keeps its quotes. A new key is
+/// added after the last plain member of its map, in the style of that map. If an alias or interpolation stands for the
+/// map, it is replaced by the map that it refers to, as in `resolved`. Read again, the result has exactly these values
+/// and no other changes. Returns an Error at its place if the content is not YAML, a key passes through a value that is
+/// not a map, or a value cannot change alone: it is shared by an anchor or extends over several lines.
 base::Result<std::string> edit_yaml(std::string_view content, const std::string& path,
                                     const std::vector<YamlEdit>& edits, const syntax::SettingTree& resolved);
 

@@ -9,6 +9,7 @@
 #include "base/document.h"
 #include "syntax/configuration.h"
 #include "syntax/override.h"
+#include "trainers/import/settings.h"
 
 namespace dovetail::trainers {
 namespace {
@@ -17,12 +18,13 @@ std::optional<std::string> bundled_file(const BaseFiles& bases, const std::strin
   return bases.bundled == nullptr ? std::nullopt : bases.bundled(path);
 }
 
-/// Reads `given` from its content, all else by `read`, and where that has none the bundled files, whose names it keeps.
+/// Returns a reader that reads `given` from its content, and other files with `read` or else from the bundled files,
+/// whose paths it adds to `bundled`.
 syntax::FileReader with_bundled(syntax::FileReader read, const ConfigurationFile& given, const BaseFiles& bases,
                                 const std::shared_ptr<std::vector<std::string>>& bundled) {
   return [read = std::move(read), given, &bases, bundled](const std::string& path) -> base::Result<std::string> {
     if (path == given.path) return given.content;
-    auto content = read ? read(path) : base::Result<std::string>(base::bad_input("it is not there"));
+    auto content = read ? read(path) : base::Result<std::string>(base::bad_input("the file does not exist"));
     if (content.ok()) return content;
     std::optional<std::string> own = bundled_file(bases, path);
     if (!own) return content;
@@ -31,14 +33,14 @@ syntax::FileReader with_bundled(syntax::FileReader read, const ConfigurationFile
   };
 }
 
-/// Nobody wrote it: line 0.
+/// Marks all values as not written in a source: line 0.
 void forget_places(syntax::Setting& setting) {
   setting.place = {};
   for (syntax::Setting& item : setting.items) forget_places(item);
   for (auto& [name, value] : setting.members) forget_places(value);
 }
 
-/// Lays the tree over what holds where it says nothing, which nobody wrote.
+/// Merges the tree over the defaults, which have no place.
 base::Status lay_over_defaults(const BaseFiles& bases, syntax::Setting& root) {
   if (bases.defaults == nullptr) return {};
   DOVETAIL_TRY(syntax::Setting under, bases.defaults(root));
@@ -48,7 +50,7 @@ base::Status lay_over_defaults(const BaseFiles& bases, syntax::Setting& root) {
   return {};
 }
 
-/// Nobody wrote what stands in a bundled file.
+/// Marks values from bundled files as not written in a source.
 void forget_places(syntax::Setting& setting, const std::vector<int>& sources) {
   if (std::find(sources.begin(), sources.end(), setting.place.source) != sources.end()) setting.place = {};
   for (syntax::Setting& item : setting.items) forget_places(item, sources);
@@ -67,7 +69,7 @@ base::Status lay_words_over(const BaseFiles& bases, std::vector<syntax::Word> wo
     if (!syntax::is_override(word)) {
       if (!is_known(word.text))
         settings.assumed.push_back(
-            {"", fmt::format("{} is not known: taken as no setting", describe(word.text)), word.place});
+            {"", fmt::format("{} is unknown: assumed to set nothing", describe(word.text)), word.place});
       continue;
     }
     DOVETAIL_TRY(syntax::Override override, syntax::parse_override(word, sources));
@@ -80,14 +82,14 @@ base::Status lay_words_over(const BaseFiles& bases, std::vector<syntax::Word> wo
   return syntax::apply_overrides(settings.tree, overrides);
 }
 
-/// The file at a path of a launch: from where it is started, else from the root, else the bundled one.
+/// Reads the file of a launch, relative to its working directory, else to the root, else from the bundled files.
 base::Result<ConfigurationFile> read_launch_file(const syntax::Launch& launch, const LaunchFile& named,
                                                  const BaseFiles& bases, const std::vector<std::string>& sources,
                                                  const RunRequest& request) {
   std::vector<std::string> paths{named.path};
   if (is_known(launch.directory))
     paths.insert(paths.begin(), syntax::join_path(characters(launch.directory), named.path));
-  std::string why = "it is not there";
+  std::string why = "the file does not exist";
   if (request.read)
     for (const std::string& path : paths) {
       auto content = request.read(path);
@@ -97,7 +99,7 @@ base::Result<ConfigurationFile> read_launch_file(const syntax::Launch& launch, c
   if (auto content = bundled_file(bases, named.path))
     return ConfigurationFile{.name = named.path, .path = named.path, .content = *std::move(content)};
   return place_error(sources, named.place,
-                     fmt::format("{} is not read: {}; accepted: a file below the root", base::quote(named.path), why));
+                     fmt::format("cannot read {}: {}; accepted: a file below the root", base::quote(named.path), why));
 }
 
 }  // namespace
@@ -120,7 +122,7 @@ base::Result<ComposedSettings> compose_settings(const BaseFiles& bases, const Co
     std::string& source = settings.tree.sources[i];
     if (std::find(bundled->begin(), bundled->end(), source) != bundled->end()) {
       own.push_back(static_cast<int>(i));
-      settings.assumed.push_back({"", fmt::format("{} is not there: that of {} is taken", source, bases.version)});
+      settings.assumed.push_back({"", fmt::format("{} does not exist: the file of {} is used", source, bases.version)});
     }
     if (source == file.path) source = file.name;
   }
@@ -151,7 +153,7 @@ base::Result<LaunchFile> launch_file(const syntax::Launch& launch, const std::ve
     }
     file.place = word.place;
     const std::vector<syntax::Piece>& pieces = word.text.pieces;
-    // Where the folder is unknown the path behind it is taken from the root.
+    // If the folder is unknown, the rest of the path is relative to the root.
     if (!is_known(word.text) && (pieces.size() != 2 || !pieces.front().unknown || pieces.back().unknown ||
                                  !pieces.back().text.starts_with('/')))
       return unknown_error(sources, first_unknown(word.text));
@@ -169,7 +171,8 @@ base::Result<ComposedSettings> composed_of_launch(const BaseFiles& bases, const 
   for (const auto& [variable, value] : launch.environment)
     if (is_known(value)) settings.environment.emplace(variable, characters(value));
   if (!request.read || !request.read(file.path).ok())
-    settings.assumed.push_back({"", fmt::format("{} is not there: that of {} is taken", file.name, bases.version)});
+    settings.assumed.push_back(
+        {"", fmt::format("{} does not exist: the file of {} is used", file.name, bases.version)});
   return compose_settings(bases, file, sources, named.words, std::move(settings), request.read);
 }
 

@@ -1,5 +1,4 @@
-// Settings that a file and the command line make together: YAML with what it begins from, and overrides in Hydra's
-// grammar.
+// Settings composed from a YAML file, its parents, and overrides in Hydra's grammar on the command line.
 #pragma once
 
 #include <functional>
@@ -18,46 +17,46 @@
 namespace dovetail::trainers {
 
 struct ComposedSettings {
-  syntax::SettingTree tree;  ///< without interpolations; what has line 0 is of a bundled file
+  syntax::SettingTree tree;  ///< without interpolations; values with line 0 come from a bundled file
   std::vector<Finding> assumed;
-  std::map<std::string, std::string> environment;  ///< of the trainer
+  std::map<std::string, std::string> environment;  ///< environment of the trainer
 };
 
-/// The files that a trainer ships, which others begin from.
+/// Configuration files that a trainer ships and that other files build on.
 struct BaseFiles {
-  std::string_view version;  ///< of the bundled files: "NeMo-RL 7ea279abf"
-  /// The bundled file of a path's name; null: there are none.
+  std::string_view version;  ///< version of the bundled files: "NeMo-RL 7ea279abf"
+  /// Returns the bundled file for a path, or nullopt. Null: no files are bundled.
   std::optional<std::string> (*bundled)(const std::string& path) = nullptr;
-  /// Whether a setting changes neither time nor memory, so that it may be one that a bundled file lacks.
+  /// Returns whether a setting affects neither time nor memory. Such settings may be missing in a bundled file.
   bool (*has_no_effect)(std::string_view key) = nullptr;
-  /// What holds where neither file nor command line says otherwise, for a tree that both have made. Null: nothing.
+  /// Returns default values for a tree composed of file and command line. Null: no defaults.
   base::Result<syntax::Setting> (*defaults)(const syntax::Setting& root) = nullptr;
 };
 
-/// Composes `file`, whose content is taken from it, lays the words over it and resolves interpolations. Places count
-/// `sources` first; words without a place are those of the command line. An Error where a word changes what the file
-/// does not have.
+/// Composes `file` with the given content, applies the words and resolves interpolations. `sources` come first in the
+/// resulting sources. Words without a place are from the command line. Returns an Error if a word changes a missing
+/// key.
 base::Result<ComposedSettings> compose_settings(const BaseFiles& bases, const ConfigurationFile& file,
                                                 const std::vector<std::string>& sources,
                                                 std::vector<syntax::Word> words, ComposedSettings settings,
                                                 const syntax::FileReader& read);
 
-/// The settings of a file: the options' arguments are overrides.
+/// Composes the settings of a file, with the arguments in the options as overrides.
 base::Result<ComposedSettings> composed_of_file(const BaseFiles& bases, const ConfigurationFile& file,
                                                 const RunRequest& request);
 
-/// The file that a launch names by a flag, and the words that are none of it. An Error where only running would tell
-/// it.
+/// The configuration file of a launch, and the other words of its command.
 struct LaunchFile {
-  std::string path;  ///< empty: it names none
+  std::string path;  ///< empty: no file is given
   syntax::Place place;
   std::vector<syntax::Word> words;
 };
+/// Finds the file given by `flag`. Returns an Error if its path is unknown.
 base::Result<LaunchFile> launch_file(const syntax::Launch& launch, const std::vector<std::string>& sources,
                                      std::string_view flag);
 
-/// The settings of a launch with that file, which is found from where the launch is started, else from the root, else
-/// among the bundled ones.
+/// Composes the settings of a launch with that file. The file is searched in the working directory of the launch, then
+/// in the root, then among the bundled files.
 base::Result<ComposedSettings> composed_of_launch(const BaseFiles& bases, const syntax::Launch& launch,
                                                   const LaunchFile& named, const std::vector<std::string>& sources,
                                                   const RunRequest& request);

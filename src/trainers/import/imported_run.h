@@ -1,72 +1,73 @@
-// What the configuration of a trainer comes to: facts of one run, in words that all trainers share. A job and a plan
-// are written from it (job_of.h).
+// The facts of one run in terms shared by all trainers, and the job and plan made from them.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
+#include "base/result.h"
 #include "plan/job.h"
+#include "plan/plan.h"
 #include "plan/task_plan.h"
 #include "syntax/text.h"
-#include "trainers/import/cluster_choice.h"
+#include "trainers/import/options.h"
 
 namespace dovetail::trainers {
 
-/// A sentence about a setting.
+/// A statement about a setting.
 struct Finding {
-  std::string key;           ///< as the trainer calls it; empty: of no one setting
+  std::string key;           ///< the trainer's key; empty: not about a single setting
   std::string what;          ///< "16: counted as ..."
-  syntax::Place place = {};  ///< in a source that was read; line 0: nobody wrote it
+  syntax::Place place = {};  ///< place in a source; line 0: not written anywhere
 
   bool operator==(const Finding&) const = default;
 };
 
-/// A model of a role.
+/// The model of a role.
 struct ImportedModel {
   std::string role;
   std::string model;        ///< a bundled name, or the path of a config.json
   int lora = 0;             ///< rank of adapters; 0: the model itself is trained
-  std::string config = {};  ///< in place of `model` and without adapters: what a config.json has, in one line
+  std::string config = {};  ///< contents of a config.json in one line, instead of `model`; without adapters
 
   bool operator==(const ImportedModel&) const = default;
 };
 
 /// How a task runs.
 struct ImportedTask {
-  std::string task;  ///< its name in the workflow
+  std::string task;  ///< name in the workflow
   plan::TaskPlan planned;
-  bool other_backend = false;  ///< than the actor is trained by: its ZeRO stage is of that backend
+  bool other_backend = false;  ///< uses a different backend than the actor's training, which defines its ZeRO stage
 
   bool operator==(const ImportedTask&) const = default;
 };
 
-/// A run. Counts are at least 1 unless said otherwise.
+/// A run. Counts are at least 1 unless stated otherwise.
 struct ImportedRun {
-  std::string name;              ///< of the job
-  std::string framework = {};    ///< as jobs name it (plan/framework.h)
+  std::string name;              ///< name of the job
+  std::string framework = {};    ///< framework as in jobs (plan/framework.h)
   std::string training;          ///< memory conventions (cost/conventions.h)
-  plan::Software software = {};  ///< types and logits, where they are not those of the conventions
+  plan::Software software = {};  ///< types and logits that differ from the conventions
 
   std::string algorithm;  ///< "ppo", "grpo", ... (workflow/algorithms.h)
   bool reference = false;
-  bool reward_model = false;              ///< else a rule judges
-  bool trainer_log_probabilities = true;  ///< a pass of the actor; else the engine's are taken
-  std::vector<ImportedModel> models;      ///< roles that a job names
-  std::int64_t prompts = 0;               ///< in an iteration
+  bool reward_model = false;              ///< otherwise a rule computes rewards
+  bool trainer_log_probabilities = true;  ///< computed by an actor pass; otherwise the engine's are used
+  std::vector<ImportedModel> models;      ///< models of the roles in a job
+  std::int64_t prompts = 0;               ///< per iteration
   std::int64_t samples_per_prompt = 1;
-  std::int64_t mini_batch = 0;  ///< samples in an optimizer step
+  std::int64_t mini_batch = 0;  ///< samples per optimizer step
   std::int64_t epochs = 1;
-  std::int64_t critic_mini_batch = 0;  ///< of the critic where it is another; 0: it is not
-  std::int64_t critic_epochs = 0;      ///< likewise
+  std::int64_t critic_mini_batch = 0;  ///< the critic's, if different; otherwise 0
+  std::int64_t critic_epochs = 0;      ///< the critic's, if different; otherwise 0
   std::int64_t steps_off_policy = 0;
   bool packing = true;
-  std::int64_t prompt_cap = 0;    ///< tokens; all prompts have them where nobody says how long they are
-  std::int64_t response_cap = 0;  ///< tokens; likewise of responses
-  std::int64_t sequence_cap = 0;  ///< tokens of both together; 0: as many as both caps are
-  std::int64_t max_prompt = 0;    ///< what ends prompts whose lengths are said; 0: prompt_cap
-  std::int64_t max_response = 0;  ///< likewise of responses; 0: response_cap
-  bool open_prompts = false;      ///< nothing ends prompts: prompt_cap is a guess
+  std::int64_t prompt_cap = 0;    ///< tokens; all prompts have this length unless lengths are given
+  std::int64_t response_cap = 0;  ///< tokens; all responses have this length unless lengths are given
+  std::int64_t sequence_cap = 0;  ///< tokens of prompt and response; 0: the sum of both caps
+  std::int64_t max_prompt = 0;    ///< cap of prompts with given lengths; 0: prompt_cap
+  std::int64_t max_response = 0;  ///< cap of responses with given lengths; 0: response_cap
+  bool open_prompts = false;      ///< prompts have no cap, so prompt_cap is a guess
   ClusterChoice cluster;
 
   std::int64_t said_prompt_cap() const { return max_prompt > 0 ? max_prompt : prompt_cap; }
@@ -74,9 +75,21 @@ struct ImportedRun {
 
   std::vector<ImportedTask> tasks;
 
-  std::vector<Finding> assumed;       ///< what the configuration does not say
-  std::vector<Finding> ignored;       ///< settings that the trainer accepts and that have no effect, or that it has not
-  std::vector<Finding> not_modelled;  ///< what changes time or memory and is not in job or plan
+  std::vector<Finding> assumed;       ///< values that the configuration does not set
+  std::vector<Finding> ignored;       ///< settings that the trainer lacks, or accepts without effect
+  std::vector<Finding> not_modelled;  ///< effects on time or memory that job and plan cannot express
 };
+
+/// Returns the run as dovetail/job@1 in YAML. Values of the cluster and of lengths stay as given. Unspecified lengths
+/// default to their cap. Returns an Error if a length in `options` is malformed.
+base::Result<std::string> job_text(const ImportedRun& run, const ImportOptions& options);
+
+/// Returns an Error if the lengths in `options`, as parsed into `workload`, exceed the caps of the run.
+base::Status check_said_lengths(const ImportedRun& run, const ImportOptions& options,
+                                const workflow::Workload& workload);
+
+/// Returns the plan of the run for `job`, which was parsed from the text of the run. Returns an Error if the run lacks
+/// a task of the job's workflow, or if the tasks do not form a valid plan.
+base::Result<plan::Plan> plan_of(const ImportedRun& run, const plan::Job& job);
 
 }  // namespace dovetail::trainers

@@ -9,12 +9,11 @@
 #include <vector>
 
 #include "trainers/import/settings.h"
-#include "trainers/import/watched.h"
 
 namespace dovetail::trainers {
 namespace {
 
-/// Layers of each stage where the first or the last one has a number of its own; else none.
+/// Returns the layers of each stage if the first or last stage has a separate number; otherwise an empty list.
 base::Result<std::vector<int>> stage_layers(const syntax::SettingTree& tree, const MegatronKeys& keys, int stages,
                                             std::int64_t layers) {
   DOVETAIL_TRY(const auto first, optional_whole(tree, keys.first_stage));
@@ -24,7 +23,7 @@ base::Result<std::vector<int>> stage_layers(const syntax::SettingTree& tree, con
   const std::int64_t left = layers - first.value_or(0) - last.value_or(0);
   if (left < 0 || (others == 0 ? left != 0 : left % others != 0))
     return setting_error(tree, first ? keys.first_stage : keys.last_stage,
-                         fmt::format("leaves {} of {} layers to {} stages; accepted: the same number for each of these",
+                         fmt::format("leaves {} of {} layers to {} other stages; accepted: an equal number for each",
                                      left, layers, others));
   std::vector<int> all(static_cast<std::size_t>(stages), others > 0 ? static_cast<int>(left / others) : 0);
   if (first) all.front() = static_cast<int>(*first);
@@ -38,7 +37,7 @@ plan::MicroBatching limited_batching(double plan::MicroBatching::* member, doubl
   return batching;
 }
 
-/// The names of a list, or of a text with commas between them.
+/// Returns the names in a list or in comma-separated text.
 base::Result<std::vector<std::string>> names_at(const syntax::SettingTree& tree, const std::string& key) {
   std::vector<std::string> names;
   const syntax::Setting* const setting = key.empty() ? nullptr : find_setting(tree.root, key);
@@ -55,14 +54,14 @@ base::Result<std::vector<std::string>> names_at(const syntax::SettingTree& tree,
   return names;
 }
 
-/// How experts are cut, of a layout that has its other degrees.
+/// Sets the expert degrees of a layout that has its other degrees.
 base::Status read_expert_degrees(const syntax::SettingTree& tree, const MegatronKeys& keys,
                                  const llm::Transformer& model, llm::Layout& layout) {
   if (!model.experts) return {};
   DOVETAIL_TRY(layout.expert, degree_at(tree, keys.expert));
   DOVETAIL_TRY(const auto said, optional_whole(tree, keys.expert_tensor));
   DOVETAIL_TRY(layout.expert_tensor, degree_at(tree, keys.expert_tensor));
-  // Megatron cuts experts as it cuts all else where nobody says otherwise.
+  // By default, Megatron shards experts like all other layers.
   if (!said) layout.expert_tensor = layout.tensor;
   if (model.experts->count % layout.expert != 0)
     return setting_error(
@@ -71,10 +70,10 @@ base::Status read_expert_degrees(const syntax::SettingTree& tree, const Megatron
   const std::int64_t ranks = std::int64_t{layout.data} * layout.context * layout.tensor;
   if (ranks % (std::int64_t{layout.expert} * layout.expert_tensor) == 0) return {};
   return setting_error(tree, keys.expert,
-                       fmt::format("{} x {} {}{} does not divide the {} GPUs of a stage, and Megatron-LM stops; "
-                                   "accepted: sizes that do",
+                       fmt::format("{} x {} {}{} does not divide the {} GPUs of a stage, so Megatron-LM stops; "
+                                   "accepted: degrees whose product divides them",
                                    layout.expert, keys.expert_tensor, layout.expert_tensor,
-                                   said ? "" : " (the tensor degree, where none is said)", ranks));
+                                   said ? "" : " (by default the tensor degree)", ranks));
 }
 
 }  // namespace
@@ -94,7 +93,7 @@ base::Result<llm::Recomputation> recomputation_at(const syntax::SettingTree& tre
     DOVETAIL_TRY(const auto experts, optional_flag(tree, keys.experts));
     if (experts.value_or(false) && said == "full")
       return setting_error(tree, keys.experts,
-                           "is true, and Megatron-LM stops with full recomputation; accepted: one of the two");
+                           "is true, which Megatron-LM rejects with full recomputation; accepted: one of the two");
     if (experts.value_or(false)) return llm::Recomputation::experts;
   }
   if (said == "full") return llm::Recomputation::full;
@@ -110,7 +109,7 @@ base::Status watch_modules(const syntax::SettingTree& tree, const std::string& k
                   [](const std::string& name) { return name == "core_attn" || name == "moe"; }))
     return {};
   run.not_modelled.push_back(
-      {key, fmt::format("{}: recomputation of attention and experts alone is counted", fmt::join(modules, ", ")),
+      {key, fmt::format("{}: only recomputation of attention and experts is counted", fmt::join(modules, ", ")),
        place_of(tree, key)});
   return {};
 }
@@ -126,7 +125,8 @@ base::Result<llm::Layout> megatron_degrees(const syntax::SettingTree& tree, cons
   if (copy > devices || devices % copy != 0)
     return setting_error(
         tree, keys.tensor,
-        fmt::format("{} x pipeline {} x context {} does not divide the {} GPUs; accepted: degrees that do",
+        fmt::format("{} x pipeline {} x context {} does not divide the {} GPUs; accepted: degrees whose product "
+                    "divides them",
                     layout.tensor, layout.pipeline, layout.context, devices));
   layout.data = static_cast<int>(devices / copy);
   DOVETAIL_CHECK(read_expert_degrees(tree, keys, model, layout));
@@ -165,7 +165,8 @@ base::Result<llm::Layout> engine_degrees(const syntax::SettingTree& tree, const 
   if (tensor > 65536 || pipeline > 65536 || data > 65536 || tensor * pipeline * data > devices ||
       devices % (tensor * pipeline * data) != 0)
     return setting_error(tree, keys.tensor,
-                         fmt::format("{} x data {} x pipeline {} does not divide the {} GPUs; accepted: sizes that do",
+                         fmt::format("{} x data {} x pipeline {} does not divide the {} GPUs; accepted: degrees whose "
+                                     "product divides them",
                                      tensor, data, pipeline, devices));
   return llm::Layout{.data = static_cast<int>(devices / (tensor * pipeline)),
                      .tensor = static_cast<int>(tensor),

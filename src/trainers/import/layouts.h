@@ -1,4 +1,4 @@
-// Layouts by the names that Megatron-LM and engines have for their degrees, whichever trainer writes them.
+// Layouts from the parallel degrees that Megatron-LM and generation engines define, shared by all trainers.
 #pragma once
 
 #include <string>
@@ -13,10 +13,10 @@
 
 namespace dovetail::trainers {
 
-/// A parallel degree: 1 where nothing is said.
+/// Reads a parallel degree. The default is 1.
 base::Result<int> degree_at(const syntax::SettingTree& tree, const std::string& key);
 
-/// The settings of Megatron-LM's degrees, and of the layers of its first and last stage.
+/// Keys of Megatron-LM's degrees and of the layers of its first and last stage.
 struct MegatronKeys {
   std::string tensor;
   std::string pipeline;
@@ -29,43 +29,43 @@ struct MegatronKeys {
   std::string last_stage;
 };
 
-/// Those degrees on `devices` of them. Experts have the tensor parallelism of all else where nobody says another.
-/// Neither optimizer nor recomputation is read. An Error at the key that does not divide the devices, those of a stage
-/// or the experts: Megatron-LM stops (`parallel_state.initialize_model_parallel`).
+/// Returns the layout on `devices` GPUs, without optimizer and recomputation. The expert tensor degree defaults to the
+/// tensor degree. Returns an Error at the key of a degree that does not divide the GPUs, those of a stage, or the
+/// experts, where Megatron-LM stops (`parallel_state.initialize_model_parallel`).
 base::Result<llm::Layout> megatron_degrees(const syntax::SettingTree& tree, const MegatronKeys& keys, int devices,
                                            const llm::Transformer& model);
 
-/// The same of the degrees below `keys` (`tensor_model_parallel_size`, ...), with the layers of the first and last
-/// stage below `stages`.
+/// Same, with Megatron-LM's own names (`tensor_model_parallel_size`, ...) below `keys`. The layers of the first and
+/// last stage are below `stages`.
 base::Result<llm::Layout> megatron_degrees(const syntax::SettingTree& tree, std::string_view keys,
                                            std::string_view stages, int devices, const llm::Transformer& model);
 
-/// Megatron-LM's settings of what is computed again, by their keys; empty ones are not there.
+/// Keys of Megatron-LM's recomputation settings. An empty key does not exist.
 struct RecomputationKeys {
-  std::string granularity;   ///< `full`, `selective` or nothing
-  std::string modules = {};  ///< that are meant by `selective`; attention where nothing is said
-  std::string experts = {};  ///< the older flag for the layers of experts
+  std::string granularity;   ///< `full`, `selective` or null
+  std::string modules = {};  ///< modules that `selective` recomputes; default: attention
+  std::string experts = {};  ///< older flag for expert layers
 };
 
-/// How much is computed again. With experts attention may be as well: flash attention does so anyway. An Error where
-/// both are said that Megatron-LM does not have together.
+/// Reads the recomputation. Recomputation of experts may include attention, which flash attention recomputes anyway.
+/// Returns an Error for a combination that Megatron-LM rejects.
 base::Result<llm::Recomputation> recomputation_at(const syntax::SettingTree& tree, const RecomputationKeys& keys);
 
-/// Adds the `recompute_modules` at `key` to what is not modelled where they name others than attention and experts. An
-/// Error where only running would tell them.
+/// Adds the `recompute_modules` at `key` to `not_modelled` if they name anything except attention and experts. Returns
+/// an Error if they are unknown before the script runs.
 base::Status watch_modules(const syntax::SettingTree& tree, const std::string& key, ImportedRun& run);
 
-/// The sizes of an engine, by their keys; an empty one is 1.
+/// Keys of an engine's parallel degrees. An empty key means 1.
 struct EngineSizes {
   std::string tensor;
   std::string pipeline;
   std::string data;
 };
 
-/// Instances of an engine on `devices` of them. An Error where the sizes do not divide these.
+/// Returns the layout of the engine's instances on `devices` GPUs. Returns an Error if the degrees do not divide them.
 base::Result<llm::Layout> engine_degrees(const syntax::SettingTree& tree, const EngineSizes& keys, int devices);
 
-/// Micro-batches of at most so many tokens, or of so many sequences.
+/// Return micro-batches with at most this many tokens or sequences.
 plan::MicroBatching tokens_at_most(double tokens);
 plan::MicroBatching sequences_at_most(double sequences);
 

@@ -5,25 +5,96 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <cstdlib>
+#include <filesystem>
 #include <optional>
+#include <system_error>
 #include <utility>
 #include <vector>
 
 #include "base/document.h"
+#include "base/file.h"
 #include "llm/bundled_models.h"
 #include "llm/huggingface_config.h"
-#include "trainers/import/hub_cache.h"
 
 namespace dovetail::trainers {
 namespace {
 
-/// Models whose shapes are those of others: distillations, later versions, models that see or hear by their language
-/// part. The first name that a model's begins with counts.
+namespace fs = std::filesystem;
+
+/// Maximum length of a revision's name. A commit has 40 characters.
+constexpr std::size_t max_revision_length = 64;
+
+std::string variable(const std::vector<std::string>& said, std::string_view name) {
+  for (auto each = said.rbegin(); each != said.rend(); ++each)
+    if (each->size() > name.size() && each->starts_with(name) && (*each)[name.size()] == '=')
+      return each->substr(name.size() + 1);
+  const char* const value = std::getenv(std::string(name).c_str());
+  return value == nullptr ? std::string() : std::string(value);
+}
+
+bool is_part_of_name(std::string_view part) {
+  return !part.empty() && part != "." && part != ".." && std::all_of(part.begin(), part.end(), [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '_' || c == '.';
+  });
+}
+
+std::optional<std::string> config_of(const fs::path& snapshot) {
+  const fs::path config = snapshot / "config.json";
+  std::error_code fault;
+  return fs::is_regular_file(config, fault) ? std::optional(config.string()) : std::nullopt;
+}
+
+/// Returns the revision that `main` referred to at download.
+std::optional<std::string> main_revision(const fs::path& model) {
+  const auto content = base::read_file((model / "refs" / "main").string());
+  if (!content.ok()) return std::nullopt;
+  const std::string revision = content->substr(0, content->find_first_of(" \r\n"));
+  return revision.size() <= max_revision_length && is_part_of_name(revision) ? std::optional(revision) : std::nullopt;
+}
+
+}  // namespace
+
+std::string hub_cache_folder(const std::vector<std::string>& said) {
+  fs::path folder;
+  if (const std::string cache = variable(said, "HF_HUB_CACHE"); !cache.empty())
+    folder = cache;
+  else if (const std::string home = variable(said, "HF_HOME"); !home.empty())
+    folder = fs::path(home) / "hub";
+  else if (const std::string caches = variable(said, "XDG_CACHE_HOME"); !caches.empty())
+    folder = fs::path(caches) / "huggingface" / "hub";
+  else if (const std::string user = variable(said, "HOME"); !user.empty())
+    folder = fs::path(user) / ".cache" / "huggingface" / "hub";
+  std::error_code fault;
+  return folder.empty() ? std::string() : fs::absolute(folder, fault).lexically_normal().string();
+}
+
+std::optional<std::string> hub_config_path(const std::string& cache, std::string_view model) {
+  const std::size_t slash = model.find('/');
+  if (cache.empty() || slash == std::string_view::npos) return std::nullopt;
+  const std::string_view owner = model.substr(0, slash);
+  const std::string_view name = model.substr(slash + 1);
+  if (!is_part_of_name(owner) || !is_part_of_name(name)) return std::nullopt;
+  const fs::path folder = fs::path(cache) / ("models--" + std::string(owner) + "--" + std::string(name));
+  if (const auto revision = main_revision(folder))
+    if (auto config = config_of(folder / "snapshots" / *revision)) return config;
+  std::error_code fault;
+  std::vector<std::string> configs;
+  for (fs::directory_iterator snapshot(folder / "snapshots", fault), end; !fault && snapshot != end;
+       snapshot.increment(fault))
+    if (auto config = config_of(snapshot->path())) configs.push_back(*std::move(config));
+  return configs.size() == 1 ? std::optional(configs.front()) : std::nullopt;
+}
+
+namespace {
+
+/// A model with the shape of another: a distillation, a later version, or a multimodal model by its language part. The
+/// first entry that a model's name starts with applies.
 struct KnownName {
   std::string_view name;
-  std::string_view shape;     ///< what stands in its place
-  bool has_others = false;    ///< parts beside the language model
-  bool output_norms = false;  ///< that are not counted
+  std::string_view shape;     ///< name that replaces it
+  bool has_others = false;    ///< has parts besides the language model
+  bool output_norms = false;  ///< has output norms, which are not counted
 };
 constexpr KnownName known_names[] = {
     {"deepseek-r1-distill-qwen-1.5b", "deepseek-r1-distill-qwen-1.5b"},
@@ -52,7 +123,7 @@ constexpr KnownName known_names[] = {
     {"qwq-32b", "qwen2.5-32b"},
 };
 
-/// Models by whose names it is known that no shape says what they have; the type is that of their config.json.
+/// A model known to have features that are not modeled. `type` is the model type in its config.json.
 struct BeyondName {
   std::string_view name;
   std::string_view type;
@@ -80,7 +151,7 @@ constexpr BeyondName beyond_names[] = {
     {"qwen3.6", "qwen3_5"},
 };
 
-/// Words within a name that say what a model was tuned for; its shape is that of the family.
+/// Words in a name that describe tuning and do not affect the shape.
 constexpr std::array<std::string_view, 4> tuned_words{"math", "coder", "instruct", "base"};
 
 std::string lowered(std::string_view name) {
@@ -89,7 +160,7 @@ std::string lowered(std::string_view name) {
   return text;
 }
 
-/// Whether `name` begins with all of `part`, behind which one of `ends` or nothing stands.
+/// Returns whether `name` starts with `part`, followed by one of `ends` or nothing.
 bool begins_with(std::string_view name, std::string_view part, std::string_view ends) {
   return name.starts_with(part) && (name.size() == part.size() || ends.find(name[part.size()]) != std::string::npos);
 }
@@ -129,7 +200,7 @@ ShapeWords shape_words(std::string name) {
   return words;
 }
 
-/// The bundled name with the most words that stand in `words` one behind the other.
+/// Returns the bundled name with the most words among those that occur consecutively in `words`.
 std::optional<std::string> bundled_in(const std::vector<std::string>& words) {
   std::optional<std::string> best;
   std::size_t most = 0;
@@ -154,13 +225,13 @@ base::Result<FoundModel> guess_model(const std::string& name, const std::string&
   const std::string lower = lowered(name);
   for (const BeyondName& beyond : beyond_names)
     if (begins_with(lower, beyond.name, "-."))
-      return base::bad_input(fmt::format("{} is of the type {}: {}, which is not modelled", base::quote(name),
+      return base::bad_input(fmt::format("{} has the model type {}: {}, which is not modeled", base::quote(name),
                                          beyond.type, llm::beyond_transformer(beyond.type).value_or("")));
   ShapeWords words = shape_words(lower);
   const std::optional<std::string> bundled = bundled_in(words.kept);
   if (!bundled)
     return base::bad_input(
-        fmt::format("the shape of {} is not known, and there is no {}", base::quote(name), base::quote(config)));
+        fmt::format("the shape of {} is unknown, and {} does not exist", base::quote(name), base::quote(config)));
   DOVETAIL_TRY(llm::Transformer shape, llm::find_bundled_model(*bundled));
   return FoundModel{.model = *bundled,
                     .why = fmt::format("the shape of {} is guessed from the name", *bundled),
@@ -168,7 +239,7 @@ base::Result<FoundModel> guess_model(const std::string& name, const std::string&
                     .shape = std::move(shape)};
 }
 
-/// What a path calls a model: its last name, or that in the cache of Hugging Face's hub, whose folders are
+/// Returns the name of the model at a path: its last component, or NAME for a folder in Hugging Face's cache,
 /// `models--OWNER--NAME/snapshots/HASH`.
 std::string model_name(std::string_view path) {
   constexpr std::string_view cached = "models--";

@@ -1,6 +1,7 @@
-// Which model a trainer's configuration means by a path or a name.
+// Models that a trainer's configuration names by path or name, and Hugging Face's download cache.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,24 +12,35 @@
 
 namespace dovetail::trainers {
 
+/// Returns the cache folder as Hugging Face's libraries find it: HF_HUB_CACHE, otherwise `hub` in HF_HOME, otherwise
+/// `huggingface/hub` in XDG_CACHE_HOME or ~/.cache. Variables in `said` ("NAME=VALUE") take precedence over the
+/// environment of this process. Returns an empty string if no variable is set.
+std::string hub_cache_folder(const std::vector<std::string>& said);
+
+/// Returns the path of the config.json of a model on the hub ("Qwen/Qwen3-8B") in a cache folder. Uses the revision
+/// that `main` referred to at download, otherwise the only revision present. Returns nullopt if the cache lacks the
+/// model or the name is not a valid hub name.
+std::optional<std::string> hub_config_path(const std::string& cache, std::string_view model);
+
 struct FoundModel {
   std::string model;                   ///< a bundled name, or the path of a config.json
-  std::string why;                     ///< "the shape of qwen3-8b is guessed from the name"; empty: it was read
-  std::vector<std::string> uncounted;  ///< sentences on what the model has beside the shape (llm/architecture.h)
+  std::string why;                     ///< "the shape of qwen3-8b is guessed from the name"; empty: read from a file
+  std::vector<std::string> uncounted;  ///< sentences about parts that are not modeled (llm/architecture.h)
   llm::Transformer shape;
 };
 
-/// Where models are looked for.
+/// Places to look for models.
 struct ModelSources {
-  syntax::FileReader read;         ///< for the config.json of folders; none: nothing is read
-  std::string hub_cache;           ///< of what Hugging Face's hub gave (hub_cache.h); empty: none
-  syntax::FileReader read_cached;  ///< for files there
+  syntax::FileReader read;         ///< reader of config.json in folders; empty: no file is read
+  std::string hub_cache;           ///< hub_cache_folder(); empty: none
+  syntax::FileReader read_cached;  ///< reader of files in the cache
 };
 
-/// The config.json of the folder `path` where the sources have it; else that of the hub's model of this name in the
-/// cache; else the bundled model whose name is part of the path's last name, without what says how it was tuned
-/// (`-Instruct`, `-Math`). Of a model that sees or hears it is the language part. An Error without a place where there
-/// is none, which says so where models of this name have what no shape says, and those of llm::parse_config.
+/// Finds a model: the config.json in the folder `path`, otherwise the cached config.json of the hub model `path`,
+/// otherwise the bundled model whose name is contained in the last component of the path, ignoring tuning suffixes
+/// (`-Instruct`, `-Math`). For a multimodal model, returns its language part. Returns an Error without a place if no
+/// model is found, or if models of this name are known to have features that are not modeled. Also returns the Errors
+/// of llm::parse_config.
 base::Result<FoundModel> find_model(std::string_view path, const ModelSources& sources);
 
 }  // namespace dovetail::trainers

@@ -1,4 +1,4 @@
-// What a user says beside a trainer's configuration.
+// Options that a user gives with a trainer's configuration, and the cluster that they name.
 #pragma once
 
 #include <cstdint>
@@ -6,22 +6,41 @@
 #include <string>
 #include <vector>
 
+#include "base/result.h"
+
 namespace dovetail::trainers {
 
 struct ImportOptions {
-  std::optional<std::string> gpu = std::nullopt;              ///< of all nodes
+  std::optional<std::string> gpu = std::nullopt;              ///< GPU of all nodes
   std::optional<std::string> cluster = std::nullopt;          ///< "2x8xH100", "8xH100", or a file with a `cluster`
-  std::vector<std::string> environment = {};                  ///< "NAME=VALUE", of a launch script
-  std::vector<std::string> arguments = {};                    ///< of a launch script: its "$@"
-  std::optional<std::string> root = std::nullopt;             ///< nothing above this folder is read
+  std::vector<std::string> environment = {};                  ///< "NAME=VALUE", for launch scripts
+  std::vector<std::string> arguments = {};                    ///< "$@" of launch scripts; overrides for configurations
+  std::optional<std::string> root = std::nullopt;             ///< only files below this folder are read
   std::vector<std::string> models = {};                       ///< "ROLE=NAME" or "ROLE=PATH"
-  std::optional<std::string> prompt_length = std::nullopt;    ///< "mean=120,p90=400", or a number
-  std::optional<std::string> response_length = std::nullopt;  ///< likewise
+  std::optional<std::string> prompt_length = std::nullopt;    ///< "mean=120,p90=400", "file=lengths.csv", or a number
+  std::optional<std::string> response_length = std::nullopt;  ///< same form as prompt_length
 
   bool operator==(const ImportOptions&) const = default;
 };
 
-/// A length that an option says as one number of tokens; nothing where it says figures or a file, or nothing.
+/// Returns a length option that is a single number of tokens. Returns nullopt for statistics, files and no option.
 std::optional<std::int64_t> plain_length(const std::optional<std::string>& said);
+
+/// A cluster for a job.
+struct ClusterChoice {
+  std::string text;  ///< value of `cluster:` in one line of YAML
+  std::int64_t nodes = 0;
+  std::int64_t gpus_per_node = 0;
+};
+
+/// Parses `--cluster`: NODESxGPUSxTYPE, GPUSxTYPE, or a file with a `cluster`. Returns nullopt if it is not given.
+/// Returns an Error if it is malformed or the nodes in the file differ.
+base::Result<std::optional<ClusterChoice>> chosen_cluster(const ImportOptions& options);
+
+/// Default GPU.
+inline constexpr const char* assumed_gpu = "H100-80";
+
+/// Returns a cluster of identical nodes.
+ClusterChoice plain_cluster(std::int64_t nodes, std::int64_t gpus_per_node, const std::string& gpu);
 
 }  // namespace dovetail::trainers

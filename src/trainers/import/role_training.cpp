@@ -12,12 +12,11 @@
 #include "base/enum_names.h"
 #include "plan/framework.h"
 #include "trainers/import/settings.h"
-#include "trainers/import/watched.h"
 
 namespace dovetail::trainers {
 namespace {
 
-/// Words for what is counted where nothing is said of an engine's numbers.
+/// Names of the default, 16-bit types of an engine.
 constexpr std::string_view sixteen_bits = "auto|null|none|bfloat16|bf16|half|float16|fp16";
 
 bool are_alike(const plan::Software& a, const plan::Software& b) {
@@ -60,7 +59,7 @@ void take_host_shares(const syntax::SettingTree& tree, const std::vector<HostSha
   for (const HostShare& role : roles)
     if (role.has_part() && role.share != taken->share)
       run.not_modelled.push_back({role.key,
-                                  fmt::format("{}: the optimizer's share on the host: counted as {}, that of {}",
+                                  fmt::format("{}: the optimizer's share on the host is counted as {}, the value of {}",
                                               role.share, taken->share, taken->key),
                                   place_of(tree, role.key)});
 }
@@ -96,7 +95,7 @@ std::optional<int> named_bits(std::string_view name) {
     else
       words.emplace_back();
   }
-  // The first that is there: of "gptq-int8" the bits that are said.
+  // The first match wins: "gptq-int8" has 8 bits.
   constexpr std::pair<std::string_view, int> known[] = {
       {"w4afp8", 4}, {"w4a8", 4}, {"w4a16", 4}, {"int4", 4},  {"fp4", 4},  {"nvfp4", 4}, {"mxfp4", 4}, {"4bit", 4},
       {"fp8", 8},    {"int8", 8}, {"w8a8", 8},  {"mxfp8", 8}, {"8bit", 8}, {"awq", 4},   {"gptq", 4}};
@@ -112,8 +111,9 @@ base::Status take_engine_weights(const syntax::SettingTree& tree, const std::str
   if (!bits && run.software.engine_weight_bits > 0) return {};
   if (bits) run.software.engine_weight_bits = *bits;
   run.not_modelled.push_back({key,
-                              *said + (bits ? ": products of the engine are counted as of bf16, the real run is faster"
-                                            : ": weights of the engine are counted in bf16"),
+                              *said + (bits ? ": the engine's matrix products are counted in bf16, so the real run is "
+                                              "faster"
+                                            : ": the engine's weights are counted in bf16"),
                               place_of(tree, key)});
   return {};
 }
@@ -124,7 +124,7 @@ base::Status take_key_values(const syntax::SettingTree& tree, const std::string&
   if (const auto bits = named_bits(*said))
     run.software.key_value_bits = *bits;
   else
-    run.not_modelled.push_back({key, *said + ": keys and values are counted in bf16", place_of(tree, key)});
+    run.not_modelled.push_back({key, *said + ": the KV cache is counted in bf16", place_of(tree, key)});
   return {};
 }
 

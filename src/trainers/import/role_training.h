@@ -1,5 +1,5 @@
-// What jobs say of the software once: of roles that train, which may have it each by itself, of the critic alone, of
-// the engine.
+// Software settings that a job has once, but that trainers may configure per role, only for the critic, or for the
+// engine.
 #pragma once
 
 #include <cstdint>
@@ -15,57 +15,56 @@
 
 namespace dovetail::trainers {
 
-/// The types that a role keeps its states in, and the groups of ranks that it cuts them over.
+/// Types of a role's states, and the ranks over which they are sharded.
 struct RoleTypes {
-  plan::Software types = {};            ///< of which only these count
-  std::vector<Finding> otherwise = {};  ///< what is not modelled where another role has others
+  plan::Software types = {};            ///< only these fields are used
+  std::vector<Finding> otherwise = {};  ///< findings if another role has different types
 };
 
-/// Gives the run the types of its roles. Where these differ it has those of the conventions, and each role's
-/// `otherwise` is not modelled.
+/// Sets the types of the run to those of its roles. If the roles differ, the run keeps the types of its conventions,
+/// and the `otherwise` of each role is added to `not_modelled`.
 void take_types(const std::vector<RoleTypes>& roles, ImportedRun& run);
 
-/// What a role that trains has on the host of an optimizer that is stepped there, by a setting.
+/// Share of a role's optimizer that is kept and stepped on the host.
 struct HostShare {
   std::string key;
-  double share = 0;    ///< 0: nothing, even where it is stepped there
-  bool steps = false;  ///< it is stepped there now
+  double share = 0;    ///< 0: no part, even if stepping on the host is enabled
+  bool steps = false;  ///< whether stepping on the host is enabled
 
   bool has_part() const { return steps && share > 0; }
   bool has_all() const { return steps && share == 1; }
 };
 
-/// The share at `key`, `otherwise` where nothing is said. An Error unless it is 0 to 1.
+/// Reads the share at `key`; the default is `otherwise`. Returns an Error unless it is from 0 to 1.
 base::Result<HostShare> host_share_at(const syntax::SettingTree& tree, std::string key, double otherwise);
 
-/// Gives the run the share of the first role that steps on the host, else of the first that says one. Others that step
-/// there are not modelled.
+/// Sets the run's share to the share of the first role that steps on the host, or else of the first role with a share.
+/// Different shares of other roles that step on the host are added to `not_modelled`.
 void take_host_shares(const syntax::SettingTree& tree, const std::vector<HostShare>& roles, ImportedRun& run);
 
-/// Gives the run the bucket of its weight sync that is said at `key`, in units of so many bytes, where it is another
-/// than the framework's own. An Error unless it is at least 1.
+/// Sets the bucket of the weight sync to the value at `key`, in units of `unit` bytes, if it differs from the
+/// framework's default. Returns an Error unless it is at least 1.
 base::Status take_sync_bucket(const syntax::SettingTree& tree, const std::string& key, std::int64_t unit,
                               ImportedRun& run);
 
-/// The engine that is named at `key`; vLLM where it is none that jobs know.
+/// Returns the engine named at `key`, or vLLM if jobs do not know it.
 base::Result<plan::EngineKind> engine_kind(const syntax::SettingTree& tree, std::string_view key);
 
-/// Bits of the weights that a name says by one of its words, as "fp8_e5m2" and "/models/Qwen3-8B-AWQ" do: 8 or 4;
-/// nothing of another name.
+/// Returns the bits per weight that a name implies, 8 or 4 ("fp8_e5m2", "/models/Qwen3-8B-AWQ"), or nullopt.
 std::optional<int> named_bits(std::string_view name);
 
-/// Gives the run the bits of its engine's weights that the setting at `key` names, and says of what is not counted of
-/// them. An Error where only running would tell the value.
+/// Sets the bits of the engine's weights by the setting at `key`, and adds the effects that are not modeled. Returns an
+/// Error if the value is unknown before the script runs.
 base::Status take_engine_weights(const syntax::SettingTree& tree, const std::string& key, ImportedRun& run);
 
-/// Likewise of the engine's keys and values.
+/// Sets the bits of the engine's KV cache in the same way.
 base::Status take_key_values(const syntax::SettingTree& tree, const std::string& key, ImportedRun& run);
 
-/// "fp32", "float32", "bf16", ... as a type; nothing of another word.
+/// Returns the type named "fp32", "float32", "bf16", ..., or nullopt for any other name.
 std::optional<plan::StateType> state_type(std::string_view word);
 
-/// Gives the run's critic mini-batches of so many samples. Where these do not divide the samples of an iteration,
-/// `otherwise` is not modelled. REQUIRES: the run has its prompts, samples and mini-batch.
+/// Sets the critic's mini-batch. If it does not divide the samples of an iteration, adds `otherwise` to `not_modelled`.
+/// REQUIRES: the run has its prompts, samples and mini-batch.
 void take_critic_batch(std::int64_t samples, Finding otherwise, ImportedRun& run);
 
 }  // namespace dovetail::trainers

@@ -15,7 +15,7 @@
 namespace dovetail::trainers {
 namespace {
 
-/// The model that the user says for a role.
+/// Returns the model that the user gives for a role.
 std::optional<std::string> said_model(const ImportOptions& options, const std::string& role) {
   const std::string prefix = role + "=";
   const auto named = std::find_if(options.models.rbegin(), options.models.rend(),
@@ -28,7 +28,8 @@ base::Result<FoundModel> find_requested(std::string_view path, const RunRequest&
   return find_model(path, {.read = request.read, .hub_cache = request.hub_cache, .read_cached = request.read_cached});
 }
 
-/// Lists what of a model is not counted: at `key`, or nowhere where that is empty, as the user says the model.
+/// Records the parts of a model that are not counted, at `key`, or without a place if `key` is empty because the user
+/// gives the model.
 void list_uncounted(const syntax::SettingTree& tree, const FoundModel& found, std::string_view path,
                     std::string_view key, ImportedRun& run) {
   for (const std::string& what : found.uncounted)
@@ -42,7 +43,7 @@ base::Status check_said_models(const ImportOptions& options) {
   for (const std::string& said : options.models)
     if (!said.starts_with("actor=") && !said.starts_with("critic=") && !said.starts_with("reward="))
       return base::bad_input(
-          fmt::format("--model {}: accepted: actor=NAME, critic=NAME, reward=NAME", base::quote(said)));
+          fmt::format("--model {} names no role; accepted: actor=NAME, critic=NAME, reward=NAME", base::quote(said)));
   return {};
 }
 
@@ -89,7 +90,7 @@ base::Result<llm::Transformer> shaped_model(const syntax::SettingTree& tree, con
     other.name = shape->name;
     if (other != *shape)
       run.assumed.push_back(
-          {key, fmt::format("the shape is that of the flags, which {} has not", seen->model), place_of(tree, key)});
+          {key, fmt::format("the shape set by flags is used; it differs from {}", seen->model), place_of(tree, key)});
     list_uncounted(tree, *seen, seen->model, key, run);
   }
   ImportedModel model{
@@ -97,10 +98,11 @@ base::Result<llm::Transformer> shaped_model(const syntax::SettingTree& tree, con
   if (model.model.empty()) {
     base::Result<std::string> line = llm::config_line(*shape);
     if (!line.ok())
-      return setting_error(tree, shape_key,
-                           fmt::format("and the flags beside it: {}; accepted: --model {}=NAME, or {}=FOLDER with its "
-                                       "config.json",
-                                       line.error().message, role, role));
+      return setting_error(
+          tree, shape_key,
+          fmt::format("and the other shape flags: {}; accepted: --model {}=NAME, or {}=FOLDER with its "
+                      "config.json",
+                      line.error().message, role, role));
     model.config = *std::move(line);
   }
   run.models.push_back(std::move(model));
@@ -115,7 +117,8 @@ base::Result<int> adapter_rank_at(const syntax::SettingTree& tree, const std::st
 
 base::Status choose_gpu(const ImportOptions& options, std::int64_t nodes, std::int64_t gpus_per_node,
                         ImportedRun& run) {
-  if (!options.gpu) run.assumed.push_back({"", fmt::format("the GPUs are {}; --gpu says another", assumed_gpu)});
+  if (!options.gpu)
+    run.assumed.push_back({"", fmt::format("the GPUs are {}; set --gpu for another type", assumed_gpu)});
   DOVETAIL_TRY(const cluster::Gpu gpu, cluster::find_gpu(options.gpu.value_or(assumed_gpu)));
   run.cluster = plain_cluster(nodes, gpus_per_node, gpu.name);
   return {};
@@ -144,7 +147,7 @@ base::Result<std::vector<cluster::Mesh>> choose_pools(const ImportOptions& optio
   std::int64_t asked = 0;
   for (const std::int64_t count : counts) {
     if (count < 1 || count > max_devices - asked)
-      return base::bad_input(fmt::format("the roles take too many GPUs; accepted: at most {} in all", max_devices));
+      return base::bad_input(fmt::format("the roles use too many GPUs; accepted: at most {} in total", max_devices));
     asked += count;
   }
   const std::int64_t node = chosen ? chosen->gpus_per_node : std::max(per_node, std::min(asked, usual_node));
@@ -155,8 +158,8 @@ base::Result<std::vector<cluster::Mesh>> choose_pools(const ImportOptions& optio
   }
   if (chosen->nodes < nodes)
     return base::bad_input(
-        fmt::format("--cluster has {} nodes of {}, and the roles take {} GPUs; accepted: at least {}", chosen->nodes,
-                    node, asked, nodes));
+        fmt::format("--cluster has {} nodes of {} GPUs, but the roles use {} GPUs; accepted: at least {} nodes",
+                    chosen->nodes, node, asked, nodes));
   run.cluster = *std::move(chosen);
   return meshes;
 }
@@ -167,19 +170,20 @@ void assume_lengths(const syntax::SettingTree& tree, const ImportOptions& option
        {std::tuple{"--prompt-length", options.prompt_length.has_value(), prompt_key},
         std::tuple{"--response-length", options.response_length.has_value(), response_key}})
     if (!said)
-      run.assumed.push_back({std::string(cap),
-                             fmt::format("all are as long as that; {} says how long they are", option),
-                             place_of(tree, cap)});
+      run.assumed.push_back(
+          {std::string(cap),
+           fmt::format("lengths are assumed to equal this cap; set {} to give actual lengths", option),
+           place_of(tree, cap)});
 }
 
 void take_sequence_cap(const syntax::SettingTree& tree, std::string_view key, std::int64_t cap, ImportedRun& run) {
   if (cap < 1) return;
   const std::int64_t both = run.prompt_cap + run.response_cap;
   if (cap <= run.prompt_cap || (!run.packing && cap < both)) {
-    const std::string_view why = run.packing ? "which a prompt may have alone" : "and rows are padded to more";
+    const std::string_view why = run.packing ? "which a single prompt can reach" : "but rows are padded beyond it";
     run.not_modelled.push_back(
         {std::string(key),
-         fmt::format("{} for prompt and response, {}: counted up to their own caps, {}", cap, why, both),
+         fmt::format("{} tokens for prompt and response, {}: counted up to the sum of their caps, {}", cap, why, both),
          place_of(tree, key)});
     return;
   }
@@ -188,10 +192,11 @@ void take_sequence_cap(const syntax::SettingTree& tree, std::string_view key, st
   run.sequence_cap = run.sequence_cap > 0 ? std::min(run.sequence_cap, cap) : cap;
   if (run.response_cap <= cap - run.prompt_cap) return;
   run.response_cap = cap - run.prompt_cap;
-  run.assumed.push_back({std::string(key),
-                         fmt::format("{} for prompt and response: beside the longest prompts responses end after {}",
-                                     cap, run.response_cap),
-                         place_of(tree, key)});
+  run.assumed.push_back(
+      {std::string(key),
+       fmt::format("{} tokens for prompt and response: after the longest prompts, responses have at most {}", cap,
+                   run.response_cap),
+       place_of(tree, key)});
 }
 
 }  // namespace dovetail::trainers

@@ -1,4 +1,4 @@
-// The models of an imported run's roles, and its GPUs, where a user may say others than the configuration.
+// Models and GPUs of an imported run. Options of the user take precedence over the configuration.
 #pragma once
 
 #include <cstdint>
@@ -19,72 +19,73 @@
 
 namespace dovetail::trainers {
 
-/// The most GPUs that a run may have.
+/// Maximum number of GPUs of a run.
 inline constexpr std::int64_t max_devices = 65536;
 
-/// GPUs of a node where nobody asks for more.
+/// Default number of GPUs per node.
 inline constexpr std::int64_t usual_node = 8;
 
-/// What every reader of a configuration is given.
+/// Input common to all readers of configurations.
 struct RunRequest {
   ImportOptions options;
-  syntax::FileReader read;                         ///< for files that it names, and the config.json of models
-  std::string hub_cache;                           ///< of models from Hugging Face's hub (hub_cache.h); empty: none
-  syntax::FileReader read_cached;                  ///< for files there
-  std::string name;                                ///< of the job
-  std::map<std::string, std::string> environment;  ///< what the options say of it
+  syntax::FileReader read;         ///< reader of files that the configuration names, and of config.json of models
+  std::string hub_cache;           ///< cache folder of Hugging Face's hub (models.h); empty: none
+  syntax::FileReader read_cached;  ///< reader of files in that cache
+  std::string name;                ///< name of the job
+  std::map<std::string, std::string> environment;  ///< environment given in the options
 };
 
-/// An Error where the options name a model of a role that runs do not have.
+/// Returns an Error if the options name a model for a role that does not exist.
 base::Status check_said_models(const ImportOptions& options);
 
-/// The shape of a role's model, which is added to the run: what the user says, else what `key` says. A guess is listed,
-/// and what of the model is not counted. An Error at the key, or of the option, where the shape is not known.
+/// Returns the shape of a role's model, given by the user or at `key`, and adds the model to the run. Records a guessed
+/// shape and parts of the model that are not modeled. Returns an Error at the key or for the option if the shape is
+/// unknown.
 base::Result<llm::Transformer> role_model(const syntax::SettingTree& tree, const RunRequest& request,
                                           const std::string& role, const std::string& key, ImportedRun& run);
 
-/// The model that `key` seems to name; nothing where none is known.
+/// Returns the model that `key` appears to name, or nullopt if it is unknown.
 std::optional<FoundModel> seen_model(const syntax::SettingTree& tree, const RunRequest& request, std::string_view key);
 
-/// The same as role_model of a role whose shape flags say, unless the user says another model. The run has it by the
-/// name of a bundled model of that shape, best the one that `key` seems to name, else in line. An Error at `shape_key`
-/// where a job cannot say such a shape.
+/// Like role_model, for a role whose shape is set by flags, unless the user names another model. The run refers to a
+/// bundled model of that shape, preferably the one that `key` appears to name, or else contains the shape inline.
+/// Returns an Error at `shape_key` if jobs cannot express the shape.
 base::Result<llm::Transformer> shaped_model(const syntax::SettingTree& tree, const RunRequest& request,
                                             const std::string& role, const std::string& key,
                                             const base::Result<llm::Transformer>& shape, const std::string& shape_key,
                                             ImportedRun& run);
 
-/// A rank of adapters as it is written at `key`: 0 where there is none.
+/// Reads the rank of adapters at `key`; 0 means no adapters.
 base::Result<int> adapter_rank_at(const syntax::SettingTree& tree, const std::string& key);
 
-/// Makes the run's cluster `nodes` of `gpus_per_node`, of the GPU that the user says. `assumed` has it where nobody
-/// does.
+/// Sets the cluster of the run to `nodes` nodes of `gpus_per_node` GPUs. The user chooses the GPU; a default is
+/// recorded in `assumed`.
 base::Status choose_gpu(const ImportOptions& options, std::int64_t nodes, std::int64_t gpus_per_node, ImportedRun& run);
 
-/// Pools dealt out over nodes.
+/// Pools assigned to the devices of nodes.
 struct DealtPools {
   std::vector<cluster::Mesh> meshes;  ///< [pool]
-  std::int64_t nodes = 0;             ///< that they take
+  std::int64_t nodes = 0;             ///< number of nodes used
 };
 
-/// Devices of their own for pools of `counts` GPUs on nodes of `per_node`: the largest first, none over the border of a
-/// node unless it begins at one. REQUIRES counts of at least 1 that max_devices hold together.
+/// Assigns disjoint devices to pools of `counts` GPUs on nodes of `per_node`, largest first. A pool crosses a node
+/// boundary only if it starts at one. REQUIRES: counts are at least 1 and sum to at most max_devices.
 DealtPools deal_pools(const std::vector<std::int64_t>& counts, std::int64_t per_node);
 
-/// Devices of their own for pools of `counts` GPUs, of which a pool has at most `per_node` on one node: the largest
-/// first, none over the border of a node unless it has whole nodes. Makes the run's cluster what the user says, else as
-/// many nodes of 8, or of what is asked for, as that takes. An Error of the option where that has too few.
+/// Assigns disjoint devices to pools of `counts` GPUs like deal_pools, and sets the cluster of the run: the user's, or
+/// else as many nodes as needed. Such nodes have 8 GPUs (fewer if fewer are needed), but at least `per_node`. Returns
+/// an Error if the user's cluster is too small.
 base::Result<std::vector<cluster::Mesh>> choose_pools(const ImportOptions& options,
                                                       const std::vector<std::int64_t>& counts, std::int64_t per_node,
                                                       ImportedRun& run);
 
-/// Lists in `assumed` that prompts and responses are as long as their caps, where the user says nothing of them.
+/// Records in `assumed` that prompts and responses have the length of their cap, if the user does not give lengths.
 void assume_lengths(const syntax::SettingTree& tree, const ImportOptions& options, std::string_view prompt_key,
                     std::string_view response_key, ImportedRun& run);
 
-/// Prompt and response end together after so many tokens, by the setting at `key`: responses have what prompts leave.
-/// Where that is nothing, or where rows are padded to more, the setting is not modelled; 0 and less cut nothing.
-/// REQUIRES: the run has its other caps.
+/// Limits prompt plus response to `cap` tokens, the setting at `key`. Responses get what prompts leave. If that is
+/// nothing, or rows are padded beyond the cap, the setting is added to `not_modelled` instead. A cap of 0 or less has
+/// no effect. REQUIRES: the run has its other caps.
 void take_sequence_cap(const syntax::SettingTree& tree, std::string_view key, std::int64_t cap, ImportedRun& run);
 
 }  // namespace dovetail::trainers

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 
@@ -13,13 +14,13 @@ namespace {
 
 constexpr std::int64_t max_whole = std::int64_t{1} << 40;
 
-/// The value, if it is there and not null; an Error where only running would tell it.
+/// Returns the value, or null if it is missing or null. Returns an Error if it is unknown before the script runs.
 base::Result<const syntax::Setting*> known_at(const syntax::SettingTree& tree, std::string_view key) {
   const syntax::Setting* const setting = find_setting(tree.root, key);
   if (setting == nullptr) return nullptr;
   if (setting->unknown || setting->kind == syntax::Setting::Kind::unknown) {
     base::Error error = unknown_error(tree.sources, setting->unknown.value_or(syntax::Unknown{}));
-    error.message = fmt::format("`{}` depends on this: {}", key, error.message);
+    error.message = fmt::format("`{}` depends on an unknown value: {}", key, error.message);
     return error;
   }
   return setting->kind == syntax::Setting::Kind::null ? nullptr : setting;
@@ -37,7 +38,7 @@ template <class T>
 base::Result<T> required_value(const syntax::SettingTree& tree, std::string_view key,
                                base::Result<std::optional<T>> read) {
   if (!read.ok()) return std::move(read).error();
-  if (!*read) return setting_error(tree, key, "is not given; accepted: a value");
+  if (!*read) return setting_error(tree, key, "is not set; accepted: a value");
   return **read;
 }
 
@@ -69,7 +70,7 @@ base::Result<std::optional<std::int64_t>> optional_whole(const syntax::SettingTr
   const auto number = parsed_number<double>(setting->text);
   if (number && *number >= -1 && *number <= static_cast<double>(max_whole) && *number == std::floor(*number))
     return std::optional(static_cast<std::int64_t>(*number));
-  return setting_error(tree, key, fmt::format("is {}; accepted: a whole number", base::quote(value_words(*setting))));
+  return setting_error(tree, key, fmt::format("is {}; accepted: an integer", base::quote(value_words(*setting))));
 }
 
 base::Result<std::optional<double>> optional_number(const syntax::SettingTree& tree, std::string_view key) {
@@ -84,7 +85,7 @@ base::Result<std::optional<std::string>> optional_text(const syntax::SettingTree
   if (setting == nullptr) return std::optional<std::string>();
   if (setting->kind != syntax::Setting::Kind::list && setting->kind != syntax::Setting::Kind::map)
     return std::optional(setting->text);
-  return setting_error(tree, key, fmt::format("is {}; accepted: a text", base::quote(value_words(*setting))));
+  return setting_error(tree, key, fmt::format("is {}; accepted: a string", base::quote(value_words(*setting))));
 }
 
 base::Result<bool> flag_at(const syntax::SettingTree& tree, std::string_view key) {
@@ -113,6 +114,76 @@ base::Result<double> decimal_at(const syntax::SettingTree& tree, std::string_vie
 
 base::Result<std::string> text_at(const syntax::SettingTree& tree, std::string_view key) {
   return required_value(tree, key, optional_text(tree, key));
+}
+
+namespace {
+
+void add_handed_on(const std::string& key, const syntax::Setting& setting, std::span<const std::string_view> read,
+                   ImportedRun& run) {
+  if (setting.kind == syntax::Setting::Kind::map) {
+    for (const auto& [name, value] : setting.members)
+      if (std::find(read.begin(), read.end(), name) == read.end())
+        add_handed_on(fmt::format("{}.{}", key, name), value, read, run);
+    return;
+  }
+  if (setting.place.line > 0)
+    run.not_modelled.push_back(
+        {key, fmt::format("{}: passed on by the trainer unchanged; its effect is not counted", value_words(setting)),
+         setting.place});
+}
+
+}  // namespace
+
+bool is_one_of(std::string_view value, std::string_view values) {
+  while (true) {
+    const std::size_t end = std::min(values.find('|'), values.size());
+    if (values.substr(0, end) == value) return true;
+    if (end == values.size()) return false;
+    values.remove_prefix(end + 1);
+  }
+}
+
+base::Status check_known(const syntax::SettingTree& tree, std::string_view key, const syntax::Setting& setting) {
+  if (!setting.unknown && setting.kind != syntax::Setting::Kind::unknown) return {};
+  base::Error error = unknown_error(tree.sources, setting.unknown.value_or(syntax::Unknown{}));
+  error.message = fmt::format("`{}` depends on this: {}", key, error.message);
+  return error;
+}
+
+base::Status watch(const syntax::SettingTree& tree, std::string_view keys, std::span<const Watched> table,
+                   ImportedRun& run) {
+  for (const Watched& watched : table) {
+    const std::string key = fmt::format("{}{}", keys, watched.key);
+    const syntax::Setting* const setting = find_setting(tree.root, key);
+    if (setting == nullptr) continue;
+    DOVETAIL_CHECK(check_known(tree, key, *setting));
+    const std::string value = value_words(*setting);
+    if (!is_one_of(value, watched.modelled))
+      run.not_modelled.push_back({key, fmt::format("{}: {}", value, watched.what), setting->place});
+  }
+  return {};
+}
+
+void watch_handed_on(const syntax::SettingTree& tree, const std::string& key, std::span<const std::string_view> read,
+                     ImportedRun& run) {
+  if (const syntax::Setting* const setting = find_setting(tree.root, key)) add_handed_on(key, *setting, read, run);
+}
+
+bool has_top_key(std::string_view content, std::string_view key) {
+  while (!content.empty()) {
+    const std::string_view line = content.substr(0, content.find('\n'));
+    if (line.starts_with(key) && line.size() > key.size() && line[key.size()] == ':') return true;
+    content.remove_prefix(std::min(line.size() + 1, content.size()));
+  }
+  return false;
+}
+
+syntax::Setting without_wrapping(syntax::Setting root) {
+  std::erase_if(root.members,
+                [](const auto& member) { return member.first.starts_with("_") || member.first == "wandb_version"; });
+  for (auto& [name, setting] : root.members)
+    if (syntax::Setting* const value = find_member(setting, "value")) setting = syntax::Setting(*value);
+  return root;
 }
 
 }  // namespace dovetail::trainers

@@ -1,40 +1,71 @@
-// Values of a tree of settings, as what they have to be. What is not known without running, and a value of another
-// kind, is an Error at its place that names the key.
+// Typed access to a tree of settings, and settings that are not modeled. A value that is unknown before the script
+// runs, or that has the wrong type, is an Error at its place that names the key.
 #pragma once
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
 #include "base/result.h"
 #include "syntax/tree.h"
+#include "trainers/import/imported_run.h"
 
 namespace dovetail::trainers {
 
-// Each reads the value at `key`; nothing where it is null or not there.
+// Return the value at `key`, or nullopt if it is null or missing.
 base::Result<std::optional<bool>> optional_flag(const syntax::SettingTree& tree, std::string_view key);
-/// A whole number from -1 to 2^40.
+/// Returns an integer from -1 to 2^40.
 base::Result<std::optional<std::int64_t>> optional_whole(const syntax::SettingTree& tree, std::string_view key);
 base::Result<std::optional<double>> optional_number(const syntax::SettingTree& tree, std::string_view key);
 base::Result<std::optional<std::string>> optional_text(const syntax::SettingTree& tree, std::string_view key);
 
-// The same of a value that must be there: nothing is an Error.
+// Return the value at `key`, which must not be null or missing.
 base::Result<bool> flag_at(const syntax::SettingTree& tree, std::string_view key);
 base::Result<std::int64_t> whole_at(const syntax::SettingTree& tree, std::string_view key);
-/// A whole number of at least 1.
+/// Returns an integer of at least 1.
 base::Result<std::int64_t> count_at(const syntax::SettingTree& tree, std::string_view key);
-/// The same, but `otherwise` where it is null or not there.
+/// Returns an integer of at least 1, or `otherwise` if it is null or missing.
 base::Result<std::int64_t> count_or(const syntax::SettingTree& tree, std::string_view key, std::int64_t otherwise);
 base::Result<double> decimal_at(const syntax::SettingTree& tree, std::string_view key);
 base::Result<std::string> text_at(const syntax::SettingTree& tree, std::string_view key);
 
-/// Where the value was written; line 0 where there is none.
+/// Returns the place of the value at `key`; line 0 if it is missing.
 syntax::Place place_of(const syntax::SettingTree& tree, std::string_view key);
-/// An Error at the value of `key`: "`KEY` WHAT".
+/// Returns an Error at the value of `key`: "`KEY` WHAT".
 base::Error setting_error(const syntax::SettingTree& tree, std::string_view key, std::string_view what);
 
 /// "KEYS.NAME".
 std::string key_below(std::string_view keys, std::string_view name);
+
+/// Returns whether a line of the content starts with `key:`, as top-level members do in YAML.
+bool has_top_key(std::string_view content, std::string_view key);
+
+/// Unwraps a configuration saved by W&B, whose members have the form {desc: ..., value: ...}.
+syntax::Setting without_wrapping(syntax::Setting root);
+
+/// A setting that affects time or memory and is modeled only for some values.
+struct Watched {
+  std::string_view key;
+  std::string_view modelled;  ///< modeled values, separated by |; empty: none
+  std::string_view what;      ///< effect of any other value on the prediction
+};
+
+/// Returns whether a value is one of those separated by |.
+bool is_one_of(std::string_view value, std::string_view values);
+
+/// Adds a Finding to `not_modelled` for each setting of the table whose value is not modeled. The keys of the table are
+/// prefixed by `keys`. Returns an Error if a value is unknown before the script runs.
+base::Status watch(const syntax::SettingTree& tree, std::string_view keys, std::span<const Watched> table,
+                   ImportedRun& run);
+
+/// Adds a Finding to `not_modelled` for each setting below `key` that is written in a source and not in `read`. The
+/// trainer passes such a map on unchanged.
+void watch_handed_on(const syntax::SettingTree& tree, const std::string& key, std::span<const std::string_view> read,
+                     ImportedRun& run);
+
+/// Returns an Error if the value is unknown before the script runs.
+base::Status check_known(const syntax::SettingTree& tree, std::string_view key, const syntax::Setting& setting);
 
 }  // namespace dovetail::trainers

@@ -1,4 +1,5 @@
-// What a trainer's folder gives to read its configurations; trainers/import_run.h lists them all.
+// Interface between import_run and a trainer's folder, which reads its configurations. import_run.cpp lists all
+// readers.
 #pragma once
 
 #include <optional>
@@ -14,46 +15,38 @@
 
 namespace dovetail::trainers {
 
-/// A file that says how a run is configured.
+/// A file that configures a run.
 struct ConfigurationFile {
-  std::string name;     ///< as the user wrote its path: for messages
-  std::string path;     ///< as the request's reader has it: what it names is found from there
-  std::string content;  ///< of the file
-  /// What it says, where it was read already: out of a log, at whose places it stands.
-  std::optional<syntax::Setting> printed = {};
+  std::string name;  ///< path as written by the user, for messages
+  std::string path;  ///< path for the request's reader; files that it names are relative to it
+  std::string content;
+  std::optional<syntax::Setting> printed = {};  ///< settings already read from a log; places refer to the log
 };
 
-/// A run with the files that its places count.
+/// A run, and the files that its places refer to.
 struct ReadRun {
   ImportedRun run;
   std::vector<std::string> sources;
-  syntax::SettingTree settings = {};  ///< all of it, for who writes plans by the keys that it has; may be empty
+  syntax::SettingTree settings = {};  ///< all settings, for writers that depend on existing keys; may be empty
 };
 
-/// The configurations of one trainer.
+/// The configuration reader of one trainer.
 struct TrainerReader {
   std::string_view name;  ///< "verl"
-  /// Whether Python is asked to run one of its programs, also where that is one that is not read.
+  /// Returns whether an entry point is one of the trainer's programs, including programs that cannot be read.
   bool (*is_entry)(const syntax::EntryPoint& entry);
-  /// The run of a launch whose places count `sources`.
+  /// Reads the run of a launch, whose places refer to `sources`.
   base::Result<ReadRun> (*of_launch)(const syntax::Launch& launch, const std::vector<std::string>& sources,
                                      const RunRequest& request);
-  /// Whether a file looks like its configuration; null where it is configured by launch scripts alone.
+  /// Returns whether a file looks like the trainer's configuration. Null: the trainer has only launch scripts.
   bool (*is_configuration)(std::string_view content) = nullptr;
-  std::string_view told_by = {};  ///< by what that is told: "actor_rollout_ref"
+  std::string_view told_by = {};  ///< key by which is_configuration recognizes a file: "actor_rollout_ref"
   base::Result<ReadRun> (*of_configuration)(const ConfigurationFile& file, const RunRequest& request) = nullptr;
-  /// Whether it may be one of its programs where no trainer's is_entry says whose it is: users write programs of their
-  /// own. Null: none is.
+  /// Returns whether an entry point may be a user's own program for this trainer. Used only if no trainer's is_entry
+  /// matches. Null: never.
   bool (*may_be_entry)(const syntax::EntryPoint& entry) = nullptr;
-  /// The member by which the configuration is told that the trainer prints at the head of its log; empty: it prints
-  /// none.
+  /// Member that identifies the configuration which the trainer prints at the start of its log; empty: it prints none.
   std::string_view printed_by = {};
 };
-
-/// Whether a line of the content begins with `key:`, as members of the whole do in YAML.
-bool has_top_key(std::string_view content, std::string_view key);
-
-/// A configuration as W&B keeps it has each member as {desc: ..., value: ...}: without that.
-syntax::Setting without_wrapping(syntax::Setting root);
 
 }  // namespace dovetail::trainers

@@ -15,8 +15,8 @@ constexpr char escape = '\x1B';
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
-/// How many characters a terminal obeys at `at` and does not show: ESC [ ... letter, ESC ] ... BEL, ESC and a
-/// character.
+/// Returns the length of the terminal escape sequence at `at`: ESC [ ... letter, ESC ] ... BEL, or ESC and a character.
+/// Returns 0 if there is no sequence.
 std::size_t escape_at(std::string_view text, std::size_t at) {
   if (text[at] != escape || at + 1 >= text.size()) return text[at] == escape ? 1 : 0;
   std::size_t end = at + 2;
@@ -29,7 +29,7 @@ std::size_t escape_at(std::string_view text, std::size_t at) {
   return std::min(end + 1, text.size()) - at;
 }
 
-/// `raw`, which begins at a column of the file, as it is shown.
+/// Returns the line that a terminal shows for `raw`, which starts at `column` of the file.
 ConsoleLine shown(std::string_view raw, const std::string& path, int line, std::size_t column) {
   ConsoleLine result{{}, &path, line, {}};
   for (std::size_t at = 0; at < raw.size();) {
@@ -49,7 +49,7 @@ base::Status read_line(const ConsoleLine& line, const std::vector<LineReader>& r
   return {};
 }
 
-/// What a last line without an end says. `alone`: no other line says anything.
+/// Reads a last line without a line end. `alone`: no other line has values.
 base::Status read_last(const ConsoleLine& line, const std::vector<LineReader>& readers, bool alone,
                        StepLogBuilder& log) {
   if (alone) return read_line(line, readers, log);

@@ -5,25 +5,25 @@
 namespace dovetail::trainers {
 namespace {
 
-/// TensorBoard's names of files have '_' where keys have '/'.
+/// Replaces '/' by '_', as TensorBoard's file names do.
 std::string alike(std::string_view text) {
   std::string result(text);
   std::replace(result.begin(), result.end(), '/', '_');
   return result;
 }
 
-/// What stands behind `prefix` in a key of our own, whose names have no folders: prefixes of others begin as it does.
+/// Returns the name after `prefix` if it contains no '/'. A longer prefix of other keys may start with `prefix`.
 std::optional<std::string> exact_name(std::string_view prefix, std::string_view key) {
   if (!key.starts_with(prefix) || key.find('/', prefix.size()) != std::string_view::npos) return std::nullopt;
   return std::string(key.substr(prefix.size()));
 }
 
-/// What stands behind the first `prefix` that begins a word; a prefix that is there twice counts once. Both are
-/// alike().
+/// Returns the part of `key` after the first occurrence of `wanted` at the start of a word. A repeated prefix counts
+/// once. `text` is `key`, or alike(key).
 std::optional<std::string> name_after(const std::string& wanted, const std::string& text, std::string_view key) {
   std::size_t at = text.find(wanted);
   if (at == std::string::npos) return std::nullopt;
-  // Within a word it is something else.
+  // A match inside a word does not count.
   if (at > 0 && std::string_view("/_ .").find(key[at - 1]) == std::string_view::npos) return std::nullopt;
   while (text.compare(at + wanted.size(), wanted.size(), wanted) == 0) at += wanted.size();
   if (at + wanted.size() == key.size()) return std::nullopt;

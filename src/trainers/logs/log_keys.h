@@ -1,6 +1,7 @@
-// What the keys of a trainer's log mean: which are times and of what, which are lengths of responses.
+// Meaning of the keys in a trainer's log: times by phase, and lengths of responses.
 //
-// Each trainer has its table in its own folder (as src/trainers/verl/log.cpp); log_formats.h has them all.
+// Each trainer defines its keys in its folder (for example src/trainers/verl/log.cpp). log_formats.h lists all
+// trainers.
 #pragma once
 
 #include <array>
@@ -18,8 +19,8 @@ enum class PhaseKind {
   generation,
   inference,
   training,
-  offload,  ///< what comes from host memory before a training and goes back behind it, which is often timed apart
-  refit,    ///< new weights from where they are trained to where they are used
+  offload,  ///< loads states from host memory before training and returns them after it; often timed separately
+  refit,    ///< weight sync: copies new weights from training to generation
 };
 constexpr auto names_of(PhaseKind) {
   return std::array{base::EnumName{"generation", PhaseKind::generation},
@@ -27,14 +28,14 @@ constexpr auto names_of(PhaseKind) {
                     base::EnumName{"offload", PhaseKind::offload}, base::EnumName{"refit", PhaseKind::refit}};
 }
 
-/// What a logged time is of the iteration.
+/// Relation of a logged time to the iteration.
 enum class TimeKind {
-  iteration,     ///< all of it
-  phase,         ///< a phase of plans
-  other,         ///< inside the iteration, but no phase of plans: advantages, data
-  interruption,  ///< what not every iteration has: validation, checkpoints
+  iteration,     ///< the whole iteration
+  phase,         ///< a phase that plans have
+  other,         ///< in the iteration, but not a phase of plans: advantages, data
+  interruption,  ///< only in some iterations: validation, checkpoints
   part,          ///< contained in another time, or contains others
-  rate,          ///< no time at all
+  rate,          ///< not a time
 };
 constexpr auto names_of(TimeKind) {
   return std::array{
@@ -44,22 +45,22 @@ constexpr auto names_of(TimeKind) {
 }
 
 struct TimedKey {
-  std::string_view name;  ///< behind the prefix
+  std::string_view name;  ///< name after the prefix
   TimeKind use = TimeKind::other;
-  std::optional<PhaseKind> phase = {};       ///< of a phase: its kind
-  std::vector<std::string_view> roles = {};  ///< of a phase: whose tasks it times; empty where the kind has no role
-  std::string_view unless = {};              ///< where the log times that name, too, it is a part of that
+  std::optional<PhaseKind> phase = {};       ///< kind of the phase
+  std::vector<std::string_view> roles = {};  ///< roles whose tasks the phase times; empty: the kind has no role
+  std::string_view unless = {};              ///< if the log also times this name, this time is part of it
 };
 
-/// What a series of lengths is, in tokens a sample. Where the mean response is not logged it is the mean sequence
-/// without the mean prompt.
+/// Meaning of a series of lengths, in tokens per sample. If the mean response is not logged, it is the mean sequence
+/// minus the mean prompt.
 enum class LengthFigure {
   mean_response,
   max_response,
-  at_cap,  ///< fraction of the responses that ended at the cap
+  at_cap,  ///< fraction of responses that end at the cap
   mean_prompt,
   max_prompt,
-  mean_sequence,  ///< prompt and response
+  mean_sequence,  ///< prompt plus response
 };
 
 struct LengthKey {
@@ -69,31 +70,30 @@ struct LengthKey {
 
 /// The keys of one trainer.
 struct LogKeys {
-  std::vector<std::string_view> prefixes;  ///< what stands before the names of times, today's first: "timing_s/"
-  std::string_view suffix = {};            ///< what their names end with: "_time"
-  std::vector<TimedKey> times;             ///< all that are known, the iteration's first
+  std::vector<std::string_view> prefixes;  ///< prefixes of the names of times, current ones first: "timing_s/"
+  std::string_view suffix = {};            ///< suffix of the names of times: "_time"
+  std::vector<TimedKey> times;             ///< all known times, the iteration first
   std::vector<LengthKey> lengths;
-  /// Whether keys are as the tables have them to the letter. Else anything may stand before a prefix, and '_' is '/'
-  /// in the first prefix and in names.
+  /// Whether keys must match exactly. Otherwise any text may precede a prefix, and '_' equals '/' in the first prefix
+  /// and in names.
   bool exact = false;
-  /// Where no key times the iteration, it is the sum of its phases and of what stands beside them, as one loop runs
-  /// them.
+  /// If no key times the iteration, it is the sum of its phases and other times, since one loop runs them in sequence.
   bool sums_iteration = false;
-  /// Where the first step's iteration took 0 s, each step has the time of the one before.
+  /// If the iteration of the first step took 0 s, each step has the time of the previous one.
   bool may_log_previous = false;
-  /// Where no key times the weight sync it is part of generation.
+  /// If no key times the weight sync, it is part of generation.
   bool weight_sync_within_generation = false;
 };
 
-/// The name behind the prefix of a key that is a time, whatever stands before it ("data/timing_s/gen" is "gen");
-/// nothing of other keys. `/` and `_` are the same, as TensorBoard puts one for the other in the names of files, unless
-/// the keys are exact.
+/// Returns the name of a time without everything up to its prefix ("data/timing_s/gen" gives "gen"), or nullopt if the
+/// key is not a time. Unless keys are exact, `/` equals `_`, which replaces it in TensorBoard's file names.
 std::optional<std::string> time_name(const LogKeys& keys, std::string_view key);
 
-/// What is known of a time. A name below a known one ("policy_training/sharding") is a part of it; nothing of others.
+/// Returns the entry of a time, or nullopt if it is unknown. A name below a known one ("policy_training/sharding") is a
+/// part of it.
 std::optional<TimedKey> find_timed_key(const LogKeys& keys, std::string_view name);
 
-/// Which lengths a series has, if it has any.
+/// Returns the meaning of a series of lengths, or nullopt if the key is not one.
 std::optional<LengthFigure> length_figure(const LogKeys& keys, std::string_view key);
 
 }  // namespace dovetail::trainers

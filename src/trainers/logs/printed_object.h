@@ -1,4 +1,4 @@
-// Objects within a line: a dict as Python prints it, or an object as JSON has it.
+// Python values as printed (dicts, lists, strings and words, on one line or several) and JSON objects.
 #pragma once
 
 #include <string>
@@ -10,28 +10,48 @@
 
 namespace dovetail::trainers {
 
-/// A number or a word of an object, or something else that is none: a text, a list.
-struct PrintedLeaf {
-  std::string key;       ///< its path from the root, with '/' between
-  std::string text;      ///< as it is printed
-  PrintedNumber number;  ///< well formed also where it is no number at all: no value then
-  std::size_t at = 0;    ///< the character of the line where the value begins
+struct PrintedValue {
+  enum class Kind {
+    word,  ///< a number, None, or the representation of an object: `<Enum.x: 1>`, `array([1])`
+    text,
+    list,  ///< a list or tuple
+    map,
+  };
+  Kind kind = Kind::word;
+  std::string text;                 ///< a word as printed, or the characters of a text
+  PrintedNumber number;             ///< value of a word in a map; also well formed if the word is not a number
+  std::vector<PrintedValue> items;  ///< items of a list, or values of a map
+  std::vector<std::string> keys;    ///< keys of a map
+  std::size_t begin = 0;            ///< position of the first character
+  std::size_t end = 0;              ///< position after the last character
 };
 
-/// The scalars of the object that begins at a character of a line. Behind its end the line may go on. An Error at the
-/// place where it is no object, does not end, or has a number that is none.
+/// Reads the map at a character of a line. Other text may follow. Adjacent strings are joined, as pprint splits long
+/// ones. Returns an Error at its place if there is no map, it is not closed, or a member has an invalid value.
+base::Result<PrintedValue> read_printed_map(const ConsoleLine& line, std::size_t at);
+
+/// A scalar, string or list in an object.
+struct PrintedLeaf {
+  std::string key;       ///< path from the root, separated by '/'
+  std::string text;      ///< as printed
+  PrintedNumber number;  ///< also well formed, without a value, if the leaf is not a number
+  std::size_t at = 0;    ///< position of the value in the line
+};
+
+/// Returns the leaves of the object at a character of a line. Other text may follow. Returns an Error at its place if
+/// there is no object, it is not closed, or it has an invalid number.
 base::Result<std::vector<PrintedLeaf>> read_printed_object(const ConsoleLine& line, std::size_t at);
 
-/// "Global step 12: {": where the step and the object begin.
+/// Positions in "Global step 12: {": the step and the object.
 struct StepObject {
-  std::size_t step_at = std::string_view::npos;  ///< npos: there is none
+  std::size_t step_at = std::string_view::npos;  ///< npos: not found
   std::string_view step;
   std::size_t object_at = 0;
 };
-/// The first one in `text` whose step, a number in digits, stands behind `words`, which begin a word.
+/// Finds the first object in `text` whose step, in digits, follows `words` at the start of a word.
 StepObject find_step_object(std::string_view text, std::string_view words);
 
-/// Adds the numbers of the object that find_step_object() found, with its step.
+/// Adds the numbers of an object found by find_step_object() at its step.
 base::Status add_step_object(const ConsoleLine& line, const StepObject& found, StepLogBuilder& log);
 
 /// Adds a leaf at a step.

@@ -1,4 +1,4 @@
-// Numbers by step: what all kinds of logs become.
+// Numbers by step, the common form of all logs, and readers of the files that trackers write and export.
 #pragma once
 
 #include <cstddef>
@@ -9,13 +9,15 @@
 #include <string_view>
 #include <vector>
 
+#include "base/result.h"
+
 namespace dovetail::trainers {
 
-/// A file that was read.
+/// The content of a log file.
 struct LogFile {
   std::string content;
   std::string path;      ///< for messages, and for the key of a scalar that is exported alone
-  std::string key = {};  ///< of such a scalar, where the user says it
+  std::string key = {};  ///< key of such a scalar, if given by the user
 };
 
 struct LoggedValue {
@@ -25,22 +27,21 @@ struct LoggedValue {
   int column = 0;
 };
 
-/// What one key was at each step.
+/// Values of one key by step.
 struct LoggedSeries {
   std::string key;
-  std::string path;                 ///< of the file that had it first
-  std::vector<LoggedValue> values;  ///< by rising step, each once
+  std::string path;                 ///< first file with the key
+  std::vector<LoggedValue> values;  ///< ascending by step, each step once
 };
 
 struct StepLog {
-  std::vector<LoggedSeries> series;  ///< by key; none is empty
-  std::size_t not_numbers = 0;       ///< values that were text, lists, true, false, null, NaN or infinite
-  /// Values of a key and step that came again, as of a run that was resumed: the last one counts.
-  std::size_t repeated = 0;
-  std::size_t cut = 0;  ///< files whose last line or record ends within itself, as of a run that goes on: left out
+  std::vector<LoggedSeries> series;  ///< ascending by key; none is empty
+  std::size_t not_numbers = 0;       ///< number of values that are text, lists, true, false, null, NaN or infinite
+  std::size_t repeated = 0;  ///< number of values replaced by a later one of the same key and step (resumed runs)
+  std::size_t cut = 0;       ///< number of files whose last line or record is incomplete and was ignored
 };
 
-/// Puts a log together, value by value.
+/// Builds a log from single values.
 class StepLogBuilder {
  public:
   void add(const std::string& key, const std::string& path, const LoggedValue& value);
@@ -49,7 +50,7 @@ class StepLogBuilder {
     ++size_;
   }
   void add_cut() { ++log_.cut; }
-  /// How many values were added, numbers or not.
+  /// Returns the number of values added, including those that are not numbers.
   std::size_t size() const { return size_; }
 
   StepLog take();
@@ -65,12 +66,30 @@ class StepLogBuilder {
   std::size_t size_ = 0;
 };
 
-/// The finite number that `text` is, written as JSON, CSV or Python write one, if it is one.
+/// Returns the finite number in `text`, written as in JSON, CSV or Python, or nullopt.
 std::optional<double> logged_number(std::string_view text);
 
 inline constexpr std::int64_t max_step_number = 1'000'000'000'000;
 
-/// The step that `text` is, a whole number from 0 to max_step_number, if it is one.
+/// Returns the step in `text`, an integer from 0 to max_step_number, or nullopt.
 std::optional<std::int64_t> logged_step(std::string_view text);
+
+/// Adds a JSON file:
+///   - JSON lines, one object per step. Keys are flat ("timing_s/gen") or nested ({"timing_s": {"gen": 1}}, the same
+///     key). The file logger of verl writes {"step": 1, "data": {...}}. The step is `step`, `_step`, `iteration` or
+///     `global_step` (also below `training`, `train` or `rollout`), otherwise the line number. Python's NaN and
+///     Infinity are not numbers. Objects of the same step are merged. A last line without a line end that is not JSON
+///     is ignored if there are other lines.
+///   - One JSON object of metrics, each an object of steps: {"timing/train/generation": {"1": 58.2}}, as written by the
+///     tests of NeMo-RL.
+///   - One JSON object whose `log_history` lists one object per step, as ROLL saves with a checkpoint
+///     (worker_state_pipeline.json). The step is `system/step`, otherwise `step`, otherwise the index in the list.
+/// Errors have a line and column.
+base::Status add_json_log(const LogFile& file, StepLogBuilder& log);
+
+/// Adds a CSV file: `Wall time,Step,Value`, as TensorBoard exports one scalar, with the key in the name of the file
+/// (run-NAME-tag-KEY.csv, '_' for '/'); or one column per key and one for the steps, with a name listed above. Errors
+/// have a line and column. An empty file and one with a single column are Errors.
+base::Status add_csv_log(const LogFile& file, StepLogBuilder& log);
 
 }  // namespace dovetail::trainers

@@ -11,7 +11,6 @@
 #include "trainers/import/role_training.h"
 #include "trainers/import/roles.h"
 #include "trainers/import/settings.h"
-#include "trainers/import/watched.h"
 #include "trainers/nemo_rl/layouts.h"
 #include "trainers/nemo_rl/nemo_rl.h"
 

@@ -11,7 +11,7 @@
 #include "trainers/import/layouts.h"
 #include "trainers/import/role_training.h"
 #include "trainers/import/settings.h"
-#include "trainers/logs/logged_yaml.h"
+#include "trainers/logs/logged_configuration.h"
 #include "trainers/roll/devices.h"
 #include "trainers/roll/layouts.h"
 #include "trainers/roll/roll.h"

@@ -12,7 +12,6 @@
 #include "trainers/import/role_training.h"
 #include "trainers/import/roles.h"
 #include "trainers/import/settings.h"
-#include "trainers/import/watched.h"
 #include "trainers/roll/layouts.h"
 #include "trainers/roll/roll.h"
 

@@ -6,7 +6,6 @@
 #include <string_view>
 
 #include "trainers/import/settings.h"
-#include "trainers/import/watched.h"
 #include "trainers/slime/slime.h"
 
 namespace dovetail::trainers {

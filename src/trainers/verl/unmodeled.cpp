@@ -9,7 +9,6 @@
 #include "trainers/import/layouts.h"
 #include "trainers/import/role_training.h"
 #include "trainers/import/settings.h"
-#include "trainers/import/watched.h"
 #include "trainers/verl/layouts.h"
 #include "trainers/verl/verl.h"
 

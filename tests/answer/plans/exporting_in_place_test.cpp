@@ -14,7 +14,6 @@
 #include "trainers/export/word_edit.h"
 #include "trainers/export/yaml_edit.h"
 #include "trainers/export_run.h"
-#include "trainers/export_whole.h"
 #include "trainers/slime/slime.h"
 
 namespace dovetail::answer {

@@ -464,7 +464,8 @@ TEST_F(Exporting, RejectsImpossibleExports) {
   request.trainer = "verk";
   EXPECT_THAT(error_of(request), HasSubstr("--to `verk`: no such trainer; did you mean 'verl'"));
   request.trainer = "nemo-rl";
-  EXPECT_THAT(error_of(request), HasSubstr("is a configuration of verl; accepted with --to nemo-rl: one of nemo-rl"));
+  EXPECT_THAT(error_of(request),
+              HasSubstr("is a configuration of verl; accepted with --to nemo-rl: a configuration of nemo-rl"));
   request.trainer = "verl";
   request.job = Input{"job.yaml", "format: dovetail/job@1\n"};
   EXPECT_THAT(error_of(request), HasSubstr("give either --base FILE"));
@@ -472,7 +473,7 @@ TEST_F(Exporting, RejectsImpossibleExports) {
   std::string content = bases()[0].content;
   content.resize(content.find("\"$@\""));
   ASSERT_TRUE(base::write_file(request.base.path, content + "\n").ok());
-  EXPECT_THAT(error_of(request), HasSubstr("does not hand on its arguments"));
+  EXPECT_THAT(error_of(request), HasSubstr("does not pass on its arguments"));
 }
 
 }  // namespace

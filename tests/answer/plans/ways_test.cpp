@@ -17,7 +17,7 @@
 #include "support/effort.h"
 #include "support/jobs.h"
 #include "support/temporary_folder.h"
-#include "trainers/export/alike.h"
+#include "trainers/export/change.h"
 #include "trainers/export_run.h"
 
 namespace dovetail::answer {

@@ -21,7 +21,7 @@ constexpr std::array flags{Flag{"--awake", FlagKind::either},
                            Flag{"--engines", FlagKind::whole, "1", {}, "--old_engines|--older_engines"},
                            Flag{"--sleep", FlagKind::on}, Flag{"--share", FlagKind::number, "0.9"}};
 
-/// The script with the changes, or the error. `overrides`: its words are Hydra's.
+/// Returns the script with the changes, or the error. `overrides`: the words are Hydra overrides.
 std::string edited(const std::string& script, const std::vector<Change>& changes, bool overrides = false) {
   const syntax::ScriptRequest request{.path = "run.sh",
                                       .content = script,
@@ -48,7 +48,7 @@ const Change four_engines{.set = {"--engines", "4"}};
 const Change sleeps{.set = {"--sleep", ""}};
 const Change wakes{.set = {"--sleep", ""}, .with = {}, .removes = true};
 
-TEST(EditFlags, ValuesChangeWhereTheyStand) {
+TEST(EditFlags, ChangesValuesInPlace) {
   EXPECT_EQ(edited("python train.py --engines 2 --share 0.5  # why\n", {four_engines}),
             "python train.py --engines 4 --share 0.5  # why\n");
   EXPECT_EQ(edited("N=2\npython train.py --engines \"$N\"\n", {four_engines}), "N=2\npython train.py --engines 4\n");
@@ -58,13 +58,13 @@ TEST(EditFlags, ValuesChangeWhereTheyStand) {
             "python train.py --engines 1 --engines 4\n");
 }
 
-TEST(EditFlags, InArraysToo) {
+TEST(EditFlags, ChangesValuesInArrays) {
   EXPECT_EQ(
       edited("ARGS=(\n  --engines 2  # of four\n  --sleep\n)\npython train.py \"${ARGS[@]}\"\n", {four_engines, wakes}),
       "ARGS=(\n  --engines 4  # of four\n)\npython train.py \"${ARGS[@]}\"\n");
 }
 
-TEST(EditFlags, FlagsGoWithTheirLine) {
+TEST(EditFlags, RemovesFlagsWithTheirLine) {
   EXPECT_EQ(edited("python train.py \\\n   --engines 2 \\\n   --sleep \\\n   --share 0.5\n", {wakes}),
             "python train.py \\\n   --engines 2 \\\n   --share 0.5\n");
   EXPECT_EQ(edited("python train.py --sleep --share 0.5\n", {wakes}), "python train.py --share 0.5\n");
@@ -73,20 +73,20 @@ TEST(EditFlags, FlagsGoWithTheirLine) {
             "A=(\n   --share 0.5\n)\npython train.py ${A[@]}\n");
 }
 
-TEST(EditFlags, NewOnesComeBehindTheLastWord) {
+TEST(EditFlags, AddsNewFlagsAfterTheLastWord) {
   EXPECT_EQ(edited("python train.py --share 0.5\necho done\n", {four_engines, sleeps}),
             "python train.py --share 0.5 \\\n   --engines 4 \\\n   --sleep\necho done\n");
   EXPECT_EQ(edited("python train.py --sleep \"$@\"\n", {four_engines}),
             "python train.py --sleep \\\n   --engines 4 \"$@\"\n");
 }
 
-TEST(EditFlags, ValuesGoWithTheirFlags) {
+TEST(EditFlags, RemovesValuesWithTheirFlags) {
   const Change freed{.set = {"--engines", ""}, .with = {}, .removes = true};
   EXPECT_EQ(edited("python train.py \\\n   --engines 2 \\\n   --sleep\n", {freed}), "python train.py \\\n   --sleep\n");
   EXPECT_EQ(edited("python train.py --engines=2 --sleep --old_engines 3\n", {freed}), "python train.py --sleep\n");
 }
 
-TEST(EditFlags, SwitchesOfBothKindsTurn) {
+TEST(EditFlags, TurnsSwitchesOnAndOff) {
   const Change off{.set = {"--no-awake", ""}};
   const Change on{.set = {"--awake", ""}};
   EXPECT_EQ(edited("python train.py --awake --sleep\n", {off}), "python train.py --no-awake --sleep\n");
@@ -95,30 +95,31 @@ TEST(EditFlags, SwitchesOfBothKindsTurn) {
   EXPECT_EQ(edited("python train.py --sleep\n", {off}), "python train.py --sleep \\\n   --no-awake\n");
 }
 
-TEST(EditFlags, NewOnesStandInTheLastArrayAndOverWhatAVariableSays) {
+TEST(EditFlags, AddsNewFlagsToTheLastArrayAndAfterVariables) {
   EXPECT_EQ(edited("ARGS=(\n  --sleep  # soon\n)\npython train.py ${ARGS[@]}\n", {four_engines}),
             "ARGS=(\n  --sleep\n   --engines 4  # soon\n)\npython train.py ${ARGS[@]}\n");
   EXPECT_EQ(edited("ARGS=\"--engines 2 --sleep\"\npython train.py $ARGS --share 0.5\n", {four_engines}),
             "ARGS=\"--engines 2 --sleep\"\npython train.py $ARGS --share 0.5 \\\n   --engines 4\n");
+  EXPECT_THAT(edited("ARGS=\"--engines 2 --sleep\"\npython train.py $ARGS\n", {wakes}),
+              HasSubstr("--sleep comes from a variable or quoted text with other words; accepted: a script with the "
+                        "argument written in "
+                        "its command"));
+}
+
+TEST(EditFlags, RejectsFlagsOfAnotherFile) {
   EXPECT_THAT(
-      edited("ARGS=\"--engines 2 --sleep\"\npython train.py $ARGS\n", {wakes}),
-      HasSubstr(
-          "--sleep stands in a variable or in quotes, among other words; accepted: a script with flags of its own"));
+      edited("source more.sh\npython train.py \"${MORE[@]}\"\n", {four_engines}),
+      HasSubstr("--engines comes from another file that the script reads; accepted: a script with the argument"));
 }
 
-TEST(EditFlags, OfAnotherFileAreRefused) {
-  EXPECT_THAT(edited("source more.sh\npython train.py \"${MORE[@]}\"\n", {four_engines}),
-              HasSubstr("--engines stands in a file that the script reads; accepted: a script with flags of its own"));
-}
-
-TEST(EditFlags, TheLastLineOfACommandEndsIt) {
+TEST(EditFlags, KeepsTheEndOfTheCommand) {
   EXPECT_EQ(edited("python train.py --engines 2 \\\n   --sleep\nwait\n", {wakes}),
             "python train.py --engines 2 \\\n   \nwait\n");
   EXPECT_EQ(edited("python train.py \\\n   --engines 2 \\\n   --sleep\n", {wakes, {.set = {"--share", "0.5"}}}),
             "python train.py \\\n   --engines 2 \\\n   --share 0.5 \\\n   \n");
 }
 
-TEST(EditFlags, WhatGoesTwiceGoesOnce) {
+TEST(EditFlags, RemovesAFlagOnlyOnce) {
   EXPECT_EQ(edited("python train.py --sleep --engines 2\n", {wakes, wakes}), "python train.py --engines 2\n");
 }
 
@@ -126,7 +127,7 @@ std::string overridden(const std::string& script, const std::vector<Change>& cha
   return edited(script, changes, true);
 }
 
-TEST(EditOverrides, ChangeWhereTheyStandAndGoInWhateverForm) {
+TEST(EditOverrides, ChangesAndRemovesInPlaceInAnyForm) {
   EXPECT_EQ(overridden("python train.py a.b=1 c=2\n", {{.set = {"a.b", "4"}}}), "python train.py a.b=4 c=2\n");
   EXPECT_EQ(overridden("python train.py \\\n  +a.b=1 \\\n  c=2\n", {{.set = {"e", "5"}, .without = {"a.b"}}}),
             "python train.py \\\n  c=2 \\\n   e=5\n");
@@ -140,7 +141,7 @@ TEST(EditOverrides, ChangeWhereTheyStandAndGoInWhateverForm) {
       "A=(\n  c=4\n)\npython train.py \"${A[@]}\"\n");
 }
 
-TEST(EditOverrides, KnowWhereAWordEndsWhateverIsSubstitutedInIt) {
+TEST(EditOverrides, FindsTheEndOfWordsWithSubstitutions) {
   const Change change{.set = {"e", "5"}, .without = {"a.b"}};
   for (const std::string word : {"a.b=`echo 8`", "a.b=$(echo 8)", "a.b=\"$(basename \"/x y/z\")\"",
                                  "a.b=\"${N:-\"1 2\"}\"", "a.b=\"1 (2\"", "a.b='1 \"2'", "a.b=1\\ 2", "a.b=\"it's 1\""})

@@ -21,13 +21,13 @@ syntax::SettingTree resolved_tree() {
   return tree;
 }
 
-/// The file with the edits, or the error.
+/// Returns the file with the edits, or the error.
 std::string edited(const std::string& content, const std::vector<YamlEdit>& edits) {
   const auto text = edit_yaml(content, "run.yaml", edits, resolved_tree());
   return text.ok() ? *text : base::to_text(text.error());
 }
 
-TEST(EditYaml, ValuesChangeWhereTheyStand) {
+TEST(EditYaml, ChangesValuesInPlace) {
   EXPECT_EQ(edited("a:\n  b: 1  # why\n  c: 2\n", {{"a.b", "4"}}), "a:\n  b: 4  # why\n  c: 2\n");
   EXPECT_EQ(edited("a:   \"x:d4\"   # why\n", {{"a", "x:d8"}}), "a:   \"x:d8\"   # why\n");
   EXPECT_EQ(edited("a: 'it''s'\n", {{"a", "it's not"}}), "a: 'it''s not'\n");
@@ -41,14 +41,14 @@ TEST(EditYaml, ValuesChangeWhereTheyStand) {
             "a: 2\n");
 }
 
-TEST(EditYaml, InBracketsToo) {
+TEST(EditYaml, ChangesValuesInBrackets) {
   EXPECT_EQ(edited("a: {b: 1, c: x y, d: }\n", {{"a.c", "z"}, {"a.d", "5"}}), "a: {b: 1, c: z, d: 5 }\n");
   EXPECT_EQ(edited("a: {b: {c: 1}, d: 2}\n", {{"a.b.e", "list(range(0, 8))"}}),
             "a: {b: {e: \"list(range(0, 8))\", c: 1}, d: 2}\n");
   EXPECT_EQ(edited("a: {}\n", {{"a.b.c", "1"}}), "a: {b: {c: 1}}\n");
 }
 
-TEST(EditYaml, NewKeysStandBesideTheirKin) {
+TEST(EditYaml, AddsNewKeysToTheirMap) {
   EXPECT_EQ(edited("a:\n    b: 1  # one\n    c:\n      d: 2\n\ne: 3\n", {{"a.f", "4"}}),
             "a:\n    b: 1  # one\n    f: 4\n    c:\n      d: 2\n\ne: 3\n");
   EXPECT_EQ(edited("a:\n  c:\n    d: 2\n", {{"a.b.x", "true"}}), "a:\n  b:\n    x: true\n  c:\n    d: 2\n");
@@ -57,7 +57,7 @@ TEST(EditYaml, NewKeysStandBesideTheirKin) {
   EXPECT_EQ(edited("a: ~\nb: 1\n", {{"a.c", "2"}}), "a: {c: 2}\nb: 1\n");
 }
 
-TEST(EditYaml, WhatStandsForAMapGivesWay) {
+TEST(EditYaml, ReplacesReferencesToMaps) {
   EXPECT_EQ(edited("shared: {size: 4}\nrole:\n  config: ${shared}\n", {{"role.config.size", "8"}}),
             "shared: {size: 4}\nrole:\n  config: {size: 8}\n");
   EXPECT_EQ(edited("shared: &it {size: 4}\nrole:\n  config: *it\n", {{"role.config.size", "8"}}),
@@ -66,20 +66,23 @@ TEST(EditYaml, WhatStandsForAMapGivesWay) {
             "shared: &it {size: 4}\nrole:\n  <<: *it\n  b: 1\n  size: 8\n");
 }
 
-TEST(EditYaml, CommentsStandAbove) {
+TEST(EditYaml, AddsCommentsAbove) {
   EXPECT_EQ(edited("a:\n  b: 1\n", {{"a.b", "2", "slower"}, {"a.c", "3", "larger"}}),
             "a:\n  # slower\n  b: 2\n  # larger\n  c: 3\n");
   EXPECT_EQ(edited("a: {b: 1}\n", {{"a.b", "2", "slower"}}), "# slower\na: {b: 2}\n");
   EXPECT_EQ(edited("a: 1\n", {{"a", "1", "slower"}}), "a: 1\n");
 }
 
-TEST(EditYaml, WhatCannotChangeAloneIsRefused) {
-  EXPECT_THAT(edited("a: &it {b: 1}\nc: *it\n", {{"a.b", "2"}}), HasSubstr("`a.b` cannot change alone"));
-  EXPECT_THAT(edited("a: |\n  text\n  more\nb: 1\n", {{"a", "2"}}), HasSubstr("run.yaml:1:4: stands on several lines"));
-  EXPECT_THAT(edited("a: one\n  two\n", {{"a", "2"}}), HasSubstr("stands on several lines"));
-  EXPECT_THAT(edited("a: 3\n", {{"a.b", "2"}}), HasSubstr("`a` is no map; accepted: a map with `b`"));
-  EXPECT_THAT(edited("a: ${unknown}\n", {{"a.b", "2"}}), HasSubstr("`a` is no map that is known"));
-  EXPECT_THAT(edited("- 1\n", {{"a", "2"}}), HasSubstr("is no map"));
+TEST(EditYaml, RejectsSharedAndMultiLineValues) {
+  EXPECT_THAT(edited("a: &it {b: 1}\nc: *it\n", {{"a.b", "2"}}),
+              HasSubstr("`a.b` shares its value with other keys by an anchor"));
+  EXPECT_THAT(edited("a: |\n  text\n  more\nb: 1\n", {{"a", "2"}}),
+              HasSubstr("run.yaml:1:4: the value has an anchor or extends over several lines"));
+  EXPECT_THAT(edited("a: one\n  two\n", {{"a", "2"}}),
+              HasSubstr("the value has an anchor or extends over several lines"));
+  EXPECT_THAT(edited("a: 3\n", {{"a.b", "2"}}), HasSubstr("`a` is not a map; accepted: a map with `b`"));
+  EXPECT_THAT(edited("a: ${unknown}\n", {{"a.b", "2"}}), HasSubstr("`a` does not refer to a known map"));
+  EXPECT_THAT(edited("- 1\n", {{"a", "2"}}), HasSubstr("the file is not a map"));
   EXPECT_THAT(edited("a: [\n", {{"a", "2"}}), HasSubstr("not valid YAML"));
 }
 

@@ -1,14 +1,18 @@
-// Models that configurations name.
+// Models named by configurations, and Hugging Face's download cache.
 #include "trainers/import/models.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
 #include <map>
 #include <string>
 
 #include "llm/bundled_models.h"
 #include "llm/huggingface_config.h"
+#include "trainers/imported.h"
 
 namespace dovetail::trainers {
 namespace {
@@ -22,7 +26,7 @@ struct Named {
   const char* model;
 };
 
-TEST(Models, AreGuessedFromTheLastNameOfAPath) {
+TEST(Models, AreGuessedFromTheEndOfAPath) {
   constexpr Named all[] = {
       {"Qwen/Qwen3-8B", "qwen3-8b"},
       {"/models/Qwen2.5-Math-7B-Instruct", "qwen2.5-7b"},
@@ -59,7 +63,7 @@ TEST(Models, AreGuessedFromTheLastNameOfAPath) {
   }
 }
 
-TEST(Models, ThatSeeOrHearHaveTheShapeOfTheirLanguagePart) {
+TEST(Models, MultimodalModelsHaveTheShapeOfTheirLanguagePart) {
   constexpr Named all[] = {
       {"Qwen/Qwen2-VL-2B-Instruct", "qwen2-1.5b"},   {"Qwen/Qwen2-VL-7B-Instruct", "qwen2-7b"},
       {"Qwen/Qwen2.5-VL-7B-Instruct", "qwen2.5-7b"}, {"Qwen/Qwen3-VL-8B-Instruct", "qwen3-8b"},
@@ -77,13 +81,13 @@ TEST(Models, ThatSeeOrHearHaveTheShapeOfTheirLanguagePart) {
               ElementsAre(std::string(llm::only_language_part), std::string(llm::no_output_norms)));
 }
 
-TEST(Models, WhoseShapeHasNoSourceAreNotKnown) {
+TEST(Models, UnknownNamesAreErrors) {
   for (const char* path :
        {"Qwen/Qwen2.5-Omni-3B", "nvidia/Mistral-NeMo-Minitron-8B-Base", "meta-llama/Llama-3.2-11B-Vision", "", "/"})
-    EXPECT_THAT(find_model(path, {}).error().message, HasSubstr("is not known, and there is no")) << path;
+    EXPECT_THAT(find_model(path, {}).error().message, HasSubstr("is unknown, and ")) << path;
 }
 
-TEST(Models, ThatNoShapeSaysAreRefusedByWhatTheyHave) {
+TEST(Models, UnmodeledArchitecturesAreErrors) {
   const std::map<std::string, std::string> all = {
       {"Qwen/Qwen3-Next-80B-A3B-Instruct", "is of the type qwen3_next: most of its layers use linear attention"},
       {"/models/Qwen3.5-27B", "is of the type qwen3_5: most of its layers use linear attention"},
@@ -96,7 +100,7 @@ TEST(Models, ThatNoShapeSaysAreRefusedByWhatTheyHave) {
   for (const auto& [path, what] : all) EXPECT_THAT(find_model(path, {}).error().message, HasSubstr(what)) << path;
 }
 
-TEST(Models, AreReadFromTheirFolderWhereItIsThere) {
+TEST(Models, AreReadFromTheirFolder) {
   const std::string config = R"({"model_type": "qwen2_5_vl", "hidden_size": 64, "intermediate_size": 128,
     "num_hidden_layers": 2, "num_attention_heads": 4, "vocab_size": 100})";
   const syntax::FileReader read = [&](const std::string& path) -> base::Result<std::string> {
@@ -111,4 +115,117 @@ TEST(Models, AreReadFromTheirFolderWhereItIsThere) {
 }
 
 }  // namespace
+
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+
+/// A cache as created by huggingface_hub: contents in `blobs`, links to them in snapshots, the revision of `main` in
+/// `refs`.
+class HubCache : public testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = fs::path(testing::TempDir()) /
+              ("hub_cache_" + std::string(testing::UnitTest::GetInstance()->current_test_info()->name()));
+    fs::remove_all(folder_);
+    fs::create_directories(folder_);
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  static void write(const fs::path& file, const std::string& content) {
+    fs::create_directories(file.parent_path());
+    std::ofstream(file) << content;
+  }
+
+  void add(const std::string& model, const std::string& revision, int layers) const {
+    const fs::path blob = folder_ / model / "blobs" / ("blob-" + revision);
+    write(blob, R"({"model_type": "qwen3", "hidden_size": 4096, "intermediate_size": 12288, "num_attention_heads": 32,
+      "num_key_value_heads": 8, "head_dim": 128, "vocab_size": 151936, "num_hidden_layers": )" +
+                    std::to_string(layers) + "}");
+    const fs::path snapshot = folder_ / model / "snapshots" / revision;
+    fs::create_directories(snapshot);
+    fs::create_symlink(fs::path("../../blobs") / blob.filename(), snapshot / "config.json");
+  }
+
+  std::string cache() const { return folder_.string(); }
+
+  fs::path folder_;
+};
+
+TEST_F(HubCache, PrefersTheRevisionOfMain) {
+  add("models--Qwen--Qwen3-8B", "aaaa", 10);
+  add("models--Qwen--Qwen3-8B", "bbbb", 20);
+  EXPECT_FALSE(hub_config_path(cache(), "Qwen/Qwen3-8B")) << "two revisions, and none is main";
+  write(folder_ / "models--Qwen--Qwen3-8B" / "refs" / "main", "bbbb");
+  EXPECT_EQ(hub_config_path(cache(), "Qwen/Qwen3-8B"),
+            (folder_ / "models--Qwen--Qwen3-8B/snapshots/bbbb/config.json").string());
+}
+
+TEST_F(HubCache, UsesTheOnlyRevisionWithAConfiguration) {
+  add("models--Qwen--Qwen3-8B", "aaaa", 10);
+  fs::create_directories(folder_ / "models--Qwen--Qwen3-8B/snapshots/bbbb");
+  EXPECT_EQ(hub_config_path(cache(), "Qwen/Qwen3-8B"),
+            (folder_ / "models--Qwen--Qwen3-8B/snapshots/aaaa/config.json").string());
+}
+
+TEST_F(HubCache, IgnoresInvalidHubNames) {
+  add("models--Qwen--Qwen3-8B", "aaaa", 10);
+  for (const char* name : {"Qwen3-8B", "/Qwen/Qwen3-8B", "Qwen/Qwen3-8B/", "Qwen/../Qwen3-8B", "../Qwen3-8B", "Qwen/..",
+                           "a/Qwen/Qwen3-8B", "Qwen/Qwen3-4B", "/", ""})
+    EXPECT_FALSE(hub_config_path(cache(), name)) << name;
+  EXPECT_FALSE(hub_config_path("", "Qwen/Qwen3-8B"));
+  write(folder_ / "models--Qwen--Qwen3-8B" / "refs" / "main", "../../elsewhere");
+  EXPECT_TRUE(hub_config_path(cache(), "Qwen/Qwen3-8B")) << "no revision: the only one";
+}
+
+TEST_F(HubCache, FolderDependsOnTheEnvironment) {
+  EXPECT_EQ(hub_cache_folder({"HF_HOME=/home/of/models", "OTHER=1"}), "/home/of/models/hub");
+  EXPECT_EQ(hub_cache_folder({"HF_HOME=/one", "HF_HUB_CACHE=/two"}), "/two");
+  EXPECT_EQ(hub_cache_folder({"HF_HOME=/one", "HF_HOME=/three"}), "/three/hub");
+  EXPECT_EQ(hub_cache_folder({"HF_HOME=models"}), (fs::current_path() / "models" / "hub").string());
+}
+
+constexpr const char* grpo =
+    "python3 -m verl.trainer.main_ppo algorithm.adv_estimator=grpo actor_rollout_ref.model.path=Qwen/Qwen3-8B "
+    "data.train_batch_size=256 actor_rollout_ref.rollout.n=8 actor_rollout_ref.actor.use_dynamic_bsz=True "
+    "actor_rollout_ref.rollout.log_prob_use_dynamic_bsz=True actor_rollout_ref.ref.log_prob_use_dynamic_bsz=True "
+    "actor_rollout_ref.rollout.name=vllm trainer.n_gpus_per_node=8\n";
+
+TEST_F(HubCache, ProvidesTheShapeOfAModelInAScript) {
+  add("models--Qwen--Qwen3-8B", "aaaa", 20);
+  const base::Result<Import> read = import_run("run.sh", grpo, {}, cache());
+  ASSERT_TRUE(read.ok()) << base::to_text(read.error());
+  const std::string config = (folder_ / "models--Qwen--Qwen3-8B/snapshots/aaaa/config.json").string();
+  EXPECT_NE(std::find(read->files.begin(), read->files.end(), config), read->files.end()) << "it is said to be read";
+  EXPECT_THAT(read->text, HasSubstr(config));
+  const auto actor = std::find_if(read->job.models.begin(), read->job.models.end(), [](const llm::Transformer& model) {
+    return model.layers == 20 && model.name == "Qwen3-8B";
+  });
+  EXPECT_NE(actor, read->job.models.end());
+  EXPECT_EQ(told(*read, read->run.assumed).find("guessed"), std::string::npos);
+  const base::Result<Import> without = import_run("run.sh", grpo, {});
+  ASSERT_TRUE(without.ok()) << base::to_text(without.error());
+  EXPECT_THAT(without->text, HasSubstr("actor: qwen3-8b"));
+}
+
+TEST_F(HubCache, BrokenCachesAreErrorsOrIgnored) {
+  write(folder_ / "models--Qwen--Qwen3-8B/snapshots/aaaa/config.json", "{");
+  const base::Result<Import> broken = import_run("run.sh", grpo, {}, cache());
+  ASSERT_FALSE(broken.ok());
+  EXPECT_THAT(broken.error().message, HasSubstr("`Qwen/Qwen3-8B`"));
+  fs::remove_all(folder_ / "models--Qwen--Qwen3-8B");
+  // Links that lead out of the cache are not followed.
+  write(fs::path(cache() + "_outside") / "config.json", "{}");
+  fs::create_directories(folder_ / "models--Qwen--Qwen3-8B/snapshots/aaaa");
+  fs::create_symlink(fs::path(cache() + "_outside") / "config.json",
+                     folder_ / "models--Qwen--Qwen3-8B/snapshots/aaaa/config.json");
+  const base::Result<Import> outside = import_run("run.sh", grpo, {}, cache());
+  fs::remove_all(cache() + "_outside");
+  ASSERT_TRUE(outside.ok()) << base::to_text(outside.error());
+  EXPECT_THAT(outside->text, HasSubstr("actor: qwen3-8b"));
+}
+
+}  // namespace
+
 }  // namespace dovetail::trainers

@@ -7,7 +7,7 @@
 namespace dovetail::trainers {
 namespace {
 
-TEST(NamedBits, AreAWordOfTheLastPartOfAPath) {
+TEST(NamedBits, AreReadFromTheEndOfAPath) {
   EXPECT_EQ(named_bits("fp8"), 8);
   EXPECT_EQ(named_bits("fp8_e5m2"), 8);
   EXPECT_EQ(named_bits("/models/Qwen3-8B-FP8/"), 8);
@@ -18,7 +18,7 @@ TEST(NamedBits, AreAWordOfTheLastPartOfAPath) {
   EXPECT_EQ(named_bits("modelopt_fp4"), 4);
 }
 
-TEST(NamedBits, OfOtherNamesAreNone) {
+TEST(NamedBits, AreAbsentInOtherNames) {
   for (const char* const name : {"", "/", "bfloat16", "torchao", "Qwen3-8B", "/data/checkpoint400/Qwen3-8B",
                                  "/data/fp8-runs/Qwen3-8B", "Qwen3-int4ever"})
     EXPECT_EQ(named_bits(name), std::nullopt) << name;

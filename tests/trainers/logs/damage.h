@@ -1,4 +1,4 @@
-// Logs of each kind with one number or record damaged: none is read as if it were whole.
+// Logs with one damaged number or record, which must be an error.
 #pragma once
 
 #include <rapidcheck/gtest.h>
@@ -12,7 +12,7 @@
 
 namespace dovetail::test {
 
-/// Where the number behind each `marker` in `text` begins.
+/// Returns the start of the number after each `marker` in `text`.
 inline std::vector<std::size_t> numbers_behind(std::string_view text, std::string_view marker) {
   std::vector<std::size_t> places;
   for (std::size_t at = text.find(marker); at != std::string_view::npos; at = text.find(marker, at + 1)) {
@@ -24,8 +24,8 @@ inline std::vector<std::size_t> numbers_behind(std::string_view text, std::strin
   return places;
 }
 
-/// Puts what is no number in place of one behind a marker, and wants an Error in its line: for any log of a kind, any
-/// number of it and any damage.
+/// Replaces a number after a marker by something else and expects an Error on its line, for any log of a kind, any
+/// number in it and any damage.
 inline void check_damage(const std::string& text, const std::vector<std::string>& markers) {
   std::vector<std::size_t> places;
   for (const std::string& marker : markers)

@@ -1,4 +1,4 @@
-// What the tests of logs share.
+// Helpers for tests of logs.
 #pragma once
 
 #include <cstdint>
@@ -16,13 +16,13 @@ inline trainers::StepLog log_of(std::string content, std::string path = "run.jso
   return trainers::read_step_log({{std::move(content), std::move(path)}}).value();
 }
 
-/// The message of what is wrong with a log; empty where nothing is.
+/// Returns the error of a log, or an empty string.
 inline std::string log_fault(std::string content, std::string path = "run.jsonl") {
   const auto log = trainers::read_step_log({{std::move(content), std::move(path)}});
   return log.ok() ? "" : base::to_text(log.error());
 }
 
-/// The values of a key by step.
+/// Returns the values of a key by step.
 inline Values values_of(const trainers::StepLog& log, const std::string& key) {
   Values values;
   for (const trainers::LoggedSeries& series : log.series)

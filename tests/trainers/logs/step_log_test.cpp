@@ -1,4 +1,4 @@
-// Logs of training runs become numbers by step: tables of trackers, and which keys are known.
+// Numbers by step from the files of trackers, and the known keys.
 #include "trainers/logs/step_log.h"
 
 #include <gmock/gmock.h>
@@ -33,7 +33,7 @@ TEST(StepLog, ReadsJsonLines) {
       << "without steps lines are counted";
 }
 
-TEST(StepLog, AByteOrderMarkAndBlankLinesBeforeTheLogAreNone) {
+TEST(StepLog, ByteOrderMarkAndLeadingBlankLinesAreIgnored) {
   const Values two{{1, 1}, {2, 2}};
   EXPECT_EQ(values_of(log_of("\xEF\xBB\xBF{\"a\": 1}\n{\"a\": 2}"), "a"), two);
   EXPECT_EQ(values_of(log_of("\xEF\xBB\xBF{\"a\": {\"1\": 1, \"2\": 2}}"), "a"), two);
@@ -61,45 +61,45 @@ TEST(StepLog, ReadsCsv) {
     return base::to_text(read_step_log({{content, "x.csv"}}).error());
   };
   EXPECT_EQ(fault_of("step,timing_s/gen,timing_s/gen\n1,2,3\n"),
-            "x.csv:1:19: there are two columns `timing_s/gen`; accepted: each once");
+            "x.csv:1:19: duplicate column `timing_s/gen`; each column may appear only once");
   for (const char* const own : {"format: \"dovetail/measurement@1\"\nname: a\n", "{\"format\": \"dovetail/plan@1\",\n"})
-    EXPECT_THAT(fault_of(own), testing::HasSubstr("x.csv:1:1: this is a file of Dovetail, not a log; accepted: "));
+    EXPECT_THAT(fault_of(own), testing::HasSubstr("x.csv:1:1: this is a Dovetail file, not a log; accepted: "));
   EXPECT_THAT(fault_of("[{\"step\": 1}]"), testing::HasSubstr("x.csv:1:1: this is a JSON list; accepted: JSON lines"));
   const StepLog wide = log_of("Step,timing_s/gen,name\n5,1.5,a\n6,,b\n", "wide.csv");
   EXPECT_EQ(values_of(wide, "timing_s/gen"), (Values{{5, 1.5}}));
   EXPECT_EQ(wide.not_numbers, 2U);
 }
 
-TEST(StepLog, TheLastOfTwoCounts) {
+TEST(StepLog, LaterValuesReplaceEarlierOnes) {
   const StepLog log = log_of("{\"step\": 1, \"a\": 1}\n{\"step\": 2, \"a\": 2}\n{\"step\": 1, \"a\": 3}\n");
   EXPECT_EQ(values_of(log, "a"), (Values{{1, 3}, {2, 2}}));
   EXPECT_EQ(log.repeated, 1U);
 }
 
-TEST(StepLog, MistakesHaveTheirPlace) {
+TEST(StepLog, ErrorsHaveAPlace) {
   for (const char* nothing : {"", " \n\n", "\xEF\xBB\xBF"})
     EXPECT_THAT(log_fault(nothing), HasSubstr("run.jsonl: the log is empty")) << nothing;
   EXPECT_THAT(log_fault("{\"a\": 1}\n{\"a\": }\n"), HasSubstr("run.jsonl:2:7: "));
   EXPECT_THAT(log_fault("{\"a\": 1}\n[1]\n"), HasSubstr("run.jsonl:2:1: a line of the log is a list"));
   EXPECT_THAT(log_fault("{\"step\": 1.5, \"a\": 1}\n"), HasSubstr("run.jsonl:1:10: the step `step` is 1.5"));
-  EXPECT_THAT(log_fault("{\"a\": \"b\"}\n"), HasSubstr("there is no number in the log"));
+  EXPECT_THAT(log_fault("{\"a\": \"b\"}\n"), HasSubstr("the log contains no numbers"));
   EXPECT_THAT(log_fault("\x1B[36m(TaskRunner pid=7)\x1B[0m {'a': 1}\n"),
-              HasSubstr("run.jsonl: a program printed it, and no line says what a step took"));
-  EXPECT_THAT(log_fault("hello\n"), HasSubstr("run.jsonl:1:1: this is no log"));
-  EXPECT_THAT(log_fault("Step,a\n1\n"), HasSubstr("run.jsonl:2:1: a row of 1 cells under a header of 2"));
+              HasSubstr("run.jsonl: this is console output without metrics of steps"));
+  EXPECT_THAT(log_fault("hello\n"), HasSubstr("run.jsonl:1:1: this is not a log"));
+  EXPECT_THAT(log_fault("Step,a\n1\n"), HasSubstr("run.jsonl:2:1: the row has 1 cells, but the header has 2"));
   EXPECT_THAT(log_fault("Step,a\nx,1\n"), HasSubstr("run.jsonl:2:1: the step `Step` is `x`"));
   EXPECT_THAT(log_fault("Wall time,Step,Value\n1,1,x\n"), HasSubstr("run.jsonl:2:5: the value is `x`"));
 }
 
-TEST(StepLog, ALastObjectThatIsCutIsLeftOut) {
+TEST(StepLog, TruncatedLastObjectIsIgnored) {
   const StepLog log = log_of("{\"a\": 1}\n{\"a\": 2}\n{\"a\": 3, \"b");
   EXPECT_EQ(values_of(log, "a"), (Values{{1, 1}, {2, 2}}));
   EXPECT_EQ(log.cut, 1U);
-  EXPECT_THAT(log_fault("{\"a\": 1, \"b"), HasSubstr("run.jsonl:1:")) << "where there is nothing else it is an error";
+  EXPECT_THAT(log_fault("{\"a\": 1, \"b"), HasSubstr("run.jsonl:1:")) << "an error if there are no other values";
   EXPECT_THAT(log_fault("{\"a\": 1}\n{\"a\": 3, \"b\n{\"a\": 2}\n"), HasSubstr("run.jsonl:2:"));
 }
 
-TEST(LogKeys, KnowNamesUnderAnyPrefixAndInFiles) {
+TEST(LogKeys, MatchNamesWithAnyPrefixAndFileNames) {
   EXPECT_EQ(time_name(of(LogFormat::verl), "data/timing_s/gen"), "gen");
   EXPECT_EQ(time_name(of(LogFormat::verl), "my run - timing_s/gen"), "gen");
   EXPECT_EQ(time_name(of(LogFormat::verl), "timing_s_old_log_prob"), "old_log_prob");
@@ -115,7 +115,7 @@ TEST(LogKeys, KnowNamesUnderAnyPrefixAndInFiles) {
   EXPECT_EQ(time_name(of(LogFormat::dovetail), "timing_s/gen"), std::nullopt);
 }
 
-TEST(LogKeys, EachTableIsWhole) {
+TEST(LogKeys, TablesAreComplete) {
   for (const auto& format : names_of(LogFormat{})) {
     const LogKeys& keys = log_keys(format.value);
     EXPECT_TRUE(keys.sums_iteration || keys.times.front().use == TimeKind::iteration) << format.name;

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "base/file.h"
+#include "trainers/changed_base.h"
 #include "trainers/imported.h"
 #include "trainers/nemo_rl/nemo_rl.h"
-#include "trainers/writers.h"
 
 namespace dovetail::trainers {
 namespace {

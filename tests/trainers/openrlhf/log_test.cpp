@@ -60,9 +60,9 @@ TEST(OpenrlhfLog, ErrorsHavePlaces) {
               HasSubstr("run.log:1:13: the step is `1.5`; accepted: a whole number"));
   EXPECT_EQ(log_fault("Global step 3: {'a': 1x}\n", "run.log"), "run.log:1:22: `a` is `1x`; accepted: a number");
   EXPECT_EQ(log_fault("Global step 3: {'a': 1, 'b\n", "run.log"),
-            "run.log:1:16: the object does not end in its line; accepted: {...}");
+            "run.log:1:16: the object is not closed on its line; accepted: {...}");
   EXPECT_THAT(log_fault("Global step 3: {'a': [1, 'b': 2}\n", "run.log"),
-              HasSubstr("run.log:1:29: `: 2}` stands here in an object; accepted: `,` or `]` behind a value"));
+              HasSubstr("run.log:1:29: unexpected `: 2}` in an object; accepted: `,` or `]` after a value"));
   EXPECT_THAT(log_fault("Global step 3: {'a' 1}\n", "run.log"), HasSubstr("run.log:1:21: `1}` stands here"));
   EXPECT_THAT(log_fault("Global step 3: {a: 1}\n", "run.log"), HasSubstr("accepted: a key in quotes"));
   EXPECT_THAT(log_fault("Global step 3: " + std::string(5000, '{') + "\n", "run.log"), HasSubstr("run.log:1:"));

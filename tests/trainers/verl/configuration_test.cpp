@@ -72,7 +72,7 @@ TEST(VerlConfiguration, GivenLengthsMustNotExceedTheCaps) {
   };
   EXPECT_EQ(refusal({.prompt_length = "1024", .response_length = "mean=900,p90=2000"}), "");
   EXPECT_EQ(refusal({.response_length = "2049"}),
-            "--response-length `2049`: up to 2049 tokens, and the configuration ends responses at 2048; accepted: at "
+            "--response-length `2049`: up to 2049 tokens, but the configuration limits responses to 2048; accepted: at "
             "most that");
   EXPECT_NE(refusal({.prompt_length = "mean=200,p90=400,cap=4096"}), "");
 }
@@ -93,11 +93,10 @@ TEST(VerlConfiguration, RejectsIndivisibleExpertsAtTheirKey) {
     return read.ok() ? "" : base::to_text(read.error());
   };
   EXPECT_EQ(refusal("critic.megatron.expert_model_parallel_size=8 critic.megatron.expert_tensor_parallel_size=1"), "");
-  EXPECT_THAT(
-      refusal("critic.megatron.expert_model_parallel_size=8"),
-      testing::HasSubstr("`critic.megatron.expert_model_parallel_size` 8 x "
-                         "critic.megatron.expert_tensor_parallel_size 2 (the tensor degree, where none is said) "
-                         "does not divide the 8 GPUs of a stage, and Megatron-LM stops"));
+  EXPECT_THAT(refusal("critic.megatron.expert_model_parallel_size=8"),
+              testing::HasSubstr("`critic.megatron.expert_model_parallel_size` 8 x "
+                                 "critic.megatron.expert_tensor_parallel_size 2 (by default the tensor degree) "
+                                 "does not divide the 8 GPUs of a stage, so Megatron-LM stops"));
   EXPECT_THAT(refusal("critic.megatron.expert_model_parallel_size=3"),
               testing::HasSubstr("a divisor of the 128 experts"));
 }
@@ -393,7 +392,7 @@ TEST(VerlConfiguration, RejectsUnsupportedConfigurations) {
       {"data.train_batch_size=many", "accepted: a whole number"},
       {"trainer.nnodes=0", "accepted: at least 1"},
       {"actor_rollout_ref.model.path=x/Nothing-9B", "accepted: --model actor=NAME"},
-      {"data.train_batch_size=$(wc -l < prompts)", "`data.train_batch_size` depends on this"},
+      {"data.train_batch_size=$(wc -l < prompts)", "`data.train_batch_size` depends on an unknown value"},
       {"--config-name=mine", "accepted: ppo_trainer, ppo_megatron_trainer"},
   };
   for (const Refused& refused : all) {

@@ -1,5 +1,5 @@
-// Configurations at the head of logs: printed by Python on many lines, or in the command that started the run.
-#include "trainers/logs/printed_configuration.h"
+// Configurations at the start of logs: printed by Python on many lines, or in the command that started the run.
+#include "trainers/logs/logged_configuration.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,7 +12,6 @@
 
 #include "plan/plan_file.h"
 #include "trainers/import_run.h"
-#include "trainers/logs/logged_command.h"
 #include "trainers/verl/imported.h"
 #include "trainers/verl/printed.h"
 
@@ -27,7 +26,7 @@ syntax::Setting read(const std::string& log) {
   return *std::move(setting);
 }
 
-TEST(PrintedConfiguration, IsReadWithItsPlaces) {
+TEST(PrintedConfiguration, IsReadWithPlaces) {
   for (const std::string& prefix : {std::string(), ray}) {
     const syntax::Setting root = read(log_with(printed, prefix));
     EXPECT_EQ(find_setting(root, "actor_rollout_ref.actor.optim.lr")->text, "1e-06");
@@ -44,12 +43,12 @@ TEST(PrintedConfiguration, IsReadWithItsPlaces) {
   }
 }
 
-TEST(PrintedConfiguration, LinesOfOthersStandBetween) {
+TEST(PrintedConfiguration, LinesOfOtherProcessesMayIntervene) {
   EXPECT_EQ(to_json(read(log_with(printed, ray, other))), to_json(read(log_with(printed, ""))));
   EXPECT_EQ(to_json(read(log_with(printed, "", other))), to_json(read(log_with(printed, ""))));
 }
 
-TEST(PrintedConfiguration, OnOneLineBehindWordsAndNotFirstInItsObject) {
+TEST(PrintedConfiguration, MayFollowTextOnItsLine) {
   EXPECT_EQ(find_setting(read("{'actor_rollout_ref': {'n': ('a ' 'b'), 'm': ('a',)}}"), "actor_rollout_ref.n")->text,
             "a b");
   EXPECT_EQ(find_setting(read("config: {'actor_rollout_ref': {'n': 3}} and more\n"), "actor_rollout_ref.n")->text, "3");
@@ -58,7 +57,7 @@ TEST(PrintedConfiguration, OnOneLineBehindWordsAndNotFirstInItsObject) {
       "2");
 }
 
-TEST(PrintedConfiguration, IsTheScriptsRun) {
+TEST(PrintedConfiguration, EqualsTheRunOfTheScript) {
   const Told script = told(script_of(grpo_fsdp));
   const std::string log = log_with(printed, ray, other);
   EXPECT_TRUE(is_foreign("run.log", log));
@@ -67,10 +66,10 @@ TEST(PrintedConfiguration, IsTheScriptsRun) {
   EXPECT_EQ(import->text, script.job);
   EXPECT_EQ(plan_text(*import), script.plan);
   EXPECT_EQ(reading_words(*import),
-            "run.log is read as a configuration of verl: its configuration stands at its head, from line 3 on");
+            "run.log is read as a configuration of verl: the log contains its configuration, from line 3");
 }
 
-TEST(PrintedConfiguration, AModelInTheCacheOfTheHubHasItsName) {
+TEST(PrintedConfiguration, ModelsInTheHubCacheKeepTheirName) {
   std::vector<std::string> lines = printed;
   for (std::string& line : lines)
     if (const std::size_t at = line.find("Qwen/Qwen3-8B"); at != std::string::npos)
@@ -80,7 +79,7 @@ TEST(PrintedConfiguration, AModelInTheCacheOfTheHubHasItsName) {
   EXPECT_EQ(import->text, told(script_of(grpo_fsdp)).job);
 }
 
-TEST(PrintedConfiguration, WhatVerlWouldRefuseIsRefusedAtItsLine) {
+TEST(PrintedConfiguration, InvalidSettingsAreErrorsWithALine) {
   std::vector<std::string> lines = printed;
   lines[6] = "                                 'ppo_mini_batch_size': 0,";
   const auto import = import_run("run.log", log_with(lines, ray), {});
@@ -89,7 +88,7 @@ TEST(PrintedConfiguration, WhatVerlWouldRefuseIsRefusedAtItsLine) {
   EXPECT_THAT(base::to_text(import.error()), HasSubstr("ppo_mini_batch_size"));
 }
 
-/// A bracket, a quote or a colon taken away, a line lost, or the end cut off: none is read as if it were whole.
+/// A missing bracket, quote, colon or line, or a missing end, is never read as a complete configuration.
 RC_GTEST_PROP(PrintedConfiguration, DamageIsAnErrorWithItsPlace, ()) {
   std::vector<std::string> lines = printed;
   const auto kind = *rc::gen::inRange(0, 3);
@@ -101,12 +100,12 @@ RC_GTEST_PROP(PrintedConfiguration, DamageIsAnErrorWithItsPlace, ()) {
           lines[at].find('%') == std::string::npos && lines[at].find("it's") == std::string::npos)
         marks.push_back(i);
     RC_PRE(!marks.empty());
-    // The quote or colon of the key that it is told by makes it another log.
+    // Without the quote or colon of the identifying key, the log has no configuration.
     const std::size_t mark = *rc::gen::elementOf(marks);
     RC_PRE(at != 0 || mark > lines[0].find("{'actor'"));
     lines[at].erase(mark, 1);
   } else if (kind == 1) {
-    // Without a line that only says another setting the rest is whole.
+    // Without a line that only sets another value, the rest is complete.
     const std::vector<std::size_t> needed{0, 1, 9, 10, 12, 13, 15, 17};
     const std::size_t lost = *rc::gen::elementOf(needed);
     RC_PRE(lost != 0);
@@ -124,7 +123,7 @@ RC_GTEST_PROP(PrintedConfiguration, DamageIsAnErrorWithItsPlace, ()) {
   RC_ASSERT(read.error().column > 0);
 }
 
-TEST(LoggedCommand, IsReadAsTheScriptThatItIsOf) {
+TEST(LoggedCommand, EqualsTheRunOfTheScript) {
   const Told script = told(script_of(grpo_fsdp));
   std::string traced = "job started\n+ export X=1\n++ nproc\n+ python3 -m verl.trainer.main_ppo";
   for (const std::string& override : grpo_fsdp) traced += " '" + override + "'";
@@ -141,13 +140,14 @@ TEST(LoggedCommand, IsReadAsTheScriptThatItIsOf) {
     EXPECT_EQ(import->text, script.job);
     EXPECT_EQ(plan_text(*import), script.plan);
   }
-  EXPECT_THAT(reading_words(*import_run("run.log", traced, {})),
-              HasSubstr("the command that started it stands at its head: it starts verl.trainer.main_ppo in line 4"));
+  EXPECT_THAT(
+      reading_words(*import_run("run.log", traced, {})),
+      HasSubstr("the log contains the command that started the run: it starts verl.trainer.main_ppo on line 4"));
   EXPECT_THAT(told(*import_run("run.log", written, {}), import_run("run.log", written, {})->run.assumed),
-              HasSubstr("only the variables that it sets are read (run.log:7)"));
+              HasSubstr("is ignored, except for variables that it sets (run.log:7)"));
 }
 
-TEST(LoggedCommand, NoOtherLineIsOne) {
+TEST(LoggedCommand, OtherLinesAreNotCommands) {
   for (const char* log : {"step:1 - timing_s/gen:1\n", "File \"verl/trainer/main_ppo.py\", line 3\n",
                           "python3 -m other.trainer a=1\n", "see python3 -m verl.trainer.main_ppo\n", ""})
     EXPECT_FALSE(is_foreign("run.log", log)) << log;

@@ -1,14 +1,13 @@
-#include "trainers/export/ways.h"
+#include "trainers/export/trainer_writer.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
 namespace dovetail::trainers {
-
 namespace {
 
-/// A quarter, half and three quarters of all GPUs, in whole nodes where there are several; each once, fewer than all.
+/// Returns a quarter, half and three quarters of all GPUs, in whole nodes if there are several. Each size is distinct.
 std::vector<int> engine_pools(const cluster::Cluster& cluster) {
   const int nodes = cluster::node_count(cluster);
   const int all = nodes > 1 ? nodes : cluster::device_count(cluster);
@@ -33,7 +32,7 @@ std::vector<Pools> other_pools(const WaysRequest& request) {
   const Pools present = present_pools(request.job, request.plan);
   const int all = cluster::device_count(request.job.cluster);
   std::vector<Pools> pools;
-  // Engines that share GPUs run no batches ahead.
+  // Engines that share GPUs cannot generate batches ahead.
   if (!present.shared && request.job.workload.steps_off_policy == 0) pools.push_back({all, all, true});
   for (const int engines : engine_pools(request.job.cluster))
     if (present.shared || present.engines != engines) pools.push_back({all - engines, engines, false});

@@ -1,4 +1,4 @@
-#include "trainers/import/job_of.h"
+#include "trainers/import/imported_run.h"
 
 #include <fmt/format.h>
 
@@ -15,7 +15,7 @@
 namespace dovetail::trainers {
 namespace {
 
-/// A text as a double-quoted scalar of YAML where it is not plain for sure.
+/// Returns a text as a YAML scalar, double-quoted unless it is certain to be plain.
 std::string yaml_scalar(std::string_view text) {
   const auto is_plain = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_' ||
@@ -31,7 +31,8 @@ std::string yaml_scalar(std::string_view text) {
   return quoted + "\"";
 }
 
-/// "mean=900,p90=2000" as a map with the cap, "file=lengths.csv" as one, "900" as it is.
+/// Converts a length option to YAML: "mean=900,p90=2000" to a map with the cap, "file=lengths.csv" to a map, "900" as
+/// is.
 base::Result<std::string> lengths_text(std::string_view option, const std::optional<std::string>& said,
                                        std::int64_t cap) {
   if (!said) return fmt::format("{}", cap);
@@ -51,7 +52,7 @@ base::Result<std::string> lengths_text(std::string_view option, const std::optio
         !std::all_of(part.begin(), part.begin() + static_cast<std::ptrdiff_t>(equals), is_plain) ||
         !std::all_of(part.begin() + static_cast<std::ptrdiff_t>(equals) + 1, part.end(), is_plain))
       return base::bad_input(
-          fmt::format("--{} {}: {} is no KEY=NUMBER; accepted: a number of tokens, figures as "
+          fmt::format("--{} {}: {} is not KEY=NUMBER; accepted: a number of tokens, statistics such as "
                       "mean=900,p90=2000, or file=lengths.csv",
                       option, base::quote(text), base::quote(part)));
     map += fmt::format("{}: {}, ", part.substr(0, equals), part.substr(equals + 1));
@@ -87,7 +88,7 @@ const ImportedTask* imported_task(const ImportedRun& run, std::string_view name)
   return found == run.tasks.end() ? nullptr : &*found;
 }
 
-/// How the critic is trained, where that is another way.
+/// Returns the critic's own training settings, if any.
 std::string critic_text(const ImportedRun& run) {
   std::string members;
   if (run.critic_mini_batch > 0) members = fmt::format("mini_batch: {}", run.critic_mini_batch);
@@ -95,8 +96,8 @@ std::string critic_text(const ImportedRun& run) {
   return members.empty() ? "" : fmt::format("  critic: {{{}}}\n", members);
 }
 
-/// What stays as it is: pools of devices, which are a mode of the trainer, where not all tasks have all GPUs; the ZeRO
-/// stage of a task of another backend.
+/// Returns the fixed settings: device pools, which are a mode of the trainer, unless all tasks have all GPUs; and the
+/// ZeRO stage of a task with another backend.
 std::string fixed_text(const ImportedRun& run) {
   const std::int64_t all = run.cluster.nodes * run.cluster.gpus_per_node;
   const auto has_all = [all](const ImportedTask& task) { return task.planned.mesh.count == all; };
@@ -112,7 +113,7 @@ std::string fixed_text(const ImportedRun& run) {
   return text.empty() ? text : "fixed:\n" + text;
 }
 
-/// Whether an option says where lengths end, as figures with a cap and files do.
+/// Returns whether a length option sets a cap, as files and statistics with `cap` do.
 bool says_own_cap(const std::optional<std::string>& said) {
   return said && (said->find("cap=") != std::string::npos || said->starts_with("file="));
 }
@@ -121,7 +122,7 @@ bool says_own_cap(const std::optional<std::string>& said) {
 
 base::Result<std::string> job_text(const ImportedRun& run, const ImportOptions& options) {
   const std::int64_t prompt_cap = options.prompt_length ? run.said_prompt_cap() : run.prompt_cap;
-  // Where prompts are said, what they leave of the cap of both is counted by them.
+  // If lengths are given, the sequence cap limits each sample, not the response cap.
   const bool says_lengths = options.prompt_length || options.response_length;
   const std::int64_t response_cap = says_lengths ? run.said_response_cap() : run.response_cap;
   DOVETAIL_TRY(const std::string prompts, lengths_text("prompt-length", options.prompt_length, prompt_cap));
@@ -138,8 +139,8 @@ base::Result<std::string> job_text(const ImportedRun& run, const ImportOptions& 
   const std::int64_t both = prompts_end + plain_length(options.response_length).value_or(response_cap);
   if (run.sequence_cap > 0 && prompts_end >= run.sequence_cap)
     return base::bad_input(
-        fmt::format("--prompt-length {}: prompt and response end together after {} tokens; accepted: "
-                    "less than that",
+        fmt::format("--prompt-length {}: prompt and response together have at most {} tokens; accepted: a smaller "
+                    "length",
                     prompts_end, run.sequence_cap));
   const bool has_own_caps = says_own_cap(options.prompt_length) || says_own_cap(options.response_length);
   if (run.sequence_cap > 0 && (run.sequence_cap < both || has_own_caps))
@@ -162,7 +163,7 @@ base::Status check_said_lengths(const ImportedRun& run, const ImportOptions& opt
                                     ? fmt::format("the lengths of {}", base::quote(said->substr(5)))
                                     : fmt::format("--{} {}", option, base::quote(*said));
     return base::bad_input(
-        fmt::format("{}: up to {} tokens, and the configuration ends {} at {}; accepted: at most that", subject,
+        fmt::format("{}: up to {} tokens, but the configuration limits {} to {}; accepted: at most that", subject,
                     lengths.longest(), what, cap));
   };
   if (!run.open_prompts)
@@ -177,7 +178,7 @@ base::Result<plan::Plan> plan_of(const ImportedRun& run, const plan::Job& job) {
   for (const workflow::Task& task : job.workflow.tasks) {
     const ImportedTask* const imported = imported_task(run, task.name);
     if (imported == nullptr && task.kind != workflow::TaskKind::rule)
-      return base::bad_input(fmt::format("the configuration says nothing of how {} runs", task.name));
+      return base::bad_input(fmt::format("the configuration does not specify how {} runs", task.name));
     plan.tasks.push_back(imported == nullptr ? plan::TaskPlan{} : imported->planned);
   }
   for (const Finding& finding : run.not_modelled)
