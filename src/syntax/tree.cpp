@@ -32,7 +32,7 @@ const Setting* child_of(const Setting& parent, std::string_view name) {
   return index ? &parent.items[*index] : nullptr;
 }
 
-/// Returns the boolean that a plain scalar is in YAML 1.1, including those that YAML 1.2 reads as strings.
+/// Returns the boolean value of a plain scalar in YAML 1.1, where `yes` and `on` are booleans, or nullopt.
 std::optional<bool> yaml_boolean(std::string_view text) {
   constexpr std::array<std::string_view, 9> yes{"yes", "Yes", "YES", "on", "On", "ON", "True", "TRUE", "true"};
   constexpr std::array<std::string_view, 9> no{"no", "No", "NO", "off", "Off", "OFF", "False", "FALSE", "false"};

@@ -124,7 +124,7 @@ std::vector<std::string> numbers_of(std::string_view text) {
   return result;
 }
 
-/// Returns the choices between the braces, or an empty list if there is only one.
+/// Returns the choices between the braces, or an empty list if they contain neither a comma nor a range.
 std::vector<WordParts> choices_of(const WordParts& parts, const Braces& braces) {
   std::vector<WordParts> choices;
   BracePosition begin = braces.open;
@@ -328,7 +328,7 @@ void expand_parameter(Shell& shell, const WordPart& part, FieldBuilder& fields) 
     if (value.is_list && value.words[i].doubt) {
       fields.add_list({value.words[i]});
     } else {
-      // An element of an array keeps its place.
+      // Elements of arrays keep their place.
       std::vector<Word> words;
       FieldBuilder inner(words, value.is_list ? value.words[i].place : part.place);
       split_into(shell, value.words[i].text, inner);

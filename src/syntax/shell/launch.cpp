@@ -48,7 +48,7 @@ bool is_shell(std::string_view word) {
   return name == "bash" || name == "sh" || name == "zsh";
 }
 
-/// python, python3, python3.11.
+/// Returns whether a word is a Python interpreter: python, python3, python3.11.
 bool is_python(std::string_view word) {
   const std::string name = name_of(word, {});
   if (!name.starts_with("python")) return false;
@@ -56,7 +56,7 @@ bool is_python(std::string_view word) {
   return version.empty() || version == "2" || version == "3" || version.starts_with("3.");
 }
 
-/// A search through one command.
+/// State of a search for launches.
 struct LaunchSearch {
   ScriptOutcome& outcome;
   const ScriptRequest& request;

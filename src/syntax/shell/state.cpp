@@ -36,7 +36,7 @@ Variable either_variable(const Variable& one, const Variable& other, const Unkno
   result.kind = Kind::scalar;
   result.indexed.clear();
   result.indexed[0] = {.text = either(mine.text, theirs.text, why), .place = why.place, .doubt = {}};
-  // Set or not set is unknown, too.
+  // It is also unknown whether the variable is set.
   if (one.kind != other.kind && is_known(result.indexed[0].text)) result.indexed[0].text = text_of(why);
   return result;
 }

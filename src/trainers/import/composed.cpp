@@ -122,7 +122,8 @@ base::Result<ComposedSettings> compose_settings(const BaseFiles& bases, const Co
     std::string& source = settings.tree.sources[i];
     if (std::find(bundled->begin(), bundled->end(), source) != bundled->end()) {
       own.push_back(static_cast<int>(i));
-      settings.assumed.push_back({"", fmt::format("{} does not exist: the file of {} is used", source, bases.version)});
+      settings.assumed.push_back(
+          {"", fmt::format("{} does not exist: the copy from {} is used", source, bases.version)});
     }
     if (source == file.path) source = file.name;
   }
@@ -172,7 +173,7 @@ base::Result<ComposedSettings> composed_of_launch(const BaseFiles& bases, const 
     if (is_known(value)) settings.environment.emplace(variable, characters(value));
   if (!request.read || !request.read(file.path).ok())
     settings.assumed.push_back(
-        {"", fmt::format("{} does not exist: the file of {} is used", file.name, bases.version)});
+        {"", fmt::format("{} does not exist: the copy from {} is used", file.name, bases.version)});
   return compose_settings(bases, file, sources, named.words, std::move(settings), request.read);
 }
 

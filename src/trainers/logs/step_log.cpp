@@ -264,7 +264,7 @@ class TableReader {
   Status add_row(const CsvRow& header, const CsvRow& row, std::optional<std::size_t> step_column, bool scalar) {
     if (row.size() != header.size())
       return base::error_at(row.front(), file_.path,
-                            fmt::format("the row has {} cells, but the header has {}; accepted: the same number",
+                            fmt::format("the number of cells is {}, but the header has {}; accepted: equal numbers",
                                         row.size(), header.size()));
     std::int64_t step = objects_;
     if (step_column) {

@@ -156,7 +156,7 @@ class HubCache : public testing::Test {
 TEST_F(HubCache, PrefersTheRevisionOfMain) {
   add("models--Qwen--Qwen3-8B", "aaaa", 10);
   add("models--Qwen--Qwen3-8B", "bbbb", 20);
-  EXPECT_FALSE(hub_config_path(cache(), "Qwen/Qwen3-8B")) << "two revisions, and none is main";
+  EXPECT_FALSE(hub_config_path(cache(), "Qwen/Qwen3-8B")) << "two revisions, neither of them main";
   write(folder_ / "models--Qwen--Qwen3-8B" / "refs" / "main", "bbbb");
   EXPECT_EQ(hub_config_path(cache(), "Qwen/Qwen3-8B"),
             (folder_ / "models--Qwen--Qwen3-8B/snapshots/bbbb/config.json").string());
@@ -176,7 +176,7 @@ TEST_F(HubCache, IgnoresInvalidHubNames) {
     EXPECT_FALSE(hub_config_path(cache(), name)) << name;
   EXPECT_FALSE(hub_config_path("", "Qwen/Qwen3-8B"));
   write(folder_ / "models--Qwen--Qwen3-8B" / "refs" / "main", "../../elsewhere");
-  EXPECT_TRUE(hub_config_path(cache(), "Qwen/Qwen3-8B")) << "no revision: the only one";
+  EXPECT_TRUE(hub_config_path(cache(), "Qwen/Qwen3-8B")) << "no main revision: the only revision is used";
 }
 
 TEST_F(HubCache, FolderDependsOnTheEnvironment) {
@@ -197,7 +197,8 @@ TEST_F(HubCache, ProvidesTheShapeOfAModelInAScript) {
   const base::Result<Import> read = import_run("run.sh", grpo, {}, cache());
   ASSERT_TRUE(read.ok()) << base::to_text(read.error());
   const std::string config = (folder_ / "models--Qwen--Qwen3-8B/snapshots/aaaa/config.json").string();
-  EXPECT_NE(std::find(read->files.begin(), read->files.end(), config), read->files.end()) << "it is said to be read";
+  EXPECT_NE(std::find(read->files.begin(), read->files.end(), config), read->files.end())
+      << "must be listed among the files read";
   EXPECT_THAT(read->text, HasSubstr(config));
   const auto actor = std::find_if(read->job.models.begin(), read->job.models.end(), [](const llm::Transformer& model) {
     return model.layers == 20 && model.name == "Qwen3-8B";

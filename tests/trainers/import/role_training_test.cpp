@@ -13,7 +13,7 @@ TEST(NamedBits, AreReadFromTheEndOfAPath) {
   EXPECT_EQ(named_bits("/models/Qwen3-8B-FP8/"), 8);
   EXPECT_EQ(named_bits("Qwen/Qwen3-8B-AWQ"), 4);
   EXPECT_EQ(named_bits("/root/Qwen3-30B-A3B-INT4/"), 4);
-  EXPECT_EQ(named_bits("Qwen2.5-7B-Instruct-GPTQ-Int8"), 8) << "which bits they are is said";
+  EXPECT_EQ(named_bits("Qwen2.5-7B-Instruct-GPTQ-Int8"), 8) << "the name states the bits";
   EXPECT_EQ(named_bits("w4afp8"), 4);
   EXPECT_EQ(named_bits("modelopt_fp4"), 4);
 }

@@ -30,7 +30,7 @@ TEST(StepLog, ReadsJsonLines) {
   EXPECT_EQ(log.series.size(), 1U);
   EXPECT_EQ(log.not_numbers, 3U);
   EXPECT_EQ(values_of(log_of("{\"a\": 1}\n{\"a\": 2}"), "a"), (Values{{1, 1}, {2, 2}}))
-      << "without steps lines are counted";
+      << "without steps, lines are counted";
 }
 
 TEST(StepLog, ByteOrderMarkAndLeadingBlankLinesAreIgnored) {
@@ -86,7 +86,7 @@ TEST(StepLog, ErrorsHaveAPlace) {
   EXPECT_THAT(log_fault("\x1B[36m(TaskRunner pid=7)\x1B[0m {'a': 1}\n"),
               HasSubstr("run.jsonl: this is console output without metrics of steps"));
   EXPECT_THAT(log_fault("hello\n"), HasSubstr("run.jsonl:1:1: this is not a log"));
-  EXPECT_THAT(log_fault("Step,a\n1\n"), HasSubstr("run.jsonl:2:1: the row has 1 cells, but the header has 2"));
+  EXPECT_THAT(log_fault("Step,a\n1\n"), HasSubstr("run.jsonl:2:1: the number of cells is 1, but the header has 2"));
   EXPECT_THAT(log_fault("Step,a\nx,1\n"), HasSubstr("run.jsonl:2:1: the step `Step` is `x`"));
   EXPECT_THAT(log_fault("Wall time,Step,Value\n1,1,x\n"), HasSubstr("run.jsonl:2:5: the value is `x`"));
 }
@@ -110,7 +110,7 @@ TEST(LogKeys, MatchNamesWithAnyPrefixAndFileNames) {
   EXPECT_EQ(find_timed_key(of(LogFormat::nemo_rl), "policy_training/sharding_data")->use, TimeKind::part);
   EXPECT_EQ(find_timed_key(of(LogFormat::nemo_rl), "policy_trainings"), std::nullopt);
   EXPECT_EQ(time_name(of(LogFormat::verl), "timing_s/timing_s/param_sync"), "param_sync");
-  EXPECT_EQ(time_name(of(LogFormat::verl), "timing/gen"), "gen") << "as old versions have it";
+  EXPECT_EQ(time_name(of(LogFormat::verl), "timing/gen"), "gen") << "older versions";
   EXPECT_EQ(time_name(of(LogFormat::dovetail), "timing/train/generation"), std::nullopt);
   EXPECT_EQ(time_name(of(LogFormat::dovetail), "timing_s/gen"), std::nullopt);
 }
