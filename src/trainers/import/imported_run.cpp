@@ -122,7 +122,7 @@ bool says_own_cap(const std::optional<std::string>& said) {
 
 base::Result<std::string> job_text(const ImportedRun& run, const ImportOptions& options) {
   const std::int64_t prompt_cap = options.prompt_length ? run.said_prompt_cap() : run.prompt_cap;
-  // If lengths are given, the sequence cap limits each sample, not the response cap.
+  // If lengths are given, the sequence cap limits each sample, so the response cap is not reduced.
   const bool says_lengths = options.prompt_length || options.response_length;
   const std::int64_t response_cap = says_lengths ? run.said_response_cap() : run.response_cap;
   DOVETAIL_TRY(const std::string prompts, lengths_text("prompt-length", options.prompt_length, prompt_cap));
