@@ -9,16 +9,16 @@
 #include <utility>
 
 #include "base/document.h"
-#include "base/nearest.h"
-#include "trainers/areal/writing.h"
+#include "base/enum_names.h"
+#include "trainers/areal/areal.h"
 #include "trainers/export/change.h"
 #include "trainers/export/word_edit.h"
 #include "trainers/export/yaml_edit.h"
-#include "trainers/nemo_rl/writing.h"
-#include "trainers/openrlhf/writing.h"
-#include "trainers/roll/writing.h"
-#include "trainers/slime/writing.h"
-#include "trainers/verl/writing.h"
+#include "trainers/nemo_rl/nemo_rl.h"
+#include "trainers/openrlhf/openrlhf.h"
+#include "trainers/roll/roll.h"
+#include "trainers/slime/slime.h"
+#include "trainers/verl/verl.h"
 
 namespace dovetail::trainers {
 namespace {

@@ -14,7 +14,7 @@
 
 #include "base/csv.h"
 #include "base/document.h"
-#include "base/input_size.h"
+#include "base/file.h"
 #include "base/utf8.h"
 
 namespace dovetail::trainers {

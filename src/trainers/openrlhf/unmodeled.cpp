@@ -6,7 +6,6 @@
 
 #include "trainers/import/role_training.h"
 #include "trainers/import/settings.h"
-#include "trainers/import/watched.h"
 #include "trainers/openrlhf/openrlhf.h"
 
 namespace dovetail::trainers {

@@ -11,7 +11,6 @@
 #include "trainers/import/layouts.h"
 #include "trainers/import/role_training.h"
 #include "trainers/import/settings.h"
-#include "trainers/import/watched.h"
 
 namespace dovetail::trainers {
 namespace {

@@ -7,8 +7,8 @@
 #include <string>
 #include <utility>
 
-#include "trainers/import/cluster_choice.h"
 #include "trainers/import/layouts.h"
+#include "trainers/import/options.h"
 #include "trainers/import/roles.h"
 #include "trainers/import/settings.h"
 

@@ -10,7 +10,6 @@
 #include "trainers/import/layouts.h"
 #include "trainers/import/role_training.h"
 #include "trainers/import/settings.h"
-#include "trainers/import/watched.h"
 #include "trainers/slime/layouts.h"
 #include "trainers/slime/slime.h"
 
