@@ -7,7 +7,6 @@
 #include "base/assert.h"
 #include "planner/advice/changes.h"
 #include "predict/closed_form/intra_stage.h"
-#include "study/run_costs.h"
 
 namespace dovetail::study {
 namespace {
@@ -19,7 +18,7 @@ constexpr std::size_t plans_of_a_search = 4;
 
 using Costs = std::vector<std::vector<PartCost>>;  ///< [part][plan]
 
-/// A run, cut into parts, and the plans that it could have.
+/// Run divided into parts, with its candidate plans and their costs.
 struct Run {
   const predict::Scenario& scenario;
   const LengthGrowth& growth;
@@ -29,8 +28,8 @@ struct Run {
   Costs costs;
 };
 
-/// The steps at which lengths are, for the first time, as far from the first towards the longest as each search wants
-/// them.
+/// The first steps at which the lengths reach evenly spaced targets between the first and the longest lengths, one per
+/// search.
 std::vector<std::int64_t> search_steps(const LengthGrowth& growth, const std::vector<RunPart>& parts, int searches) {
   std::vector<std::int64_t> max_steps{0};
   for (const RunPart& part : parts) max_steps.push_back(growth.step_of_max_length(part.first, part.last));
@@ -40,7 +39,7 @@ std::vector<std::int64_t> search_steps(const LengthGrowth& growth, const std::ve
   std::vector<std::int64_t> steps;
   for (int search = 0; search < searches; ++search) {
     const double wanted = factors.front() + (longest - factors.front()) * search / std::max(1, searches - 1);
-    // No less than the longest but for rounding.
+    // Rounding must not put the target above the longest length.
     const auto reached = std::find_if(factors.begin(), factors.end(),
                                       [&](double factor) { return factor >= std::min(wanted, longest); });
     const std::int64_t step = max_steps[static_cast<std::size_t>(reached - factors.begin())];
@@ -64,13 +63,13 @@ base::Status find_candidates(Run& run, const plan::Plan* given) {
   }
   planner::RankOptions rank = run.options.rank;
   rank.shown = std::min(rank.shown, plans_of_a_search);
-  rank.simulated = 0;  // all of them are compared, by the closed form
+  rank.simulated = 0;  // all candidates are compared in closed form
   const std::vector<std::int64_t> steps = search_steps(run.growth, run.parts, run.options.searches);
   for (std::size_t index = 0; index < steps.size() && !run.scenario.is_stopped(); ++index) {
     const std::int64_t step = steps[index];
     if (run.options.on_search) run.options.on_search(step);
     const RunStep there(run.scenario, run.growth, step);
-    // A share is left for what all plans cost in all parts.
+    // One share of the time is reserved for the costs of all plans in all parts.
     const std::size_t shares = steps.size() - index + 1;
     auto ranking = planner::rank_plans(there.scenario(), planner::with_share_of_time(rank, run.scenario, shares));
     if (!ranking.ok() && ranking.error().failure == base::Failure::bad_input) return ranking.error();
@@ -84,11 +83,11 @@ base::Status find_candidates(Run& run, const plan::Plan* given) {
   if (const auto ended_by = parallel::ended_by(run.scenario.cancellation); ended_by && run.plans.empty())
     return parallel::stopped_before("a plan was found", *ended_by);
   if (run.plans.empty())
-    return base::Error{base::Failure::infeasible, "", 0, 0, "no plan of this job fits, at any length of the run"};
+    return base::Error{base::Failure::infeasible, "", 0, 0, "no plan for this job fits at any length of the run"};
   return {};
 }
 
-/// What all plans cost in all parts: in fewer parts where the forecast is stopped before that is known.
+/// Computes the costs of all plans in all parts. If stopped before that is complete, uses fewer parts.
 void find_costs(Run& run) {
   run.costs = run_costs(run.scenario, run.growth, run.parts, run.plans, run.scenario.cancellation);
   if (run.costs.size() == run.parts.size()) return;
@@ -96,7 +95,7 @@ void find_costs(Run& run) {
   run.costs = run_costs(run.scenario, run.growth, run.parts, run.plans);
 }
 
-/// Ends the run before the step at which no plan fits any more.
+/// Ends the run before the first step at which no plan fits.
 void cut_off(Run& run) {
   const auto fits = [](const std::vector<PartCost>& row) {
     return std::any_of(row.begin(), row.end(), [](const PartCost& cost) { return cost.fits; });
@@ -123,14 +122,13 @@ bool may_change(const PartCost& from, const PartCost& to, double error) {
   return to.fits && (!from.fits || to.seconds * (1 + error) < from.seconds);
 }
 
-/// The plan of each part: of all sequences that keep the rules the one that takes the least time. REQUIRES: in every
-/// part some plan fits.
+/// The plan of each part: the fastest sequence that obeys the rules. REQUIRES: some plan fits in every part.
 std::vector<std::size_t> schedule_of(const Run& run, bool starts_with_first) {
   constexpr double never = std::numeric_limits<double>::infinity();
   const double error = run.scenario.software.efficiency.error;
   const std::size_t count = run.parts.size();
   const std::size_t plans = run.plans.size();
-  // From each part and plan on: the seconds to the end, and the plan of the next part.
+  // For each part and plan: the seconds to the end, and the plan of the next part.
   std::vector<std::vector<double>> left(count + 1, std::vector<double>(plans, 0));
   std::vector<std::vector<std::size_t>> next(count, std::vector<std::size_t>(plans, 0));
   for (std::size_t part = count; part-- > 0;) {
@@ -168,7 +166,7 @@ double seconds_of(const Run& run, std::size_t part, std::size_t plan) {
   return run.costs[part][plan].seconds * static_cast<double>(run.parts[part].steps());
 }
 
-/// The number of a plan in the answer, where it is entered if it is new.
+/// The index of a plan in the forecast. Adds the plan if it is new.
 std::size_t entered(Forecast& forecast, std::vector<std::size_t>& numbers, const Run& run, std::size_t plan) {
   const auto known = std::find(numbers.begin(), numbers.end(), plan);
   if (known != numbers.end()) return static_cast<std::size_t>(known - numbers.begin());
@@ -197,7 +195,7 @@ void add_spans(const Run& run, const std::vector<std::size_t>& schedule, Forecas
   }
 }
 
-/// Of an iteration at a step.
+/// Seconds of an iteration at a step.
 double seconds_at(const Run& run, std::int64_t step, const ForecastPlan& plan) {
   return RunStep(run.scenario, run.growth, step).estimate(plan).iteration_seconds;
 }
@@ -225,7 +223,7 @@ void add_sums(const Run& run, Forecast& forecast) {
   if (run.scenario.job.cluster.price) forecast.price = *run.scenario.job.cluster.price * forecast.gpu_hours;
 }
 
-/// What the first plan of the schedule would do by itself, to the end of all that was asked for.
+/// Adds the result of keeping the first plan for all requested steps.
 void add_kept(const Run& run, std::size_t plan, Forecast& forecast) {
   const auto over =
       std::find_if(run.costs.begin(), run.costs.end(), [plan](const auto& row) { return !row[plan].fits; });
@@ -299,6 +297,110 @@ base::Result<Forecast> forecast(const predict::Scenario& given, const plan::Plan
   add_kept(run, schedule.front(), forecast);
   add_points(run, forecast);
   return forecast;
+}
+
+namespace {
+
+plan::Job with_lengths(const plan::Job& job, workflow::LengthDistribution lengths) {
+  plan::Job other = job;
+  workflow::set_responses(other.workload, std::move(lengths));
+  return other;
+}
+
+/// Bytes of the first memory part of this type; 0 if the task has no such part.
+std::int64_t bytes_like(const predict::TaskMemory& memory, const predict::MemoryPart& part) {
+  const auto like = std::find_if(memory.parts.begin(), memory.parts.end(),
+                                 [&](const predict::MemoryPart& one) { return one.is_like(part); });
+  return like == memory.parts.end() ? 0 : like->bytes;
+}
+
+}  // namespace
+
+std::vector<RunPart> run_parts(std::int64_t steps, std::int64_t most) {
+  DOVETAIL_ASSERT(steps >= 1 && most >= 1);
+  const std::int64_t count = std::min(steps, most);
+  const std::int64_t each = (steps + count - 1) / count;
+  std::vector<RunPart> parts;
+  for (std::int64_t first = 0; first < steps; first += each)
+    parts.push_back({first, std::min(first + each, steps) - 1});
+  return parts;
+}
+
+RunStep::RunStep(const predict::Scenario& scenario, workflow::LengthDistribution responses)
+    : job_(with_lengths(scenario.job, std::move(responses))),
+      scenario_(predict::scenario_of(job_, scenario.software, scenario.cancellation)) {}
+
+RunStep::RunStep(const predict::Scenario& scenario, const LengthGrowth& growth, std::int64_t step)
+    : RunStep(scenario, growth.at(static_cast<double>(step))) {}
+
+predict::Estimate RunStep::estimate(const ForecastPlan& plan) const {
+  predict::Estimate like = predict::estimate_like(scenario_, plan.plan, plan.over_bound);
+  return like.fits() || !plan.over_bound ? like : predict::estimate(scenario_, plan.plan);
+}
+
+std::vector<std::vector<PartCost>> run_costs(const predict::Scenario& scenario, const LengthGrowth& growth,
+                                             const std::vector<RunPart>& parts, const std::vector<ForecastPlan>& plans,
+                                             const parallel::Cancellation* cancellation) {
+  std::vector<std::vector<PartCost>> costs;
+  std::optional<workflow::LengthDistribution> known;  // lengths of the previous part, if they were constant
+  for (const RunPart& part : parts) {
+    if (parallel::is_requested(cancellation)) break;
+    const RunStep mean(scenario, growth.mean_of(part.first, part.last));
+    const RunStep longest(scenario, growth, growth.step_of_max_length(part.first, part.last));
+    const workflow::LengthDistribution& lengths = mean.job().workload.response_length;
+    const bool alike = lengths == longest.job().workload.response_length;
+    if (alike && known && *known == lengths) {
+      costs.push_back(costs.back());
+      continue;
+    }
+    known = alike ? std::optional(lengths) : std::nullopt;
+    std::vector<PartCost> row;
+    for (const ForecastPlan& plan : plans) {
+      const predict::Estimate estimate = mean.estimate(plan);
+      row.push_back({estimate.iteration_seconds, alike ? estimate.fits() : longest.estimate(plan).fits()});
+    }
+    costs.push_back(std::move(row));
+  }
+  return costs;
+}
+
+std::optional<std::int64_t> first_overflow(const predict::Scenario& scenario, const LengthGrowth& growth,
+                                           const ForecastPlan& plan, std::int64_t from, std::int64_t to) {
+  // Whether the plan fits at all steps up to and including `step`. This is monotonic.
+  const auto fits = [&, first = from](std::int64_t step) {
+    return RunStep(scenario, growth, growth.step_of_max_length(first, step)).estimate(plan).fits();
+  };
+  if (!fits(from)) return from;
+  if (fits(to)) return std::nullopt;
+  while (to - from > 1) {
+    const std::int64_t middle = from + (to - from) / 2;
+    (fits(middle) ? from : to) = middle;
+  }
+  return to;
+}
+
+Overflow overflow_at(const predict::Scenario& scenario, const LengthGrowth& growth, const ForecastPlan& plan,
+                     std::int64_t step) {
+  const std::vector<predict::TaskMemory> then = RunStep(scenario, growth, step).estimate(plan).memory;
+  const std::vector<predict::TaskMemory> first = RunStep(scenario, growth, 0).estimate(plan).memory;
+  const planner::Missing missing = planner::missing_of(then);
+  DOVETAIL_ASSERT(missing.bytes > 0);
+  Overflow overflow;
+  overflow.step = step;
+  overflow.task = missing.task;
+  overflow.host = missing.host;
+  const predict::TaskMemory& memory = then[overflow.task];
+  overflow.device = memory.device;
+  overflow.needed = overflow.host ? memory.host : memory.needed();
+  overflow.usable = overflow.host ? memory.host_memory : memory.usable;
+  if (overflow.host) return overflow;
+  for (const predict::MemoryPart& part : memory.parts) {
+    const std::int64_t growth_of_part = part.bytes - bytes_like(first[overflow.task], part);
+    if (overflow.part && growth_of_part <= overflow.part_growth) continue;
+    overflow.part = part;
+    overflow.part_growth = growth_of_part;
+  }
+  return overflow;
 }
 
 }  // namespace dovetail::study

@@ -1,5 +1,5 @@
-// A run of many steps whose responses grow: how long it takes, what it costs, when a plan stops fitting and where
-// another one is better.
+// Forecasts a run of many steps whose responses grow: duration, cost, when a plan stops fitting, and when another plan
+// is better.
 #pragma once
 
 #include <cstddef>
@@ -10,12 +10,13 @@
 #include <vector>
 
 #include "base/result.h"
+#include "parallel/cancellation.h"
 #include "planner/rank/rank.h"
 #include "study/growth.h"
 
 namespace dovetail::study {
 
-/// Time that a run stands still every so many steps: a checkpoint, an evaluation.
+/// Pause of a run after every `every` steps, for a checkpoint or an evaluation.
 struct Pause {
   std::int64_t every = 1;  ///< steps
   double seconds = 0;
@@ -24,83 +25,136 @@ struct Pause {
 struct ForecastOptions {
   std::int64_t steps = 1;  ///< from 1 to max_step_number
   std::vector<Pause> pauses = {};
-  double restart_seconds = 0;  ///< what a change of the plan takes
-  int searches = 3;  ///< lengths at which plans are searched, spread evenly from the first to the longest; 0, with a
-                     ///< plan: it is kept
-  planner::RankOptions rank = {};  ///< its time limit is for the whole forecast
+  double restart_seconds = 0;  ///< seconds to change the plan
+  int searches = 3;  ///< number of lengths for which plans are searched, spread evenly from the first to the longest; 0
+                     ///< keeps the given plan
+  planner::RankOptions rank = {};  ///< the time limit is for the whole forecast
   std::function<void(std::int64_t step)> on_search =
-      {};  ///< called before plans are searched for the lengths of a step
+      {};  ///< called before each search, with the step whose lengths it uses
 };
 
-/// A plan that a run can have.
+/// Plan that a run can use.
 struct ForecastPlan {
   plan::Plan plan;
-  std::optional<std::int64_t> found_at;  ///< the step for whose lengths a search found it; nothing: it was given
-  std::optional<double> over_bound;      ///< estimate_like
+  std::optional<std::int64_t> found_at;  ///< step whose lengths the search used; nullopt: the given plan
+  std::optional<double> over_bound;      ///< argument of estimate_like; nullopt: no fused training
 };
 
-/// Steps that a run does with one plan.
+/// Consecutive steps with one plan.
 struct ForecastSpan {
   std::size_t plan = 0;    ///< index in Forecast::plans
-  std::int64_t first = 0;  ///< its steps
+  std::int64_t first = 0;  ///< first and last step
   std::int64_t last = 0;
-  double first_seconds = 0;  ///< of an iteration at its first and at its last step
+  double first_seconds = 0;  ///< seconds of an iteration at the first and the last step
   double last_seconds = 0;
-  double seconds = 0;  ///< of all its iterations
-  /// Seconds that the span would take longer with the plan of the span before, without the restart; nothing of the
-  /// first span, and where that plan does not fit any more.
+  double seconds = 0;  ///< total seconds of its iterations
+  /// Extra seconds that the span would take with the previous span's plan, not counting the restart. nullopt for the
+  /// first span, or if that plan no longer fits.
   std::optional<double> saved;
 };
 
-/// What a plan misses where it stops fitting.
+/// Missing memory of a plan at the step where it stops fitting.
 struct Overflow {
-  std::int64_t step = 0;  ///< the first at which it does not fit
+  std::int64_t step = 0;  ///< first step at which it does not fit
   std::size_t task = 0;
   int device = 0;
-  std::int64_t needed = 0;  ///< bytes of the device; of host memory where that is what is too small
+  std::int64_t needed = 0;  ///< bytes of device memory, or of host memory if that is too small
   std::int64_t usable = 0;
   bool host = false;
-  /// Of the device the one that has grown the most since step 0; nothing of host memory.
+  /// The part of device memory that has grown most since step 0; nullopt for host memory.
   std::optional<predict::MemoryPart> part;
   std::int64_t part_growth = 0;
 };
 
-/// Where a run is at a step; seconds of an iteration.
+/// State of a run at one step. Seconds are those of an iteration.
 struct ForecastPoint {
   std::int64_t step = 0;
   double factor = 1;  ///< LengthGrowth::factor_at
-  double mean = 0;    ///< tokens of a response
-  double at_cap = 0;  ///< share of the responses
+  double mean = 0;    ///< mean response length in tokens
+  double at_cap = 0;  ///< fraction of responses at the cap
   std::size_t plan = 0;
   double seconds = 0;
-  std::int64_t margin = 0;  ///< bytes that the fullest device has left
+  std::int64_t margin = 0;  ///< smallest number of free bytes on any device
   predict::Fit fit = predict::Fit::does_not_fit;
 };
 
 struct Forecast {
-  std::int64_t steps = 0;           ///< that fit: all that were asked for, or those before no plan does
-  std::vector<ForecastPlan> plans;  ///< those of the spans, in the order in which they are used first
-  std::vector<ForecastSpan> spans;  ///< the schedule of plans; empty where none fits at step 0
-  /// Some steps; among them the first, the last, and the first with the longest responses.
+  std::int64_t steps = 0;           ///< number of steps that fit: all requested steps, or those before no plan fits
+  std::vector<ForecastPlan> plans;  ///< plans of the spans, in order of first use
+  std::vector<ForecastSpan> spans;  ///< schedule of plans; empty if none fits at step 0
+  /// Selected steps, including the first, the last, and the first with the longest responses.
   std::vector<ForecastPoint> points;
-  double seconds = 0;        ///< of all: iterations, pauses and restarts
-  double pause_seconds = 0;  ///< of these
+  double seconds = 0;        ///< total: iterations, pauses and restarts
+  double pause_seconds = 0;  ///< part of the total
   double restart_seconds = 0;
-  double gpu_hours = 0;  ///< all devices of the cluster, all the time
+  double gpu_hours = 0;  ///< for all devices of the cluster during the whole run
   std::optional<double> price;
-  std::optional<double> kept_seconds;  ///< all of it with the first plan alone; nothing where that stops fitting
-  std::optional<Overflow> overflow;    ///< of the first plan, if it were kept
-  std::int64_t part = 1;               ///< steps that are calculated together, at the most
-  std::size_t candidates = 0;          ///< plans that were compared at every step
+  std::optional<double> kept_seconds;  ///< total with only the first plan; nullopt if that plan stops fitting
+  std::optional<Overflow> overflow;    ///< for the first plan, if it were kept
+  std::int64_t part = 1;               ///< maximum number of steps that are calculated together
+  std::size_t candidates = 0;          ///< number of plans compared at every step
 };
 
-/// Calculates the run in at most 100 parts of as many steps: the time of each with the mean lengths of its steps, its
-/// memory with the longest of these. Plans are the given one and the best that rank_plans finds at some lengths. The
-/// run begins with the given plan where it fits, else with one that is within the model's error of the fastest; it
-/// changes to another where its plan does not fit any more, or where the other is faster by more than the model's
-/// error. Of all schedules that keep these rules it is the shortest. Errors of rank_plans; infeasible where no plan is
-/// given and none fits. REQUIRES: a plan, or searches > 0.
+/// Forecasts a run in at most 100 parts with the same number of steps. The time of a part uses the mean lengths of its
+/// steps, and its memory uses the longest.
+///
+/// The candidate plans are the given plan and the best plans that rank_plans finds for several lengths. The run starts
+/// with the given plan if it fits, else with a plan within the model's error of the fastest. It changes its plan if the
+/// current one stops fitting, or if another is faster by more than the model's error. Among all schedules that obey
+/// these rules, the result is the shortest.
+///
+/// Returns errors of rank_plans, and an infeasible Error if no plan is given and none fits. REQUIRES: a plan, or
+/// searches > 0.
 base::Result<Forecast> forecast(const predict::Scenario& scenario, const plan::Plan* plan, const LengthGrowth& growth,
                                 const ForecastOptions& options);
+
+/// Steps that are calculated together.
+struct RunPart {
+  std::int64_t first = 0;
+  std::int64_t last = 0;
+
+  std::int64_t steps() const { return last - first + 1; }
+};
+
+/// Divides the steps into at most `most` parts of equal size, except the last. REQUIRES: steps >= 1, most >= 1.
+std::vector<RunPart> run_parts(std::int64_t steps, std::int64_t most);
+
+struct PartCost {
+  double seconds = 0;  ///< seconds of an iteration with the mean lengths of the part
+  bool fits = false;   ///< whether the plan fits with the longest lengths of the part
+};
+
+/// The job at a step of a run, or with other response lengths, and predictions for its plans.
+class RunStep {
+ public:
+  RunStep(const predict::Scenario& scenario, const LengthGrowth& growth, std::int64_t step);
+  RunStep(const predict::Scenario& scenario, workflow::LengthDistribution responses);
+  RunStep(const RunStep&) = delete;
+  RunStep& operator=(const RunStep&) = delete;
+
+  const plan::Job& job() const { return job_; }
+  const predict::Scenario& scenario() const { return scenario_; }
+  /// Estimates the plan with estimate_like. If that does not fit, estimates it with a new fused schedule, which may
+  /// need less memory.
+  predict::Estimate estimate(const ForecastPlan& plan) const;
+
+ private:
+  plan::Job job_;
+  predict::Scenario scenario_;  ///< of job_
+};
+
+/// Computes the costs [part][plan]. If `cancellation` is requested, returns only the first parts.
+std::vector<std::vector<PartCost>> run_costs(const predict::Scenario& scenario, const LengthGrowth& growth,
+                                             const std::vector<RunPart>& parts, const std::vector<ForecastPlan>& plans,
+                                             const parallel::Cancellation* cancellation = nullptr);
+
+/// The first step in [from, to] at which the plan does not fit, assuming that longer responses never need less memory;
+/// nullopt if it always fits.
+std::optional<std::int64_t> first_overflow(const predict::Scenario& scenario, const LengthGrowth& growth,
+                                           const ForecastPlan& plan, std::int64_t from, std::int64_t to);
+
+/// Memory that is missing at the step. REQUIRES: the plan does not fit there.
+Overflow overflow_at(const predict::Scenario& scenario, const LengthGrowth& growth, const ForecastPlan& plan,
+                     std::int64_t step);
 
 }  // namespace dovetail::study

@@ -1,4 +1,4 @@
-// A plan with less stage fusion than it has, played: what each fusion gains, and which idle time it takes away.
+// Simulates a plan with less stage fusion, to show what each fusion gains and which idle time it removes.
 #pragma once
 
 #include <array>
@@ -12,7 +12,7 @@
 
 namespace dovetail::study {
 
-/// Which stages a plan fuses.
+/// Kinds of stage fusion in a plan.
 enum class FusionMode {
   none,
   intra,  ///< two trainings
@@ -30,15 +30,15 @@ inline bool fuses_generation(FusionMode mode) { return mode == FusionMode::inter
 
 struct FusionVariant {
   FusionMode mode = FusionMode::none;
-  double seconds = 0;               ///< of an iteration: Simulation::iteration_seconds
-  std::vector<simulate::Use> uses;  ///< of all devices, in one iteration
-  bool played = false;              ///< it is the plan itself
+  double seconds = 0;               ///< time of an iteration: Simulation::iteration_seconds
+  std::vector<simulate::Use> uses;  ///< device time of one iteration by use, over all devices
+  bool played = false;              ///< whether this is the plan itself
   predict::Fit fit = predict::Fit::fits;
   bool fits() const { return fit != predict::Fit::does_not_fit; }
 };
 
-/// The plan without any fusion, with each by itself where it has both, and as it is, which `simulation` is of; nothing
-/// where it fuses nothing. Errors as Simulator.
+/// Simulates the plan without fusion and, if it has both fusions, with each one alone. The last variant is the plan
+/// itself, taken from `simulation`. Returns an empty vector if the plan fuses nothing. Errors as Simulator.
 base::Result<std::vector<FusionVariant>> play_fusion_variants(predict::Simulator& simulator, const plan::Plan& plan,
                                                               const predict::Simulation& simulation);
 

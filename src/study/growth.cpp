@@ -14,24 +14,23 @@
 namespace dovetail::study {
 namespace {
 
-/// What is wrong with a step behind `before`, and its value, as people wrote them; else both.
+/// Parses a step and its value, checking that the step follows the last one in `before`.
 base::Result<GrowthPoint> read_point(std::string_view step, std::string_view value,
                                      const std::vector<GrowthPoint>& before) {
   const std::optional<std::int32_t> number = base::parse_index(step);
   if (!number || *number > max_step_number)
     return base::bad_input(
-        fmt::format("{} is no step; accepted: a whole number from 0 to {}", base::quote(step), max_step_number));
+        fmt::format("a step must be an integer from 0 to {1}, got {0}", base::quote(step), max_step_number));
   if (!before.empty() && *number <= before.back().step)
-    return base::bad_input(
-        fmt::format("step {} comes behind step {}; accepted: rising steps", *number, before.back().step));
+    return base::bad_input(fmt::format("step {} follows step {}; steps must increase", *number, before.back().step));
   const auto amount = base::parse_amount(value, base::Measure::number);
   if (!amount.ok() || amount.value() <= 0)
     return base::bad_input(
-        fmt::format("{} is no value at step {}; accepted: a number above 0", base::quote(value), *number));
+        fmt::format("the value at step {1} must be a number above 0, got {0}", base::quote(value), *number));
   return GrowthPoint{*number, amount.value()};
 }
 
-/// Which columns of a table have the steps and the values.
+/// Columns of a table that hold the steps and the values.
 struct GrowthColumns {
   std::size_t step = 0;
   std::size_t value = 0;
@@ -42,20 +41,19 @@ base::Result<GrowthColumns> columns_of(const base::CsvRow& header, const std::st
   std::optional<std::size_t> step;
   std::optional<GrowthColumns> columns;
   for (std::size_t index = 0; index < header.size(); ++index) {
-    if (header[index].text == "step" && step)
-      return base::error_at(header[index], path, "there are two columns `step`; accepted: one");
+    if (header[index].text == "step" && step) return base::error_at(header[index], path, "duplicate column `step`");
     if (header[index].text == "step") step = index;
     for (const GrowthFigure figure : {GrowthFigure::factor, GrowthFigure::mean, GrowthFigure::median}) {
       if (header[index].text != name_of(figure)) continue;
       if (columns)
         return base::error_at(header[index], path,
-                              "there are two columns of lengths; accepted: one of factor, mean, p50");
+                              "duplicate length column; use only one of `factor`, `mean` and `p50`");
       columns = GrowthColumns{0, index, figure};
     }
   }
   if (!step || !columns)
     return base::error_at(header.front(), path,
-                          "a table of growth needs a header with `step` and one of `factor`, `mean`, `p50`");
+                          "the header must have the column `step` and one of `factor`, `mean` and `p50`");
   columns->step = *step;
   return *columns;
 }
@@ -75,8 +73,7 @@ base::Result<Growth> parse_growth(std::string_view text, GrowthFigure figure) {
     const std::size_t colon = item.find(':');
     if (colon == std::string_view::npos)
       return base::bad_input(
-          fmt::format("{} is no step and value; accepted: STEP:VALUE, separated by commas, such as 0:1,500:2.5",
-                      base::quote(item)));
+          fmt::format("expected STEP:VALUE pairs separated by commas, such as 0:1,500:2.5, got {}", base::quote(item)));
     DOVETAIL_TRY(const GrowthPoint point, read_point(item.substr(0, colon), item.substr(colon + 1), growth.points));
     growth.points.push_back(point);
   }
@@ -87,19 +84,20 @@ base::Result<Growth> parse_growth_table(std::string_view content, const std::str
   DOVETAIL_TRY(const std::vector<base::CsvRow> rows, base::parse_csv_table(content, path));
   if (rows.empty())
     return base::Error{base::Failure::bad_input, path, 1, 1,
-                       "a table of growth begins with a header: step, and factor, mean or p50"};
+                       "the table must begin with a header: `step` and one of `factor`, `mean` and `p50`"};
   DOVETAIL_TRY(const GrowthColumns columns, columns_of(rows.front(), path));
   Growth growth{columns.figure, {}};
   for (std::size_t index = 1; index < rows.size(); ++index) {
     const base::CsvRow& row = rows[index];
     if (row.size() <= std::max(columns.step, columns.value))
-      return base::error_at(row.front(), path,
-                            fmt::format("the row has {} cells, and the header {}", row.size(), rows.front().size()));
+      return base::error_at(
+          row.front(), path,
+          fmt::format("the row has {} cells, but the header has {}", row.size(), rows.front().size()));
     auto point = read_point(row[columns.step].text, row[columns.value].text, growth.points);
     if (!point.ok()) return base::error_at(row[columns.step], path, point.error().message);
     growth.points.push_back(point.value());
   }
-  if (growth.points.empty()) return base::error_at(rows.front().front(), path, "the table has no step");
+  if (growth.points.empty()) return base::error_at(rows.front().front(), path, "the table has no steps");
   return growth;
 }
 
@@ -113,10 +111,10 @@ base::Result<LengthGrowth> LengthGrowth::of(const workflow::LengthDistribution& 
   for (const GrowthPoint& point : kept.points)
     if (!result.factor_for(point.value))
       return base::bad_input(
-          fmt::format("no growth makes the {} {:g} tokens at step {}: responses end at {}; accepted: less than that, "
-                      "or a later end of responses (a cap)",
+          fmt::format("a {} of {:g} tokens at step {} is out of reach, because responses end at {} tokens; use a "
+                      "smaller value or a larger cap",
                       name_of(kept.figure), point.value, point.step, result.most()));
-  // What the job has, unless something else is said of step 0.
+  // Starts from the job's own value unless the growth specifies step 0.
   if (!kept.points.empty() && kept.points.front().step > 0) {
     const workflow::LengthDistribution now = workflow::scaled(lengths, 1, result.most());
     const double value = kept.figure == GrowthFigure::factor ? 1
@@ -151,7 +149,7 @@ double LengthGrowth::value_at(double step) const {
   return last.value + (next->value - last.value) * share;
 }
 
-/// Line by line: the steps of one have the mean of its ends.
+/// Sums line by line: the mean over the steps of a line is the mean of its ends.
 double LengthGrowth::mean_value(std::int64_t first, std::int64_t last) const {
   double sum = 0;
   const auto add_line = [&](std::int64_t to) {
@@ -179,7 +177,7 @@ std::int64_t LengthGrowth::step_of_max_length(std::int64_t first, std::int64_t l
 }
 
 workflow::LengthDistribution LengthGrowth::mean_of(std::int64_t first, std::int64_t last) const {
-  // A sum's rounding must not lift the mean above what is known to be within reach.
+  // Rounding of the sum must not lift the mean above the reachable maximum.
   const auto mean = [&] {
     return std::min(mean_value(first, last), value_at(static_cast<double>(step_of_max_length(first, last))));
   };

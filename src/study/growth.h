@@ -1,4 +1,4 @@
-// How long responses get as a run goes on: what people know or expect of it, and the lengths that follow at each step.
+// Growth of response lengths during a run: growth tables and the length distribution at each step.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +12,11 @@
 
 namespace dovetail::study {
 
-/// What a growth gives at its steps.
+/// Figure that a growth specifies at its steps.
 enum class GrowthFigure {
-  factor,  ///< of every length of the job
-  mean,    ///< tokens of the mean response
-  median   ///< tokens that half of the responses are no longer than
+  factor,  ///< factor on all response lengths of the job
+  mean,    ///< mean response length in tokens
+  median   ///< median response length in tokens
 };
 /// "factor", "mean", "p50".
 std::string_view name_of(GrowthFigure figure);
@@ -28,49 +28,49 @@ struct GrowthPoint {
   friend bool operator==(const GrowthPoint&, const GrowthPoint&) = default;
 };
 
-/// A figure at some steps; between them it is linear, behind the last it stays. Before the first it comes from what the
-/// job has at step 0.
+/// A figure at some steps. It is linear between them and constant after the last one. Before the first one it starts
+/// from the job's own value at step 0.
 struct Growth {
   GrowthFigure figure = GrowthFigure::factor;
-  std::vector<GrowthPoint> points = {};  ///< by rising step; none: nothing grows
+  std::vector<GrowthPoint> points = {};  ///< by increasing step; empty: no growth
 };
 
-/// The largest step that is accepted.
+/// Largest accepted step.
 inline constexpr std::int64_t max_step_number = 100'000'000;
 
-/// Reads "0:1,500:2.5,1000:4". Errors without place: what is no step and value, a value that is not above 0, steps that
-/// do not rise.
+/// Parses "0:1,500:2.5,1000:4". Errors have no location: malformed pairs, values that are not above 0, or steps that do
+/// not increase.
 base::Result<Growth> parse_growth(std::string_view text, GrowthFigure figure);
-/// Reads a CSV file with the columns `step` and one of `factor`, `mean`, `p50`; others are passed over, `path` is for
-/// messages. Errors have the place of the cell.
+/// Parses a CSV file with the column `step` and one of `factor`, `mean` and `p50`. Other columns are ignored. `path` is
+/// used in messages. Errors have the location of the cell.
 base::Result<Growth> parse_growth_table(std::string_view content, const std::string& path);
 
-/// The lengths of a run.
+/// Response lengths of a run.
 class LengthGrowth {
  public:
-  /// Of a job whose responses are `lengths` long, which end at `cap` as they grow; nothing: they do not. An Error
-  /// without place where the cap leaves a figure out of reach.
+  /// Lengths of a job whose responses initially follow `lengths` and end at `cap` as they grow; nullopt: no cap.
+  /// Returns an Error without location if the cap makes a figure unreachable.
   static base::Result<LengthGrowth> of(const workflow::LengthDistribution& lengths, Growth growth,
                                        std::optional<std::int64_t> cap);
 
-  /// The factor of every length at a step, before the cap cuts them. REQUIRES: step >= 0, as below.
+  /// The factor on all lengths at a step, before the cap. REQUIRES for this and all functions below: step >= 0.
   double factor_at(double step) const;
-  /// The responses' lengths there.
+  /// The response lengths at a step.
   workflow::LengthDistribution at(double step) const;
-  /// Those of the figure's mean over the steps from `first` to `last`.
+  /// The response lengths for the figure's mean over the steps from `first` to `last`.
   workflow::LengthDistribution mean_of(std::int64_t first, std::int64_t last) const;
-  /// The first of the steps from `first` to `last` at which responses are the longest.
+  /// The first step between `first` and `last` at which responses are longest.
   std::int64_t step_of_max_length(std::int64_t first, std::int64_t last) const;
-  /// The share of them that ends at the cap; 0 without one.
+  /// The fraction of responses that end at the cap; 0 without a cap.
   double at_cap(double step) const;
   std::optional<std::int64_t> cap() const { return cap_; }
 
  private:
   LengthGrowth(const workflow::LengthDistribution& lengths, Growth growth, std::optional<std::int64_t> cap);
-  /// The figure at a step, and its mean over steps.
+  /// The figure at a step, and its mean over a range of steps.
   double value_at(double step) const;
   double mean_value(std::int64_t first, std::int64_t last) const;
-  /// The factor by which the figure is met, where one does.
+  /// The factor that yields this value of the figure; nullopt if there is no such factor.
   std::optional<double> factor_for(double value) const;
   std::int64_t most() const { return cap_.value_or(workflow::max_length); }
 

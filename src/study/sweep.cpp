@@ -3,18 +3,237 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
+#include "base/amount.h"
 #include "base/assert.h"
+#include "base/document.h"
+#include "cluster/cluster.h"
 #include "plan/fusion.h"
 #include "planner/advice/changes.h"
 #include "planner/advice/fit.h"
+#include "simulate/threshold.h"
 #include "study/staleness.h"
+#include "workflow/scaled_lengths.h"
 
 namespace dovetail::study {
 namespace {
 
-/// What of an estimate a sweep keeps.
+/// Type of an input's values.
+enum class Values { share, whole, factor };
+
+struct Facts {
+  std::string_view axis;
+  Values values;
+  double least;
+  double most;
+  bool choice;
+};
+
+constexpr double max_factor = 1000;
+
+const Facts& facts_of(SweepInput input) {
+  static const std::vector<Facts> all{
+      {"threshold: unfinished samples at migration", Values::share, 0, 1, true},
+      {"prompts per iteration", Values::whole, 1, static_cast<double>(workflow::max_sample_count), true},
+      {"samples per prompt", Values::whole, 1, static_cast<double>(workflow::max_sample_count), true},
+      {"response lengths relative to the job", Values::factor, 1 / max_factor, max_factor, false},
+      {"training micro-batches relative to the plan", Values::factor, 1 / max_factor, max_factor, true},
+      {"optimizer steps per epoch", Values::whole, 1, static_cast<double>(workflow::max_sample_count), true},
+      {"steps off policy", Values::whole, 0, workflow::max_steps_off_policy, true},
+      {"network bandwidth relative to the job", Values::factor, 1 / max_factor, max_factor, false},
+      {"nodes", Values::whole, 1, cluster::max_device_count, true},
+  };
+  return all[static_cast<std::size_t>(input)];
+}
+
+/// Parses `text` as a value of that type, without checking its limits.
+std::optional<double> read_value(Values values, std::string_view text) {
+  double divisor = 1;  // exact: 35 / 100 equals 0.35, but 35 * 0.01 does not
+  const auto drop = [&text](char suffix) {
+    if (text.empty() || text.back() != suffix) return false;
+    text.remove_suffix(1);
+    return true;
+  };
+  if (values == Values::share && drop('%')) divisor = 100;
+  if (values == Values::factor) drop('x');
+  const auto number = base::parse_amount(text, base::Measure::number);
+  if (!number.ok()) return std::nullopt;
+  return number.value() / divisor;
+}
+
+std::vector<double> times(double own, const std::vector<double>& factors) {
+  std::vector<double> values;
+  for (const double factor : factors) values.push_back(std::max(1.0, std::round(own * factor)));
+  return values;
+}
+
+/// Checks the limits: at most one optimizer step per sample, and at most max_sample_count samples.
+std::optional<std::string> find_fault(const workflow::Workload& workload) {
+  if (workload.prompts > workflow::max_sample_count / workload.samples_per_prompt)
+    return fmt::format("{} prompts with {} samples each exceed the limit of {} samples per iteration", workload.prompts,
+                       workload.samples_per_prompt, workflow::max_sample_count);
+  if (workload.mini_batches > workload.samples())
+    return fmt::format("{} optimizer steps per epoch need at least that many samples, but there are {}",
+                       workload.mini_batches, workload.samples());
+  if (workload.critic && workload.critic->mini_batches > workload.samples())
+    return fmt::format("{} optimizer steps per epoch of the critic need at least that many samples, but there are {}",
+                       workload.critic->mini_batches, workload.samples());
+  return std::nullopt;
+}
+
+void scale_micro_batches(const plan::Job& job, double factor, plan::Plan& plan) {
+  for (std::size_t task = 0; task < plan.tasks.size(); ++task) {
+    if (job.workflow.tasks[task].kind != workflow::TaskKind::train) continue;
+    plan::MicroBatching& batching = plan.tasks[task].micro_batching;
+    batching.sequences *= factor;
+    batching.tokens *= factor;
+    if (batching.count > 0) batching.count = std::max(1, static_cast<int>(std::lround(batching.count / factor)));
+  }
+}
+
+void set(SweepInput input, double value, std::optional<std::int64_t> cap, SweptJob& swept) {
+  workflow::Workload& workload = swept.job.workload;
+  switch (input) {
+    case SweepInput::threshold:
+      swept.plan.fusion.threshold = value;
+      return;
+    case SweepInput::batch:
+      workload.prompts = std::llround(value);
+      return;
+    case SweepInput::samples:
+      workload.samples_per_prompt = std::llround(value);
+      return;
+    case SweepInput::length:
+      workflow::set_responses(workload, workflow::scaled(workflow::responses_before_cap(workload), value,
+                                                         cap.value_or(workflow::max_length)));
+      return;
+    case SweepInput::micro_batch:
+      scale_micro_batches(swept.job, value, swept.plan);
+      return;
+    case SweepInput::mini_batch:
+      workload.mini_batches = std::llround(value);
+      return;
+    case SweepInput::staleness:
+      workload.steps_off_policy = static_cast<int>(std::lround(value));
+      return;
+    case SweepInput::bandwidth:
+      for (cluster::NetworkLevel& level : swept.job.cluster.networks) level.bandwidth *= value;
+      return;
+    case SweepInput::nodes:
+      break;
+  }
+  DOVETAIL_ASSERT(false);
+}
+
+}  // namespace
+
+std::string_view axis_name(SweepInput input) { return facts_of(input).axis; }
+bool is_choice(SweepInput input) { return facts_of(input).choice; }
+
+std::string value_text(SweepInput input, double value) {
+  switch (facts_of(input).values) {
+    case Values::share:
+      return fmt::format("{:.6g}%", value * 100);
+    case Values::whole:
+      return fmt::format("{:.0f}", value);
+    case Values::factor:
+      return fmt::format("{:.6g}x", value);
+  }
+  DOVETAIL_ASSERT(false);
+}
+
+std::optional<std::string> find_value_fault(SweepInput input, double value) {
+  const Facts& facts = facts_of(input);
+  switch (facts.values) {
+    case Values::share:
+      if (value > facts.least && value < facts.most) return std::nullopt;
+      return "accepted: a share of the samples above 0% and below 100%";
+    case Values::whole:
+      if (value >= facts.least && value <= facts.most && value == std::floor(value)) return std::nullopt;
+      return fmt::format("accepted: an integer from {:.0f} to {:.0f}", facts.least, facts.most);
+    case Values::factor:
+      if (value >= facts.least && value <= facts.most) return std::nullopt;
+      return fmt::format("accepted: a factor from {:g} to {:g}, such as 0.5x or 2", facts.least, facts.most);
+  }
+  DOVETAIL_ASSERT(false);
+}
+
+base::Result<std::vector<double>> parse_values(SweepInput input, std::string_view text) {
+  std::vector<double> values;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    const std::string_view item = text.substr(begin, end - begin);
+    begin = end + 1;
+    const std::optional<double> value = read_value(facts_of(input).values, item);
+    const std::optional<std::string> fault = find_value_fault(input, value.value_or(-1));
+    if (!value || fault)
+      return base::bad_input(fmt::format("{} is not a valid value of {}; {}", base::quote(item), base::enum_name(input),
+                                         fault.value_or("accepted: numbers separated by commas")));
+    values.push_back(*value);
+  }
+  std::sort(values.begin(), values.end());
+  values.erase(std::unique(values.begin(), values.end()), values.end());
+  return values;
+}
+
+std::optional<double> own_value(SweepInput input, const plan::Job& job, const plan::Plan* plan) {
+  switch (input) {
+    case SweepInput::threshold:
+      DOVETAIL_ASSERT(plan != nullptr);
+      return plan->fusion.threshold;
+    case SweepInput::batch:
+      return static_cast<double>(job.workload.prompts);
+    case SweepInput::samples:
+      return static_cast<double>(job.workload.samples_per_prompt);
+    case SweepInput::mini_batch:
+      return static_cast<double>(job.workload.mini_batches);
+    case SweepInput::staleness:
+      return job.workload.steps_off_policy;
+    case SweepInput::nodes:
+      return cluster::node_count(job.cluster);
+    case SweepInput::length:
+    case SweepInput::micro_batch:
+    case SweepInput::bandwidth:
+      return 1;
+  }
+  DOVETAIL_ASSERT(false);
+}
+
+std::vector<double> default_values(SweepInput input, const plan::Job& job, const plan::Plan* plan) {
+  const std::optional<double> own = own_value(input, job, plan);
+  std::vector<double> values;
+  if (input == SweepInput::threshold)
+    values = simulate::usual_thresholds();
+  else if (input == SweepInput::length)
+    values = {0.25, 0.5, 1, 1.5, 2, 3, 4, 6, 8};
+  else if (facts_of(input).values == Values::factor)
+    values = {0.25, 0.5, 1, 2, 4, 8};
+  else if (input == SweepInput::staleness)
+    values = {0, 1, 2, 4, 8};
+  else
+    values = times(*own, {0.25, 0.5, 1, 2, 4});
+  if (own) values.push_back(*own);
+  std::erase_if(values, [input](double value) { return find_value_fault(input, value).has_value(); });
+  std::sort(values.begin(), values.end());
+  values.erase(std::unique(values.begin(), values.end()), values.end());
+  return values;
+}
+
+base::Result<SweptJob> with_value(SweepInput input, double value, const plan::Job& job, const plan::Plan& plan,
+                                  std::optional<std::int64_t> cap) {
+  SweptJob swept{job, plan};
+  set(input, value, cap, swept);
+  if (const auto fault = find_fault(swept.job.workload)) return base::bad_input(*fault);
+  if (const auto fault = plan::find_fault(swept.plan, swept.job))
+    return base::bad_input(fmt::format("{}: {}", job.workflow.tasks[fault->task].name, fault->message));
+  return swept;
+}
+
+namespace {
+
+/// Copies the figures of an estimate that a sweep keeps.
 SweepFigures figures_of(const predict::Scenario& scenario, const predict::Estimate& estimate) {
   SweepFigures figures;
   figures.iteration_seconds = estimate.iteration_seconds;
@@ -45,7 +264,7 @@ Migrations migrations_of(const std::vector<std::optional<simulate::Migration>>& 
   return {sum.migrating, sum.samples / count, sum.instances / count};
 }
 
-/// From here on the figures are by what was played.
+/// Adds a simulation and scales the other figures to it.
 void add_played(const predict::Simulation& simulation, SweepFigures& figures) {
   const auto [least, most] = std::minmax_element(simulation.draws.begin(), simulation.draws.end());
   figures.simulated = PlayedSeconds{simulation.iteration_seconds, *least, *most, simulation.draws};
@@ -57,7 +276,7 @@ void add_played(const predict::Simulation& simulation, SweepFigures& figures) {
   if (figures.price) *figures.price *= factor;
 }
 
-/// The figures of a point's plan; `training` as predict::estimate has it.
+/// Adds the figures of a point's plan. `training` as in predict::estimate.
 base::Status add_figures(const predict::Scenario& scenario, const SweepOptions& options,
                          const std::optional<predict::IntraStage>& training, SweepPoint& point) {
   point.figures = figures_of(scenario, predict::estimate(scenario, point.plan, training));
@@ -68,12 +287,12 @@ base::Status add_figures(const predict::Scenario& scenario, const SweepOptions& 
   return {};
 }
 
-/// The points of one plan.
+/// Evaluates the points of one plan.
 class PlanSweep {
  public:
   PlanSweep(const predict::Scenario& scenario, const plan::Plan& plan, const SweepOptions& options)
       : scenario_(scenario), plan_(plan), options_(options), simulator_(scenario, options.simulation) {
-    // A threshold leaves training as it is: its schedule is made once.
+    // A threshold does not affect training, so its schedule is computed once.
     if (options.over == SweepInput::threshold && plan.fusion.training) training_ = predict::intra_stage(scenario, plan);
   }
 
@@ -92,7 +311,7 @@ class PlanSweep {
   }
 
  private:
-  /// All of them have the same job, and one simulator.
+  /// All thresholds share the job and one simulator.
   base::Result<SweepPoint> threshold(std::optional<double> value) {
     SweepPoint point{value, plan_, std::nullopt};
     point.plan.fusion.threshold = value;
@@ -110,7 +329,7 @@ class PlanSweep {
   std::optional<predict::IntraStage> training_;
 };
 
-/// The best plan on so many nodes; as many points share what is left of the time.
+/// Evaluates the best plan on this many nodes. `points` points share the remaining time.
 base::Result<SweepPoint> nodes_point(const predict::Scenario& scenario, double nodes, const SweepOptions& options,
                                      std::size_t points) {
   SweepPoint point{nodes, {}, std::nullopt};
@@ -121,7 +340,7 @@ base::Result<SweepPoint> nodes_point(const predict::Scenario& scenario, double n
     return point;
   }
   if (!planner::has_what_is_fixed(job)) {
-    point.problem = "what the job fixes cannot be had on so many nodes";
+    point.problem = "the job's fixed settings are not possible on this many nodes";
     return point;
   }
   const predict::Scenario there = predict::scenario_of(job, scenario.software, scenario.cancellation);
@@ -136,28 +355,28 @@ base::Result<SweepPoint> nodes_point(const predict::Scenario& scenario, double n
   } else if (ranking->nearest) {
     point.plan = std::move(ranking->nearest->plan);
   } else {
-    point.problem = "none of the placements that may be looked at can be had";
+    point.problem = "none of the allowed placements is possible";
     return point;
   }
   DOVETAIL_CHECK(add_figures(there, options, std::nullopt, point));
   return point;
 }
 
-/// Why no point of the sweep can be had.
+/// The reason why no point of the sweep is possible; nullopt if some may be.
 std::optional<std::string> find_sweep_fault(const predict::Scenario& scenario, const plan::Plan* plan,
                                             SweepInput over) {
   constexpr double any = 0.5;
   if (over == SweepInput::threshold) return plan::find_threshold_fault(any, scenario.job, plan->tasks);
   if (over == SweepInput::staleness && !policy_task(scenario.job.workflow))
-    return fmt::format("{} generates nothing: there is no policy that could be old; accepted: another input to vary",
+    return fmt::format("{} has no generation task, so no policy can be stale; vary another input",
                        scenario.job.workflow.name);
   if (over == SweepInput::bandwidth && cluster::node_count(scenario.job.cluster) == 1)
-    return "the cluster has one node, nothing crosses a network; accepted: a cluster of more, or another input to vary";
+    return "the cluster has a single node, so nothing crosses a network; use more nodes or vary another input";
   return std::nullopt;
 }
 
 void find_best(Sweep& sweep) {
-  // What there is now, or what is the fastest, stays the best where another point is so by rounding alone.
+  // The own or fastest point stays the best unless another one is better by more than rounding.
   constexpr double noticed = 1 + 1e-9;
   const auto better = [&sweep](std::optional<std::size_t>& best, std::size_t point, const auto& cost) {
     if (!best || cost(*sweep.points[point].figures) * noticed < cost(*sweep.points[*best].figures)) best = point;
@@ -165,7 +384,7 @@ void find_best(Sweep& sweep) {
   const auto can_be = [&sweep](std::size_t point) {
     return sweep.points[point].figures && sweep.points[point].figures->fits();
   };
-  // Not migrating is the simpler of equals.
+  // For thresholds, not migrating is preferred among equals because it is simpler.
   const bool keeps_own = is_choice(sweep.over) && sweep.over != SweepInput::threshold;
   if (keeps_own && sweep.own && can_be(*sweep.own)) sweep.fastest = sweep.own;
   bool fitted = false;
@@ -206,7 +425,7 @@ base::Result<Sweep> sweep(const predict::Scenario& given, const plan::Plan* plan
     if (options.on_point) options.on_point(index, values.size());
     auto point =
         of_plan ? of_plan->point(values[index]) : nodes_point(scenario, *values[index], options, values.size() - index);
-    // What was cut short cannot stand beside others; but a search has had its share of the time.
+    // A point that was cut short cannot be compared with others. But a search for nodes has had its share of the time.
     const auto ended_by = limit.ended_by();
     if (ended_by && !(point.ok() && !of_plan && ended_by == parallel::EndedBy::time)) break;
     if (!point.ok()) return point.error();
@@ -214,7 +433,7 @@ base::Result<Sweep> sweep(const predict::Scenario& given, const plan::Plan* plan
     sweep.points.push_back(std::move(point).value());
   }
   sweep.complete = sweep.points.size() == values.size();
-  if (sweep.points.empty()) return parallel::stopped_before("a value was looked at", *limit.ended_by());
+  if (sweep.points.empty()) return parallel::stopped_before("a value was evaluated", *limit.ended_by());
   if (sweep.complete) find_best(sweep);
   return sweep;
 }

@@ -1,109 +1,165 @@
-// One input of a job or of its plan varied, all else kept: the curves that `dovetail sweep` draws.
+// Sweeps: vary one input of a job or its plan and keep everything else. `dovetail sweep` draws the resulting curves.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "base/enum_names.h"
 #include "base/result.h"
+#include "plan/job.h"
+#include "plan/plan.h"
 #include "planner/rank/rank.h"
 #include "predict/closed_form/estimate.h"
+#include "predict/closed_form/software.h"
 #include "predict/played/simulation.h"
-#include "study/sweep_input.h"
 
 namespace dovetail::study {
 
-/// Seconds of an iteration, as played on several draws of lengths.
+enum class SweepInput {
+  threshold,    ///< fraction of samples still in generation when they migrate (plan::Fusion)
+  batch,        ///< prompts per iteration; the number of optimizer steps stays the same
+  samples,      ///< samples per prompt
+  length,       ///< factor on all response lengths
+  micro_batch,  ///< factor on the micro-batch sizes of training
+  mini_batch,   ///< optimizer steps per epoch
+  staleness,    ///< steps off policy: age of the generating weights in trainings
+  bandwidth,    ///< factor on the bandwidth of all networks between nodes
+  nodes         ///< number of nodes; plans are searched again
+};
+
+constexpr auto names_of(SweepInput) {
+  return std::array{base::EnumName{"threshold", SweepInput::threshold},
+                    base::EnumName{"batch", SweepInput::batch},
+                    base::EnumName{"samples", SweepInput::samples},
+                    base::EnumName{"length", SweepInput::length},
+                    base::EnumName{"micro-batch", SweepInput::micro_batch},
+                    base::EnumName{"mini-batches", SweepInput::mini_batch},
+                    base::EnumName{"staleness", SweepInput::staleness},
+                    base::EnumName{"bandwidth", SweepInput::bandwidth},
+                    base::EnumName{"nodes", SweepInput::nodes}};
+}
+/// Label of the values' axis, such as "prompts per iteration".
+std::string_view axis_name(SweepInput input);
+/// Whether users choose the input, so that one value is the best. Otherwise it is an external condition.
+bool is_choice(SweepInput input);
+/// "20%", "512", "1.5x".
+std::string value_text(SweepInput input, double value);
+
+/// Returns the accepted values if `value` is invalid; nullopt if it is valid.
+std::optional<std::string> find_value_fault(SweepInput input, double value);
+/// Parses comma-separated values: "5%,20%" (or "0.05,0.2"), "128,256", "0.5x,2" and similar. Returns them in increasing
+/// order without duplicates, or an Error without location if one is invalid.
+base::Result<std::vector<double>> parse_values(SweepInput input, std::string_view text);
+
+/// The value in the job or the plan; nullopt if the plan has no threshold. REQUIRES: a plan, except for nodes.
+std::optional<double> own_value(SweepInput input, const plan::Job& job, const plan::Plan* plan);
+/// Default values: simulate::usual_thresholds(), factors from a quarter up, or for a number in the job that number and
+/// powers of two around it. In increasing order, including the own value if there is one. REQUIRES: as own_value.
+std::vector<double> default_values(SweepInput input, const plan::Job& job, const plan::Plan* plan);
+
+/// A job and its plan at one value.
+struct SweptJob {
+  plan::Job job;
+  plan::Plan plan;
+};
+/// Returns the job and the plan with the value, or an Error if they cannot have it. `cap` as in SweepOptions. REQUIRES:
+/// not SweepInput::nodes; find_value_fault finds no fault.
+base::Result<SweptJob> with_value(SweepInput input, double value, const plan::Job& job, const plan::Plan& plan,
+                                  std::optional<std::int64_t> cap);
+
+/// Simulated seconds of an iteration over several draws of lengths.
 struct PlayedSeconds {
   double mean = 0;
   double least = 0;
   double most = 0;
-  std::vector<double> draws = {};  ///< of each (Simulation::draws)
+  std::vector<double> draws = {};  ///< of each draw (Simulation::draws)
 };
 
-/// What moves at a threshold.
+/// Migrations at a threshold.
 struct Migrations {
-  int migrating = 0;     ///< draws in which anything does
-  double samples = 0;    ///< that move, in their mean
-  double instances = 0;  ///< that they move to, in their mean
+  int migrating = 0;     ///< draws with a migration
+  double samples = 0;    ///< mean number of samples that migrate in these draws
+  double instances = 0;  ///< mean number of destination instances in these draws
 };
 
-/// What a plan costs and holds at one point.
+/// Cost and memory of a plan at one point.
 struct SweepFigures {
-  double iteration_seconds = 0;  ///< by predict::estimate
+  double iteration_seconds = 0;  ///< from predict::estimate
   std::optional<PlayedSeconds> simulated;
-  std::optional<Migrations> migrations;  ///< of what was played with a threshold
-  // By the simulated mean where there is one, else by iteration_seconds; units as in Estimate.
+  std::optional<Migrations> migrations;  ///< only for simulations with a threshold
+  // From the simulated mean if there is one, else from iteration_seconds. Units as in Estimate.
   double samples_per_second = 0;
-  double tokens_per_second = 0;  ///< of each device
-  double gpu_hours = 0;          ///< of an iteration
-  std::optional<double> price;   ///< of an iteration
-  std::int64_t samples = 0;      ///< in an iteration
+  double tokens_per_second = 0;  ///< per device
+  double gpu_hours = 0;          ///< per iteration
+  std::optional<double> price;   ///< per iteration
+  std::int64_t samples = 0;      ///< per iteration
   predict::Fit fit = predict::Fit::does_not_fit;
-  std::size_t fullest = 0;  ///< the task with the least left
-  int device = 0;           ///< the one that it has the least left on
-  std::int64_t needed = 0;  ///< bytes there
+  std::size_t fullest = 0;  ///< task with the smallest margin
+  int device = 0;           ///< device where that task has the smallest margin
+  std::int64_t needed = 0;  ///< bytes needed on that device
   std::int64_t usable = 0;
-  std::int64_t missing = 0;  ///< bytes of the device or of the node's host memory, whatever is more; 0: it fits
+  std::int64_t missing = 0;  ///< missing bytes of device or host memory, whichever is more; 0 if it fits
 
   bool fits() const { return fit != predict::Fit::does_not_fit; }
-  /// Seconds of an iteration by the better of what is known.
+  /// Seconds of an iteration: simulated if available, else estimated.
   double seconds() const { return simulated ? simulated->mean : iteration_seconds; }
   double gpu_hours_per_sample() const { return gpu_hours / static_cast<double>(samples); }
 };
 
 /// The plan at one value.
 struct SweepPoint {
-  std::optional<double> value;  ///< in the unit of the input; nothing: without a threshold ("do not migrate")
-  plan::Plan plan;  ///< what figures are of: of nodes one that was found there, else the given one with its value
-  std::optional<SweepFigures> figures;  ///< nothing where no such plan can be had
-  std::string problem = {};             ///< why not: what is wrong; what is accepted
+  std::optional<double> value;  ///< in the unit of the input; nullopt: no threshold ("do not migrate")
+  plan::Plan plan;  ///< plan of the figures: for nodes the one found there, else the given plan with the value
+  std::optional<SweepFigures> figures;  ///< nullopt if the value is not possible
+  std::string problem = {};             ///< why the value is not possible
 };
 
 struct Sweep {
   SweepInput over = SweepInput::threshold;
-  std::optional<std::int64_t> cap;     ///< SweepOptions::cap
-  std::vector<SweepPoint> points;      ///< without a threshold first, then by rising value
-  std::optional<std::size_t> own;      ///< the point that has what the job or the plan says
-  std::optional<std::size_t> fastest;  ///< of what fits the one with the most samples a second (of equals `own`, but of
-                                       ///< thresholds the first), where it is one's choice
-  std::optional<std::size_t> cheapest;  ///< likewise with the least GPU-hours a sample (of equals `fastest`)
-  /// The first point by rising value whose plan does not fit, where one before it does.
+  std::optional<std::int64_t> cap;  ///< SweepOptions::cap
+  std::vector<SweepPoint> points;   ///< no threshold first, then by increasing value
+  std::optional<std::size_t> own;   ///< the point with the value of the job or plan
+  std::optional<std::size_t>
+      fastest;  ///< among points that fit, the one with the most samples per second; nullopt if the input is not a
+                ///< choice. Ties go to `own`, or for thresholds to the first point.
+  std::optional<std::size_t> cheapest;  ///< same for the fewest GPU-hours per sample; ties go to `fastest`
+  /// The first point whose plan does not fit after one that fits, by increasing value.
   std::optional<std::size_t> overflow;
-  bool complete = true;  ///< false: stopped before the last point
+  bool complete = true;  ///< false if stopped before the last point
 };
 
 struct SweepOptions {
   SweepInput over = SweepInput::threshold;
-  std::vector<double> values = {};  ///< rising; empty: default_values
-  /// Of SweepInput::length: the longest response, in tokens; nothing: it grows as all do.
+  std::vector<double> values = {};  ///< increasing; empty: default_values
+  /// Maximum response length for SweepInput::length, in tokens; nullopt: it grows with the others.
   std::optional<std::int64_t> cap;
-  bool simulate = false;                       ///< every point is played, too
-  predict::SimulationOptions simulation = {};  ///< how
-  planner::RankOptions rank =
-      {};  ///< of SweepInput::nodes: how plans are searched; its time limit is for the whole sweep
-  std::function<void(std::size_t point, std::size_t of)> on_point = {};  ///< called before each
+  bool simulate = false;                       ///< whether to simulate every point
+  predict::SimulationOptions simulation = {};  ///< options of these simulations
+  planner::RankOptions rank = {};  ///< search options for SweepInput::nodes; the time limit is for the whole sweep
+  std::function<void(std::size_t point, std::size_t of)> on_point = {};  ///< called before each point
 };
 
-/// The job's plan with each of the values; of SweepInput::nodes, which needs no plan, the best plan that rank_plans
-/// finds on so many nodes (with_nodes). A value that cannot be had, or at which no plan is found, is a point with a
-/// problem; one at which the plan does not fit has figures that say so. Where it is stopped, the points so far. An
-/// Error where none can be: generation that cannot be fused, a network that the job does not have; those of Simulator;
-/// and where it is stopped before there is a point. REQUIRES: a plan without fault but for nodes; values that
-/// find_value_fault accepts, rising.
+/// Evaluates the plan at each value. SweepInput::nodes needs no plan and uses the best plan that rank_plans finds for
+/// each node count (with_nodes). If a value is not possible or no plan is found, its point has a problem. If the plan
+/// does not fit, its figures show that. If stopped, returns the points so far. Returns an Error if no point is possible
+/// (generation that cannot be fused, a network that the job lacks), for errors of Simulator, and if stopped before the
+/// first point. REQUIRES: a valid plan, except for nodes; increasing values that find_value_fault accepts.
 base::Result<Sweep> sweep(const predict::Scenario& scenario, const plan::Plan* plan, const SweepOptions& options);
 
-/// Whether the draws of lengths do not tell a point from the fastest: at one of them at least it took no longer.
-/// REQUIRES: a sweep over thresholds, whose points are all played on the same draws; a fastest point.
+/// Whether the draws do not separate a point from the fastest one: in at least one draw it took no longer. REQUIRES: a
+/// sweep over thresholds whose points are all simulated on the same draws; a fastest point.
 bool ties_with_fastest(const Sweep& sweep, const SweepPoint& point);
 
-/// "do not migrate", or the point's value in the unit of the input.
+/// Label of a point: "do not migrate", or its value in the unit of the input.
 std::string label_of(const Sweep& sweep, const SweepPoint& point);
 
-/// Whether points were played, and not only predicted.
+/// Whether any point was simulated.
 bool is_simulated(const Sweep& sweep);
 
 }  // namespace dovetail::study

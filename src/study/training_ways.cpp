@@ -24,9 +24,9 @@ using pipeline::Problem;
 using plan::TaskPlan;
 using Construction = fuse::Answer (*)(const Problem& problem, const fuse::SolveOptions& options);
 
-/// One train task in some way, or why it cannot be had.
+/// Result of one train task in one way, or the reason why that way is not possible.
 struct TaskRun {
-  TaskPlan planned = {};  // its part of the plan then
+  TaskPlan planned = {};  // its changed plan
   double seconds = 0;
   std::int64_t activations = 0;
   predict::Fit fit = predict::Fit::does_not_fit;
@@ -38,16 +38,16 @@ struct TaskRun {
 
 TaskRun without(std::string why) { return {.why_not = std::move(why)}; }
 
-constexpr const char* as_small_as_can_be = "micro-batches are as small as they can be";
+constexpr const char* as_small_as_can_be = "micro-batches cannot be smaller";
 
-/// What fits before what does not, then the faster; of tasks and of phases.
+/// Runs that fit are better than runs that do not, then faster ones. Applies to tasks and phases.
 template <class Run>
 bool is_better(const Run& one, const Run& other) {
   if (one.fits() != other.fits()) return one.fits();
   return one.seconds < other.seconds;
 }
 
-/// The ways of one train task of a plan.
+/// Evaluates the ways to run one train task of a plan.
 class TaskWays {
  public:
   TaskWays(const predict::Scenario& scenario, const plan::Plan& plan, std::size_t task)
@@ -58,13 +58,13 @@ class TaskWays {
   TaskRun serial() const { return scheduled(planned_, fuse::solve_1f1b); }
 
   TaskRun interleaved() const {
-    TaskRun best = without("the layers cannot be cut into virtual stages");
+    TaskRun best = without("the layers cannot be split into virtual stages");
     for (const int chunks : {2, 4, 8}) {
       TaskPlan planned = planned_;
       planned.layout.virtual_stages = chunks;
       if (llm::find_fault(planned.layout, facts().model)) continue;
       TaskRun run = scheduled(planned, fuse::solve_interleaved_1f1b);
-      run.how = fmt::format("{} in {} virtual stages", name(), chunks);
+      run.how = fmt::format("{} with {} virtual stages", name(), chunks);
       if (run.why_not.empty() && (!best.why_not.empty() || is_better(run, best))) best = std::move(run);
     }
     return best;
@@ -74,23 +74,23 @@ class TaskWays {
     const int chunks = plan_.tasks[task_].layout.virtual_stages;
     if (chunks == 1) return serial();
     TaskRun run = scheduled(plan_.tasks[task_], fuse::solve_interleaved_1f1b);
-    run.how = fmt::format("{} in {} virtual stages", name(), chunks);
+    run.how = fmt::format("{} with {} virtual stages", name(), chunks);
     return run;
   }
 
   TaskRun zero_bubble() const {
-    if (facts().model.adapter_rank > 0) return without("frozen weights have no gradients that could be put off");
+    if (facts().model.adapter_rank > 0) return without("frozen weights have no weight gradients to defer");
     auto problem = predict::training_problem(scenario_, {task_, planned_});
     if (!problem.ok()) return without(problem.error().message);
     const TaskRun whole = serial();
     split_backward(problem->models.front());
     const predict::TaskMemory memory = memory_of(planned_);
-    const auto run_of = [&](Construction construct, const char* what) {
+    const auto run_of = [&](Construction construct, const char* name_of_schedule) {
       TaskRun run = measured(*problem, construct, planned_);
       predict::TaskMemory with = memory;
       with.usable -= run.activations - whole.activations;
       run.fit = with.fit();
-      run.how = fmt::format("{} by {}", name(), what);
+      run.how = fmt::format("{} with {}", name(), name_of_schedule);
       return run;
     };
     TaskRun one = run_of(fuse::solve_zb_h1, "ZB-H1");
@@ -108,7 +108,7 @@ class TaskWays {
     return best;
   }
 
-  /// The task with more and smaller micro-batches, the largest first.
+  /// Variants of the task with smaller micro-batches, largest first.
   std::vector<TaskPlan> smaller_plans() const {
     std::vector<TaskPlan> smaller;
     int most = count_of(planned_);
@@ -122,9 +122,9 @@ class TaskWays {
     return smaller;
   }
 
-  /// "actor_train with 7 micro-batches in place of 2".
+  /// "actor_train with 7 micro-batches instead of 2".
   std::string difference(const TaskPlan& smaller) const {
-    return fmt::format("{} with {} micro-batches in place of {}", name(), count_of(smaller), count_of(planned_));
+    return fmt::format("{} with {} micro-batches instead of {}", name(), count_of(smaller), count_of(planned_));
   }
 
   int stages() const { return planned_.layout.pipeline; }
@@ -144,7 +144,7 @@ class TaskWays {
     return predict::task_memory(scenario_, plan)[task_];
   }
 
-  /// The schedule's time and activations alone.
+  /// Time and activations of the schedule, without its fit.
   TaskRun measured(const Problem& problem, Construction construct, const TaskPlan& planned) const {
     const fuse::Answer answer = construct(problem, {});
     if (const auto* none = std::get_if<fuse::NotApplicable>(&answer)) return without(none->why);
@@ -167,7 +167,7 @@ class TaskWays {
     const llm::Tokens tokens = predict::training_passes(scenario_, {task_, planned_}).micro_batch;
     for (std::size_t stage = 0; stage < model.backward.size(); ++stage) {
       const cost::StageLayers layers = cost::layers_of_stage(facts(), planned_.layout, static_cast<int>(stage));
-      // Scores have no weights.
+      // Attention scores have no weights, so only matrix products of weights count.
       const cost::PassSeconds products = cost::forward_pass(facts(), planned_.layout, layers, {tokens.count, 0},
                                                             machine, scenario_.software.efficiency);
       const std::int64_t most = std::max<std::int64_t>(1, model.backward[stage].count() - 1);
@@ -191,16 +191,16 @@ std::vector<std::size_t> train_tasks_of(const plan::Job& job) {
   return tasks;
 }
 
-/// Whether a phase that fuses nothing is what the plan says.
+/// Whether an unfused phase equals the plan.
 bool is_planned(const plan::Job& job, const plan::Plan& plan, const TrainingAlternative& phase) {
-  // A plan does not say that backwards are split.
+  // Plans cannot specify split backwards.
   if (plan.fusion.training || phase.way == TrainingWay::zero_bubble || !phase.why_not.empty()) return false;
   const std::vector<std::size_t> tasks = train_tasks_of(job);
   return std::all_of(tasks.begin(), tasks.end(),
                      [&](std::size_t task) { return phase.plan.tasks[task] == plan.tasks[task]; });
 }
 
-/// Adds a run on `mesh` to what each device has to do.
+/// Adds a run on `mesh` to the busy time of each device and to the totals of the phase.
 void add(const TaskRun& run, const cluster::Mesh& mesh, std::vector<double>& busy, TrainingAlternative& phase) {
   for (int device = mesh.first; device < mesh.first + mesh.count; ++device) {
     double& seconds = busy[static_cast<std::size_t>(device)];
@@ -222,7 +222,7 @@ TaskRun run_of(const TaskWays& ways, TrainingWay way) {
   return ways.smaller_micro_batches();
 }
 
-/// How several trainings follow one another; empty of one.
+/// Describes the order of several trainings; empty if there is only one.
 std::string order_of(const plan::Job& job, const plan::Plan& plan) {
   const std::vector<std::size_t> tasks = train_tasks_of(job);
   int pairs = 0;
@@ -233,7 +233,7 @@ std::string order_of(const plan::Job& job, const plan::Plan& plan) {
       if (cluster::overlap(plan.tasks[tasks[one]].mesh, plan.tasks[tasks[two]].mesh)) ++shared;
     }
   if (pairs == 0) return "";
-  if (shared == 0) return "the trainings run side by side, on devices of their own";
+  if (shared == 0) return "the trainings run in parallel on separate devices";
   return shared == pairs ? "one training after the other" : "trainings that share devices run one after the other";
 }
 
@@ -266,7 +266,7 @@ TrainingAlternative training_alternative(const predict::Scenario& scenario, cons
   phase.plan = plan;
   std::vector<double> busy(static_cast<std::size_t>(cluster::device_count(scenario.job.cluster)), 0.0);
   bool changed = false;
-  std::string why_not = "nothing trains";
+  std::string why_not = "the job has no training task";
   for (const std::size_t task : train_tasks_of(scenario.job)) {
     const TaskWays ways(scenario, plan, task);
     TaskRun run = run_of(ways, way);
@@ -312,7 +312,7 @@ TrainingAlternative fused_smaller_alternative(const predict::Scenario& scenario,
   const TaskWays ways[2] = {{scenario, plan, pair[0]}, {scenario, plan, pair[1]}};
   const std::vector<TaskPlan> smaller[2] = {ways[0].smaller_plans(), ways[1].smaller_plans()};
   TrainingAlternative best{.way = TrainingWay::fused_smaller, .why_not = as_small_as_can_be};
-  // Each takes a search of its own.
+  // Each size needs a separate search.
   constexpr std::size_t tried = 2;
   for (std::size_t number = 0; number < std::min(tried, std::max(smaller[0].size(), smaller[1].size())); ++number) {
     plan::Plan other = plan;

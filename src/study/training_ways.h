@@ -1,9 +1,9 @@
-// The training phase of a plan, run in other ways on the same devices: what one fused schedule has to beat.
+// Alternative schedules for the training phase of a plan on the same devices, which a fused schedule has to beat.
 //
-// Every way is a schedule of what training_problem says, with all mini-batches and their optimizer steps, and without
-// what tasks have beside them (host transfers, hand-over). A task keeps its layout and its settings but for what the
-// way changes; where a way does nothing for a task, the task runs under 1F1B. Tasks on the same devices follow one
-// another, others run at the same time.
+// Each alternative schedules training_problem with all mini-batches and their optimizer steps, but without host
+// transfers and handovers. A task keeps its layout and settings except for what the alternative changes. If an
+// alternative does not apply to a task, the task runs under 1F1B. Tasks on the same devices run one after the other,
+// others run in parallel.
 #pragma once
 
 #include <cstdint>
@@ -19,16 +19,16 @@
 namespace dovetail::study {
 
 enum class TrainingWay {
-  serial,       ///< every task by itself under 1F1B (Narayanan et al. 2021), without virtual stages
-  interleaved,  ///< the same with 2, 4 or 8 virtual stages, whichever is fastest (Narayanan et al. 2021, section 2.2)
+  serial,       ///< each task separately under 1F1B (Narayanan et al. 2021), without virtual stages
+  interleaved,  ///< 1F1B with 2, 4 or 8 virtual stages, whichever is fastest (Narayanan et al. 2021, section 2.2)
   zero_bubble,  ///< ZB-H1 or ZB-H2, whichever is faster and fits (Qi et al. 2024)
-  smaller_micro_batches,  ///< 1F1B with more and smaller micro-batches, of a half to a sixteenth, whatever is fastest
-                          ///< and fits
+  smaller_micro_batches,  ///< 1F1B with micro-batches of a half to a sixteenth of the size, whichever is fastest and
+                          ///< fits
   fused,                  ///< both trainings in one schedule (RLHFuse, NSDI 2025, section 5)
-  fused_smaller,          ///< the same with more and smaller micro-batches of both
-  as_planned,             ///< each in the virtual stages that the plan says
+  fused_smaller,          ///< fused, with smaller micro-batches of both trainings
+  as_planned,             ///< each task with the virtual stages of its plan
 };
-/// Those that a plan is compared in.
+/// The ways with which a plan is compared.
 inline constexpr TrainingWay training_ways[] = {TrainingWay::serial,      TrainingWay::interleaved,
                                                 TrainingWay::zero_bubble, TrainingWay::smaller_micro_batches,
                                                 TrainingWay::fused,       TrainingWay::fused_smaller};
@@ -39,40 +39,40 @@ inline bool is_fused(TrainingWay way) { return way == TrainingWay::fused || way 
 /// planned".
 std::string_view name_of(TrainingWay way);
 
-/// The training phase in one way.
+/// Result for one way to run the training phase.
 struct TrainingAlternative {
   TrainingWay way = TrainingWay::serial;
-  double seconds = 0;            ///< of the phase, on the devices that take longest
-  std::int64_t activations = 0;  ///< bytes that the fullest device holds at most, of fullest micro-batches
+  double seconds = 0;            ///< duration of the phase, on the devices that take longest
+  std::int64_t activations = 0;  ///< peak activation bytes on any device, for the largest micro-batches
   predict::Fit fit = predict::Fit::does_not_fit;
-  bool planned = false;      ///< it is what the plan says
-  std::string how = {};      ///< what is changed of which task, of `serial` how they follow one another; empty: nothing
-  std::string why_not = {};  ///< it cannot be had: the figures are none
-  plan::Plan plan = {};      ///< the plan with what is changed; its fusion is the given plan's
+  bool planned = false;      ///< whether the plan already works this way
+  std::string how = {};      ///< changed tasks and settings, or for `serial` the order of the tasks; may be empty
+  std::string why_not = {};  ///< why the way is not possible; the figures are then meaningless
+  plan::Plan plan = {};      ///< the plan with the changes, and with the fusion of the given plan
 
   bool fits() const { return fit != predict::Fit::does_not_fit; }
 };
 
-/// All but what is fused. A backward is split by what it computes: its weight gradients are the products of a forward,
-/// all else is the input gradient's. A micro-batch keeps all of its activations until its weight gradients are
-/// computed. Of what fits the fastest is taken; of zero bubble ZB-H1 where neither fits. REQUIRES: no fault in the
+/// Evaluates an unfused way. If it splits backwards, the weight gradients take the time of the forward's matrix
+/// products, and the input gradient takes the rest. A micro-batch keeps its activations until its weight gradients are
+/// computed. Returns the fastest variant that fits; for zero bubble, ZB-H1 if neither variant fits. REQUIRES: a valid
 /// plan; not is_fused(way).
 TrainingAlternative training_alternative(const predict::Scenario& scenario, const plan::Plan& plan, TrainingWay way);
 
-/// Both trainings in one schedule.
+/// Schedule of both trainings together.
 struct FusedPhase {
-  double seconds = 0;            ///< of the schedule
-  std::int64_t activations = 0;  ///< bytes of fullest micro-batches that the fullest device holds
+  double seconds = 0;            ///< duration of the schedule
+  std::int64_t activations = 0;  ///< peak activation bytes on any device, for the largest micro-batches
 };
 
-/// TrainingWay::fused: `pair` in a schedule, with all else as in TrainingWay::serial. REQUIRES: `fused` is of these
-/// tasks of the plan.
+/// Evaluates TrainingWay::fused: `pair` in one schedule, and all other tasks as in TrainingWay::serial. REQUIRES:
+/// `fused` is the schedule of these tasks.
 TrainingAlternative fused_alternative(const predict::Scenario& scenario, const plan::Plan& plan, plan::TrainPair pair,
                                       const FusedPhase& fused);
 
-/// TrainingWay::fused_smaller: with the first two sizes of smaller micro-batches of both trainings (a half and a
-/// quarter, where these make more micro-batches), each as intra_stage() schedules it; of those that fit the fastest.
-/// REQUIRES: no find_training_fault.
+/// Evaluates TrainingWay::fused_smaller with the first two smaller micro-batch sizes of both trainings: a half and a
+/// quarter, if these give more micro-batches. intra_stage() computes each schedule. Returns the fastest that fits.
+/// REQUIRES: find_training_fault finds no fault.
 TrainingAlternative fused_smaller_alternative(const predict::Scenario& scenario, const plan::Plan& plan,
                                               plan::TrainPair pair);
 

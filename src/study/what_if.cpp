@@ -4,16 +4,74 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 #include <utility>
 
 #include "plan/fusion.h"
+#include "planner/search/placements.h"
+#include "predict/closed_form/estimate.h"
 #include "predict/played/inter_stage.h"
 #include "simulate/partial_rollout.h"
 
 namespace dovetail::study {
 namespace {
 
-/// A plan as it was played, or by its closed form.
+using workflow::TaskKind;
+
+/// The mesh of the first task of that kind; -1 if there is no such task.
+std::int32_t mesh_of(const planner::SearchSpace& space, const planner::Selection& selection, TaskKind kind) {
+  const std::vector<workflow::Task>& tasks = space.scenario->job.workflow.tasks;
+  const auto found =
+      std::find_if(tasks.begin(), tasks.end(), [kind](const workflow::Task& task) { return task.kind == kind; });
+  return found == tasks.end() ? -1 : selection[static_cast<std::size_t>(found - tasks.begin())].mesh;
+}
+
+/// Moves each infer task to the training devices if that is faster.
+void move_inference(const planner::SearchSpace& space, planner::Trial& trial, planner::Selection& selection) {
+  const std::vector<workflow::Task>& tasks = space.scenario->job.workflow.tasks;
+  const std::int32_t training = mesh_of(space, selection, TaskKind::train);
+  const std::int64_t usable = planner::min_memory(space);
+  for (std::size_t task = 0; task < tasks.size(); ++task) {
+    if (tasks[task].kind != TaskKind::infer || !space.links[task].empty() || !space.is_open(task, training)) continue;
+    planner::Selection moved = selection;
+    moved[task] = {training, 0};
+    if (planner::improve_choices(space, trial, moved, planner::Aim::cost).cost(usable) <
+        trial.score(selection).cost(usable))
+      selection = std::move(moved);
+  }
+}
+
+}  // namespace
+
+std::vector<DeviceSplit> device_splits(const planner::SearchSpace& space) {
+  planner::Trial trial(space);
+  std::vector<DeviceSplit> splits;
+  for (planner::Selection& selection : planner::selection_of(space, planner::Placement::disaggregated)) {
+    const std::int32_t training = mesh_of(space, selection, TaskKind::train);
+    const std::int32_t rollout = mesh_of(space, selection, TaskKind::generate);
+    if (training < 0 || rollout < 0) continue;
+    const cluster::Mesh& trains = space.meshes[static_cast<std::size_t>(training)];
+    const cluster::Mesh& generates = space.meshes[static_cast<std::size_t>(rollout)];
+    // Fixed settings of the job may keep training and generation together.
+    if (cluster::overlap(trains, generates)) continue;
+    move_inference(space, trial, selection);
+    DeviceSplit split{trains.count, generates.count, trains.first,
+                      planner::plan_of(space, selection, std::string(name_of(planner::Placement::disaggregated)))};
+    const predict::Estimate closed = predict::estimate(*space.scenario, split.plan);
+    if (!closed.keeps_margin()) continue;
+    split.iteration_seconds = closed.iteration_seconds;
+    splits.push_back(std::move(split));
+  }
+  std::sort(splits.begin(), splits.end(), [](const DeviceSplit& a, const DeviceSplit& b) {
+    return std::tie(a.iteration_seconds, a.training, a.training_first) <
+           std::tie(b.iteration_seconds, b.training, b.training_first);
+  });
+  return splits;
+}
+
+namespace {
+
+/// Simulation of a plan, or its closed-form estimate.
 struct PlayedPlan {
   plan::IterationGraph graph;
   plan::Timing timing;
@@ -37,7 +95,7 @@ PlayedPlan played(const predict::Scenario& scenario, predict::Simulator& simulat
       std::move(closed.graph), std::move(closed.timing), closed.iteration_seconds, closed.fit(), false, std::nullopt};
 }
 
-/// A copy of the job so many steps off policy, with its scenario. Not to be copied.
+/// Copy of the job at a given number of steps off policy, with its scenario. Not copyable.
 struct OtherJob {
   OtherJob(const predict::Scenario& from, int steps)
       : job(with_steps(from.job, steps)), scenario(predict::scenario_of(job, from.software, from.cancellation)) {}
@@ -89,33 +147,33 @@ class Study {
     if (found_.complete) found_.ways.push_back(std::move(what_if));
   }
 
-  void tell(const std::string& work) const {
+  void report_work(const std::string& work) const {
     if (options_.simulation.on_progress) options_.simulation.on_progress(work);
   }
 
-  /// Nothing where there is none, or none is better than without.
+  /// nullopt if there is no threshold, or none is better than no fusion.
   std::optional<double> best_threshold() const {
     return found_.thresholds ? found_.thresholds->points[found_.thresholds->best].threshold : std::nullopt;
   }
 
-  /// Which threshold and which trainings there are to fuse, or why there are none.
+  /// Chooses the threshold and the trainings to fuse, or records the reason for having none.
   void choose_fusions() {
     const plan::Job& job = scenario_.job;
     constexpr double any = 0.5;
     if (const auto fault = plan::find_threshold_fault(any, job, plan_.tasks)) {
       no_threshold_ = plan::as_reason(*fault);
     } else {
-      tell("choosing the threshold");
+      report_work("choosing the threshold");
       found_.thresholds =
           predict::simulated_thresholds(scenario_, plan_, options_.simulation.seed, options_.simulation.draws);
       threshold_ = plan_.fusion.threshold ? plan_.fusion.threshold : best_threshold();
       if (!found_.thresholds) return;
       no_threshold_ = predict::find_migration_fault(scenario_, plan_, *found_.thresholds)
-                          .value_or("no threshold makes generation and inference shorter than one after the other");
+                          .value_or("no threshold makes generation and inference faster than one after the other");
     }
     pair_ = plan_.fusion.training ? plan_.fusion.training : plan::train_pair(job);
     if (!pair_) {
-      no_pair_ = fmt::format("{} trains no second model beside the first", job.workflow.name);
+      no_pair_ = fmt::format("{} does not train a second model", job.workflow.name);
     } else if (const auto fault =
                    plan::find_training_fault(job, *pair_, plan_.tasks[(*pair_)[0]], plan_.tasks[(*pair_)[1]])) {
       no_pair_ = plan::as_reason(*fault);
@@ -135,7 +193,7 @@ class Study {
     PlayedPlan play = played(scenario_, simulator_, plan);
     if (play.training && !found_.training) found_.training = std::move(play.training);
     what_if.figures = figures_of(scenario_, plan, play);
-    // Without inter-stage fusion: what partial rollout begins with, with the plan's trainings.
+    // Partial rollout starts from the plan without inter-stage fusion and with the plan's trainings.
     if (!inter && intra == plan_.fusion.training.has_value()) base_ = std::move(play);
   }
 
@@ -164,20 +222,20 @@ class Study {
   void try_off_policy(WhatIf& what_if) {
     if (!policy_) {
       what_if.why_not =
-          fmt::format("{} generates nothing: there is no policy that could be old", scenario_.job.workflow.name);
+          fmt::format("{} has no generation task, so no policy can be stale", scenario_.job.workflow.name);
       return;
     }
-    tell(fmt::format("splitting devices, {} off policy", what_if.working.steps));
+    report_work(fmt::format("splitting devices at {} steps off policy", what_if.working.steps));
     const OtherJob other(scenario_, what_if.working.steps);
     if (!space_)
       space_ = planner::make_search_space(scenario_, planner::search_meshes(scenario_.job), {}, options_.threads);
-    // Choices of tasks do not depend on how old weights may be.
+    // The choices for tasks do not depend on the staleness of weights.
     space_->scenario = &other.scenario;
     std::vector<DeviceSplit> splits =
         planner::impossible_task(*space_) ? std::vector<DeviceSplit>() : device_splits(*space_);
     space_->scenario = &scenario_;
     if (splits.empty()) {
-      what_if.why_not = "no split of the devices between training and rollout fits";
+      what_if.why_not = "no split of the devices between training and rollout fits in memory";
       return;
     }
     predict::Simulator simulator(other.scenario, options_.simulation);
@@ -193,13 +251,13 @@ class Study {
     const workflow::Workflow& workflow = scenario_.job.workflow;
     const auto generates = [](const workflow::Task& task) { return task.kind == workflow::TaskKind::generate; };
     if (!policy_)
-      what_if.why_not = fmt::format("{} generates nothing that could go on later", workflow.name);
+      what_if.why_not = fmt::format("{} has no generation task to resume later", workflow.name);
     else if (std::count_if(workflow.tasks.begin(), workflow.tasks.end(), generates) > 1)
-      what_if.why_not = fmt::format("several tasks of {} generate, which would have to end together", workflow.name);
+      what_if.why_not = fmt::format("{} has several generation tasks, which would have to end together", workflow.name);
     else if (!base_)
-      what_if.why_not = "the plan without inter-stage fusion was not played";
+      what_if.why_not = "the plan was not simulated without inter-stage fusion";
     if (!what_if.why_not.empty()) return;
-    tell("playing partial rollout");
+    report_work("simulating partial rollout");
     plan::Plan plan = plan_;
     plan.fusion.threshold.reset();
     const std::vector<simulate::PartialRollout> rollouts = rollouts_of(what_if.working.finished);
@@ -217,7 +275,7 @@ class Study {
     set_throughput(seconds_with_generation(plan, base::Ticks(generation.count() / count)), *what_if.figures);
   }
 
-  /// Versions that a token is old for other reasons.
+  /// Staleness of tokens for other reasons, in versions.
   std::size_t base_age() const {
     return static_cast<std::size_t>(version_lag(scenario_.job, base_->graph, base_->timing, *policy_));
   }
@@ -235,7 +293,7 @@ class Study {
                                               workload.max_sequence(), samples_of, options);
   }
 
-  /// An iteration of what was played last without inter-stage fusion, with generation that takes so long.
+  /// Seconds of an iteration of the plan without inter-stage fusion if generation takes this long.
   double seconds_with_generation(const plan::Plan& plan, base::Ticks generation) const {
     std::vector<base::Ticks> durations;
     for (std::size_t step = 0; step < base_->graph.activities.size(); ++step) {
@@ -253,9 +311,9 @@ class Study {
   predict::Simulator simulator_;
   const std::optional<std::size_t> policy_;
   std::optional<double> threshold_;
-  std::string no_threshold_;  // why there is none
+  std::string no_threshold_;  // why it is missing
   std::optional<plan::TrainPair> pair_;
-  std::string no_pair_;  // why there is none
+  std::string no_pair_;  // why it is missing
   std::optional<PlayedPlan> base_;
   std::optional<planner::SearchSpace> space_;
   WhatIfs found_;

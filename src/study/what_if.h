@@ -1,16 +1,13 @@
-// What other ways of working would give: fusions, older policies, partial rollout, each played and beside each other,
-// with what of the samples' freshness they cost.
+// Estimates the effect of other ways to run a plan: stage fusion, stale policies and partial rollout. Reports iteration
+// time, throughput and policy staleness for each.
 //
-// - Fusions and what the plan says are played by Simulator.
-// - Off policy (one-step: Noukhovitch et al. 2024, arXiv 2410.18252; more: AReaL, arXiv 2505.24298; AsyncFlow, arXiv
-// 2507.01663): training on
-//   some devices, generation and inference on the others, at the best of all splits by the closed form
-//   (device_split.h), which is played. Weights may be so many trainings old; how old they are is read off the play
-//   (version_lag).
-// - Partial rollout: generation by simulate/partial_rollout.h in the plan's own layout, over several iterations; all
-// other steps as long
-//   as in the play of the plan without inter-stage fusion (there is no tail to fill), put together by
-//   plan::time_iterations.
+// - Fusion: Simulator simulates the plan with each combination of fusions.
+// - Off policy (one step: Noukhovitch et al. 2024, arXiv 2410.18252; more: AReaL, arXiv 2505.24298; AsyncFlow, arXiv
+//   2507.01663): some devices train while the others generate and run inference. The split that is best in the closed
+//   form is simulated. version_lag reads the staleness off the simulation.
+// - Partial rollout: simulate/partial_rollout.h simulates generation over several iterations, in the plan's own layout.
+//   All other activities take as long as in the simulation without inter-stage fusion, because no tail is left to fill.
+//   plan::time_iterations combines them.
 #pragma once
 
 #include <cstddef>
@@ -18,76 +15,90 @@
 #include <string>
 #include <vector>
 
+#include "planner/space/search_space.h"
 #include "predict/played/simulation.h"
 #include "simulate/threshold.h"
-#include "study/device_split.h"
 #include "study/staleness.h"
 
 namespace dovetail::study {
 
-/// One way of working.
+/// Plan on two meshes that share no device: one trains, one generates.
+struct DeviceSplit {
+  int training = 0;        ///< number of devices that train, at the start or the end of the cluster
+  int rollout = 0;         ///< number of devices that generate
+  int training_first = 0;  ///< first device that trains
+  plan::Plan plan = {};
+  double iteration_seconds = 0;  ///< closed-form estimate
+};
+
+/// Returns the best plan for every split of the cluster that the placement "disaggregated" allows, found by coordinate
+/// descent (selection_of). Infer tasks move to the training devices if that is faster and fits. Sorted by iteration
+/// time, then by the number of training devices. The space's scenario specifies the steps off policy.
+std::vector<DeviceSplit> device_splits(const planner::SearchSpace& space);
+
+/// One way to run the plan.
 struct Working {
   enum class Kind {
-    fusion,      ///< the plan's devices and layouts, with this fusion
-    off_policy,  ///< devices split, weights that generate at most `steps` trainings old
-    partial      ///< the plan with generation that ends when `finished` of the prompts under way have all responses
+    fusion,      ///< the plan with this fusion
+    off_policy,  ///< devices split; generation uses weights at most `steps` trainings old
+    partial      ///< the plan, but generation ends when `finished` of the prompts in flight have all responses
   };
   Kind kind = Kind::fusion;
   bool inter = false;
   bool intra = false;
-  bool best_threshold = false;  ///< in place of the plan's own
+  bool best_threshold = false;  ///< instead of the plan's own threshold
   int steps = 0;
   double finished = 1;
 };
 
-/// What one way comes to.
+/// Result of one way to run the plan.
 struct WhatIfFigures {
   plan::Plan plan;
-  double iteration_seconds = 0;  ///< the mean of the draws, or of the iterations that are played
+  double iteration_seconds = 0;  ///< mean over the draws, or over the simulated iterations
   double samples_per_second = 0;
-  double tokens_per_second = 0;  ///< of each device of the cluster
+  double tokens_per_second = 0;  ///< per device of the cluster
   Staleness staleness;
   predict::Fit fit = predict::Fit::does_not_fit;
-  bool simulated =
-      false;  ///< false: the closed form, because the training phase is longer or larger than schedules can be
-  int training_devices = 0;  ///< of a split; 0: none
-  int rollout_devices = 0;   ///< likewise
-  int training_first = 0;    ///< device of those that train, of a split
+  bool simulated = false;  ///< false: closed-form estimate, because the training phase exceeds the limits of schedules
+  int training_devices = 0;  ///< 0 without a device split
+  int rollout_devices = 0;   ///< 0 without a device split
+  int training_first = 0;    ///< first device that trains, if devices are split
 
   bool fits() const { return fit != predict::Fit::does_not_fit; }
 };
 
 struct WhatIf {
   Working working;
-  bool planned = false;                  ///< it is what the plan and the job say
-  std::optional<WhatIfFigures> figures;  ///< nothing where it does not apply
-  std::string why_not = {};              ///< then
+  bool planned = false;                  ///< whether the plan and the job already work this way
+  std::optional<WhatIfFigures> figures;  ///< nullopt if it does not apply
+  std::string why_not = {};              ///< the reason if there are no figures
 };
 
 struct WhatIfOptions {
   predict::SimulationOptions simulation;
-  std::vector<int> steps_off_policy = {1, 2, 4};  ///< 0 is added where the job itself is off policy
-  std::vector<double> finished = {0.9, 0.7};      ///< of prompts under way, in (0, 1)
-  int threads = 1;                                ///< never changes the answer
+  std::vector<int> steps_off_policy = {1, 2, 4};  ///< 0 is added if the job is off policy
+  std::vector<double> finished = {0.9, 0.7};      ///< fractions of the prompts in flight, in (0, 1)
+  int threads = 1;                                ///< does not affect the result
 };
 
-/// All ways, and what was found on the way to them.
+/// All results, and data computed along the way.
 struct WhatIfs {
-  std::vector<WhatIf> ways;                             ///< fusions, off policy, partial rollout
-  std::optional<simulate::ThresholdChoice> thresholds;  ///< where generation can be fused with inference
-  std::optional<predict::FusedTraining> training;       ///< where two trainings can be fused
-  std::vector<DeviceSplit> splits;                      ///< one step off policy
-  bool complete = true;                                 ///< false: stopped before the last way
+  std::vector<WhatIf> ways;                             ///< in this order: fusions, off policy, partial rollout
+  std::optional<simulate::ThresholdChoice> thresholds;  ///< nullopt if generation cannot be fused with inference
+  std::optional<predict::FusedTraining> training;       ///< nullopt if no two trainings can be fused
+  std::vector<DeviceSplit> splits;                      ///< splits at one step off policy
+  bool complete = true;                                 ///< false if stopped before the last way
 };
 
-/// The way with this fusion, at the plan's threshold where it has one; nothing where it was not reached.
+/// Finds the result for this fusion, at the plan's threshold if it has one. Returns null if it was not reached.
 const WhatIf* find_fusion(const WhatIfs& what_ifs, bool inter, bool intra);
-/// The way that fuses generation at this threshold and the trainings or not; nothing where none was played.
+/// Finds the result that fuses generation at this threshold, with or without fused trainings. Returns null if none was
+/// simulated.
 const WhatIf* find_threshold(const WhatIfs& what_ifs, double threshold, bool intra);
 
-/// The plan in all ways. A plan that has a threshold keeps it, and is also played at the best of those simulated;
-/// another takes the best. Splits are searched with all means. REQUIRES: the plan has no fault; at least one draw;
-/// options as said there.
+/// Evaluates the plan in all ways. A plan with a threshold keeps it and is also simulated at the best threshold; other
+/// plans use the best one. Splits are searched with all layouts and settings. REQUIRES: a valid plan, at least one
+/// draw, and options in their documented ranges.
 WhatIfs what_ifs(const predict::Scenario& scenario, const plan::Plan& plan, const WhatIfOptions& options);
 
 }  // namespace dovetail::study

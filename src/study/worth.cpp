@@ -16,28 +16,28 @@
 namespace dovetail::study {
 namespace {
 
-/// "12.3%": how much shorter `seconds` is than `with`.
+/// "12.3%": how much less `seconds` is than `with`.
 std::string shorter(double seconds, double with) { return fmt::format("{:.1f}%", 100 * (1 - seconds / with)); }
 
-/// Why both trainings of a plan cannot be in one schedule; nothing where they can.
+/// The reason why both trainings of a plan cannot share one schedule; nullopt if they can.
 std::optional<std::string> why_not_fused_training(const predict::Scenario& scenario, const plan::Plan& plan) {
   const plan::Job& job = scenario.job;
   const auto pair = plan.fusion.training ? plan.fusion.training : plan::train_pair(job);
   if (!pair)
-    return fmt::format("{} trains no second model whose passes could fill the bubbles of the first", job.workflow.name);
+    return fmt::format("{} does not train a second model that could fill the bubbles of the first", job.workflow.name);
   const plan::TaskPlan& first = plan.tasks[(*pair)[0]];
   const plan::TaskPlan& second = plan.tasks[(*pair)[1]];
   if (auto fault = plan::find_training_fault(job, *pair, first, second)) return plan::as_reason(*fault);
   if (first.layout.pipeline > 1 || second.layout.pipeline > 1) return std::nullopt;
-  std::string why = "pipelines of one stage have no bubbles that could be filled";
+  std::string why = "pipelines of one stage have no bubbles to fill";
   if (predict::overhead_seconds(scenario, (*pair)[0], first).hand_over > 0)
-    why += "; all that it would take off is a hand-over of data";
+    why += "; fusion would only save a handover of data";
   return why;
 }
 
 bool can_be_had(const TrainingAlternative& way) { return way.why_not.empty() && way.fits(); }
 
-/// The fastest of what fits, fused or not; null where nothing does.
+/// The fastest way that fits, among fused or among unfused ways; null if none fits.
 const TrainingAlternative* fastest(const std::vector<TrainingAlternative>& ways, bool fused) {
   const TrainingAlternative* best = nullptr;
   for (const TrainingAlternative& way : ways)
@@ -45,12 +45,12 @@ const TrainingAlternative* fastest(const std::vector<TrainingAlternative>& ways,
   return best;
 }
 
-/// Ways that take less than so many seconds, but do not fit, as the end of a sentence.
+/// Ways that take less than `seconds` but do not fit, as the end of a sentence.
 std::string too_large_ones(const std::vector<TrainingAlternative>& ways, double seconds) {
   std::string text;
   for (const TrainingAlternative& way : ways)
     if (way.why_not.empty() && !way.fits() && way.seconds < seconds)
-      text += fmt::format("; {} would be shorter, but does not fit", name_of(way.way));
+      text += fmt::format("; {} would be faster but does not fit", name_of(way.way));
   return text;
 }
 
@@ -60,28 +60,29 @@ Worth judge(const std::vector<TrainingAlternative>& ways) {
     if (way.way == TrainingWay::fused && !way.why_not.empty()) return {Verdict::no, way.why_not};
   const TrainingAlternative* fused = fastest(ways, true);
   const TrainingAlternative* best = fastest(ways, false);
-  if (fused == nullptr) return {Verdict::no, "what both hold at once does not fit"};
+  if (fused == nullptr) return {Verdict::no, "both trainings together do not fit in memory"};
   if (fused->seconds >= serial.seconds)
-    return {Verdict::no, "one schedule is no shorter than one training after the other"};
-  const std::string gain =
-      fmt::format("one schedule takes {} off one after the other", shorter(fused->seconds, serial.seconds));
+    return {Verdict::no, "one fused schedule saves no time over one training after the other"};
+  const std::string gain = fmt::format("one fused schedule takes {} less time than one training after the other",
+                                       shorter(fused->seconds, serial.seconds));
   if (fused->seconds > serial.seconds * (1 - min_gain)) return {Verdict::no, gain};
   if (best != nullptr && fused->seconds > best->seconds * (1 - min_gain))
-    return {Verdict::no, fmt::format("{}, but without it as much is had: {}", gain, name_of(best->way)) +
+    return {Verdict::no, fmt::format("{}, but {} without fusion takes {} less", gain, name_of(best->way),
+                                     shorter(best->seconds, serial.seconds)) +
                              too_large_ones(ways, best->seconds)};
   std::string reason = gain;
   if (best != nullptr && best->way != TrainingWay::serial)
-    reason +=
-        fmt::format(", and {} off the best without it: {}", shorter(fused->seconds, best->seconds), name_of(best->way));
+    reason += fmt::format(", and {} less than the best way without fusion, {}", shorter(fused->seconds, best->seconds),
+                          name_of(best->way));
   return {Verdict::yes, reason + too_large_ones(ways, fused->seconds)};
 }
 
 TrainingAlternative no_way(TrainingWay way, std::string why_not) { return {.way = way, .why_not = std::move(why_not)}; }
 
-constexpr const char* no_time = "there was no time to look at it";
-constexpr const char* too_large = "the phase is longer or larger than schedules can be";
+constexpr const char* no_time = "there was no time to evaluate it";
+constexpr const char* too_large = "the phase exceeds the limits of schedules";
 
-/// Of generation the part that the average instance waits for the last one.
+/// The fraction of generation time that the average instance waits for the last one.
 double tail_of(const predict::Scenario& scenario, const plan::Plan& plan, std::size_t generate, std::uint64_t seed) {
   const simulate::Generation generation = predict::generation_of(scenario, generate, plan.tasks[generate], {seed, 0});
   base::Ticks tail;
@@ -91,39 +92,44 @@ double tail_of(const predict::Scenario& scenario, const plan::Plan& plan, std::s
   return all > 0 ? base::seconds_of_ticks(tail) / all : 0;
 }
 
-/// Where the best threshold takes off enough: whether inference side by side behind generation takes off as much.
+/// Verdict if the best threshold saves enough: yes, unless parallel inference after generation saves about as much.
 Worth judge_gain(const GenerationWorth& found, const FusedAt& best, const std::string& tail) {
   const std::string gain = shorter(best.seconds, *found.plain);
   if (best.seconds > found.side_by_side * (1 - min_gain))
     return {
         Verdict::no,
         fmt::format(
-            "{}; both take {} less than one after the other, but as much is had without fusion, by tasks that score "
-            "side by side on parts of the devices behind generation",
-            tail, gain)};
+            "{}; fused generation and inference take {} less than one after the other, but without fusion, inference "
+            "tasks in parallel on parts of the devices take {} less",
+            tail, gain, shorter(found.side_by_side, *found.plain))};
   std::string reason =
-      fmt::format("with {:g}% unfinished both take {} less than one after the other", best.threshold * 100, gain);
+      fmt::format("with {:g}% unfinished, generation and inference take {} less than one after the other",
+                  best.threshold * 100, gain);
   if (found.side_by_side < *found.plain)
-    reason += fmt::format(", and {} less than with scoring side by side", shorter(best.seconds, found.side_by_side));
+    reason += fmt::format(", and {} less than with inference tasks in parallel after generation",
+                          shorter(best.seconds, found.side_by_side));
   return {Verdict::yes, reason};
 }
 
-/// `fault`: find_migration_fault. Where all instances end together that is the reason.
+/// Judges fused generation. `fault` is the result of find_migration_fault. If several instances all end together, the
+/// missing tail is the reason instead.
 Worth judge(const GenerationWorth& found, int instances, const std::optional<std::string>& fault) {
   if (fault && (instances == 1 || *found.tail > 0)) return {Verdict::no, *fault};
   constexpr double short_tail = 0.05;
   std::string tail =
-      fmt::format("the average instance waits {:.1f}% of generation for the last one", *found.tail * 100);
+      fmt::format("the average instance waits {:.1f}% of generation time for the last one", *found.tail * 100);
   if (*found.tail < short_tail) tail = "the tail is short: " + tail + ", which leaves little to overlap";
   const FusedAt* best = found.best ? &found.fused[*found.best] : nullptr;
   if (best != nullptr && best->seconds <= *found.plain * (1 - min_gain)) return judge_gain(found, *best, tail);
   if (*found.tail < short_tail) return {Verdict::no, tail};
   if (best != nullptr)
-    return {Verdict::no, fmt::format("{}, but fusion takes only {} off", tail, shorter(best->seconds, *found.plain))};
-  return {Verdict::no, tail + ", but moving samples and loading models takes what scoring beside the tail saves"};
+    return {Verdict::no, fmt::format("{}, but fusion saves only {}", tail, shorter(best->seconds, *found.plain))};
+  return {Verdict::no,
+          tail + ", but moving samples and loading models costs as much as inference during the tail saves"};
 }
 
-/// Why what both stages gain is no gain of the iteration's, as far as it was played; nothing where it is.
+/// The reason why a gain of both stages does not shorten the simulated iteration; nullopt if it does, or if it was not
+/// simulated.
 std::optional<std::string> why_lost(const WhatIfs& what_ifs, bool trained, double threshold) {
   const WhatIf* fused = find_threshold(what_ifs, threshold, trained);
   const WhatIf* plain = find_fusion(what_ifs, false, trained);
@@ -131,14 +137,15 @@ std::optional<std::string> why_lost(const WhatIfs& what_ifs, bool trained, doubl
   const bool known = plain != nullptr && plain->figures;
   if (!fused->figures->fits())
     return known && !plain->figures->fits() ? "the plan does not fit, fused or not"
-                                            : "what devices then hold does not fit";
+                                            : "the fused plan does not fit in memory";
   if (!known || fused->figures->iteration_seconds <= plain->figures->iteration_seconds * (1 - min_gain))
     return std::nullopt;
   constexpr double seen = 0.0005;
   const double longer = fused->figures->iteration_seconds / plain->figures->iteration_seconds - 1;
   if (longer < -seen)
-    return fmt::format("the iteration takes only {:.1f}% less: it hardly waits for them", -100 * longer);
-  return longer < seen ? "the iteration is no shorter: it does not wait for them"
+    return fmt::format("the iteration takes only {:.1f}% less, because it hardly waits for these phases",
+                       -100 * longer);
+  return longer < seen ? "the iteration does not get shorter, because it does not wait for these phases"
                        : fmt::format("the iteration takes {:.1f}% more", 100 * longer);
 }
 

@@ -1,10 +1,10 @@
-// Is stage fusion worth it for a plan? Fused training beside what else would fill its bubbles, generation fused with
-// inference beside plain and one step off policy; yes or no, and why.
+// Judges whether stage fusion is worth it for a plan, and why. Compares fused training with other ways to fill its
+// bubbles, and fused generation with plain generation and with generation one step off policy.
 //
-// A fusion is worth it where it fits and takes at least a hundredth off the best of what can be had without it; that of
-// generation also takes as much off the iteration, as far as that was played. What can be had without it there is tasks
-// that score one after the other, or side by side, each on a part of the devices: in a fused stage they do the latter,
-// which spares hand-overs and loads whatever the tail is.
+// A fusion is worth it if it fits and takes at least 1% less time than the best alternative without fusion. Fusion of
+// generation must also shorten the iteration by 1%, if that was simulated. Its alternatives run the inference tasks
+// after generation, one after the other or in parallel on parts of the devices. A fused stage also runs them in
+// parallel, which saves handovers and loads regardless of the tail.
 #pragma once
 
 #include <optional>
@@ -16,47 +16,48 @@
 
 namespace dovetail::study {
 
-/// By what part something has to be shorter to be worth it.
+/// Minimum relative gain of a fusion that is worth it.
 inline constexpr double min_gain = 0.01;
 
 enum class Verdict { no, yes, not_known };
 
 struct Worth {
-  Verdict verdict = Verdict::no;  ///< not known where there was no time to look
-  std::string reason;             ///< without a period at its end
+  Verdict verdict = Verdict::no;  ///< not_known if there was no time to evaluate it
+  std::string reason;             ///< without a final period
 };
 
-/// Of the training phase.
+/// Verdict for the training phase.
 struct TrainingWorth {
-  std::vector<TrainingAlternative> ways;  ///< one of each training_ways; where none is what the plan says, that too
-  std::optional<double> bound;            ///< seconds that no schedule of both trainings beats, of TrainingWay::fused
+  std::vector<TrainingAlternative>
+      ways;                     ///< one of each in training_ways, plus the plan itself if none of them equals it
+  std::optional<double> bound;  ///< lower bound in seconds for a schedule of both trainings, for TrainingWay::fused
   Worth fusion;
 };
 
-/// `fused`: both trainings of the plan in one schedule (WhatIfs::training), where there is one. REQUIRES: the plan has
-/// no fault.
+/// Judges fused training. `fused` is the schedule of both trainings (WhatIfs::training), if there is one. REQUIRES: a
+/// valid plan.
 TrainingWorth training_worth(const predict::Scenario& scenario, const plan::Plan& plan,
                              const std::optional<predict::FusedTraining>& fused);
 
-/// Generation and inference, fused.
+/// Time of generation fused with inference at a threshold.
 struct FusedAt {
   double threshold = 0;
   double seconds = 0;
 };
 
-/// Of generation with inference behind it, means over the draws.
+/// Verdict for generation and the inference after it. Times are means over the draws.
 struct GenerationWorth {
-  std::optional<double> plain;  ///< seconds of both, one after the other; nothing where there is nothing to fuse
+  std::optional<double> plain;  ///< seconds of generation, then inference; nullopt if there is nothing to fuse
   double side_by_side =
-      0;  ///< the same, but the tasks that score share the devices out behind generation; one task has them all
-  std::vector<FusedAt> fused;  ///< at the best threshold, and at the plan's where that was played, by rising threshold
-  std::optional<std::size_t> best;  ///< of these; nothing where none is better than plain
-  /// Part of generation that the average instance waits for the last one; of the first draw.
+      0;  ///< same, but the inference tasks run in parallel on parts of the devices; a single task uses all of them
+  std::vector<FusedAt> fused;       ///< at the best threshold and, if simulated, at the plan's; by increasing threshold
+  std::optional<std::size_t> best;  ///< index in `fused`; nullopt if none is better than plain
+  /// Fraction of generation time that the average instance waits for the last one, for the first draw.
   std::optional<double> tail;
   Worth fusion;
 };
 
-/// REQUIRES: `what_ifs` are those of the plan.
+/// Judges fused generation. REQUIRES: `what_ifs` belongs to the plan.
 GenerationWorth generation_worth(const predict::Scenario& scenario, const plan::Plan& plan, const WhatIfs& what_ifs,
                                  std::uint64_t seed);
 

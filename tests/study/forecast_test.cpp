@@ -6,7 +6,6 @@
 #include <algorithm>
 
 #include "planner/advice/changes.h"
-#include "study/run_costs.h"
 #include "support/jobs.h"
 #include "workflow/lengths.h"
 
@@ -22,7 +21,7 @@ LengthGrowth flat(const plan::Job& job) {
   return LengthGrowth::of(job.workload.response_length, {}, std::nullopt).value();
 }
 
-/// A run that keeps its plan.
+/// Run that keeps its plan.
 ForecastOptions keep(std::int64_t steps) {
   ForecastOptions options;
   options.steps = steps;
@@ -30,14 +29,14 @@ ForecastOptions keep(std::int64_t steps) {
   return options;
 }
 
-/// GRPO whose sequences are padded, so that training holds more as they grow.
+/// GRPO with padded sequences, so that training needs more memory as they grow.
 struct Example {
   plan::Job job = padded();
   predict::Software software = predict::software_of(job).value();
   predict::Scenario scenario = predict::scenario_of(job, software);
   plan::Plan plan = lean();
 
-  /// Generation takes so little that training decides what fits.
+  /// Generation needs so little memory that training decides what fits.
   plan::Plan lean() const {
     plan::Plan small_engine = test::co_located(job);
     small_engine.tasks.front().engine.memory_utilization = 0.1;
@@ -68,7 +67,7 @@ TEST(RunParts, CoverAllStepsOnce) {
   }
 }
 
-TEST(Forecast, FlatLengthsAreTheIterationTimesTheSteps) {
+TEST(Forecast, ConstantLengthsTakeIterationTimesSteps) {
   const Example example;
   const double iteration = predict::estimate(example.scenario, example.plan).iteration_seconds;
   for (const std::int64_t steps : {1, 7, 100, 1000}) {
@@ -84,7 +83,7 @@ TEST(Forecast, FlatLengthsAreTheIterationTimesTheSteps) {
   }
 }
 
-TEST(Forecast, AShortRunIsTheSumOfItsSteps) {
+TEST(Forecast, ShortRunIsTheSumOfItsSteps) {
   const Example example;
   const LengthGrowth growth = growth_of(example.job, "40:3");
   double sum = 0;
@@ -98,7 +97,7 @@ TEST(Forecast, AShortRunIsTheSumOfItsSteps) {
   EXPECT_DOUBLE_EQ(run.points.back().mean, 3 * 512);
 }
 
-TEST(Forecast, PartsOfALongRunAddUpToItsSteps) {
+TEST(Forecast, PartsOfALongRunAddUp) {
   const Example example;
   const LengthGrowth growth = growth_of(example.job, "1000:3");
   const Forecast run = forecast(example.scenario, &example.plan, growth, keep(1000)).value();
@@ -109,7 +108,7 @@ TEST(Forecast, PartsOfALongRunAddUpToItsSteps) {
   EXPECT_NEAR(run.seconds, sum, 0.01 * sum);
 }
 
-TEST(Forecast, WhatGrowsAndShrinksWithinAPartCounts) {
+TEST(Forecast, PeakWithinAPartCounts) {
   Example example;
   const LengthGrowth growth = growth_of(example.job, "0:1,30:4,60:1");
   const Forecast fits = forecast(example.scenario, &example.plan, growth, keep(10'000)).value();
@@ -120,7 +119,7 @@ TEST(Forecast, WhatGrowsAndShrinksWithinAPartCounts) {
   EXPECT_NEAR(fits.seconds, sum + 9'900 * example.at(1).iteration_seconds, 0.05 * sum);
   EXPECT_TRUE(
       std::any_of(fits.points.begin(), fits.points.end(), [](const ForecastPoint& point) { return point.step == 30; }));
-  // As much memory as lengths of just 2.5 times need: 1 + s / 10 passes it behind step 15.
+  // Memory for lengths of exactly 2.5 times: 1 + s / 10 exceeds it after step 15.
   const std::vector<predict::TaskMemory> memory = example.at(2.5).memory;
   example.scenario.job.cluster.groups.front().gpu.usable_memory -= memory[planner::fullest_task(memory)].margin();
   const Forecast over = forecast(example.scenario, &example.plan, growth, keep(10'000)).value();
@@ -139,7 +138,7 @@ TEST(Forecast, PausesAddTheirTime) {
   EXPECT_NEAR(run.seconds, without + run.pause_seconds, 1e-9 * run.seconds);
 }
 
-TEST(Forecast, ThatIsStoppedLooksAtLongerPartsOfTheWholeRun) {
+TEST(Forecast, StoppedForecastUsesLongerParts) {
   const Example example;
   parallel::Cancellation cancellation;
   cancellation.request();
@@ -152,9 +151,9 @@ TEST(Forecast, ThatIsStoppedLooksAtLongerPartsOfTheWholeRun) {
   EXPECT_NEAR(run.seconds, whole.seconds, 1e-9 * whole.seconds);
 }
 
-TEST(Forecast, SaysAtWhichStepAPlanStopsFittingAndWhatGrew) {
+TEST(Forecast, ReportsOverflowStepAndGrowingMemory) {
   Example example;
-  // As much memory as lengths of just 2.5 times need.
+  // Memory for lengths of exactly 2.5 times.
   const std::vector<predict::TaskMemory> memory = example.at(2.5).memory;
   const std::size_t fullest = planner::fullest_task(memory);
   ASSERT_EQ(example.job.workflow.tasks[fullest].kind, workflow::TaskKind::train);
@@ -163,7 +162,7 @@ TEST(Forecast, SaysAtWhichStepAPlanStopsFittingAndWhatGrew) {
   const Forecast run = forecast(example.scenario, &example.plan, growth, keep(1000)).value();
   ASSERT_TRUE(run.overflow.has_value());
   const Overflow& overflow = *run.overflow;
-  // 1 + 3 s / 1000 passes 2.5 behind step 500; lengths are whole tokens.
+  // 1 + 3 s / 1000 exceeds 2.5 after step 500; lengths are integers.
   EXPECT_GE(overflow.step, 500);
   EXPECT_LE(overflow.step, 502);
   EXPECT_EQ(run.steps, overflow.step);
@@ -177,7 +176,7 @@ TEST(Forecast, SaysAtWhichStepAPlanStopsFittingAndWhatGrew) {
   EXPECT_FALSE(run.kept_seconds.has_value());
 }
 
-TEST(Forecast, APlanThatDoesNotFitAtFirstHasNoRun) {
+TEST(Forecast, PlanThatNeverFitsHasNoRun) {
   Example example;
   example.scenario.job.cluster.groups.front().gpu.usable_memory = std::int64_t{1} << 30;
   const Forecast run = forecast(example.scenario, &example.plan, flat(example.job), keep(10)).value();
@@ -186,7 +185,7 @@ TEST(Forecast, APlanThatDoesNotFitAtFirstHasNoRun) {
   EXPECT_EQ(run.overflow->step, 0);
 }
 
-/// A job whose given plan is slow, beside a search that takes no time.
+/// Job with a slow given plan and an instant search.
 ForecastOptions search(std::int64_t steps) {
   ForecastOptions options;
   options.steps = steps;
@@ -195,7 +194,7 @@ ForecastOptions search(std::int64_t steps) {
   return options;
 }
 
-TEST(Forecast, AScheduleKeepsItsRules) {
+TEST(Forecast, ScheduleObeysItsRules) {
   Example example;
   const std::vector<predict::TaskMemory> memory = example.at(2).memory;
   example.scenario.job.cluster.groups.front().gpu.usable_memory -= memory[planner::fullest_task(memory)].margin();
@@ -223,7 +222,7 @@ TEST(Forecast, AScheduleKeepsItsRules) {
   EXPECT_EQ(next, 200);
 }
 
-TEST(Forecast, ARestartThatCostsMoreThanItSavesIsNotMade) {
+TEST(Forecast, CostlyRestartIsAvoided) {
   const Example example;
   ForecastOptions options = search(100);
   const LengthGrowth growth = flat(example.job);
@@ -243,7 +242,7 @@ TEST(Forecast, ARestartThatCostsMoreThanItSavesIsNotMade) {
   EXPECT_GT(dear.seconds, free.seconds);
 }
 
-TEST(Forecast, WithoutAPlanItBeginsWithOneThatIsAmongTheFastest) {
+TEST(Forecast, WithoutAPlanItStartsWithOneOfTheFastest) {
   const Example example;
   const Forecast run = forecast(example.scenario, nullptr, flat(example.job), search(100)).value();
   const double fastest =

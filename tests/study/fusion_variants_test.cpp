@@ -7,7 +7,7 @@
 namespace dovetail::study {
 namespace {
 
-TEST(FusionVariants, AccountForAllOfAnIteration) {
+TEST(FusionVariants, AccountForTheWholeIteration) {
   const plan::Job job = test::ppo_job("nodes: 2, gpus_per_node: 4, gpu: H100, host_memory: 1TB");
   const predict::Scenario scenario = predict::scenario_of(job, predict::software_of(job).value());
   plan::Plan plan = planner::rank_plans(scenario, test::quick_options()).value().plans.front().plan;
@@ -28,7 +28,7 @@ TEST(FusionVariants, AccountForAllOfAnIteration) {
   }
 }
 
-TEST(FusionVariants, AreNoneOfAPlanThatFusesNothing) {
+TEST(FusionVariants, AreEmptyWithoutFusion) {
   const plan::Job job = test::grpo_job();
   const predict::Scenario scenario = predict::scenario_of(job, predict::software_of(job).value());
   const plan::Plan plan = test::co_located(job);

@@ -33,7 +33,7 @@ std::string table_fault(const std::string& content) {
   return growth.ok() ? "" : base::to_text(growth.error());
 }
 
-TEST(Growth, IsReadFromTextAndTable) {
+TEST(Growth, ParsesTextAndTable) {
   EXPECT_THAT(parse_growth("0:1,500:2.5", GrowthFigure::factor)->points,
               ElementsAre(GrowthPoint{0, 1}, GrowthPoint{500, 2.5}));
   const Growth table = parse_growth_table("step,loss,mean\n0,0.5,300\n\n100,0.4,450.5\n", "growth.csv").value();
@@ -41,25 +41,26 @@ TEST(Growth, IsReadFromTextAndTable) {
   EXPECT_THAT(table.points, ElementsAre(GrowthPoint{0, 300}, GrowthPoint{100, 450.5}));
 }
 
-TEST(Growth, MistakesSayWhatIsAccepted) {
-  EXPECT_THAT(fault_of("500"), HasSubstr("`500` is no step and value; accepted: STEP:VALUE"));
-  EXPECT_THAT(fault_of("0:1,x:2"), HasSubstr("`x` is no step; accepted: a whole number"));
-  EXPECT_THAT(fault_of("10:1,10:2"), HasSubstr("step 10 comes behind step 10; accepted: rising steps"));
-  EXPECT_THAT(fault_of("0:-1"), HasSubstr("accepted: a number above 0"));
-  EXPECT_THAT(fault_of("0:1,"), HasSubstr("accepted: STEP:VALUE"));
+TEST(Growth, ErrorsNameAcceptedValues) {
+  EXPECT_THAT(fault_of("500"),
+              HasSubstr("expected STEP:VALUE pairs separated by commas, such as 0:1,500:2.5, got `500`"));
+  EXPECT_THAT(fault_of("0:1,x:2"), HasSubstr("a step must be an integer from 0 to 100000000, got `x`"));
+  EXPECT_THAT(fault_of("10:1,10:2"), HasSubstr("step 10 follows step 10; steps must increase"));
+  EXPECT_THAT(fault_of("0:-1"), HasSubstr("must be a number above 0"));
+  EXPECT_THAT(fault_of("0:1,"), HasSubstr("expected STEP:VALUE"));
 }
 
-TEST(Growth, MistakesInATableHaveTheirPlace) {
-  EXPECT_THAT(table_fault(""), HasSubstr("growth.csv:1:1: a table of growth begins with a header"));
-  EXPECT_THAT(table_fault("step,tokens\n0,1\n"),
-              HasSubstr("growth.csv:1:1: a table of growth needs a header with `step`"));
-  EXPECT_THAT(table_fault("step,mean,p50\n0,1,1\n"), HasSubstr("growth.csv:1:11: there are two columns"));
+TEST(Growth, TableErrorsHaveTheirLocation) {
+  EXPECT_THAT(table_fault(""), HasSubstr("growth.csv:1:1: the table must begin with a header"));
+  EXPECT_THAT(table_fault("step,tokens\n0,1\n"), HasSubstr("growth.csv:1:1: the header must have the column `step`"));
+  EXPECT_THAT(table_fault("step,mean,p50\n0,1,1\n"), HasSubstr("growth.csv:1:11: duplicate length column"));
   EXPECT_THAT(table_fault("step,factor\n0,1\n5\n"), HasSubstr("growth.csv:3:1: the row has 1 cells"));
-  EXPECT_THAT(table_fault("step,factor\n0,1\n5,none\n"), HasSubstr("growth.csv:3:1: `none` is no value at step 5"));
-  EXPECT_THAT(table_fault("step,factor\n"), HasSubstr("growth.csv:1:1: the table has no step"));
+  EXPECT_THAT(table_fault("step,factor\n0,1\n5,none\n"),
+              HasSubstr("growth.csv:3:1: the value at step 5 must be a number above 0, got `none`"));
+  EXPECT_THAT(table_fault("step,factor\n"), HasSubstr("growth.csv:1:1: the table has no steps"));
 }
 
-TEST(Growth, OfAPartIsTheMeanOfItsStepsAndHasALongestOne) {
+TEST(Growth, PartHasMeanAndMaximumOfItsSteps) {
   const LengthGrowth growth = growth_of("0:1,10:3,12:1,20:2");
   for (const auto& [first, last] : {std::pair(0, 0), {0, 10}, {3, 11}, {5, 25}, {10, 12}, {30, 40}}) {
     double sum = 0;
@@ -75,7 +76,7 @@ TEST(Growth, OfAPartIsTheMeanOfItsStepsAndHasALongestOne) {
   }
 }
 
-TEST(Growth, IsLinearBetweenStepsAndStaysBehindTheLast) {
+TEST(Growth, IsLinearBetweenStepsAndConstantAfterTheLast) {
   const LengthGrowth growth = growth_of("100:2,200:4");
   EXPECT_DOUBLE_EQ(growth.factor_at(0), 1);
   EXPECT_DOUBLE_EQ(growth.factor_at(50), 1.5);
@@ -86,13 +87,13 @@ TEST(Growth, IsLinearBetweenStepsAndStaysBehindTheLast) {
   EXPECT_DOUBLE_EQ(growth_of("0:2,100:4").factor_at(0), 2);
 }
 
-TEST(Growth, NoneLeavesLengthsAsTheyAre) {
+TEST(Growth, EmptyGrowthKeepsLengths) {
   const LengthGrowth growth = LengthGrowth::of(lengths(), {}, std::nullopt).value();
   EXPECT_EQ(growth.at(0), lengths());
   EXPECT_EQ(growth.at(1e6), lengths());
 }
 
-TEST(Growth, TheCapStaysAndTheShareThatEndsAtItGrows) {
+TEST(Growth, CapIsFixedAndShareAtCapGrows) {
   const LengthGrowth growth = growth_of("100:6", GrowthFigure::factor, 1000);
   EXPECT_DOUBLE_EQ(growth.at_cap(0), 0.3);
   EXPECT_DOUBLE_EQ(growth.at_cap(100), 0.6);
@@ -100,7 +101,7 @@ TEST(Growth, TheCapStaysAndTheShareThatEndsAtItGrows) {
   EXPECT_EQ(growth_of("100:6").at_cap(100), 0);
 }
 
-TEST(Growth, AMeanAndAMedianAreMetAlsoUnderACap) {
+TEST(Growth, MeanAndMedianAreMetUnderACap) {
   const LengthGrowth mean = growth_of("100:700", GrowthFigure::mean, 1000);
   EXPECT_NEAR(mean.at(0).mean(), 400, 1);
   EXPECT_NEAR(mean.at(50).mean(), 550, 1);
@@ -110,13 +111,12 @@ TEST(Growth, AMeanAndAMedianAreMetAlsoUnderACap) {
   EXPECT_EQ(median.at(100).quantile(0.5), 500);
 }
 
-TEST(Growth, AFigureBeyondTheCapIsAnError) {
+TEST(Growth, FigureAboveTheCapIsAnError) {
   const auto growth = LengthGrowth::of(lengths(), parse_growth("100:1500", GrowthFigure::mean).value(), 1000);
   ASSERT_FALSE(growth.ok());
   EXPECT_EQ(growth.error().message,
-            "no growth makes the mean 1500 tokens at step 100: responses end at 1000; accepted: less than that, or a "
-            "later end of "
-            "responses (a cap)");
+            "a mean of 1500 tokens at step 100 is out of reach, because responses end at 1000 tokens; use a smaller "
+            "value or a larger cap");
 }
 
 }  // namespace

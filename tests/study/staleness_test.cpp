@@ -9,7 +9,7 @@
 namespace dovetail::study {
 namespace {
 
-TEST(Staleness, IsTheMeanAndTheMostOfTokens) {
+TEST(Staleness, ReportsMeanAndMaximumAge) {
   EXPECT_EQ(staleness_of({}), Staleness());
   EXPECT_EQ(staleness_of({0, 0}), Staleness());
   EXPECT_EQ(staleness_of({4}), Staleness());
@@ -17,7 +17,7 @@ TEST(Staleness, IsTheMeanAndTheMostOfTokens) {
   EXPECT_EQ(staleness_of({3, 0, 1, 0}), (Staleness{0.5, 2, 0.25}));
 }
 
-TEST(Staleness, OfAPolicyThatNobodySamplesThereIsNone) {
+TEST(Staleness, NeedsAPolicyTask) {
   const plan::Job job = test::grpo_job();
   EXPECT_EQ(policy_task(job.workflow), workflow::find_task(job.workflow, "actor_generate")->index());
   const plan::Job dpo = plan::parse_job(
@@ -29,7 +29,7 @@ TEST(Staleness, OfAPolicyThatNobodySamplesThereIsNone) {
   EXPECT_EQ(policy_task(dpo.workflow), std::nullopt);
 }
 
-TEST(Staleness, IsWhatTrainingHasNotEndedWhenWeightsAreTaken) {
+TEST(Staleness, CountsUnfinishedTrainings) {
   const plan::Job job = test::grpo_job(3);
   const plan::Plan plan = test::separated(job);
   const plan::IterationGraph graph = plan::iteration_graph(job, plan);
@@ -40,7 +40,7 @@ TEST(Staleness, IsWhatTrainingHasNotEndedWhenWeightsAreTaken) {
     if (graph.activities[step].kind == plan::Activity::Kind::reallocation)
       timing.activities[step] = {base::Ticks(0), base::Ticks(5)};
   timing.activities[generate] = {base::Ticks(5), base::Ticks(80)};
-  // Training of the iteration before ends 100 earlier, that of the one before it 200.
+  // The training of the previous iteration ends 100 earlier, the one before it 200.
   for (const auto& [ended, after] :
        {std::pair(100, 0), std::pair(101, 1), std::pair(200, 1), std::pair(201, 2), std::pair(999, 3)}) {
     timing.activities[train] = {base::Ticks(90), base::Ticks(ended)};

@@ -35,7 +35,7 @@ double scheduled(const Scene& scene, std::string_view task) {
       .value();
 }
 
-TEST(TrainingWays, OneAfterTheOtherIsTheSumOfBothSchedules) {
+TEST(TrainingWays, SerialIsTheSumOfBothSchedules) {
   const plan::Job job = ppo_with(test::long_tail);
   const Scene scene(job, pipelined(job, 4));
   const TrainingAlternative serial = way_of(scene, TrainingWay::serial);
@@ -46,7 +46,7 @@ TEST(TrainingWays, OneAfterTheOtherIsTheSumOfBothSchedules) {
   EXPECT_GT(serial.activations, 0);
 }
 
-TEST(TrainingWays, TasksOnOtherDevicesRunBesideEachOther) {
+TEST(TrainingWays, TasksOnSeparateDevicesRunInParallel) {
   const plan::Job job = ppo_with(test::long_tail);
   Scene scene(job, pipelined(job, 4));
   for (const auto& [name, first] : {std::pair("actor_train", 0), std::pair("critic_train", 4)}) {
@@ -56,17 +56,17 @@ TEST(TrainingWays, TasksOnOtherDevicesRunBesideEachOther) {
   }
   const TrainingAlternative serial = way_of(scene, TrainingWay::serial);
   EXPECT_NEAR(serial.seconds, std::max(scheduled(scene, "actor_train"), scheduled(scene, "critic_train")), 1e-9);
-  EXPECT_EQ(serial.how, "the trainings run side by side, on devices of their own");
+  EXPECT_EQ(serial.how, "the trainings run in parallel on separate devices");
 }
 
-TEST(TrainingWays, PipelinesOfOneStageHaveNothingToGain) {
+TEST(TrainingWays, SingleStagePipelinesHaveNoGain) {
   const plan::Job job = ppo_with(test::long_tail);
   const Scene scene(job, pipelined(job, 1));
   for (const TrainingWay way : {TrainingWay::interleaved, TrainingWay::zero_bubble, TrainingWay::smaller_micro_batches})
     EXPECT_THAT(way_of(scene, way).why_not, HasSubstr("one stage")) << name_of(way);
 }
 
-TEST(TrainingWays, InterleavedIsWhatThePlanSaysWhereItHasVirtualStages) {
+TEST(TrainingWays, InterleavedEqualsAPlanWithVirtualStages) {
   const plan::Job job = ppo_with("512");
   Scene scene(job, pipelined(job, 4));
   for (const char* name : {"actor_train", "critic_train"}) scene.plan.tasks[scene.task(name)].layout.virtual_stages = 2;
@@ -76,7 +76,7 @@ TEST(TrainingWays, InterleavedIsWhatThePlanSaysWhereItHasVirtualStages) {
   EXPECT_LE(interleaved.seconds, scheduled(scene, "actor_train") + scheduled(scene, "critic_train") + 1e-9);
 }
 
-TEST(TrainingWays, WhatThePlanSaysOfOneTrainingAloneIsAWayOfItsOwn) {
+TEST(TrainingWays, PlanWithMixedSettingsIsASeparateWay) {
   const plan::Job job = ppo_with("512");
   Scene scene(job, pipelined(job, 4));
   scene.plan.tasks[scene.task("actor_train")].layout.virtual_stages = 2;
@@ -84,11 +84,11 @@ TEST(TrainingWays, WhatThePlanSaysOfOneTrainingAloneIsAWayOfItsOwn) {
   EXPECT_FALSE(way_of(scene, TrainingWay::serial).planned);
   const TrainingAlternative planned = way_of(scene, TrainingWay::as_planned);
   EXPECT_TRUE(planned.planned);
-  EXPECT_EQ(planned.how, "actor_train in 2 virtual stages");
+  EXPECT_EQ(planned.how, "actor_train with 2 virtual stages");
   EXPECT_NEAR(planned.seconds, scheduled(scene, "actor_train") + scheduled(scene, "critic_train"), 1e-9);
 }
 
-TEST(TrainingWays, AdaptersHaveNoWeightGradientsToPutOff) {
+TEST(TrainingWays, AdaptersHaveNoWeightGradientsToDefer) {
   const plan::Job job =
       plan::parse_job(
           "format: dovetail/job@1\nname: small\nalgorithm: sft\nmodels: {actor: {model: qwen3-4b, lora: 8}}\n"
@@ -100,7 +100,7 @@ TEST(TrainingWays, AdaptersHaveNoWeightGradientsToPutOff) {
   EXPECT_THAT(way_of(scene, TrainingWay::zero_bubble).why_not, HasSubstr("frozen weights"));
 }
 
-TEST(TrainingWays, WhatDoesNotFitIsSaid) {
+TEST(TrainingWays, ReportsWaysThatDoNotFit) {
   const plan::Job job = ppo_with("4096");
   Scene scene(job, pipelined(job, 2));
   for (const char* name : {"actor_train", "critic_train"}) {
@@ -112,8 +112,8 @@ TEST(TrainingWays, WhatDoesNotFitIsSaid) {
   EXPECT_TRUE(way_of(scene, TrainingWay::smaller_micro_batches).fits());
 }
 
-/// A plan with micro-batches of so many tokens: no way takes less than its busiest stage works, and fusion never more
-/// than what it contains.
+/// Plan with micro-batches of a given size. No way is faster than the work of its busiest stage, and fusion is never
+/// slower than the schedules it contains.
 void expect_between_bound_and_serial(const plan::Job& job, int stages, double tokens) {
   Scene scene(job, pipelined(job, stages));
   double busiest = 0;
@@ -131,11 +131,11 @@ void expect_between_bound_and_serial(const plan::Job& job, int stages, double to
   EXPECT_GE(zero_bubble.seconds, busiest * (1 - 1e-6));
   EXPECT_LE(zero_bubble.seconds, serial.seconds * (1 + 1e-6));
   EXPECT_GE(zero_bubble.activations, serial.activations);
-  // Equal layouts: one after the other in the fused problem's stages is one after the other.
+  // With equal layouts, the serial schedule of the fused problem is the serial way.
   EXPECT_LE(fused_of(scene).seconds, serial.seconds * (1 + 1e-9));
 }
 
-TEST(TrainingWays, AreBetweenTheBoundAndOneAfterTheOther) {
+TEST(TrainingWays, LieBetweenTheBoundAndSerial) {
   for (const std::string& lengths : {std::string("512"), test::long_tail})
     for (const int stages : {2, 4})
       for (const double tokens : {2048.0, 8192.0}) {

@@ -30,7 +30,7 @@ double played_seconds(const predict::Scenario& scenario, const plan::Plan& plan)
   return predict::Simulator(scenario, {}).simulate(plan)->iteration_seconds;
 }
 
-TEST(WhatIf, ThePlanAsItIsIsWhatTheSimulatorPlays) {
+TEST(WhatIf, UnchangedPlanEqualsTheSimulation) {
   const plan::Job job = ppo_with(test::long_tail);
   const Scene scene(job, pipelined(job, 4));
   const WhatIfs found = what_ifs_of(scene);
@@ -48,7 +48,7 @@ TEST(WhatIf, ThePlanAsItIsIsWhatTheSimulatorPlays) {
   EXPECT_TRUE(found.complete);
 }
 
-TEST(WhatIf, FusionsTakeNoMoreThanWithout) {
+TEST(WhatIf, FusionsAreNeverSlower) {
   const plan::Job job = ppo_with(test::long_tail);
   const Scene scene(job, pipelined(job, 4));
   const WhatIfs found = what_ifs_of(scene);
@@ -63,7 +63,7 @@ TEST(WhatIf, FusionsTakeNoMoreThanWithout) {
   EXPECT_GE(found.training->trace.end, found.training->bound);
 }
 
-TEST(WhatIf, OlderPoliciesAreNoSlowerOnTheSameDevices) {
+TEST(WhatIf, StalePoliciesAreNoSlowerOnTheSameDevices) {
   const plan::Job job = ppo_with(test::long_tail);
   const Scene scene(job, pipelined(job, 4));
   const WhatIfs found = what_ifs_of(scene);
@@ -82,7 +82,7 @@ TEST(WhatIf, OlderPoliciesAreNoSlowerOnTheSameDevices) {
     EXPECT_LE(found.splits[index - 1].iteration_seconds, found.splits[index].iteration_seconds);
 }
 
-TEST(WhatIf, APlanOffPolicyIsBesideItsSplitOnPolicy) {
+TEST(WhatIf, OffPolicyPlanIsComparedWithOnPolicySplit) {
   const plan::Job job = test::grpo_job(1);
   const Scene scene(job, test::separated(job));
   const WhatIfs found = what_ifs_of(scene);
@@ -94,7 +94,7 @@ TEST(WhatIf, APlanOffPolicyIsBesideItsSplitOnPolicy) {
   EXPECT_GT(ways[0]->figures->iteration_seconds, ways[1]->figures->iteration_seconds);
 }
 
-TEST(WhatIf, PartialRolloutGivesUpFreshnessForTheTail) {
+TEST(WhatIf, PartialRolloutTradesFreshnessForTheTail) {
   const plan::Job job = ppo_with(test::long_tail);
   const Scene scene(job, pipelined(job, 4));
   const WhatIfs found = what_ifs_of(scene);
@@ -103,7 +103,7 @@ TEST(WhatIf, PartialRolloutGivesUpFreshnessForTheTail) {
   for (const WhatIf* way : ways_of(found, Kind::partial)) {
     ASSERT_TRUE(way->figures);
     EXPECT_LT(way->figures->iteration_seconds, plain);
-    EXPECT_GT(way->figures->staleness.off_policy_tokens, before) << "the fewer finish, the more goes on";
+    EXPECT_GT(way->figures->staleness.off_policy_tokens, before) << "the fewer finish, the more continue later";
     EXPECT_LT(way->figures->staleness.off_policy_tokens, 1);
     EXPECT_GE(way->figures->staleness.most, 1);
     before = way->figures->staleness.off_policy_tokens;
@@ -111,7 +111,7 @@ TEST(WhatIf, PartialRolloutGivesUpFreshnessForTheTail) {
   EXPECT_GT(before, 0);
 }
 
-TEST(WhatIf, APlanWithAnotherThresholdIsAlsoPlayedAtTheBest) {
+TEST(WhatIf, PlanWithAThresholdIsAlsoSimulatedAtTheBest) {
   const plan::Job job = test::ppo_with(test::long_tail);
   Scene scene(job, pipelined(job, 4));
   const double best = *find_fusion(what_ifs_of(scene), true, false)->figures->plan.fusion.threshold;
@@ -130,19 +130,19 @@ TEST(WhatIf, APlanWithAnotherThresholdIsAlsoPlayedAtTheBest) {
   }
 }
 
-TEST(WhatIf, GrpoHasNothingToFuseItsTrainingWith) {
+TEST(WhatIf, GrpoHasNoSecondTraining) {
   const plan::Job job = test::grpo_job();
   const Scene scene(job, test::co_located(job));
   const WhatIfs found = what_ifs_of(scene);
   for (const bool inter : {false, true}) {
     const WhatIf* fused = find_fusion(found, inter, true);
     EXPECT_FALSE(fused->figures);
-    EXPECT_THAT(fused->why_not, HasSubstr("grpo trains no second model"));
+    EXPECT_THAT(fused->why_not, HasSubstr("grpo does not train a second model"));
   }
   EXPECT_FALSE(found.training);
 }
 
-TEST(WhatIf, WithoutGenerationThereIsNoPolicyThatCouldBeOld) {
+TEST(WhatIf, WithoutGenerationNoPolicyIsStale) {
   const plan::Job job = plan::parse_job(
                             "format: dovetail/job@1\nname: small\nalgorithm: dpo\nmodels: {actor: qwen3-0.6b}\n"
                             "workload: {prompts: 64, prompt_length: 128, response_length: 512}\n"
@@ -155,12 +155,12 @@ TEST(WhatIf, WithoutGenerationThereIsNoPolicyThatCouldBeOld) {
   for (const Kind kind : {Kind::off_policy, Kind::partial})
     for (const WhatIf* way : ways_of(found, kind)) {
       EXPECT_FALSE(way->figures);
-      EXPECT_THAT(way->why_not, HasSubstr("dpo generates nothing"));
+      EXPECT_THAT(way->why_not, HasSubstr("dpo has no generation task"));
     }
   EXPECT_THAT(find_fusion(found, true, false)->why_not, HasSubstr("dpo has no generate task"));
 }
 
-TEST(WhatIf, WhatIsCancelledIsNotComplete) {
+TEST(WhatIf, CancelledStudyIsIncomplete) {
   const plan::Job job = test::grpo_job();
   const Scene scene(job, test::co_located(job));
   parallel::Cancellation cancellation;

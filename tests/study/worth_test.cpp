@@ -27,18 +27,18 @@ GenerationWorth generation_of(const Scene& scene) {
   return generation_worth(scene.scenario, scene.plan, what_ifs_of(scene), 1);
 }
 
-TEST(Worth, OfFusedTrainingIsNoWithoutACritic) {
+TEST(Worth, FusedTrainingIsNoWithoutACritic) {
   const plan::Job job = test::grpo_job();
   const TrainingWorth training = training_of({job, test::co_located(job)});
   EXPECT_EQ(training.fusion.verdict, Verdict::no);
-  EXPECT_THAT(training.fusion.reason, HasSubstr("grpo trains no second model"));
+  EXPECT_THAT(training.fusion.reason, HasSubstr("grpo does not train a second model"));
   ASSERT_EQ(training.ways.size(), std::size(training_ways));
   for (const TrainingAlternative& way : training.ways)
     EXPECT_EQ(is_fused(way.way), way.why_not == training.fusion.reason);
   EXPECT_FALSE(training.bound);
 }
 
-TEST(Worth, OfTrainingShowsWhatThePlanSays) {
+TEST(Worth, TrainingIncludesThePlan) {
   const plan::Job job = ppo_with("512");
   Scene scene(job, pipelined(job, 4));
   scene.plan.tasks[scene.task("actor_train")].layout.virtual_stages = 2;
@@ -51,17 +51,17 @@ TEST(Worth, OfTrainingShowsWhatThePlanSays) {
   EXPECT_EQ(planned(training_of(scene)), 1);
 }
 
-TEST(Worth, OfFusedTrainingIsNoWithoutBubbles) {
+TEST(Worth, FusedTrainingIsNoWithoutBubbles) {
   const plan::Job job = ppo_with(test::long_tail);
   const TrainingWorth training = training_of({job, pipelined(job, 1)});
   EXPECT_EQ(training.fusion.verdict, Verdict::no);
   EXPECT_THAT(training.fusion.reason, HasSubstr("pipelines of one stage have no bubbles"));
 }
 
-TEST(Worth, OfFusedTrainingIsYesWhereNothingElseFillsTheBubbles) {
+TEST(Worth, FusedTrainingIsYesIfNothingElseFillsTheBubbles) {
   const plan::Job job = ppo_with("512");
   Scene scene(job, pipelined(job, 4));
-  // Mini-batches of 16 samples for each pipeline in 2 micro-batches over 4 stages: mostly bubbles.
+  // Mini-batches of 16 samples per pipeline in 2 micro-batches over 4 stages consist mostly of bubbles.
   for (const char* name : {"actor_train", "critic_train"})
     scene.plan.tasks[scene.task(name)].micro_batching = {0, 0, 2};
   const TrainingWorth training = training_of(scene);
@@ -74,17 +74,17 @@ TEST(Worth, OfFusedTrainingIsYesWhereNothingElseFillsTheBubbles) {
   EXPECT_GE(training.ways[4].seconds, *training.bound - 1e-9);
 }
 
-TEST(Worth, OfFusedTrainingIsNoWhereBubblesAreFew) {
+TEST(Worth, FusedTrainingIsNoWithFewBubbles) {
   const plan::Job job = ppo_with("512", 512);
   Scene scene(job, pipelined(job, 2));
   for (const char* name : {"actor_train", "critic_train"})
     scene.plan.tasks[scene.task(name)].micro_batching = {1, 0, 0};
   const TrainingWorth training = training_of(scene);
   EXPECT_EQ(training.fusion.verdict, Verdict::no) << training.fusion.reason;
-  EXPECT_THAT(training.fusion.reason, HasSubstr("without it as much is had"));
+  EXPECT_THAT(training.fusion.reason, HasSubstr("without fusion takes "));
 }
 
-TEST(Worth, OfFusedTrainingIsNoWhereTrainingsAreOnOtherDevices) {
+TEST(Worth, FusedTrainingIsNoOnSeparateDevices) {
   const plan::Job job = ppo_with(test::long_tail);
   Scene scene(job, pipelined(job, 4));
   for (const auto& [name, first] : {std::pair("actor_train", 0), std::pair("critic_train", 4)}) {
@@ -96,20 +96,20 @@ TEST(Worth, OfFusedTrainingIsNoWhereTrainingsAreOnOtherDevices) {
   EXPECT_THAT(fusion.reason, HasSubstr("fusion needs the same devices"));
 }
 
-TEST(Worth, IsNotKnownWhereThereWasNoTimeToLook) {
+TEST(Worth, IsNotKnownIfStopped) {
   const plan::Job job = ppo_with(test::long_tail);
   const Scene scene(job, pipelined(job, 4));
   const parallel::Cancellation over(nullptr, 0.0);
   const predict::Scenario stopped = predict::stopped_by(scene.scenario, over);
   EXPECT_EQ(training_worth(stopped, scene.plan, std::nullopt).fusion.verdict, Verdict::not_known);
   EXPECT_EQ(generation_worth(stopped, scene.plan, {}, 1).fusion.verdict, Verdict::not_known);
-  // What cannot be had at all is known without looking.
+  // A fusion that is impossible needs no evaluation.
   const plan::Job alone = test::grpo_job();
   const predict::Scenario without_critic = predict::scenario_of(alone, scene.scenario.software, &over);
   EXPECT_EQ(training_worth(without_critic, test::co_located(alone), std::nullopt).fusion.verdict, Verdict::no);
 }
 
-TEST(Worth, OfFusedGenerationIsNoWithoutATail) {
+TEST(Worth, FusedGenerationIsNoWithoutATail) {
   const plan::Job job = ppo_with("512");
   const GenerationWorth generation = generation_of({job, pipelined(job, 4)});
   EXPECT_EQ(generation.fusion.verdict, Verdict::no);
@@ -118,8 +118,8 @@ TEST(Worth, OfFusedGenerationIsNoWithoutATail) {
   EXPECT_LT(*generation.tail, 0.05);
 }
 
-TEST(Worth, OfFusedGenerationIsNoWhereInferenceSideBySideGainsAsMuch) {
-  // Three tasks that score, each with data handed over: side by side that takes less than one after the other.
+TEST(Worth, FusedGenerationIsNoIfParallelInferenceSavesAsMuch) {
+  // Three inference tasks with a handover each take less time in parallel than one after the other.
   const plan::Job job = ppo_with(test::long_tail);
   const Scene scene(job, pipelined(job, 4));
   ASSERT_GT(scene.scenario.software.efficiency.task, 0);
@@ -127,14 +127,15 @@ TEST(Worth, OfFusedGenerationIsNoWhereInferenceSideBySideGainsAsMuch) {
   const GenerationWorth generation = generation_worth(scene.scenario, scene.plan, found, 1);
   EXPECT_EQ(generation.fusion.verdict, Verdict::yes);
   EXPECT_LT(generation.side_by_side, *generation.plain);
-  EXPECT_THAT(generation.fusion.reason, HasSubstr("less than with scoring side by side"));
+  EXPECT_THAT(generation.fusion.reason, HasSubstr("less than with inference tasks in parallel after generation"));
   found.thresholds->side_by_side = found.thresholds->points[found.thresholds->best].value;
   const Worth fusion = generation_worth(scene.scenario, scene.plan, found, 1).fusion;
   EXPECT_EQ(fusion.verdict, Verdict::no);
-  EXPECT_THAT(fusion.reason, HasSubstr("as much is had without fusion, by tasks that score side by side"));
+  EXPECT_THAT(fusion.reason,
+              HasSubstr("but without fusion, inference tasks in parallel on parts of the devices take "));
 }
 
-TEST(Worth, OfFusedGenerationIsNoWithOneInstance) {
+TEST(Worth, FusedGenerationIsNoWithOneInstance) {
   const plan::Job job = ppo_with(test::long_tail);
   Scene scene(job, pipelined(job, 4));
   llm::Layout& layout = scene.plan.tasks[scene.task("actor_generate")].layout;
@@ -145,7 +146,7 @@ TEST(Worth, OfFusedGenerationIsNoWithOneInstance) {
   EXPECT_THAT(fusion.reason, HasSubstr("one instance generates"));
 }
 
-TEST(Worth, OfFusedGenerationIsNoWhereNoReplicaFitsOnWhatCanBeFreed) {
+TEST(Worth, FusedGenerationIsNoIfNoReplicaFitsOnFreedDevices) {
   const plan::Job job = ppo_with(test::long_tail);
   Scene scene(job, pipelined(job, 4));
   llm::Layout& layout = scene.plan.tasks[scene.task("reference_infer")].layout;
@@ -157,7 +158,7 @@ TEST(Worth, OfFusedGenerationIsNoWhereNoReplicaFitsOnWhatCanBeFreed) {
   EXPECT_EQ(find_fusion(found, true, false)->why_not, reason);
 }
 
-TEST(Worth, OfFusedGenerationIsNoWhereNothingInfersThere) {
+TEST(Worth, FusedGenerationIsNoWithoutInference) {
   const plan::Job job = test::grpo_job();
   const GenerationWorth generation = generation_of({job, test::separated(job)});
   EXPECT_EQ(generation.fusion.verdict, Verdict::no);
@@ -166,13 +167,13 @@ TEST(Worth, OfFusedGenerationIsNoWhereNothingInfersThere) {
   EXPECT_FALSE(generation.plain);
 }
 
-TEST(Worth, OfFusedGenerationIsWhatThresholdsSave) {
+TEST(Worth, FusedGenerationUsesTheThresholdStudy) {
   const plan::Job job = ppo_with(test::long_tail);
   Scene scene(job, pipelined(job, 4));
   scene.plan.fusion.threshold = 0.95;
   const GenerationWorth generation = generation_of(scene);
   ASSERT_FALSE(generation.fused.empty());
-  EXPECT_EQ(generation.fused.back().threshold, 0.95) << "the plan's own is shown, whatever it is like";
+  EXPECT_EQ(generation.fused.back().threshold, 0.95) << "the plan's own threshold is always shown";
   if (generation.best) {
     for (const FusedAt& fused : generation.fused) EXPECT_GE(fused.seconds, generation.fused[*generation.best].seconds);
     const double without = std::min(*generation.plain, generation.side_by_side);
@@ -181,7 +182,7 @@ TEST(Worth, OfFusedGenerationIsWhatThresholdsSave) {
   }
 }
 
-TEST(Worth, OfFusedGenerationIsNoWhereTheIterationIsNoShorterOrDoesNotFit) {
+TEST(Worth, FusedGenerationIsNoIfTheIterationDoesNotGain) {
   const plan::Job job = ppo_with(test::long_tail);
   const Scene scene(job, pipelined(job, 4));
   WhatIfs found = what_ifs_of(scene);
@@ -197,10 +198,10 @@ TEST(Worth, OfFusedGenerationIsNoWhereTheIterationIsNoShorterOrDoesNotFit) {
   fused.iteration_seconds = plain.iteration_seconds;
   const Worth as_long = generation_worth(scene.scenario, scene.plan, found, 1).fusion;
   EXPECT_EQ(as_long.verdict, Verdict::no);
-  EXPECT_THAT(as_long.reason, HasSubstr("but the iteration is no shorter"));
+  EXPECT_THAT(as_long.reason, HasSubstr("but the iteration does not get shorter"));
   fused.fit = predict::Fit::does_not_fit;
   EXPECT_THAT(generation_worth(scene.scenario, scene.plan, found, 1).fusion.reason,
-              HasSubstr("but what devices then hold does not fit"));
+              HasSubstr("but the fused plan does not fit in memory"));
   plain.fit = predict::Fit::does_not_fit;
   EXPECT_THAT(generation_worth(scene.scenario, scene.plan, found, 1).fusion.reason,
               HasSubstr("but the plan does not fit, fused or not"));
