@@ -20,9 +20,10 @@ using cost::CalibrationRow;
 using cost::Candidate;
 
 constexpr double min_seconds = 1e-9;
-constexpr std::size_t sigma = 0;  // Candidate::workload: of the logarithm of the responses' lengths
+constexpr std::size_t sigma =
+    0;  // index in Candidate::workload: standard deviation of the logarithm of response lengths
 
-/// A row with one spread of its responses, and what is worked out once for it: it hangs little or not at all on
+/// A row with one spread of its responses, and values computed once for it because they depend little or not at all on
 /// efficiencies.
 struct Scene {
   explicit Scene(plan::Job job_of_spread)
@@ -31,12 +32,12 @@ struct Scene {
 
   plan::Job job;
   predict::Scenario scenario;
-  /// Of fused train tasks, with the first efficiencies that were asked for.
+  /// Schedule of fused train tasks, with the first efficiencies used.
   std::optional<predict::IntraStage> training;
-  std::optional<std::vector<predict::TaskMemory>> memory;  ///< where the software prefetches
+  std::optional<std::vector<predict::TaskMemory>> memory;  ///< set if the software prefetches
 };
 
-/// The seconds of an iteration, then of each phase.
+/// The seconds of the iteration, then of each phase.
 std::vector<double> seconds_of(const std::vector<Phase>& phases, const plan::Job& job,
                                const predict::TimedIteration& iteration) {
   std::vector<double> seconds = {iteration.iteration_seconds};
@@ -49,34 +50,34 @@ std::vector<double> seconds_of(const std::vector<Phase>& phases, const plan::Job
   return seconds;
 }
 
-/// Predicts a row. What hangs on the spread alone is worked out once for each hundredth of it.
+/// Predicts a row. Values that depend only on the spread are computed once per hundredth of it.
 class RowPredictor {
  public:
   RowPredictor(const Measurement& row, std::vector<Phase> phases) : row_(row), phases_(std::move(phases)) {}
 
-  /// What is printed.
+  /// Seconds for printing.
   std::vector<double> estimated(const Candidate& candidate) {
     const Scene& scene = scene_of(candidate);
     return seconds_of(phases_, scene.job, predict::timed_iteration(scene.scenario, row_.plan));
   }
 
-  /// The same, as quickly as a fit needs it that asks some hundred thousand times: trainings in one schedule get longer
-  /// and shorter with their bound, as no schedule is made for each candidate.
+  /// Same, but fast enough for the hundred thousands of calls of a fit: fused trainings scale with their lower bound,
+  /// because no schedule is computed per candidate.
   std::vector<double> predicted(const Candidate& candidate) {
     Scene& scene = scene_of(candidate);
-    work_out_once(scene);
+    compute_once(scene);
     std::optional<predict::IntraStage> training;
     if (scene.training) training = predict::intra_stage_like(scene.scenario, row_.plan, *scene.training);
     const predict::KnownParts known{training ? &*training : nullptr, scene.memory ? &*scene.memory : nullptr};
     std::vector<double> seconds =
         seconds_of(phases_, scene.job, predict::timed_iteration(scene.scenario, row_.plan, {}, known));
-    // A fit takes the logarithm of what was measured, also where the plan says that it takes no time.
+    // The fit takes logarithms, so a phase without predicted time gets a minimum.
     for (double& phase : seconds) phase = std::max(phase, min_seconds);
     return seconds;
   }
 
  private:
-  void work_out_once(Scene& scene) const {
+  void compute_once(Scene& scene) const {
     if (row_.plan.fusion.training && !scene.training) scene.training = predict::intra_stage(scene.scenario, row_.plan);
     if (row_.job.software.prefetch && !scene.memory)
       scene.memory =
@@ -100,10 +101,10 @@ class RowPredictor {
 
   const Measurement& row_;
   std::vector<Phase> phases_;
-  std::map<int, std::unique_ptr<Scene>> scenes_;  // [spread in hundredths; 0 where the row leaves it to no fit]
+  std::map<int, std::unique_ptr<Scene>> scenes_;  // [spread in hundredths; 0 if the row has no open spread]
 };
 
-/// What is known of a row's times: its iteration, the phases of each kind, and the tasks that were measured.
+/// The measured times of a row: the iteration, the phases of each kind, and the measured tasks.
 std::vector<cost::MeasuredSeconds> measured_of(const Measurement& row) {
   std::vector<cost::MeasuredSeconds> measured = {{"iteration", row.seconds, row.weight}};
   for (const PhaseKind kind : phase_kinds) measured.push_back({name_of(kind, row.job), 0, 0});
@@ -117,7 +118,7 @@ std::vector<cost::MeasuredSeconds> measured_of(const Measurement& row) {
   return measured;
 }
 
-/// The phases whose seconds stand behind the iteration's.
+/// The phases after the iteration in `measured`.
 std::vector<Phase> phases_of(const std::vector<cost::MeasuredSeconds>& measured, const plan::Job& job) {
   std::vector<Phase> phases;
   for (std::size_t i = 1; i < measured.size(); ++i) phases.push_back(*phase_named(measured[i].phase, job));
@@ -138,9 +139,9 @@ std::vector<CalibrationRow> counted_rows(const Measurements& measurements) {
   return rows;
 }
 
-/// Whether a tenth more of a constant changes any measured time.
-bool says_anything(const std::vector<CalibrationRow>& rows, const Candidate& start,
-                   const cost::EfficiencyConstant& constant) {
+/// Whether raising a constant by 10% changes any measured time.
+bool determines(const std::vector<CalibrationRow>& rows, const Candidate& start,
+                const cost::EfficiencyConstant& constant) {
   constexpr double min_change = 0.002;
   Candidate changed = start;
   constant.of(changed.efficiency) *= 1.1;
@@ -170,7 +171,7 @@ PredictedRow predicted_row(const Measurement& row, const Candidate& fitted, cons
   return answer;
 }
 
-/// [value] its place among all, from 0; equals share theirs.
+/// Ranks of the values, from 0. Equal values share their mean rank.
 std::vector<double> ranks_of(const std::vector<double>& values) {
   std::vector<double> ranks;
   for (const double value : values) {
@@ -181,7 +182,7 @@ std::vector<double> ranks_of(const std::vector<double>& values) {
   return ranks;
 }
 
-/// Spearman's: the correlation of the ranks.
+/// Spearman's rank correlation.
 double rank_correlation(const std::vector<double>& a, const std::vector<double>& b) {
   const std::vector<double> x = ranks_of(a);
   const std::vector<double> y = ranks_of(b);
@@ -237,7 +238,7 @@ std::vector<FittedValue> values_of(const std::vector<cost::Unknown>& unknowns, C
   return values;
 }
 
-/// The fit that a row is left out of: the fit to all where nothing of its group counts.
+/// The fit without a group, or the fit to all rows if no row of the group has a weight.
 const Candidate* fit_without(const std::string& group, const Calibration& calibration,
                              const std::vector<cost::LeftOut>& left_out) {
   const auto found =
@@ -262,7 +263,7 @@ std::vector<cost::Unknown> unknowns_of(const Measurements& measurements) {
     Candidate start = start_of(measurements);
     for (const cost::EfficiencyConstant& constant : cost::efficiency_constants()) {
       const double value = constant.of(start.efficiency);
-      if (value >= constant.low && value <= constant.high && says_anything(rows, start, constant))
+      if (value >= constant.low && value <= constant.high && determines(rows, start, constant))
         unknowns.push_back(cost::efficiency_unknown(constant.name));
     }
   }
@@ -292,7 +293,7 @@ Calibration calibrate(const Measurements& measurements, const CalibrateOptions& 
   std::vector<cost::LeftOut> left_out;
   if (groups > 1 && !calibration.stopped)
     left_out = cost::leave_one_out(rows, unknowns, start_of(measurements), fit_options);
-  // A fit that was stopped says nothing of the group that it leaves out.
+  // A stopped fit cannot serve for cross-validation.
   if (calibration.stopped) left_out.clear();
 
   if (leaves_spread_open(measurements)) calibration.spread = calibration.fit.candidate.workload[sigma];

@@ -1,8 +1,8 @@
-// Fits efficiencies to measured runs, and says what error is left, row by row and phase by phase.
+// Fits efficiencies to measured runs and reports the remaining error for each row and phase.
 //
-// Each run is predicted by predict::timed_iteration, as any other plan is: what is fitted is what plans are predicted
-// with. (While it fits, two trainings in one schedule get longer and shorter with their bound; all that comes out has a
-// schedule of its own.) What a fit minimises, and how, is in cost/calibration.h.
+// predict::timed_iteration predicts each run, as for any other plan, so the fit uses the same model as planning. During
+// the fit, the duration of a fused schedule scales with its lower bound; final results use a newly computed schedule.
+// cost/calibration.h documents the objective and the method.
 #pragma once
 
 #include <functional>
@@ -15,22 +15,22 @@
 
 namespace dovetail::measure {
 
-/// A run with the seconds that predict::timed_iteration predicts of it: its iteration, then the phases of each kind,
-/// measured or not, then measured tasks. Weights are the row's and phase_weight's; 0 of what was not measured. The row
-/// must outlive it.
+/// A run with its predicted seconds (predict::timed_iteration): the iteration, then the phases of each kind, measured
+/// or not, then the measured tasks. Weights are the row's weight and phase_weight, or 0 if not measured. `row` must
+/// outlive the result.
 cost::CalibrationRow calibration_row(const Measurement& row);
 
-/// What is fitted: the constants that the measurements name, or those that the rows say anything of (a tenth more of
-/// one changes what is predicted of some measured time that counts by 0.2% or more), and the spread of the lengths of
-/// responses where a row leaves it open.
+/// The values to fit: the constants that the measurements name, or else those that the rows determine. A row determines
+/// a constant if raising it by 10% changes the prediction of some weighted time by at least 0.2%. Includes the spread
+/// of response lengths if a row leaves it open.
 std::vector<cost::Unknown> unknowns_of(const Measurements& measurements);
 
-/// Seconds, measured and predicted. Of what was not measured `measured` is 0.
+/// Measured and predicted seconds of a phase. `measured` is 0 if the phase was not measured.
 struct PredictedPhase {
   std::string name;
   double measured = 0;
-  double fitted = 0;               ///< by the fit to all rows
-  std::optional<double> left_out;  ///< by the fit to all groups but the row's own, where there is one
+  double fitted = 0;               ///< prediction by the fit to all rows
+  std::optional<double> left_out;  ///< prediction by the fit without the row's group, if there is one
 };
 
 struct PredictedRow {
@@ -39,23 +39,24 @@ struct PredictedRow {
   std::string doubtful;
   double weight = 0;
   PredictedPhase iteration;
-  std::vector<PredictedPhase> phases;  ///< those of calibration_row
+  std::vector<PredictedPhase> phases;  ///< phases in the order of calibration_row
 };
 
-/// Errors of the rows that count: |predicted / measured - 1|.
+/// Errors |predicted / measured - 1| over the rows with a positive weight.
 struct ErrorSummary {
-  double mean = 0;         ///< of iterations, weighted
-  double worst_phase = 0;  ///< of the measured phases that are a tenth of their row or more; 0 where there are none
-  std::string worst_name;  ///< its row and phase
-  double rank_correlation = 0;  ///< Spearman's, of measured and predicted iterations; 1 of a single row
+  double mean = 0;  ///< weighted mean over iterations
+  double worst_phase =
+      0;  ///< largest error of a measured phase that takes at least 10% of its iteration; 0 if there is no such phase
+  std::string worst_name;       ///< row and phase with that error
+  double rank_correlation = 0;  ///< Spearman's correlation of measured and predicted iterations; 1 for a single row
 };
 
-/// A constant that was fitted, or the spread of lengths ("spread").
+/// Fitted constant, or the spread of lengths ("spread").
 struct FittedValue {
   std::string name;
   double start = 0;
   double value = 0;
-  bool at_bound = false;  ///< it would have gone further
+  bool at_bound = false;  ///< whether the fit stopped at a bound
 };
 
 struct Calibration {
@@ -63,23 +64,23 @@ struct Calibration {
   std::string source;
   std::vector<FittedValue> values;
   cost::Fit fit;
-  std::optional<double> spread;    ///< fitted, where a row leaves it open
-  std::vector<PredictedRow> rows;  ///< as measured
+  std::optional<double> spread;    ///< fitted spread, if a row leaves it open
+  std::vector<PredictedRow> rows;  ///< in the order of the measurements
   ErrorSummary fitted;
-  std::optional<ErrorSummary> left_out;  ///< where there are two groups or more, and nothing stopped it
-  bool stopped = false;                  ///< before its end: the best so far
+  std::optional<ErrorSummary> left_out;  ///< cross-validation; nullopt with fewer than two groups, or if stopped
+  bool stopped = false;                  ///< whether the fit was stopped, so that the result is the best so far
 };
 
 struct CalibrateOptions {
-  cost::FitOptions fit;  ///< its go_on is not used
-  /// Called now and then with the part that is done, from 0 to 1; false stops.
+  cost::FitOptions fit;  ///< its go_on is ignored
+  /// Called periodically with the completed fraction, from 0 to 1. Return false to stop.
   std::function<bool(double share)> go_on = {};
 };
 
-/// Fits to all rows that count, then to all but each group, whose mean error becomes that of the efficiencies. Where
-/// nothing was left out nothing is known of what was not fitted: they keep the error of what the fit starts from, or
-/// have the fit's own where that is larger. The answer hangs on the measurements, seed, restarts and evaluations alone.
-/// REQUIRES: a row counts, start values of what is fitted are within their bounds.
+/// Fits to all rows with a positive weight, then without each group in turn. The mean error of these cross-validation
+/// fits becomes the error of the efficiencies. Without cross-validation, it is the start values' error or the fit's
+/// error, whichever is larger. The result depends only on the measurements, seed, restarts and evaluations. REQUIRES:
+/// at least one row has a positive weight; the start values are within their bounds.
 Calibration calibrate(const Measurements& measurements, const CalibrateOptions& options = {});
 
 }  // namespace dovetail::measure

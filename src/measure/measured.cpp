@@ -34,7 +34,7 @@ bool has_times(const StepLog& log, LogFormat format) {
   });
 }
 
-/// Whether it has a time that is known; prefixes alone may be those of several trainers.
+/// Whether the log has a known time of the format. Several trainers may share a prefix.
 bool has_known_times(const StepLog& log, LogFormat format) {
   const LogKeys& keys = trainers::log_keys(format);
   return std::any_of(log.series.begin(), log.series.end(), [&keys](const LoggedSeries& series) {
@@ -59,17 +59,17 @@ Result<LogFormat> format_of(const StepLog& log, const std::optional<LogFormat>& 
     if (has_known_times(log, format.value)) found.push_back(format.value);
   if (asked) {
     if (has_times(log, *asked)) return *asked;
-    return error_of(log, fmt::format("there are no times of {} in the log; accepted: keys `{}...`",
-                                     base::enum_name(*asked), time_prefix(*asked)));
+    return error_of(log, fmt::format("the log has no times of {}; expected keys `{}...`", base::enum_name(*asked),
+                                     time_prefix(*asked)));
   }
   if (found.size() > 1)
-    return error_of(log, fmt::format("there are times of {} and of {} in the log; accepted: --format {} or {}",
+    return error_of(log, fmt::format("the log has times of {} and of {}; choose one with --format {} or {}",
                                      base::enum_name(found[0]), base::enum_name(found[1]), base::enum_name(found[0]),
                                      base::enum_name(found[1])));
   if (found.size() == 1) return found.front();
   for (const auto& format : names_of(LogFormat{}))
     if (has_times(log, format.value)) return format.value;
-  return error_of(log, fmt::format("there are no times in the log; accepted: keys {}", known_prefixes()));
+  return error_of(log, fmt::format("the log has no times; expected keys {}", known_prefixes()));
 }
 
 Status check_seconds(const LoggedSeries& series) {
@@ -78,12 +78,12 @@ Status check_seconds(const LoggedSeries& series) {
       return base::Error{.path = series.path,
                          .line = value.line,
                          .column = value.column,
-                         .message = fmt::format("{} takes {} s at step {}; accepted: a time from 0 to {} s",
+                         .message = fmt::format("{} takes {} s at step {}; it must be from 0 to {} s",
                                                 base::quote(series.key), value.value, value.step, max_seconds)};
   return {};
 }
 
-/// Gives each step the time that the next one logged: a trainer that begins with 0 s logs what the step before took.
+/// Moves each time to the previous step. A trainer whose first time is 0 s logs the time of the step before.
 void shift_to_previous(std::vector<LoggedValue>& values) {
   for (std::size_t index = 0; index + 1 < values.size(); ++index) {
     const std::int64_t step = values[index].step;
@@ -93,7 +93,7 @@ void shift_to_previous(std::vector<LoggedValue>& values) {
   values.pop_back();
 }
 
-/// The iteration of a log that does not time it: what one loop runs, one after the other.
+/// The iteration of a log without an iteration time: the sum of the times that its loop runs in sequence.
 MeasuredTime summed_iteration(const MeasuredRun& run) {
   std::map<std::int64_t, LoggedValue> sums;
   for (const MeasuredTime& time : run.times)
@@ -108,7 +108,7 @@ MeasuredTime summed_iteration(const MeasuredRun& run) {
   return time;
 }
 
-/// Makes parts of the times that others which are there contain.
+/// Turns times into parts if the log also has the time that contains them.
 void sort_parts(std::vector<MeasuredTime>& times) {
   const auto is_timed = [&](std::string_view name) {
     return std::any_of(times.begin(), times.end(), [&](const MeasuredTime& time) { return time.known.name == name; });
@@ -118,7 +118,7 @@ void sort_parts(std::vector<MeasuredTime>& times) {
       time.known = {time.known.name, TimeKind::part, {}, {}, {}};
 }
 
-/// Shares the series of a log out over what they are.
+/// Sorts the series of a log into known times, unknown times and other keys.
 Status sort_series(const StepLog& log, MeasuredRun& run) {
   const LogKeys& keys = trainers::log_keys(run.format);
   for (const LoggedSeries& series : log.series) {
@@ -151,7 +151,7 @@ Status sort_series(const StepLog& log, MeasuredRun& run) {
   return {};
 }
 
-/// The values by step of the times of a use, added up.
+/// Sums the values of all times of a use, per step.
 std::map<std::int64_t, double> sum_by_step(const MeasuredRun& run, TimeKind use) {
   std::map<std::int64_t, double> sum;
   for (const MeasuredTime& time : run.times)
@@ -166,20 +166,21 @@ Status choose_steps(const StepLog& log, const std::optional<int>& asked, Measure
     if (time.known.use == TimeKind::iteration || time.known.use == TimeKind::phase)
       for (const LoggedValue& value : time.values) all.insert(value.step);
   if (all.empty())
-    return error_of(log, fmt::format("no time of the log is known as a phase; known: {}...", time_prefix(run.format)));
+    return error_of(log,
+                    fmt::format("no time in the log is a known phase; expected keys {}...", time_prefix(run.format)));
   const auto most = static_cast<int>(std::min<std::size_t>(all.size() - 1, 1'000'000'000));
   if (asked && *asked > most)
-    return error_of(log, fmt::format("the log has {} steps, of which {} are to be left out; accepted: --skip 0 to {}",
-                                     all.size(), *asked, most));
+    return error_of(
+        log, fmt::format("--skip must be less than the number of steps in the log ({}), got {}", all.size(), *asked));
   const int skip = asked.value_or(std::min(default_skip, most));
   const auto warm = std::next(all.begin(), skip);
   run.warm_up.assign(all.begin(), warm);
   const std::map<std::int64_t, double> iteration = sum_by_step(run, TimeKind::iteration);
-  const std::map<std::int64_t, double> beside = sum_by_step(run, TimeKind::interruption);
+  const std::map<std::int64_t, double> interruptions = sum_by_step(run, TimeKind::interruption);
   for (auto step = warm; step != all.end(); ++step) {
-    const auto interruption = beside.find(*step);
+    const auto interruption = interruptions.find(*step);
     const auto whole = iteration.find(*step);
-    const bool interrupted = interruption != beside.end() &&
+    const bool interrupted = interruption != interruptions.end() &&
                              interruption->second > min_interruption * (whole == iteration.end() ? 0 : whole->second);
     (interrupted ? run.interrupted : run.steps).push_back(*step);
   }
@@ -199,16 +200,16 @@ std::vector<double> values_of(const MeasuredRun& run, const std::vector<LoggedVa
   return result;
 }
 
-/// What no response can be: a length below 0 or beyond all that is accepted, a share that is none.
+/// Rejects impossible values: lengths below 0 or above the maximum, and fractions outside [0, 1].
 Status check_lengths(const MeasuredRun& run, const LoggedSeries& series, LengthFigure figure) {
   const bool share = figure == LengthFigure::at_cap;
   const double most = share ? 1 : static_cast<double>(workflow::max_length);
   for (const LoggedValue& value : series.values)
     if (counts(run, value) && (value.value < 0 || value.value > most))
-      return base::Error{
-          base::Failure::bad_input, series.path, value.line, value.column,
-          fmt::format("{} is {:g}; accepted: {}", base::quote(series.key), value.value,
-                      share ? "a share from 0 to 1" : fmt::format("tokens from 0 to {}", workflow::max_length))};
+      return base::Error{base::Failure::bad_input, series.path, value.line, value.column,
+                         fmt::format("{} is {:g}; it must be {}", base::quote(series.key), value.value,
+                                     share ? "a fraction from 0 to 1"
+                                           : fmt::format("a number of tokens from 0 to {}", workflow::max_length))};
   return {};
 }
 
@@ -235,7 +236,7 @@ Status measure_lengths(const StepLog& log, MeasuredRun& run) {
   return {};
 }
 
-/// The time of the first step beside the times of those that count.
+/// Sets warm_up_ratio from the first warm-up step.
 void measure_warm_up(const std::map<std::int64_t, double>& iteration, MeasuredRun& run) {
   if (run.warm_up.empty() || iteration_of(run) == nullptr) return;
   const auto first = iteration.find(run.warm_up.front());
@@ -312,6 +313,70 @@ Result<MeasuredRun> measured_run(const StepLog& log, const MeasuredOptions& opti
   DOVETAIL_CHECK(measure_lengths(log, run));
   measure_warm_up(iteration, run);
   return run;
+}
+
+namespace {
+
+using workflow::LengthFigures;
+
+constexpr double max_fitted_sigma = 2.0;
+constexpr int halvings = 30;
+
+std::optional<LoggedLengths> logged(const std::optional<double>& mean, const std::optional<double>& longest,
+                                    const std::optional<double>& at_cap) {
+  if (!mean || *mean < 1) return std::nullopt;
+  return LoggedLengths{*mean, longest, at_cap};
+}
+
+double expected_longest(const LengthFigures& figures, std::int64_t draws) {
+  return workflow::log_normal_lengths(figures).expected_maximum(draws);
+}
+
+/// The spread for which the expected maximum of `draws` lengths equals the logged one; nullopt if no spread does.
+std::optional<double> sigma_of_longest(LengthFigures figures, double longest, std::int64_t draws) {
+  double low = 0;
+  double high = max_fitted_sigma;
+  for (int halving = 0; halving < halvings; ++halving) {
+    figures.sigma = (low + high) / 2;
+    const bool is_wide = workflow::find_fault(figures) || expected_longest(figures, draws) > longest;
+    (is_wide ? high : low) = *figures.sigma;
+  }
+  figures.sigma = low;
+  if (low <= 0 || workflow::find_fault(figures)) return std::nullopt;
+  return low;
+}
+
+}  // namespace
+
+std::optional<LoggedLengths> logged_responses(const MeasuredRun& run) {
+  return logged(run.mean_response, run.usual_max_response, run.at_cap);
+}
+
+std::optional<LoggedLengths> logged_prompts(const MeasuredRun& run) {
+  return logged(run.mean_prompt, run.usual_max_prompt, std::nullopt);
+}
+
+LengthsOfLog lengths_of_log(const LoggedLengths& logged, std::int64_t cap, std::int64_t draws) {
+  const auto whole = std::clamp<std::int64_t>(std::llround(std::min(logged.mean, 1e15)), 1, cap);
+  // A rounded mean may exceed the cap slightly.
+  const auto limit = static_cast<double>(cap);
+  LengthFigures figures{.mean = std::min(logged.mean, limit), .cap = cap};
+  const bool reaches = logged.longest && *logged.longest >= limit;
+  // If the longest response of a step is at the cap, at least one response is, even if the logged fraction rounds to 0.
+  const double at_cap = std::max(logged.at_cap.value_or(0), reaches ? 1.0 / static_cast<double>(draws) : 0.0);
+  if (at_cap > 0 && at_cap < 1) {
+    figures.at_cap = at_cap;
+    if (!workflow::find_fault(figures)) return {figures, whole, fmt::format("{:.2g}% end at the cap", 100 * at_cap)};
+    figures.at_cap.reset();
+  }
+  if (logged.longest && !reaches) {
+    figures.sigma = sigma_of_longest(figures, std::max(*logged.longest, logged.mean), draws);
+    if (figures.sigma) return {figures, whole, fmt::format("the longest of a step has {:.0f}", *logged.longest)};
+  }
+  figures.sigma = usual_sigma;
+  if (!workflow::find_fault(figures))
+    return {figures, whole, fmt::format("the log has no spread: assuming sigma {}", usual_sigma)};
+  return {std::nullopt, whole, "no spread matches the mean and the cap: all lengths equal the mean"};
 }
 
 }  // namespace dovetail::measure

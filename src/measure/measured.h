@@ -1,5 +1,4 @@
-// The phase times of a run that a trainer logged: what an iteration takes once it is warm, how far its steps spread,
-// and what the log says that nobody asked for.
+// Phase times and lengths of a logged training run: the duration of a warm iteration and the variation between steps.
 #pragma once
 
 #include <array>
@@ -12,6 +11,7 @@
 #include "base/enum_names.h"
 #include "base/result.h"
 #include "trainers/log_formats.h"
+#include "workflow/log_normal.h"
 
 namespace dovetail::measure {
 
@@ -26,16 +26,17 @@ constexpr auto names_of(Statistic) {
   return std::array{base::EnumName{"median", Statistic::median}, base::EnumName{"mean", Statistic::mean}};
 }
 
-/// Which of the steps of a log count, and how they become one number.
+/// Selection of steps and the statistic over them.
 struct MeasuredOptions {
-  std::optional<LogFormat> format = {};  ///< none: the one whose times the log has
-  std::optional<int> skip = {};  ///< first steps that are left out as warm-up; none: two, or as many as leave one
+  std::optional<LogFormat> format = {};  ///< nullopt: detected from the log
+  std::optional<int> skip =
+      {};  ///< number of first steps to leave out as warm-up; nullopt: two, or fewer so that one step remains
   Statistic statistic = Statistic::median;
 };
 
 inline constexpr int default_skip = 2;
 
-/// Seconds of several steps.
+/// Distribution of a time over several steps, in seconds.
 struct TimeSpread {
   std::size_t steps = 0;
   double median = 0;
@@ -48,13 +49,14 @@ struct TimeSpread {
   double by(Statistic statistic) const { return statistic == Statistic::median ? median : mean; }
 };
 
-/// REQUIRES: there is a value. Quartiles and median are interpolated between the two values next to them.
+/// Computes the distribution. Quartiles and the median are interpolated between neighboring values. REQUIRES: at least
+/// one value.
 TimeSpread spread_of(std::vector<double> values);
 
-/// A time of the log, at the steps that count.
+/// Time of the log, at the steps that count.
 struct MeasuredTime {
-  std::string key;   ///< as it is logged
-  std::string name;  ///< behind the prefix
+  std::string key;   ///< key in the log
+  std::string name;  ///< key without its prefix
   TimedKey known;
   std::vector<LoggedValue> values;
   TimeSpread spread;
@@ -63,37 +65,63 @@ struct MeasuredTime {
 struct MeasuredRun {
   LogFormat format = LogFormat::verl;
   Statistic statistic = Statistic::median;
-  std::vector<std::int64_t> steps;        ///< that count
-  std::vector<std::int64_t> warm_up;      ///< left out: the first ones
-  std::vector<std::int64_t> interrupted;  ///< left out: with validation or a checkpoint, unless all steps are so
-  std::vector<MeasuredTime> times;        ///< those known, in the order of the trainer's table; none without a value
-  std::vector<std::string> unknown;       ///< keys of times of which nothing is known
-  std::size_t other_series = 0;           ///< keys that are no times
-  std::size_t not_numbers = 0;            ///< as StepLog has it
-  std::size_t repeated = 0;               ///< likewise
-  std::size_t cut = 0;                    ///< likewise
-  /// The iteration of the first step left out as warm-up, to that of those that count.
+  std::vector<std::int64_t> steps;    ///< steps that count
+  std::vector<std::int64_t> warm_up;  ///< first steps, left out
+  std::vector<std::int64_t>
+      interrupted;                   ///< steps with validation or a checkpoint, left out unless all steps have them
+  std::vector<MeasuredTime> times;   ///< known times with at least one value, in the order of the trainer's table
+  std::vector<std::string> unknown;  ///< keys of unknown times
+  std::size_t other_series = 0;      ///< number of keys that are not times
+  std::size_t not_numbers = 0;       ///< from StepLog
+  std::size_t repeated = 0;          ///< from StepLog
+  std::size_t cut = 0;               ///< from StepLog
+  /// Ratio of the first warm-up iteration to the iterations that count; nullopt without warm-up.
   std::optional<double> warm_up_ratio;
   std::optional<double> mean_response;       ///< tokens, by the statistic
-  std::optional<double> max_response;        ///< tokens, of all steps that count
-  std::optional<double> usual_max_response;  ///< tokens, the longest of a step by the statistic
+  std::optional<double> max_response;        ///< tokens, maximum over the steps that count
+  std::optional<double> usual_max_response;  ///< tokens, the longest of a step, by the statistic
   std::optional<double> at_cap;              ///< fraction of the responses, by the statistic
   std::optional<double> mean_prompt;         ///< tokens, by the statistic
-  std::optional<double> usual_max_prompt;    ///< tokens, the longest of a step by the statistic
+  std::optional<double> usual_max_prompt;    ///< tokens, the longest of a step, by the statistic
 };
 
-/// The iteration's time, where the log has it.
+/// The iteration's time; null if the log has none.
 const MeasuredTime* iteration_of(const MeasuredRun& run);
 
-/// The seconds of several times together: those of each step are added up, steps that have none of them are left out.
+/// The distribution of the sum of several times. Adds them up per step and ignores steps without any of them.
 TimeSpread spread_of_sum(const std::vector<const MeasuredTime*>& times);
 
-/// What of a run is that of one step, which counts alone. REQUIRES: it is one of its `steps`.
+/// The run restricted to a single step, which then counts alone. REQUIRES: `step` is one of its `steps`.
 MeasuredRun at_step(const MeasuredRun& run, std::int64_t step);
 
-/// Works out what `log` says. A validation or checkpoint counts from a hundredth of its step on. Errors have the place
-/// of a time that is negative or beyond 10^7 s; of all else they have the log's first path: no times of the format,
-/// times of both formats, more warm-up than steps.
+/// Evaluates a log. A step counts as interrupted if its validation or checkpoint takes more than 1% of it. Errors for a
+/// time that is negative or above 10^7 s have its location. Other errors have the log's first path: no times of the
+/// format, times of several formats, or more warm-up than steps.
 base::Result<MeasuredRun> measured_run(const StepLog& log, const MeasuredOptions& options = {});
+
+/// Length figures of prompts or responses in a log.
+struct LoggedLengths {
+  double mean = 0;                     ///< tokens
+  std::optional<double> longest = {};  ///< tokens, longest of a typical step
+  std::optional<double> at_cap = {};   ///< fraction that ended at the cap
+
+  bool operator==(const LoggedLengths&) const = default;
+};
+
+/// Logged lengths of responses and prompts; nullopt if the log has no mean.
+std::optional<LoggedLengths> logged_responses(const MeasuredRun& run);
+std::optional<LoggedLengths> logged_prompts(const MeasuredRun& run);
+
+/// Log-normal lengths with the logged mean, cut at `cap`. The spread reproduces the logged fraction at the cap, else
+/// the logged maximum of `draws` lengths, else it is usual_sigma.
+struct LengthsOfLog {
+  std::optional<workflow::LengthFigures> figures;  ///< nullopt: no spread fits, so all lengths equal the mean
+  std::int64_t mean = 1;                           ///< tokens, rounded
+  std::string spread;                              ///< description of the source of the spread
+};
+LengthsOfLog lengths_of_log(const LoggedLengths& logged, std::int64_t cap, std::int64_t draws);
+
+/// Spread of response lengths if none is specified.
+inline constexpr double usual_sigma = 0.8;
 
 }  // namespace dovetail::measure

@@ -1,11 +1,12 @@
 #include "measure/measured_comparison.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <string_view>
 #include <utility>
 
-#include "measure/measured_reasons.h"
 #include "measure/measurement.h"
 
 namespace dovetail::measure {
@@ -14,7 +15,187 @@ namespace {
 using workflow::Task;
 using workflow::TaskKind;
 
-/// A time of the log with the tasks of the job that it is of.
+constexpr double noticed_length = 0.05;  // relative difference of mean lengths
+constexpr double noticed_cap = 0.02;     // fraction of the responses
+constexpr double wide_spread = 0.2;      // quartiles apart, of the median
+
+/// Run, job and plan in which reasons are looked for.
+struct ReasonScenario {
+  const MeasuredRun& run;
+  const plan::Job& job;
+  const plan::Plan& plan;
+};
+
+/// The plan of the first task of a kind; null if the job has no such task.
+const plan::TaskPlan* first_of(const ReasonScenario& scenario, TaskKind kind) {
+  for (std::size_t task = 0; task < scenario.job.workflow.tasks.size(); ++task)
+    if (scenario.job.workflow.tasks[task].kind == kind) return &scenario.plan.tasks[task];
+  return nullptr;
+}
+
+void add_lengths(const ReasonScenario& scenario, bool longer, std::vector<std::string>& reasons) {
+  const double specified = scenario.job.workload.response_length.mean();
+  const double found = scenario.run.mean_response.value_or(specified);
+  if (std::abs(found - specified) > noticed_length * specified && (found > specified) == longer)
+    reasons.push_back(
+        fmt::format("responses had {:.0f} tokens on average, but the job specifies {:.0f}: use the measured lengths",
+                    found, specified));
+  if (longer && scenario.run.at_cap.value_or(0) > noticed_cap)
+    reasons.push_back(fmt::format("{:.0f}% of the responses ended at the cap: the tail has its maximum length",
+                                  100 * *scenario.run.at_cap));
+}
+
+void add_generation(const ReasonScenario& scenario, bool longer, std::vector<std::string>& reasons) {
+  add_lengths(scenario, longer, reasons);
+  const plan::TaskPlan* engine = first_of(scenario, TaskKind::generate);
+  if (!longer) {
+    reasons.emplace_back(
+        "the tail is shorter than the job's lengths imply, or more of the prompts is cached than one prefill per "
+        "prompt assumes");
+    reasons.emplace_back("the engine uses speculative decoding or decodes in fp8, which plans do not model");
+    return;
+  }
+  reasons.emplace_back(
+      "the tail: a few long responses keep all devices waiting; specify the spread of the lengths, not only a mean");
+  if (engine != nullptr)
+    reasons.push_back(
+        fmt::format("preemption: with max_num_seqs {} and memory_utilization {} the engine may admit more sequences "
+                    "than its cache holds; check its log for preemptions",
+                    engine->engine.max_num_seqs, engine->engine.memory_utilization));
+  reasons.emplace_back(
+      "engine settings: eager mode without CUDA graphs, a small token budget for prefill, logging of each request");
+  reasons.emplace_back("tools, environments or rewards that run during generation");
+}
+
+/// `alone`: the log times this single task, so the run did not skip it.
+void add_inference(const ReasonScenario& scenario, bool longer, bool alone, std::vector<std::string>& reasons) {
+  add_lengths(scenario, longer, reasons);
+  if (longer) {
+    reasons.emplace_back("smaller micro-batches than the plan's, or padded instead of packed sequences");
+    const plan::TaskPlan* score = first_of(scenario, TaskKind::infer);
+    if (score == nullptr || !score->offload.weights)
+      reasons.emplace_back("weights are loaded from host memory before each pass");
+    reasons.emplace_back("entropies are computed along with log-probabilities");
+  } else if (alone) {
+    reasons.emplace_back(
+        "larger micro-batches than the plan's, or kernels faster than the efficiencies: fit them with dovetail "
+        "calibrate");
+  } else {
+    reasons.emplace_back("the run skips a pass of the job, such as the reference's or the policy's");
+  }
+}
+
+/// Adds reasons about the offload of a train task's states.
+void add_states(const plan::TaskPlan* train, bool longer, std::vector<std::string>& reasons) {
+  const plan::Offload offload = train != nullptr ? train->offload : plan::Offload();
+  const bool moves = offload.gradients || offload.optimizer;
+  if (!longer) {
+    if (moves)
+      reasons.emplace_back("states that the plan offloads stay on the devices, or their transfers overlap other work");
+    return;
+  }
+  if (moves)
+    reasons.emplace_back(
+        "offload transfers are slower than the job specifies: host memory is not pinned, or many processes share it");
+  if (!offload.gradients)
+    reasons.emplace_back("gradients are offloaded to host memory, but the plan keeps them on the devices");
+  if (!offload.optimizer && !offload.optimizer_on_host)
+    reasons.emplace_back("optimizer states are offloaded to host memory, but the plan keeps them on the devices");
+}
+
+void add_training(const ReasonScenario& scenario, bool longer, std::vector<std::string>& reasons) {
+  add_lengths(scenario, longer, reasons);
+  const plan::TaskPlan* train = first_of(scenario, TaskKind::train);
+  const bool again = train != nullptr && train->layout.recomputation == llm::Recomputation::full;
+  if (longer) {
+    if (!again) reasons.emplace_back("full activation recomputation, which the plan does not use");
+    reasons.emplace_back(
+        "smaller micro-batches than the plan's, padded instead of packed sequences, or unequal tokens across "
+        "data-parallel ranks");
+  } else {
+    if (again) reasons.emplace_back("the run keeps activations that the plan recomputes");
+    reasons.emplace_back("fewer optimizer steps, or fewer tokens per step: filtered groups or dropped samples");
+  }
+  add_states(train, longer, reasons);
+}
+
+void add_weight_sync(bool longer, std::vector<std::string>& reasons) {
+  if (longer) {
+    reasons.emplace_back("weights are sent tensor by tensor, or through host memory or gloo instead of NCCL");
+    reasons.emplace_back("engines wake up, allocate their cache and capture graphs within this time");
+  } else {
+    reasons.emplace_back("weights are sent in large buckets, or engines share them with training");
+  }
+}
+
+void add_spread(const ReasonScenario& scenario, const MeasuredAgainst& phase, std::vector<std::string>& reasons) {
+  const double apart = phase.measured.upper - phase.measured.lower;
+  if (apart > wide_spread * phase.measured.median && apart > std::abs(phase.difference()))
+    reasons.push_back(fmt::format("steps vary more than that: the middle half of {} steps takes {:.1f} to {:.1f} s",
+                                  phase.measured.steps, phase.measured.lower, phase.measured.upper));
+  if (scenario.run.steps.size() < 3)
+    reasons.push_back(fmt::format(
+        "few steps count ({}), and the first steps include warm-up: kernel compilation, graph capture and cold caches",
+        scenario.run.steps.size()));
+}
+
+/// Possible reasons for the difference in a phase, the likeliest first: those that the log shows, then the usual ones.
+/// REQUIRES: the phase has a kind.
+std::vector<std::string> reasons_of(const ReasonScenario& scenario, const MeasuredAgainst& phase) {
+  const bool longer = phase.difference() > 0;
+  std::vector<std::string> reasons;
+  add_spread(scenario, phase, reasons);
+  switch (*phase.kind) {
+    case PhaseKind::generation:
+      add_generation(scenario, longer, reasons);
+      break;
+    case PhaseKind::inference:
+      add_inference(scenario, longer, phase.alone, reasons);
+      break;
+    case PhaseKind::training:
+      add_training(scenario, longer, reasons);
+      break;
+    case PhaseKind::refit:
+      add_weight_sync(longer, reasons);
+      break;
+    case PhaseKind::offload:
+      reasons.emplace_back(longer ? "host memory is not pinned, or many processes of a node share it"
+                                  : "states stay on the device, or their transfers overlap other work");
+      break;
+  }
+  return reasons;
+}
+
+/// Possible reasons for the difference in an iteration, given the seconds of all its phases: differing phases, overlap
+/// on one side only, and time outside phases.
+std::vector<std::string> iteration_reasons(const ReasonScenario& scenario, const MeasuredAgainst& iteration,
+                                           double measured_in_phases, double predicted_in_phases) {
+  const double phases = measured_in_phases - predicted_in_phases;
+  // Time outside phases; negative if phases overlap.
+  const double outside = iteration.seconds - measured_in_phases;
+  const double predicted_outside = iteration.predicted - predicted_in_phases;
+  const double apart = outside - predicted_outside;
+  const double noticed = noticed_difference / 2 * iteration.predicted;
+  const bool longer = iteration.difference() > 0;
+  std::vector<std::string> reasons;
+  add_spread(scenario, iteration, reasons);
+  if (std::abs(phases) > noticed && (phases > 0) == longer)
+    reasons.push_back(fmt::format("its phases together take {:.1f} s {}: see their reasons", std::abs(phases),
+                                  longer ? "more" : "less"));
+  if (longer && apart > noticed && predicted_outside < 0)
+    reasons.push_back(fmt::format("phases overlap by {:.1f} s in the plan, but less in the run", -predicted_outside));
+  if (longer && apart > noticed && outside > 0)
+    reasons.emplace_back(
+        "time outside phases: data, rewards, advantages, logging or waiting; see the times that are only measured");
+  if (!longer && apart < -noticed && outside < 0)
+    reasons.push_back(fmt::format("phases overlap by {:.1f} s in the run, but less in the plan", -outside));
+  if (!longer && apart < -noticed && predicted_outside > 0)
+    reasons.push_back(fmt::format(
+        "the plan spends {:.1f} s outside these phases: see the times that are only predicted", predicted_outside));
+  return reasons;
+}
+
+/// Time of the log with the job's tasks that it covers.
 struct TimedTasks {
   const MeasuredTime* time;
   std::vector<std::size_t> tasks;
@@ -43,7 +224,7 @@ class Comparer {
            (kind == PhaseKind::training && task.kind == TaskKind::train);
   }
 
-  /// Seconds of the plan's steps in a phase; where `among` is not empty only of those tasks.
+  /// Predicted seconds of a phase, restricted to the tasks in `among` unless it is empty.
   double predicted(const Phase& phase, const std::vector<std::size_t>& among = {}) const {
     const std::vector<plan::Activity>& steps = of_.estimate.graph.activities;
     double seconds = 0;
@@ -53,7 +234,7 @@ class Comparer {
     return seconds;
   }
 
-  /// The times of a kind; those whose tasks the job lacks are told to be only measured.
+  /// The times of a kind. Times without a matching task of the job become only measured.
   std::vector<TimedTasks> times_of(PhaseKind kind) {
     std::vector<TimedTasks> times;
     for (const MeasuredTime& time : run_.times) {
@@ -84,7 +265,7 @@ class Comparer {
       for (const std::size_t task : timed.tasks) covered_[task] = true;
     }
     const bool each_alone = named == times.size() && all.size() == times.size();
-    // What a training takes of host memory is apart where the log times it so.
+    // Training is compared without offload if the log times offload separately.
     const bool apart = kind == PhaseKind::training && times_offload();
     if (each_alone && !apart)
       for (const TimedTasks& timed : times) add_phase(workflow::TaskId(timed.tasks.front()), kind, {timed.time}, {});
@@ -124,7 +305,7 @@ class Comparer {
                         [kind](const MeasuredAgainst& phase) { return phase.kind == kind; });
   }
 
-  /// Without a time of its own a refit is part of generation, as verl had it before it timed `update_weights`.
+  /// Adds the weight sync to generation if the log does not time it. verl did not time `update_weights` at first.
   void add_weight_sync_within() {
     const double refit = predicted(PhaseKind::refit);
     if (refit == 0 || first_of(PhaseKind::refit) != result_.phases.end()) return;

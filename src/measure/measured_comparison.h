@@ -1,4 +1,5 @@
-// A measured run beside what is predicted of its job and plan: phase by phase, what differs most and why it may.
+// Compares a measured run with the prediction for its job and plan, phase by phase, with possible reasons for
+// differences.
 #pragma once
 
 #include <optional>
@@ -12,23 +13,23 @@
 
 namespace dovetail::measure {
 
-/// A phase that was measured and is predicted.
+/// Measured and predicted time of a phase.
 struct MeasuredAgainst {
-  std::string phase;                 ///< its name: that of its kind or of a task, or "iteration"
-  std::optional<PhaseKind> kind;     ///< nothing of the iteration
-  bool alone = false;                ///< a task that the log times by itself
-  std::vector<std::string> keys;     ///< the log's
-  TimeSpread measured;               ///< of the keys' sum
-  double seconds = 0;                ///< that of the run's statistic
-  double predicted = 0;              ///< seconds
-  bool with_weight_sync = false;     ///< the log times no refit: it is in this phase, in both columns
-  bool whole = true;                 ///< the phase is measured as plans have it, so that it can go into a measurement
-  std::vector<std::string> reasons;  ///< why the two may differ, the likeliest first; empty where they hardly do
+  std::string phase;              ///< name of its kind or task, or "iteration"
+  std::optional<PhaseKind> kind;  ///< nullopt for the iteration
+  bool alone = false;             ///< whether this is a task that the log times separately
+  std::vector<std::string> keys;  ///< keys in the log
+  TimeSpread measured;            ///< sum over the keys
+  double seconds = 0;             ///< measured seconds by the run's statistic
+  double predicted = 0;           ///< seconds
+  bool with_weight_sync = false;  ///< whether both sides include the weight sync, because the log does not time it
+  bool whole = true;  ///< whether the measured phase matches a phase of the plan, so that it can go into a measurement
+  std::vector<std::string> reasons;  ///< possible reasons for the difference, the likeliest first; empty if it is small
 
   double difference() const { return seconds - predicted; }
 };
 
-/// Seconds that only one side has.
+/// Time that exists on one side only.
 struct OneSided {
   std::string name;
   double seconds = 0;
@@ -37,20 +38,20 @@ struct OneSided {
 struct MeasuredComparison {
   std::vector<MeasuredAgainst> phases;  ///< in the order of phase_kinds
   std::optional<MeasuredAgainst> iteration;
-  std::vector<OneSided> only_measured;   ///< times of the log within the iteration that are in no phase of the plan
-  std::vector<OneSided> only_predicted;  ///< tasks and refits of the plan that the log does not time
+  std::vector<OneSided> only_measured;   ///< logged times within the iteration that belong to no phase of the plan
+  std::vector<OneSided> only_predicted;  ///< tasks and weight syncs of the plan that the log does not time
 
-  /// Phases by how many seconds they differ, the most first.
+  /// Phases sorted by absolute difference in seconds, largest first.
   std::vector<const MeasuredAgainst*> by_difference() const;
 };
 
-/// A phase differs where it is off by more than this fraction of itself, and by more than a fiftieth of the iteration.
+/// A difference is noticed if it exceeds this fraction of the phase and this fraction of the iteration.
 inline constexpr double noticed_difference = 0.1;
 inline constexpr double noticed_part = 0.02;
 
-/// Tasks are compared one by one where the log times each by itself, else all of their kind together. Of keys whose
-/// tasks the job does not have the seconds stand among those that are only measured. REQUIRES: `estimate` is of this
-/// job and plan.
+/// Compares a run with its prediction. Compares tasks separately if the log times each of them, else all tasks of a
+/// kind together. Times of tasks that the job does not have are only measured. REQUIRES: `predicted` belongs to this
+/// job and the run's plan.
 MeasuredComparison compare_measured(const MeasuredRun& run, const plan::Job& job,
                                     const planner::EstimatedPlan& predicted);
 

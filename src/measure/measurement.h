@@ -1,4 +1,4 @@
-// What was measured of RLHF iterations: each run as a job and a plan, with the seconds that it took.
+// Measured RLHF iterations: each run has a job, a plan and the seconds that it took.
 #pragma once
 
 #include <array>
@@ -21,55 +21,54 @@ namespace dovetail::measure {
 
 using trainers::PhaseKind;
 
-/// All, in the order in which they are shown.
+/// All phases in display order.
 inline constexpr std::array phase_kinds{PhaseKind::generation, PhaseKind::inference, PhaseKind::training,
                                         PhaseKind::offload, PhaseKind::refit};
 
-/// A part of an iteration: all steps of a kind, or one task.
+/// Phase of an iteration: all activities of a kind, or one task.
 using Phase = std::variant<PhaseKind, workflow::TaskId>;
 
-/// What files and tables call it: its kind, or the task's name.
+/// Name in files and tables: the kind or the task's name.
 std::string name_of(const Phase& phase, const plan::Job& job);
-/// The phase of that name, if there is one; a kind comes before a task of its name.
+/// Finds a phase by name; nullopt if the name is unknown. A kind takes precedence over a task of the same name.
 std::optional<Phase> phase_named(std::string_view name, const plan::Job& job);
 
-/// What a part of an iteration took.
+/// Measured seconds of a phase.
 struct MeasuredPhase {
   Phase phase;
   double seconds = 0;
 };
 
-/// What is known of a row's responses where nobody says how far their lengths spread.
+/// Response lengths of a row whose spread is not known.
 struct OpenLengths {
   double mean = 0;       ///< tokens
-  std::int64_t cap = 0;  ///< what would be longer ends here
+  std::int64_t cap = 0;  ///< maximum length in tokens
 };
 
-/// A measured run. REQUIRES of what is calculated from it: the plan is without fault, and one of the job.
+/// A measured run. REQUIRES for all computations: the plan is valid and belongs to the job.
 struct Measurement {
   std::string name;
-  std::string group;  ///< left out together: a model, or a sweep
+  std::string group;  ///< rows that cross-validation leaves out together: a model or a sweep
   plan::Job job;
   plan::Plan plan;
   double seconds = 0;  ///< of an iteration
   std::vector<MeasuredPhase> phases = {};
-  double weight = 1;          ///< in the fit and in the mean error; 0 where it is only shown
-  std::string doubtful = {};  ///< why it does not count; empty: it does
-  std::optional<OpenLengths> responses =
-      {};  ///< in place of the job's response lengths, with the spread that is fitted
+  double weight = 1;                          ///< weight in the fit and in the mean error; 0 if the row is only shown
+  std::string doubtful = {};                  ///< why the row does not count; empty if it does
+  std::optional<OpenLengths> responses = {};  ///< replaces the job's response lengths; the spread is fitted
 };
 
-/// The standard deviation of the logarithm of the lengths of all responses that leave it open.
+/// Fitted spread of all open response lengths: the standard deviation of the logarithm of the length.
 struct Spread {
   double start = 0.8;
   double low = 0.3;
   double high = 1.3;
 };
 
-/// Runs on one GPU type with one software, in its version, at one site: what one set of efficiencies belongs to.
+/// Runs on one GPU type with one version of the software at one site, which share one set of efficiencies.
 struct Measurements {
-  std::string name;    ///< of the set
-  std::string source;  ///< who measured
+  std::string name;    ///< name of the set
+  std::string source;  ///< source of the measurements
   cost::Efficiency start;
   /// Names of constants (cost/efficiency.h); empty: all that the rows say anything of.
   std::vector<std::string> fitted;
@@ -77,16 +76,15 @@ struct Measurements {
   std::vector<Measurement> rows;
 };
 
-/// Whether a step has something of the phase. Rules have no phase; nor have host transfers beside other tasks: no task
-/// waits for them.
+/// Whether an activity belongs to the phase. Rules belong to no phase, and neither do host transfers concurrent with
+/// other tasks, because no task waits for them.
 bool is_in_phase(const Phase& phase, const plan::Job& job, const plan::Activity& step);
 
-/// How many of a step's seconds belong to the phase: all of a task, of training and offload their parts.
+/// Seconds of an activity that belong to the phase: all of a task, split between training and offload.
 double seconds_in_phase(const Phase& phase, const plan::Job& job, const plan::Activity& step,
                         const predict::ActivitySeconds& seconds);
 
-/// How much a phase weighs in the fit beside its row's iteration: half of it where it is a tenth of the iteration or
-/// more, else a tenth.
+/// Weight of a phase in the fit: half of its row's weight if it takes at least 10% of the iteration, else a tenth.
 double phase_weight(const Measurement& row, double seconds);
 
 }  // namespace dovetail::measure

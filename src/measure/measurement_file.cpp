@@ -4,13 +4,16 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <filesystem>
 #include <utility>
+#include <vector>
 
 #include "base/document.h"
 #include "base/enum_names.h"
 #include "base/fields.h"
 #include "base/file.h"
+#include "base/utf8.h"
 #include "cost/efficiency.h"
 #include "plan/job_file.h"
 #include "plan/plan_file.h"
@@ -30,7 +33,7 @@ constexpr double max_seconds = 1e7;
 constexpr double max_weight = 1000;
 constexpr double min_sigma = 0.01;
 
-/// The text of the file that `node` names.
+/// Reads the file that `node` names. Errors have the location of `node`.
 Result<std::string> read_named_file(const Node& node, const std::string& path) {
   auto content = base::read_file(path);
   if (content.ok()) return content;
@@ -39,10 +42,10 @@ Result<std::string> read_named_file(const Node& node, const std::string& path) {
   return error;
 }
 
-/// A set by its name, or of a file.
+/// Finds a set of efficiencies by name, or reads it from a file.
 Result<cost::Efficiency> find_start(const Node& node, const std::filesystem::path& folder) {
   if (!node.is_string())
-    return node.error(fmt::format("a set of efficiencies is {}; accepted: a name or a path", node.describe()));
+    return node.error(fmt::format("a set of efficiencies must be a name or a path, not {}", node.describe()));
   const std::string name(node.text());
   if (!name.ends_with(".json") && !name.ends_with(".yaml") && !name.ends_with(".yml")) {
     auto bundled = cost::find_efficiency(name);
@@ -65,28 +68,28 @@ Result<cost::Efficiency> read_start(const Node& root, const std::filesystem::pat
   return start;
 }
 
-/// The constants that are to be fitted: each starts within its bounds.
+/// Reads the constants to fit. Each must start within its bounds.
 Result<std::vector<std::string>> read_fitted(const Node& root, cost::Efficiency start) {
   std::vector<std::string> fitted;
   const auto list = root.find("fit");
   if (!list) return fitted;
   if (!list->is_list() || list->size() == 0)
-    return list->error(fmt::format("`fit` is {}; accepted: a list of constants", list->describe()));
+    return list->error(fmt::format("`fit` must be a list of constants, not {}", list->describe()));
   std::vector<std::string_view> names;
   for (const cost::EfficiencyConstant& constant : cost::efficiency_constants()) names.push_back(constant.name);
   for (std::size_t item = 0; item < list->size(); ++item) {
     const Node node = list->item(item);
     const cost::EfficiencyConstant* constant = node.is_string() ? cost::find_constant(node.text()) : nullptr;
     if (constant == nullptr)
-      return node.error(fmt::format("there is no constant {}{}; accepted: {}", node.describe(),
+      return node.error(fmt::format("a constant must be one of {2}, not {0}{1}", node.describe(),
                                     node.is_string() ? base::did_you_mean(node.text(), names) : "",
                                     fmt::join(names, ", ")));
     const double value = constant->of(start);
     if (value < constant->low || value > constant->high)
-      return node.error(fmt::format("{} starts at {}; accepted: a `start` of it from {} to {}", quote(constant->name),
-                                    value, constant->low, constant->high));
+      return node.error(fmt::format("{} starts at {}; its `start` must be from {} to {}", quote(constant->name), value,
+                                    constant->low, constant->high));
     if (std::find(fitted.begin(), fitted.end(), constant->name) != fitted.end())
-      return node.error(fmt::format("{} stands twice in `fit`; accepted: each constant once", quote(constant->name)));
+      return node.error(fmt::format("duplicate constant {} in `fit`", quote(constant->name)));
     fitted.emplace_back(constant->name);
   }
   return fitted;
@@ -104,11 +107,11 @@ Result<Spread> read_spread(const Node& root) {
     DOVETAIL_TRY(spread.*member, base::read_number(*value, quote(key), min_sigma, workflow::max_sigma));
   }
   if (spread.low <= spread.start && spread.start <= spread.high) return spread;
-  return node->error(fmt::format("`spread` starts at {} and goes from {} to {}; accepted: low <= start <= high",
-                                 spread.start, spread.low, spread.high));
+  return node->error(fmt::format("`spread` must have low <= start <= high, got start {}, low {}, high {}", spread.start,
+                                 spread.low, spread.high));
 }
 
-/// Reads the rows, which are all of one GPU type.
+/// Reads the rows, which must all have one GPU type.
 class RowReader {
  public:
   RowReader(const Measurements& measurements, const std::string& path)
@@ -121,7 +124,7 @@ class RowReader {
     DOVETAIL_TRY(const Node named, base::require(node, "a row", "name", "name: 8B, on policy"));
     DOVETAIL_TRY(std::string name, base::find_name(node, "name"));
     if (std::find(names_.begin(), names_.end(), name) != names_.end())
-      return named.error(fmt::format("there are two rows {}; accepted: names that differ", quote(name)));
+      return named.error(fmt::format("duplicate row name {}", quote(name)));
     names_.push_back(name);
     DOVETAIL_TRY(std::string group, base::find_name(node, "group"));
     DOVETAIL_TRY(plan::Job job, read_job(node));
@@ -146,10 +149,9 @@ class RowReader {
     for (const cluster::NodeGroup& group : job.cluster.groups) {
       if (gpu_.empty()) gpu_ = group.gpu.name;
       if (group.gpu.name != gpu_)
-        return node.error(fmt::format(
-            "the job has GPUs {}, others before it {}; accepted: rows of one GPU type, as a set of efficiencies "
-            "belongs to one",
-            quote(group.gpu.name), quote(gpu_)));
+        return node.error(
+            fmt::format("the job has GPU type {}, but earlier rows have {}; all rows must have the same GPU type",
+                        quote(group.gpu.name), quote(gpu_)));
     }
     return job;
   }
@@ -177,8 +179,7 @@ class RowReader {
     const auto weight = node.find("weight");
     const auto doubtful = node.find("doubtful");
     if (weight && doubtful)
-      return doubtful->error(
-          "a doubtful row does not count, so that it has no weight; accepted: one of `weight` and `doubtful`");
+      return doubtful->error("`weight` and `doubtful` cannot be combined, because a doubtful row has no weight");
     DOVETAIL_TRY(row.doubtful, base::find_name(node, "doubtful"));
     if (doubtful) row.weight = 0;
     if (!weight) return {};
@@ -186,15 +187,15 @@ class RowReader {
     return {};
   }
 
-  /// Whether the tasks that the row says ran as one phase are those that its plan fuses.
+  /// Checks that the tasks in `fused` are those that the plan fuses.
   static Status check_fused(const Node& node, const Measurement& row) {
     const auto fused = node.find("fused");
     if (!fused) return {};
     const auto& pair = row.plan.fusion.training;
     const auto name_of_task = [&](std::size_t task) { return row.job.workflow.tasks[task].name; };
-    const std::string accepted = pair ? fmt::format("`fused: [[{}, {}]]`, which the plan fuses",
+    const std::string accepted = pair ? fmt::format("`[[{}, {}]]`, the tasks that the plan fuses",
                                                     name_of_task((*pair)[0]), name_of_task((*pair)[1]))
-                                      : "no `fused`, as the plan fuses nothing";
+                                      : "omitted, because the plan fuses no trainings";
     const auto is_pair = [&](const Node& tasks) {
       return tasks.is_list() && tasks.size() == 2 && pair &&
              std::all_of(pair->begin(), pair->end(), [&](std::size_t task) {
@@ -203,7 +204,7 @@ class RowReader {
              });
     };
     if (fused->is_list() && fused->size() == 1 && is_pair(fused->item(0))) return {};
-    return fused->error(fmt::format("`fused` is {}; accepted: {}", fused->describe(), accepted));
+    return fused->error(fmt::format("`fused` is {}; it must be {}", fused->describe(), accepted));
   }
 
   static Status read_phases(const Node& node, Measurement& row) {
@@ -270,7 +271,7 @@ Result<Measurements> parse_measurements(std::string_view content, const std::str
   DOVETAIL_TRY(measurements.fitted, read_fitted(root, measurements.start));
   DOVETAIL_TRY(measurements.spread, read_spread(root));
   DOVETAIL_TRY(const Node rows, base::require(root, "measurements", "rows", "rows: [...]"));
-  if (!rows.is_list()) return rows.error(fmt::format("`rows` is {}; accepted: a list of maps", rows.describe()));
+  if (!rows.is_list()) return rows.error(fmt::format("`rows` must be a list of maps, not {}", rows.describe()));
   RowReader reader(measurements, path);
   for (std::size_t item = 0; item < rows.size(); ++item) {
     DOVETAIL_TRY(Measurement row, reader.read(rows.item(item)));
@@ -278,9 +279,100 @@ Result<Measurements> parse_measurements(std::string_view content, const std::str
   }
   const auto counts = [](const Measurement& row) { return row.weight > 0; };
   if (std::none_of(measurements.rows.begin(), measurements.rows.end(), counts))
-    return rows.error("no row counts; accepted: at least one that is not doubtful and has a weight");
+    return rows.error("no row counts; at least one row must have a positive weight and not be doubtful");
   measurements.start.name = measurements.name;
   return measurements;
+}
+
+namespace {
+
+using base::json_string;
+using Members = std::vector<std::pair<std::string, std::string>>;
+
+constexpr double noticed_length = 0.05;
+
+/// Rounds to microseconds, the precision of loggers.
+std::string seconds_text(double seconds) { return fmt::format("{}", std::round(seconds * 1e6) / 1e6); }
+
+std::string fused_text(const std::vector<std::vector<std::string>>& fused) {
+  std::vector<std::string> phases;
+  for (const std::vector<std::string>& tasks : fused) {
+    std::vector<std::string> names;
+    for (const std::string& task : tasks) names.push_back(json_string(task));
+    phases.push_back(fmt::format("[{}]", fmt::join(names, ", ")));
+  }
+  return fmt::format("[{}]", fmt::join(phases, ", "));
+}
+
+std::string phases_text(const MeasuredComparison& comparison) {
+  std::vector<std::string> phases;
+  for (const MeasuredAgainst& phase : comparison.phases)
+    if (phase.whole && phase.seconds >= min_seconds)
+      phases.push_back(fmt::format("{}: {}", json_string(phase.phase), seconds_text(phase.seconds)));
+  return phases.empty() ? "" : fmt::format("{{{}}}", fmt::join(phases, ", "));
+}
+
+/// Response lengths if they differ from the job's; empty if no allowed spread has that mean.
+std::string lengths_text(const MeasuredRun& run, const plan::Job& job) {
+  const workflow::LengthDistribution& lengths = job.workload.response_length;
+  if (!run.mean_response || std::abs(*run.mean_response - lengths.mean()) <= noticed_length * lengths.mean()) return "";
+  const double mean = std::round(*run.mean_response * 10) / 10;
+  const auto cap = std::max(lengths.longest(), static_cast<std::int64_t>(std::llround(run.max_response.value_or(0))));
+  const Spread spread;
+  for (const double sigma : {spread.low, spread.start, spread.high})
+    if (workflow::find_fault(workflow::LengthFigures{.mean = mean, .sigma = sigma, .cap = cap})) return "";
+  return fmt::format("{{\"mean\": {}, \"cap\": {}}}", mean, cap);
+}
+
+std::string json_members(const Members& members) {
+  std::vector<std::string> texts;
+  for (const auto& [key, value] : members) texts.push_back(fmt::format("{}: {}", json_string(key), value));
+  return fmt::format("{}", fmt::join(texts, ", "));
+}
+
+/// Members before the rows.
+Members heading_of(const MeasurementNames& names) {
+  Members members{{"format", json_string(measurement_format)},
+                  {"name", json_string(names.set)},
+                  {"source", json_string(names.source)}};
+  if (!names.start.empty()) members.emplace_back("start", json_string(names.start));
+  return members;
+}
+
+base::Result<Members> members_of(const MeasurementNames& names, const MeasuredRun& run,
+                                 const MeasuredComparison& comparison, const plan::Job& job) {
+  if (!comparison.iteration || comparison.iteration->seconds < min_seconds)
+    return base::bad_input(fmt::format(
+        "the log has no iteration time, which a measurement needs; use a log with `{}{}`",
+        trainers::log_keys(run.format).prefixes.front(), trainers::log_keys(run.format).times.front().name));
+  Members members{{"name", json_string(names.row)},
+                  {"job", names.job_text.empty() ? json_string(names.job) : names.job_text},
+                  {"plan", names.plan_text.empty() ? json_string(names.plan) : names.plan_text},
+                  {"seconds", seconds_text(comparison.iteration->seconds)}};
+  if (!names.fused.empty()) members.emplace_back("fused", fused_text(names.fused));
+  if (std::string phases = phases_text(comparison); !phases.empty()) members.emplace_back("phases", std::move(phases));
+  if (std::string lengths = lengths_text(run, job); !lengths.empty())
+    members.emplace_back("response_length", std::move(lengths));
+  return members;
+}
+
+}  // namespace
+
+base::Result<std::string> measurement_to_yaml(const MeasurementNames& names, const MeasuredRun& run,
+                                              const MeasuredComparison& comparison, const plan::Job& job) {
+  DOVETAIL_TRY(const Members members, members_of(names, run, comparison, job));
+  std::string text;
+  for (const auto& [key, value] : heading_of(names)) text += fmt::format("{}: {}\n", key, value);
+  text += "rows:\n";
+  for (const auto& [key, value] : members)
+    text += fmt::format("  {} {}: {}\n", &key == &members.front().first ? "-" : " ", key, value);
+  return text;
+}
+
+base::Result<std::string> measurement_to_json(const MeasurementNames& names, const MeasuredRun& run,
+                                              const MeasuredComparison& comparison, const plan::Job& job) {
+  DOVETAIL_TRY(const Members members, members_of(names, run, comparison, job));
+  return fmt::format("{{{}, \"rows\": [\n  {{{}}}\n]}}\n", json_members(heading_of(names)), json_members(members));
 }
 
 }  // namespace dovetail::measure

@@ -1,38 +1,59 @@
-// dovetail/measurement@1: reading measured runs.
+// dovetail/measurement@1: reading and writing measured runs.
 //
 //   format: dovetail/measurement@1
-//   name: h100/megatron-vllm               # of the set of efficiencies: one GPU type, software with its version, and
-//                                          # site
+//   name: h100/megatron-vllm               # set of efficiencies: one GPU type, software version and site
 //   source: NeMo-RL v0.3 and v0.4          # optional
-//   start: {from: assumed, task: 0}        # where the fit starts: a set (a name or a file), or one with constants of
-//                                          # one's own
-//   fit: [matrix_products, slot]           # constants; default: all that the rows say anything of
-//   spread: {start: 0.8, low: 0.3, high: 1.3}   # of responses that leave it open
+//   start: {from: assumed, task: 0}        # start of the fit: a set (name or file), optionally with own constants
+//   fit: [matrix_products, slot]           # constants to fit; default: all that the rows determine
+//   spread: {start: 0.8, low: 0.3, high: 1.3}   # for rows that leave it open
 //   rows:
-//     - name: 8B, phases                   # each another
-//       group: llama-8b                    # left out together; default: the name of the job's first model
-//       job: ../jobs/grpo-8b.yaml          # or what such a file has
-//       plan: ../jobs/grpo-8b.plan.json    # or what such a file has
+//     - name: 8B, phases                   # unique
+//       group: llama-8b                    # rows left out together; default: the name of the job's first model
+//       job: ../jobs/grpo-8b.yaml          # or the content of such a file
+//       plan: ../jobs/grpo-8b.plan.json    # or the content of such a file
 //       seconds: 112                       # of an iteration
-//       phases: {training: 28, refit: 5, generation: 58, inference: 18}   # kinds (or offload), or tasks by name
-//       response_length: {mean: 795, cap: 3976}   # in place of the job's: the spread is fitted
-//       weight: 1                          # in the fit; or `doubtful: WHY`, which shows the row and does not count it
+//       phases: {training: 28, refit: 5, generation: 58, inference: 18}   # kinds (also offload), or task names
+//       response_length: {mean: 795, cap: 3976}   # replaces the job's lengths; the spread is fitted
+//       weight: 1                          # in the fit; or `doubtful: WHY` to show the row without counting it
 //
-// Paths start from the folder of the file.
+// Paths are relative to the folder of the file.
 #pragma once
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
+#include "measure/measured_comparison.h"
 #include "measure/measurement.h"
 
 namespace dovetail::measure {
 
 inline constexpr std::string_view measurement_format = "dovetail/measurement@1";
 
-/// Reads measurements from YAML or JSON text. Every mistake is an Error at its line and column, also one in the file of
-/// a job, a plan or a set of efficiencies.
+/// Parses measurements from YAML or JSON text. Every Error has its line and column, including errors in a named job,
+/// plan or efficiency file.
 base::Result<Measurements> parse_measurements(std::string_view content, const std::string& path);
+
+/// Names and references in a measurement file.
+struct MeasurementNames {
+  std::string set;  ///< name of the set of efficiencies
+  std::string row;
+  std::string source;
+  std::string job;  ///< paths relative to the folder of the file
+  std::string plan;
+  std::string start = {};  ///< start of the fit: a set's name, or a relative path; empty: `assumed`
+  std::vector<std::vector<std::string>> fused = {};  ///< tasks that ran as one phase
+  std::string job_text = {};   ///< content of the job file as one line of JSON, replaces the path; may be empty
+  std::string plan_text = {};  ///< same for the plan
+};
+
+/// Writes one row with the iteration and the phases that match phases of the plan and take at least 1 ms. Includes the
+/// mean response length if the log has it and it differs from the job's by more than 5%. Its cap is the job's cap or
+/// the longest logged response. Returns an Error without location if the log has no iteration time.
+base::Result<std::string> measurement_to_yaml(const MeasurementNames& names, const MeasuredRun& run,
+                                              const MeasuredComparison& comparison, const plan::Job& job);
+base::Result<std::string> measurement_to_json(const MeasurementNames& names, const MeasuredRun& run,
+                                              const MeasuredComparison& comparison, const plan::Job& job);
 
 }  // namespace dovetail::measure

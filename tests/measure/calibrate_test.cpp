@@ -22,7 +22,7 @@ using testing::ElementsAre;
 
 Measurements small() { return parse_measurements(test::measurement_text(), "runs.yaml").value(); }
 
-/// Rows of different loads, measured as `truth` has it.
+/// Rows with different loads, measured with the efficiencies `truth`.
 Measurements measured_by(const cost::Efficiency& truth) {
   Measurements measurements = small();
   measurements.rows[1].responses.reset();
@@ -45,7 +45,7 @@ Measurements measured_by(const cost::Efficiency& truth) {
   return measurements;
 }
 
-TEST(Calibrate, ARowIsPredictedAsAPlanIs) {
+TEST(Calibrate, RowPredictionEqualsPlanPrediction) {
   const Measurements measurements = small();
   const cost::CalibrationRow row = calibration_row(measurements.rows[0]);
   const cost::Candidate candidate{measurements.start, {0.8}};
@@ -64,14 +64,14 @@ TEST(Calibrate, ARowIsPredictedAsAPlanIs) {
   EXPECT_NEAR(predicted[0], kinds + measurements.start.iteration, 1e-6) << "one after the other";
 }
 
-/// A job of examples/jobs with a plan beside it.
+/// Job of examples/jobs with its plan.
 struct Example {
   std::string name;  ///< of the plan: JOB.plan.json
   bool inter = true;
   bool intra = true;
 };
 
-/// The example as if it had been measured: with what `dovetail plan --plan` says of it.
+/// The example with measured times equal to the output of `dovetail plan --plan`.
 Measurements measured_example(const Example& example) {
   const std::string folder = DOVETAIL_SOURCE_DIR "/examples/jobs/";
   const std::string job_path = folder + example.name.substr(0, example.name.find('.')) + ".yaml";
@@ -95,7 +95,7 @@ Measurements measured_example(const Example& example) {
   return measurements;
 }
 
-TEST(Calibrate, LeavesConstantsWherePredictionsAreMeasured) {
+TEST(Calibrate, ExactMeasurementsKeepConstants) {
   for (const Example& example :
        {Example{"rlhfuse-33b-13b.plan.json"}, Example{"rlhfuse-33b-13b.plan.json", true, false},
         Example{"rlhfuse-33b-13b.plan.json", false, true}, Example{"rlhfuse-33b-13b.plan.json", false, false},
@@ -111,7 +111,7 @@ TEST(Calibrate, LeavesConstantsWherePredictionsAreMeasured) {
   }
 }
 
-TEST(Calibrate, WhatMovesToTheHostIsNoTraining) {
+TEST(Calibrate, OffloadIsNotTraining) {
   Measurement row = small().rows[0];
   const std::size_t train = workflow::find_task(row.job.workflow, "actor_train")->index();
   row.plan.tasks[train].offload.optimizer = true;
@@ -120,7 +120,7 @@ TEST(Calibrate, WhatMovesToTheHostIsNoTraining) {
   EXPECT_NEAR(predicted[3] + predicted[4], predicted[6], 1e-9);
 }
 
-TEST(Calibrate, PhasesWeighByTheirShare) {
+TEST(Calibrate, PhaseWeightDependsOnItsShare) {
   const Measurements measurements = small();
   const cost::CalibrationRow row = calibration_row(measurements.rows[0]);
   std::vector<double> weights;
@@ -130,7 +130,7 @@ TEST(Calibrate, PhasesWeighByTheirShare) {
   EXPECT_EQ(phase_weight(measurements.rows[1], 40), 1) << "half of the row's weight of 2";
 }
 
-TEST(Calibrate, FindsWhatTheRowsWereMeasuredWith) {
+TEST(Calibrate, RecoversTheTrueEfficiencies) {
   cost::Efficiency truth = small().start;
   truth.matrix_products = 0.55;
   truth.decode_step = 2.5e-3;
@@ -145,11 +145,11 @@ TEST(Calibrate, FindsWhatTheRowsWereMeasuredWith) {
   ASSERT_TRUE(calibration.left_out.has_value());
   EXPECT_LT(calibration.left_out->mean, 0.02);
   EXPECT_EQ(calibration.fit.candidate.efficiency.error, calibration.left_out->mean);
-  EXPECT_EQ(calibration.fit.candidate.efficiency.task, 0.5) << "what is not fitted stays";
+  EXPECT_EQ(calibration.fit.candidate.efficiency.task, 0.5) << "constants that are not fitted stay";
   EXPECT_EQ(calibration.fitted.rank_correlation, 1);
 }
 
-TEST(Calibrate, SaysHowFarOffEachRowIs) {
+TEST(Calibrate, ReportsTheErrorOfEachRow) {
   Measurements measurements = measured_by(small().start);
   measurements.fitted = {"decode_step"};
   measurements.rows[2].weight = 0;
@@ -162,11 +162,11 @@ TEST(Calibrate, SaysHowFarOffEachRowIs) {
   EXPECT_LT(calibration.fitted.mean, 0.01) << "doubtful rows do not count";
   EXPECT_EQ(calibration.rows[0].phases[0].name, "generation");
   EXPECT_GT(calibration.rows[0].phases[0].measured, 0);
-  EXPECT_EQ(calibration.rows[0].phases[1].measured, 0) << "scoring was not measured";
+  EXPECT_EQ(calibration.rows[0].phases[1].measured, 0) << "inference was not measured";
   EXPECT_TRUE(calibration.rows[0].iteration.left_out.has_value());
 }
 
-TEST(Calibrate, OneGroupHasNothingToLeaveOut) {
+TEST(Calibrate, OneGroupHasNoCrossValidation) {
   Measurements measurements = measured_by(small().start);
   for (Measurement& row : measurements.rows) row.group = "same";
   const Calibration calibration = calibrate(measurements);
@@ -174,10 +174,10 @@ TEST(Calibrate, OneGroupHasNothingToLeaveOut) {
   EXPECT_FALSE(calibration.rows[0].iteration.left_out.has_value());
   EXPECT_LT(calibration.fitted.mean, 0.01);
   EXPECT_EQ(calibration.fit.candidate.efficiency.error, measurements.start.error)
-      << "a good fit says nothing of other runs";
+      << "a good fit does not predict other runs";
 }
 
-TEST(Calibrate, AFitThatMissesItsOwnRowsClaimsNoLess) {
+TEST(Calibrate, ErrorIsAtLeastTheFitError) {
   Measurements measurements = measured_by(small().start);
   measurements.start.error = 0.05;
   measurements.fitted = {"decode_step"};
@@ -190,7 +190,7 @@ TEST(Calibrate, AFitThatMissesItsOwnRowsClaimsNoLess) {
   EXPECT_EQ(calibration.fit.candidate.efficiency.error, calibration.fitted.mean);
 }
 
-TEST(Calibrate, FitsWhatTheRowsSayAnythingOf) {
+TEST(Calibrate, FitsConstantsThatTheRowsDetermine) {
   Measurements measurements = small();
   measurements.fitted.clear();
   std::vector<std::string> names;

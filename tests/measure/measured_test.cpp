@@ -1,4 +1,4 @@
-// Logs of training runs: which steps count, and what is predicted beside them.
+// Logs of training runs: steps that count, and the comparison with predictions.
 #include "measure/measured.h"
 
 #include <gmock/gmock.h>
@@ -6,13 +6,13 @@
 #include <rapidcheck/gtest.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <string>
 #include <utility>
 
 #include "base/file.h"
 #include "cost/efficiency.h"
 #include "measure/measured_comparison.h"
-#include "measure/measured_file.h"
 #include "measure/measurement_file.h"
 #include "support/jobs.h"
 #include "support/measurements.h"
@@ -39,32 +39,33 @@ std::string error_of(std::string content, const MeasuredOptions& options = {}) {
   return run.ok() ? "" : base::to_text(run.error());
 }
 
-TEST(MeasuredRun, LengthsThatNoResponseCanHaveAreErrors) {
+TEST(MeasuredRun, ImpossibleLengthsAreErrors) {
   const auto with = [](const char* figure) {
     return error_of(
         std::string("{\"step\": 1, \"timing_s/step\": 9, \"timing_s/gen\": 2, \"response_length/") + figure + "}\n",
         {.skip = 0});
   };
   EXPECT_EQ(with("mean\": 300"), "");
-  EXPECT_THAT(with("mean\": -5"), HasSubstr("`response_length/mean` is -5; accepted: tokens from 0 to 16777216"));
-  EXPECT_THAT(with("clip_ratio\": 7"), HasSubstr("`response_length/clip_ratio` is 7; accepted: a share from 0 to 1"));
+  EXPECT_THAT(with("mean\": -5"),
+              HasSubstr("`response_length/mean` is -5; it must be a number of tokens from 0 to 16777216"));
+  EXPECT_THAT(with("clip_ratio\": 7"),
+              HasSubstr("`response_length/clip_ratio` is 7; it must be a fraction from 0 to 1"));
 }
 
-TEST(MeasuredRun, MistakesAreTold) {
-  EXPECT_THAT(error_of("{\"loss\": 1}\n"),
-              HasSubstr("there are no times in the log; accepted: keys `timing_s/...` (verl)"));
+TEST(MeasuredRun, ReportsErrors) {
+  EXPECT_THAT(error_of("{\"loss\": 1}\n"), HasSubstr("the log has no times; expected keys `timing_s/...` (verl)"));
   EXPECT_THAT(error_of("{\"timing_s/gen\": 1, \"timing/train/generation\": 1}\n"),
               HasSubstr("times of verl and of nemo-rl"));
   EXPECT_THAT(error_of("{\"timing_s/gen\": 1}\n", {.format = LogFormat::nemo_rl}),
-              HasSubstr("there are no times of nemo-rl"));
+              HasSubstr("the log has no times of nemo-rl"));
   EXPECT_THAT(error_of("{\"timing_s/gen\": 1}\n", {.skip = 1}),
-              HasSubstr("the log has 1 steps, of which 1 are to be left out; accepted: --skip 0 to 0"));
+              HasSubstr("--skip must be less than the number of steps in the log (1), got 1"));
   EXPECT_THAT(error_of("{\"timing_s/gen\": 1}\n{\"timing_s/gen\": -2}\n"),
               HasSubstr("run.jsonl:2:18: `timing_s/gen` takes -2 s at step 2"));
-  EXPECT_THAT(error_of("{\"timing_s/mine\": 1}\n"), HasSubstr("no time of the log is known"));
+  EXPECT_THAT(error_of("{\"timing_s/mine\": 1}\n"), HasSubstr("no time in the log is a known phase"));
 }
 
-/// A step of verl's log with these seconds.
+/// Step of a verl log with these seconds.
 std::string verl_step(int step, double gen, double train, const std::string& more = "") {
   return "{\"step\": " + std::to_string(step) + ", \"timing_s/gen\": " + std::to_string(gen) +
          ", \"timing_s/old_log_prob\": 1, " +
@@ -73,7 +74,7 @@ std::string verl_step(int step, double gen, double train, const std::string& mor
          "\"timing_s/step\": " + std::to_string(gen + train + 7) + more + "}\n";
 }
 
-TEST(MeasuredRun, WarmUpAndInterruptionsAreLeftOut) {
+TEST(MeasuredRun, LeavesOutWarmUpAndInterruptions) {
   std::string text;
   for (int step = 1; step <= 9; ++step)
     text += verl_step(step, step <= 2 ? 100 : 10 + step, 20,
@@ -91,7 +92,7 @@ TEST(MeasuredRun, WarmUpAndInterruptionsAreLeftOut) {
   EXPECT_EQ(all.steps.size(), 8U);
 }
 
-TEST(MeasuredRun, AnIterationThatNothingTimesIsTheSumOfWhatOneLoopRuns) {
+TEST(MeasuredRun, UntimedIterationIsTheSumOfItsLoop) {
   std::string text;
   for (int i = 1; i <= 5; ++i)
     text += "{\"step\": " + std::to_string(i) +
@@ -104,7 +105,7 @@ TEST(MeasuredRun, AnIterationThatNothingTimesIsTheSumOfWhatOneLoopRuns) {
   EXPECT_EQ(run.mean_response, 400);
 }
 
-TEST(MeasuredRun, WhatContainsATimeStandsForItWhereItIsLogged) {
+TEST(MeasuredRun, LoggedContainerReplacesItsParts) {
   const auto measured = [](const std::string& more) {
     return measured_run(log_of("{\"step\": 1, \"time/rollout\": 40, \"time/actor_train/train_step/total\": 20, "
                                "\"time/actor_train/model_update/total\": 5, \"time/adv\": 1, "
@@ -120,7 +121,7 @@ TEST(MeasuredRun, WhatContainsATimeStandsForItWhereItIsLogged) {
   EXPECT_EQ(iteration_of(measured(", \"time/step_total\": 70"))->spread.median, 70);
 }
 
-TEST(MeasuredRun, ATotalOfTheStepBeforeIsGivenToIt) {
+TEST(MeasuredRun, TotalOfThePreviousStepIsShifted) {
   const auto totals = [](const std::string& first) {
     std::string text;
     for (int i = 0; i < 4; ++i)
@@ -133,10 +134,10 @@ TEST(MeasuredRun, ATotalOfTheStepBeforeIsGivenToIt) {
   };
   using Totals = std::vector<std::pair<std::int64_t, double>>;
   EXPECT_EQ(totals("0"), (Totals{{0, 91}, {1, 92}, {2, 93}}));
-  EXPECT_EQ(totals("95"), (Totals{{0, 95}, {1, 91}, {2, 92}, {3, 93}})) << "where the first is no 0 each is its own";
+  EXPECT_EQ(totals("95"), (Totals{{0, 95}, {1, 91}, {2, 92}, {3, 93}})) << "each step keeps its time if the first is not 0";
 }
 
-TEST(MeasuredRun, ReadsTheRowsOfOurOwnRuns) {
+TEST(MeasuredRun, ReadsMetricsOfDovetailRuns) {
   std::string text;
   for (int i = 1; i <= 5; ++i)
     text += "{\"iteration\": " + std::to_string(i) +
@@ -195,7 +196,7 @@ const MeasuredAgainst& phase_of(const MeasuredComparison& comparison, const std:
   return *found;
 }
 
-TEST_F(ComparedRun, TasksAreComparedOneByOneWhereVerlTimesThem) {
+TEST_F(ComparedRun, ComparesTasksThatVerlTimes) {
   std::string text;
   for (int step = 1; step <= 5; ++step)
     text += verl_step(step, 500, 20, ", \"timing_s/values\": 4, \"response_length/mean\": 900");
@@ -208,13 +209,13 @@ TEST_F(ComparedRun, TasksAreComparedOneByOneWhereVerlTimesThem) {
   EXPECT_DOUBLE_EQ(comparison.iteration->predicted, estimate.iteration_seconds);
   EXPECT_EQ(comparison.by_difference().front()->phase, "actor_generate");
   EXPECT_THAT(phase_of(comparison, "actor_generate").reasons.front(),
-              HasSubstr("responses had 900 tokens on average, the job says 512"));
+              HasSubstr("responses had 900 tokens on average, but the job specifies 512"));
   ASSERT_EQ(comparison.only_measured.size(), 2U);
   EXPECT_EQ(comparison.only_measured[0].name, "timing_s/values") << "the job has no critic";
   EXPECT_THAT(comparison.only_predicted, IsEmpty());
 }
 
-TEST_F(ComparedRun, WhatAgreesHasNoReasons) {
+TEST_F(ComparedRun, AgreementHasNoReasons) {
   std::string text;
   for (int step = 1; step <= 4; ++step)
     text += "{\"timing_s/gen\": " + std::to_string(predicted("actor_generate")) +
@@ -225,15 +226,14 @@ TEST_F(ComparedRun, WhatAgreesHasNoReasons) {
   EXPECT_EQ(comparison.only_predicted.size(), 3U);
 }
 
-TEST_F(ComparedRun, ReasonsKnowWhatThePlanOffloads) {
+TEST_F(ComparedRun, ReasonsDependOnTheOffloadSettings) {
   std::string text;
   for (int step = 1; step <= 5; ++step) text += verl_step(step, 12, 500);
   const auto reasons = [&] { return phase_of(compare(text), "actor_train").reasons; };
-  const auto gradients =
-      HasSubstr("gradients that come from host memory and go back, which stay on the devices in the plan");
+  const auto gradients = HasSubstr("gradients are offloaded to host memory, but the plan keeps them on the devices");
   const auto optimizer =
-      HasSubstr("optimizer states that come from host memory and go back, which stay on the devices in the plan");
-  const auto slower = HasSubstr("states that move slower than the job says");
+      HasSubstr("optimizer states are offloaded to host memory, but the plan keeps them on the devices");
+  const auto slower = HasSubstr("offload transfers are slower than the job specifies");
   EXPECT_THAT(reasons(), AllOf(Contains(gradients), Contains(optimizer), Not(Contains(slower))));
   plan.tasks.back().offload.optimizer = true;
   EXPECT_THAT(reasons(), AllOf(Contains(gradients), Not(Contains(optimizer)), Contains(slower)));
@@ -254,7 +254,7 @@ TEST_F(ComparedRun, NemoRlTimesKinds) {
   EXPECT_EQ(phase_of(comparison, "offload").seconds, 2);
 }
 
-TEST_F(ComparedRun, ARefitThatIsNotTimedIsPartOfGeneration) {
+TEST_F(ComparedRun, UntimedWeightSyncIsPartOfGeneration) {
   const MeasuredComparison comparison = compare("{\"timing_s/gen\": 30, \"timing_s/step\": 60}\n");
   const MeasuredAgainst& phase = phase_of(comparison, "actor_generate");
   EXPECT_TRUE(phase.with_weight_sync);
@@ -262,7 +262,7 @@ TEST_F(ComparedRun, ARefitThatIsNotTimedIsPartOfGeneration) {
   EXPECT_DOUBLE_EQ(phase.predicted, predicted("actor_generate") + predicted("refit"));
 }
 
-TEST_F(ComparedRun, TheFileIsReadByCalibrate) {
+TEST_F(ComparedRun, CalibrateReadsTheFile) {
   std::string text;
   for (int step = 1; step <= 5; ++step)
     text += verl_step(step, 12, 20, ", \"response_length/mean\": 300, \"response_length/max\": 1000");
@@ -293,9 +293,81 @@ TEST_F(ComparedRun, TheFileIsReadByCalibrate) {
     EXPECT_EQ(parse_measurements(plain, folder + "/runs.yaml")->start.iteration, cost::Efficiency().iteration);
   }
   const MeasuredComparison without = compare("{\"timing_s/gen\": 30}\n");
-  EXPECT_THAT(base::to_text(measurement_to_yaml(names, run, without, job).error()),
-              HasSubstr("does not time the iteration"));
+  EXPECT_THAT(base::to_text(measurement_to_yaml(names, run, without, job).error()), HasSubstr("has no iteration time"));
+}
+
+workflow::LengthDistribution taken(const LoggedLengths& logged, std::int64_t cap, std::int64_t draws) {
+  const LengthsOfLog lengths = lengths_of_log(logged, cap, draws);
+  EXPECT_TRUE(lengths.figures && !workflow::find_fault(*lengths.figures));
+  EXPECT_FALSE(lengths.spread.empty());
+  return workflow::log_normal_lengths(*lengths.figures);
+}
+
+TEST(MeasuredLengths, FractionAtCapMatchesTheLog) {
+  const auto lengths = taken({.mean = 500, .longest = 1024, .at_cap = 0.05}, 1024, 4096);
+  EXPECT_NEAR(lengths.mean(), 500, 1);
+  EXPECT_NEAR(lengths.survival(1023), 0.05, 1e-3);
+  EXPECT_EQ(lengths.longest(), 1024);
+}
+
+TEST(MeasuredLengths, LongestLengthMatchesTheLog) {
+  for (const double longest : {200.0, 380.0, 900.0}) {
+    const auto lengths = taken({.mean = 142.9, .longest = longest, .at_cap = 0}, 1024, 5120);
+    EXPECT_NEAR(lengths.mean(), 142.9, 0.5) << longest;
+    EXPECT_NEAR(lengths.expected_maximum(5120), longest, 2) << longest;
+  }
+}
+
+TEST(MeasuredLengths, RoundedFractionMeansAtLeastOne) {
+  const auto lengths = taken({.mean = 300, .longest = 1024, .at_cap = 0}, 1024, 1000);
+  EXPECT_NEAR(lengths.survival(1023), 1e-3, 1e-4);
+}
+
+TEST(MeasuredLengths, MissingSpreadUsesTheDefault) {
+  const LengthsOfLog lengths = lengths_of_log({.mean = 300}, 2048, 512);
+  EXPECT_EQ(lengths.figures->sigma, usual_sigma);
+  EXPECT_NE(lengths.spread.find("the log says no spread"), std::string::npos);
+}
+
+RC_GTEST_PROP(MeasuredLengths, AnyFiguresMakeLengthsWithTheirMean, ()) {
+  const auto cap = *rc::gen::inRange<std::int64_t>(2, 20000);
+  const auto limit = static_cast<double>(cap);
+  const double mean = std::max(1.0, limit * static_cast<double>(*rc::gen::inRange(1, 1101)) / 1000);
+  LoggedLengths logged{.mean = mean};
+  if (*rc::gen::arbitrary<bool>()) logged.longest = mean * static_cast<double>(*rc::gen::inRange(50, 800)) / 100;
+  if (*rc::gen::arbitrary<bool>()) logged.at_cap = static_cast<double>(*rc::gen::inRange(0, 101)) / 100;
+  const LengthsOfLog lengths = lengths_of_log(logged, cap, *rc::gen::inRange<std::int64_t>(1, 10000));
+  if (lengths.figures) RC_ASSERT(!workflow::find_fault(*lengths.figures));
+  RC_ASSERT(lengths.mean >= 1);
+  RC_ASSERT(lengths.mean <= cap);
+  const auto distribution = lengths.figures ? workflow::log_normal_lengths(*lengths.figures)
+                                            : workflow::LengthDistribution::fixed(lengths.mean);
+  RC_ASSERT(distribution.longest() <= cap);
+  const double expected = std::min(mean, limit);
+  // Integer lengths with a minimum of one token shift short means.
+  RC_ASSERT(std::abs(distribution.mean() - expected) <= 1 + 0.01 * expected);
+}
+
+TEST(MeasuredLengths, UseOnlyTheStepsThatCount) {
+  std::string log;
+  for (int step = 1; step <= 5; ++step)
+    log += "step:" + std::to_string(step) +
+           " - timing_s/gen:10.0 - timing_s/step:20.0 - response_length/mean:" + std::to_string(step * 100) +
+           ".0 - response_length/max:" + std::to_string(step * 200) +
+           ".0 - response_length/clip_ratio:0.010 - prompt_length/mean:80.0 - prompt_length/max:160.0\n";
+  const MeasuredRun run = measured_run(trainers::read_step_log({{log, "run.log"}}).value()).value();
+  EXPECT_EQ(logged_responses(run), (LoggedLengths{.mean = 400, .longest = 800, .at_cap = 0.01}));
+  EXPECT_EQ(logged_prompts(run), (LoggedLengths{.mean = 80, .longest = 160}));
+}
+
+TEST(MeasuredLengths, LogWithoutLengthsHasNone) {
+  const MeasuredRun run =
+      measured_run(trainers::read_step_log({{"step:1 - timing_s/gen:1.0 - timing_s/step:2.0\n", "run.log"}}).value())
+          .value();
+  EXPECT_FALSE(logged_responses(run));
+  EXPECT_FALSE(logged_prompts(run));
 }
 
 }  // namespace
+
 }  // namespace dovetail::measure

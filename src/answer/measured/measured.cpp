@@ -8,7 +8,7 @@
 #include "answer/measured/predicting.h"
 #include "base/document.h"
 #include "base/utf8.h"
-#include "measure/measured_file.h"
+#include "measure/measurement_file.h"
 #include "plan/job_text.h"
 #include "plan/plan_file.h"
 #include "syntax/files.h"

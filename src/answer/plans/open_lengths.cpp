@@ -7,7 +7,7 @@
 
 #include "answer/words/figures.h"
 #include "answer/words/text.h"
-#include "measure/measured_lengths.h"
+#include "measure/measured.h"
 
 namespace dovetail::answer {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "measure/measured_lengths.h"
+#include "measure/measured.h"
 #include "trainers/import/options.h"
 
 namespace dovetail::answer {
