@@ -16,7 +16,7 @@ void add_flag(CLI::App& command, const std::string& name, bool& value, const std
 }
 
 void add_json_flag(CLI::App& command, bool& json) {
-  add_flag(command, "--json", json, "print one JSON object on standard output in place of text");
+  add_flag(command, "--json", json, "print one JSON object instead of text");
 }
 
 void add_choice_option(CLI::App& command, const std::string& name, std::string& value, const std::string& choices,
@@ -31,7 +31,7 @@ void add_choice_option(CLI::App& command, const std::string& name, const std::st
 
 void add_color_option(CLI::App& command, ColorChoice& choice) {
   add_choice_option(
-      command, "--color", "always|never|auto", "colours (auto: on a terminal, unless NO_COLOR is set)",
+      command, "--color", "always|never|auto", "colors (default: auto, on a terminal unless NO_COLOR is set)",
       [&choice](const std::string& text) {
         choice = text == "auto" ? ColorChoice::automatic : text == "always" ? ColorChoice::always : ColorChoice::never;
       });
@@ -63,7 +63,7 @@ void add_text_option(CLI::App& command, const std::string& names, std::string& v
 
 void add_name_list(CLI::App& command, const std::string& names, std::vector<std::string>& values,
                    const std::string& kind, const std::string& description) {
-  // Without extra arguments: a list must not swallow the positional argument that follows it.
+  // Extra arguments are off, so that a list does not consume the positional argument after it.
   command.add_option(names, values, description)->allow_extra_args(false)->option_text(kind);
 }
 

@@ -1,5 +1,5 @@
-// Asking a question for a command: with a line of progress, so that Ctrl-C ends it, and no output replaces what is
-// read.
+// Asks a question on behalf of a command: shows progress, stops on Ctrl-C, keeps outputs from overwriting inputs, and
+// prints the answer.
 #pragma once
 
 #include <functional>
@@ -18,13 +18,13 @@
 
 namespace dovetail::cli {
 
-/// Somebody at a terminal who waits for an answer.
+/// Progress line and input protection of one question.
 class Asking {
  public:
-  /// `label` is what the work is called until it says so itself; `outputs` are the files that will be written.
+  /// `label` names the work until the question sets its own label. `outputs` are the files that will be written.
   Asking(const std::string& label, std::vector<std::optional<std::string>> outputs, PlainLines plain);
 
-  /// It refers to this.
+  /// Callbacks for the question. They refer to this object.
   answer::Watch watch();
 
  private:
@@ -32,11 +32,10 @@ class Asking {
   std::vector<std::optional<std::string>> outputs_;
 };
 
-/// Of who waits for no search: notes are printed.
+/// Callbacks that only print notes, for questions without a search.
 answer::Watch noting();
 
-/// The answer to `request`. Before the work begins it is an Error where one of `outputs`, which will be written, is a
-/// file that was read.
+/// Answers `request`. Returns an Error before any work if one of `outputs` is a file that was read.
 template <class Request>
 auto ask(const Request& request, const std::string& label, std::vector<std::optional<std::string>> outputs = {},
          PlainLines plain = PlainLines::none) {
@@ -44,15 +43,15 @@ auto ask(const Request& request, const std::string& label, std::vector<std::opti
   return ask(request, asking.watch());
 }
 
-/// A file that is made of an answer: where it is written to, and what is written, worked out when it is.
+/// Output file of an answer, with its content computed on demand.
 struct AnswerFile {
   std::optional<std::string> path;
   std::function<base::Result<std::string>()> content;
 };
 
-// Prints an answer: its sections, or with `json` its JSON, and writes its file. Sections stand on standard error where
-// the file is standard output; JSON then has what the file says as its member `output`. An answer whose file cannot be
-// written is printed all the same.
+// Prints an answer as sections, or as JSON if `json` is set, and writes its file. If the file is standard output,
+// sections go to stderr, and JSON holds the file's content as its member `output`. The answer is printed even if its
+// file cannot be written.
 base::Status deliver(const answer::Sections& sections, const AnswerFile& file);
 base::Status deliver_json(const std::string& json, const AnswerFile& file);
 template <class Answer>
@@ -60,7 +59,7 @@ base::Status deliver(const Answer& answer, bool json, const AnswerFile& file = {
   return json ? deliver_json(to_json(answer), file) : deliver(sections(answer), file);
 }
 
-/// The exit code of an outcome.
+/// The exit code for an outcome.
 int exit_code_of(answer::Outcome outcome);
 
 }  // namespace dovetail::cli

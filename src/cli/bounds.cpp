@@ -1,4 +1,4 @@
-// dovetail bounds: what no schedule of a problem can beat.
+// dovetail bounds: proves lower bounds on the makespan and the peak activation of a problem.
 #include "fuse/bounds/bounds.h"
 
 #include <fmt/format.h>
@@ -34,20 +34,20 @@ struct BoundsArguments {
   bool json = false;
 };
 
-/// What is asked, in the problem's units.
+/// The question in the problem's units.
 struct Question {
   std::optional<base::Ticks> deadline;
   std::optional<base::Memory> memory_cap;
   fuse::BoundOptions options;
 };
 
-/// What is proven.
+/// Proven lower bounds.
 struct Proven {
   fuse::Bounds bounds;
-  base::Ticks makespan;                              ///< of a schedule that fits
-  base::Memory peak_at_makespan;                     ///< of one of that makespan
-  std::optional<base::Memory> peak_at_deadline;      ///< absent where none is asked for, or no schedule ends by then
-  std::vector<pipeline::CapacityExcess> impossible;  ///< devices on which no schedule fits
+  base::Ticks makespan;                              ///< of any schedule that fits in memory
+  base::Memory peak_at_makespan;                     ///< of a schedule with that makespan
+  std::optional<base::Memory> peak_at_deadline;      ///< nullopt without a deadline, or if no schedule meets it
+  std::vector<pipeline::CapacityExcess> impossible;  ///< devices whose memory no schedule fits
 };
 
 struct Argument {
@@ -59,16 +59,16 @@ struct Argument {
 
 std::vector<Argument> arguments_of(const Proven& proven) {
   const fuse::Bounds& bounds = proven.bounds;
-  return {{"path", "path: the longest chain of ops that wait for each other", bounds.path, nullptr},
-          {"work", "work: of the busiest device", bounds.work, nullptr},
+  return {{"path", "path: longest chain of dependent ops", bounds.path, nullptr},
+          {"work", "work: total of the busiest device", bounds.work, nullptr},
           {"head_work_tail", "head + work + tail: over devices and subsets of models", bounds.head_work_tail,
            &bounds.head_work_tail_by_device},
-          {"one_machine", "one machine: Jackson's preemptive schedule of a device", bounds.one_machine,
+          {"one_machine", "one machine: Jackson's preemptive schedule of each device", bounds.one_machine,
            &bounds.one_machine_by_device},
-          {"sequences", "sequences: every order of a device, with what the others leave", proven.makespan, nullptr}};
+          {"sequences", "sequences: search over the orders of each device", proven.makespan, nullptr}};
 }
 
-/// The devices on which the largest value is met.
+/// The devices with the largest value.
 std::vector<std::size_t> min_margin_devices(const std::vector<base::Ticks>& by_device) {
   std::vector<std::size_t> devices;
   for (std::size_t device = 0; device < by_device.size(); ++device) {
@@ -77,7 +77,7 @@ std::vector<std::size_t> min_margin_devices(const std::vector<base::Ticks>& by_d
   return devices;
 }
 
-/// "3", "0, 5, 6", or with many "0, 1, 2, 3 and 12 more".
+/// "3", "0, 5, 6", or for many devices "0, 1, 2, 3 and 12 more".
 std::string short_list(const std::vector<std::size_t>& devices) {
   constexpr std::size_t most = 4;
   const std::size_t shown = devices.size() <= most + 1 ? devices.size() : most;
@@ -91,16 +91,16 @@ bool is_limited(const answer::NamedProblem& named, const Question& question) {
   return named.problem.capacity || question.memory_cap;
 }
 
-/// What the peak comes to, and by when there is no schedule.
+/// The bounds as sentences.
 std::string in_words(const answer::NamedProblem& named, const Question& question, const Proven& proven) {
   const base::TimeUnit unit = named.problem.time_unit;
   std::string text =
       fmt::format("\n{}: no schedule{} is shorter than {}\n", named.name,
                   is_limited(named, question) ? " that fits" : "", answer::time_with_unit(proven.makespan, unit));
   for (const pipeline::CapacityExcess& excess : proven.impossible)
-    text += fmt::format("no schedule fits: device {} holds at least {}, its capacity is {}\n", excess.device.value,
+    text += fmt::format("no schedule fits: device {} holds at least {}, but its capacity is {}\n", excess.device.value,
                         base::format_memory(excess.peak), base::format_memory(excess.capacity));
-  text += fmt::format("peak activation: at least {} for any schedule, at least {} for one of that makespan\n",
+  text += fmt::format("peak activation: at least {} for any schedule, at least {} at that makespan\n",
                       base::format_memory(proven.bounds.peak_activation), base::format_memory(proven.peak_at_makespan));
   if (!question.deadline) return text;
   const std::string deadline = answer::time_with_unit(*question.deadline, unit);
@@ -195,15 +195,14 @@ base::Result<int> run_bounds(const BoundsArguments& arguments) {
 
 void add_bounds(CLI::App& program, Action& action) {
   auto arguments = std::make_shared<BoundsArguments>();
-  CLI::App* command =
-      add_command(program, "bounds", "prove what no schedule of a problem can beat", "  dovetail bounds exp5");
-  add_positional(*command, "PROBLEM", arguments->problem,
-                 "problem file, '-' for standard input, or a bundled instance");
+  CLI::App* command = add_command(program, "bounds", "prove lower bounds on the makespan and memory of a problem",
+                                  "  dovetail bounds exp5\n  dovetail bounds examples/two-models.yaml --json");
+  add_positional(*command, "PROBLEM", arguments->problem, "problem file, bundled instance, or '-' for stdin");
   add_text_option(*command, "--deadline", arguments->deadline, "TIME",
-                  "also the least peak activation of a schedule that ends by then");
+                  "deadline for an additional bound on the peak activation");
   add_option(*command, {"--memory-cap", answer::memory_cap_help}, answer::Amount{}, arguments->memory_cap);
   add_count_option(*command, "--work", arguments->work, 0, 1'000'000,
-                   "millions of device states that each proof may look at (default 20: about a second; 0: sums only)");
+                   "million states per proof (default: 20, about 1 s; 0: sums only)");
   add_json_flag(*command, arguments->json);
   set_action(*command, action, [arguments] { return run_bounds(*arguments); });
 }

@@ -1,4 +1,4 @@
-// dovetail check: whether a schedule is valid, and what it costs where.
+// dovetail check: validates a schedule and shows its cost and idle time by device.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -35,17 +35,17 @@ struct CheckArguments {
   bool json = false;
 };
 
-/// Everything that is said of a valid schedule.
+/// Results for a valid schedule.
 struct Checked {
   answer::LoadedSchedule loaded;
   pipeline::Evaluation evaluation;
   timeline::Timeline timeline;
   fuse::Bounds bounds;
-  base::Memory peak_bound;  ///< at the makespan that the schedule has
+  base::Memory peak_bound;  ///< at the schedule's makespan
   std::vector<fuse::DoubtfulClaim> doubts;
 
   const pipeline::Problem& problem() const { return loaded.file.schedule.problem; }
-  /// Whether the file says something of the schedule that is false.
+  /// Whether the file claims something false about the schedule.
   bool has_false_claim() const {
     return std::any_of(doubts.begin(), doubts.end(), [](const fuse::DoubtfulClaim& claim) { return claim.refuted; });
   }
@@ -53,13 +53,13 @@ struct Checked {
 
 constexpr std::size_t idle_stretches_shown = 5;
 
-/// An idle bar, by its device and its number.
+/// An idle bar, identified by its device and its index among all bars.
 struct IdleStretch {
   std::size_t device;
   std::size_t bar;
 };
 
-/// "B4 of actor, stage 2 on device 2", or nothing where the stretch waits for no op.
+/// "B4 of actor, stage 2 on device 2", or empty if the device waits for no op.
 std::string describe_awaited(const Checked& checked, const timeline::Bar& idle) {
   if (idle.awaits < 0) return {};
   const auto awaited = static_cast<std::size_t>(idle.awaits);
@@ -67,7 +67,7 @@ std::string describe_awaited(const Checked& checked, const timeline::Bar& idle) 
                      timeline::lane_of(timeline::first_bars(checked.timeline), awaited));
 }
 
-/// All idle bars, by device and time.
+/// All idle bars, ordered by device and time.
 std::vector<IdleStretch> idle_stretches(const Checked& checked) {
   std::vector<IdleStretch> stretches;
   std::size_t bar = 0;
@@ -111,11 +111,11 @@ std::string max_idle_table(const Checked& checked) {
     return bar.end - bar.begin;
   };
   std::vector<IdleStretch> stretches = idle_stretches(checked);
-  // Nothing comes after drain that could have come earlier.
+  // Idle time at the end delays no op.
   std::erase_if(stretches,
                 [&checked](const IdleStretch& stretch) { return bar_of(checked, stretch).bar_kind == BarKind::drain; });
   const auto shown = std::min(stretches.size(), idle_stretches_shown);
-  // Of equally long ones the first, by device and time.
+  // Equally long stretches are ordered by device and time.
   const auto is_before = [&length](const IdleStretch& a, const IdleStretch& b) {
     return std::tuple(length(b), a.bar) < std::tuple(length(a), b.bar);
   };
@@ -136,7 +136,7 @@ std::string max_idle_table(const Checked& checked) {
              rows);
 }
 
-/// "false claim: bounds.makespan: 610 is above ...": a line a claim.
+/// One line per claim: "false claim: bounds.makespan: 610 is above ...".
 std::string doubts_text(const Checked& checked) {
   std::string text;
   for (const fuse::DoubtfulClaim& claim : checked.doubts)
@@ -148,7 +148,7 @@ std::string to_text(const Checked& checked) {
   const base::TimeUnit unit = checked.problem().time_unit;
   const pipeline::Evaluation& evaluation = checked.evaluation;
   return fmt::format("{}: valid{}\n", checked.loaded.path,
-                     checked.has_false_claim() ? "; a claim of the file is false" : "") +
+                     checked.has_false_claim() ? "; but a claim in the file is false" : "") +
          fmt::format("makespan {}, bound {}, {}\n", answer::time_with_unit(evaluation.makespan, unit),
                      base::format_time(checked.bounds.makespan, unit),
                      answer::gap_text(answer::gap(evaluation.makespan, checked.bounds.makespan))) +
@@ -156,10 +156,9 @@ std::string to_text(const Checked& checked) {
                      base::format_memory(evaluation.peak_activation), base::format_memory(checked.peak_bound),
                      answer::gap_text(answer::gap(evaluation.peak_activation, checked.peak_bound))) +
          doubts_text(checked) +
-         fmt::format(
-             "bubbles {} of the devices' time; the longest time from a device's first start to its last end is {}\n\n",
-             answer::percent(pipeline::bubble_rate(evaluation)),
-             answer::time_with_unit(pipeline::max_device_span(evaluation), unit)) +
+         fmt::format("bubbles {} of device time; longest device span, from first start to last end: {}\n\n",
+                     answer::percent(pipeline::bubble_rate(evaluation)),
+                     answer::time_with_unit(pipeline::max_device_span(evaluation), unit)) +
          device_table(checked) + max_idle_table(checked);
 }
 
@@ -213,7 +212,7 @@ answer::Json to_json(const Checked& checked, double seconds) {
   return object;
 }
 
-/// In JSON an invalid schedule is an answer too; the Error goes to stderr all the same.
+/// With --json, also prints an invalid schedule as an answer. The Error still goes to stderr.
 base::Error report_invalid(const CheckArguments& arguments, base::Error error) {
   if (!arguments.json || error.failure != base::Failure::invalid) return error;
   answer::Json violation{{"message", error.message}};
@@ -224,11 +223,11 @@ base::Error report_invalid(const CheckArguments& arguments, base::Error error) {
   return error;
 }
 
-/// A folder is one of rank programs, whatever else it may be called.
+/// Checks the rank programs in a folder.
 base::Result<int> run_check_programs(const CheckArguments& arguments) {
   if (arguments.problem || arguments.format)
     return base::bad_input(
-        fmt::format("'{}' is a folder of programs; accepted: --problem and --format with a schedule", arguments.file));
+        fmt::format("--problem and --format need a schedule file, but '{}' is a folder of programs", arguments.file));
   DOVETAIL_TRY(const std::vector<pipeline::Program> programs, answer::load_programs(arguments.file));
   if (arguments.json)
     print_json(answer::json_text(answer::programs_json(arguments.file, programs)));
@@ -267,15 +266,15 @@ base::Result<int> run_check(const CheckArguments& arguments) {
 
 void add_check(CLI::App& program, Action& action) {
   auto arguments = std::make_shared<CheckArguments>();
-  CLI::App* command = add_command(program, "check", "check a schedule, and show what it costs where",
-                                  "  dovetail check schedule.json\n  dovetail check trace.txt --problem exp5\n"
+  CLI::App* command = add_command(program, "check", "check a schedule and show its cost by device",
+                                  "  dovetail schedule exp5 --solver greedy -o schedule.json\n"
+                                  "  dovetail check schedule.json\n"
+                                  "  dovetail convert schedule.json programs/\n"
                                   "  dovetail check programs/");
-  add_positional(
-      *command, "FILE", arguments->file,
-      "schedule (its own JSON, a FlexFusion trace, a PyTorch CSV), '-' for standard input; or a folder of programs");
-  add_problem_option(*command, arguments->problem, "problem that it is a schedule of (default: as the file says)");
+  add_positional(*command, "FILE", arguments->file, "schedule file ('-' for stdin), or a folder of programs");
+  add_problem_option(*command, arguments->problem, "problem of the schedule (default: the one in the file)");
   add_text_option(*command, "--format", arguments->format, answer::read_formats,
-                  "format of FILE (default: told from its content)");
+                  "format of FILE (default: detected from its content)");
   add_json_flag(*command, arguments->json);
   set_action(*command, action, [arguments] { return run_check(*arguments); });
 }

@@ -1,9 +1,21 @@
-// The subcommands: each adds itself to the command line and, when it is the one that was asked for, sets what to run.
+// The subcommands and their exit codes.
+//
+// CLI11 takes longer to compile than all of Dovetail. Only arguments.cpp, options.cpp, completion.cpp and main.cpp
+// include it.
 #pragma once
 
-#include "cli/command_line.h"
+#include <functional>
+
+#include "base/result.h"
+
+namespace CLI {  // NOLINT(readability-identifier-naming): the library's name
+class App;
+}
 
 namespace dovetail::cli {
+
+/// Runs a subcommand whose arguments have been parsed. Returns the exit code, or the Error to print.
+using Action = std::function<base::Result<int>()>;
 
 /// Exit codes of the program.
 enum ExitCode : int {
@@ -15,6 +27,7 @@ enum ExitCode : int {
   exit_interrupted = 130
 };
 
+// Each adds one subcommand to `program` and sets `action` if the command line selects that subcommand.
 void add_schedule(CLI::App& program, Action& action);
 void add_compare(CLI::App& program, Action& action);
 void add_check(CLI::App& program, Action& action);
@@ -39,7 +52,7 @@ void add_forecast(CLI::App& program, Action& action);
 void add_calibrate(CLI::App& program, Action& action);
 void add_measured(CLI::App& program, Action& action);
 void add_instances(CLI::App& program, Action& action);
-/// Add this one last: it completes the commands that `program` has.
+/// Add this subcommand last: it completes the subcommands that `program` already has.
 void add_completion(CLI::App& program, Action& action);
 
 }  // namespace dovetail::cli

@@ -1,9 +1,12 @@
-// dovetail completion: a script that completes commands, options and their values in bash or zsh.
-#include "cli/completion.h"
+// dovetail completion: completion scripts for bash and zsh, generated from the definition of the command line.
+#include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "cli/arguments.h"
 #include "cli/commands.h"
@@ -14,23 +17,14 @@
 namespace dovetail::cli {
 namespace {
 
-struct CompletionArguments {
-  std::string shell;
+/// Possible values of an option or a positional argument.
+struct Completion {
+  std::vector<std::string> words;  ///< solvers, bundled instances, choices
+  bool files = false;
 };
 
-base::Result<int> run_completion(const CLI::App& program, const CompletionArguments& arguments) {
-  if (arguments.shell == "bash") {
-    print(bash_completion(program));
-  } else if (arguments.shell == "zsh") {
-    print(zsh_completion(program));
-  } else {
-    return base::bad_input("there is no completion for '" + arguments.shell + "'; accepted: bash, zsh");
-  }
-  return exit_done;
-}
-
-}  // namespace
-
+/// Derives the completion from the value kind in --help: SOLVER, PROBLEM, FILE, A, B, IN, OUT, or choices joined by
+/// '|'.
 Completion completion_of(std::string_view kind) {
   Completion completion;
   if (kind == "SOLVER") {
@@ -47,6 +41,15 @@ Completion completion_of(std::string_view kind) {
   }
   return completion;
 }
+
+/// Option of a command that --help shows.
+struct CompletedOption {
+  std::vector<std::string> names;  ///< with their dashes
+  std::string description;         ///< one line
+  std::string kind;
+  bool takes_value = false;
+  bool repeatable = false;
+};
 
 std::vector<CompletedOption> options_of(const CLI::App& command) {
   std::vector<CompletedOption> options;
@@ -65,6 +68,12 @@ std::vector<CompletedOption> options_of(const CLI::App& command) {
   return options;
 }
 
+/// Positional argument of a command.
+struct CompletedPositional {
+  std::string kind;
+  bool repeatable = false;
+};
+
 std::vector<CompletedPositional> positionals_of(const CLI::App& command) {
   std::vector<CompletedPositional> positionals;
   for (const CLI::Option* option : command.get_options()) {
@@ -72,6 +81,183 @@ std::vector<CompletedPositional> positionals_of(const CLI::App& command) {
   }
   return positionals;
 }
+
+/// Bash assignments that complete a value: words, and files if allowed.
+std::string bash_value(const Completion& completion) {
+  std::string text = fmt::format("words=\"{}\"", fmt::join(completion.words, " "));
+  if (completion.files) text += "; files=1";
+  return text;
+}
+
+/// Bash cases of a command: first its options with a value, then any other argument.
+std::string bash_command(const CLI::App& command) {
+  const std::string& name = command.get_name();
+  std::string cases;
+  std::vector<std::string> names;
+  for (const CompletedOption& option : options_of(command)) {
+    names.insert(names.end(), option.names.begin(), option.names.end());
+    if (!option.takes_value) continue;
+    std::vector<std::string> patterns;
+    for (const std::string& option_name : option.names) patterns.push_back(fmt::format("\"{} {}\"", name, option_name));
+    cases += fmt::format("    {}) {} ;;\n", fmt::join(patterns, "|"), bash_value(completion_of(option.kind)));
+  }
+  Completion anything;
+  for (const CompletedPositional& positional : positionals_of(command)) {
+    const Completion completion = completion_of(positional.kind);
+    anything.words.insert(anything.words.end(), completion.words.begin(), completion.words.end());
+    anything.files = anything.files || completion.files;
+  }
+  cases += fmt::format("    \"{} \"*) options=\"{}\"; {} ;;\n", name, fmt::join(names, " "), bash_value(anything));
+  return cases;
+}
+
+/// Escapes a text for single quotes in a zsh _arguments specification.
+std::string zsh_quoted(const std::string& text) {
+  std::string quoted;
+  for (const char letter : text) {
+    if (letter == '\'') {
+      quoted += "'\\''";
+    } else {
+      if (letter == '[' || letter == ']' || letter == ':' || letter == '\\') quoted += '\\';
+      quoted += letter;
+    }
+  }
+  return quoted;
+}
+
+/// "PROBLEM:ACTION" of a zsh specification: words, files or both.
+std::string zsh_value(const std::string& kind) {
+  const Completion completion = completion_of(kind);
+  std::string action = " ";
+  if (completion.files && completion.words.empty()) action = "_files";
+  if (!completion.words.empty()) action = fmt::format("({})", fmt::join(completion.words, " "));
+  if (completion.files && !completion.words.empty())
+    action = fmt::format("{{ compadd -- {}; _files }}", fmt::join(completion.words, " "));
+  return fmt::format("{}:{}", zsh_quoted(kind.empty() ? "value" : kind), action);
+}
+
+std::string zsh_command(const CLI::App& command) {
+  std::string text = fmt::format("        {})\n          _arguments", command.get_name());
+  for (const CompletedOption& option : options_of(command)) {
+    for (const std::string& name : option.names) {
+      text += fmt::format(" \\\n            '{}{}[{}]{}'", option.repeatable ? "*" : "", name,
+                          zsh_quoted(option.description),
+                          option.takes_value ? fmt::format(":{}", zsh_value(option.kind)) : "");
+    }
+  }
+  int number = 1;
+  for (const CompletedPositional& positional : positionals_of(command)) {
+    const std::string place = positional.repeatable ? "*" : fmt::format("{}", number++);
+    text += fmt::format(" \\\n            '{}:{}'", place, zsh_value(positional.kind));
+  }
+  return text + "\n          ;;\n";
+}
+
+std::vector<const CLI::App*> commands_of(const CLI::App& program) {
+  return program.get_subcommands([](const CLI::App*) { return true; });
+}
+
+std::string bash_completion(const CLI::App& program) {
+  std::vector<std::string> first;
+  std::string cases;
+  for (const CLI::App* command : commands_of(program)) {
+    first.push_back(command->get_name());
+    cases += bash_command(*command);
+  }
+  for (const CompletedOption& option : options_of(program))
+    first.insert(first.end(), option.names.begin(), option.names.end());
+  return fmt::format(R"(# bash completion of dovetail. Load it with: source <(dovetail completion bash)
+_dovetail() {{
+  local current="${{COMP_WORDS[COMP_CWORD]}}" previous="${{COMP_WORDS[COMP_CWORD-1]}}" command="${{COMP_WORDS[1]}}"
+  local words="" options="" files=""
+  # bash cuts --solver=greedy into three words.
+  if [[ $current == "=" ]]; then
+    current=""
+  elif [[ $previous == "=" ]]; then
+    previous="${{COMP_WORDS[COMP_CWORD-2]}}"
+  fi
+  COMPREPLY=()
+  if ((COMP_CWORD == 1)); then
+    COMPREPLY=($(compgen -W "{}" -- "$current"))
+    return
+  fi
+  case "$command $previous" in
+{}  esac
+  if [[ $current == -* ]]; then
+    words="$options"
+    files=""
+  fi
+  COMPREPLY=($(compgen -W "$words" -- "$current"))
+  if [[ -n $files ]]; then
+    compopt -o filenames 2>/dev/null
+    local path
+    while IFS= read -r path; do COMPREPLY+=("$path"); done < <(compgen -f -- "$current")
+  fi
+}}
+complete -F _dovetail dovetail
+)",
+                     fmt::join(first, " "), cases);
+}
+
+std::string zsh_completion(const CLI::App& program) {
+  std::string commands;
+  std::string cases;
+  for (const CLI::App* command : commands_of(program)) {
+    commands += fmt::format("    '{}:{}'\n", command->get_name(), zsh_quoted(command->get_description()));
+    cases += zsh_command(*command);
+  }
+  std::string options;
+  for (const CompletedOption& option : options_of(program)) {
+    for (const std::string& name : option.names)
+      options += fmt::format("    '{}[{}]' \\\n", name, zsh_quoted(option.description));
+  }
+  return fmt::format(R"(#compdef dovetail
+# zsh completion of dovetail. Load it with: source <(dovetail completion zsh),
+# or save it as _dovetail in a folder of fpath.
+_dovetail() {{
+  local curcontext="$curcontext" state line
+  typeset -A opt_args
+  local -a commands
+  commands=(
+{}  )
+  _arguments -C \
+{}    '1:command:->command' \
+    '*::argument:->argument'
+  case $state in
+    command)
+      _describe -t commands 'dovetail command' commands
+      ;;
+    argument)
+      case $words[1] in
+{}      esac
+      ;;
+  esac
+}}
+if [[ $funcstack[1] == _dovetail ]]; then
+  _dovetail "$@"
+else
+  compdef _dovetail dovetail
+fi
+)",
+                     commands, options, cases);
+}
+
+struct CompletionArguments {
+  std::string shell;
+};
+
+base::Result<int> run_completion(const CLI::App& program, const CompletionArguments& arguments) {
+  if (arguments.shell == "bash") {
+    print(bash_completion(program));
+  } else if (arguments.shell == "zsh") {
+    print(zsh_completion(program));
+  } else {
+    return base::bad_input("no completion for shell '" + arguments.shell + "'; use bash or zsh");
+  }
+  return exit_done;
+}
+
+}  // namespace
 
 void add_completion(CLI::App& program, Action& action) {
   auto arguments = std::make_shared<CompletionArguments>();

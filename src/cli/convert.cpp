@@ -1,4 +1,4 @@
-// dovetail convert: a schedule from one format to another.
+// dovetail convert: converts a schedule from one format to another.
 #include <fmt/format.h>
 
 #include <memory>
@@ -25,7 +25,7 @@ struct ConvertArguments {
   bool json = false;
 };
 
-/// What the new file says of the schedule is computed anew: a trace has a rounded peak and no bounds.
+/// Recomputes the claims for the new file: a trace has a rounded peak and no bounds.
 void renew_claims(pipeline::Schedule& schedule) {
   const pipeline::LoweredSchedule lowered = pipeline::evaluate(schedule);
   pipeline::Claims& claims = schedule.claims;
@@ -37,17 +37,16 @@ void renew_claims(pipeline::Schedule& schedule) {
   claims.optimal_peak_activation = claims.peak_activation == claims.bound_peak_activation;
 }
 
-/// What is inferred of a CSV is enough to look at it, but its times are made up: nothing that is kept may have them.
+/// A CSV without its problem can be viewed, but its times are made up. They must not be saved.
 base::Error needs_problem(const std::string& path) {
   return {base::Failure::bad_input, path, 0, 0,
-          "a CSV holds an order only, no times; name the problem that it is a schedule of, with --problem PROBLEM"};
+          "a CSV holds the order of ops but no times; give its problem with --problem PROBLEM"};
 }
 
 base::Result<int> run_convert(const ConvertArguments& arguments) {
   const bool to_standard_output = is_standard_output(arguments.output);
   if (arguments.json && to_standard_output)
-    return base::bad_input(
-        "--json and '-' as output both want standard output; accepted: a file as output, or no --json");
+    return base::bad_input("--json and output '-' cannot be combined: both write to standard output");
   DOVETAIL_TRY(const auto from, answer::format_to_read(arguments.from));
   DOVETAIL_TRY(const ScheduleFormat to, format_to_write(arguments.output, arguments.to));
   DOVETAIL_TRY(answer::LoadedSchedule loaded,
@@ -72,20 +71,21 @@ base::Result<int> run_convert(const ConvertArguments& arguments) {
 
 void add_convert(CLI::App& program, Action& action) {
   auto arguments = std::make_shared<ConvertArguments>();
-  CLI::App* command = add_command(program, "convert", "write a schedule in another format",
-                                  "  dovetail convert schedule.json schedule.chrome.json\n"
-                                  "  dovetail convert actor.csv schedule.svg --problem problem.yaml\n"
-                                  "  dovetail convert schedule.json programs/");
-  add_positional(*command, "IN", arguments->input,
-                 "schedule to read (JSON, FlexFusion trace, PyTorch CSV), '-' for standard input");
-  add_positional(*command, "OUT", arguments->output,
-                 "file to write, '-' for standard output; CSV of several pipelines becomes several files, "
-                 "programs a folder with a file for each rank");
+  CLI::App* command =
+      add_command(program, "convert", "convert a schedule to another format",
+                  "  dovetail schedule exp5 --solver greedy -o schedule.json\n"
+                  "  dovetail convert schedule.json schedule.chrome.json\n"
+                  "  dovetail convert schedule.json trace.txt\n"
+                  "  dovetail convert schedule.json programs/\n\n"
+                  "CSV of several pipelines becomes one file per pipeline. Programs become a folder with\n"
+                  "one file per rank.");
+  add_positional(*command, "IN", arguments->input, "schedule: JSON, FlexFusion trace, PyTorch CSV, or '-' for stdin");
+  add_positional(*command, "OUT", arguments->output, "file or folder to write, or '-' for stdout");
   add_text_option(*command, "--from", arguments->from, answer::read_formats,
-                  "format of IN (default: told from its content)");
+                  "format of IN (default: detected from its content)");
   add_text_option(*command, "--to", arguments->to, written_formats,
-                  "format of OUT (default: by its extension, programs for a folder; JSON for '-')");
-  add_problem_option(*command, arguments->problem, "problem that it is a schedule of (default: as the file says)");
+                  "format of OUT (default: by extension; folder: programs; '-': json)");
+  add_problem_option(*command, arguments->problem, "problem of the schedule (default: the one in the file)");
   add_json_flag(*command, arguments->json);
   set_action(*command, action, [arguments] { return run_convert(*arguments); });
 }

@@ -1,4 +1,4 @@
-// dovetail diff: two schedules of one problem, and which of them gains where.
+// dovetail diff: compares two schedules of the same problem.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -41,7 +41,7 @@ struct DiffArguments {
   bool json = false;
 };
 
-/// One of the two.
+/// One of the two schedules.
 struct Side {
   LoadedSchedule loaded;
   pipeline::Evaluation evaluation;
@@ -62,13 +62,13 @@ struct Difference {
   std::size_t devices() const { return sides[0].evaluation.devices.size(); }
 };
 
-/// The problem is the one that is named, else the one in a file that holds its own, else the one that is inferred from
-/// the first.
+/// Loads both schedules. Their problem is the one given by --problem, else the one in a file that contains its problem,
+/// else the one inferred from the first file.
 base::Result<std::array<LoadedSchedule, 2>> load_both(const DiffArguments& arguments) {
   if (std::count(arguments.files.begin(), arguments.files.end(), "-") +
           (arguments.problem == answer::Input{"-"} ? 1 : 0) >
       1)
-    return base::bad_input("only one of the two schedules and the problem can be read from standard input");
+    return base::bad_input("standard input can provide only one of A, B and the problem");
   DOVETAIL_TRY(const auto forced, answer::format_to_read(arguments.format));
   DOVETAIL_TRY(const answer::ScheduleText a, answer::read_schedule_text({arguments.files[0]}, forced));
   DOVETAIL_TRY(const answer::ScheduleText b, answer::read_schedule_text({arguments.files[1]}, forced));
@@ -109,7 +109,7 @@ std::string figures(const Difference& difference) {
   add("peak activation", a.evaluation.peak_activation, b.evaluation.peak_activation, base::format_memory);
   rows.push_back({"bubbles", answer::percent(pipeline::bubble_rate(a.evaluation)),
                   answer::percent(pipeline::bubble_rate(b.evaluation)), "", ""});
-  return report::render_table({{"", report::Align::left}, {"A"}, {"B"}, {"from A to B"}, {""}}, rows);
+  return report::render_table({{"", report::Align::left}, {"A"}, {"B"}, {"change"}, {""}}, rows);
 }
 
 std::string device_table(const Difference& difference) {
@@ -142,9 +142,10 @@ std::string parting_text(const Difference& difference) {
   const auto& parting = difference.schedules.parting;
   if (!parting) return {};
   const auto side = [&](const std::optional<pipeline::PlacedOp>& placed) {
-    return placed ? "starts " + op_text(difference, *placed) : std::string("starts nothing more");
+    return placed ? "starts " + op_text(difference, *placed) : std::string("has no more ops");
   };
-  return fmt::format("they part on device {}: A {}, B {}\n", parting->device.value, side(parting->a), side(parting->b));
+  return fmt::format("first difference on device {}: A {}, B {}\n", parting->device.value, side(parting->a),
+                     side(parting->b));
 }
 
 std::string moves_table(const Difference& difference) {
@@ -159,10 +160,15 @@ std::string moves_table(const Difference& difference) {
                     fmt::format("{}", move.b.position)});
   }
   if (rows.empty()) return {};
-  return "\nlargest moves (micro-batches counted in order of time):\n" +
-         report::render_table(
-             {{"device"}, {"op", report::Align::left}, {"start A"}, {"start B"}, {"later"}, {"place A"}, {"place B"}},
-             rows);
+  return "\nlargest moves (micro-batches numbered in order of time):\n" +
+         report::render_table({{"device"},
+                               {"op", report::Align::left},
+                               {"start A"},
+                               {"start B"},
+                               {"shift"},
+                               {"position A"},
+                               {"position B"}},
+                              rows);
 }
 
 /// "devices 0, 2 and 5", "device 3", "12 devices".
@@ -173,7 +179,7 @@ std::string devices_text(const std::vector<std::size_t>& devices) {
   return fmt::format("devices {} and {}", fmt::join(but_last, ", "), devices.back());
 }
 
-/// "B: 12 ticks shorter; holds less on devices 0 and 1", or nothing where this one gains nowhere.
+/// "B is better: 12 ticks shorter; lower peak on devices 0 and 1", or empty if this schedule is nowhere better.
 std::string gains(const Difference& difference, std::size_t winner) {
   const base::TimeUnit unit = difference.unit();
   const Side& self = difference.sides[winner];
@@ -188,14 +194,14 @@ std::string gains(const Difference& difference, std::size_t winner) {
   for (std::size_t device = 0; device < difference.devices(); ++device) {
     if (self.evaluation.devices[device].peak < other.evaluation.devices[device].peak) lower.push_back(device);
   }
-  if (!lower.empty()) parts.push_back("holds less on " + devices_text(lower));
-  // Where the makespans are the same so is the idle time of every device.
+  if (!lower.empty()) parts.push_back("lower peak on " + devices_text(lower));
+  // If the makespans are equal, so is the idle time of every device.
   if (parts.empty()) return {};
-  return fmt::format("{} gains: {}\n", winner == 0 ? "A" : "B", fmt::join(parts, "; "));
+  return fmt::format("{} is better: {}\n", winner == 0 ? "A" : "B", fmt::join(parts, "; "));
 }
 
 std::string order_text(const Difference& difference) {
-  if (!difference.schedules.parting) return "the schedules are equal, up to the numbers of micro-batches\n";
+  if (!difference.schedules.parting) return "the schedules are equal, except for micro-batch numbering\n";
   std::int64_t moved = 0;
   std::int64_t matched = 0;
   std::int64_t only_a = 0;
@@ -208,16 +214,16 @@ std::string order_text(const Difference& difference) {
   }
   std::string text =
       difference.schedules.same_order
-          ? "every device runs the same ops in the same order, at other times\n"
-          : fmt::format("{} of {} moved in the order of their devices\n", moved, answer::counted(matched, "op"));
+          ? "every device runs the same ops in the same order, at different times\n"
+          : fmt::format("{} of {} changed position on their device\n", moved, answer::counted(matched, "op"));
   if (only_a + only_b > 0) {
-    text += fmt::format("backwards are whole in one and split in the other: {} only in A, {} only in B\n",
+    text += fmt::format("only one schedule splits backwards: {} only in A, {} only in B\n",
                         answer::counted(only_a, "op"), answer::counted(only_b, "op"));
   }
   return text;
 }
 
-/// Both charts with one scale of time: the shorter schedule's is narrower.
+/// Draws both charts on one time scale: the shorter schedule is narrower.
 std::string charts(const Difference& difference, const DiffArguments& arguments) {
   report::TerminalStyle style;
   style.color = use_color(arguments.color);
@@ -241,7 +247,7 @@ std::string to_text(const Difference& difference) {
   return text + "\n" + device_table(difference) + moves_table(difference);
 }
 
-/// A JSON number that may be negative: the change from `from` to `to`.
+/// The change from `from` to `to` as a JSON number, which may be negative.
 template <class Amount, class Format>
 answer::Json json_change(Amount from, Amount to, Format format) {
   const std::string text = answer::change_text(from, to, format);
@@ -346,17 +352,17 @@ base::Result<int> run_diff(const DiffArguments& arguments) {
 
 void add_diff(CLI::App& program, Action& action) {
   auto arguments = std::make_shared<DiffArguments>();
-  CLI::App* command =
-      add_command(program, "diff", "compare two schedules of one problem: what moved, and which gains where",
-                  "  dovetail diff before.json after.json\n  dovetail diff trace.txt mine.json --problem exp5");
+  CLI::App* command = add_command(program, "diff", "compare two schedules of the same problem",
+                                  "  dovetail schedule exp5 --solver greedy -o greedy.json\n  dovetail schedule exp5 "
+                                  "--solver list -o list.json\n  dovetail diff greedy.json list.json");
   add_positional(*command, "A", arguments->files[0],
-                 "the first schedule, A (its own JSON, a FlexFusion trace, a PyTorch CSV), '-' for standard input");
-  add_positional(*command, "B", arguments->files[1], "the second one, B");
-  add_problem_option(*command, arguments->problem, "problem that both are schedules of (default: as the files say)");
+                 "first schedule: JSON, FlexFusion trace, PyTorch CSV, '-' for stdin");
+  add_positional(*command, "B", arguments->files[1], "second schedule");
+  add_problem_option(*command, arguments->problem, "problem of both schedules (default: the one in the files)");
   add_text_option(*command, "--format", arguments->format, answer::read_formats,
-                  "format of both (default: told from their content)");
+                  "format of both files (default: detected from their content)");
   add_choice_option(*command, "--gantt", arguments->gantt, "always|never|auto",
-                    "draw both, one above the other (auto: on a terminal)");
+                    "draw both schedules (default: auto, on a terminal)");
   add_color_option(*command, arguments->color);
   add_json_flag(*command, arguments->json);
   set_action(*command, action, [arguments] { return run_diff(*arguments); });

@@ -1,4 +1,4 @@
-// dovetail fuse-layouts: from the parallel layouts of two models on the same devices to a problem.
+// dovetail fuse-layouts: makes a problem from the parallel layouts of two models on the same devices.
 #include "pipeline/problem/fuse_layouts.h"
 
 #include <fmt/format.h>
@@ -31,7 +31,7 @@ struct FuseLayoutsArguments {
 
 constexpr const char* model_example = "actor,dp=2,pp=8,tp=8,forward=5,backward=10,activation=1.95,microbatches=32";
 
-/// A model as it is read: costs as texts, since their number depends on pp, which may come later.
+/// A model as read. Costs stay texts because their number depends on pp, which may come later.
 struct ModelText {
   std::string name;
   int dp = 0;
@@ -43,16 +43,16 @@ struct ModelText {
   std::string activation;
 };
 
-base::Error wrong_model(const std::string& model, const std::string& what) {
-  return base::bad_input(fmt::format("--model {}: {}; an example: --model {}", model, what, model_example));
+base::Error wrong_model(const std::string& model, const std::string& fault) {
+  return base::bad_input(fmt::format("--model {}: {}; example: --model {}", model, fault, model_example));
 }
 
 base::Status read_count(const std::string& model, const std::string& key, const std::string& value, int& count) {
   const char* end = value.data() + value.size();
   const auto parsed = std::from_chars(value.data(), end, count);
   if (parsed.ec == std::errc() && parsed.ptr == end && count >= 1 && count <= pipeline::max_device_count) return {};
-  return wrong_model(model,
-                     fmt::format("{}={} is no whole number from 1 to {}", key, value, pipeline::max_device_count));
+  return wrong_model(
+      model, fmt::format("{0} must be an integer from 1 to {2}, got '{1}'", key, value, pipeline::max_device_count));
 }
 
 base::Status read_item(const std::string& key, const std::string& value, ModelText& model) {
@@ -69,8 +69,8 @@ base::Status read_item(const std::string& key, const std::string& value, ModelTe
     return {};
   }
   const std::vector<std::string_view> accepted{"dp", "pp", "tp", "microbatches", "forward", "backward", "activation"};
-  return wrong_model(model.name, fmt::format("there is no '{}' in a layout{}", key,
-                                             answer::hint_and_list(key, "accepted:", accepted)));
+  return wrong_model(model.name,
+                     fmt::format("unknown key '{}'{}", key, answer::hint_and_list(key, "accepted:", accepted)));
 }
 
 base::Result<ModelText> read_model(const std::string& text) {
@@ -78,14 +78,14 @@ base::Result<ModelText> read_model(const std::string& text) {
   ModelText model;
   model.name = items.front();
   if (model.name.empty() || model.name.find('=') != std::string::npos)
-    return wrong_model(text, "it does not start with the model's name");
-  if (!base::is_name(model.name)) return wrong_model(text, "the model's name has a control character");
+    return wrong_model(text, "it must start with the model's name");
+  if (!base::is_name(model.name)) return wrong_model(text, "the model's name must not contain control characters");
   std::set<std::string> seen;
   for (std::size_t i = 1; i < items.size(); ++i) {
     const std::size_t equals = items[i].find('=');
-    if (equals == std::string::npos) return wrong_model(model.name, fmt::format("'{}' is no KEY=VALUE", items[i]));
+    if (equals == std::string::npos) return wrong_model(model.name, fmt::format("'{}' must be KEY=VALUE", items[i]));
     const std::string key = items[i].substr(0, equals);
-    if (!seen.insert(key).second) return wrong_model(model.name, fmt::format("'{}' is given twice", key));
+    if (!seen.insert(key).second) return wrong_model(model.name, fmt::format("duplicate key '{}'", key));
     DOVETAIL_CHECK(read_item(key, items[i].substr(equals + 1), model));
   }
   for (const char* needed : {"dp", "pp", "tp", "microbatches", "forward", "backward", "activation"}) {
@@ -94,7 +94,7 @@ base::Result<ModelText> read_model(const std::string& text) {
   return model;
 }
 
-/// One cost for every stage, or a cost for each, separated by '/'.
+/// Reads one cost for all stages, or one per stage separated by '/'.
 template <class Amount, class Parse>
 base::Result<std::vector<Amount>> read_costs(const ModelText& model, const char* key, const std::string& text,
                                              Parse parse) {
@@ -108,8 +108,8 @@ base::Result<std::vector<Amount>> read_costs(const ModelText& model, const char*
   if (costs.size() == 1) costs.resize(stages, costs.front());
   if (costs.size() == stages) return costs;
   return wrong_model(
-      model.name, fmt::format("{} has {} values for {} stages; accepted: one for all, or one for each ('5/5/6/6')", key,
-                              costs.size(), stages));
+      model.name, fmt::format("{} has {} values for {} stages; give one for all stages, or one per stage ('5/5/6/6')",
+                              key, costs.size(), stages));
 }
 
 base::Result<pipeline::ModelLayout> read_layout(const std::string& text, base::TimeUnit unit) {
@@ -146,7 +146,7 @@ answer::Json to_json(const pipeline::FusedLayouts& fused) {
   return object;
 }
 
-/// Writes the problem to `path`; how it came about is told here, too, since JSON has no comments.
+/// Writes the problem to `path` and prints the notes on stderr, because JSON has no comments.
 base::Status write_problem(const pipeline::FusedLayouts& fused, const std::string& path) {
   const bool as_json = path.ends_with(".json");
   DOVETAIL_TRY(const std::string written,
@@ -159,12 +159,10 @@ base::Status write_problem(const pipeline::FusedLayouts& fused, const std::strin
 base::Result<int> run_fuse_layouts(const FuseLayoutsArguments& arguments) {
   const auto unit = base::time_unit_named(arguments.time_unit);
   if (!unit)
-    return base::bad_input(
-        fmt::format("--time-unit '{}' is unknown; accepted: tick, s, ms, us, ns", arguments.time_unit));
+    return base::bad_input(fmt::format("--time-unit must be tick, s, ms, us or ns, got '{}'", arguments.time_unit));
   if (arguments.models.size() != 2) {
-    return base::bad_input(fmt::format("two models are fused, and {} --model {} given; an example: --model {}",
-                                       arguments.models.size(), arguments.models.size() == 1 ? "is" : "are",
-                                       model_example));
+    return base::bad_input(fmt::format("--model must be given exactly twice, got {}; example: --model {}",
+                                       arguments.models.size(), model_example));
   }
   DOVETAIL_TRY(const pipeline::ModelLayout first, read_layout(arguments.models[0], *unit));
   DOVETAIL_TRY(const pipeline::ModelLayout second, read_layout(arguments.models[1], *unit));
@@ -185,20 +183,23 @@ base::Result<int> run_fuse_layouts(const FuseLayoutsArguments& arguments) {
 void add_fuse_layouts(CLI::App& program, Action& action) {
   auto arguments = std::make_shared<FuseLayoutsArguments>();
   CLI::App* command =
-      add_command(program, "fuse-layouts", "make a problem from the parallel layouts of two models on the same devices",
+      add_command(program, "fuse-layouts", "make a problem from the layouts of two models on shared devices",
                   "  dovetail fuse-layouts -o problem.yaml \\\n"
                   "    --model actor,dp=2,pp=8,tp=8,forward=5,backward=10,activation=1.95,microbatches=32 \\\n"
-                  "    --model critic,dp=4,pp=4,tp=8,forward=3,backward=6,activation=1.1,microbatches=16");
-  add_name_list(
-      *command, "--model", arguments->models, "NAME,KEY=VALUE,...",
-      "a model: dp, pp, tp, microbatches (of a pipeline), forward, backward, activation (of one of its stages; one\n"
-      "number, or one for each stage separated by '/'); give it twice");
+                  "    --model critic,dp=4,pp=4,tp=8,forward=3,backward=6,activation=1.1,microbatches=16\n\n"
+                  "Keys of --model:\n"
+                  "  dp, pp, tp          degrees of data, pipeline and tensor parallelism\n"
+                  "  microbatches        micro-batches per pipeline\n"
+                  "  forward, backward   times of a micro-batch on one stage\n"
+                  "  activation          activation memory of a micro-batch on one stage\n"
+                  "A cost is one number for all stages, or one number per stage: 5/5/6/6.");
+  add_name_list(*command, "--model", arguments->models, "NAME,KEY=VALUE,...",
+                "layout and costs of a model, given twice (see below)");
   add_text_option(*command, "--time-unit", arguments->time_unit, "tick|s|ms|us|ns",
-                  "unit of forward and backward (default tick)");
+                  "unit of forward and backward (default: tick)");
   add_text_option(*command, "-o,--output", arguments->output, "FILE",
-                  "write it to FILE (.json: JSON, else YAML); default: standard output");
-  add_flag(*command, "--json", arguments->json,
-           "print one JSON object on standard output: the problem, and how it came about");
+                  "file to write, .json for JSON, else YAML (default: stdout)");
+  add_flag(*command, "--json", arguments->json, "print one JSON object with the problem and notes");
   set_action(*command, action, [arguments] { return run_fuse_layouts(*arguments); });
 }
 

@@ -18,8 +18,8 @@ sigset_t interrupts() {
   return set;
 }
 
-/// False where it was installed before: again it would come back behind a first signal, and a second one would not end
-/// the program.
+/// Returns false if the handler was already installed. Reinstalling it after a first signal would keep a second one
+/// from ending the program.
 bool install_handler() {
   static bool installed = false;
   if (installed) return false;
@@ -27,14 +27,14 @@ bool install_handler() {
   struct sigaction action{};
   action.sa_handler = request_stop;
   sigemptyset(&action.sa_mask);
-  // The handler is gone after the first signal, so that a second one ends a program that does not stop.
+  // The handler is removed by the first signal, so that a second one ends a program that does not stop.
   action.sa_flags = static_cast<int>(SA_RESETHAND | SA_RESTART);
   sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);
   return true;
 }
 
-/// Waits for the signals that all threads hold back. The second one does what it does without a handler.
+/// Waits for the signals that all threads block. The second one takes its default action.
 void take_interrupts() {
   const sigset_t held = interrupts();
   int signal = 0;
@@ -52,7 +52,7 @@ void take_interrupts() {
 
 const parallel::Cancellation& stop_on_interrupt() {
   if (!install_handler()) return cancellation;
-  // The program that started this one may have held them back.
+  // The parent process may have blocked them.
   const sigset_t held = interrupts();
   sigprocmask(SIG_UNBLOCK, &held, nullptr);
   return cancellation;
@@ -60,7 +60,7 @@ const parallel::Cancellation& stop_on_interrupt() {
 
 const parallel::Cancellation& stop_on_interrupt_apart() {
   hold_interrupts();
-  // For threads that libraries have started before this program: they do not hold the signals back.
+  // The handler serves threads that libraries started earlier: these do not block the signals.
   if (install_handler()) std::thread(take_interrupts).detach();
   return cancellation;
 }

@@ -1,4 +1,4 @@
-// dovetail: reads the command line, runs a subcommand, and turns what comes back into an exit code.
+// The dovetail program: parses the command line, runs a subcommand and converts its result into an exit code.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -18,7 +18,6 @@
 #include "base/enum_names.h"
 #include "base/utf8.h"
 #include "cli/commands.h"
-#include "cli/failure.h"
 #include "cli/output.h"
 #include "cli/processes.h"
 #include "cli/version.h"
@@ -26,14 +25,13 @@
 namespace dovetail::cli {
 namespace {
 
-/// The subcommand that the command line got to, or the program.
+/// The selected subcommand, or else the program itself.
 const CLI::App& deepest(const CLI::App& program) {
   const std::vector<CLI::App*> chosen = program.get_subcommands();
   return chosen.empty() ? program : *chosen.front();
 }
 
-/// What is wrong with the first argument that nobody took: an unknown command, an unknown option, or one argument too
-/// many.
+/// Describes the first unexpected argument: an unknown command, an unknown option, or a surplus argument.
 std::string unexpected_argument(const CLI::App& command, const std::string& text) {
   const std::string argument = text.starts_with("-") ? text.substr(0, text.find('=')) : text;
   std::vector<std::string> known;
@@ -46,14 +44,14 @@ std::string unexpected_argument(const CLI::App& command, const std::string& text
   }
   const std::vector<std::string_view> candidates(known.begin(), known.end());
   if (argument.starts_with("-"))
-    return fmt::format("there is no option '{}'{}", argument, base::did_you_mean(argument, candidates));
-  if (known.empty()) return fmt::format("'{}' is one argument too many", argument);
-  return fmt::format("there is no command '{}'{}", argument,
+    return fmt::format("unknown option '{}'{}", argument, base::did_you_mean(argument, candidates));
+  if (known.empty()) return fmt::format("unexpected argument '{}'", argument);
+  return fmt::format("unknown command '{}'{}", argument,
                      answer::hint_and_list(argument, "the commands are", candidates));
 }
 
-/// What the parser says, but for an option without its value, which it puts in terms of its own, and with what an
-/// option that is missing takes.
+/// The parser's message, improved in two cases: an option without its value, and a missing option, for which the
+/// accepted value is added.
 std::string text_of(const CLI::App& command, const CLI::ParseError& error) {
   std::string text = error.what();
   if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr) {
@@ -111,19 +109,19 @@ void add_commands(CLI::App& program, Action& action) {
   add_completion(program, action);
 }
 
-/// Until a command says how it stops (stop_on_interrupt) there is nothing to lose.
+/// Exits at once on a signal. Commands with results to save replace this handler (stop_on_interrupt).
 extern "C" void exit_at_once(int /*signal*/) { _exit(exit_interrupted); }
 
-/// A line end or a tab in an argument would be lines or columns of their own where the argument is shown.
+/// Rejects arguments with a newline, carriage return or tab, which would break lines or columns of the output.
 base::Status check_arguments(std::span<char* const> arguments) {
   for (const std::string_view argument : arguments)
     if (argument.find_first_of("\n\r\t") != std::string_view::npos)
-      return base::bad_input(fmt::format("an argument holds a line end or a tab: '{}'; accepted: one line without tabs",
-                                         base::visible(argument)));
+      return base::bad_input(
+          fmt::format("an argument must not contain newlines or tabs: '{}'", base::visible(argument)));
   return {};
 }
 
-/// A full disk or a closed pipe shows only when the last bytes leave.
+/// Flushes stdout and reports its failure: a full disk or a closed pipe may show only now.
 int flush_output(int code) {
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
   print_error(fmt::format("dovetail: standard output: {}\n", std::strerror(errno)));
@@ -133,21 +131,18 @@ int flush_output(int code) {
 int run(int argument_count, char** arguments) {
   std::signal(SIGINT, exit_at_once);
   std::signal(SIGTERM, exit_at_once);
-  // Beyond the limit of files' sizes a write then fails, as on a full disk.
+  // A write beyond the file size limit then fails like one on a full disk.
   std::signal(SIGXFSZ, SIG_IGN);
   if (const base::Status checked = check_arguments({arguments, static_cast<std::size_t>(argument_count)});
       !checked.ok())
     return report_failure(checked.error(), "dovetail");
-  CLI::App program(
-      "Plans, fuses and simulates RLHF training: whether it fits, which configuration, where the time goes.",
-      "dovetail");
+  CLI::App program("Plan, fuse and simulate RLHF training.", "dovetail");
   program.footer(
       "Examples:\n  dovetail plan examples/jobs/ppo-7b.yaml -o plan.json\n  dovetail simulate "
-      "examples/jobs/ppo-7b.yaml --plan plan.json\n"
-      "  dovetail schedule exp5 -o exp5.svg\n\nExit codes: 0 done; 1 a check failed, or reading or writing did; 2 bad "
-      "input;\n"
-      "3 nothing fits the memory, or keeps the deadline; 130 interrupted, with the best so far.");
-  program.set_version_flag("--version", version_text, "print the version and what it was built with");
+      "examples/jobs/ppo-7b.yaml --plan plan.json\n  dovetail schedule exp5 -o exp5.svg\n\nExit codes: 0 done; 1 check "
+      "or I/O failed; 2 bad input; 3 nothing fits in memory or meets the\ndeadline; 4 process lost; 130 interrupted, "
+      "with the best answer so far.");
+  program.set_version_flag("--version", version_text, "print the version and its build details");
   program.require_subcommand(1);
   program.get_formatter()->column_width(34);
   Action action;
@@ -171,7 +166,7 @@ int main(int argument_count, char** arguments) {
   try {
     return dovetail::cli::run(argument_count, arguments);
   } catch (const std::bad_alloc&) {
-    dovetail::cli::print_error("dovetail: there is not enough memory for this problem\n");
+    dovetail::cli::print_error("dovetail: not enough memory for this problem\n");
   } catch (const std::exception& error) {
     dovetail::cli::print_error(fmt::format("dovetail: {}\n", error.what()));
   }

@@ -1,5 +1,5 @@
-// dovetail measured: the phase times that a trainer or a run of ours logged, beside what is predicted of the job and
-// plan.
+// dovetail measured: compares the phase times that a trainer or dovetail train logged with the prediction.
+// dovetail calibrate: fits efficiencies to measured runs and reports the remaining error.
 #include "answer/measured/measured.h"
 
 #include <fmt/format.h>
@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "answer/measured/calibration.h"
 #include "base/fields.h"
 #include "base/utf8.h"
 #include "cli/asking.h"
@@ -29,30 +30,28 @@ struct MeasuredArguments {
   std::optional<double> every;  ///< seconds
 };
 
-/// What does not go with a log that grows.
+/// Rejects options that cannot be combined with --follow.
 base::Status check_follow(const MeasuredArguments& arguments) {
   const std::vector<answer::Input>& logs = arguments.request.logs;
   if (logs.size() != 1 || logs.front().path == "-")
-    return base::bad_input("--follow reads one log as it grows; accepted: one file, not standard input");
-  if (arguments.json) return base::bad_input("--follow prints a line a step; accepted: without --json");
+    return base::bad_input("--follow needs exactly one log file, not standard input");
+  if (arguments.json) return base::bad_input("--follow and --json cannot be combined");
   if (arguments.every && (*arguments.every < min_every || *arguments.every > max_every))
-    return base::bad_input(fmt::format("--every: accepted: a time from {:g} s to {:g} s", min_every, max_every));
+    return base::bad_input(fmt::format("--every must be from {:g} s to {:g} s", min_every, max_every));
   return {};
 }
 
 base::Status check_measured(const MeasuredArguments& arguments) {
   if (arguments.name && !base::is_name(*arguments.name))
-    return base::bad_input(
-        fmt::format("--name {} is no name; accepted: a text without control characters", base::quote(*arguments.name)));
-  if (arguments.every && !arguments.follow)
-    return base::bad_input("--every is how often --follow looks at the log; accepted: with --follow");
+    return base::bad_input(fmt::format("--name {} must not contain control characters", base::quote(*arguments.name)));
+  if (arguments.every && !arguments.follow) return base::bad_input("--every needs --follow");
   if (arguments.follow) DOVETAIL_CHECK(check_follow(arguments));
   if (!arguments.output) return {};
   if (const auto fault = answer::find_measurement_fault(arguments.request)) return base::bad_input(*fault);
   return {};
 }
 
-/// Ctrl-C ends it as it is meant to end.
+/// Follows a growing log until Ctrl-C, which is its normal end.
 base::Result<int> run_following(const MeasuredArguments& arguments) {
   Asking asking("measured", {arguments.output}, PlainLines::none);
   answer::Watch watch = asking.watch();
@@ -64,7 +63,7 @@ base::Result<int> run_following(const MeasuredArguments& arguments) {
                                       }};
   DOVETAIL_TRY(const std::optional<answer::MeasuredAnswer> answer, follow(arguments.request, options, watch));
   if (!answer) {
-    print_note("no step was logged");
+    print_note("the log has no steps");
     return exit_done;
   }
   print("\n");
@@ -86,31 +85,54 @@ base::Result<int> run_measured(const MeasuredArguments& arguments) {
 
 void add_measured(CLI::App& program, Action& action) {
   auto arguments = std::make_shared<MeasuredArguments>();
-  CLI::App* command = add_command(
-      program, "measured", "phase times that a trainer or a run logged, beside what is predicted",
-      "  dovetail measured examples/measurements/verl-ppo.jsonl\n"
-      "  dovetail measured examples/measurements/nemo-rl-grpo.jsonl --job examples/jobs/grpo-8b.yaml --plan "
-      "examples/jobs/grpo-8b.plan.json -o run.yaml\n"
-      "  dovetail measured runs/first/metrics.jsonl --job runs/first/job.yaml --plan runs/first/plan.json\n"
-      "  dovetail measured verl.log --gpu A100-80 -o run.yaml\n"
-      "  dovetail measured verl.log --job run.sh\n"
-      "  dovetail measured --follow verl.log --plan plan.json\n"
-      "  dovetail measured run-1-tag-timing_s_gen.csv timing_s/step=step.csv");
+  CLI::App* command =
+      add_command(program, "measured", "compare logged phase times with the prediction",
+                  "  dovetail measured examples/measurements/verl-ppo.jsonl\n"
+                  "  dovetail measured examples/measurements/nemo-rl-grpo.jsonl --job examples/jobs/grpo-8b.yaml \\\n"
+                  "    --plan examples/jobs/grpo-8b.plan.json -o run.yaml\n"
+                  "  dovetail train examples/train/tiny-sft -o run\n"
+                  "  dovetail measured run/metrics.jsonl --job run/job.yaml --plan run/plan.json\n"
+                  "  dovetail measured --follow run/metrics.jsonl");
   add_request(*command, arguments->request);
-  add_text_option(
-      *command, "-o,--output", arguments->output, "FILE",
-      "write a dovetail/measurement@1 file for calibrate, JSON where it ends in .json; needs a job and a plan");
+  add_text_option(*command, "-o,--output", arguments->output, "FILE",
+                  "dovetail/measurement@1 file to write for calibrate (.json: JSON)");
   add_text_option(*command, "--name", arguments->name, "NAME",
-                  "of the row in that file (default: the job's name and the log's)");
-  add_option(*command,
-             {"--follow",
-              "watch the log of a running job: a line a step, and a word where a phase takes twice "
-              "what is predicted, until Ctrl-C"},
-             answer::Flag{}, arguments->follow);
-  add_option(*command, {"--every", "with --follow: how often to look at the log (default 1s)"}, answer::Seconds{},
-             arguments->every);
+                  "name of the row in that file (default: names of job and log)");
+  add_option(*command, {"--follow", "follow the log of a running job and print a line per step"}, answer::Flag{},
+             arguments->follow);
+  add_option(*command, {"--every", "polling interval of --follow (default: 1s)"}, answer::Seconds{}, arguments->every);
   add_json_flag(*command, arguments->json);
   set_action(*command, action, [arguments] { return run_measured(*arguments); });
+}
+
+namespace {
+
+struct CalibrateArguments {
+  answer::CalibrationRequest request;
+  std::optional<std::string> output;
+  bool json = false;
+};
+
+base::Result<int> run_calibrate(const CalibrateArguments& arguments) {
+  DOVETAIL_TRY(const answer::CalibrationAnswer answer, ask(arguments.request, "calibrate", {arguments.output}));
+  DOVETAIL_CHECK(
+      deliver(answer, arguments.json, {arguments.output, [&answer] { return answer::efficiency_file(answer); }}));
+  if (answer.outcome == answer::Outcome::interrupted)
+    print_warning("interrupted: these are the best values so far, without cross-validation");
+  return exit_code_of(answer.outcome);
+}
+
+}  // namespace
+
+void add_calibrate(CLI::App& program, Action& action) {
+  auto arguments = std::make_shared<CalibrateArguments>();
+  CLI::App* command = add_command(program, "calibrate", "fit efficiencies to measured runs",
+                                  "  dovetail calibrate examples/measurements/nemo-rl-dense.yaml -o h100.json\n\n"
+                                  "A job uses the file as `software: {efficiency: FILE}`.");
+  add_request(*command, arguments->request);
+  add_text_option(*command, "-o,--output", arguments->output, "FILE", "file to write with the fitted efficiencies");
+  add_json_flag(*command, arguments->json);
+  set_action(*command, action, [arguments] { return run_calibrate(*arguments); });
 }
 
 }  // namespace dovetail::cli

@@ -12,7 +12,7 @@ namespace {
 
 bool is_positional(const Flagged& flagged) { return !flagged.name.starts_with("-"); }
 
-/// Of what --help shows for its value: nothing behind one whose name says it.
+/// Finishes an option; --help shows its value kind unless it is positional.
 CLI::Option* finish(CLI::Option* option, const Flagged& flagged, std::string_view kind) {
   return option->required(flagged.required)->option_text(is_positional(flagged) ? " " : std::string(kind));
 }
@@ -20,15 +20,15 @@ CLI::Option* finish(CLI::Option* option, const Flagged& flagged, std::string_vie
 void add_list(CLI::App& command, const Flagged& flagged, std::string_view kind,
               const std::function<void(const std::vector<std::string>&)>& take) {
   CLI::Option* const option = command.add_option_function<std::vector<std::string>>(flagged.name, take, flagged.help);
-  // Without extra arguments: a list must not swallow the positional argument that follows it.
+  // Extra arguments are off, so that a list does not consume the positional argument after it.
   if (!is_positional(flagged)) option->allow_extra_args(false);
   finish(option, flagged, kind);
 }
 
-/// An option whose text `read` takes; the message that it gives refuses it.
+/// Adds an option whose text `read` parses. A message that `read` returns rejects the value.
 void add_read(CLI::App& command, const Flagged& flagged, std::string_view kind,
               std::function<std::string(const std::string&)> read) {
-  // The check runs before any command does; the callback has nothing left to do.
+  // The check does all the work, before any command runs.
   CLI::Option* const option =
       command.add_option_function<std::string>(flagged.name, [](const std::string&) {}, flagged.help);
   finish(option->check(CLI::Validator(std::move(read), "")), flagged, kind);
@@ -59,26 +59,24 @@ void add_option(CLI::App& command, const Flagged& flagged, answer::JobFile kind,
   });
   trainers::ImportOptions& import = value.import;
   const auto text = [&command](const char* name, const char* what, const char* help, std::optional<std::string>& to) {
-    add_option(command, {name, help}, answer::Words{what}, [&to](std::string said) { to = std::move(said); });
+    add_option(command, {name, help}, answer::Words{what},
+               [&to](std::string value_text) { to = std::move(value_text); });
   };
   if (kind.takes_arguments)
-    add_option(command, {"ARGUMENT", "of a launch script, behind '--': its \"$@\", as trainer.nnodes=2"},
+    add_option(command, {"ARGUMENT", "launch script arguments after '--', such as trainer.nnodes=2"},
                answer::Words{"ARGUMENT"}, import.arguments);
-  text("--gpu", "GPU", "of a trainer's configuration: the GPUs of its nodes (default H100-80)", import.gpu);
-  text("--cluster", "CLUSTER", "in place of what it says: [NODESx]GPUSxGPU, or a file with a `cluster`",
-       import.cluster);
-  add_option(command, {"--model", "in place of what it says: actor=NAME, critic=FOLDER (may be given several times)"},
+  text("--gpu", "GPU", "GPU type for a trainer's configuration (default: H100-80)", import.gpu);
+  text("--cluster", "CLUSTER", "cluster override: [NODESx]GPUSxGPU, or a file with `cluster`", import.cluster);
+  add_option(command, {"--model", "model override, such as actor=NAME or critic=FOLDER (repeatable)"},
              answer::Words{"ROLE=MODEL"}, import.models);
-  add_option(command, {"--env", "a variable of a launch script's environment (may be given several times)"},
-             answer::Words{"NAME=VALUE"}, import.environment);
-  text("--root", "FOLDER", "nothing above it is read (default: that of the repository which the file is in)",
-       import.root);
-  text("--prompt-length", "LENGTHS",
-       "tokens, figures as mean=120,p90=400, or file=lengths.csv (default: all at the cap)", import.prompt_length);
-  text("--response-length", "LENGTHS", "likewise of responses: mean=900,p90=2000", import.response_length);
+  add_option(command, {"--env", "environment variable for a launch script (repeatable)"}, answer::Words{"NAME=VALUE"},
+             import.environment);
+  text("--root", "FOLDER", "topmost folder to read from (default: the file's repository)", import.root);
+  text("--prompt-length", "LENGTHS", "prompt lengths: tokens, mean=120,p90=400, file=FILE (default: cap)",
+       import.prompt_length);
+  text("--response-length", "LENGTHS", "response lengths, in the same forms (default: cap)", import.response_length);
   if (!kind.takes_lengths) return;
-  text("--lengths", "FILE", "take them of the log of a run, or of a CSV or JSONL file of lengths of responses",
-       value.lengths);
+  text("--lengths", "FILE", "response lengths from a run's log, or from a CSV or JSONL file", value.lengths);
 }
 
 void add_option(CLI::App& command, const Flagged& flagged, answer::Words kind, std::function<void(std::string)> take) {
@@ -97,7 +95,7 @@ void add_option(CLI::App& command, const Flagged& flagged, answer::Count kind,
     const char* const end = text.data() + text.size();
     const auto parsed = std::from_chars(text.data(), end, number);
     if (parsed.ec != std::errc() || parsed.ptr != end || number < kind.min || number > kind.max)
-      return fmt::format("'{}' is no whole number from {} to {}", text, kind.min, kind.max);
+      return fmt::format("must be an integer from {1} to {2}, got '{0}'", text, kind.min, kind.max);
     take(number);
     return {};
   });
@@ -131,7 +129,7 @@ void add_choice(CLI::App& command, const Flagged& flagged, const std::string& ch
       return {};
     }
     const std::vector<std::string> but_last(accepted.begin(), accepted.end() - 1);
-    return fmt::format("'{}' is not {} or {}", text, fmt::join(but_last, ", "), accepted.back());
+    return fmt::format("must be {1} or {2}, got '{0}'", text, fmt::join(but_last, ", "), accepted.back());
   });
 }
 

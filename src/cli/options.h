@@ -1,4 +1,4 @@
-// Flags of the command line made from the options of a question (answer/question/option.h).
+// Builds command-line options from the options of a request (answer/question/option.h).
 #pragma once
 
 #include <fmt/format.h>
@@ -16,22 +16,22 @@
 #include "base/enum_names.h"
 #include "base/quantity.h"
 #include "cli/arguments.h"
-#include "cli/command_line.h"
+#include "cli/commands.h"
 
 namespace dovetail::cli {
 
-/// An option of the command line as it stands in --help.
+/// Command-line option as shown in --help.
 struct Flagged {
-  std::string name;  ///< "--time-limit", or "JOB" of one that is told by its position
+  std::string name;  ///< "--time-limit", or "JOB" for a positional argument
   std::string help;
   bool required = false;
 };
 
-// Each adds one option and sets the value where it is given; a value that the kind does not take is refused.
+// Each adds one option that sets the value if it is given, and rejects values that the kind does not accept.
 void add_option(CLI::App& command, const Flagged& flagged, answer::Flag kind, bool& value);
 void add_option(CLI::App& command, const Flagged& flagged, answer::File kind, std::function<void(answer::Input)> take);
 void add_option(CLI::App& command, const Flagged& flagged, answer::File kind, std::vector<answer::Input>& values);
-/// Also the options of who has a trainer's configuration in its place.
+/// Also adds the options for reading a trainer's configuration instead of a job file.
 void add_option(CLI::App& command, const Flagged& flagged, answer::JobFile kind, answer::JobInput& value);
 void add_option(CLI::App& command, const Flagged& flagged, answer::Words kind, std::function<void(std::string)> take);
 void add_option(CLI::App& command, const Flagged& flagged, answer::Words kind, std::vector<std::string>& values);
@@ -61,7 +61,7 @@ struct Plain<std::optional<T>> {
   using Type = T;
 };
 
-/// The help of an option with its default in place of {}.
+/// Replaces {} in an option's help with the default value.
 template <class Value>
 std::string help_with(const std::string& help, const Value& value) {
   const std::size_t at = help.find("{}");
@@ -74,7 +74,7 @@ std::string help_with(const std::string& help, const Value& value) {
   return help.substr(0, at) + text + help.substr(at + 2);
 }
 
-/// An enum's names, joined by '|', with that of no value first where there is one.
+/// Names of an enum joined by '|', preceded by the name for "no value" if there is one.
 template <class Enum>
 std::string choices_of(const answer::Choice& kind) {
   const std::string names = fmt::format("{}", fmt::join(base::enum_names<Enum>(), "|"));
@@ -100,7 +100,7 @@ void add_value(CLI::App& command, const Flagged& flagged, const Kind& kind, Valu
 
 }  // namespace detail
 
-/// Adds all options of `request`, whose values are the defaults; it must outlive the command line.
+/// Adds all options of `request`, whose current values are the defaults. `request` must outlive the command line.
 template <class Request>
 void add_request(CLI::App& command, Request& request) {
   answer::for_each_option<Request>([&](const auto& option) {

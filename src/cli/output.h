@@ -1,28 +1,57 @@
-// What the program prints.
+// Printing on stdout and stderr, and properties of the terminals that they are connected to.
 #pragma once
 
 #include <string_view>
 
+#include "base/result.h"
+
 namespace dovetail::cli {
 
-/// From now on nothing that follows prints anything: another process speaks for this one.
+/// Silences every later print in this process, because another process prints for all of them.
 void print_nothing();
-/// Prints a JSON text (answer/question/json.h) on stdout.
+/// Prints a JSON text (answer/question/json.h) and a newline on stdout.
 void print_json(std::string_view text);
-/// Prints `text` on stdout. Whatever a terminal would obey (base::has_controls), but tabs and line ends, is made
-/// visible: names, paths and arguments are of others.
+/// Prints `text` on stdout. Control characters that a terminal would obey (base::has_controls) are escaped, except tabs
+/// and newlines: names, paths and arguments come from outside.
 void print(std::string_view text);
-/// Lets who reads stdout see now what was printed there.
+/// Flushes stdout.
 void flush_output();
-/// Prints a chart on stdout as it is, with its colours. REQUIRES: the texts of others in it are made visible, or clean.
+/// Prints a chart on stdout unchanged, including its color codes. REQUIRES: texts from outside in the chart are escaped
+/// or clean.
 void print_drawn(std::string_view chart);
-/// As print() on standard error. Where that is closed or full there is nobody to tell, so failures are passed over.
+/// Same as print(), but on stderr. Write failures are ignored.
 void print_error(std::string_view text);
-/// Puts `text` in place of the line on standard error that a terminal's cursor is in; an empty one takes it off.
+/// Replaces the current line of the terminal on stderr with `text`. An empty text clears the line.
 void rewrite_line(std::string_view text);
 /// Prints "dovetail: note: TEXT" on stderr.
 void print_note(std::string_view text);
 /// Prints "dovetail: warning: TEXT" on stderr.
 void print_warning(std::string_view text);
+
+/// The exit code for a kind of failure.
+int exit_code_of(base::Failure failure);
+
+/// Prints the error on stderr and returns the exit code for its kind. The message starts with the error's path, so that
+/// editors can jump to the location, or with `program` if the error has no path.
+int report_failure(const base::Error& error, std::string_view program);
+
+enum class ColorChoice { automatic, always, never };
+
+/// Width of a chart on stdout in columns: COLUMNS if set, else the width of the terminal, else 80. Never below
+/// report::min_gantt_columns.
+int chart_columns();
+
+/// Whether to print ANSI colors on stdout. `automatic` means yes on a terminal that is not dumb, unless NO_COLOR is set
+/// and not empty.
+bool use_color(ColorChoice choice);
+
+/// Whether stdout is a terminal that can show charts.
+bool stdout_is_terminal();
+
+/// Whether stderr is a terminal that can rewrite a line.
+bool stderr_is_terminal();
+
+/// Width of the terminal on stderr in columns; 80 if stderr is not a terminal.
+int stderr_columns();
 
 }  // namespace dovetail::cli

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <system_error>
 #include <utility>
@@ -42,7 +43,7 @@ base::Status check_no_input(const std::optional<std::string>& path,
   }
   if (!input) return {};
   return base::bad_input(
-      fmt::format("the output '{}' is the input '{}', which would be lost; accepted: another file", *path, *input));
+      fmt::format("the output '{}' would overwrite the input '{}'; choose another file", *path, *input));
 }
 
 base::Result<std::string> write_output(const std::string& path, std::string_view content) {
@@ -75,6 +76,27 @@ void print_beside(const std::optional<std::string>& path, std::string_view text)
   } else {
     print(text);
   }
+}
+
+bool can_be_rewritten(const std::string& path) {
+  if (is_standard_output(path)) return false;
+  std::error_code ignored;
+  const auto status = std::filesystem::status(path, ignored);
+  return !std::filesystem::exists(status) || std::filesystem::is_regular_file(status);
+}
+
+void BestFile::take(std::function<void()> write) {
+  pending_ = std::move(write);
+  catch_up();
+}
+
+void BestFile::catch_up() {
+  const Clock::time_point begin = Clock::now();
+  if (!pending_ || begin < next_) return;
+  pending_();
+  pending_ = nullptr;
+  const Clock::time_point end = Clock::now();
+  next_ = end + std::max<Clock::duration>(std::chrono::milliseconds(500), 10 * (end - begin));
 }
 
 }  // namespace dovetail::cli

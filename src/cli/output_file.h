@@ -1,6 +1,8 @@
-// Files that commands write.
+// Writing the files that commands produce.
 #pragma once
 
+#include <chrono>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -10,34 +12,53 @@
 
 namespace dovetail::cli {
 
-/// Whether `path` is standard output: "-", or any name of what it goes to, as /dev/stdout is.
+/// Whether `path` names standard output: "-", "/dev/stdout", or another name of the same file.
 bool is_standard_output(const std::string& path);
 
-/// An Error where `path`, which is to be written, cannot be: its folder does not exist, or nothing can be written
-/// there.
+/// Returns an Error if `path` cannot be written or its folder does not exist.
 base::Status check_output_path(const std::string& path);
 
-/// An Error where `path`, which is to be written, if anything is, is a file that was read, also one that another input
-/// named (base::read_as), or one that is still to be read: it would be lost. write_output() asks as well; asked before
-/// long work, that is not done in vain.
+/// Returns an Error if writing `path` would overwrite an input: a file that was read, including files that other inputs
+/// name (base::read_as), or one of `to_be_read`. write_output() checks the same; call this before long work to fail
+/// early. A missing path is always accepted.
 base::Status check_no_input(const std::optional<std::string>& path,
                             const std::vector<std::optional<std::string>>& to_be_read = {});
 
-/// Writes `content` to the file at `path`, and gives the name of where it is: "<stdout>" for standard output. An Error
-/// where an input would be lost.
+/// Writes `content` to `path` and returns the name of the destination, which is "<stdout>" for standard output. Returns
+/// an Error if that would overwrite an input.
 base::Result<std::string> write_output(const std::string& path, std::string_view content);
 
-/// A file of an answer that has several.
+/// One of several files of an answer.
 struct OutputFile {
   std::string path;
   std::string content;
 };
 
-/// The same of a set of files, which is written whole or not at all (base::write_files). REQUIRES: none of several is
-/// standard output.
+/// Writes a set of files, either all or none of them (base::write_files), and returns the names of the destinations.
+/// REQUIRES: if there are several files, none of them is standard output.
 base::Result<std::vector<std::string>> write_outputs(const std::vector<OutputFile>& files);
 
-/// Prints `text`, what is said of an answer that is written to `path`: on standard error where that is standard output.
+/// Prints `text` about an answer that is written to `path`: on stderr if `path` is standard output, else on stdout.
 void print_beside(const std::optional<std::string>& path, std::string_view text);
+
+/// Whether the file at `path` can be written repeatedly. Standard output, pipes and devices can be written only once.
+bool can_be_rewritten(const std::string& path);
+
+/// Keeps the -o file of a distributed search up to date, so that its best answer survives the loss of a process. The
+/// longer a write takes, the rarer the writes.
+class BestFile {
+ public:
+  /// Takes a function that writes an answer better than all before it. Its failures are ignored: the final write of the
+  /// answer reports them.
+  void take(std::function<void()> write);
+  /// Writes the pending answer, if any, once enough time has passed since the last write.
+  void catch_up();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  std::function<void()> pending_;
+  Clock::time_point next_ = Clock::now();
+};
 
 }  // namespace dovetail::cli

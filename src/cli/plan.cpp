@@ -1,4 +1,4 @@
-// dovetail plan: the plans of a job, searched and ranked; or what a given plan costs, phase by phase.
+// dovetail plan: searches and ranks plans for a job, or predicts the cost of a given plan.
 #include <fmt/format.h>
 
 #include <memory>
@@ -10,7 +10,6 @@
 #include "answer/plans/prediction.h"
 #include "answer/plans/ranking.h"
 #include "cli/asking.h"
-#include "cli/best_file.h"
 #include "cli/options.h"
 #include "cli/output_file.h"
 #include "cli/processes.h"
@@ -24,28 +23,28 @@ struct PlanArguments {
   answer::RankingRequest request;
   std::optional<answer::Input> plan;
   std::optional<std::string> output;
-  std::optional<std::string> exported;  ///< the changed configuration
-  int pick = 1;                         ///< number of a plan
+  std::optional<std::string> exported;  ///< file for the changed configuration
+  int pick = 1;                         ///< number of a plan, from 1
   bool json = false;
   MpiArguments mpi;
 };
 
-/// Options that do not go together.
+/// Rejects options that cannot be combined.
 base::Status check_plan(const PlanArguments& arguments) {
   if (arguments.plan && arguments.output)
-    return base::bad_input("-o is for the best plan that is found; with --plan none is searched");
+    return base::bad_input("--plan and -o cannot be combined: -o saves a plan that was searched for");
   if (arguments.pick > 1 && !arguments.output && !arguments.exported)
-    return base::bad_input("--pick says which plan -o or --export writes; name a file with one of them");
+    return base::bad_input("--pick needs -o or --export: it selects the plan that they write");
   if (arguments.plan && (!arguments.request.allowed.empty() || arguments.request.way > 0))
-    return base::bad_input("--allow and --way are of plans that are found; with --plan none is searched");
+    return base::bad_input("--allow and --way need a search; they cannot be combined with --plan");
   if (arguments.plan && arguments.exported)
-    return base::bad_input("--export is for a plan that is found; with --plan: dovetail export PLAN --base JOB");
+    return base::bad_input("--plan and --export cannot be combined; use dovetail export PLAN --base JOB");
   if (arguments.exported && arguments.request.job.path == "-")
-    return base::bad_input("--export begins from the configuration, which must be a file; name one");
+    return base::bad_input("--export needs the configuration as a file, not from standard input");
   if (arguments.plan && arguments.mpi.asked)
-    return base::bad_input("--mpi shares out a search; with --plan none is searched");
+    return base::bad_input("--plan and --mpi cannot be combined: --mpi distributes a search");
   if (arguments.mpi.asked && arguments.request.job.path == "-")
-    return base::bad_input("with --mpi every process reads the job, and only one has standard input; name a file");
+    return base::bad_input("--mpi needs the job as a file: only one process has standard input");
   return {};
 }
 
@@ -56,8 +55,7 @@ base::Result<int> run_prediction(const PlanArguments& arguments) {
   return exit_code_of(answer.outcome);
 }
 
-/// Lets a search that shares its work out write the best plan so far to `output`, if that can be written again and
-/// again.
+/// Makes a distributed search keep its best plan so far in `output`, if that file can be rewritten.
 void keep_best(BestFile& file, const std::string& output, answer::RankingRequest& request, answer::Watch& watch) {
   if (!can_be_rewritten(output)) return;
   request.on_better = [&file, output](const plan::Plan& plan, const plan::Job& job) {
@@ -69,7 +67,7 @@ void keep_best(BestFile& file, const std::string& output, answer::RankingRequest
   };
 }
 
-/// The ranking; the output of one of several processes is checked within, so that all end alike.
+/// Computes the ranking. Checks the output after the input is read, so that all processes end alike.
 base::Result<answer::RankingAnswer> rank(const PlanArguments& arguments) {
   answer::RankingRequest request = arguments.request;
   Asking asking("plan", {arguments.output, arguments.exported}, PlainLines::none);
@@ -88,11 +86,12 @@ base::Result<answer::RankingAnswer> rank(const PlanArguments& arguments) {
 base::Result<const planner::RankedPlan*> picked_plan(const planner::Ranking& ranking, int number) {
   const std::size_t count = ranking.plans.size();
   if (static_cast<std::size_t>(number) > count)
-    return base::bad_input(fmt::format("--pick: there is no plan {} in the answer; accepted: 1 to {}", number, count));
+    return base::bad_input(
+        fmt::format("--pick must be from 1 to {1}, the number of plans found; got {0}", number, count));
   return &ranking.plans[static_cast<std::size_t>(number) - 1];
 }
 
-/// Prints the ranking, and writes the plan that is picked, where there are any.
+/// Prints the ranking and writes the picked plan, if any plan was found.
 base::Status deliver_ranking(const answer::RankingAnswer& answer, const PlanArguments& arguments) {
   if (!arguments.output || (answer.ranking.plans.empty() && arguments.json)) return deliver(answer, arguments.json);
   if (answer.ranking.plans.empty()) {
@@ -105,7 +104,7 @@ base::Status deliver_ranking(const answer::RankingAnswer& answer, const PlanArgu
                  {arguments.output, [picked, &job] { return plan::plan_to_json(picked->plan, job); }});
 }
 
-/// Writes the plan that is picked as changes of the configuration that it was found for, and says them.
+/// Writes the picked plan as changes to the configuration of the job, and prints the changes.
 base::Status deliver_export(const answer::RankingAnswer& answer, const PlanArguments& arguments) {
   if (!arguments.exported || answer.ranking.plans.empty()) return {};
   DOVETAIL_TRY(const planner::RankedPlan* const picked, picked_plan(answer.ranking, arguments.pick));
@@ -113,8 +112,8 @@ base::Status deliver_export(const answer::RankingAnswer& answer, const PlanArgum
                answer::export_found(arguments.request.job, answer.scenario, picked->plan, answer.switches));
   const std::string& target = *arguments.exported;
   DOVETAIL_TRY(const std::string written, write_output(target, exported_file(made, target)));
-  const bool beside = arguments.json || is_standard_output(target);
-  print_beside(beside ? std::optional<std::string>("-") : std::nullopt,
+  const bool on_stderr = arguments.json || is_standard_output(target);
+  print_beside(on_stderr ? std::optional<std::string>("-") : std::nullopt,
                fmt::format("\n{}written: {}\n", report::text_of(sections(made)), written));
   return {};
 }
@@ -148,22 +147,21 @@ base::Result<int> run_plan(const PlanArguments& given) {
 void add_plan(CLI::App& program, Action& action) {
   auto arguments = std::make_shared<PlanArguments>();
   CLI::App* command =
-      add_command(program, "plan", "find and rank plans of an RLHF job, or predict what a given plan costs",
+      add_command(program, "plan", "find and rank plans for a job, or predict a given plan",
                   "  dovetail plan examples/jobs/ppo-7b.yaml -o plan.json\n"
-                  "  dovetail plan run.sh --gpu H100 --response-length mean=900,p90=2000 --export tuned.sh\n"
-                  "  dovetail plan run.sh --gpu H100 --allow backend,mode --export tuned.sh\n"
-                  "  dovetail plan examples/jobs/ppo-7b.yaml --time-limit 30s -o plan.json\n"
-                  "  mpirun -n 4 dovetail plan examples/jobs/real-70b.yaml --mpi -o plan.json\n"
-                  "  dovetail plan examples/jobs/ppo-7b.yaml --placement co-located --placement disaggregated\n"
-                  "  dovetail plan examples/jobs/grpo-8b.yaml --plan examples/jobs/grpo-8b.plan.json");
-  add_option(*command, {"--plan", "predict this plan, a dovetail/plan@1 file, in place of searching"}, answer::File{},
+                  "  dovetail plan examples/jobs/ppo-7b.yaml --placement co-located --time-limit 30s\n"
+                  "  dovetail plan examples/jobs/grpo-8b.yaml --plan examples/jobs/grpo-8b.plan.json\n"
+                  "  dovetail plan examples/trainers/verl-grpo.sh --response-length mean=900,p90=2000 \\\n"
+                  "    --export tuned.sh\n"
+                  "  mpirun -n 4 dovetail plan examples/jobs/real-70b.yaml --mpi -o plan.json");
+  add_option(*command, {"--plan", "dovetail/plan@1 file to predict instead of searching"}, answer::File{},
              [&plan = arguments->plan](answer::Input input) { plan = std::move(input); });
   add_text_option(*command, "-o,--output", arguments->output, "FILE",
-                  "write the first plan there, as dovetail/plan@1 ('-': standard output)");
+                  "dovetail/plan@1 file to write with the best plan, '-' for stdout");
   add_text_option(*command, "--export", arguments->exported, "FILE",
-                  "of a trainer's configuration: write the first plan there as changes of it ('-': standard output)");
+                  "trainer's configuration to write, changed to the best plan");
   add_count_option(*command, "--pick", arguments->pick, 1, 1000,
-                   "with -o or --export: write plan N of the table in place of the first");
+                   "number of the plan that -o and --export write (default: 1)");
   add_request(*command, arguments->request);
   add_json_flag(*command, arguments->json);
   add_mpi_options(*command, arguments->mpi);

@@ -1,10 +1,13 @@
-// dovetail problem: a problem file, from measured times or from one that is there already.
+// dovetail problem: makes a problem file from measured times, or prints an existing problem.
+// dovetail instances: lists the bundled problems.
 #include <fmt/format.h>
 
 #include <memory>
 
+#include "answer/question/json.h"
 #include "answer/schedules/input_files.h"
 #include "answer/words/figures.h"
+#include "base/assert.h"
 #include "base/csv.h"
 #include "base/file.h"
 #include "cli/arguments.h"
@@ -12,6 +15,7 @@
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "cli/output_file.h"
+#include "pipeline/problem/instances.h"
 #include "pipeline/problem/problem_file.h"
 #include "pipeline/problem/timings.h"
 #include "report/text/table.h"
@@ -28,7 +32,7 @@ struct ProblemArguments {
   bool json = false;
 };
 
-/// The two sides of NAME=VALUE.
+/// Both sides of NAME=VALUE.
 struct Assignment {
   std::string name;
   std::string value;
@@ -37,7 +41,7 @@ struct Assignment {
 base::Result<Assignment> parse_assignment(const std::string& option, const std::string& text, const char* example) {
   const std::size_t equals = text.rfind('=');
   if (equals == std::string::npos || equals == 0) {
-    return base::bad_input(fmt::format("{} '{}' names no model; accepted: {}", option, text, example));
+    return base::bad_input(fmt::format("{} '{}' must start with a model and '=', such as {}", option, text, example));
   }
   return Assignment{text.substr(0, equals), text.substr(equals + 1)};
 }
@@ -48,9 +52,9 @@ base::Status add_microbatches(const std::string& text, pipeline::TimingsOptions&
   DOVETAIL_TRY(const Assignment assignment, parse_assignment(option, text, example));
   const auto count = base::parse_index(assignment.value);
   if (base::is_too_large_index(assignment.value))
-    return base::bad_input(fmt::format("{} '{}' is too large; accepted: at most 2147483647", option, text));
+    return base::bad_input(fmt::format("{} '{}' is too large; the maximum is 2147483647", option, text));
   if (!count || *count == 0)
-    return base::bad_input(fmt::format("{} '{}' has no positive whole number; accepted: {}", option, text, example));
+    return base::bad_input(fmt::format("{} '{}' must have a positive integer, such as {}", option, text, example));
   if (!options.microbatches.emplace(assignment.name, *count).second) {
     return base::bad_input(fmt::format("{} is given twice for model '{}'", option, assignment.name));
   }
@@ -66,7 +70,7 @@ base::Status add_devices(const std::string& text, pipeline::TimingsOptions& opti
     const auto device = base::parse_index(item);
     if (!device)
       return base::bad_input(
-          fmt::format("{} '{}': '{}' is no device number; accepted: {}", option, text, item, example));
+          fmt::format("{} '{}': '{}' is not a device number; expected {}", option, text, item, example));
     devices.emplace_back(*device);
   }
   if (!options.devices.emplace(assignment.name, std::move(devices)).second) {
@@ -87,15 +91,9 @@ std::string spread_table(const pipeline::TimedProblem& timed) {
          spread.median.count() == 0 ? "-" : answer::percent(range / static_cast<double>(spread.median.count()))});
   }
   const std::string header = std::string(base::name_of(unit));
-  return report::render_table({{"model", report::Align::left},
-                               {"stage"},
-                               {"op"},
-                               {"rows"},
-                               {"median " + header},
-                               {"least"},
-                               {"most"},
-                               {"range"}},
-                              rows);
+  return report::render_table(
+      {{"model", report::Align::left}, {"stage"}, {"op"}, {"rows"}, {"median " + header}, {"min"}, {"max"}, {"range"}},
+      rows);
 }
 
 base::Result<pipeline::Problem> from_timings(const ProblemArguments& arguments) {
@@ -111,11 +109,11 @@ base::Result<pipeline::Problem> from_timings(const ProblemArguments& arguments) 
 
 base::Result<pipeline::Problem> read_problem(const ProblemArguments& arguments) {
   if (arguments.source.has_value() == arguments.timings.has_value()) {
-    return base::bad_input("give either a problem (a file or a bundled instance) or --from TIMINGS.csv");
+    return base::bad_input("give either PROBLEM or --from TIMINGS.csv");
   }
   if (arguments.timings) return from_timings(arguments);
   if (!arguments.microbatches.empty() || !arguments.map.empty())
-    return base::bad_input("--microbatches and --map belong to --from TIMINGS.csv");
+    return base::bad_input("--microbatches and --map need --from TIMINGS.csv");
   DOVETAIL_TRY(answer::NamedProblem named, answer::read_problem({*arguments.source}, noting()));
   return std::move(named.problem);
 }
@@ -133,23 +131,138 @@ base::Result<int> run_problem(const ProblemArguments& arguments) {
 
 void add_problem(CLI::App& program, Action& action) {
   auto arguments = std::make_shared<ProblemArguments>();
-  CLI::App* command = add_command(
-      program, "problem", "make a problem file from measured times, or print one",
-      "  dovetail problem --from timings.csv --microbatches actor=64 --microbatches critic=32 -o problem.yaml\n"
-      "  dovetail problem exp5 -o problem.yaml");
-  add_text_option(*command, "PROBLEM", arguments->source, " ",
-                  "problem file, '-' for standard input, or a bundled instance");
-  add_text_option(
-      *command, "--from", arguments->timings, "FILE",
-      "CSV of measured times: model,stage,op,seconds[,activation_bytes]; several rows of one op: their median");
+  CLI::App* command =
+      add_command(program, "problem", "make a problem from measured times, or print a problem",
+                  "  dovetail problem exp5 -o exp5.yaml\n"
+                  "  dovetail problem --from examples/timings.csv --microbatches actor=64 \\\n"
+                  "    --microbatches critic=32 -o problem.yaml\n\n"
+                  "The CSV has the columns model,stage,op,seconds[,activation_bytes]. If an op has several rows,\n"
+                  "their median counts.");
+  add_text_option(*command, "PROBLEM", arguments->source, " ", "problem file, bundled instance, or '-' for stdin");
+  add_text_option(*command, "--from", arguments->timings, "FILE", "CSV of measured times (see below)");
   add_name_list(*command, "--microbatches", arguments->microbatches, "NAME=N",
-                "micro-batches of a model; once for each model");
+                "micro-batches of a model (once per model)");
   add_name_list(*command, "--map", arguments->map, "NAME=D,D,...",
-                "devices of a model's stages (default: 0, 1, ... for the first model, reversed for the others)");
+                "stage devices of a model (default: 0, 1, ...; reversed for others)");
   add_text_option(*command, "-o,--output", arguments->output, "FILE",
-                  "write it to FILE (.json: JSON, else YAML); default: standard output");
-  add_flag(*command, "--json", arguments->json, "write JSON in place of YAML");
+                  "file to write, .json for JSON, else YAML (default: stdout)");
+  add_flag(*command, "--json", arguments->json, "write JSON instead of YAML");
   set_action(*command, action, [arguments] { return run_problem(*arguments); });
+}
+
+namespace {
+
+struct InstancesArguments {
+  bool json = false;
+};
+
+std::string_view title_of(pipeline::InstanceGroup group) {
+  switch (group) {
+    case pipeline::InstanceGroup::published:
+      return "published by FlexFusion, with its results in ticks (peak: lowest peak activation)";
+    case pipeline::InstanceGroup::scale:
+      return "many devices";
+    case pipeline::InstanceGroup::three_models:
+      return "three or more models";
+    case pipeline::InstanceGroup::uneven_stages:
+      return "uneven stages";
+    case pipeline::InstanceGroup::transfer:
+      return "nonzero transfer times";
+    case pipeline::InstanceGroup::split_backward:
+      return "split backward";
+    case pipeline::InstanceGroup::minibatches:
+      return "several mini-batches with optimizer steps";
+    case pipeline::InstanceGroup::capacity:
+      return "10% more memory than one model alone needs under 1F1B";
+  }
+  DOVETAIL_ASSERT(false);
+}
+
+/// Whether the summary of the group's problems includes their models.
+bool summary_has_models(pipeline::InstanceGroup group) {
+  return group == pipeline::InstanceGroup::published || group == pipeline::InstanceGroup::scale;
+}
+
+std::vector<report::Column> columns_of(pipeline::InstanceGroup group) {
+  std::vector<report::Column> columns{{"instance", report::Align::left}, {"problem", report::Align::left}, {"devices"}};
+  if (!summary_has_models(group)) columns.push_back({"models"});
+  columns.push_back({"ops"});
+  if (group == pipeline::InstanceGroup::published)
+    for (const char* header : {"bound", "published", "greedy", "serial 1F1B", "peak"}) columns.push_back({header});
+  return columns;
+}
+
+std::vector<std::string> row_of(const pipeline::Instance& instance) {
+  const pipeline::Problem& problem = instance.problem;
+  std::vector<std::string> row{instance.name, instance.summary, fmt::format("{}", problem.devices)};
+  if (!summary_has_models(instance.group)) row.push_back(fmt::format("{}", problem.models.size()));
+  row.push_back(fmt::format("{}", pipeline::count_ops(problem)));
+  if (const auto& published = instance.published) {
+    for (const base::Ticks time :
+         {published->bound, published->makespan, published->greedy_makespan, published->serial_makespan})
+      row.push_back(base::format_time(time, problem.time_unit));
+    row.push_back(base::format_memory(published->peak_activation_optimized.value_or(published->peak_activation)));
+  }
+  return row;
+}
+
+std::string to_text() {
+  std::string text;
+  for (const pipeline::InstanceGroup group : pipeline::instance_groups) {
+    std::vector<std::vector<std::string>> rows;
+    for (const pipeline::Instance& instance : pipeline::instances())
+      if (instance.group == group) rows.push_back(row_of(instance));
+    text += fmt::format("{}:\n{}\n", title_of(group), report::render_table(columns_of(group), rows));
+  }
+  return text +
+         "Use dovetail schedule INSTANCE to schedule one, or dovetail problem INSTANCE to print it as a problem "
+         "file.\n";
+}
+
+answer::Json published_json(const pipeline::PublishedResult& published, pipeline::TimeUnit unit) {
+  return {{"bound", answer::json_time(published.bound, unit)},
+          {"makespan", answer::json_time(published.makespan, unit)},
+          {"peak_activation", answer::json_memory(published.peak_activation)},
+          {"peak_activation_optimized", answer::json_memory(published.peak_activation_optimized)},
+          {"greedy", answer::Json{{"makespan", answer::json_time(published.greedy_makespan, unit)},
+                                  {"peak_activation", answer::json_memory(published.greedy_peak_activation)}}},
+          {"serial_1f1b", answer::Json{{"makespan", answer::json_time(published.serial_makespan, unit)},
+                                       {"peak_activation", answer::json_memory(published.serial_peak_activation)}}}};
+}
+
+answer::Json to_json() {
+  answer::Json object{{"format", "dovetail/instances@1"}, {"instances", answer::Json::array()}};
+  for (const pipeline::Instance& instance : pipeline::instances()) {
+    const pipeline::TimeUnit unit = instance.problem.time_unit;
+    answer::Json entry{{"name", instance.name},
+                       {"group", pipeline::name_of(instance.group)},
+                       {"summary", instance.summary},
+                       {"time_unit", base::name_of(unit)},
+                       {"devices", instance.problem.devices},
+                       {"ops", pipeline::count_ops(instance.problem)}};
+    if (instance.published) entry["published"] = published_json(*instance.published, unit);
+    object["instances"].push_back(std::move(entry));
+  }
+  return object;
+}
+
+base::Result<int> run_instances(const InstancesArguments& arguments) {
+  if (arguments.json) {
+    print_json(answer::json_text(to_json()));
+  } else {
+    print(to_text());
+  }
+  return exit_done;
+}
+
+}  // namespace
+
+void add_instances(CLI::App& program, Action& action) {
+  auto arguments = std::make_shared<InstancesArguments>();
+  CLI::App* command =
+      add_command(program, "instances", "list the bundled problems with published results", "  dovetail instances");
+  add_json_flag(*command, arguments->json);
+  set_action(*command, action, [arguments] { return run_instances(*arguments); });
 }
 
 }  // namespace dovetail::cli

@@ -17,33 +17,30 @@
 namespace dovetail::cli {
 namespace {
 
-/// Longer than a round of a search takes, also where more processes than processors make it slow.
+/// Longer than one round of a search, even with more processes than processors.
 constexpr double default_timeout_seconds = 60;
 
 }  // namespace
 
 void add_mpi_options(CLI::App& command, MpiArguments& arguments) {
-  add_flag(command, "--mpi", arguments.asked,
-           "share the chains out over the processes that mpirun started; never changes the answer");
+  add_flag(command, "--mpi", arguments.asked, "share chains among mpirun's processes; never changes the answer");
   add_seconds_option(
       command, "--mpi-timeout",
-      fmt::format("with --mpi: how long to wait for another process before it counts as lost (default {:g}s)",
-                  default_timeout_seconds),
+      fmt::format("time before --mpi considers a process lost (default: {:g}s)", default_timeout_seconds),
       arguments.timeout_seconds);
 }
 
 bool another_process_speaks(int argument_count, const char* const* arguments) {
   const auto is_flag = [](const char* argument) { return std::string_view(argument) == "--mpi"; };
   if (std::none_of(arguments, arguments + argument_count, is_flag)) return false;
-  // Open MPI's own, any launcher that speaks PMIx, and MPICH's.
+  // Variables of Open MPI, of any PMIx launcher, and of MPICH.
   for (const char* variable : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"})
     if (const char* rank = std::getenv(variable); rank != nullptr) return std::string_view(rank) != "0";
   return false;
 }
 
 base::Result<std::optional<parallel::Exchange>> connect_processes(const MpiArguments& arguments) {
-  if (!arguments.asked && arguments.timeout_seconds)
-    return base::bad_input("--mpi-timeout is how long to wait for other processes: it needs --mpi");
+  if (!arguments.asked && arguments.timeout_seconds) return base::bad_input("--mpi-timeout needs --mpi");
   if (!arguments.asked) return std::optional<parallel::Exchange>();
   DOVETAIL_TRY(parallel::Exchange exchange,
                parallel::connect_by_mpi(arguments.timeout_seconds.value_or(default_timeout_seconds)));

@@ -1,4 +1,4 @@
-// `--mpi`: the processes that mpirun started share a search out; the first of them speaks for all.
+// `--mpi`: distributes a search over the processes started by mpirun. Only the first one prints.
 #pragma once
 
 #include <optional>
@@ -6,12 +6,12 @@
 #include <string_view>
 
 #include "base/result.h"
-#include "cli/command_line.h"
+#include "cli/commands.h"
 #include "parallel/exchange.h"
 
 namespace dovetail::cli {
 
-/// What the options say.
+/// Values of the MPI options.
 struct MpiArguments {
   bool asked = false;
   std::optional<double> timeout_seconds;
@@ -20,17 +20,16 @@ struct MpiArguments {
 /// Adds --mpi and --mpi-timeout.
 void add_mpi_options(CLI::App& command, MpiArguments& arguments);
 
-/// Whether another process says what is wrong with this command line: it asks for MPI, and by the variables of the
-/// launcher this is not the first process. To be asked before there is an Exchange; what each process reads by itself
-/// is another matter (agree_on_input).
+/// Whether another process reports errors of this command line: --mpi is given, and the launcher's environment
+/// variables show that this is not the first process. Use it before there is an Exchange. For errors in input files see
+/// agree_on_input.
 bool another_process_speaks(int argument_count, const char* const* arguments);
 
-/// Connects to the other processes where that is asked for. From then on only the first of them prints anything
-/// (output.h).
+/// Connects to the other processes if --mpi is given. Afterwards only the first process prints (output.h).
 base::Result<std::optional<parallel::Exchange>> connect_processes(const MpiArguments& arguments);
 
-/// To be called before this process ends because another one is lost: leaves the first one time to write what was
-/// found, before the end of this process ends the job.
+/// Waits before this process exits because another one was lost. Its exit ends the MPI job, so this gives the first
+/// process time to write its best answer.
 void wait_for_the_first(const parallel::Exchange& exchange);
 
 }  // namespace dovetail::cli

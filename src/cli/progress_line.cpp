@@ -6,7 +6,6 @@
 
 #include "answer/words/text.h"
 #include "cli/output.h"
-#include "cli/terminal.h"
 
 namespace dovetail::cli {
 namespace {
@@ -15,7 +14,7 @@ using Clock = std::chrono::steady_clock;
 constexpr std::chrono::milliseconds terminal_interval{100};
 constexpr std::chrono::milliseconds plain_interval{5000};
 
-/// Columns that the fields of the first rank take.
+/// Width in columns of the fields of rank 0.
 std::size_t min_width(const std::vector<ProgressField>& fields) {
   std::size_t width = 0;
   for (const ProgressField& field : fields) width += field.rank == 0 ? answer::count_code_points(field.text) : 0;
@@ -24,7 +23,7 @@ std::size_t min_width(const std::vector<ProgressField>& fields) {
 
 }  // namespace
 
-std::string fit_fields(const std::vector<ProgressField>& fields, std::size_t room) {
+std::string fit_fields(const std::vector<ProgressField>& fields, std::size_t columns) {
   std::vector<std::size_t> order(fields.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::stable_sort(order.begin(), order.end(),
@@ -33,7 +32,7 @@ std::string fit_fields(const std::vector<ProgressField>& fields, std::size_t roo
   std::size_t shown = 0;
   for (; shown < order.size(); ++shown) {
     width += answer::count_code_points(fields[order[shown]].text);
-    if (width > room) break;
+    if (width > columns) break;
   }
   order.resize(shown);
   std::sort(order.begin(), order.end());
@@ -55,7 +54,7 @@ void ProgressLine::update(const answer::Figures& figures) {
   if ((on_terminal_ || plain_ == PlainLines::every_few_seconds) && is_due()) show(figures());
 }
 
-/// Whether the last line is long enough ago; then this is the last one.
+/// Whether the last line is old enough. If so, restarts the interval.
 bool ProgressLine::is_due() {
   if (Clock::now() < next_) return false;
   next_ = Clock::now() + (on_terminal_ ? terminal_interval : plain_interval);
@@ -72,10 +71,10 @@ void ProgressLine::show(std::vector<ProgressField> fields) {
     print_error(fit_fields(fields, std::string::npos) + "\n");
     return;
   }
-  const auto room = static_cast<std::size_t>(stderr_columns() - 1);
-  // A long name of a file must not take the room of the figures.
-  if (min_width(fields) > room) fields.erase(fields.begin());
-  rewrite_line(fit_fields(fields, room));
+  const auto columns = static_cast<std::size_t>(stderr_columns() - 1);
+  // A long file name must not displace the figures.
+  if (min_width(fields) > columns) fields.erase(fields.begin());
+  rewrite_line(fit_fields(fields, columns));
   std::fflush(stderr);
   visible_ = true;
 }

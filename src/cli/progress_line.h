@@ -1,4 +1,4 @@
-// How far a search is, on stderr: one line that is rewritten on a terminal, else a line every few seconds.
+// Progress of a search on stderr: a line that is rewritten on a terminal, or a new line every few seconds elsewhere.
 #pragma once
 
 #include <chrono>
@@ -13,28 +13,27 @@ namespace dovetail::cli {
 
 using answer::ProgressField;
 
-/// What is printed where there is no terminal.
+/// Output if stderr is not a terminal.
 enum class PlainLines { none, every_few_seconds };
 
-/// The fields that have room together, as they follow each other. Room is given by rank, and from the left where that
-/// is equal, up to the first that has none: a line is never cut within a number.
-std::string fit_fields(const std::vector<ProgressField>& fields, std::size_t room);
+/// Concatenates, in their original order, the fields that fit into `columns` columns. Fields are admitted by rank, and
+/// from left to right within a rank, until one does not fit. So no line is cut within a number.
+std::string fit_fields(const std::vector<ProgressField>& fields, std::size_t columns);
 
 class ProgressLine {
  public:
-  /// `label` names the work ("exp5", "annealing").
+  /// `label` names the work, such as "exp5" or "annealing".
   explicit ProgressLine(std::string label, PlainLines plain = PlainLines::none);
-  /// Takes the line off a terminal.
+  /// Clears the line on a terminal.
   ~ProgressLine();
   ProgressLine(const ProgressLine&) = delete;
   ProgressLine& operator=(const ProgressLine&) = delete;
 
-  /// Shows these figures where the last line is long enough ago: a tenth of a second on a terminal, five seconds
-  /// elsewhere.
+  /// Shows these figures if the last line is old enough: 0.1 s on a terminal, 5 s elsewhere.
   void update(const answer::Figures& figures);
-  /// Shows a plain text in place of a search's figures, on a terminal only.
+  /// Shows a plain text instead of search figures, on a terminal only.
   void update(std::string_view text);
-  /// What the work is called from now on.
+  /// Renames the work.
   void set_label(std::string label) { label_ = std::move(label); }
 
  private:

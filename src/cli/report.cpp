@@ -1,4 +1,4 @@
-// dovetail report: schedules, traces, jobs and runs as one HTML file.
+// dovetail report: shows schedules, traces, jobs and runs in one HTML file.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -45,13 +45,13 @@ struct ReportArguments {
   answer::PlayOptions play;
 };
 
-/// What a file of the command line holds.
+/// Content of a file on the command line, ready to show.
 struct Input {
   std::string name;
   std::variant<pipeline::Schedule, timeline::Timeline, answer::SimulationAnswer, report::RunReport> content;
 };
 
-/// What the command line names, read.
+/// Input named on the command line, before any simulation.
 using Source = std::variant<ScheduleText, report::RunReport>;
 
 base::Result<Input> read_trace(const ScheduleText& text) {
@@ -61,7 +61,7 @@ base::Result<Input> read_trace(const ScheduleText& text) {
   return Input{name, std::move(trace)};
 }
 
-/// Plays the plan at `plan`, else the best.
+/// Simulates the plan at `plan`, or the best plan found if no plan is given.
 base::Result<Input> play_job(const ScheduleText& text, const std::optional<std::string>& plan,
                              const ReportArguments& arguments, const parallel::Cancellation& stop) {
   answer::SimulationRequest request{
@@ -88,11 +88,11 @@ base::Result<Source> read_source(const std::string& path, std::optional<answer::
   DOVETAIL_TRY(ScheduleText text, answer::read_schedule_text({path}, forced));
   if (answer::named_format(text.content) == "dovetail/plan")
     return base::Error{base::Failure::bad_input, base::display_path(path), 0, 0,
-                       fmt::format("this is a plan, which is shown with its job: dovetail report JOB --plan {}", path)};
+                       fmt::format("a plan needs its job; use dovetail report JOB --plan {}", path)};
   return Source(std::move(text));
 }
 
-/// All that the command line names, before any of it is played: a slip in the last file costs nothing.
+/// Reads all inputs before any simulation, so that a mistake in the last file costs no time.
 base::Result<std::vector<Source>> read_sources(const ReportArguments& arguments) {
   DOVETAIL_TRY(const auto forced, answer::format_to_read(arguments.format));
   std::vector<Source> sources;
@@ -103,7 +103,7 @@ base::Result<std::vector<Source>> read_sources(const ReportArguments& arguments)
   return sources;
 }
 
-/// The text of a job; null of all else.
+/// The text of a job; null for other inputs.
 const ScheduleText* job_of(const Source& source) {
   const auto* const text = std::get_if<ScheduleText>(&source);
   return text != nullptr && answer::named_format(text->content) == "dovetail/job" ? text : nullptr;
@@ -118,9 +118,7 @@ base::Result<std::vector<Input>> read_inputs(const ReportArguments& arguments, c
   DOVETAIL_TRY(const std::vector<Source> sources, read_sources(arguments));
   const auto jobs = std::count_if(sources.begin(), sources.end(), [](const Source& source) { return job_of(source); });
   if (!arguments.plans.empty() && jobs != 1)
-    return base::bad_input(
-        fmt::format("--plan is of a job, and {} among the files; accepted: one job, with one plan of it or several",
-                    jobs == 0 ? "none is" : fmt::format("{} are", jobs)));
+    return base::bad_input(fmt::format("--plan needs exactly one job among the files, got {}", jobs));
   std::vector<Input> inputs;
   for (const Source& source : sources) {
     const ScheduleText* const job = job_of(source);
@@ -166,28 +164,25 @@ report::Page build(const std::vector<Input>& inputs, bool overlay) {
   return pages.size() == 1 ? std::move(pages.front()) : report::join_pages(std::move(pages));
 }
 
-/// Two timelines are two files, a job's plans each counting as one.
+/// --overlay needs two timelines. Each plan of a job counts as one.
 base::Status check_overlay(const ReportArguments& arguments) {
   const std::size_t timelines = arguments.files.size() + std::max<std::size_t>(arguments.plans.size(), 1) - 1;
   if (!arguments.overlay || timelines == 2) return {};
-  return base::bad_input(
-      fmt::format("--overlay lays two timelines over each other, and {} given; accepted: --overlay A B",
-                  timelines == 1 ? "one is" : fmt::format("{} are", timelines)));
+  return base::bad_input(fmt::format("--overlay needs exactly two timelines, got {}", timelines));
 }
 
 base::Result<int> run_report(const ReportArguments& arguments) {
   DOVETAIL_CHECK(check_overlay(arguments));
-  std::vector<std::optional<std::string>> read(arguments.files.begin(), arguments.files.end());
-  read.insert(read.end(), arguments.plans.begin(), arguments.plans.end());
+  std::vector<std::optional<std::string>> paths(arguments.files.begin(), arguments.files.end());
+  paths.insert(paths.end(), arguments.plans.begin(), arguments.plans.end());
   std::vector<std::optional<answer::Input>> inputs_read;
-  for (const std::optional<std::string>& path : read) inputs_read.push_back(answer::Input{*path});
+  for (const std::optional<std::string>& path : paths) inputs_read.push_back(answer::Input{*path});
   DOVETAIL_CHECK(answer::check_standard_input(inputs_read));
   if (!is_standard_output(arguments.output) && !arguments.output.ends_with(".html") &&
       !arguments.output.ends_with(".htm"))
-    return base::bad_input(
-        fmt::format("a report is HTML, which '{}' does not say; accepted: .html, .htm, or '-'", arguments.output));
+    return base::bad_input(fmt::format("-o must end in .html or .htm, or be '-', got '{}'", arguments.output));
   DOVETAIL_CHECK(check_output_path(arguments.output));
-  DOVETAIL_CHECK(check_no_input(arguments.output, read));
+  DOVETAIL_CHECK(check_no_input(arguments.output, paths));
   const parallel::Cancellation stop(&stop_on_interrupt(), arguments.play.search.budget.time_limit);
   DOVETAIL_TRY(const std::vector<Input> inputs, read_inputs(arguments, stop));
   report::Page page = build(inputs, arguments.overlay);
@@ -205,29 +200,26 @@ base::Result<int> run_report(const ReportArguments& arguments) {
 
 void add_report(CLI::App& program, Action& action) {
   auto arguments = std::make_shared<ReportArguments>();
-  CLI::App* command = add_command(
-      program, "report", "write jobs, schedules, traces or runs as an HTML report, one file that needs nothing else",
-      "  dovetail report examples/jobs/ppo-7b.yaml -o iteration.html\n"
-      "  dovetail report examples/jobs/grpo-8b.yaml --plan examples/jobs/grpo-8b.plan.json -o iteration.html\n"
-      "  dovetail report schedule.json -o schedule.html\n"
-      "  dovetail report planned.json measured.trace.json --overlay -o both.html\n"
-      "  dovetail report job.yaml --plan plan.json measured.trace.json --overlay -o both.html\n"
-      "  dovetail report runs/first -o run.html");
-  add_positional_list(
-      *command, "FILE", arguments->files,
-      "jobs, schedules (JSON, FlexFusion trace, PyTorch CSV), Chrome traces, or folders of runs; '-': standard "
-      "input");
+  CLI::App* command =
+      add_command(program, "report", "write a self-contained HTML report of jobs, schedules or runs",
+                  "  dovetail report examples/jobs/ppo-7b.yaml --time-limit 30s -o iteration.html\n"
+                  "  dovetail report examples/jobs/grpo-8b.yaml --plan examples/jobs/grpo-8b.plan.json -o grpo.html\n"
+                  "  dovetail schedule exp5 -o schedule.json\n"
+                  "  dovetail report schedule.json -o schedule.html\n"
+                  "  dovetail convert schedule.json trace.txt\n"
+                  "  dovetail report schedule.json trace.txt --problem exp5 --overlay -o both.html");
+  add_positional_list(*command, "FILE", arguments->files,
+                      "jobs, schedules, Chrome traces or folders of runs ('-' for stdin)");
   add_name_list(*command, "--plan", arguments->plans, "PLAN",
-                "of the job, in place of the best that is found, a dovetail/plan@1 file (may be given several times)");
+                "dovetail/plan@1 file for the job (repeatable; default: best found)");
   add_text_option(*command, "-o,--output", arguments->output, "FILE",
-                  "file to write, '-' for standard output (default: report.html)");
-  add_text_option(*command, "--title", arguments->title, "TEXT",
-                  "title of the report (default: the names of the files)");
+                  "HTML file to write, '-' for stdout (default: report.html)");
+  add_text_option(*command, "--title", arguments->title, "TEXT", "title of the report (default: names of the files)");
   add_flag(*command, "--overlay", arguments->overlay,
-           "lay two timelines over each other, begun with the same step, and list how they differ");
-  add_problem_option(*command, arguments->problem, "problem that the schedules are of (default: as the files say)");
+           "overlay two timelines, aligned at a common step, and compare them");
+  add_problem_option(*command, arguments->problem, "problem of the schedules (default: the one in the files)");
   add_text_option(*command, "--format", arguments->format, answer::read_formats,
-                  "format of the schedules (default: told from their content)");
+                  "format of the schedules (default: detected from their content)");
   add_request(*command, arguments->play);
   set_action(*command, action, [arguments] { return run_report(*arguments); });
 }

@@ -27,14 +27,14 @@ using base::Result;
 
 std::string file_in(const std::string& folder, std::string_view name) { return (fs::path(folder) / name).string(); }
 
-/// Rows of a file that need not be there.
+/// Rows of a file; an empty table if the file does not exist.
 Result<records::FigureTable> read_rows(const std::string& path) {
   std::error_code error;
   if (!fs::exists(path, error)) return records::FigureTable();
   return records::read_figures(path);
 }
 
-/// The run beside its prediction. Nothing, with a note, where that cannot be told.
+/// Compares the run with its prediction. Returns nullopt and prints a note if that is not possible.
 std::optional<answer::MeasuredAnswer> measure(const std::string& folder) {
   answer::MeasuredRequest request;
   request.logs = {{file_in(folder, records::metrics_file_name)}};
@@ -43,14 +43,14 @@ std::optional<answer::MeasuredAnswer> measure(const std::string& folder) {
   request.format = trainers::LogFormat::dovetail;
   auto measured = answer::ask(request, {});
   if (measured.ok()) return std::move(*measured);
-  print_note("the run is not compared with its plan: " + base::to_text(measured.error()));
+  print_note("cannot compare the run with its plan: " + base::to_text(measured.error()));
   return std::nullopt;
 }
 
 std::string subtitle_of(const std::optional<answer::MeasuredAnswer>& measured) {
-  if (!measured) return "A run of dovetail train.";
+  if (!measured) return "Run of dovetail train.";
   const plan::Job& job = measured->predicted->job;
-  return fmt::format("A run of dovetail train: {} on {}.", job.workflow.name,
+  return fmt::format("Run of dovetail train: {} on {}.", job.workflow.name,
                      answer::counted(cluster::device_count(job.cluster), "device"));
 }
 
@@ -65,7 +65,7 @@ Result<report::RunReport> read_run(const std::string& folder) {
   DOVETAIL_TRY(records::FigureTable metrics, records::read_figures(file_in(folder, records::metrics_file_name)));
   if (metrics.rows() == 0)
     return base::Error{base::Failure::bad_input, file_in(folder, records::metrics_file_name), 0, 0,
-                       "the run has no iteration behind it yet; accepted: a run with one"};
+                       "the run has not finished its first iteration yet"};
   DOVETAIL_TRY(records::FigureTable evaluations, read_rows(file_in(folder, records::evaluations_file_name)));
   std::optional<answer::MeasuredAnswer> measured = measure(folder);
   std::string name = measured ? measured->predicted->job.name : base::display_path(folder);
@@ -79,8 +79,8 @@ Result<report::RunReport> read_run(const std::string& folder) {
 }
 
 base::Status write_run_results(const std::string& folder) {
-  DOVETAIL_TRY(const records::FigureTable told, read_rows(file_in(folder, records::metrics_file_name)));
-  if (told.rows() == 0) return {};
+  DOVETAIL_TRY(const records::FigureTable metrics, read_rows(file_in(folder, records::metrics_file_name)));
+  if (metrics.rows() == 0) return {};
   DOVETAIL_TRY(const report::RunReport run, read_run(folder));
   const report::RunFigures& figures = run.figures;
   std::vector<OutputFile> files;

@@ -1,4 +1,4 @@
-// What the folder of a run tells: a report while the run goes on, files when it ends.
+// Reports on the folder of a run, during the run and at its end.
 #pragma once
 
 #include <string>
@@ -8,21 +8,21 @@
 
 namespace dovetail::cli {
 
-/// Whether there are the rows of a run in the folder.
+/// Whether `folder` has the metrics rows of a run.
 bool is_run_folder(const std::string& folder);
 
-/// What the run in the folder has told so far, beside what its plan predicts; where that cannot be said, a note tells
-/// why. An Error where its rows cannot be read, or where there are none.
+/// Reads the metrics of a run so far and compares them with the prediction of its plan. If the prediction fails, prints
+/// a note with the reason. Returns an Error if the rows are missing or cannot be read.
 base::Result<report::RunReport> read_run(const std::string& folder);
 
-/// Writes, from the rows that the run has told, and the job and the plan in its folder:
+/// Writes these files from the metrics rows, the job and the plan in a run's folder:
 ///
-///   timeline.json     the times of its iterations, a Chrome trace
-///   measurement.yaml  a dovetail/measurement@1 file, for `dovetail calibrate`
-///   curves.svg        what it is judged by, as a picture
-///   report.html       all of it as a page
+/// timeline.json     iteration times as a Chrome trace
+/// measurement.yaml  a dovetail/measurement@1 file, for `dovetail calibrate`
+/// curves.svg        curves of the run's quality metrics
+/// report.html       all of the above as a page
 ///
-/// Nothing is written of a run without an iteration, nor a measurement where nothing could be predicted.
+/// Writes nothing if the run has no iteration yet, and no measurement if there is no prediction.
 base::Status write_run_results(const std::string& folder);
 
 }  // namespace dovetail::cli

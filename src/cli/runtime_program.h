@@ -1,17 +1,24 @@
-// dovetail-train, the program that has the tensors and the processes of ranks.
+// Starting dovetail-train, the program that runs tensors and the processes of ranks.
 #pragma once
 
 #include <string>
 #include <vector>
 
+#include "answer/runs/replay.h"
 #include "base/result.h"
 
 namespace dovetail::cli {
 
-/// Its path: beside this program, or on the PATH. An Error where it is in neither, which says what to install.
+/// Path of dovetail-train: next to this program, or on the PATH. If it is in neither place, the Error lists the
+/// packages to install.
 base::Result<std::string> find_runtime();
 
-/// Becomes the program words[0], with the other words as its arguments. Only an Error comes back: it cannot be run.
-base::Error become_program(std::vector<std::string> words);
+/// Replaces this process with the program arguments[0], passing it the other arguments. Returns only on failure.
+base::Error become_program(std::vector<std::string> arguments);
+
+/// Replays `schedule`, whose times are in ns, with `dovetail-train launch -- stub` and returns the measured times. The
+/// program's messages go to stderr. Returns an Error if the program is missing or fails: Failure::lost if it lost a
+/// rank, Failure::interrupted if it was interrupted.
+base::Result<execute::ReplayTimes> launch_replay(const pipeline::Schedule& schedule, const answer::ReplayRun& run);
 
 }  // namespace dovetail::cli

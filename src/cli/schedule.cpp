@@ -1,15 +1,17 @@
-// dovetail schedule: one schedule of a problem, or the front between makespan and peak activation.
+// dovetail schedule: computes a schedule of a problem, or the front between makespan and peak activation.
+// dovetail compare: compares the schedules of all solvers.
 #include "answer/schedules/schedule.h"
 
 #include <fmt/format.h>
 
 #include <memory>
 
+#include "answer/schedules/comparison.h"
 #include "answer/schedules/front.h"
 #include "answer/words/text.h"
 #include "cli/asking.h"
-#include "cli/best_file.h"
 #include "cli/options.h"
+#include "cli/output_file.h"
 #include "cli/processes.h"
 #include "cli/schedule_format.h"
 #include "report/schedule/front_picture.h"
@@ -18,13 +20,13 @@
 namespace dovetail::cli {
 namespace {
 
-/// More than any front has.
+/// Above the size of any front.
 constexpr int max_picked = 1000;
 
 struct ScheduleArguments {
   answer::ScheduleRequest request;
   MpiArguments mpi;
-  int pick = 0;  ///< of the front, from 1; 0: the whole front
+  int pick = 0;  ///< number of a schedule of the front, from 1; 0: the whole front
   std::optional<std::string> output;
   std::optional<std::string> format;
   bool json = false;
@@ -32,20 +34,19 @@ struct ScheduleArguments {
   bool asks_front() const { return request.objective == answer::Objective::pareto; }
 };
 
-/// Where the answer goes, which is known before it is there.
+/// Destination of the answer, known before the search.
 struct Output {
   std::optional<std::string> path;
   ScheduleFormat format = ScheduleFormat::json;
 };
 
-/// Options of the output that do not go together.
+/// Rejects output options that cannot be combined.
 base::Status check_schedule(const ScheduleArguments& arguments) {
   if (arguments.pick > 0 && !arguments.asks_front())
-    return base::bad_input("--pick chooses from a front: it needs --objective pareto");
+    return base::bad_input("--pick needs --objective pareto: it selects a schedule of the front");
   if (arguments.pick > 0 && !arguments.output)
-    return base::bad_input("--pick chooses the schedule of a front that is written: it needs -o FILE");
-  if (arguments.format && !arguments.output)
-    return base::bad_input("--format is the format of -o FILE, which is missing");
+    return base::bad_input("--pick needs -o FILE: it selects the schedule to write");
+  if (arguments.format && !arguments.output) return base::bad_input("--format needs -o FILE");
   return {};
 }
 
@@ -55,13 +56,13 @@ base::Result<Output> output_of(const ScheduleArguments& arguments) {
   const bool whole_front = arguments.asks_front() && arguments.pick == 0;
   if (whole_front && format != ScheduleFormat::json && format != ScheduleFormat::svg)
     return base::bad_input(fmt::format(
-        "a front is written as json or svg, not as {}; with --pick N one of its schedules is written, in any format",
+        "a front can be written as json or svg, not as {}; use --pick N to write one of its schedules in any format",
         base::enum_name(format)));
   return Output{arguments.output, format};
 }
 
-/// Asks with a line of progress, with which `file` keeps up. Where the output is an Error, it is one of what is read:
-/// of several processes only the first writes, and all have to end alike.
+/// Answers with a progress line and keeps `file` up to date. If `output` is an Error, reports it as an input error:
+/// with several processes only the first one writes, and all must end alike.
 template <class Request>
 auto ask_for(const Request& request, const base::Result<Output>& output, BestFile* file = nullptr) {
   Asking asking("schedule", {output.ok() ? output->path : std::nullopt}, PlainLines::every_few_seconds);
@@ -76,13 +77,13 @@ auto ask_for(const Request& request, const base::Result<Output>& output, BestFil
   return ask(request, watch);
 }
 
-/// How an answer is written: as one text, and to where it goes.
+/// Produces the content of an answer's file, and writes it.
 struct Written {
   std::function<base::Result<std::string>()> content;
   std::function<base::Result<std::vector<std::string>>()> write;
 };
 
-/// Writes and prints an answer, which says where it was written to.
+/// Writes and prints an answer. The text names the files written.
 template <class Answer>
 base::Status deliver_written(Answer& answer, bool json, const std::optional<std::string>& path,
                              const Written& written) {
@@ -97,7 +98,7 @@ base::Status deliver_written(Answer& answer, bool json, const std::optional<std:
   return {};
 }
 
-/// How an answer ends that no schedule does what is asked: nothing is written.
+/// Prints an answer without a feasible schedule. No file is written.
 template <class Answer>
 void report_infeasible(const Answer& answer, bool json) {
   if (json) print_json(to_json(answer));
@@ -140,8 +141,7 @@ Written written_front(const answer::FrontAnswer& answer, const ScheduleArguments
   return {content, [&output, content] { return write_outputs({{*output.path, *content()}}); }};
 }
 
-/// Writes and prints the front. Where there is no schedule with the number to write it is printed before that is an
-/// Error.
+/// Writes and prints the front. If --pick exceeds its size, prints the front before it returns the Error.
 base::Status deliver_front(answer::FrontAnswer& answer, const ScheduleArguments& arguments, const Output& output) {
   const auto schedules = static_cast<std::int64_t>(answer.schedules.size());
   if (arguments.pick <= schedules)
@@ -151,7 +151,7 @@ base::Status deliver_front(answer::FrontAnswer& answer, const ScheduleArguments&
   else
     print_beside(output.path, report::text_of(sections(answer)));
   return base::bad_input(
-      fmt::format("the front has {}; --pick accepts 1 to {}", answer::counted(schedules, "schedule"), schedules));
+      fmt::format("the front has {}; --pick must be from 1 to {}", answer::counted(schedules, "schedule"), schedules));
 }
 
 base::Result<int> run_front(const ScheduleArguments& arguments, const base::Result<Output>& output) {
@@ -163,7 +163,7 @@ base::Result<int> run_front(const ScheduleArguments& arguments, const base::Resu
     report_infeasible(answer, arguments.json);
   else
     delivered = deliver_front(answer, arguments, *output);
-  // A front that was cut short may have fewer schedules than --pick counts on.
+  // An interrupted front may have fewer schedules than --pick assumes.
   const auto lost = answer.lost_process();
   if (lost && (delivered.ok() || delivered.error().failure == base::Failure::bad_input)) return *lost;
   DOVETAIL_CHECK(delivered);
@@ -187,21 +187,47 @@ base::Result<int> run_schedule(const ScheduleArguments& given) {
 
 void add_schedule(CLI::App& program, Action& action) {
   auto arguments = std::make_shared<ScheduleArguments>();
-  CLI::App* command = add_command(program, "schedule", "make a schedule of a problem",
-                                  "  dovetail schedule problem.yaml --time-limit 30s -o schedule.json\n"
+  CLI::App* command = add_command(program, "schedule", "compute a schedule of a problem",
+                                  "  dovetail schedule examples/two-models.yaml --time-limit 30s -o schedule.json\n"
                                   "  dovetail schedule exp5 -o exp5.svg\n"
                                   "  dovetail schedule exp5 --objective pareto -o front.svg\n\nSolvers:\n" +
                                       answer::list_of_solvers());
   add_request(*command, arguments->request);
   add_count_option(*command, "--pick", arguments->pick, 1, max_picked,
-                   "of a front, write the schedule with this number to -o FILE");
+                   "number of the schedule of a front to write to -o FILE");
   add_mpi_options(*command, arguments->mpi);
   add_text_option(*command, "-o,--output", arguments->output, "FILE",
-                  "write the schedule, or the front (.json, .svg), to FILE ('-': standard output)");
-  add_text_option(*command, "--format", arguments->format, written_formats,
-                  "format of FILE (default: by its extension)");
+                  "write the schedule, or the front (.json, .svg), to FILE");
+  add_text_option(*command, "--format", arguments->format, written_formats, "format of FILE (default: by extension)");
   add_json_flag(*command, arguments->json);
   set_action(*command, action, [arguments] { return run_schedule(*arguments); });
+}
+
+namespace {
+
+struct CompareArguments {
+  answer::ComparisonRequest request;
+  bool json = false;
+};
+
+base::Result<int> run_compare(const CompareArguments& arguments) {
+  DOVETAIL_TRY(const answer::ComparisonAnswer answer,
+               ask(arguments.request, "compare", {}, PlainLines::every_few_seconds));
+  DOVETAIL_CHECK(deliver(answer, arguments.json));
+  return exit_code_of(answer.outcome);
+}
+
+}  // namespace
+
+void add_compare(CLI::App& program, Action& action) {
+  auto arguments = std::make_shared<CompareArguments>();
+  CLI::App* command = add_command(program, "compare", "compare the schedules of all solvers",
+                                  "  dovetail compare exp5\n  dovetail compare examples/two-models.yaml --solver "
+                                  "greedy --solver auto --time-limit 1m");
+  add_request(*command, arguments->request);
+  exclude_option(*command, "--all", "--solver");
+  add_json_flag(*command, arguments->json);
+  set_action(*command, action, [arguments] { return run_compare(*arguments); });
 }
 
 }  // namespace dovetail::cli

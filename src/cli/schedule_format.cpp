@@ -17,7 +17,7 @@
 namespace dovetail::cli {
 namespace {
 
-/// Longer extensions first: ".chrome.json" is no ".json".
+/// Longer extensions come first: ".chrome.json" also ends with ".json".
 constexpr std::array<std::pair<std::string_view, ScheduleFormat>, 7> extensions{
     {{".chrome.json", ScheduleFormat::chrome},
      {".trace.json", ScheduleFormat::chrome},
@@ -31,7 +31,7 @@ timeline::Timeline timeline_of(const pipeline::Schedule& schedule, const std::st
   return timeline::schedule_timeline(schedule.problem, pipeline::evaluate(schedule), title);
 }
 
-/// "out/plan.csv" with "-actor-r0" is "out/plan-actor-r0.csv".
+/// Inserts a suffix before the extension: "out/plan.csv" and "-actor-r0" give "out/plan-actor-r0.csv".
 std::string with_suffix(const std::string& path, const std::string& suffix) {
   std::filesystem::path changed(path);
   changed.replace_filename(changed.stem().string() + suffix + changed.extension().string());
@@ -44,13 +44,14 @@ std::optional<pipeline::CsvActions> csv_actions_of(ScheduleFormat format) {
   return std::nullopt;
 }
 
-/// The one file of a schedule of one pipeline, that goes to `path`, which has no name for several.
+/// CSV of a schedule with a single pipeline, for a destination that cannot hold several files.
 base::Result<std::string> csv_content(const pipeline::Schedule& schedule, pipeline::CsvActions actions,
                                       const std::string& path) {
   DOVETAIL_TRY(const std::vector<pipeline::CsvFile> files, pipeline::schedule_to_pytorch_csv(schedule, actions));
   if (files.size() == 1) return files.front().content;
   return base::bad_input(fmt::format(
-      "CSV holds one pipeline a file, and this schedule has {}; write it to a file, not to '{}'", files.size(), path));
+      "CSV needs one file per pipeline, and this schedule has {} pipelines; write it to a file instead of '{}'",
+      files.size(), path));
 }
 
 bool is_folder(const std::string& path) {
@@ -58,7 +59,7 @@ bool is_folder(const std::string& path) {
   return std::filesystem::is_directory(path, ignored);
 }
 
-/// Whether something of that format can be written at `path`: programs to a folder that is there or can be made.
+/// Checks that `path` can be written in that format. Programs need a folder that exists or can be created.
 base::Status check_place(std::string path, ScheduleFormat format) {
   if (format == ScheduleFormat::programs) {
     if (is_folder(path)) return {};
@@ -67,7 +68,7 @@ base::Status check_place(std::string path, ScheduleFormat format) {
   return check_output_path(path);
 }
 
-/// The format that is named, or that the path tells.
+/// The format given by `name`, or else by the path.
 base::Result<ScheduleFormat> format_of(const std::string& path, const std::optional<std::string>& name) {
   if (name) {
     if (const auto format = base::enum_named<ScheduleFormat>(*name)) return *format;
@@ -79,17 +80,17 @@ base::Result<ScheduleFormat> format_of(const std::string& path, const std::optio
     if (path.size() > extension.size() && path.ends_with(extension)) return format;
   }
   return base::bad_input(
-      fmt::format("the extension of '{}' does not tell the format: use .json, .chrome.json, .svg, .csv, .txt or, for "
-                  "programs, a folder with a slash; or name it ({})",
+      fmt::format("cannot tell the format of '{}'; use .json, .chrome.json, .svg, .csv or .txt, a folder with a "
+                  "trailing slash for programs, or give the format ({})",
                   path, written_formats));
 }
 
-/// A file for each rank, of programs that have been checked.
+/// Writes one file per rank, after checking the programs.
 base::Result<std::vector<std::string>> write_programs(const pipeline::Schedule& schedule, const std::string& folder) {
   DOVETAIL_TRY(const std::vector<pipeline::Program> programs, answer::programs_of(schedule));
   std::error_code failed;
   std::filesystem::create_directory(folder, failed);
-  if (!is_folder(folder)) return base::Error{base::Failure::io, folder, 0, 0, "this folder cannot be made"};
+  if (!is_folder(folder)) return base::Error{base::Failure::io, folder, 0, 0, "cannot create this folder"};
   std::vector<OutputFile> outputs;
   for (const pipeline::Program& program : programs)
     outputs.push_back({std::filesystem::path(folder) / pipeline::program_file_name(program.rank),
@@ -120,7 +121,7 @@ base::Result<std::string> schedule_content(const pipeline::Schedule& schedule, c
     case ScheduleFormat::csv_comms:
       return csv_content(schedule, *csv_actions_of(format), "-");
     case ScheduleFormat::programs:
-      return base::bad_input("programs are a file for each rank; accepted: a folder to write them to, not '-'");
+      return base::bad_input("programs need one file per rank; write them to a folder instead of '-'");
   }
   DOVETAIL_ASSERT(false);
 }

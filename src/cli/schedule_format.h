@@ -1,4 +1,4 @@
-// Schedules written to files, in any format.
+// Writes schedules to files in any supported format.
 #pragma once
 
 #include <optional>
@@ -14,23 +14,21 @@ namespace dovetail::cli {
 
 using answer::ScheduleFormat;
 
-/// What --format accepts for writing ("json|trace|...").
+/// Values of --format for writing.
 inline constexpr const char* written_formats = "json|trace|chrome|svg|csv|csv-comms|programs";
 
-/// The format to write `path` in: `name` where it is given, else by the path's extension (.chrome.json or .trace.json,
-/// .json, .svg, .csv, .txt or .trace), or programs where it is a folder or ends with a slash. An Error names what is
-/// accepted; also where the folder of `path` does not exist, so that a long search is not lost to a slip of the
-/// fingers.
+/// The format in which to write `path`: `name` if given, else by the extension of `path` (.chrome.json, .trace.json,
+/// .json, .svg, .csv, .txt or .trace). A folder, or a path that ends with a slash, means programs. Returns an Error if
+/// the format is unknown or `path` cannot be written, so that a typo does not cost a long search.
 base::Result<ScheduleFormat> format_to_write(const std::string& path, const std::optional<std::string>& name);
 
-/// The schedule in that format, called `title` in pictures; an Error for what is several files: CSV of several
-/// pipelines, programs. REQUIRES: no validate(schedule).
+/// Renders the schedule in that format, with `title` as the title of pictures. Returns an Error if the result needs
+/// several files: programs, or CSV of several pipelines. REQUIRES: the schedule is valid.
 base::Result<std::string> schedule_content(const pipeline::Schedule& schedule, const std::string& title,
                                            ScheduleFormat format);
 
-/// Writes the schedule, and gives the paths written: one, a CSV for each pipeline, or a program for each rank in the
-/// folder `path`, which is made where it is missing.
-/// REQUIRES: no validate(schedule).
+/// Writes the schedule and returns the paths written: one file, one CSV per pipeline, or one program per rank in the
+/// folder `path`, which is created if missing. REQUIRES: the schedule is valid.
 base::Result<std::vector<std::string>> write_schedule(const pipeline::Schedule& schedule, const std::string& title,
                                                       ScheduleFormat format, const std::string& path);
 

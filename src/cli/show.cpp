@@ -1,4 +1,4 @@
-// dovetail show: schedules as Gantt charts in the terminal.
+// dovetail show: draws schedules as Gantt charts in the terminal.
 #include <fmt/format.h>
 
 #include <memory>
@@ -24,7 +24,7 @@ struct ShowArguments {
   std::optional<std::string> format;
   answer::ScheduleSearchOptions search;
   ColorChoice color = ColorChoice::automatic;
-  int columns = 0;  ///< 0: as wide as the terminal
+  int columns = 0;  ///< 0: width of the terminal
   int rows = 0;     ///< 0: all devices
 };
 
@@ -42,14 +42,14 @@ base::Error does_not_fit(std::string_view what, const std::vector<pipeline::Capa
       base::Failure::infeasible, {}, 0, 0, fmt::format("{}:\n{}", what, report::text_of(answer::excess_table(excess)))};
 }
 
-/// Draws the schedule that a solver makes of a problem.
+/// Draws the schedule that the solver finds for a problem.
 base::Result<int> show_solved(const std::string& name, const ShowArguments& arguments) {
   const answer::ScheduleRequest request{.problem = {name}, .solver = *arguments.solver, .search = arguments.search};
   DOVETAIL_TRY(const answer::ScheduleAnswer answer, ask(request, "show", {}, PlainLines::every_few_seconds));
   if (answer.impossible) return does_not_fit(answer::impossible_message, answer.impossible->excess);
   const fuse::Solved& solved = *answer.solved;
   if (answer.outcome == answer::Outcome::infeasible)
-    return does_not_fit(fmt::format("no schedule that {} found fits the memory", answer.solver), solved.excess);
+    return does_not_fit(fmt::format("no schedule found by {} fits in memory", answer.solver), solved.excess);
   draw(solved.schedule, fmt::format("{} ({})", answer.asked.named.name, answer::describe(solved.solution.solver)),
        arguments);
   return exit_code_of(answer.outcome);
@@ -58,7 +58,7 @@ base::Result<int> show_solved(const std::string& name, const ShowArguments& argu
 base::Result<int> show_file(const std::string& path, const ShowArguments& arguments) {
   if (answer::is_instance({path}))
     return base::bad_input(
-        fmt::format("'{0}' is a problem, not a schedule; say how to make one: dovetail show {0} --solver {1}", path,
+        fmt::format("'{0}' is a problem, not a schedule; to schedule it, use dovetail show {0} --solver {1}", path,
                     answer::default_solver().name));
   DOVETAIL_TRY(const auto forced, answer::format_to_read(arguments.format));
   DOVETAIL_TRY(const answer::LoadedSchedule loaded,
@@ -69,7 +69,7 @@ base::Result<int> show_file(const std::string& path, const ShowArguments& argume
 
 base::Result<int> run_show(const ShowArguments& arguments) {
   if (arguments.solver && arguments.problem)
-    return base::bad_input("--problem belongs to a schedule file; with --solver the problem is the argument");
+    return base::bad_input("--problem and --solver cannot be combined: with --solver, FILE is the problem");
   for (std::size_t i = 0; i < arguments.files.size(); ++i) {
     if (i > 0) print("\n");
     DOVETAIL_TRY(const int code, arguments.solver ? show_solved(arguments.files[i], arguments)
@@ -84,19 +84,19 @@ base::Result<int> run_show(const ShowArguments& arguments) {
 void add_show(CLI::App& program, Action& action) {
   auto arguments = std::make_shared<ShowArguments>();
   CLI::App* command = add_command(program, "show", "draw schedules in the terminal",
-                                  "  dovetail show schedule.json\n  dovetail show exp5 --solver greedy");
-  add_positional_list(*command, "FILE", arguments->files,
-                      "schedule files ('-': standard input); with --solver: problems or bundled instances");
+                                  "  dovetail show exp5 --solver greedy\n  dovetail schedule exp5 --solver greedy -o "
+                                  "schedule.json\n  dovetail show schedule.json");
+  add_positional_list(*command, "FILE", arguments->files, "schedule files ('-' for stdin); with --solver, problems");
   add_text_option(*command, "--solver", arguments->solver, "SOLVER",
-                  "take FILE as a problem, and draw what this solver makes of it");
-  add_problem_option(*command, arguments->problem, "problem that FILE is a schedule of (default: as the file says)");
+                  "solver for FILE, which is then a problem or a bundled instance");
+  add_problem_option(*command, arguments->problem, "problem of the schedule (default: the one in the file)");
   add_text_option(*command, "--format", arguments->format, answer::read_formats,
-                  "format of FILE (default: told from its content)");
+                  "format of FILE (default: detected from its content)");
   add_color_option(*command, arguments->color);
   add_count_option(*command, "--columns", arguments->columns, report::min_gantt_columns, max_columns,
-                   "width of the chart (default: COLUMNS, else the terminal's, else 80)");
+                   "chart width (default: COLUMNS, else the terminal width, else 80)");
   add_count_option(*command, "--rows", arguments->rows, 1, pipeline::max_device_count,
-                   "most devices to draw (default: all)");
+                   "maximum number of devices to draw (default: all)");
   add_request(*command, arguments->search);
   set_action(*command, action, [arguments] { return run_show(*arguments); });
 }

@@ -1,4 +1,4 @@
-// dovetail simulate: a plan played event by event, and where every second of every device goes.
+// dovetail simulate: simulates a plan event by event and shows how every device spends its time.
 #include <fmt/format.h>
 
 #include <memory>
@@ -22,15 +22,14 @@ struct SimulateArguments {
   bool json = false;
 };
 
-/// How a file of this name is written; an Error for another name.
+/// The format for a file name; an Error for an unknown extension.
 enum class OutputFormat { json, chrome, svg, html };
 base::Result<OutputFormat> format_of(const std::string& path) {
   if (path.ends_with(".trace.json") || path.ends_with(".chrome.json")) return OutputFormat::chrome;
   if (path.ends_with(".json") || is_standard_output(path)) return OutputFormat::json;
   if (path.ends_with(".svg")) return OutputFormat::svg;
   if (path.ends_with(".html")) return OutputFormat::html;
-  return base::bad_input(
-      fmt::format("the extension of '{}' does not tell the format; accepted: .json, .trace.json, .svg, .html", path));
+  return base::bad_input(fmt::format("cannot tell the format of '{}'; use .json, .trace.json, .svg or .html", path));
 }
 
 std::string content_of(const answer::SimulationAnswer& answer, OutputFormat format) {
@@ -63,13 +62,13 @@ base::Result<int> run_simulate(const SimulateArguments& arguments) {
 void add_simulate(CLI::App& program, Action& action) {
   auto arguments = std::make_shared<SimulateArguments>();
   CLI::App* command =
-      add_command(program, "simulate", "play a plan event by event: where every second of every device goes",
+      add_command(program, "simulate", "simulate a plan event by event",
                   "  dovetail simulate examples/jobs/ppo-7b.yaml --plan examples/jobs/ppo-7b.plan.yaml\n"
-                  "  dovetail simulate examples/jobs/rlhfuse-33b-13b.yaml --fuse both -o iteration.trace.json");
+                  "  dovetail simulate examples/jobs/rlhfuse-33b-13b.yaml --fuse both --time-limit 30s \\\n"
+                  "    -o iteration.trace.json");
   add_request(*command, arguments->request);
-  add_text_option(
-      *command, "-o,--output", arguments->output, "FILE",
-      "write what every device does there: .json, .svg, .html, or .trace.json for Perfetto and chrome://tracing");
+  add_text_option(*command, "-o,--output", arguments->output, "FILE",
+                  "timeline to write: .json, .svg, .html, or .trace.json for Perfetto");
   add_json_flag(*command, arguments->json);
   set_action(*command, action, [arguments] { return run_simulate(*arguments); });
 }

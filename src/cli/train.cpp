@@ -1,4 +1,6 @@
-// dovetail train: checks all that a run reads, plans it, and hands it to dovetail-train, which has the tensors.
+// dovetail train: checks the input of a run, plans it, and starts dovetail-train.
+//
+// With --stub, replays a schedule on ranks that wait instead of computing.
 #include <fmt/format.h>
 
 #include <filesystem>
@@ -6,33 +8,81 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
+#include "answer/runs/replay.h"
 #include "answer/runs/training_run.h"
 #include "base/file.h"
+#include "base/result.h"
 #include "cli/asking.h"
 #include "cli/interrupt.h"
 #include "cli/options.h"
 #include "cli/runtime_program.h"
-#include "cli/stub.h"
 #include "cluster/cluster.h"
 #include "plan/plan_file.h"
+#include "report/overlay/overlay.h"
+#include "report/page/html.h"
+#include "report/schedule/svg.h"
+#include "timeline/chrome_trace_file.h"
 
 namespace dovetail::cli {
 namespace {
 
 namespace fs = std::filesystem;
 
+/// Arguments of --stub.
+struct StubArguments {
+  answer::ReplayRequest request;  ///< without `launch`
+  std::optional<std::string> output;
+  bool json = false;
+};
+
+/// Format of the timeline's file.
+enum class PictureFormat { chrome, svg, html };
+
+base::Result<PictureFormat> picture_format_of(const std::string& path) {
+  if (path.ends_with(".trace.json") || path.ends_with(".chrome.json")) return PictureFormat::chrome;
+  if (path.ends_with(".svg")) return PictureFormat::svg;
+  if (path.ends_with(".html")) return PictureFormat::html;
+  return base::bad_input(fmt::format("cannot tell the format of '{}'; use .trace.json, .svg or .html", path));
+}
+
+/// Overlay of the schedule (A) and the measured times (B).
+std::string content_of(const answer::ReplayAnswer& answer, PictureFormat format) {
+  report::Page page =
+      report::overlay_page({"schedule", planned_timeline(answer)}, {"measured", measured_timeline(answer)},
+                           fmt::format("replay of {}", answer.source.name));
+  if (format == PictureFormat::html) return report::render_html(page);
+  timeline::Timeline timeline = std::get<report::Chart>(std::move(page.sections.front())).timeline;
+  timeline.title = page.title + ": A is the schedule, B is measured";
+  return format == PictureFormat::svg ? report::render_svg(timeline) : timeline::render_chrome_trace(timeline);
+}
+
+/// Replays a schedule, prints the result and writes the timeline of -o. Returns the exit code.
+base::Result<int> run_stub(const StubArguments& arguments) {
+  PictureFormat format = PictureFormat::chrome;
+  if (arguments.output) {
+    DOVETAIL_TRY(format, picture_format_of(*arguments.output));
+    DOVETAIL_CHECK(check_output_path(*arguments.output));
+  }
+  answer::ReplayRequest request = arguments.request;
+  request.launch = launch_replay;
+  DOVETAIL_TRY(const answer::ReplayAnswer answer, ask(request, "train", {arguments.output}));
+  DOVETAIL_CHECK(deliver(answer, arguments.json, {arguments.output, [&] { return content_of(answer, format); }}));
+  return exit_code_of(answer.outcome);
+}
+
 struct TrainArguments {
   answer::TrainingRunRequest request;
   std::optional<std::string> output;
   bool deterministic = false;
   bool stub = false;
-  answer::ReplayRequest replay;  ///< of --stub: its own options
-  bool json = false;             ///< likewise
+  answer::ReplayRequest replay;  ///< options that only --stub uses
+  bool json = false;             ///< only with --stub
 };
 
-/// What only one of a run and a replay has, an Error where it is given to the other.
+/// Rejects options of a run given with --stub, and options of --stub given without it.
 base::Status check_kind(const TrainArguments& arguments) {
   const answer::TrainingRunRequest& run = arguments.request;
   const answer::ReplayRequest& replay = arguments.replay;
@@ -52,11 +102,10 @@ base::Status check_kind(const TrainArguments& arguments) {
       {"--json", arguments.json}};
   if (arguments.stub) {
     for (const auto& [option, given] : of_runs)
-      if (given)
-        return base::bad_input(fmt::format("{} is of a run, and --stub only waits; accepted: one of both", option));
+      if (given) return base::bad_input(fmt::format("{} and --stub cannot be combined", option));
   } else {
     for (const auto& [option, given] : of_replays)
-      if (given) return base::bad_input(fmt::format("{} is of a replay; accepted: with --stub", option));
+      if (given) return base::bad_input(fmt::format("{} needs --stub", option));
   }
   return {};
 }
@@ -77,31 +126,35 @@ base::Status make_folder(const std::string& folder) {
   return {};
 }
 
-/// Becomes the program that runs; only an Error comes back.
+/// Replaces this process with dovetail-train. Returns only on failure.
 base::Error run_program(const std::string& program, const TrainArguments& arguments,
                         const answer::TrainingRunAnswer& answer, const std::string& plan) {
-  std::vector<std::string> words{program};
+  std::vector<std::string> program_arguments{program};
   if (const int ranks = cluster::device_count(answer.run.job.cluster); ranks > 1)
-    words.insert(words.end(), {"launch", "--ranks", std::to_string(ranks), "--"});
-  words.insert(words.end(), {"run", "--job", answer.run.path, "--plan", plan, "-o", answer.folder});
-  if (arguments.request.resume) words.emplace_back("--resume");
-  if (arguments.deterministic) words.emplace_back("--deterministic");
+    program_arguments.insert(program_arguments.end(), {"launch", "--ranks", std::to_string(ranks), "--"});
+  program_arguments.insert(program_arguments.end(),
+                           {"run", "--job", answer.run.path, "--plan", plan, "-o", answer.folder});
+  if (arguments.request.resume) program_arguments.emplace_back("--resume");
+  if (arguments.deterministic) program_arguments.emplace_back("--deterministic");
   if (const auto threads = arguments.request.threads)
-    words.insert(words.end(), {"--threads", std::to_string(*threads)});
+    program_arguments.insert(program_arguments.end(), {"--threads", std::to_string(*threads)});
   if (arguments.request.device != answer::TrainingRunRequest().device)
-    words.insert(words.end(), {"--device", std::string(base::enum_name(arguments.request.device))});
+    program_arguments.insert(program_arguments.end(),
+                             {"--device", std::string(base::enum_name(arguments.request.device))});
   if (const auto carrier = arguments.request.carrier)
-    words.insert(words.end(), {"--carrier", std::string(base::enum_name(*carrier))});
+    program_arguments.insert(program_arguments.end(), {"--carrier", std::string(base::enum_name(*carrier))});
   if (const auto collectives = arguments.request.collectives)
-    words.insert(words.end(), {"--collectives", std::string(base::enum_name(*collectives))});
-  if (const auto ranks = arguments.request.ranks) words.insert(words.end(), {"--ranks", std::to_string(*ranks)});
+    program_arguments.insert(program_arguments.end(), {"--collectives", std::string(base::enum_name(*collectives))});
+  if (const auto ranks = arguments.request.ranks)
+    program_arguments.insert(program_arguments.end(), {"--ranks", std::to_string(*ranks)});
   if (const auto timeout = arguments.request.timeout)
-    words.insert(words.end(), {"--timeout", fmt::format("{}s", *timeout)});
-  if (answer.iterations) words.insert(words.end(), {"--iterations", std::to_string(*answer.iterations)});
+    program_arguments.insert(program_arguments.end(), {"--timeout", fmt::format("{}s", *timeout)});
+  if (answer.iterations)
+    program_arguments.insert(program_arguments.end(), {"--iterations", std::to_string(*answer.iterations)});
   hold_interrupts();
   if (stop_on_interrupt().requested())
-    return {base::Failure::interrupted, "", 0, 0, "the run was interrupted before it began"};
-  return become_program(std::move(words));
+    return {base::Failure::interrupted, "", 0, 0, "interrupted before the run started"};
+  return become_program(std::move(program_arguments));
 }
 
 base::Result<int> run_train(const TrainArguments& arguments) {
@@ -115,7 +168,7 @@ base::Result<int> run_train(const TrainArguments& arguments) {
   DOVETAIL_TRY(const std::string program, find_runtime());
   const std::string plan = (fs::path(answer.folder) / control::plan_file_name).string();
   DOVETAIL_CHECK(make_folder(answer.folder));
-  // A run that goes on keeps the plan that it has, but for one of another number of ranks.
+  // A resumed run keeps its plan unless the number of ranks changes.
   if (answer.plan_path != plan) DOVETAIL_CHECK(base::write_file(plan, plan::plan_to_json(answer.plan, answer.run.job)));
   return run_program(program, arguments, answer, plan);
 }
@@ -124,21 +177,22 @@ base::Result<int> run_train(const TrainArguments& arguments) {
 
 void add_train(CLI::App& program, Action& action) {
   auto arguments = std::make_shared<TrainArguments>();
-  CLI::App* command = add_command(program, "train", "train the models of a job: check its input, plan it, run it",
-                                  "  dovetail train job.yaml -o run\n"
-                                  "  dovetail train job.yaml -o run --resume --iterations 200\n"
-                                  "  dovetail train --stub exp5 --tick 20ms -o exp5.html");
+  CLI::App* command =
+      add_command(program, "train", "train the models of a job",
+                  "  dovetail train examples/train/tiny-sft -o run\n"
+                  "  dovetail train examples/train/tiny-sft -o run --resume --iterations 220\n"
+                  "  dovetail train --stub exp5 --tick 1ms -o exp5.html\n\n"
+                  "The folder of -o must be new or empty; with --resume it must hold a run. With --stub,\n"
+                  "JOB is a problem, a bundled instance, a schedule or a job, and -o is a file for the\n"
+                  "planned and measured timelines: .html, .svg or .trace.json.");
   add_text_option(*command, "-o,--output", arguments->output, "DIR",
-                  "folder of the run: new, empty, or with --resume one of a run (default: runs/NAME of the job); with "
-                  "--stub a file for the schedule beside what was measured: .html, .svg, .trace.json");
+                  "folder of the run (default: runs/NAME for the job's name)");
   add_request(*command, arguments->request);
-  add_flag(*command, "--stub", arguments->stub,
-           "replay a schedule: JOB is a problem, a bundled instance, a schedule or a job, whose ops wait in place of "
-           "computing on ranks that exchange messages");
+  add_flag(*command, "--stub", arguments->stub, "replay a schedule with ranks that wait instead of computing");
   add_request(*command, arguments->replay);
   add_json_flag(*command, arguments->json);
   add_flag(*command, "--deterministic", arguments->deterministic,
-           "the same numbers on every run, where the libraries would else be faster");
+           "compute identical numbers on every run, at some cost in speed");
   set_action(*command, action, [arguments] { return run_train(*arguments); });
 }
 

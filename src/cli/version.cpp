@@ -23,10 +23,9 @@ std::string compiler() {
 }
 
 std::string mpi() {
-  if (const auto module = parallel::find_mpi_module()) return "yes: loaded when asked for, from " + *module;
-  if (parallel::mpi_module_was_built())
-    return "no: it was built, but its module is not where this program looks (DOVETAIL_MODULE_PATH)";
-  return "no: libopenmpi-dev was missing, or not wanted, when this was built";
+  if (const auto module = parallel::find_mpi_module()) return "yes: loaded on demand from " + *module;
+  if (parallel::mpi_module_was_built()) return "no: built, but the module was not found; set DOVETAIL_MODULE_PATH";
+  return "no: built without libopenmpi-dev, or with MPI disabled";
 }
 
 /// The first line that `program --version` prints, empty if it cannot run.

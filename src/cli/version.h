@@ -1,4 +1,4 @@
-// What this binary is and what it was built with.
+// Version of this binary and of the libraries it was built with.
 #pragma once
 
 #include <string>
@@ -6,11 +6,11 @@
 
 namespace dovetail::cli {
 
-/// What dovetail-train is built with.
+/// Packages that dovetail-train needs at build time.
 inline constexpr std::string_view runtime_packages =
     "libtorch-dev, libopenblas0-pthread and libgloo-dev, or pip's torch 2.7 or newer,";
 
-/// The text of --version.
+/// Output of --version.
 std::string version_text();
 
 }  // namespace dovetail::cli

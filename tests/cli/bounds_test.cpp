@@ -44,7 +44,7 @@ TEST(Bounds, AreInTheUnitOfTheProblem) {
   EXPECT_THAT(run_program({"bounds", "-"}, {.input = problem}).out, HasSubstr("no schedule is shorter than 7.5 ms\n"));
 }
 
-TEST(Bounds, OfThePeakAtADeadline) {
+TEST(Bounds, BoundThePeakAtADeadline) {
   const ProgramResult late = run_program({"bounds", "exp2", "--deadline", "400", "--json"});
   ASSERT_EQ(late.exit_code, 0) << late.err;
   const json object = json::parse(late.out);
@@ -59,7 +59,7 @@ TEST(Bounds, OfThePeakAtADeadline) {
           .is_null());
 }
 
-TEST(Bounds, OfTheMakespanWithinACapacity) {
+TEST(Bounds, BoundTheMakespanWithinACapacity) {
   const ProgramResult capped = run_program({"bounds", "-", "--memory-cap", "1.5", "--json"}, {.input = small_problem});
   ASSERT_EQ(capped.exit_code, 0) << capped.err;
   const json object = json::parse(capped.out);
@@ -68,10 +68,10 @@ TEST(Bounds, OfTheMakespanWithinACapacity) {
   EXPECT_TRUE(object["arguments"]["sequences"]["sets_the_bound"]);
   const ProgramResult impossible = run_program({"bounds", "-", "--memory-cap", "0.5"}, {.input = small_problem});
   EXPECT_EQ(impossible.exit_code, 0);
-  EXPECT_THAT(impossible.out, HasSubstr("no schedule fits: device 0 holds at least 1.5, its capacity is 0.5\n"));
+  EXPECT_THAT(impossible.out, HasSubstr("no schedule fits: device 0 holds at least 1.5, but its capacity is 0.5\n"));
 }
 
-TEST(Bounds, RefuseWhatIsNoAmount) {
+TEST(Bounds, RejectInvalidAmounts) {
   const ProgramResult deadline = run_program({"bounds", "exp2", "--deadline", "0.5"});
   EXPECT_EQ(deadline.exit_code, 2);
   EXPECT_THAT(deadline.err, HasSubstr("--deadline: '0.5' "));

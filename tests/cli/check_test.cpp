@@ -19,7 +19,7 @@ std::string trace_of(const std::string& instance) {
   return repository_file("tests/data/flexfusion/trace_" + instance + ".txt");
 }
 
-/// A schedule of the small problem, as the program itself writes it.
+/// A schedule of the small problem, as written by the program.
 std::string small_schedule() {
   return run_program({"schedule", "-", "--solver", "1f1b", "-o", "-"}, {.input = small_problem}).out;
 }
@@ -42,7 +42,7 @@ TEST(Check, ReportsATraceAndTheProblemThatItInferred) {
             ContainsRegex(" of [^ ]+, stage [0-9]+ on device")));
 }
 
-TEST(Check, TakesTheProblemThatItIsTold) {
+TEST(Check, UsesTheGivenProblem) {
   const ProgramResult result = run_program({"check", trace_of("exp9"), "--problem", "exp9", "--json"});
   ASSERT_EQ(result.exit_code, 0) << result.err;
   EXPECT_THAT(result.err, IsEmpty());
@@ -71,7 +71,7 @@ TEST(Check, IdleTimeByCauseAddsUpToTheBubbles) {
   EXPECT_EQ(listed, summed);
 }
 
-TEST(Check, ShowsTheFirstViolationAtItsPlace) {
+TEST(Check, ShowsTheFirstViolationWithItsLocation) {
   const TemporaryFolder folder;
   const std::string path =
       folder.write("s.json", replaced(small_schedule(), R"(["F", 0, 0, 0, 1, 1, 2])", R"(["F", 0, 0, 0, 1, 0, 1])"));
@@ -84,7 +84,7 @@ TEST(Check, ShowsTheFirstViolationAtItsPlace) {
   EXPECT_THAT(object["violation"]["message"], StartsWith("overlap: "));
 }
 
-TEST(Check, AFalseClaimIsInvalidToo) {
+TEST(Check, FalseClaimIsInvalid) {
   const ProgramResult result =
       run_program({"check", "-"}, {.input = replaced(small_schedule(), R"("makespan": 9)", R"("makespan": 8)")});
   EXPECT_EQ(result.exit_code, 1);
@@ -92,13 +92,13 @@ TEST(Check, AFalseClaimIsInvalidToo) {
   EXPECT_THAT(result.out, IsEmpty());
 }
 
-TEST(Check, SaysWhichBoundsAreFalse) {
+TEST(Check, NamesFalseBounds) {
   const std::string claimed = replaced(small_schedule(), R"("bounds": {"makespan": 9)", R"("bounds": {"makespan": 10)");
   const ProgramResult result = run_program({"check", "-"}, {.input = claimed});
   EXPECT_EQ(result.exit_code, 1);
   EXPECT_THAT(
       result.out,
-      AllOf(StartsWith("<stdin>: valid; a claim of the file is false\n"),
+      AllOf(StartsWith("<stdin>: valid; but a claim in the file is false\n"),
             HasSubstr("\nfalse claim: bounds.makespan: 10 is above this schedule's 9\n"),
             HasSubstr(
                 "\nfalse claim: optimal.makespan: true, but the schedule's 9 does not equal the file's bound 10\n")));
@@ -125,7 +125,7 @@ TEST(Check, ConfirmsWhatEverySolverClaims) {
   }
 }
 
-TEST(Check, AgainstAnotherProblemIsInvalid) {
+TEST(Check, ScheduleOfAnotherProblemIsInvalid) {
   const ProgramResult result = run_program({"check", "-", "--problem", "exp5"}, {.input = small_schedule()});
   EXPECT_EQ(result.exit_code, 1);
   EXPECT_THAT(result.out, IsEmpty());
@@ -150,7 +150,7 @@ TEST(Check, ReadsCsvWithItsProblem) {
   EXPECT_THAT(result.out, HasSubstr("makespan 9 ticks, bound 9, gap 0.0%\n"));
 }
 
-TEST(Check, SaysWhatItReads) {
+TEST(Check, ReportsDetectedFormats) {
   const ProgramResult problem = run_program({"check", "-"}, {.input = small_problem});
   EXPECT_EQ(problem.exit_code, 2);
   EXPECT_EQ(problem.err, "<stdin>: this is a problem, not a schedule; create one with: dovetail schedule -\n");
@@ -174,13 +174,13 @@ TEST(Check, SaysWhatItReads) {
   EXPECT_EQ(both.err, "dovetail: the schedule and the problem cannot both be read from standard input\n");
 }
 
-TEST(Check, AMissingFileIsAFailureOfReading) {
+TEST(Check, MissingFileIsAnIoFailure) {
   const ProgramResult result = run_program({"check", "no-such-file.json"});
   EXPECT_EQ(result.exit_code, 1);
   EXPECT_THAT(result.err, AllOf(StartsWith("no-such-file.json: "), HasSubstr("No such file or directory")));
 }
 
-TEST(Check, SaysThatAFormatIsNoScheduleToRead) {
+TEST(Check, RejectsFormatsThatCannotBeRead) {
   const std::vector<std::pair<std::string, std::string>> formats{
       {"chrome", "a Chrome trace, not a schedule; accepted: json, trace, csv (dovetail report - displays the trace)"},
       {"svg", "an SVG picture, which cannot be read; accepted: json, trace, csv"}};
@@ -211,7 +211,7 @@ TEST(Check, RefusesTwoByteOrderMarks) {
   }
 }
 
-TEST(Check, AFalseClaimHasItsPlace) {
+TEST(Check, FalseClaimHasItsLocation) {
   const ProgramResult result = run_program(
       {"check", "-", "--json"}, {.input = replaced(small_schedule(), R"("makespan": 9)", R"("makespan": 8)")});
   EXPECT_THAT(result.err, ContainsRegex("^<stdin>:[0-9]+:[0-9]+: "));

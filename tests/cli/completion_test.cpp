@@ -1,4 +1,4 @@
-// The scripts are tried in the shells themselves.
+// Runs the completion scripts in the shells.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -13,7 +13,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-/// What bash offers for the last of `words`.
+/// Completions that bash offers for the last of `words`.
 std::string complete(const std::string& words) {
   const std::string script = "source <('" DOVETAIL_BINARY "' completion bash); COMP_WORDS=(" + words +
                              "); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _dovetail; printf '%s\\n' \"${COMPREPLY[@]}\"";
@@ -56,12 +56,12 @@ TEST(ZshCompletion, NamesCommandsOptionsSolversAndInstances) {
   const ProgramResult result = run_program({"completion", "zsh"});
   EXPECT_EQ(result.exit_code, 0);
   EXPECT_THAT(result.out,
-              AllOf(testing::StartsWith("#compdef dovetail\n"), HasSubstr("'schedule:make a schedule of a problem'"),
+              AllOf(testing::StartsWith("#compdef dovetail\n"), HasSubstr("'schedule:compute a schedule of a problem'"),
                     HasSubstr("'--draws["), HasSubstr(":SOLVER:(gpipe 1f1b "), HasSubstr("compadd -- exp0 exp1 "),
                     HasSubstr("(always never auto)")));
 }
 
-TEST(ZshCompletion, IsSoundZsh) {
+TEST(ZshCompletion, IsValidZsh) {
   if (run_other({"zsh", "-c", "true"}).exit_code != 0) GTEST_SKIP() << "zsh is not installed";
   const TemporaryFolder folder;
   const std::string path = folder.write("_dovetail", run_program({"completion", "zsh"}).out);
@@ -69,13 +69,13 @@ TEST(ZshCompletion, IsSoundZsh) {
   EXPECT_EQ(syntax.exit_code, 0) << syntax.err;
 }
 
-TEST(Completion, KnowsTwoShells) {
+TEST(Completion, RejectsUnknownShells) {
   const ProgramResult result = run_program({"completion", "fish"});
   EXPECT_EQ(result.exit_code, 2);
-  EXPECT_EQ(result.err, "dovetail: there is no completion for 'fish'; accepted: bash, zsh\n");
+  EXPECT_EQ(result.err, "dovetail: no completion for shell 'fish'; use bash or zsh\n");
 }
 
-TEST(Instances, AreListedWithTheirPublishedResults) {
+TEST(Instances, ListPublishedResults) {
   const ProgramResult text = run_program({"instances"});
   EXPECT_EQ(text.exit_code, 0);
   EXPECT_THAT(text.out, testing::ContainsRegex("\nexp9 [^\n]* 16 +4096 +606 +613 +651 +711 +38.72\n"));

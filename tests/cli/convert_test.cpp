@@ -19,7 +19,7 @@ std::string trace_of(const std::string& instance) {
   return repository_file("tests/data/flexfusion/trace_" + instance + ".txt");
 }
 
-TEST(Convert, ATraceToJsonAndBackKeepsEveryOp) {
+TEST(Convert, TraceToJsonAndBackKeepsEveryOp) {
   const TemporaryFolder folder;
   ASSERT_EQ(run_program({"convert", trace_of("exp2"), folder.file("a.json"), "--problem", "exp2"}).exit_code, 0);
   ASSERT_EQ(run_program({"convert", folder.file("a.json"), folder.file("a.txt")}).exit_code, 0);
@@ -44,7 +44,7 @@ TEST(Convert, ReadsBothKindsOfCsvAsCsv) {
   }
 }
 
-TEST(Convert, SaysWhatItWrote) {
+TEST(Convert, ReportsWrittenFiles) {
   const TemporaryFolder folder;
   const std::string path = folder.file("a.svg");
   const ProgramResult text = run_program({"convert", trace_of("exp5"), path, "--problem", "exp5"});
@@ -58,7 +58,7 @@ TEST(Convert, SaysWhatItWrote) {
                                            {"written", {path}}}));
 }
 
-TEST(Convert, WritesAProgramForEachRankThatCheckFindsSound) {
+TEST(Convert, WritesValidProgramsForEachRank) {
   const TemporaryFolder folder;
   const std::string schedule = folder.file("a.json");
   ASSERT_EQ(
@@ -95,15 +95,16 @@ TEST(Convert, WritesACsvForEachPipeline) {
   }
 }
 
-TEST(Convert, SeveralPipelinesDoNotFitOnStandardOutput) {
+TEST(Convert, RejectsSeveralPipelinesOnStandardOutput) {
   const ProgramResult result = run_program({"convert", trace_of("exp2"), "-", "--to", "csv", "--problem", "exp2"});
   EXPECT_EQ(result.exit_code, 2);
   EXPECT_EQ(result.err,
-            "dovetail: CSV holds one pipeline a file, and this schedule has 3; write it to a file, not to '-'\n");
+            "dovetail: CSV needs one file per pipeline, and this schedule has 3 pipelines; write it to a file instead "
+            "of '-'\n");
   EXPECT_THAT(result.out, IsEmpty());
 }
 
-TEST(Convert, WritesTheSendsAndReceivesToo) {
+TEST(Convert, WritesSendsAndReceives) {
   const std::string schedule =
       run_program({"schedule", "-", "--solver", "1f1b", "-o", "-"}, {.input = small_problem}).out;
   const ProgramResult result = run_program({"convert", "-", "-", "--to", "csv-comms"}, {.input = schedule});
@@ -117,7 +118,7 @@ TEST(Convert, WritesAChromeTrace) {
   EXPECT_TRUE(json::parse(result.out).contains("traceEvents"));
 }
 
-TEST(Convert, AnInvalidScheduleIsNotWritten) {
+TEST(Convert, DoesNotWriteAnInvalidSchedule) {
   const TemporaryFolder folder;
   const ProgramResult result = run_program({"convert", trace_of("exp5"), folder.file("a.json"), "--problem", "exp4"});
   EXPECT_NE(result.exit_code, 0);
@@ -125,22 +126,19 @@ TEST(Convert, AnInvalidScheduleIsNotWritten) {
   EXPECT_THAT(result.err, HasSubstr("trace_exp5.txt:"));
 }
 
-TEST(Convert, RefusesTwoThingsOnStandardOutput) {
+TEST(Convert, RejectsTwoOutputsOnStandardOutput) {
   const ProgramResult result = run_program({"convert", trace_of("exp5"), "-", "--json"});
   EXPECT_EQ(result.exit_code, 2);
-  EXPECT_EQ(result.err,
-            "dovetail: --json and '-' as output both want standard output; accepted: a file as output, or no --json\n");
+  EXPECT_EQ(result.err, "dovetail: --json and output '-' cannot be combined: both write to standard output\n");
 }
 
-TEST(Convert, ACsvNeedsAProblemWithOnePipeline) {
+TEST(Convert, CsvNeedsAProblemWithOnePipeline) {
   const TemporaryFolder folder;
   const std::string path = folder.write("a.csv", "0F0,0B0\n");
   const ProgramResult none = run_program({"convert", path, folder.file("a.json")});
   EXPECT_EQ(none.exit_code, 2);
-  EXPECT_EQ(
-      none.err.substr(none.err.rfind(path)),
-      path +
-          ": a CSV holds an order only, no times; name the problem that it is a schedule of, with --problem PROBLEM\n");
+  EXPECT_EQ(none.err.substr(none.err.rfind(path)),
+            path + ": a CSV holds the order of ops but no times; give its problem with --problem PROBLEM\n");
   const ProgramResult several = run_program({"convert", path, folder.file("a.json"), "--problem", "exp5"});
   EXPECT_EQ(several.exit_code, 2);
   EXPECT_EQ(several.err,

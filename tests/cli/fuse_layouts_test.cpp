@@ -16,7 +16,7 @@ using testing::StartsWith;
 const std::string actor = "actor,dp=2,pp=8,tp=8,forward=5,backward=10,activation=1.95,microbatches=32";
 const std::string critic = "critic,dp=4,pp=4,tp=8,forward=4,backward=8,activation=2,microbatches=16";
 
-TEST(FuseLayouts, MakesAProblemThatSchedules) {
+TEST(FuseLayouts, MakesASchedulableProblem) {
   const ProgramResult result = run_program({"fuse-layouts", "--model", actor, "--model", critic});
   ASSERT_EQ(result.exit_code, 0) << result.err;
   EXPECT_THAT(result.out, HasSubstr("format: dovetail/pipeline-problem@1\n"));
@@ -25,7 +25,7 @@ TEST(FuseLayouts, MakesAProblemThatSchedules) {
   EXPECT_EQ(json::parse(greedy.out)["makespan"], 741);  // exp0
 }
 
-TEST(FuseLayouts, JsonSaysHowItCameAbout) {
+TEST(FuseLayouts, JsonIncludesNotes) {
   const ProgramResult result = run_program({"fuse-layouts", "--model", actor, "--model", critic, "--json"});
   ASSERT_EQ(result.exit_code, 0) << result.err;
   const json object = json::parse(result.out);
@@ -37,7 +37,7 @@ TEST(FuseLayouts, JsonSaysHowItCameAbout) {
   EXPECT_EQ(object["problem"]["devices"], 8);
 }
 
-TEST(FuseLayouts, WritesAProblemThatCanBeReadInBothForms) {
+TEST(FuseLayouts, WritesReadableYamlAndJson) {
   const TemporaryFolder folder;
   for (const char* name : {"problem.yaml", "problem.json"}) {
     const std::string path = folder.file(name);
@@ -63,7 +63,7 @@ TEST(FuseLayouts, JsonOnStandardOutputLeavesTheFileAProblem) {
   EXPECT_THAT(content_of(path), HasSubstr("format: dovetail/pipeline-problem@1\n"));
 }
 
-TEST(FuseLayouts, WarnsOfMicrobatchesOfDifferentSize) {
+TEST(FuseLayouts, WarnsAboutMicroBatchesOfDifferentSize) {
   const std::string more = "critic,dp=4,pp=4,tp=8,forward=4,backward=8,activation=2,microbatches=32";
   const ProgramResult result = run_program({"fuse-layouts", "--model", actor, "--model", more});
   EXPECT_EQ(result.exit_code, 0);
@@ -71,7 +71,7 @@ TEST(FuseLayouts, WarnsOfMicrobatchesOfDifferentSize) {
   EXPECT_THAT(result.out, HasSubstr("# warning: "));
 }
 
-TEST(FuseLayouts, SaysWhichConditionFails) {
+TEST(FuseLayouts, NamesTheFailedCondition) {
   const std::string wrong = "critic,dp=4,pp=4,tp=4,forward=4,backward=8,activation=2,microbatches=16";
   const ProgramResult result = run_program({"fuse-layouts", "--model", actor, "--model", wrong});
   EXPECT_EQ(result.exit_code, 2);
@@ -85,35 +85,35 @@ struct WrongModel {
 };
 class WrongModels : public testing::TestWithParam<WrongModel> {};
 
-TEST_P(WrongModels, AreRefusedWithAnExample) {
+TEST_P(WrongModels, AreRejectedWithAnExample) {
   const ProgramResult result = run_program({"fuse-layouts", "--model", GetParam().model, "--model", critic});
   EXPECT_EQ(result.exit_code, 2);
-  EXPECT_EQ(result.err, "dovetail: --model " + GetParam().message + "; an example: --model " + actor + "\n");
+  EXPECT_EQ(result.err, "dovetail: --model " + GetParam().message + "; example: --model " + actor + "\n");
   EXPECT_THAT(result.out, IsEmpty());
 }
 
 INSTANTIATE_TEST_SUITE_P(
     Models, WrongModels,
-    testing::Values(
-        WrongModel{"dp=2", "dp=2: it does not start with the model's name"},
-        WrongModel{"a,x", "a: 'x' is no KEY=VALUE"}, WrongModel{"a,dp=2,dp=2", "a: 'dp' is given twice"},
-        WrongModel{"a,dp=0", "a: dp=0 is no whole number from 1 to 65536"},
-        WrongModel{"a,pd=2",
-                   "a: there is no 'pd' in a layout; did you mean 'dp'? Accepted: dp, pp, tp, microbatches, forward, "
-                   "backward, activation"},
-        WrongModel{"a,dp=1,pp=1", "a: 'tp' is missing"},
-        WrongModel{"a,dp=1,pp=4,tp=1,microbatches=1,forward=1/2,backward=1,activation=1",
-                   "a: forward has 2 values for 4 stages; accepted: one for all, or one for each ('5/5/6/6')"},
-        WrongModel{"a,dp=1,pp=1,tp=1,microbatches=1,forward=x,backward=1,activation=1",
-                   "a: forward 'x' is not a number; accepted: a number from 0 to 1000000000000000 tick"}));
+    testing::Values(WrongModel{"dp=2", "dp=2: it must start with the model's name"},
+                    WrongModel{"a,x", "a: 'x' must be KEY=VALUE"}, WrongModel{"a,dp=2,dp=2", "a: duplicate key 'dp'"},
+                    WrongModel{"a,dp=0", "a: dp must be an integer from 1 to 65536, got '0'"},
+                    WrongModel{"a,pd=2",
+                               "a: unknown key 'pd'; did you mean 'dp'? Accepted: dp, pp, tp, microbatches, forward, "
+                               "backward, activation"},
+                    WrongModel{"a,dp=1,pp=1", "a: 'tp' is missing"},
+                    WrongModel{
+                        "a,dp=1,pp=4,tp=1,microbatches=1,forward=1/2,backward=1,activation=1",
+                        "a: forward has 2 values for 4 stages; give one for all stages, or one per stage ('5/5/6/6')"},
+                    WrongModel{"a,dp=1,pp=1,tp=1,microbatches=1,forward=x,backward=1,activation=1",
+                               "a: forward 'x' is not a number; accepted: a number from 0 to 1000000000000000 tick"}));
 
 TEST(FuseLayouts, NeedsTwoModelsAndAUnit) {
   const ProgramResult one = run_program({"fuse-layouts", "--model", actor});
   EXPECT_EQ(one.exit_code, 2);
-  EXPECT_THAT(one.err, StartsWith("dovetail: two models are fused, and 1 --model is given; an example: "));
+  EXPECT_THAT(one.err, StartsWith("dovetail: --model must be given exactly twice, got 1; example: "));
   const ProgramResult unit = run_program({"fuse-layouts", "--model", actor, "--model", critic, "--time-unit", "hour"});
   EXPECT_EQ(unit.exit_code, 2);
-  EXPECT_EQ(unit.err, "dovetail: --time-unit 'hour' is unknown; accepted: tick, s, ms, us, ns\n");
+  EXPECT_EQ(unit.err, "dovetail: --time-unit must be tick, s, ms, us or ns, got 'hour'\n");
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Names and paths that a terminal would obey, wherever one can stand in every command: none reaches the terminal.
+// Names and paths with terminal control sequences, at every place in every command: none reaches the terminal.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -15,11 +15,11 @@ using testing::AllOf;
 using testing::HasSubstr;
 using Words = std::vector<std::string>;
 
-/// ESC, BEL, a C1 control (CSI), a character that turns the direction of writing, and a byte that is no UTF-8.
+/// ESC, BEL, a C1 control (CSI), a character that changes the writing direction, and an invalid UTF-8 byte.
 const std::string hostile = "h\x1b[31m\x07\xC2\x9B\xE2\x80\xAE\x9B";
-/// The same as the strings of JSON and YAML may have it.
+/// The same, escaped as in JSON and YAML strings.
 const std::string escaped = R"(h\u001b\u0007\u009b\u202e)";
-/// What files may have raw.
+/// Characters that files may contain unescaped.
 const std::string raw = "h\xC2\x9B\xE2\x80\xAE";
 
 void expect_no_controls(const ProgramResult& result, const Words& command) {
@@ -33,13 +33,13 @@ std::string replaced(std::string text, const std::string& from, const std::strin
   return text;
 }
 
-/// `command` with `value` for each "@".
+/// `command` with `value` in place of each "@".
 Words filled(Words command, const std::string& value) {
   for (std::string& word : command) word = replaced(word, "@", value);
   return command;
 }
 
-/// Every place of the command line where a text is read.
+/// Every place on the command line where a text is read.
 const std::vector<Words> commands_with_text{
     {"@"},
     {"--@"},
@@ -117,7 +117,7 @@ const std::vector<Words> commands_with_text{
     {"completion", "@"},
 };
 
-TEST(HostileNames, OfTheCommandLineAreMadeVisible) {
+TEST(HostileNames, OnTheCommandLineAreEscaped) {
   for (const Words& command : commands_with_text) {
     const ProgramResult result = run_program(filled(command, hostile));
     EXPECT_NE(result.exit_code, 0) << testing::PrintToString(command);
@@ -125,7 +125,7 @@ TEST(HostileNames, OfTheCommandLineAreMadeVisible) {
   }
 }
 
-TEST(HostileNames, AreTriedInEveryCommand) {
+TEST(HostileNames, CoverEveryCommand) {
   std::set<std::string> tried;
   for (const Words& command : commands_with_text) tried.insert(command.front());
   const std::string help = run_program({"--help"}).out;
@@ -140,7 +140,7 @@ TEST(HostileNames, AreTriedInEveryCommand) {
   EXPECT_GT(commands, 15U);
 }
 
-/// Files whose contents name what a terminal would obey: NAME stands for the name.
+/// Files with hostile names in their contents, in place of NAME.
 struct HostileFile {
   std::string content;
   Words command;  ///< "FILE" is its path
@@ -174,7 +174,7 @@ std::vector<HostileFile> hostile_files() {
   return files;
 }
 
-TEST(HostileNames, OfFilesAreRefusedOrMadeVisible) {
+TEST(HostileNames, InFilesAreRejectedOrEscaped) {
   const TemporaryFolder folder;
   for (const HostileFile& file : hostile_files()) {
     for (const std::string& name : {escaped, raw}) {
@@ -186,7 +186,7 @@ TEST(HostileNames, OfFilesAreRefusedOrMadeVisible) {
   }
 }
 
-TEST(HostileNames, OfModelsJobsAndTasksAreRefusedAtTheirPlace) {
+TEST(HostileNames, OfModelsJobsAndTasksAreRejected) {
   const std::string problem = replaced(small_problem, "name: ", "name: \"NAME\" # ");
   const std::string job = replaced(small_job, "name: small", "name: \"NAME\"");
   for (const std::string name :
@@ -202,7 +202,7 @@ TEST(HostileNames, OfModelsJobsAndTasksAreRefusedAtTheirPlace) {
   }
 }
 
-TEST(HostileNames, OfPathsAreMadeVisibleInAnswers) {
+TEST(HostileNames, InPathsAreEscapedInAnswers) {
   const TemporaryFolder folder;
   const std::string problem = folder.write(hostile + ".yaml", small_problem);
   const std::string schedule = folder.file(hostile + ".json");

@@ -1,5 +1,4 @@
-// No output replaces an input: neither one of the command line nor one that another input names, in whatever way it is
-// spelled.
+// No output overwrites an input, whether the command line or another input names it, and however its path is spelled.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -19,7 +18,7 @@ const char* const model_config =
     R"({"model_type": "llama", "architectures": ["LlamaForCausalLM"], "hidden_size": 1024, "intermediate_size": 2816,
   "num_hidden_layers": 8, "num_attention_heads": 16, "num_key_value_heads": 16, "vocab_size": 32000, "torch_dtype": "bfloat16"})";
 
-/// A folder with an input of each kind; the job names a model, efficiencies, lengths and a profile.
+/// Folder with one input of each kind. The job names a model, efficiencies, lengths and a profile.
 class Inputs {
  public:
   Inputs() {
@@ -51,7 +50,7 @@ software: {efficiency: efficiency.json, profile: profile.yaml}
 
   std::string file(const std::string& name) const { return folder_.file(name); }
 
-  /// `words` with the inputs among them as paths of the folder.
+  /// `words` with input names replaced by paths in the folder.
   Words in_folder(Words words) const {
     for (std::string& word : words)
       if (std::filesystem::exists(file(word))) word = file(word);
@@ -69,7 +68,7 @@ struct Case {
   std::string written = {};  ///< the file that is written, where that is not what -o says
 };
 
-/// "-o" comes last, but in convert, whose output is an argument.
+/// "-o" comes last, except in convert, whose output is an argument.
 const std::vector<Case> cases{
     {{"schedule", "problem.yaml", "--from", "schedule.json", "-o"}, ".json", {"problem.yaml", "schedule.json"}},
     {{"schedule", "problem.yaml", "--objective", "pareto", "--iterations", "10", "-o"}, ".json", {"problem.yaml"}},
@@ -94,7 +93,7 @@ const std::vector<Case> cases{
       "-o"},
      ".A.plan.json",
      {"job.yaml", "plan.json", "growth.csv", "config.json", "lengths.csv", "efficiency.json", "profile.yaml"}},
-    // Writing the efficiencies that the job names is what it is for.
+    // Calibrate may overwrite the efficiencies that the job names.
     {{"calibrate", "measurement.yaml", "--evaluations", "10", "--restarts", "0", "-o"},
      ".json",
      {"measurement.yaml", "job.yaml", "plan.json", "config.json", "lengths.csv", "profile.yaml"}},
@@ -103,7 +102,7 @@ const std::vector<Case> cases{
      {"log.jsonl", "job.yaml", "plan.json", "config.json", "lengths.csv", "efficiency.json", "profile.yaml"}},
 };
 
-TEST(InputsKept, InEveryCommandThroughEveryLink) {
+TEST(InputsKept, EveryCommandKeepsThemThroughLinks) {
   const Inputs inputs;
   for (const Case& one : cases) {
     for (const std::string& input : one.inputs) {
@@ -115,15 +114,14 @@ TEST(InputsKept, InEveryCommandThroughEveryLink) {
       command.push_back(one.command.front() == "forecast" ? inputs.file("output") : output);
       const ProgramResult result = run_program(command);
       EXPECT_EQ(result.exit_code, 2) << testing::PrintToString(command);
-      EXPECT_THAT(result.err, HasSubstr("which would be lost; accepted: another file"))
-          << testing::PrintToString(command);
+      EXPECT_THAT(result.err, HasSubstr("would overwrite the input")) << testing::PrintToString(command);
       EXPECT_EQ(content_of(inputs.file(input)), before) << testing::PrintToString(command);
       std::filesystem::remove(output);
     }
   }
 }
 
-TEST(InputsKept, UnderAnotherSpellingAndThroughAHardLink) {
+TEST(InputsKept, AreRecognizedByOtherPaths) {
   const Inputs inputs;
   std::filesystem::create_hard_link(inputs.file("problem.yaml"), inputs.file("hard.json"));
   for (const std::string& output :
@@ -136,7 +134,7 @@ TEST(InputsKept, UnderAnotherSpellingAndThroughAHardLink) {
   }
 }
 
-TEST(InputsKept, WhenTheyAreStandardInput) {
+TEST(InputsKept, AreRecognizedOnStandardInput) {
   const Inputs inputs;
   const std::string script = "\"$0\" schedule - --solver 1f1b -o \"$1\" --format json < \"$1\"";
   const ProgramResult result = run_other({"sh", "-c", script, DOVETAIL_BINARY, inputs.file("problem.yaml")});
@@ -144,7 +142,7 @@ TEST(InputsKept, WhenTheyAreStandardInput) {
   EXPECT_EQ(content_of(inputs.file("problem.yaml")), small_problem);
 }
 
-TEST(InputsKept, WhenTheyAreStandardOutput) {
+TEST(InputsKept, AreRecognizedOnStandardOutput) {
   const Inputs inputs;
   const std::string file = inputs.file("problem.yaml");
   for (const char* output : {"-", "/dev/stdout", "/dev/fd/1", "//dev/stdout", "\"$1\""}) {
@@ -155,7 +153,7 @@ TEST(InputsKept, WhenTheyAreStandardOutput) {
   }
 }
 
-TEST(StandardOutput, IsOneByAllItsNames) {
+TEST(StandardOutput, IsRecognizedByAllItsNames) {
   const Inputs inputs;
   for (const char* output : {"-", "/dev/stdout", "/dev/fd/1", "//dev/stdout", "/proc/self/fd/1"}) {
     const ProgramResult result =
@@ -165,9 +163,9 @@ TEST(StandardOutput, IsOneByAllItsNames) {
   }
 }
 
-TEST(InputsKept, WhereTheyBelongToASetThatIsWritten) {
+TEST(InputsKept, AreRecognizedInASetOfOutputs) {
   const Inputs inputs;
-  // The schedule's only pipeline of several replicas would be the member that is read.
+  // One member of the written set would be the file that is read.
   const std::string problem = inputs.file("two.yaml");
   run_program({"problem", "exp1", "-o", problem});
   run_program({"schedule", problem, "--solver", "greedy", "-o", inputs.file("set.json")});

@@ -17,8 +17,8 @@ bool holds_interrupts() {
   return sigismember(&held, SIGINT) == 1 && sigismember(&held, SIGTERM) == 1;
 }
 
-/// Ends this process with 0 where the first signal is a request that no handler has taken on a computing thread, with 1
-/// to 3 where it is not, and with the signal at the second.
+/// Exits with 0 if the first signal becomes a request without a handler on a computing thread, with 1 to 3 if not, and
+/// by the signal itself on the second one.
 [[noreturn]] void interrupt_twice(int first, int second) {
   const parallel::Cancellation& cancellation = stop_on_interrupt_apart();
   bool started_holds = false;
@@ -38,18 +38,18 @@ bool holds_interrupts() {
   std::exit(4);
 }
 
-// Each in a process of its own, made anew: what a signal does is the whole program's.
+// Each test runs in a new process, because signal handling is global.
 class InterruptApart : public testing::Test {
  protected:
   void SetUp() override { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
 };
 
-TEST_F(InterruptApart, TheFirstIsARequestWithoutAHandlerOnThreadsThatCompute) {
+TEST_F(InterruptApart, FirstSignalIsARequestOnComputingThreads) {
   EXPECT_EXIT(interrupt_twice(SIGTERM, 0), testing::ExitedWithCode(0), "");
   EXPECT_EXIT(interrupt_twice(SIGINT, 0), testing::ExitedWithCode(0), "");
 }
 
-TEST_F(InterruptApart, TheSecondEndsTheProgram) {
+TEST_F(InterruptApart, SecondSignalEndsTheProgram) {
   EXPECT_EXIT(interrupt_twice(SIGTERM, SIGTERM), testing::KilledBySignal(SIGTERM), "");
   EXPECT_EXIT(interrupt_twice(SIGINT, SIGTERM), testing::KilledBySignal(SIGTERM), "");
 }

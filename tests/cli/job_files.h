@@ -1,4 +1,4 @@
-// A job and a plan of it, for the commands about plans.
+// A job and its plan, for the commands about plans.
 #pragma once
 
 namespace dovetail::cli {

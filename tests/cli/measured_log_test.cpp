@@ -1,4 +1,4 @@
-// dovetail measured and plan with the log of a run in place of a job, and measured --follow.
+// dovetail measured and dovetail plan with a run's log instead of a job, and measured --follow.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -27,7 +27,7 @@ using testing::StartsWith;
 
 std::string own_log() { return trainers::log_with(trainers::printed, trainers::ray, trainers::other); }
 
-TEST(MeasuredLog, ItsConfigurationIsTheJobWithItsLengths) {
+TEST(MeasuredLog, UsesItsConfigurationAndLengths) {
   const TemporaryFolder folder;
   const std::string log = folder.write("run.log", own_log());
   const ProgramResult result = run_program({"measured", log});
@@ -43,7 +43,7 @@ TEST(MeasuredLog, ItsConfigurationIsTheJobWithItsLengths) {
   EXPECT_THAT(result.err, HasSubstr("prompt lengths from "));
 }
 
-TEST(MeasuredLog, CalibrateReadsWhatItWrites) {
+TEST(MeasuredLog, WritesAFileForCalibrate) {
   const TemporaryFolder folder;
   const std::string log = folder.write("run.log", own_log());
   for (const char* name : {"measured.yaml", "measured.json"}) {
@@ -56,7 +56,7 @@ TEST(MeasuredLog, CalibrateReadsWhatItWrites) {
   }
 }
 
-TEST(MeasuredLog, AScriptStandsInForIt) {
+TEST(MeasuredLog, AcceptsALaunchScriptInstead) {
   const TemporaryFolder folder;
   std::string steps;
   for (int step = 1; step <= 4; ++step) steps += trainers::verl_step(step, 25);
@@ -70,10 +70,10 @@ TEST(MeasuredLog, AScriptStandsInForIt) {
   const ProgramResult longer = run_program({"measured", log, "--job", script, "--json", "--response-length", "1500"});
   EXPECT_GT(json::parse(longer.out)["comparison"]["iteration"]["predicted"],
             json::parse(beside.out)["comparison"]["iteration"]["predicted"])
-      << "what is said goes before the log";
+      << "options take precedence over the log";
 }
 
-TEST(MeasuredLog, WhatDoesNotGoTogetherIsTold) {
+TEST(MeasuredLog, RejectsConflictingOptions) {
   const TemporaryFolder folder;
   const std::string steps = folder.write("steps.log", trainers::verl_step(1, 25));
   const std::string plan = folder.write("plan.json", small_plan);
@@ -90,7 +90,7 @@ TEST(MeasuredLog, WhatDoesNotGoTogetherIsTold) {
   EXPECT_EQ(run_program({"measured", folder.file("broken.log"), "--gpu", "H100"}).exit_code, 2);
 }
 
-TEST(MeasuredLog, LengthsOfALogOrOfAFileGoBesideAConfiguration) {
+TEST(MeasuredLog, LengthsOptionComplementsAConfiguration) {
   const TemporaryFolder folder;
   const std::string script = folder.write("run.sh", trainers::script_of(trainers::grpo_fsdp));
   const std::string log = folder.write("run.log", own_log());
@@ -116,7 +116,7 @@ TEST(MeasuredLog, LengthsOfALogOrOfAFileGoBesideAConfiguration) {
   EXPECT_EQ(run_program({"fit", folder.write("small.yaml", small_job), "--lengths", log}).exit_code, 2);
 }
 
-TEST(PlanOfALog, ThreeLengthsAreTriedWhereNobodySaysAny) {
+TEST(PlanOfALog, TriesThreeLengthsIfNoneIsKnown) {
   const TemporaryFolder folder;
   const std::string log = folder.write("run.log", own_log());
   const std::vector<std::string> plan{"plan", log, "--iterations", "300", "--chains", "1", "--simulate", "0"};
@@ -141,12 +141,12 @@ TEST(PlanOfALog, ThreeLengthsAreTriedWhereNobodySaysAny) {
   EXPECT_FALSE(json::parse(run_program(said).out).contains("open_lengths"));
 }
 
-/// Appends to a file as a running job does, while `dovetail measured --follow` reads it.
+/// Appends to a log, like a running job, while `dovetail measured --follow` reads it.
 class Following : public testing::Test {
  protected:
   using Pause = std::chrono::milliseconds;
 
-  /// What the program says by the time it is interrupted, and what becomes of the log meanwhile.
+  /// Output of the program until it is interrupted, while `log` changes.
   ProgramResult follow(std::vector<std::string> more, const std::function<void()>& job) {
     std::vector<std::string> arguments{"measured", "--follow", log_, "--every", "50ms"};
     arguments.insert(arguments.end(), more.begin(), more.end());
@@ -171,7 +171,7 @@ std::string small_step(int step, double generation) {
                      generation, generation + 4);
 }
 
-TEST_F(Following, TellsEachStepAndWhatTakesTwiceThePrediction) {
+TEST_F(Following, ReportsEachStepAndSlowPhases) {
   const ProgramResult result = follow({"--job", job_, "--plan", plan_}, [&] {
     wait(300);
     append("Started a local Ray instance.\n");
@@ -196,7 +196,7 @@ TEST_F(Following, TellsEachStepAndWhatTakesTwiceThePrediction) {
   EXPECT_EQ(result.out.find("step 1 "), result.out.rfind("step 1 ")) << "each once";
 }
 
-TEST_F(Following, ReadsOnWhereTheLogIsCutOrReplacedAndPassesOverABrokenLine) {
+TEST_F(Following, SurvivesTruncatedReplacedAndBrokenLogs) {
   const ProgramResult result = follow({}, [&] {
     append(small_step(1, 2) + small_step(2, 2));
     wait(800);
@@ -213,17 +213,17 @@ TEST_F(Following, ReadsOnWhereTheLogIsCutOrReplacedAndPassesOverABrokenLine) {
   EXPECT_THAT(result.err, ContainsRegex("run.log:[0-9]+:[0-9]+: `timing_s/gen` is `2.x` at step 4.*line skipped"));
 }
 
-TEST_F(Following, ItsOwnConfigurationIsTheJob) {
+TEST_F(Following, UsesTheConfigurationOfTheLog) {
   const ProgramResult result = follow({}, [&] { append(own_log()); });
   EXPECT_EQ(result.exit_code, 0) << result.err;
   EXPECT_THAT(result.out, HasSubstr("the log contains its configuration"));
   EXPECT_THAT(result.out, HasSubstr("\nstep 3: iteration 55.0 s (predicted "));
 }
 
-TEST_F(Following, EndsWithoutAStepAndRefusesWhatDoesNotGrow) {
+TEST_F(Following, HandlesAnEmptyLogAndRejectsOtherInput) {
   const ProgramResult none = follow({}, [] {});
   EXPECT_EQ(none.exit_code, 0);
-  EXPECT_THAT(none.err, HasSubstr("no step was logged"));
+  EXPECT_THAT(none.err, HasSubstr("the log has no steps"));
   for (const std::vector<std::string>& wrong :
        {std::vector<std::string>{"-"}, {log_, log_}, {log_, "--json"}, {log_, "--every", "0"}}) {
     std::vector<std::string> arguments{"measured", "--follow"};

@@ -1,4 +1,4 @@
-// dovetail plan: the prediction of a given plan.
+// dovetail plan: predictions and rankings.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -17,7 +17,7 @@ using nlohmann::json;
 using testing::ContainsRegex;
 using testing::HasSubstr;
 
-TEST(Plan, SaysWhatEachStepTakes) {
+TEST(Plan, ReportsEveryActivity) {
   const TemporaryFolder folder;
   const ProgramResult result =
       run_program({"plan", folder.write("job.yaml", small_job), "--plan", folder.write("plan.json", small_plan)});
@@ -33,7 +33,7 @@ TEST(Plan, SaysWhatEachStepTakes) {
           "\niteration +[0-9.]+ s\nthroughput +[0-9.]+ samples/s, [0-9]+ tokens/s/GPU\ncost +[0-9.]+ GPU-hours, "));
 }
 
-TEST(Plan, JsonHasEveryStep) {
+TEST(Plan, JsonHasEveryActivity) {
   const TemporaryFolder folder;
   const ProgramResult result = run_program(
       {"plan", folder.write("job.yaml", small_job), "--plan", folder.write("plan.json", small_plan), "--json"});
@@ -47,7 +47,7 @@ TEST(Plan, JsonHasEveryStep) {
   EXPECT_GE(object["iteration_seconds"].get<double>(), sum - 0.01);
 }
 
-TEST(Plan, MistakesHaveTheirPlace) {
+TEST(Plan, ErrorsHaveTheirLocation) {
   const TemporaryFolder folder;
   const std::string job = folder.write("job.yaml", small_job);
   const auto error_of = [&](const std::string& plan) {
@@ -91,7 +91,7 @@ TEST(Plan, RanksPlansAndWritesTheBest) {
   EXPECT_EQ(ranking["plans"][0]["iteration_seconds"], json::parse(predicted.out)["iteration_seconds"]);
 }
 
-TEST(Plan, IsTheSameToTheByteForTheSameSeed) {
+TEST(Plan, IsReproducibleForTheSameSeed) {
   const TemporaryFolder folder;
   const std::string job = folder.write("job.yaml", small_job);
   const auto plan_with = [&](const std::string& threads) {
@@ -102,7 +102,7 @@ TEST(Plan, IsTheSameToTheByteForTheSameSeed) {
   EXPECT_EQ(plan_with("1"), plan_with("2"));
 }
 
-TEST(Plan, WrongOptionsAreRefused) {
+TEST(Plan, RejectsWrongOptions) {
   const TemporaryFolder folder;
   const std::string job = folder.write("job.yaml", small_job);
   const ProgramResult placement = run_program({"plan", job, "--placement", "co-locatd"});
@@ -111,10 +111,10 @@ TEST(Plan, WrongOptionsAreRefused) {
   EXPECT_EQ(run_program({"plan", job, "--chains", "0"}).exit_code, 2);
   EXPECT_EQ(run_program({"plan", job, "--means", "some"}).exit_code, 2);
   EXPECT_THAT(run_program({"plan", job, "--pick", "2"}).err,
-              HasSubstr("--pick says which plan -o or --export writes; name a file with one of them"));
+              HasSubstr("--pick needs -o or --export: it selects the plan that they write"));
 }
 
-TEST(Plan, WritesThePlanThatIsPicked) {
+TEST(Plan, WritesThePickedPlan) {
   const TemporaryFolder folder;
   const std::string job = folder.write("job.yaml", small_job);
   const std::string second = folder.file("second.json");
@@ -126,7 +126,7 @@ TEST(Plan, WritesThePlanThatIsPicked) {
   };
   const ProgramResult beyond = picked("100");
   EXPECT_EQ(beyond.exit_code, 2);
-  EXPECT_THAT(beyond.err, ContainsRegex("--pick: there is no plan 100 in the answer; accepted: 1 to [0-9]+"));
+  EXPECT_THAT(beyond.err, ContainsRegex("--pick must be from 1 to [0-9]+, the number of plans found; got 100"));
   EXPECT_FALSE(std::filesystem::exists(second));
   ASSERT_EQ(picked("2").exit_code, 0);
   const json ranking = json::parse(run_program({"plan", job, "--iterations", "500", "--chains", "2", "--json"}).out);
@@ -140,7 +140,7 @@ std::string job_with(const std::string& from, const std::string& to) {
   return job.replace(job.find(from), from.size(), to);
 }
 
-TEST(Plan, APlacementWithoutAPlanIsAnswered) {
+TEST(Plan, ReportsAPlacementWithoutAPlan) {
   const TemporaryFolder folder;
   // No layout of 28 layers has 32 stages.
   const std::string job =
@@ -158,7 +158,7 @@ TEST(Plan, APlacementWithoutAPlanIsAnswered) {
   EXPECT_EQ(ranking["absent"][0]["placement"], "megatron");
 }
 
-TEST(Plan, ARulesSecondsStandInTheTable) {
+TEST(Plan, TableShowsTheSecondsOfARule) {
   const TemporaryFolder folder;
   const std::string timed = folder.write("job.yaml", job_with("reward: rule", "reward: rule, reward_seconds: 0.02"));
   const ProgramResult result = run_program({"plan", timed, "--placement", "co-located"});
@@ -172,7 +172,7 @@ TEST(Plan, ARulesSecondsStandInTheTable) {
   EXPECT_THAT(untimed.out, testing::Not(ContainsRegex(" train +rule ")));
 }
 
-TEST(Plan, ManySamplesAreNotPlayed) {
+TEST(Plan, DoesNotSimulateManySamples) {
   const TemporaryFolder folder;
   const std::string many = folder.write("job.yaml", job_with("prompts: 32", "prompts: 2097152"));
   const ProgramResult result = run_program({"plan", many, "--placement", "co-located"});
@@ -184,7 +184,7 @@ TEST(Plan, ManySamplesAreNotPlayed) {
                                        "accepted: at most 4194304"));
 }
 
-TEST(Plan, UnknownSoftwareHasItsPlace) {
+TEST(Plan, UnknownSoftwareHasItsLocation) {
   const TemporaryFolder folder;
   const auto error_of = [&](const std::string& software) {
     return run_program({"plan", folder.write("job.yaml", std::string(small_job) + "software:\n" + software)}).err;
@@ -196,7 +196,7 @@ TEST(Plan, UnknownSoftwareHasItsPlace) {
   EXPECT_THAT(error_of("  efficiency: none.json\n"), HasSubstr("none.json: cannot be read"));
 }
 
-TEST(Plan, WhatTheTrainerCannotDoHasItsPlace) {
+TEST(Plan, UnsupportedSettingsHaveTheirLocation) {
   const TemporaryFolder folder;
   const std::string job = std::string(small_job) + "software: {framework: any, training: verl-fsdp}\n";
   const ProgramResult result =
@@ -214,7 +214,7 @@ TEST(Plan, WhatTheTrainerCannotDoHasItsPlace) {
   }
 }
 
-TEST(Plan, SaysWhyItsEfficienciesAreChosen) {
+TEST(Plan, ExplainsTheChoiceOfEfficiencies) {
   const TemporaryFolder folder;
   std::string job = small_job;
   job.replace(job.find("gpu: H100"), 9, "gpu: {name: mine, memory: 80GiB, bandwidth: 3TB/s, bf16: 900TFLOP/s}");
@@ -223,11 +223,11 @@ TEST(Plan, SaysWhyItsEfficienciesAreChosen) {
   EXPECT_THAT(result.out, HasSubstr("assumed (no measurements of mine, a custom `gpu:`); expect errors of 25.0%"));
 }
 
-TEST(Plan, WhatFitsNowhereSaysWhatIsMissing) {
+TEST(Plan, ReportsMissingMemoryIfNothingFits) {
   const TemporaryFolder folder;
   std::string job = small_job;
   job.replace(job.find("qwen3-0.6b"), 10, "llama-2-70b");
-  job.replace(job.find("gpu: H100"), 9, "gpu: H100, host_memory: 64GB");  // no room for its optimizer
+  job.replace(job.find("gpu: H100"), 9, "gpu: H100, host_memory: 64GB");  // too small for its optimizer
   const std::string path = folder.file("none.json");
   const ProgramResult result = run_program({"plan", folder.write("job.yaml", job), "-o", path});
   EXPECT_EQ(result.exit_code, 3);

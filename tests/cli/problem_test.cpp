@@ -31,7 +31,7 @@ constexpr const char* timings =
 const std::vector<std::string> from_timings{"problem", "--from",         "-",       "--microbatches",
                                             "actor=4", "--microbatches", "critic=2"};
 
-TEST(Problem, PrintsABundledInstanceAsAFileToStartFrom) {
+TEST(Problem, PrintsABundledInstance) {
   const ProgramResult printed = run_program({"problem", "exp5"});
   ASSERT_EQ(printed.exit_code, 0);
   EXPECT_THAT(printed.out, StartsWith("format: dovetail/pipeline-problem@1\n"));
@@ -45,7 +45,7 @@ TEST(Problem, PrintsJsonThatReadsBack) {
   EXPECT_EQ(run_program({"problem", "-"}, {.input = printed.out}).out, run_program({"problem", "exp5"}).out);
 }
 
-TEST(Problem, IsMadeFromMeasuredTimes) {
+TEST(Problem, ConvertsMeasuredTimes) {
   const ProgramResult result = run_program(from_timings, {.input = timings});
   ASSERT_EQ(result.exit_code, 0) << result.err;
   const ProgramResult as_json = run_program({"problem", "-", "--json"}, {.input = result.out});
@@ -57,7 +57,7 @@ TEST(Problem, IsMadeFromMeasuredTimes) {
                                 ContainsRegex("actor +0 +F +3 [^\n]* 100.0%\n")));
 }
 
-TEST(Problem, PutsStagesWhereTheMapSays) {
+TEST(Problem, PlacesStagesByTheMap) {
   std::vector<std::string> arguments = from_timings;
   arguments.insert(arguments.end(), {"--map", "critic=0,1", "--json"});
   const ProgramResult result = run_program(arguments, {.input = timings});
@@ -79,7 +79,7 @@ struct WrongArguments {
 };
 class WrongProblems : public testing::TestWithParam<WrongArguments> {};
 
-TEST_P(WrongProblems, AreRefused) {
+TEST_P(WrongProblems, AreRejected) {
   std::vector<std::string> arguments{"problem"};
   arguments.insert(arguments.end(), GetParam().arguments.begin(), GetParam().arguments.end());
   const ProgramResult result = run_program(arguments, {.input = timings});
@@ -91,26 +91,25 @@ TEST_P(WrongProblems, AreRefused) {
 INSTANTIATE_TEST_SUITE_P(
     Arguments, WrongProblems,
     testing::Values(
-        WrongArguments{{}, "give either a problem (a file or a bundled instance) or --from TIMINGS.csv"},
-        WrongArguments{{"exp5", "--from", "-"},
-                       "give either a problem (a file or a bundled instance) or --from TIMINGS.csv"},
-        WrongArguments{{"exp5", "--map", "actor=0"}, "--microbatches and --map belong to --from TIMINGS.csv"},
+        WrongArguments{{}, "give either PROBLEM or --from TIMINGS.csv"},
+        WrongArguments{{"exp5", "--from", "-"}, "give either PROBLEM or --from TIMINGS.csv"},
+        WrongArguments{{"exp5", "--map", "actor=0"}, "--microbatches and --map need --from TIMINGS.csv"},
         WrongArguments{{"--from", "-", "--microbatches", "64"},
-                       "--microbatches '64' names no model; accepted: actor=64"},
+                       "--microbatches '64' must start with a model and '=', such as actor=64"},
         WrongArguments{{"--from", "-", "--microbatches", "actor=0"},
-                       "--microbatches 'actor=0' has no positive whole number; accepted: actor=64"},
+                       "--microbatches 'actor=0' must have a positive integer, such as actor=64"},
         WrongArguments{{"--from", "-", "--microbatches", "actor=1", "--microbatches", "actor=2"},
                        "--microbatches is given twice for model 'actor'"},
         WrongArguments{
             {"--from", "-", "--map", "actor=0,x"},
-            "--map 'actor=0,x': 'x' is no device number; accepted: actor=0,1,2,3 (the device of each stage)"}));
+            "--map 'actor=0,x': 'x' is not a device number; expected actor=0,1,2,3 (the device of each stage)"}));
 
-TEST(Problem, SaysThatANumberIsTooLarge) {
+TEST(Problem, RejectsANumberThatIsTooLarge) {
   const ProgramResult result =
       run_program({"problem", "--from", "timings.csv", "--microbatches", "actor=99999999999999"});
   EXPECT_EQ(result.exit_code, 2);
   EXPECT_THAT(result.err,
-              testing::HasSubstr("--microbatches 'actor=99999999999999' is too large; accepted: at most 2147483647"));
+              testing::HasSubstr("--microbatches 'actor=99999999999999' is too large; the maximum is 2147483647"));
 }
 
 }  // namespace

@@ -24,7 +24,7 @@ TEST(FitFields, LeavesOutTheLastRankFirst) {
   EXPECT_EQ(fit_fields(fields, 21), "makespan 225");
 }
 
-TEST(FitFields, ASearchFitsIntoEightyColumnsButForWhatIsLessAskedFor) {
+TEST(FitFields, KeepsImportantFieldsInEightyColumns) {
   fuse::Progress progress;
   progress.phase = "peak";
   progress.makespan = base::Ticks(24310);

@@ -15,7 +15,7 @@
 namespace dovetail::cli {
 namespace {
 
-/// In the child: the three streams are files, so that no pipe can fill up.
+/// In the child: all three streams are files, so that no pipe can fill up.
 [[noreturn]] void become(const std::vector<std::string>& command, const RunOptions& options,
                          const TemporaryFolder& folder) {
   const int in = open(folder.file("in").c_str(), O_RDONLY);

@@ -1,4 +1,4 @@
-// Runs the built `dovetail` as a process of its own and gives what a user sees of it.
+// Runs the built `dovetail` in a separate process and returns its visible results.
 #pragma once
 
 #include <chrono>
@@ -21,17 +21,17 @@ struct ProgramResult {
 
 struct RunOptions {
   std::string input = {};                                         ///< on standard input
-  std::vector<std::string> environment = {};                      ///< "NAME=VALUE", beside the test's own
+  std::vector<std::string> environment = {};                      ///< "NAME=VALUE", added to the environment of the test
   std::optional<std::chrono::milliseconds> interrupt_after = {};  ///< sends SIGINT then
 };
 
-/// `dovetail ARGUMENTS...`
+/// Runs `dovetail ARGUMENTS...`.
 ProgramResult run_program(const std::vector<std::string>& arguments, const RunOptions& options = {});
 
-/// Any program, found on the PATH.
+/// Runs any program found on the PATH.
 ProgramResult run_other(const std::vector<std::string>& command, const RunOptions& options = {});
 
-/// A file of the repository.
+/// Path of a file in the repository.
 std::string repository_file(const std::string& path);
 
 /// A small problem: one model of two stages on two devices, two micro-batches.

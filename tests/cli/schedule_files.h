@@ -1,4 +1,4 @@
-// Tests of commands that read schedules: files with some.
+// Fixture for commands that read schedules.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@ namespace dovetail::cli {
 
 class WithScheduleFiles : public testing::Test {
  protected:
-  /// Writes the solver's schedule of a problem to a file of that name in the folder; its path.
+  /// Writes the solver's schedule of a problem to a file in the folder and returns its path.
   std::string schedule(const std::string& problem, const std::string& solver, const std::string& name) {
     const std::string path = folder.file(name);
     EXPECT_EQ(run_program({"schedule", problem, "--solver", solver, "-o", path}).exit_code, 0);

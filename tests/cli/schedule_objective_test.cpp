@@ -1,4 +1,4 @@
-// What `dovetail schedule` is asked for: objectives, deadlines, starts, robustness, fronts.
+// Options of `dovetail schedule`: objectives, deadlines, starts, robustness and fronts.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -22,7 +22,7 @@ json report_of(const ProgramResult& result) {
   return json::parse(result.out);
 }
 
-TEST(ScheduleObjective, MemoryPutsThePeakFirst) {
+TEST(ScheduleObjective, MemoryObjectiveMinimizesThePeak) {
   const json report =
       report_of(run_program({"schedule", "exp2", "--objective", "memory", "--iterations", "200", "--json"}));
   EXPECT_EQ(report["objective"], "memory");
@@ -36,7 +36,7 @@ TEST(ScheduleObjective, MemoryPutsThePeakFirst) {
   EXPECT_EQ(report_of(run_program({"schedule", "exp2", "--solver", "greedy", "--json"}))["objective"], "makespan");
 }
 
-TEST(ScheduleDeadline, FindsTheLeastPeakByThen) {
+TEST(ScheduleDeadline, MinimizesThePeakUntilTheDeadline) {
   const json report =
       report_of(run_program({"schedule", "exp2", "--deadline", "400", "--iterations", "200", "--json"}));
   EXPECT_EQ(report["deadline"], 400);
@@ -61,7 +61,7 @@ TEST(ScheduleDeadline, IsInTheUnitOfTheProblem) {
   EXPECT_THAT(fine.err, StartsWith("dovetail: --deadline: '9.5' "));
 }
 
-TEST(ScheduleDeadline, BeforeTheBoundNothingIsSearched) {
+TEST(ScheduleDeadline, BelowTheBoundSkipsTheSearch) {
   const TemporaryFolder folder;
   const ProgramResult result =
       run_program({"schedule", "exp2", "--deadline", "224", "-o", folder.file("s.json"), "--json"});
@@ -75,7 +75,7 @@ TEST(ScheduleDeadline, BeforeTheBoundNothingIsSearched) {
   EXPECT_EQ(report["fits"], true);
 }
 
-TEST(ScheduleDeadline, MissedByTheSolverWritesNothing) {
+TEST(ScheduleDeadline, MissedDeadlineWritesNothing) {
   const TemporaryFolder folder;
   const ProgramResult result =
       run_program({"schedule", "exp2", "--deadline", "300", "--solver", "1f1b", "-o", folder.file("s.json"), "--json"});
@@ -87,7 +87,7 @@ TEST(ScheduleDeadline, MissedByTheSolverWritesNothing) {
   EXPECT_GT(json::parse(result.out)["bounds"]["peak_activation_at_deadline"], 0);
 }
 
-TEST(ScheduleRobust, SaysWhatItWeighs) {
+TEST(ScheduleRobust, ReportsTheWeights) {
   const ProgramResult result = run_program({"schedule", "exp2", "--robust", "30", "--iterations", "100"});
   EXPECT_EQ(result.exit_code, 0) << result.err;
   EXPECT_THAT(result.out, testing::ContainsRegex(
@@ -99,17 +99,17 @@ TEST(ScheduleRobust, SaysWhatItWeighs) {
               Not(HasSubstr("durations varied")));
 }
 
-TEST(ScheduleCapacity, SaysTheSmallestThatWorks) {
+TEST(ScheduleCapacity, ReportsTheSmallestSufficientCapacity) {
   const ProgramResult even = run_program({"schedule", "exp2", "--memory-cap", "1.5", "--json"});
   EXPECT_EQ(even.exit_code, 3);
   EXPECT_THAT(even.err, HasSubstr("\nminimum capacity for a schedule to fit: 2 on every device\n"));
   EXPECT_EQ(json::parse(even.out)["smallest_capacity"], json(std::vector<int>(8, 2)));
-  // With that capacity there is one.
+  // That capacity is sufficient.
   EXPECT_EQ(
       run_program({"schedule", "exp2", "--memory-cap", "2", "--solver", "search", "--iterations", "10"}).exit_code, 0);
 }
 
-TEST(ScheduleCapacity, SaysItByDeviceWhereTheyDiffer) {
+TEST(ScheduleCapacity, ReportsCapacityByDevice) {
   std::string uneven = small_problem;
   uneven.replace(uneven.find("activation: 1.5"), 15, "activation: [1.5, 2.5]");
   uneven.insert(uneven.find("models:"), "memory: {resident: [0, 0.5]}\n");
@@ -121,7 +121,7 @@ TEST(ScheduleCapacity, SaysItByDeviceWhereTheyDiffer) {
   EXPECT_EQ(run_program({"schedule", "-", "--memory-cap", "2.9"}, {.input = uneven}).exit_code, 3);
 }
 
-TEST(ScheduleCapacity, IsSaidAlsoWhereOneSolverFoundNone) {
+TEST(ScheduleCapacity, IsReportedIfASolverFailed) {
   const ProgramResult result = run_program({"schedule", "exp5", "--solver", "greedy", "--memory-cap", "20"});
   EXPECT_EQ(result.exit_code, 3);
   EXPECT_THAT(result.err, HasSubstr("\nminimum capacity for a schedule to fit: 1.95 on every device\n"));
@@ -149,14 +149,14 @@ TEST_F(ScheduleFrom, TakesATrace) {
   EXPECT_LE(report["peak_activation"], 15.6);
 }
 
-TEST_F(ScheduleFrom, MayStartFromWhatDoesNotFit) {
+TEST_F(ScheduleFrom, MayStartFromAnInfeasibleSchedule) {
   const std::string start = schedule("exp2", "gpipe", "gpipe.json");
   const ProgramResult result = run_program({"schedule", "exp2", "--iterations", "10", "--memory-cap", "10", "--from",
                                             start, "--json", "--solver", test::sanitized ? "search" : "auto"});
   EXPECT_LE(report_of(result)["peak_activation"], 10);
 }
 
-TEST_F(ScheduleFrom, SaysWhatDiffersInAnotherProblem) {
+TEST_F(ScheduleFrom, NamesDifferencesBetweenProblems) {
   const std::string start = schedule("exp1", "1f1b", "exp1.json");
   const ProgramResult result = run_program({"schedule", "exp2", "--from", start});
   EXPECT_EQ(result.exit_code, 2);
@@ -166,7 +166,7 @@ TEST_F(ScheduleFrom, SaysWhatDiffersInAnotherProblem) {
                 start + " and 8 in exp2\n");
 }
 
-TEST_F(ScheduleFrom, RefusesWhatBreaksARule) {
+TEST_F(ScheduleFrom, RejectsInvalidSchedules) {
   const std::string start = schedule("exp2", "1f1b", "late.json");
   std::string text = content_of(start);
   const std::string first = "[\"F\", 0, 0, 0, 1, 5, 10]";
@@ -177,7 +177,7 @@ TEST_F(ScheduleFrom, RefusesWhatBreaksARule) {
   EXPECT_THAT(result.err, HasSubstr(": overlap: "));
 }
 
-TEST_F(ScheduleFrom, RefusesWhatItCannotUse) {
+TEST_F(ScheduleFrom, RejectsUnsupportedStarts) {
   const std::string start = schedule("exp2", "1f1b", "s.json");
   EXPECT_EQ(run_program({"schedule", "exp2", "--from", start, "--solver", "greedy"}).err,
             "dovetail: --from needs a solver that searches; 'greedy' constructs its schedule by rule\n");
@@ -188,7 +188,7 @@ TEST_F(ScheduleFrom, RefusesWhatItCannotUse) {
   EXPECT_EQ(run_program({"schedule", "exp2", "--from", folder.write("text.json", "{]")}).exit_code, 2);
 }
 
-/// The front of a small problem: what the command does with a front does not depend on its size.
+/// Front of a small problem; the tests do not depend on its size.
 ProgramResult front(std::vector<std::string> options) {
   constexpr std::string_view problem = R"(format: dovetail/pipeline-problem@1
 time_unit: tick
@@ -201,7 +201,7 @@ models:
   return run_program(options, {.input = std::string(problem)});
 }
 
-TEST(SchedulePareto, PrintsTheFrontBesideItsBoundsAndTheConstructions) {
+TEST(SchedulePareto, PrintsTheFrontWithBoundsAndConstructions) {
   const ProgramResult result = front({"--iterations", "100"});
   EXPECT_EQ(result.exit_code, 0) << result.err;
   EXPECT_THAT(
@@ -229,7 +229,7 @@ TEST(SchedulePareto, JsonHasEveryPointWithItsBounds) {
   EXPECT_EQ(points.back()["peak_activation"], 2);
 }
 
-TEST(SchedulePareto, WritesEveryScheduleWholeAndTheSameEachTime) {
+TEST(SchedulePareto, WritesCompleteReproducibleSchedules) {
   const TemporaryFolder folder;
   for (const std::string threads : {"1", "2"})
     ASSERT_EQ(front({"--iterations", "100", "--threads", threads, "-o", folder.file(threads + ".json")}).exit_code, 0);
@@ -275,13 +275,13 @@ TEST(SchedulePareto, JsonOnStandardOutputHoldsTheFront) {
   EXPECT_EQ(picked["output"]["makespan"], picked["front"][0]["makespan"]);
 }
 
-TEST(SchedulePareto, PrintsTheFrontBeforeItSaysThatItHasNoSuchSchedule) {
+TEST(SchedulePareto, PrintsTheFrontBeforeRejectingThePick) {
   const TemporaryFolder folder;
   const std::string path = folder.file("none.json");
   const ProgramResult beyond = front({"--iterations", "100", "--json", "--pick", "900", "-o", path});
   EXPECT_EQ(beyond.exit_code, 2);
   EXPECT_THAT(beyond.err,
-              testing::ContainsRegex("dovetail: the front has [0-9]+ schedules; --pick accepts 1 to [0-9]+\n"));
+              testing::ContainsRegex("dovetail: the front has [0-9]+ schedules; --pick must be from 1 to [0-9]+\n"));
   const json report = json::parse(beyond.out);
   EXPECT_GT(report["front"].size(), 2U);
   EXPECT_EQ(report["written"], json::array());
@@ -290,15 +290,15 @@ TEST(SchedulePareto, PrintsTheFrontBeforeItSaysThatItHasNoSuchSchedule) {
   EXPECT_EQ(folder.size(), 0U);
 }
 
-TEST(SchedulePareto, TheTimeLimitIsThatOfAllThatIsDone) {
-  // The constructions alone take longer: how many of them end is the machine's, but one does.
+TEST(SchedulePareto, TimeLimitCoversAllWork) {
+  // The constructions alone exceed the limit. At least one of them completes.
   const json report =
       report_of(run_program({"schedule", "exp2", "--objective", "pareto", "--time-limit", "1us", "--json"}));
   EXPECT_GE(report["front"].size(), 1U);
   EXPECT_EQ(report["peak_bound"][0]["makespan"], 225);
 }
 
-TEST(SchedulePareto, InterruptedGivesTheFrontSoFar) {
+TEST(SchedulePareto, InterruptedReturnsTheFrontSoFar) {
   const TemporaryFolder folder;
   const ProgramResult result = run_program({"schedule", "exp9", "--objective", "pareto", "--iterations", "1000000000",
                                             "-o", folder.file("f.json"), "--json"},
@@ -308,7 +308,7 @@ TEST(SchedulePareto, InterruptedGivesTheFrontSoFar) {
   EXPECT_FALSE(content_of(folder.file("f.json")).empty());
 }
 
-TEST(SchedulePareto, KeepsTheCapacity) {
+TEST(SchedulePareto, RespectsTheCapacity) {
   const json report = report_of(front({"--iterations", "100", "--memory-cap", "4", "--json"}));
   for (const json& point : report["front"]) EXPECT_LE(point["peak_activation"], 4);
   EXPECT_EQ(front({"--iterations", "100", "--memory-cap", "1"}).exit_code, 3);
@@ -320,7 +320,7 @@ struct WrongCombination {
 };
 class WrongCombinations : public testing::TestWithParam<WrongCombination> {};
 
-TEST_P(WrongCombinations, AreRefusedBeforeAnythingIsDone) {
+TEST_P(WrongCombinations, AreRejectedBeforeAnyWork) {
   std::vector<std::string> command{"schedule", "exp2"};
   command.insert(command.end(), GetParam().options.begin(), GetParam().options.end());
   const ProgramResult result = run_program(command);

@@ -16,7 +16,7 @@ using testing::IsEmpty;
 using testing::Not;
 using testing::StartsWith;
 
-TEST(Schedule, SaysMakespanAndPeakBesideTheirBounds) {
+TEST(Schedule, ReportsMakespanAndPeakWithBounds) {
   const ProgramResult result = run_program({"schedule", "exp5", "--solver", "greedy"});
   EXPECT_EQ(result.exit_code, 0);
   EXPECT_THAT(result.out, AllOf(HasSubstr("exp5: 8 devices, 2 models, 2 pipelines, 256 ops\nsolver: greedy\n"),
@@ -75,7 +75,7 @@ INSTANTIATE_TEST_SUITE_P(Formats, ScheduleFiles,
                                          Written{"s.svg", "<svg"}, Written{"s.csv", "0F0,"},
                                          Written{"s.txt", "[0, 0, 0, 0, 1, 1.5"}));
 
-TEST(Schedule, FormatIsAskedForByName) {
+TEST(Schedule, AcceptsAFormatName) {
   const TemporaryFolder folder;
   const std::string path = folder.file("picture.xml");
   EXPECT_EQ(
@@ -102,13 +102,12 @@ TEST(Schedule, JsonOnStandardOutputHoldsTheFile) {
   EXPECT_THAT(answer_of("csv")["output"].get<std::string>(), StartsWith("0F0,"));
 }
 
-TEST(Schedule, RefusesWhatItCannotWriteBeforeItWorks) {
+TEST(Schedule, RejectsUnwritableOutputsEarly) {
   const ProgramResult extension = run_program({"schedule", "exp5", "-o", "plan.pdf"});
   EXPECT_EQ(extension.exit_code, 2);
   EXPECT_EQ(extension.err,
-            "dovetail: the extension of 'plan.pdf' does not tell the format: use .json, .chrome.json, .svg, "
-            ".csv, .txt or, for programs, a folder with a slash; or name it "
-            "(json|trace|chrome|svg|csv|csv-comms|programs)\n");
+            "dovetail: cannot tell the format of 'plan.pdf'; use .json, .chrome.json, .svg, .csv or .txt, a folder "
+            "with a trailing slash for programs, or give the format (json|trace|chrome|svg|csv|csv-comms|programs)\n");
   const ProgramResult format = run_program({"schedule", "exp5", "-o", "x", "--format", "cvs"});
   EXPECT_EQ(format.exit_code, 2);
   EXPECT_EQ(format.err,
@@ -124,17 +123,17 @@ TEST(Schedule, RefusesWhatItCannotWriteBeforeItWorks) {
   EXPECT_EQ(picture.out, "");
   const ProgramResult alone = run_program({"schedule", "exp5", "--format", "svg"});
   EXPECT_EQ(alone.exit_code, 2);
-  EXPECT_EQ(alone.err, "dovetail: --format is the format of -o FILE, which is missing\n");
+  EXPECT_EQ(alone.err, "dovetail: --format needs -o FILE\n");
 }
 
-TEST(Schedule, NamesTheSolversWhereOneIsUnknown) {
+TEST(Schedule, NamesTheSolversIfOneIsUnknown) {
   const ProgramResult result = run_program({"schedule", "exp5", "--solver", "gredy"});
   EXPECT_EQ(result.exit_code, 2);
   EXPECT_THAT(result.err,
               StartsWith("dovetail: there is no solver 'gredy'; did you mean 'greedy'? The solvers are gpipe, 1f1b, "));
 }
 
-TEST(Schedule, SaysWhyASolverIsNotApplicable) {
+TEST(Schedule, ExplainsWhyASolverIsNotApplicable) {
   const ProgramResult result = run_program({"schedule", "exp5", "--solver", "zb-h1", "--json"});
   EXPECT_EQ(result.exit_code, 2);
   EXPECT_THAT(result.err, StartsWith("dovetail: solver 'zb-h1' is not applicable to this problem: "));
@@ -148,7 +147,7 @@ struct WrongValue {
 };
 class WrongValues : public testing::TestWithParam<WrongValue> {};
 
-TEST_P(WrongValues, AreRefusedWithWhatIsAccepted) {
+TEST_P(WrongValues, AreRejectedWithAcceptedValues) {
   const ProgramResult result =
       run_program({"schedule", "exp5", std::string(GetParam().option) + "=" + GetParam().value});
   EXPECT_EQ(result.exit_code, 2);
@@ -172,7 +171,7 @@ INSTANTIATE_TEST_SUITE_P(
                                "'much' is not a number; accepted: a number from 0 to 1000000000000"},
                     WrongValue{"--memory-cap", "-1", "'-1' is negative; accepted: a number from 0 to 1000000000000"}));
 
-TEST(Schedule, WithoutRoomIsInfeasibleAndWritesNothing) {
+TEST(Schedule, ExceededCapacityWritesNothing) {
   const TemporaryFolder folder;
   const ProgramResult result = run_program(
       {"schedule", "exp5", "--solver", "greedy", "--memory-cap", "20", "-o", folder.file("s.json"), "--json"});
@@ -186,7 +185,7 @@ TEST(Schedule, WithoutRoomIsInfeasibleAndWritesNothing) {
   EXPECT_EQ(object["excess"][1], json({{"device", 3}, {"held", 23.6}, {"capacity", 20}, {"excess", 3.6}}));
 }
 
-TEST(Schedule, ShowsTheRoomOnEveryDeviceWhereItIsLimited) {
+TEST(Schedule, ShowsFreeMemoryByDevice) {
   const ProgramResult result = run_program({"schedule", "exp5", "--solver", "1f1b", "--memory-cap", "20"});
   EXPECT_EQ(result.exit_code, 0);
   EXPECT_THAT(result.out,
@@ -198,7 +197,7 @@ TEST(Schedule, SaysThatAnAnswerIsOfAnotherLayout) {
   EXPECT_THAT(run_program({"schedule", "exp5", "--solver", "1f1b+"}).out, HasSubstr("\ndifferent layout: "));
 }
 
-TEST(Schedule, IsTheSameToTheByteWhateverTheThreads) {
+TEST(Schedule, IsIndependentOfThreads) {
   const TemporaryFolder folder;
   for (const char* threads : {"1", "3"}) {
     const ProgramResult result = run_program({"schedule", "exp2", "--solver", "annealing", "--iterations", "2000",
@@ -221,7 +220,7 @@ TEST(Schedule, InterruptedWritesTheBestSoFar) {
   EXPECT_EQ(run_program({"check", path}).exit_code, 0);
 }
 
-TEST(Schedule, NamesStandardOutputWhereItWroteThere) {
+TEST(Schedule, NamesStandardOutputAsDestination) {
   const ProgramResult result =
       run_program({"schedule", "-", "--solver", "greedy", "-o", "-", "--format", "json"}, {.input = small_problem});
   EXPECT_THAT(result.err, AllOf(HasSubstr("written: <stdout>\n"), Not(HasSubstr("<stdin>\nwritten"))));
@@ -245,7 +244,7 @@ TEST(Schedule, CountsTheRowsOfASplitBackward) {
   EXPECT_THAT(run_program({"schedule", "-", "--solver", "1f1b"}, {.input = split}).out, HasSubstr(", 8 ops\n"));
 }
 
-TEST(Schedule, WhereOneMicrobatchDoesNotFitNothingIsSearched) {
+TEST(Schedule, OversizedMicroBatchSkipsTheSearch) {
   const ProgramResult result = run_program({"schedule", "scale256", "--memory-cap", "1.5", "--json"});
   EXPECT_EQ(result.exit_code, 3);
   EXPECT_THAT(result.err,
@@ -256,7 +255,7 @@ TEST(Schedule, WhereOneMicrobatchDoesNotFitNothingIsSearched) {
   EXPECT_EQ(object["excess"].size(), 256U);
 }
 
-TEST(Schedule, NamesTheSolverThatWasAskedForWhereNothingFits) {
+TEST(Schedule, NamesTheRequestedSolverIfNothingFits) {
   const ProgramResult result = run_program({"schedule", "exp5", "--memory-cap", "1.96", "--iterations", "10",
                                             "--solver", test::sanitized ? "search" : "auto"});
   // One micro-batch at a time needs 1.95.
@@ -269,5 +268,119 @@ TEST(Schedule, NamesTheSolverThatWasAskedForWhereNothingFits) {
   EXPECT_THAT(fits.err, StartsWith("dovetail: no schedule found by gpipe fits the memory"));
 }
 
+using testing::ContainsRegex;
+
+json row_of(const json& comparison, const std::string& solver) {
+  for (const json& row : comparison["rows"]) {
+    if (row["solver"] == solver) return row;
+  }
+  return nullptr;
+}
+
+TEST(Compare, CountsSpeedUpsOverSerial1f1b) {
+  const ProgramResult result = run_program({"compare", "exp1", "--solver", "1f1b", "--solver", "greedy", "--solver",
+                                            "1f1b+", "--solver", "chimera", "--draws", "50", "--json"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const json comparison = json::parse(result.out);
+  EXPECT_EQ(comparison["format"], "dovetail/compare@1");
+  EXPECT_EQ(comparison["bounds"]["makespan"], 372);
+  EXPECT_EQ(comparison["baseline"], json({{"solver", "1f1b"}, {"makespan", 477}}));
+  EXPECT_EQ(comparison["draws"], 50);
+  EXPECT_EQ(comparison["objective"], "makespan");
+  EXPECT_FALSE(comparison.contains("robust"));
+  ASSERT_EQ(comparison["rows"].size(), 3U);
+  EXPECT_EQ(row_of(comparison, "1f1b")["makespan"], 477);
+  EXPECT_EQ(row_of(comparison, "1f1b")["speed_up"], 1);
+  const json greedy = row_of(comparison, "greedy");
+  EXPECT_EQ(greedy["makespan"], 425);
+  EXPECT_EQ(greedy["peak_activation"], 33.3);
+  EXPECT_NEAR(greedy["speed_up"], 477.0 / 425.0, 1e-6);
+  EXPECT_NEAR(greedy["gap"], 53.0 / 372.0, 1e-6);
+  ASSERT_EQ(greedy["varied"].size(), 2U);
+  EXPECT_EQ(greedy["varied"][0]["by"], 0.05);
+  EXPECT_EQ(greedy["varied"][1]["by"], 0.1);
+  EXPECT_LE(greedy["varied"][1]["median"], greedy["varied"][1]["percentile_95"]);
+  EXPECT_TRUE(row_of(comparison, "1f1b+").contains("other_layout"));
+  ASSERT_EQ(comparison["not_applicable"].size(), 1U);
+  EXPECT_EQ(comparison["not_applicable"][0]["solver"], "chimera");
+  EXPECT_TRUE(comparison["timing"]["seconds"]["greedy"].is_number());
+}
+
+TEST(Compare, ReportsTheRequestedObjective) {
+  const ProgramResult result = run_program({"compare", "exp2", "--solver", "auto", "--iterations", "50", "--draws", "1",
+                                            "--objective", "memory", "--robust", "10", "--json"});
+  const json comparison = json::parse(result.out);
+  EXPECT_EQ(comparison["objective"], "memory");
+  EXPECT_EQ(comparison["robust"], 10);
+}
+
+TEST(Compare, PrintsATableWithItsRemarks) {
+  const ProgramResult result = run_program({"compare", "exp1", "--solver", "greedy", "--solver", "1f1b+", "--solver",
+                                            "chimera", "--draws", "20", "--memory-cap", "20"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out, AllOf(ContainsRegex("solver +makespan +gap +speed-up +peak +bubbles +.*5% median +95th"),
+                                ContainsRegex("greedy +425 +14.2% +1.12x +33.3 +20.9% .* does not fit \\(by 13.3\\)\n"),
+                                ContainsRegex("1f1b\\+ \\* +450 "), HasSubstr("\n* 1f1b+: another layout, "),
+                                HasSubstr("\nsolver 'chimera' is not applicable to this problem: "),
+                                HasSubstr("\nbounds: makespan 372 ticks, peak activation "),
+                                HasSubstr("\nspeed-up: over 1f1b, 477 ticks\n")));
+}
+
+TEST(Compare, RunsAllRegisteredSolversByDefault) {
+  const ProgramResult result =
+      run_program({"compare", "-", "--draws", "5", "--iterations", "200", "--json"}, {.input = small_problem});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const json comparison = json::parse(result.out);
+  for (const char* solver : {"gpipe", "1f1b", "greedy", "list", "annealing"})
+    EXPECT_FALSE(row_of(comparison, solver).is_null()) << solver;
+  for (const json& row : comparison["rows"]) {
+    if (!row.contains("other_layout")) {
+      EXPECT_GE(row["makespan"], comparison["bounds"]["makespan"]);
+    }
+  }
+}
+
+TEST(Compare, DrawsAreReproducible) {
+  const std::vector<std::string> arguments{"compare", "exp5", "--solver", "greedy", "--draws", "50", "--json"};
+  json first = json::parse(run_program(arguments).out);
+  json second = json::parse(run_program(arguments).out);
+  first.erase("timing");
+  second.erase("timing");
+  EXPECT_EQ(first, second);
+}
+
+TEST(Compare, RefusesAnUnknownSolverAndNoDraws) {
+  EXPECT_EQ(run_program({"compare", "exp5", "--solver", "fastest"}).exit_code, 2);
+  const ProgramResult result = run_program({"compare", "exp5", "--draws", "0"});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_EQ(result.err,
+            "dovetail: --draws: must be an integer from 1 to 1000000, got '0'\nsee dovetail compare --help\n");
+}
+
+TEST(Compare, FailsIfNoSolverIsApplicable) {
+  const ProgramResult result = run_program({"compare", "exp5", "--solver", "zb-v", "--solver", "zb-h1"});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_THAT(result.err,
+              AllOf(HasSubstr("dovetail: none of the solvers is applicable:\n  solver 'zb-v' is not applicable"),
+                    HasSubstr("\n  solver 'zb-h1' is not applicable")));
+  EXPECT_EQ(result.out, "");
+}
+
+TEST(Compare, RunsASolverOnceAndRejectsItWithAll) {
+  const ProgramResult twice =
+      run_program({"compare", "exp5", "--solver", "greedy", "--solver", "greedy", "--draws", "5", "--json"});
+  EXPECT_EQ(json::parse(twice.out)["rows"].size(), 1U);
+  EXPECT_EQ(run_program({"compare", "exp5", "--solver", "greedy", "--all"}).exit_code, 2);
+}
+
+TEST(Compare, RoundsVariedMakespansForPeople) {
+  std::string problem = small_problem;
+  problem.replace(problem.find("time_unit: tick"), 15, "time_unit: ms");
+  const ProgramResult result = run_program({"compare", "-", "--solver", "1f1b", "--draws", "20"}, {.input = problem});
+  EXPECT_THAT(result.out, testing::Not(ContainsRegex("[0-9][.][0-9][0-9][0-9][0-9]")));
+  EXPECT_THAT(result.out, ContainsRegex("[0-9][.][0-9][0-9][0-9] "));
+}
+
 }  // namespace
+
 }  // namespace dovetail::cli

@@ -25,7 +25,7 @@ std::size_t width_of(const std::string& text) {
   return widest;
 }
 
-TEST(Show, FitsEightyColumnsOfAPipeWithoutColour) {
+TEST(Show, FitsEightyColumnsWithoutColorsInAPipe) {
   const ProgramResult result = run_program({"show", trace}, {.environment = {"COLUMNS="}});
   EXPECT_EQ(result.exit_code, 0);
   EXPECT_THAT(result.out, HasSubstr("makespan 225"));
@@ -42,7 +42,7 @@ TEST(Show, TakesItsWidthFromTheEnvironmentOrAnOption) {
   EXPECT_LE(width_of(option.out), 50U);
 }
 
-TEST(Show, ColoursWhereItIsTold) {
+TEST(Show, UsesColorsOnRequest) {
   EXPECT_THAT(run_program({"show", trace, "--color", "always"}, {.environment = {"NO_COLOR=1"}}).out,
               HasSubstr("\033["));
   EXPECT_THAT(run_program({"show", trace, "--color", "never"}).out, Not(HasSubstr("\033")));
@@ -51,7 +51,7 @@ TEST(Show, ColoursWhereItIsTold) {
   EXPECT_EQ(wrong.err, "dovetail: --color: 'sometimes' is not always, never or auto\nsee dovetail show --help\n");
 }
 
-TEST(Show, DrawsWhatASolverMakesOfAProblem) {
+TEST(Show, DrawsTheScheduleOfASolver) {
   const ProgramResult result = run_program({"show", "exp5", "--solver", "greedy"});
   EXPECT_EQ(result.exit_code, 0);
   EXPECT_THAT(result.out, HasSubstr("exp5 (greedy)"));
@@ -64,14 +64,14 @@ TEST(Show, DrawsSeveral) {
   EXPECT_THAT(result.out, HasSubstr("\n\nexp2 (greedy)"));
 }
 
-TEST(Show, AProblemAloneIsNoSchedule) {
+TEST(Show, RejectsAProblemWithoutASolver) {
   const ProgramResult result = run_program({"show", "exp5"});
   EXPECT_EQ(result.exit_code, 2);
   EXPECT_EQ(result.err,
-            "dovetail: 'exp5' is a problem, not a schedule; say how to make one: dovetail show exp5 --solver auto\n");
+            "dovetail: 'exp5' is a problem, not a schedule; to schedule it, use dovetail show exp5 --solver auto\n");
 }
 
-TEST(Show, WhatDoesNotFitIsInfeasible) {
+TEST(Show, IsInfeasibleIfNothingFits) {
   const ProgramResult result = run_program({"show", "exp5", "--solver", "greedy", "--memory-cap", "20"});
   EXPECT_EQ(result.exit_code, 3);
   EXPECT_THAT(result.err, HasSubstr("no schedule found by greedy fits the memory"));

@@ -1,4 +1,4 @@
-// dovetail simulate: a plan played event by event.
+// dovetail simulate: simulates a plan event by event.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -23,7 +23,7 @@ ProgramResult simulate(const TemporaryFolder& folder, std::vector<std::string> m
   return run_program(arguments);
 }
 
-TEST(Simulate, SaysWhereTheTimeGoes) {
+TEST(Simulate, ReportsTimeByUse) {
   const TemporaryFolder folder;
   const ProgramResult result = simulate(folder, {});
   ASSERT_EQ(result.exit_code, 0) << result.err;
@@ -54,11 +54,11 @@ TEST(Simulate, JsonAddsUp) {
   }
 }
 
-TEST(Simulate, NeverWritesOverItsInput) {
+TEST(Simulate, NeverOverwritesItsInput) {
   const TemporaryFolder folder;
   const ProgramResult result = simulate(folder, {"-o", folder.file("plan.json")});
   EXPECT_EQ(result.exit_code, 2);
-  EXPECT_THAT(result.err, HasSubstr("which would be lost; accepted: another file"));
+  EXPECT_THAT(result.err, HasSubstr("would overwrite the input"));
   EXPECT_EQ(content_of(folder.file("plan.json")), small_plan);
 }
 
@@ -81,7 +81,7 @@ TEST(Simulate, WritesTheTimelineAsJsonTraceAndPicture) {
   EXPECT_THAT(content_of(folder.file("iteration.svg")), HasSubstr("decode of actor_generate"));
 }
 
-TEST(Simulate, OneObjectHasTheAnswerAndTheTimeline) {
+TEST(Simulate, JsonOnStandardOutputHoldsTheTimeline) {
   const TemporaryFolder folder;
   ASSERT_EQ(simulate(folder, {"-o", folder.file("iteration.json")}).exit_code, 0);
   const json both = json::parse(simulate(folder, {"--json", "-o", "-"}).out);
@@ -89,14 +89,14 @@ TEST(Simulate, OneObjectHasTheAnswerAndTheTimeline) {
   EXPECT_FALSE(both["devices"][0].contains("spans"));
 }
 
-TEST(Simulate, ThePlanCanBeGivenBack) {
+TEST(Simulate, PrintedPlanCanBeReused) {
   const TemporaryFolder folder;
   const json first = json::parse(simulate(folder, {"--json"}).out);
   const std::string again = folder.write("again.json", first["plan"].dump());
   EXPECT_EQ(json::parse(run_program({"simulate", folder.file("job.yaml"), "--plan", again, "--json"}).out), first);
 }
 
-TEST(Simulate, WritesWhatGoesOverLinksToHostMemory) {
+TEST(Simulate, WritesHostTransfers) {
   const TemporaryFolder folder;
   const std::string examples = DOVETAIL_SOURCE_DIR "/examples/jobs/";
   const std::string job =
@@ -111,13 +111,13 @@ TEST(Simulate, WritesWhatGoesOverLinksToHostMemory) {
   for (const json& span : links[0]["spans"]) EXPECT_EQ(span[2], "loading");
 }
 
-TEST(Simulate, IsTheSameToTheByte) {
+TEST(Simulate, IsReproducible) {
   const TemporaryFolder folder;
   EXPECT_EQ(simulate(folder, {"--json"}).out, simulate(folder, {"--json"}).out);
   EXPECT_NE(simulate(folder, {"--json"}).out, simulate(folder, {"--json", "--seed", "2"}).out);
 }
 
-TEST(Simulate, SaysWhyThereIsNothingToFuse) {
+TEST(Simulate, ExplainsMissingFusion) {
   const TemporaryFolder folder;
   const ProgramResult result = simulate(folder, {"--fuse", "intra"});
   ASSERT_EQ(result.exit_code, 0) << result.err;
@@ -125,7 +125,7 @@ TEST(Simulate, SaysWhyThereIsNothingToFuse) {
               HasSubstr("training is not fused: no two trainings of different models can run at the same time"));
 }
 
-TEST(Simulate, FindsAPlanWhereNoneIsGiven) {
+TEST(Simulate, SearchesAPlanIfNoneIsGiven) {
   const TemporaryFolder folder;
   const ProgramResult result = run_program(
       {"simulate", folder.write("job.yaml", small_job), "--chains", "2", "--iterations", "500", "--threads", "1"});
@@ -135,7 +135,7 @@ TEST(Simulate, FindsAPlanWhereNoneIsGiven) {
   EXPECT_THAT(result.out, ContainsRegex("\nPlan \\(the first one of dovetail plan\\):\ntask +devices +layout "));
 }
 
-TEST(Simulate, BoundsWhatIsFusedToo) {
+TEST(Simulate, BoundsFusedPlans) {
   const TemporaryFolder folder;
   std::string tailed = small_job;
   tailed.replace(tailed.find("response_length: 512"), 20, "response_length: {p50: 300, p90: 800, cap: 1024}");
@@ -149,7 +149,7 @@ TEST(Simulate, BoundsWhatIsFusedToo) {
   EXPECT_LT(bound("inter"), bound("none"));
 }
 
-TEST(Simulate, BoundsWhatIsFusedAgainstTheJob) {
+TEST(Simulate, BoundsFusedPlansAgainstTheJob) {
   const TemporaryFolder folder;
   std::string forbidden = small_job;
   forbidden.replace(forbidden.find("response_length: 512"), 20, "response_length: {p50: 300, p90: 800, cap: 1024}");
@@ -169,14 +169,14 @@ TEST(Simulate, BoundsWhatIsFusedAgainstTheJob) {
   EXPECT_LT(fused["bound_seconds"], found("none")["bound_seconds"]);
 }
 
-TEST(Simulate, OfSeveralDrawsSaysWhichIsShown) {
+TEST(Simulate, NamesTheDrawThatIsShown) {
   const TemporaryFolder folder;
   EXPECT_THAT(simulate(folder, {"--draws", "2"}).out,
               HasSubstr("; activities, times and memory below are of the first draw, "));
   EXPECT_THAT(simulate(folder, {"--draws", "1"}).out, Not(HasSubstr("of the first draw, ")));
 }
 
-TEST(Simulate, ThePlanThatIsFoundIsTheFirstOfPlan) {
+TEST(Simulate, FoundPlanIsTheFirstOfDovetailPlan) {
   const TemporaryFolder folder;
   std::string tied = small_job;
   tied.replace(tied.find("response_length: 512"), 20, "response_length: {p50: 300, p90: 800, cap: 1024}");
@@ -199,11 +199,11 @@ TEST(Simulate, ThePlanThatIsFoundIsTheFirstOfPlan) {
             ranking["plans"][0]["iteration_seconds"]);
 }
 
-TEST(Simulate, MistakesAreSaidBeforeAnythingIsPlayed) {
+TEST(Simulate, ReportsErrorsBeforeTheSimulation) {
   const TemporaryFolder folder;
   const ProgramResult format = simulate(folder, {"-o", folder.file("iteration.png")});
   EXPECT_EQ(format.exit_code, 2);
-  EXPECT_THAT(format.err, HasSubstr("accepted: .json, .trace.json, .svg"));
+  EXPECT_THAT(format.err, HasSubstr("use .json, .trace.json, .svg"));
   EXPECT_EQ(format.out, "");
   EXPECT_EQ(simulate(folder, {"--fuse", "all"}).exit_code, 2);
   EXPECT_EQ(simulate(folder, {"--draws", "0"}).exit_code, 2);

@@ -1,7 +1,8 @@
-// dovetail train: what is checked and planned before anything runs.
+// dovetail train: checks and planning before a run, and replays with --stub.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <filesystem>
 
 #include "cli/run_program.h"
@@ -20,7 +21,7 @@ ProgramResult train(const TemporaryFolder& folder, std::vector<std::string> more
   return run_program(arguments);
 }
 
-TEST(Train, InputIsCheckedBeforeAnythingIsWritten) {
+TEST(Train, ChecksInputBeforeWriting) {
   const TemporaryFolder folder;
   const std::pair<std::vector<std::string>, std::string> refused[] = {
       {{"--fuse", "intra"}, "--fuse: dovetail fuses two trainings on several devices"},
@@ -45,7 +46,7 @@ TEST(Train, InputIsCheckedBeforeAnythingIsWritten) {
   EXPECT_THAT(run_program({"train", example, "-o", folder.file("file")}).err, HasSubstr("not a folder"));
 }
 
-TEST(Train, APlanOutsideIsRefusedAtItsKey) {
+TEST(Train, RejectsAnUnsupportedPlanAtItsKey) {
   const TemporaryFolder folder;
   const std::string plan = folder.write("plan.json",
                                         R"({"format": "dovetail/plan@1", "tasks": [
@@ -62,11 +63,78 @@ TEST(Train, APlanOutsideIsRefusedAtItsKey) {
   EXPECT_THAT(too_wide.err, StartsWith(wide + ":2:3: actor_train: "));
 }
 
-TEST(Train, AJobWithoutTheSectionIsRefused) {
+TEST(Train, RejectsAJobWithoutTheTrainSection) {
   const ProgramResult result = run_program({"train", repository_file("examples/jobs/ppo-7b.yaml")});
   EXPECT_EQ(result.exit_code, 2);
   EXPECT_THAT(result.err, StartsWith(repository_file("examples/jobs/ppo-7b.yaml") + ":"));
 }
 
+const std::string two_models_problem = repository_file("examples/two-models.yaml");
+
+ProgramResult replay(const std::string& input, std::vector<std::string> more) {
+  std::vector<std::string> arguments{"train", "--stub", input};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return run_program(arguments);
+}
+
+TEST(Stub, ReplaysAProblemAScheduleAndAJob) {
+  const TemporaryFolder folder;
+  const ProgramResult problem = replay(two_models_problem, {"--tick", "100us", "--plan-iterations", "10"});
+  ASSERT_EQ(problem.exit_code, 0) << problem.err;
+  EXPECT_THAT(problem.out, HasSubstr("two-models.yaml: 4 ranks as threads, 128 ops; 1 tick takes 0.1 ms"));
+  EXPECT_THAT(problem.out, HasSubstr("models at once"));
+  EXPECT_THAT(problem.out, HasSubstr("executor's share of the critical path: "));
+  const std::string schedule = folder.file("schedule.json");
+  ASSERT_EQ(run_program({"schedule", two_models_problem, "--solver", "list", "-o", schedule}).exit_code, 0);
+  const ProgramResult read = replay(schedule, {"--tick", "100us"});
+  EXPECT_EQ(read.exit_code, 0) << read.err;
+  EXPECT_THAT(read.out, HasSubstr("4 ranks as threads, 128 ops"));
+  const ProgramResult job =
+      replay(repository_file("examples/jobs/ppo-7b.yaml"),
+             {"--plan", repository_file("examples/jobs/ppo-7b.plan.yaml"), "--fuse", "none", "--tick", "1ms"});
+  EXPECT_EQ(job.exit_code, 0) << job.err;
+  EXPECT_THAT(job.out, HasSubstr("times its own times"));
+}
+
+TEST(Stub, WritesTheTimeline) {
+  const TemporaryFolder folder;
+  for (const std::string name : {"both.html", "both.svg", "both.trace.json"}) {
+    const std::string file = folder.file(name);
+    const ProgramResult result = replay(two_models_problem, {"--tick", "50us", "--plan-iterations", "10", "-o", file});
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    EXPECT_GT(std::filesystem::file_size(file), 1000U);
+  }
+}
+
+TEST(Stub, RejectsInputsThatCannotBeReplayed) {
+  const TemporaryFolder folder;
+  const std::string schedule = folder.file("schedule.json");
+  ASSERT_EQ(run_program({"schedule", two_models_problem, "--solver", "list", "-o", schedule}).exit_code, 0);
+  std::string text = content_of(schedule);
+  const std::size_t op = text.find("[\"F\"");
+  ASSERT_NE(op, std::string::npos);
+  text.replace(op, 4, "[\"B\"");
+  const std::string invalid = folder.write("invalid.json", text);
+  const std::string input = two_models_problem;
+  const std::pair<std::vector<std::string>, std::string> refused[] = {
+      {{input, "--tick", "0s"}, "--tick: '0s' is no time; accepted: a positive number of seconds"},
+      {{input, "--tick", "9e6s"}, "a tick this cannot be replayed"},
+      {{input, "--transport", "mail"}, "threads"},
+      {{input, "--resume"}, "--resume and --stub cannot be combined"},
+      {{input, "--plan", invalid}, "--plan is of a job, and what is replayed is a problem"},
+      {{input, "-o", folder.file("out.pdf")}, "use .trace.json, .svg or .html"},
+      {{invalid}, "accepted: a schedule that dovetail check finds valid"},
+      {{folder.file("none")}, "is neither a file nor a bundled instance"}};
+  for (const auto& [arguments, message] : refused) {
+    const ProgramResult result = replay(arguments.front(), {arguments.begin() + 1, arguments.end()});
+    EXPECT_EQ(result.exit_code, 2) << message;
+    EXPECT_THAT(result.err, HasSubstr(message));
+  }
+  const ProgramResult run = run_program({"train", input, "--tick", "1ms"});
+  EXPECT_EQ(run.exit_code, 2);
+  EXPECT_THAT(run.err, StartsWith("dovetail: --tick needs --stub"));
+}
+
 }  // namespace
+
 }  // namespace dovetail::cli

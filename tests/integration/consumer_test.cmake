@@ -30,7 +30,7 @@ foreach(file bin/dovetail include/dovetail/fuse/solve.h share/bash-completion/co
   endif()
 endforeach()
 run(${prefix}/bin/dovetail --version)
-if(MPI_MODULE AND NOT output MATCHES "MPI: +yes: loaded when asked for, from ${prefix}/${MPI_MODULE}")
+if(MPI_MODULE AND NOT output MATCHES "MPI: +yes: loaded on demand from ${prefix}/${MPI_MODULE}")
   message(FATAL_ERROR "the installed program does not find its module for MPI:\n${output}")
 endif()
 

@@ -16,7 +16,6 @@
 #include "base/enum_names.h"
 #include "base/file.h"
 #include "cli/commands.h"
-#include "cli/failure.h"
 #include "cli/output.h"
 #include "control/run/run_checks.h"
 #include "cost/profile.h"

@@ -16,7 +16,7 @@
 #include <utility>
 
 #include "cli/commands.h"
-#include "cli/failure.h"
+#include "cli/output.h"
 #include "runtime/ranks/rank_note.h"
 
 namespace dovetail::runtime {

@@ -8,7 +8,6 @@
 
 #include "base/stopwatch.h"
 #include "cli/output.h"
-#include "cli/terminal.h"
 #include "records/progress.h"
 
 namespace dovetail::runtime {
