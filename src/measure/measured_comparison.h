@@ -50,8 +50,8 @@ inline constexpr double noticed_difference = 0.1;
 inline constexpr double noticed_part = 0.02;
 
 /// Compares a run with its prediction. Compares tasks separately if the log times each of them, else all tasks of a
-/// kind together. Times of tasks that the job does not have are only measured. REQUIRES: `predicted` belongs to this
-/// job and the run's plan.
+/// kind together. Times of tasks that the job lacks go to only_measured. REQUIRES: `predicted` belongs to this job and
+/// the run's plan.
 MeasuredComparison compare_measured(const MeasuredRun& run, const plan::Job& job,
                                     const planner::EstimatedPlan& predicted);
 

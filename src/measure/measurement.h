@@ -80,7 +80,8 @@ struct Measurements {
 /// other tasks, because no task waits for them.
 bool is_in_phase(const Phase& phase, const plan::Job& job, const plan::Activity& step);
 
-/// Seconds of an activity that belong to the phase: all of a task, split between training and offload.
+/// Seconds of an activity that belong to the phase: all of them for a task. The training and offload phases each get
+/// their part.
 double seconds_in_phase(const Phase& phase, const plan::Job& job, const plan::Activity& step,
                         const predict::ActivitySeconds& seconds);
 

@@ -1,8 +1,8 @@
 // Staleness of the policy that generated the samples, at the time they are trained on.
 //
 // One iteration's training makes one policy version, however many optimizer steps it has. Later mini-batches of an
-// iteration always train on samples older than the earlier steps. This holds for every row of a comparison, so it is
-// not counted.
+// iteration always train on samples from before its earlier optimizer steps. This holds for every row of a comparison,
+// so it is not counted.
 #pragma once
 
 #include <optional>
@@ -29,9 +29,9 @@ Staleness staleness_of(const std::vector<double>& by_age);
 /// The first task that generates with a trained role; nullopt if there is no such task.
 std::optional<std::size_t> policy_task(const workflow::Workflow& workflow);
 
-/// The number of trainings that the generating weights lack in steady state. Counts the trainings of earlier iterations
-/// that had not ended when generation, or the reallocation that brings its weights, began. At most steps_off_policy.
-/// `timing` has one entry per activity of the graph. REQUIRES: `generate` is policy_task().
+/// Staleness of the generating weights in steady state: the number of trainings of earlier iterations that had not
+/// ended when generation, or the reallocation that brings its weights, began. At most steps_off_policy. REQUIRES:
+/// `generate` is policy_task().
 int version_lag(const plan::Job& job, const plan::IterationGraph& graph, const plan::Timing& timing,
                 std::size_t generate);
 

@@ -1,6 +1,6 @@
 // Alternative schedules for the training phase of a plan on the same devices, which a fused schedule has to beat.
 //
-// Each alternative schedules training_problem with all mini-batches and their optimizer steps, but without host
+// Each alternative is a schedule of training_problem with all mini-batches and their optimizer steps, but without host
 // transfers and handovers. A task keeps its layout and settings except for what the alternative changes. If an
 // alternative does not apply to a task, the task runs under 1F1B. Tasks on the same devices run one after the other,
 // others run in parallel.
