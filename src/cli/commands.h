@@ -1,7 +1,7 @@
 // The subcommands and their exit codes.
 //
-// CLI11 takes longer to compile than all of Dovetail. Only arguments.cpp, options.cpp, completion.cpp and main.cpp
-// include it.
+// CLI11's headers take longer to compile than all of Dovetail's. Only the files that define, parse or print the command
+// line include them.
 #pragma once
 
 #include <functional>
