@@ -1,9 +1,8 @@
-// Measured RLHF iterations beside what predict::estimate says of them: fitted, and predicted with the row's own model
-// or sweep left out.
+// Compares measured RLHF iterations with predict::estimate: fitted, and predicted with the row's own model or sweep
+// held out.
 //
-// One set of efficiencies for each GPU type, engine and site (accuracy_sets.h). Each fit is printed as the lines of
-// src/cost/efficiency.cpp, and compared with them. What the tables mean and why rows miss is in
-// docs/accuracy.md.
+// There is one set of efficiencies per GPU type, engine and site (accuracy_sets.h). Each fit is printed as lines of
+// src/cost/efficiency.cpp and compared with the bundled values. docs/accuracy.md explains the tables and why rows miss.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,7 +18,6 @@
 #include "cost/efficiency.h"
 #include "measure/calibrate.h"
 #include "planner/rank/rank.h"
-#include "report/text/sections.h"
 #include "report/text/table.h"
 #include "tables.h"
 
@@ -27,18 +25,17 @@ namespace {
 
 using namespace dovetail;
 
-/// What the fit of a set must reach.
+/// Accuracy that the fit of a set must reach.
 struct Goal {
-  double iteration = 0;  // mean absolute error, also with groups left out
-  double phase =
-      0;  // worst of the phases that are a tenth of their row or more, also with groups left out; 0: there are none
-  double correlation = 0;  // of the ranks of all iterations; 0: not asked for
+  double iteration = 0;    // mean absolute error, also with groups held out
+  double phase = 0;        // worst phase of at least 10% of its row, also with groups held out; 0: no phases
+  double correlation = 0;  // rank correlation over all iterations; 0: not required
 };
 
-/// The constants that were fitted, as lines of efficiency.cpp, and whether they are the same there; of the
-/// workload, the spread of lengths, whether it is nemo_rl_spread.
+/// Prints the fitted constants as lines of efficiency.cpp and marks those that differ from it. For the workload,
+/// compares the spread of lengths with nemo_rl_spread.
 bool print_values(const measure::Calibration& calibration) {
-  // The last digit hangs on the machine's mathematical library.
+  // The last digit depends on the machine's math library.
   constexpr double rounding = 0.02;
   cost::Efficiency bundled = cost::find_efficiency(calibration.name).value();
   bool same = true;
@@ -49,24 +46,24 @@ bool print_values(const measure::Calibration& calibration) {
       const bool equal = std::abs(fitted.value - bench::nemo_rl_spread) <= rounding * bench::nemo_rl_spread;
       same = same && equal;
       fmt::print("  // {} = {:.3g}{}\n", fitted.name, fitted.value,
-                 equal ? "" : fmt::format("  DIFFERENT: {} is in accuracy_sets.h", bench::nemo_rl_spread));
+                 equal ? "" : fmt::format("  DIFFERENT: accuracy_sets.h has {}", bench::nemo_rl_spread));
       continue;
     }
     const double stored = constant->of(bundled);
     const bool equal = std::abs(fitted.value - stored) <= rounding * stored;
     same = same && equal;
     fmt::print("  efficiency.{} = {:.2e};{}\n", fitted.name, fitted.value,
-               equal ? "" : fmt::format("  // DIFFERENT: {:.2e} is bundled", stored));
+               equal ? "" : fmt::format("  // DIFFERENT: bundled value {:.2e}", stored));
   }
   return same;
 }
 
-/// Prints a set's tables; how many of its goals are met, of how many.
+/// Prints the tables of a set. Returns the number of goals met and the number of goals.
 std::pair<int, int> print_set(const measure::Measurements& measurements, const Goal& goal) {
   const auto begin = std::chrono::steady_clock::now();
   const measure::Calibration calibration = measure::calibrate(measurements);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  fmt::print("{}\nfitted, and again without each group, in {:.1f} s:\n",
+  fmt::print("{}\nfitted, and again with each group held out, in {:.1f} s:\n",
              report::text_of(answer::calibration_sections(calibration)), seconds);
   const bool same = print_values(calibration);
   const measure::ErrorSummary& fitted = calibration.fitted;
@@ -79,8 +76,8 @@ std::pair<int, int> print_set(const measure::Measurements& measurements, const G
   return {static_cast<int>(std::count(met.begin(), met.end(), true)), static_cast<int>(met.size())};
 }
 
-/// The best plan with ReaL's means for each row of its table, beside what ReaL's own plan took: both as parts of the
-/// heuristic plan's seconds. Predicted by the efficiencies that were fitted to heuristic plans alone.
+/// Compares, for each row of ReaL's table, the best plan that Dovetail's search finds with ReaL's means against ReaL's
+/// own plan. Both are relative to the heuristic plan's seconds. The efficiencies were fitted to heuristic plans only.
 std::pair<int, int> print_searched(const measure::Measurements& measurements, const std::vector<double>& measured) {
   constexpr double must_be_within = 0.20;
   constexpr double may_be_above = 0.05;
@@ -108,7 +105,7 @@ std::pair<int, int> print_searched(const measure::Measurements& measurements, co
   }
   const double mean = sum / static_cast<double>(measured.size());
   fmt::print(
-      "The best plan with ReaL's means, searched by Dovetail, beside the plan that ReaL found (seconds; ratios to the "
+      "Best plan with ReaL's means found by Dovetail, compared with the plan that ReaL found (seconds; ratios to the "
       "heuristic plan)\n");
   const std::vector<report::Column> columns{{"row", report::Align::left},
                                             {"heuristic"},
@@ -128,7 +125,7 @@ std::pair<int, int> print_searched(const measure::Measurements& measurements, co
 }  // namespace
 
 int main(int count, char** arguments) {
-  bench::Arguments program("Measured RLHF iterations beside the predictions of their plans.");
+  bench::Arguments program("Compares measured RLHF iterations with predictions of their plans.");
   if (const auto code = program.parse(count, arguments)) return *code;
   bench::print_heading(count, arguments);
   const auto [realhf_met, realhf_all] = print_set(bench::realhf_set(), {.iteration = 0.10, .correlation = 0.95});

@@ -1,6 +1,6 @@
 # Writes OUTPUT, a C++ source that holds the report's template, style sheet and script: run with
 # cmake -DTEMPLATE=... -DSTYLE=... -DSCRIPT=... -DOUTPUT=... -P.
-set(source "// Made from the files of web/ when the library is built.\n#include \"report/page/html_parts.h\"\n\nnamespace dovetail::report {\n\n")
+set(source "// Made from the files of web/ when the library is built.\n#include \"report/page/html.h\"\n\nnamespace dovetail::report {\n\n")
 foreach(part IN ITEMS TEMPLATE STYLE SCRIPT)
   string(TOLOWER ${part} name)
   file(READ ${${part}} content)

@@ -2,7 +2,7 @@
 
 #include "answer/question/output.h"
 #include "cli/interrupt.h"
-#include "report/text/sections.h"
+#include "report/text/table.h"
 
 namespace dovetail::cli {
 namespace {

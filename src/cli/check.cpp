@@ -19,7 +19,6 @@
 #include "fuse/bounds/bounds.h"
 #include "pipeline/schedule/evaluate.h"
 #include "report/page/summary.h"
-#include "report/text/sections.h"
 #include "report/text/table.h"
 #include "timeline/schedule_timeline.h"
 

@@ -19,7 +19,7 @@
 #include "pipeline/schedule/evaluate.h"
 #include "pipeline/schedule/schedule_diff.h"
 #include "report/page/summary.h"
-#include "report/schedule/terminal_gantt.h"
+#include "report/schedule/gantt.h"
 #include "report/text/table.h"
 #include "timeline/schedule_timeline.h"
 

@@ -14,7 +14,7 @@
 #include "cli/output_file.h"
 #include "cli/processes.h"
 #include "plan/plan_file.h"
-#include "report/text/sections.h"
+#include "report/text/table.h"
 
 namespace dovetail::cli {
 namespace {

@@ -14,8 +14,8 @@
 #include "cli/output_file.h"
 #include "cli/processes.h"
 #include "cli/schedule_format.h"
-#include "report/schedule/front_picture.h"
-#include "report/text/sections.h"
+#include "report/schedule/pareto_svg.h"
+#include "report/text/table.h"
 
 namespace dovetail::cli {
 namespace {

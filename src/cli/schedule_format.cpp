@@ -10,7 +10,7 @@
 #include "pipeline/formats/schedule_file.h"
 #include "pipeline/program/program.h"
 #include "pipeline/schedule/evaluate.h"
-#include "report/schedule/svg.h"
+#include "report/schedule/gantt.h"
 #include "timeline/chrome_trace_file.h"
 #include "timeline/schedule_timeline.h"
 

@@ -8,8 +8,8 @@
 #include "answer/schedules/schedule_question.h"
 #include "cli/asking.h"
 #include "cli/options.h"
-#include "report/schedule/terminal_gantt.h"
-#include "report/text/sections.h"
+#include "report/schedule/gantt.h"
+#include "report/text/table.h"
 #include "timeline/schedule_timeline.h"
 
 namespace dovetail::cli {

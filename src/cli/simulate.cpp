@@ -10,7 +10,7 @@
 #include "cli/options.h"
 #include "report/iteration/job_page.h"
 #include "report/page/html.h"
-#include "report/schedule/svg.h"
+#include "report/schedule/gantt.h"
 #include "timeline/chrome_trace_file.h"
 
 namespace dovetail::cli {

@@ -10,7 +10,7 @@ namespace {
 using Vector = std::array<double, 3>;
 using Matrix = std::array<Vector, 3>;
 
-/// What each kind of vision sees of linear RGB, at full severity (Machado, Oliveira, Fernandes 2009).
+/// Transforms of linear RGB for each kind of color vision, at full severity (Machado, Oliveira, Fernandes 2009).
 constexpr std::array<Matrix, 4> visions{
     {{{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}},
      {{{0.152286, 1.052583, -0.204868}, {0.114503, 0.786281, 0.099216}, {-0.003882, -0.048116, 1.051998}}},
@@ -26,7 +26,7 @@ Vector multiply(const Matrix& matrix, const Vector& vector) {
   return product;
 }
 
-/// CIELAB coordinates of what is seen of a colour.
+/// Returns the CIELAB coordinates of a color as seen with this vision.
 Vector lab(Color color, const Matrix& vision) {
   Vector seen = multiply(vision, {linear(color.red), linear(color.green), linear(color.blue)});
   for (double& channel : seen) channel = std::clamp(channel, 0.0, 1.0);

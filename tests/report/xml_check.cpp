@@ -44,7 +44,7 @@ class XmlChecker {
     while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\n')) ++at_;
   }
 
-  /// Text up to `end`: no control characters, no '<', and '&' only in a known entity.
+  /// Checks text up to `end`: no control characters, no '<', and '&' only in a known entity.
   void check_characters(char end) {
     for (; at_ < text_.size() && text_[at_] != end; ++at_) {
       const char character = text_[at_];

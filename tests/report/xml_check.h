@@ -1,4 +1,4 @@
-// A check that a text is a well-formed XML document of elements, attributes and text: what SVG needs.
+// Checks that a text is a well-formed XML document of elements, attributes and text, which is all that SVG needs.
 #pragma once
 
 #include <string>
@@ -6,8 +6,8 @@
 
 namespace dovetail::report {
 
-/// What is wrong, with the text around it; empty where the document is well-formed. Knows no comments, CDATA or
-/// declarations.
+/// Returns the first fault with the text around it; empty if the document is well-formed. Does not support comments,
+/// CDATA and declarations.
 std::string find_xml_fault(std::string_view document);
 
 }  // namespace dovetail::report

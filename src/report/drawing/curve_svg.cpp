@@ -6,12 +6,15 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <string_view>
 #include <utility>
+#include <vector>
 
+#include "answer/words/amounts.h"
 #include "answer/words/text.h"
 #include "base/assert.h"
-#include "report/drawing/axis.h"
 #include "report/drawing/svg_parts.h"
 
 namespace dovetail::report {
@@ -24,17 +27,17 @@ constexpr double heading_height = 96;
 constexpr double panel_height = 230;
 constexpr double panel_pitch = panel_height + 62;
 constexpr double foot_height = 40;
-constexpr double rings_height = 26;  // of what says what rings are
+constexpr double rings_height = 26;  // of the legend of rings
 constexpr double radius = 4.5;
-constexpr double entry_size = 12.5;  // of a legend's words
-constexpr double entry_mark = 26;    // what stands before them
+constexpr double entry_size = 12.5;  // font size of legend entries
+constexpr double entry_mark = 26;    // width of the mark before an entry
 constexpr double entry_gap = 20;
-/// A line of more values has no points: they would touch.
+/// Lines with more values have no points, which would overlap.
 constexpr std::size_t max_dotted = 60;
 constexpr std::size_t max_title = 90;
 constexpr std::size_t max_name = 40;
 
-/// Colours on a light ground, and what they are on a dark one.
+/// A color on light backgrounds and its counterpart on dark ones.
 struct TwoColors {
   std::string_view light;
   std::string_view dark;
@@ -49,7 +52,7 @@ constexpr TwoColors best{"#d96c06", "#fb923c"};
 constexpr std::array<TwoColors, 4> line_inks{
     {{"#1f62a8", "#60a5fa"}, {"#0f766e", "#2dd4bf"}, {"#7c3aed", "#a78bfa"}, {"#be185d", "#f472b6"}}};
 
-/// Presentation attributes are for a light ground, which every program can draw; a style overrides them on a dark one.
+/// Attributes hold the light colors, which every program can draw. The style overrides them on dark backgrounds.
 std::string dark_style() {
   std::string rules;
   const auto add = [&rules](const TwoColors& color) {
@@ -66,9 +69,9 @@ std::string value_text(double value) {
   return value >= 1000 ? fmt::format("{:.0f}", value) : fmt::format("{:.4g}", value);
 }
 
-/// Values stand on a whole-number axis in thousandths.
+/// Axes are integers: values in thousandths.
 constexpr double scale = 1000;
-/// What a whole number holds, and the steps of an axis do not run over.
+/// Limit that keeps axis values and steps within an integer.
 constexpr double max_on_axis = 1e15;
 std::int64_t on_axis(double value) { return std::llround(std::clamp(value * scale, -max_on_axis, max_on_axis)); }
 
@@ -157,7 +160,7 @@ class CurveWriter {
       labels += text_element(left - 10, height + 4, fmt::format("{:g}", static_cast<double>(tick) / scale),
                              {12, quiet.light, "end", false, false});
     }
-    double free = 0;  // labels do not touch
+    double free = 0;  // left end of the space for the next label
     for (std::size_t place = 0; place < picture_.places.size(); ++place) {
       if (picture_.places[place].label.empty()) continue;
       const double x = x_of(place);
@@ -173,7 +176,7 @@ class CurveWriter {
            labels;
   }
 
-  /// Between the least and the most.
+  /// Draws the band between minimum and maximum.
   template <class At>
   std::string band(const CurvePicture::Line& line, const TwoColors& color, const At& at) const {
     std::string above;
@@ -228,7 +231,7 @@ class CurveWriter {
     const double x = x_of(mark.place);
     const double y = at(*panel.lines[mark.line].values[mark.place]);
     const double half = text_width(mark.text, 13) / 2;
-    // Above the point, where there is room for it.
+    // Above the point if there is space, otherwise below.
     const double baseline = y - 16 < top + 10 ? y + 26 : y - 14;
     return fmt::format("<circle cx=\"{}\" cy=\"{}\" r=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"2.4\"/>\n",
                        number(x), number(y), number(radius + 4), best.light) +
@@ -243,7 +246,7 @@ class CurveWriter {
            text_element(x + entry_mark, y + 4.5, words, {entry_size, ink.light, "start", false, false});
   }
 
-  /// Which line is which, right of the panel's name: the only line of a panel is what that says.
+  /// Draws the legend to the right of the panel's name, unless the panel has only one line.
   static std::string legend(const CurvePicture::Panel& panel, double y) {
     if (panel.lines.size() < 2) return {};
     double x = right;
@@ -273,8 +276,127 @@ class CurveWriter {
   const CurvePicture& picture_;
 };
 
+using study::Sweep;
+using study::SweepFigures;
+using study::SweepInput;
+using study::SweepPoint;
+
+constexpr double gibibyte = 1 << 30;
+
+/// Returns the points with a value, which become the picture's places.
+std::vector<const SweepPoint*> places_of(const Sweep& sweep) {
+  std::vector<const SweepPoint*> places;
+  for (const SweepPoint& point : sweep.points)
+    if (point.value) places.push_back(&point);
+  return places;
+}
+
+CurvePicture::Line line_of(const Sweep& sweep, std::string name,
+                           const std::function<double(const SweepFigures&)>& value) {
+  CurvePicture::Line line{std::move(name), {}};
+  for (const SweepPoint* point : places_of(sweep))
+    line.values.push_back(point->figures ? std::optional(value(*point->figures)) : std::nullopt);
+  return line;
+}
+
+/// Returns the place of a point, or nullopt if the point has no value.
+std::optional<std::size_t> place_of(const Sweep& sweep, std::optional<std::size_t> point) {
+  if (!point || !sweep.points[*point].value) return std::nullopt;
+  return *point - (sweep.points.front().value ? 0 : 1);
+}
+
+/// Whether the amount of work per iteration is the same at every value.
+bool has_same_work(SweepInput over) {
+  return over != SweepInput::batch && over != SweepInput::samples && over != SweepInput::length;
+}
+
+CurvePicture::Panel seconds_panel(const Sweep& sweep) {
+  CurvePicture::Panel panel{"iteration (s)", {}};
+  if (is_simulated(sweep)) {
+    CurvePicture::Line line =
+        line_of(sweep, "simulated (mean, min to max)", [](const SweepFigures& of) { return of.seconds(); });
+    for (const SweepPoint* point : places_of(sweep))
+      line.ranges.push_back(
+          point->figures && point->figures->simulated
+              ? std::optional(CurvePicture::Range{point->figures->simulated->least, point->figures->simulated->most})
+              : std::nullopt);
+    panel.lines.push_back(std::move(line));
+  }
+  panel.lines.push_back(line_of(sweep, "analytical", [](const SweepFigures& of) { return of.iteration_seconds; }));
+  if (const SweepPoint& first = sweep.points.front(); !first.value && first.figures)
+    panel.levels.push_back({"no migration", first.figures->seconds()});
+  const std::optional<std::size_t> fastest = place_of(sweep, sweep.fastest);
+  // With different amounts of work, the shortest is not the best.
+  if (fastest && has_same_work(sweep.over))
+    panel.marks.push_back({0, *fastest, "best: " + label_of(sweep, sweep.points[*sweep.fastest])});
+  return panel;
+}
+
+bool varies(const Sweep& sweep, const std::function<double(const SweepFigures&)>& value) {
+  std::optional<double> first;
+  for (const SweepPoint& point : sweep.points) {
+    if (!point.figures) continue;
+    if (!first) first = value(*point.figures);
+    if (*first != value(*point.figures)) return true;
+  }
+  return false;
+}
+
+CurvePicture::Panel tokens_panel(const Sweep& sweep) {
+  CurvePicture::Panel panel{
+      "tokens/s/GPU", {line_of(sweep, "tokens/s/GPU", [](const SweepFigures& of) { return of.tokens_per_second; })}};
+  if (const auto cheapest = place_of(sweep, sweep.cheapest))
+    panel.marks.push_back({0, *cheapest, "cheapest: " + label_of(sweep, sweep.points[*sweep.cheapest])});
+  return panel;
+}
+
+CurvePicture::Panel memory_panel(const Sweep& sweep) {
+  const auto usable = [](const SweepFigures& of) { return static_cast<double>(of.usable) / gibibyte; };
+  CurvePicture::Panel panel{"peak memory (GiB)", {}};
+  panel.lines.push_back(
+      line_of(sweep, "needed", [](const SweepFigures& of) { return static_cast<double>(of.needed) / gibibyte; }));
+  if (varies(sweep, usable))
+    panel.lines.push_back(line_of(sweep, "usable", usable));
+  else
+    for (const SweepPoint& point : sweep.points)
+      if (point.figures && panel.levels.empty()) panel.levels.push_back({"usable", usable(*point.figures)});
+  return panel;
+}
+
+/// Returns the best point, the configured one, and the value from which the plan does not fit.
+std::string facts_of(const Sweep& sweep) {
+  std::vector<std::string> facts;
+  const auto add = [&](const char* what, std::size_t point) {
+    if (const auto& figures = sweep.points[point].figures)
+      facts.push_back(fmt::format("{}: {}, {} per iteration, {:.2f} samples/s", what,
+                                  label_of(sweep, sweep.points[point]), answer::seconds_text(figures->seconds()),
+                                  figures->samples_per_second));
+  };
+  if (sweep.fastest) add("best", *sweep.fastest);
+  if (sweep.own && sweep.own != sweep.fastest) add("now", *sweep.own);
+  if (sweep.overflow) facts.push_back("does not fit from " + label_of(sweep, sweep.points[*sweep.overflow]) + " on");
+  return fmt::format("{}", fmt::join(facts, "; "));
+}
+
 }  // namespace
 
 std::string render_curve_svg(const CurvePicture& picture) { return CurveWriter(picture).write(); }
+
+CurvePicture sweep_picture(const Sweep& sweep, const std::string& title) {
+  CurvePicture picture;
+  picture.title = title;
+  picture.x_name = std::string(study::axis_name(sweep.over));
+  picture.logarithmic = sweep.over != SweepInput::threshold && sweep.over != SweepInput::staleness;
+  picture.hollow_name = "does not fit";
+  for (const SweepPoint* point : places_of(sweep))
+    picture.places.push_back(
+        {*point->value, study::value_text(sweep.over, *point->value), point->figures && !point->figures->fits()});
+  picture.facts = facts_of(sweep);
+  picture.panels.push_back(seconds_panel(sweep));
+  if (!has_same_work(sweep.over) || sweep.over == SweepInput::nodes) picture.panels.push_back(tokens_panel(sweep));
+  if (varies(sweep, [](const SweepFigures& of) { return static_cast<double>(of.needed); }))
+    picture.panels.push_back(memory_panel(sweep));
+  return picture;
+}
 
 }  // namespace dovetail::report

@@ -1,4 +1,4 @@
-// Results over an input that was varied, as an SVG picture.
+// Line charts over one varied input as SVG.
 #pragma once
 
 #include <cstddef>
@@ -6,59 +6,66 @@
 #include <string>
 #include <vector>
 
+#include "study/sweep.h"
+
 namespace dovetail::report {
 
-/// Lines over one input in panels below each other.
+/// Lines over one input, in panels stacked vertically.
 struct CurvePicture {
   /// A value of the input.
   struct Place {
     double x = 0;
-    std::string label;    ///< "20%"; empty: it is not named
-    bool hollow = false;  ///< its points are drawn as rings
+    std::string label;    ///< "20%"; empty: unlabeled
+    bool hollow = false;  ///< draws its points as rings
   };
-  /// The least and the most of what a point is the mean of.
+  /// Range of the values that a point averages.
   struct Range {
     double least = 0;
     double most = 0;
   };
   struct Line {
     std::string name;
-    std::vector<std::optional<double>> values;      ///< [place]; nothing: a gap
-    std::vector<std::optional<Range>> ranges = {};  ///< [place], shaded; may be empty
-    bool is_bridged = false;                        ///< goes on behind a gap as if there was none
+    std::vector<std::optional<double>> values;      ///< [place]; nullopt: a gap
+    std::vector<std::optional<Range>> ranges = {};  ///< [place], drawn as a band; may be empty
+    bool is_bridged = false;                        ///< connects the points on both sides of a gap
   };
-  /// A value that does not depend on the input, or a limit.
+  /// A value independent of the input, or a limit.
   struct Level {
     std::string name;
     double value = 0;
   };
-  /// A point that stands out.
+  /// A highlighted point.
   struct Mark {
     std::size_t line = 0;
     std::size_t place = 0;
     std::string text;  ///< "best: 20%"
   };
   struct Panel {
-    std::string name;  ///< what it shows, with its unit: "iteration (s)"
+    std::string name;  ///< quantity with its unit: "iteration (s)"
     std::vector<Line> lines;
     std::vector<Level> levels = {};
     std::vector<Mark> marks = {};
-    bool is_linear = false;  ///< whatever its values span
+    bool is_linear = false;  ///< forces a linear axis
   };
 
   std::string title;
-  std::string facts;             ///< a line below the title
-  std::string x_name;            ///< with its unit
-  bool logarithmic = false;      ///< the axis of the input; all x are above 0 then
-  std::vector<Place> places;     ///< by rising x
-  std::string hollow_name = {};  ///< what rings say: "does not fit"; shown where there are some
+  std::string facts;             ///< line below the title
+  std::string x_name;            ///< name of the input, with its unit
+  bool logarithmic = false;      ///< logarithmic input axis; every x must be positive
+  std::vector<Place> places;     ///< ascending x
+  std::string hollow_name = {};  ///< legend entry of the rings: "does not fit"; shown if there are rings
   std::vector<Panel> panels;
 };
 
-/// A self-contained SVG for light and dark grounds: where the reader prefers a dark one, its style says so. Points name
-/// their values as one points at them, as long as they do not touch. An axis of values is logarithmic where they are
-/// above 0 and span more than a factor of four, unless the panel is linear, and need not begin at 0. Texts are escaped.
-/// REQUIRES: at least one place and one panel, a value in each panel; lines have a value or nothing for each place.
+/// Renders a self-contained SVG for light and dark backgrounds. Points show their values on hover unless a line has too
+/// many of them. Value axes need not begin at 0. They are logarithmic if all values are positive and span more than a
+/// factor of four, unless the panel is linear. Text is escaped. REQUIRES: at least one place and one panel, a value in
+/// each panel, and an entry in `values` for each place.
 std::string render_curve_svg(const CurvePicture& picture);
+
+/// Builds the charts of a sweep: seconds per iteration (simulated, analytical, and without migration), tokens/s per GPU
+/// if the work or the number of devices varies, and peak memory with its limit if it varies. The best point is marked.
+/// Points whose plan does not fit are rings. REQUIRES: a point with a value and figures.
+CurvePicture sweep_picture(const study::Sweep& sweep, const std::string& title);
 
 }  // namespace dovetail::report

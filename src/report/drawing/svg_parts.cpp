@@ -3,25 +3,29 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 
 #include "answer/words/figures.h"
 #include "answer/words/text.h"
-#include "report/page/inks.h"
+#include "base/assert.h"
+#include "report/page/palette.h"
+#include "report/page/summary.h"
 
 namespace dovetail::report {
 namespace {
 
 using timeline::BarKind;
 
-/// The tint of idle time that has no pattern, by cause_of.
+/// Tints of idle time without a pattern, by cause_of.
 constexpr std::array<std::string_view, 7> idle_tints{"#f6d5d5", "#e5e7eb", "#d6e4f0", "#e4dcf0",
                                                      "#f3eed2", "#ddebdd", "#f0e2d2"};
 
-/// A repeated tile: a ground and one mark on it, turned by an angle.
+/// Returns a pattern of repeated tiles, each a background with one mark, rotated by an angle.
 std::string pattern(std::string_view id, int size, int angle, std::string_view background, std::string_view mark) {
   return fmt::format(
       "<pattern id=\"dovetail-{0}\" width=\"{1}\" height=\"{1}\" patternUnits=\"userSpaceOnUse\" "
@@ -31,6 +35,62 @@ std::string pattern(std::string_view id, int size, int angle, std::string_view b
 }
 
 bool has(const Picture& picture, BarKind bar_kind) { return picture.summary.share[index_of(bar_kind)] > 0; }
+
+/// Maximum ratio of two values on a linear axis.
+constexpr double max_linear = 4;
+/// Padding as a share of the axis.
+constexpr double room = 0.06;
+
+/// Returns the round values in [from, to]: every power of ten times each factor.
+std::vector<std::int64_t> logarithmic_ticks(double from, double to, std::span<const std::int64_t> factors_in_tenths) {
+  std::vector<std::int64_t> ticks;
+  for (std::int64_t power = 1; static_cast<double>(power) <= to && power <= 100'000'000'000'000'000; power *= 10) {
+    for (const std::int64_t factor : factors_in_tenths) {
+      const std::int64_t tick = factor * power / 10;
+      const bool is_whole = factor * power % 10 == 0;
+      if (is_whole && static_cast<double>(tick) >= from && static_cast<double>(tick) <= to) ticks.push_back(tick);
+    }
+  }
+  return ticks;
+}
+
+/// Returns the densest set of round values with at most `most` ticks.
+std::vector<std::int64_t> chosen_logarithmic_ticks(double from, double to, std::size_t most) {
+  constexpr std::array<std::int64_t, 18> finest{10, 11, 12, 13, 14, 15, 16, 17, 18, 20, 25, 30, 35, 40, 50, 60, 70, 80};
+  constexpr std::array<std::int64_t, 7> fine{10, 15, 20, 30, 40, 50, 70};
+  constexpr std::array<std::int64_t, 5> medium{10, 15, 20, 30, 50};
+  constexpr std::array<std::int64_t, 3> coarse{10, 20, 50};
+  constexpr std::array<std::int64_t, 1> powers{10};
+  for (const std::span<const std::int64_t> set :
+       {std::span<const std::int64_t>(finest), std::span<const std::int64_t>(fine),
+        std::span<const std::int64_t>(medium), std::span<const std::int64_t>(coarse)}) {
+    std::vector<std::int64_t> ticks = logarithmic_ticks(from, to, set);
+    if (ticks.size() <= most) return ticks;
+  }
+  std::vector<std::int64_t> ticks = logarithmic_ticks(from, to, powers);
+  const std::size_t every = (ticks.size() + most - 1) / most;
+  std::vector<std::int64_t> kept;
+  for (std::size_t i = 0; i < ticks.size(); i += every) kept.push_back(ticks[i]);
+  return kept;
+}
+
+/// Returns the multiples of a round step in [from, to].
+std::vector<std::int64_t> linear_ticks(double from, double to, std::int64_t step) {
+  std::vector<std::int64_t> ticks;
+  const auto first = static_cast<std::int64_t>(std::ceil(from / static_cast<double>(step))) * step;
+  for (std::int64_t tick = first; static_cast<double>(tick) <= to; tick += step) ticks.push_back(tick);
+  return ticks;
+}
+
+/// Returns the densest linear ticks with at most `most` values. If both ends are on ticks, there is one tick more than
+/// steps, so a larger step may be needed.
+std::vector<std::int64_t> chosen_linear_ticks(double from, double to, std::size_t most) {
+  std::int64_t step = round_step((to - from) / static_cast<double>(most));
+  std::vector<std::int64_t> ticks = linear_ticks(from, to, step);
+  if (ticks.size() <= most) return ticks;
+  step = round_step(static_cast<double>(step) + 1);
+  return linear_ticks(from, to, step);
+}
 
 }  // namespace
 
@@ -165,6 +225,36 @@ std::string svg_time_labels(const Picture& picture, const Frame& frame) {
   }
   return "<g font-size=\"12\" fill=\"#6b7280\" text-anchor=\"middle\">\n" + labels + "</g>\n" +
          text_element(frame.left - 10, baseline, plural_of(unit), {12, "#9ca3af", "end", false, false});
+}
+
+double Axis::at(double value) const {
+  const double inside = std::clamp(value, from, to);
+  const double share = logarithmic ? std::log(inside / from) / std::log(to / from) : (inside - from) / (to - from);
+  return begin + (end - begin) * share;
+}
+
+Axis make_axis(const std::vector<std::int64_t>& values, double begin, double end, int max_ticks, AxisScale scale) {
+  DOVETAIL_ASSERT(!values.empty() && max_ticks >= 2);
+  const auto [min_value, max_value] = std::minmax_element(values.begin(), values.end());
+  const auto least = static_cast<double>(*min_value);
+  const auto most = static_cast<double>(*max_value);
+  Axis axis;
+  axis.begin = begin;
+  axis.end = end;
+  axis.logarithmic = scale == AxisScale::by_values && least > 0 && most > max_linear * least;
+  if (axis.logarithmic) {
+    const double factor = std::pow(most / least, room);
+    axis.from = least / factor;
+    axis.to = most * factor;
+    axis.ticks = chosen_logarithmic_ticks(axis.from, axis.to, static_cast<std::size_t>(max_ticks));
+    return axis;
+  }
+  // Leaves padding even if all values are equal.
+  const double spare = std::max({(most - least) * room, std::abs(most) * 0.02, 1.0});
+  axis.from = least < 0 ? least - spare : std::max(0.0, least - spare);
+  axis.to = most + spare;
+  axis.ticks = chosen_linear_ticks(axis.from, axis.to, static_cast<std::size_t>(max_ticks));
+  return axis;
 }
 
 }  // namespace dovetail::report

@@ -1,7 +1,8 @@
-// The parts that an SVG of a timeline is put together from. Lengths are pixels; y grows downwards.
+// Building blocks of the SVG pictures. Lengths are in pixels; y grows downward.
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,36 +13,36 @@
 
 namespace dovetail::report {
 
-/// Of all text: what the reader's system has.
+/// Fonts of all text: whichever of these the reader's system has.
 constexpr std::string_view font_family =
     "system-ui,-apple-system,'Segoe UI',Roboto,'Helvetica Neue',Arial,'Noto Sans','Liberation Sans',sans-serif";
 
-/// "makespan" of a schedule; "end" of others.
+/// "makespan" for a schedule, otherwise "end".
 std::string_view end_word(const timeline::Timeline& timeline);
-/// "12.5 s": a time as pictures say it.
+/// "12.5 s": a time in the unit that pictures use.
 std::string time_words(const timeline::Timeline& timeline, base::Ticks time);
-/// "1.64", "61.2 GiB": a value of the counter of a lane.
+/// "1.64" or "61.2 GiB": a value of a lane's counter.
 std::string value_words(const timeline::Counter& counter, base::Memory value);
 
-/// What all parts draw from.
+/// Timeline with the derived data that all parts draw from.
 struct Picture {
   const timeline::Timeline& timeline;
   Summary summary;
   std::vector<std::array<Color, shades>> colors;  ///< [track]
 };
 
-/// A rectangle with time running from left to right.
+/// Rectangle with time running from left to right.
 struct Frame {
   double left = 0;
   double right = 0;
   double top = 0;
   double bottom = 0;
-  base::Ticks end;  ///< the time at `right`
+  base::Ticks end;  ///< time at `right`
 
   double x_of(base::Ticks time) const;
 };
 
-/// At most one decimal, without trailing zeros.
+/// Formats with at most one decimal, without trailing zeros.
 std::string number(double value);
 
 struct TextStyle {
@@ -49,39 +50,62 @@ struct TextStyle {
   std::string_view color = "#4b5563";
   std::string_view anchor = "start";
   bool bold = false;
-  bool halo = false;  ///< a white rim, to be read on top of lines
+  bool halo = false;  ///< white outline, for text on top of lines
 };
-/// One line of text at (x, baseline), cleaned and escaped.
+/// Returns one line of text at (x, baseline), cleaned and escaped.
 std::string text_element(double x, double baseline, std::string_view text, const TextStyle& style);
 
-/// An upper estimate of how wide a text is in a common sans-serif font.
+/// Returns an upper estimate of the width of a text in a common sans-serif font.
 double text_width(std::string_view text, double size);
 
-/// A filled rectangle without border.
+/// Returns a filled rectangle without a border.
 std::string rectangle(double x, double y, double width, double height, std::string_view fill);
 
-/// The colour of work of a track (-1: none).
+/// Returns the color of a track's work; -1 means no track.
 Color work_color(const Picture& picture, timeline::BarKind bar_kind, std::int32_t track);
-/// What bars are filled with: a colour, or one of the patterns that svg_patterns defines.
+/// Returns the fill of a bar: a color, or a pattern defined by svg_patterns.
 std::string fill_of(const Picture& picture, timeline::BarKind bar_kind, std::int32_t track);
-/// The <defs> of the patterns that fill_of names.
+/// Returns the <defs> element of the patterns that fill_of refers to.
 std::string svg_patterns(const Picture& picture);
 
-/// Height that `lanes` lanes have together, and of one of them.
+/// Returns the height of one lane if there are `lanes` lanes.
 double lane_pitch(std::size_t lanes);
 
-/// Idle tints, bars with their labels, lane names and the line at the end.
+/// Draws the bars with their labels, the lane names and the line at the end.
 std::string svg_bars(const Picture& picture, const Frame& frame);
 
-/// Grid lines at round times through the frame.
+/// Draws grid lines at round times through the frame.
 std::string svg_time_grid(const Picture& picture, const Frame& frame);
-/// Times and their unit below the frame.
+/// Draws times and their unit below the frame.
 std::string svg_time_labels(const Picture& picture, const Frame& frame);
 
-/// What colours and patterns mean, with the shares of idle time; moves `y` below what was drawn.
+/// Draws the legend of colors and patterns with the shares of idle time. Moves `y` below it.
 std::string svg_legend(const Picture& picture, double left, double right, double& y);
 
-/// What every lane holds over time, the fullest in front, its peak marked.
+/// Draws the counter of every lane over time, with the lane of the highest peak in front and its peak marked.
 std::string svg_memory(const Picture& picture, const Frame& frame);
+
+// An axis of a picture with its tick values.
+
+struct Axis {
+  double from = 0;  ///< value at pixel `begin`
+  double to = 1;    ///< value at pixel `end`
+  double begin = 0;
+  double end = 1;
+  bool logarithmic = false;
+  std::vector<std::int64_t> ticks;  ///< round values within [from, to], ascending
+
+  /// Returns the pixel of a value; values outside the axis map to its ends.
+  double at(double value) const;
+};
+
+enum class AxisScale { by_values, linear };
+
+/// Builds an axis from pixel `begin` to pixel `end` that shows all `values` with some padding and at most `max_ticks`
+/// ticks. The axis is logarithmic if the minimum is positive and the maximum more than four times as large, unless
+/// `scale` is linear. An axis without negative values does not extend below 0. REQUIRES: `values` is not empty;
+/// max_ticks >= 2.
+Axis make_axis(const std::vector<std::int64_t>& values, double begin, double end, int max_ticks,
+               AxisScale scale = AxisScale::by_values);
 
 }  // namespace dovetail::report

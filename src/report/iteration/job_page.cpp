@@ -3,27 +3,90 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <numeric>
+#include <string>
+#include <tuple>
 #include <utility>
+#include <vector>
 
 #include "answer/words/figures.h"
 #include "answer/words/text.h"
 #include "cluster/cluster.h"
 #include "planner/advice/changes.h"
-#include "report/iteration/iteration_sections.h"
 #include "report/iteration/job_sections.h"
+#include "report/page/legend.h"
+#include "report/page/palette.h"
 #include "report/page/summary.h"
 #include "simulate/iteration.h"
 #include "simulate/trace.h"
+#include "timeline/lane_names.h"
+#include "timeline/thinned.h"
 
 namespace dovetail::report {
 namespace {
 
+using simulate::BarKind;
+using simulate::Use;
+using Tasks = std::vector<timeline::Track>;
+
+/// Key of a part of a breakdown: work of one bar kind for one task (work without a task sorts last), or idle time of
+/// one cause.
+using Key = std::tuple<bool, std::uint32_t, BarKind>;
+
+Key key_of(const Use& use) {
+  const bool idle = is_idle(use.bar_kind);
+  return {idle, idle ? 0 : static_cast<std::uint32_t>(use.task), use.bar_kind};
+}
+
+/// A page with more bars would be tens of megabytes and take seconds to open.
+constexpr std::size_t max_bars = 250'000;
+
+std::int64_t device_count(const simulate::Trace& trace) {
+  std::int64_t devices = 0;
+  for (const simulate::Lane& lane : trace.lanes) devices += static_cast<std::int64_t>(lane.devices.size());
+  return devices;
+}
+
+/// Adds a part for each distinct use. Returns the index of each part.
+std::map<Key, std::size_t> add_parts(Breakdown& breakdown, const Tasks& tasks, const std::vector<Use>& uses) {
+  std::map<Key, const Use*> examples;
+  for (const Use& use : uses) examples.try_emplace(key_of(use), &use);
+  std::map<Key, std::size_t> numbers;
+  for (const auto& [key, use] : examples) {
+    numbers[key] = breakdown.parts.size();
+    breakdown.parts.push_back({category_name(tasks, use->bar_kind, use->task), ink_of(tasks, use->bar_kind, use->task),
+                               is_idle(use->bar_kind)});
+  }
+  return numbers;
+}
+
+/// Adds parts and rows for the uses accepted by `counted`: all devices together, then one device of each lane.
+template <class Counted>
+void add_uses(Breakdown& breakdown, const simulate::Trace& trace, const Tasks& tasks, Counted counted) {
+  std::vector<Use> all = simulate::uses_of(trace);
+  std::erase_if(all, [&](const Use& use) { return !counted(use); });
+  const std::map<Key, std::size_t> numbers = add_parts(breakdown, tasks, all);
+  const auto add_row = [&](std::string name, const std::vector<Use>& uses) {
+    Breakdown::Row row{std::move(name), std::vector<base::Ticks>(numbers.size())};
+    for (const Use& use : uses)
+      if (counted(use)) row.amounts[numbers.at(key_of(use))] += use.time;
+    breakdown.rows.push_back(std::move(row));
+  };
+  add_row(fmt::format("all {}", answer::counted(device_count(trace), "device")), all);
+  for (const simulate::Lane& lane : trace.lanes)
+    add_row(timeline::device_lane_name(lane.devices), simulate::uses_of(lane));
+}
+
 Figure iteration_figure(const answer::SimulationAnswer& played) {
   const predict::Simulation& simulation = played.simulation;
-  std::string note = fmt::format("{} by the closed form", answer::seconds_text(simulation.closed.iteration_seconds));
+  std::string note = fmt::format("{} analytical (from formulas, not simulated)",
+                                 answer::seconds_text(simulation.closed.iteration_seconds));
   if (played.bound)
-    note += fmt::format(", by which no plan{} takes less than {}",
-                        played.plan.fusion.any() ? " that fuses no more" : "", answer::seconds_text(*played.bound));
+    note += fmt::format("; analytical lower bound{}: {}", played.plan.fusion.any() ? " without more fusion" : "",
+                        answer::seconds_text(*played.bound));
   if (!simulation.iteration.steady) note += "; not yet steady";
   return {"iteration", answer::seconds_text(simulation.iteration_seconds), note};
 }
@@ -32,7 +95,7 @@ Figure throughput_figure(const answer::SimulationAnswer& played) {
   const predict::Estimate& closed = played.simulation.closed;
   const double factor = closed.iteration_seconds / played.simulation.iteration_seconds;
   return {"throughput", fmt::format("{:.1f} samples/s", closed.samples_per_second * factor),
-          fmt::format("{:.0f} tokens/s of each device", closed.tokens_per_second * factor)};
+          fmt::format("{:.0f} tokens/s per device", closed.tokens_per_second * factor)};
 }
 
 Figure cost_figure(const answer::SimulationAnswer& played) {
@@ -40,9 +103,9 @@ Figure cost_figure(const answer::SimulationAnswer& played) {
   const double factor = played.simulation.iteration_seconds / closed.iteration_seconds;
   const std::string devices = answer::counted(cluster::device_count(played.scenario.job.cluster), "device");
   if (closed.price)
-    return {"an iteration costs", fmt::format("{:.2f}", *closed.price * factor),
+    return {"cost per iteration", fmt::format("{:.2f}", *closed.price * factor),
             fmt::format("{:.2f} GPU-hours on {}", closed.gpu_hours * factor, devices)};
-  return {"an iteration takes", fmt::format("{:.2f} GPU-hours", closed.gpu_hours * factor), "on " + devices};
+  return {"device time per iteration", fmt::format("{:.2f} GPU-hours", closed.gpu_hours * factor), "on " + devices};
 }
 
 Figure idle_figure(const answer::SimulationAnswer& played) {
@@ -56,7 +119,7 @@ Figure idle_figure(const answer::SimulationAnswer& played) {
     if (is_idle(other) && simulate::time_of(uses, other) > simulate::time_of(uses, most)) most = other;
   }
   return {"idle", percent(base::seconds_of_ticks(simulate::idle_time(uses)) / all),
-          fmt::format("of all devices' time; {} {}",
+          fmt::format("of total device time; {} {}",
                       percent(base::seconds_of_ticks(simulate::time_of(uses, most)) / all), simulate::name_of(most))};
 }
 
@@ -77,7 +140,7 @@ std::vector<Figure> figures_of(const answer::SimulationAnswer& played) {
   if (!played.variants.empty()) {
     const double without = played.variants.front().seconds;
     figures.push_back({"stage fusion", fmt::format("{:.2f}x", without / played.simulation.iteration_seconds),
-                       fmt::format("{} without it", answer::seconds_text(without))});
+                       fmt::format("{} without fusion", answer::seconds_text(without))});
   }
   return figures;
 }
@@ -90,6 +153,48 @@ void add_capacities(const answer::SimulationAnswer& played, timeline::Timeline& 
 }
 
 }  // namespace
+
+Chart iteration_chart(timeline::Timeline timeline, std::string title) {
+  std::string note =
+      "Each row is a group of devices that do the same work. Full-height bars are work; low bars are idle time, "
+      "colored by cause.";
+  const auto is_link = [](const timeline::Lane& lane) { return timeline::is_host_link_lane(lane.name); };
+  if (std::any_of(timeline.lanes.begin(), timeline.lanes.end(), is_link))
+    note += " The last rows are transfers over links to host memory.";
+  const auto is_hand_over = [](const timeline::Bar& bar) { return bar.bar_kind == BarKind::hand_over; };
+  if (std::any_of(timeline.bars.begin(), timeline.bars.end(), is_hand_over))
+    note += " Hand-over: the trainer's software distributes data to tasks or collects their results.";
+  timeline::Thinned thin = timeline::thinned(std::move(timeline), max_bars);
+  if (thin.shortest > base::Ticks())
+    note += fmt::format(" Neighboring bars shorter than {} are drawn as one bar of their main kind.",
+                        answer::seconds_text(base::seconds_of_ticks(thin.shortest)));
+  return {std::move(title), std::move(note), std::move(thin.timeline)};
+}
+
+Breakdown use_breakdown(const simulate::Trace& trace, const Tasks& tasks) {
+  Breakdown breakdown;
+  breakdown.title = "Where the time goes";
+  breakdown.note = "Time of all devices together, then of one device per row, by activity.";
+  breakdown.time_unit = base::TimeUnit::ns;
+  add_uses(breakdown, trace, tasks, [](const Use&) { return true; });
+  return breakdown;
+}
+
+Breakdown idle_use_breakdown(const simulate::Trace& trace, const Tasks& tasks) {
+  Breakdown breakdown;
+  breakdown.title = "Idle time by cause";
+  breakdown.note = "Share of total time: all devices together, then one device per row, most idle first.";
+  breakdown.time_unit = base::TimeUnit::ns;
+  add_uses(breakdown, trace, tasks, [](const Use& use) { return is_idle(use.bar_kind); });
+  for (Breakdown::Row& row : breakdown.rows) row.whole = trace.end;
+  breakdown.rows.front().whole = trace.end * device_count(trace);
+  const auto idle = [](const Breakdown::Row& row) {
+    return std::accumulate(row.amounts.begin(), row.amounts.end(), base::Ticks());
+  };
+  std::stable_sort(breakdown.rows.begin() + 1, breakdown.rows.end(),
+                   [&](const Breakdown::Row& a, const Breakdown::Row& b) { return idle(a) > idle(b); });
+  return breakdown;
+}
 
 std::vector<timeline::Track> tasks_of(const plan::Job& job) {
   std::vector<timeline::Track> tasks;
@@ -104,7 +209,7 @@ timeline::Timeline timeline_of(const answer::SimulationAnswer& played) {
   const plan::Job& job = played.scenario.job;
   const simulate::Iteration& iteration = played.simulation.iteration;
   return simulate::iteration_timeline(iteration.trace, tasks_of(job),
-                                      fmt::format("{}, {}: {} an iteration", job.name, played.plan.placement,
+                                      fmt::format("{}, {}: {} per iteration", job.name, played.plan.placement,
                                                   answer::seconds_text(played.simulation.iteration_seconds)),
                                       iteration.steady);
 }
@@ -115,7 +220,7 @@ Page job_page(const answer::SimulationAnswer& played) {
   const std::vector<timeline::Track> tasks = tasks_of(job);
   Page page;
   page.title = fmt::format("{}, {}", job.name, played.plan.placement);
-  page.subtitle = fmt::format("An iteration of {} on {}, {} samples, played event by event.", job.workflow.name,
+  page.subtitle = fmt::format("A simulated iteration of {} on {} with {} samples.", job.workflow.name,
                               answer::counted(cluster::device_count(job.cluster), "device"), job.workload.samples());
   page.figures = figures_of(played);
   timeline::Timeline timeline = timeline_of(played);

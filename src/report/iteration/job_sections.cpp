@@ -5,23 +5,117 @@
 #include <algorithm>
 #include <cmath>
 #include <utility>
+#include <vector>
 
 #include "answer/runs/simulation.h"
 #include "answer/words/figures.h"
 #include "answer/words/plan_words.h"
 #include "answer/words/software_words.h"
+#include "plan/fusion.h"
 #include "planner/advice/changes.h"
-#include "report/drawing/sweep_picture.h"
-#include "report/iteration/plan_reasons.h"
-#include "report/page/inks.h"
+#include "planner/advice/comparison.h"
+#include "report/drawing/curve_svg.h"
+#include "report/page/palette.h"
 #include "report/page/summary.h"
 #include "timeline/timeline.h"
 
 namespace dovetail::report {
 namespace {
 
-/// Seconds below which nobody changes a plan.
+/// Seconds that are too few to matter.
 constexpr double negligible = 0.0005;
+
+/// An activity, or several that one of the plans fuses.
+struct Difference {
+  std::string name;
+  double lost = 0;
+  std::string note = {};  // "fused", or the dominant part
+};
+
+/// Returns the tasks of each fused activity of a plan, its leader first.
+std::vector<std::vector<std::size_t>> fused_tasks(const predict::Scenario& scenario, const plan::Plan& plan) {
+  std::vector<std::vector<std::size_t>> groups;
+  if (const auto stage = plan::fused_stage(scenario.job, plan)) {
+    groups.push_back({stage->generate});
+    groups.back().insert(groups.back().end(), stage->infer.begin(), stage->infer.end());
+  }
+  if (const auto& pair = plan.fusion.training) groups.emplace_back(pair->begin(), pair->end());
+  return groups;
+}
+
+/// Returns what only `fusing` fuses, one difference per fused activity. Removes its tasks from `activities`.
+std::vector<Difference> take_fused(const predict::Scenario& scenario, const plan::Plan& fusing, const char* note,
+                                   std::vector<planner::ActivityComparison>& activities) {
+  std::vector<Difference> differences;
+  for (const std::vector<std::size_t>& tasks : fused_tasks(scenario, fusing)) {
+    const auto is_of = [&](const planner::ActivityComparison& activity) {
+      return activity.kind == plan::Activity::Kind::task &&
+             std::find(tasks.begin(), tasks.end(), activity.task) != tasks.end();
+    };
+    const auto leader =
+        std::find_if(activities.begin(), activities.end(), [&](const planner::ActivityComparison& activity) {
+          return activity.kind == plan::Activity::Kind::task && activity.task == tasks.front();
+        });
+    if (leader == activities.end() || leader->fused_here == leader->fused_there) continue;
+    Difference difference{"", 0, note};
+    for (const std::size_t task : tasks)
+      difference.name += (difference.name.empty() ? "" : " + ") + scenario.job.workflow.tasks[task].name;
+    for (const planner::ActivityComparison& activity : activities)
+      if (is_of(activity)) difference.lost += activity.seconds.lost();
+    differences.push_back(std::move(difference));
+    std::erase_if(activities, is_of);
+  }
+  return differences;
+}
+
+Difference difference_of(const predict::Scenario& scenario, const planner::ActivityComparison& activity) {
+  Difference difference{answer::activity_words(scenario.job, activity.kind, activity.task), activity.seconds.lost()};
+  // A part that changes in the opposite direction explains nothing.
+  if (activity.part && activity.of_part.lost() * activity.seconds.lost() > 0 &&
+      std::abs(activity.of_part.lost()) >= negligible)
+    difference.note =
+        fmt::format("{} {}", base::enum_name(*activity.part), answer::signed_seconds(activity.of_part.lost()));
+  return difference;
+}
+
+/// Returns the differences of activities and fused activities, largest first.
+std::vector<Difference> differences_of(const predict::Scenario& scenario, const planner::EstimatedPlan& plan,
+                                       const planner::EstimatedPlan& other,
+                                       std::vector<planner::ActivityComparison> activities) {
+  std::vector<Difference> differences = take_fused(scenario, other.plan, "not fused", activities);
+  for (Difference& difference : take_fused(scenario, plan.plan, "fused", activities))
+    differences.push_back(std::move(difference));
+  for (const planner::ActivityComparison& activity : activities)
+    // An activity off the critical path does not matter.
+    if (std::max(activity.critical.here, activity.critical.there) > 0.01)
+      differences.push_back(difference_of(scenario, activity));
+  std::stable_sort(differences.begin(), differences.end(),
+                   [](const Difference& a, const Difference& b) { return std::abs(a.lost) > std::abs(b.lost); });
+  return differences;
+}
+
+/// Whether a plan fuses both tasks into one activity.
+bool fuses(const predict::Scenario& scenario, const plan::Plan& plan, const planner::SideBySide& pair) {
+  const auto groups = fused_tasks(scenario, plan);
+  return std::any_of(groups.begin(), groups.end(), [&](const std::vector<std::size_t>& tasks) {
+    const auto has = [&](std::size_t task) { return std::find(tasks.begin(), tasks.end(), task) != tasks.end(); };
+    return has(pair.one) && has(pair.two);
+  });
+}
+
+/// "reward_infer and critic_infer overlap by 1.9 s less"; empty if no overlap explains the difference.
+std::string overlap_text(const predict::Scenario& scenario, const planner::EstimatedPlan& plan,
+                         const planner::EstimatedPlan& other, bool slower) {
+  for (const planner::SideBySide& pair : planner::side_by_side(plan, other)) {
+    const double more = pair.seconds.lost();
+    if (std::abs(more) < negligible || (more < 0) != slower) continue;
+    if (fuses(scenario, plan.plan, pair) || fuses(scenario, other.plan, pair)) continue;
+    const std::vector<workflow::Task>& tasks = scenario.job.workflow.tasks;
+    return fmt::format("{} and {} overlap by {} {}", tasks[pair.one].name, tasks[pair.two].name,
+                       answer::seconds_text(std::abs(more)), slower ? "less" : "more");
+  }
+  return "";
+}
 
 /// Whether a bar on devices is work of the activity.
 bool is_work_of(const plan::Activity& activity, const timeline::Bar& bar) {
@@ -30,12 +124,12 @@ bool is_work_of(const plan::Activity& activity, const timeline::Bar& bar) {
          (bar.bar_kind == timeline::BarKind::reallocation) == moves;
 }
 
-/// Whether a bar on links to host memory is the activity, which ends at `end` of the iteration or of one before.
+/// Whether a bar on links to host memory is the activity, which ends at `end` of this or an earlier iteration.
 bool is_transfer_of(const plan::Activity& activity, base::Ticks end, const timeline::Bar& bar, base::Ticks stretch) {
   return bar.track == static_cast<std::int32_t>(activity.task) && (end - bar.end).count() % stretch.count() == 0;
 }
 
-/// The first bar of the timeline that is work of the activity; -1 where none is.
+/// Returns the first bar of the timeline that belongs to the activity, or -1.
 std::int32_t first_bar(const answer::SimulationAnswer& played, const timeline::Timeline& timeline, std::size_t index) {
   const plan::Activity& activity = played.simulation.closed.graph.activities[index];
   const simulate::Iteration& iteration = played.simulation.iteration;
@@ -57,7 +151,7 @@ std::int32_t first_bar(const answer::SimulationAnswer& played, const timeline::T
   return first;
 }
 
-/// Idle seconds of the average device by cause; [bar kind].
+/// [bar kind] idle seconds of the average device.
 std::vector<double> idle_seconds(const answer::SimulationAnswer& played, const study::FusionVariant& variant) {
   std::vector<double> seconds(static_cast<std::size_t>(simulate::bar_kinds));
   const double devices = cluster::device_count(played.scenario.job.cluster);
@@ -67,13 +161,13 @@ std::vector<double> idle_seconds(const answer::SimulationAnswer& played, const s
   return seconds;
 }
 
-/// Of the average device.
+/// Returns the hand-over seconds of the average device.
 double hand_over_seconds(const answer::SimulationAnswer& played, const study::FusionVariant& variant) {
   return base::seconds_of_ticks(simulate::time_of(variant.uses, simulate::BarKind::hand_over)) /
          cluster::device_count(played.scenario.job.cluster);
 }
 
-/// The notes behind each other, each with a capital letter and a full stop.
+/// Joins the notes into sentences with an initial capital and a period.
 std::string sentences(const std::vector<std::string>& notes) {
   std::string text;
   for (std::string note : notes) {
@@ -85,14 +179,16 @@ std::string sentences(const std::vector<std::string>& notes) {
 }
 
 std::string fusion_note(const answer::SimulationAnswer& played) {
-  std::string note =
-      played.variants.empty() ? "This plan fuses nothing." : "Hand-over and idle time are those of the average device.";
+  std::string note = played.variants.empty()
+                         ? "This plan fuses nothing."
+                         : "Idle time and hand-over are averages over all devices. Hand-over is the time in which the "
+                           "trainer's software distributes data to tasks and collects their results.";
   if (const std::string less = answer::less_fusion_words(played.variants); !less.empty()) note += " " + less;
   note += sentences(played.notes);
   if (const auto& fused = played.simulation.training)
     note += fmt::format(
-        " The fused training takes {}, where no schedule of both takes less than {} (proven), one after the other {}, "
-        "and each pair of mini-batches fused by itself {}.",
+        " The fused training takes {}. Its lower bound is {} (proven); the models in sequence take {}, and with each "
+        "pair of mini-batches fused separately {}.",
         answer::seconds_text(base::seconds_of_ticks(fused->trace.end)),
         answer::seconds_text(base::seconds_of_ticks(fused->bound)),
         answer::seconds_text(base::seconds_of_ticks(fused->apart)),
@@ -109,7 +205,7 @@ std::string parts_text(const predict::TaskMemory& memory, const workflow::Workfl
   return fmt::format("{}", fmt::join(texts, ", "));
 }
 
-/// A plan of the ranking, or the one that is shown.
+/// A ranked plan, or the shown plan.
 struct Candidate {
   std::string placement;
   const plan::Plan* plan = nullptr;
@@ -140,7 +236,7 @@ std::vector<std::string> ranking_row(const answer::SimulationAnswer& played, con
   return {std::to_string(number),
           candidate.placement,
           answer::seconds_text(estimate.iteration_seconds),
-          candidate.shown ? "shown here" : answer::difference_text(estimate.iteration_seconds, shown.iteration_seconds),
+          candidate.shown ? "shown" : answer::difference_text(estimate.iteration_seconds, shown.iteration_seconds),
           candidate.shown ? ""
                           : (tie ? "a tie: " : "") +
                                 reasons_against(played.scenario, {*candidate.plan, estimate}, {played.plan, shown}),
@@ -150,12 +246,36 @@ std::vector<std::string> ranking_row(const answer::SimulationAnswer& played, con
 
 }  // namespace
 
+std::string reasons_against(const predict::Scenario& scenario, const planner::EstimatedPlan& plan,
+                            const planner::EstimatedPlan& other) {
+  constexpr std::size_t most = 3;
+  planner::Comparison comparison = planner::compare(scenario, plan, other);
+  const bool slower = plan.estimate.iteration_seconds > other.estimate.iteration_seconds;
+  const auto explains = [&](double lost) { return std::abs(lost) >= negligible && (lost > 0) == slower; };
+  std::vector<std::string> texts;
+  for (const planner::TimeUse& use : comparison.uses)
+    if (use.of == predict::SecondsOf::idle && explains(use.seconds.lost()))
+      texts.push_back("idle time " + answer::signed_seconds(use.seconds.lost()));
+  const std::string overlap = overlap_text(scenario, plan, other, slower);
+  for (const Difference& difference : differences_of(scenario, plan, other, std::move(comparison.activities))) {
+    if (texts.size() + (overlap.empty() ? 0 : 1) >= most) break;
+    if (!explains(difference.lost)) continue;
+    texts.push_back(fmt::format("{} {}{}", difference.name, answer::signed_seconds(difference.lost),
+                                difference.note.empty() ? "" : " (" + difference.note + ")"));
+  }
+  if (!overlap.empty()) texts.push_back(overlap);
+  if (texts.empty()) return "no significant difference";
+  return fmt::format("{}", fmt::join(texts, ", "));
+}
+
 Table activity_table(const answer::SimulationAnswer& played, const timeline::Timeline& timeline) {
   Table table;
-  table.title = "Step by step";
-  table.note = "Steps on other devices overlap. A row leads to the step's first bar.";
-  table.columns = {{"step", Align::left}, {"devices", Align::left}, {"begins"}, {"takes"}, {"by the closed form"},
-                   {"difference"}};
+  table.title = "Activities";
+  table.note =
+      "Activities on different devices overlap. Analytical durations come from formulas instead of simulation. Select "
+      "a row to see the activity's first bar.";
+  table.columns = {
+      {"activity", Align::left}, {"devices", Align::left}, {"start"}, {"simulated"}, {"analytical"}, {"difference"}};
   std::vector<answer::ActivityLine> lines = answer::activity_lines(played.scenario, played.plan, played.simulation);
   std::stable_sort(lines.begin(), lines.end(),
                    [](const answer::ActivityLine& a, const answer::ActivityLine& b) { return a.begin < b.begin; });
@@ -170,7 +290,7 @@ Table activity_table(const answer::SimulationAnswer& played, const timeline::Tim
 
 Table fusion_table(const answer::SimulationAnswer& played) {
   Table table;
-  table.title = "What stage fusion gains";
+  table.title = "Gain from stage fusion";
   table.note = fusion_note(played);
   table.columns = {{"fused", Align::left}, {"iteration"}, {"speed"}};
   if (played.variants.empty()) {
@@ -210,15 +330,18 @@ Table memory_table(const answer::SimulationAnswer& played) {
   Table table;
   table.title = "Does it fit?";
   table.note = fmt::format(
-      "{} What the fullest device of each task holds while the task runs, with all that stays there meanwhile.",
+      "{} Each row is the device with the least memory left while the task runs, including everything that stays "
+      "resident.",
       planner::missing_of(memory).bytes > 0 ? fmt::format("No: {}.", answer::missing_words(memory))
       : played.simulation.closed.keeps_margin()
-          ? fmt::format("Yes; plans leave {}.", answer::margin_words(played.scenario))
-          : fmt::format("Tightly: plans leave {}.", answer::margin_words(played.scenario)));
-  table.columns = {{"task", Align::left}, {"device"}, {"holds"}, {"of"}, {"left"}, {"most of it", Align::left}};
+          ? fmt::format("Yes, with the required margin of {}.", answer::margin_words(played.scenario))
+          : fmt::format("Tight: some device keeps less than the required margin of {}.",
+                        answer::margin_words(played.scenario)));
+  table.columns = {{"task", Align::left},         {"device"}, {"peak memory"}, {"usable"}, {"free"},
+                   {"largest parts", Align::left}};
   const bool offloads =
       std::any_of(memory.begin(), memory.end(), [](const predict::TaskMemory& of) { return of.host > 0; });
-  if (offloads) table.columns.push_back({"off the devices"});
+  if (offloads) table.columns.push_back({"host memory"});
   const std::size_t fullest = planner::fullest_task(memory);
   for (std::size_t task = 0; task < memory.size(); ++task) {
     if (played.scenario.job.workflow.tasks[task].kind == workflow::TaskKind::rule) continue;
@@ -229,27 +352,22 @@ Table memory_table(const answer::SimulationAnswer& played) {
                           parts_text(of, played.scenario.job.workflow)});
     if (offloads)
       table.rows.back().push_back(
-          fmt::format("{} of {} a node", answer::gibibytes(of.host), answer::gibibytes(of.host_memory)));
+          fmt::format("{} of {} per node", answer::gibibytes(of.host), answer::gibibytes(of.host_memory)));
   }
   return table;
 }
 
 Table ranking_table(const answer::SimulationAnswer& played) {
   Table table;
-  table.title = "Ranked plans, and why each loses";
+  table.title = "Ranked plans";
   table.note = fmt::format(
-      "By their closed forms, the fastest first; {} is the mean error of these predictions. Beside each what makes it "
-      "slower or faster than the plan that is shown: idle time of the average device, the steps that differ most, with "
-      "the part of them that "
-      "does, and tasks that run side by side in one plan alone.",
+      "Ranked by analytical iteration time, fastest first; the mean prediction error is {}. The differences compare "
+      "each plan with the shown plan: idle time of the average device, the activities that differ most with their main "
+      "cause, and tasks that overlap in only one of the plans.",
       percent(played.scenario.software.efficiency.error));
-  table.columns = {{"plan"},
-                   {"placement", Align::left},
-                   {"iteration"},
-                   {"against it"},
-                   {"where the difference is", Align::left},
-                   {"memory left"},
-                   {"in", Align::left}};
+  table.columns = {
+      {"plan"},        {"placement", Align::left}, {"iteration"}, {"vs. shown"}, {"main differences", Align::left},
+      {"free memory"}, {"during", Align::left}};
   const std::vector<Candidate> all = candidates(played);
   for (std::size_t index = 0; index < all.size(); ++index) {
     table.rows.push_back(ranking_row(played, all[index], index + 1));
@@ -262,9 +380,9 @@ LineChart threshold_chart(const study::Sweep& thresholds) {
   const CurvePicture picture = sweep_picture(thresholds, "");
   LineChart chart;
   chart.title = "Migration threshold";
-  chart.note = "Samples move to fewer instances when no more than this share of them is still generated." +
+  chart.note = "Unfinished samples move to fewer instances once their share is at or below the threshold." +
                sentences({picture.facts});
-  chart.x_name = "unfinished samples when they move (%)";
+  chart.x_name = "threshold (% of samples unfinished)";
   const CurvePicture::Panel& panel = picture.panels.front();
   chart.y_name = panel.name;
   for (std::size_t line = 0; line < panel.lines.size(); ++line) {
@@ -290,7 +408,7 @@ LineChart threshold_chart(const study::Sweep& thresholds) {
 
 Table plan_table(const answer::SimulationAnswer& played) {
   Table table;
-  table.title = "The plan";
+  table.title = "Plan";
   table.columns = {{"task", Align::left}, {"devices", Align::left}, {"layout", Align::left}, {"settings", Align::left}};
   for (const answer::TaskWords& words : answer::task_words(played.scenario.job, played.plan))
     table.rows.push_back({words.task, words.devices, words.layout, words.settings});
@@ -299,9 +417,9 @@ Table plan_table(const answer::SimulationAnswer& played) {
 
 Table not_modelled_table(const plan::Job& job) {
   Table table;
-  table.title = "Not modelled";
-  table.note = "Settings of the configuration that change time or memory and that no figure here counts.";
-  table.columns = {{"setting", Align::left}, {"what it means", Align::left}};
+  table.title = "Not modeled";
+  table.note = "Settings that affect time or memory but that no figure here accounts for.";
+  table.columns = {{"setting", Align::left}, {"meaning", Align::left}};
   for (const plan::NotModelled& setting : job.not_modelled) table.rows.push_back({setting.key, setting.what});
   return table;
 }

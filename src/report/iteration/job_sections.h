@@ -1,32 +1,44 @@
-// Sections of the page of a job that are no timeline. Private to report.
+// Sections of a job's page other than the timeline. Private to report.
 #pragma once
 
+#include <string>
+
+#include "planner/advice/comparison.h"
 #include "report/iteration/job_page.h"
 
 namespace dovetail::report {
 
-/// A row for each activity, in order of time: seconds simulated and by the closed form. Rows lead to the first bar of
-/// `timeline` that works for the activity's task.
+/// Returns a row per activity in order of time, with simulated and analytical seconds. Rows link to the first bar of
+/// `timeline` that belongs to the activity.
 Table activity_table(const answer::SimulationAnswer& played, const timeline::Timeline& timeline);
 
-/// A row for each variant: seconds of the iteration, how much faster than without fusion, and the idle time of the
-/// average device by cause. Without variants the row of the plan alone; the notes say why.
+/// Returns a row per fusion variant: seconds per iteration, speedup over no fusion, and the average device's idle time
+/// by cause. Without variants, the only row is the plan itself. The note gives the reasons.
 Table fusion_table(const answer::SimulationAnswer& played);
 
-/// A row for each task: what its fullest device holds while it runs, of what, and what is left. The tightest is marked.
+/// Returns a row per task: memory needed, usable and left on the device with the least memory left. Marks the task with
+/// the least.
 Table memory_table(const answer::SimulationAnswer& played);
 
-/// The plans of the ranking, and the plan that is shown where it is none of them, the fastest first by their closed
-/// forms; with the activities that make the difference from the plan that is shown. REQUIRES: there is a ranking.
+/// Returns the ranked plans and the shown plan, fastest first by the analytical model, with the activities that differ
+/// most from the shown plan. REQUIRES: there is a ranking.
 Table ranking_table(const answer::SimulationAnswer& played);
 
-/// Seconds of an iteration over the threshold. REQUIRES: a sweep of thresholds with at least one that has figures.
+/// Returns seconds per iteration over the migration threshold. REQUIRES: at least one threshold of the sweep has
+/// figures.
 LineChart threshold_chart(const study::Sweep& thresholds);
 
-/// A row for each task: its devices, layout and settings.
+/// Returns a row per task with its devices, layout and settings.
 Table plan_table(const answer::SimulationAnswer& played);
 
-/// A row for each setting that no figure counts.
+/// Returns a row per setting that no figure accounts for.
 Table not_modelled_table(const plan::Job& job);
+
+/// Explains in a few words why `plan` is slower or faster than `other`: "idle time +1.9 s, actor_train +1.2 s (bubbles
+/// +0.9 s)". Lists at most three reasons: the average device's idle time, the critical activities that differ most
+/// (fused activities count as one), and tasks that overlap in only one of the plans. If no activity differs, the text
+/// says so.
+std::string reasons_against(const predict::Scenario& scenario, const planner::EstimatedPlan& plan,
+                            const planner::EstimatedPlan& other);
 
 }  // namespace dovetail::report

@@ -1,12 +1,16 @@
 #include "report/overlay/activities.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <numeric>
+#include <optional>
 #include <utility>
+#include <vector>
 
-#include "report/overlay/pieces.h"
 #include "report/overlay/turn.h"
+#include "report/page/chart_sections.h"
 #include "report/page/legend.h"
 #include "timeline/timeline.h"
 
@@ -17,7 +21,7 @@ using base::Ticks;
 using timeline::Lane;
 using timeline::Timeline;
 
-/// When bars run that are given in order of their beginnings.
+/// Sets the activity's start and length from its bars, which are in order of start.
 void time_activity(TimelineActivity& activity, const Timeline& timeline, const std::vector<std::size_t>& bars,
                    std::optional<Ticks> stretch) {
   const Ticks first = timeline.bars[bars.front()].begin;
@@ -40,12 +44,31 @@ void time_activity(TimelineActivity& activity, const Timeline& timeline, const s
   activity.begin = activity.length == *stretch ? std::nullopt : std::optional(resumed);
 }
 
-/// [bar] whether it stands on a row of links to host memory: what goes on there is beside its activity.
+/// [bar] whether it is on a row of links to host memory, where transfers overlap with the activity's own bars.
 std::vector<char> bars_on_host_links(const Timeline& timeline) {
   std::vector<char> on_links;
   for (const Lane& lane : timeline.lanes)
     on_links.insert(on_links.end(), lane.bars, timeline::is_host_link_lane(lane.name) ? 1 : 0);
   return on_links;
+}
+
+using base::Ticks;
+using timeline::Beginning;
+using timeline::Timeline;
+
+/// Returns the activity with which both timelines can begin, or null. An activity with which both already begin comes
+/// first. Otherwise returns the earliest of `activities` if `in_time`, else the first in their order.
+const TimelineActivity* first_common(const TimelineActivities& activities, const TimelineActivities& other,
+                                     bool in_time) {
+  const TimelineActivity* first = nullptr;
+  for (const TimelineActivity& activity : activities.activities) {
+    if (!activity.begin) continue;
+    const TimelineActivity* same = find_activity(other, activity.name);
+    if (!same || !same->begin) continue;
+    if (*activity.begin == Ticks() && *same->begin == Ticks()) return &activity;
+    if (!first || (in_time && *activity.begin < *first->begin)) first = &activity;
+  }
+  return first;
 }
 
 }  // namespace
@@ -101,6 +124,43 @@ Ticks begin_of(const TimelineActivities& activities, std::size_t bar, Ticks begi
 const TimelineActivity* find_activity(const TimelineActivities& activities, std::string_view name) {
   const auto found = activities.number.find(name);
   return found == activities.number.end() ? nullptr : &activities.activities[found->second];
+}
+
+Alignment align(const Timeline& a, const Timeline& b, const std::array<TimelineActivities, 2>& activities) {
+  Alignment alignment;
+  const std::array<const Timeline*, 2> timelines{&a, &b};
+  if (a.beginning == Beginning::fixed && b.beginning == Beginning::fixed) return alignment;
+  const bool both_repeat = a.beginning == Beginning::repeats && b.beginning == Beginning::repeats;
+  const std::size_t leading = a.beginning == Beginning::repeats && !both_repeat ? 1 : 0;
+  const TimelineActivity* activity = first_common(activities[leading], activities[1 - leading], !both_repeat);
+  if (!activity) return alignment;
+  alignment.activity = activity->name;
+  std::array<Ticks, 2> begin;
+  for (std::size_t side = 0; side < 2; ++side) {
+    begin[side] = *find_activity(activities[side], activity->name)->begin;
+    if (timelines[side]->beginning != Beginning::repeats) continue;
+    alignment.turned[side] = begin[side];
+    begin[side] = Ticks();
+  }
+  for (std::size_t side = 0; side < 2; ++side)
+    alignment.delayed[side] = std::max(Ticks(), begin[1 - side] - begin[side]);
+  return alignment;
+}
+
+std::string alignment_note(const Alignment& alignment, const Timeline& a, const Timeline& b) {
+  if (a.beginning == Beginning::fixed && b.beginning == Beginning::fixed) return "";
+  if (alignment.activity.empty()) return " The timelines share no activity to align at: each keeps its own times.";
+  const base::TimeUnit unit = a.time_unit;
+  std::string note;
+  for (std::size_t side = 0; side < 2; ++side) {
+    const char letter = side == 0 ? 'A' : 'B';
+    if (alignment.turned[side] > Ticks())
+      note += fmt::format(" {} is rotated by {}: its iterations repeat, so the part before {} is moved to the end.",
+                          letter, brief_time(alignment.turned[side], unit), alignment.activity);
+    if (alignment.delayed[side] > Ticks())
+      note += fmt::format(" {} is delayed by {}.", letter, signed_time(alignment.delayed[side], unit));
+  }
+  return note.empty() ? "" : fmt::format(" Both are aligned at the start of {}.{}", alignment.activity, note);
 }
 
 }  // namespace dovetail::report

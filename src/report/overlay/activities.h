@@ -1,6 +1,7 @@
-// The activities of which the bars of a timeline are work, and when they run. Private to report.
+// Activities of a timeline, and the alignment of two timelines by a common activity. Private to report.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -10,38 +11,57 @@
 #include <string_view>
 #include <vector>
 
+#include "report/overlay/overlay.h"
 #include "timeline/timeline.h"
 
 namespace dovetail::report {
 
-/// What begins and ends as one on all rows.
+/// Work that begins and ends as a unit across all rows.
 struct TimelineActivity {
-  std::string name;  ///< as activity_name has it
-  /// From the first of its bars to the end of the last. Of a timeline that repeats its longest pause parts its end from
-  /// its beginning, and it may go on behind the end of the stretch; nothing where it never pauses.
+  std::string name;  ///< see activity_name
+  /// Start of the first bar. In a timeline that repeats, an activity may wrap around the end of the repeating part, so
+  /// its longest pause separates its end from its start. nullopt if it never pauses.
   std::optional<base::Ticks> begin;
   base::Ticks length;
 };
 
 struct TimelineActivities {
-  std::vector<TimelineActivity> activities;  ///< in the order of their categories
-  /// [bar] its activity; -1: idle time, links to host memory, and what is behind the stretch that repeats
+  std::vector<TimelineActivity> activities;  ///< in order of their categories
+  /// [bar] its activity; -1 for idle time, links to host memory, and bars after the repeating part
   std::vector<std::int32_t> of;
-  std::optional<base::Ticks> stretch;                      ///< of a timeline that repeats: stretch_end
-  std::map<std::string, std::size_t, std::less<>> number;  ///< [name] of the activity
+  std::optional<base::Ticks> stretch;                      ///< end of the repeating part (stretch_end); nullopt if the
+                                                           ///< timeline does not repeat
+  std::map<std::string, std::size_t, std::less<>> number;  ///< [name] index of the activity
 };
 
-/// Whose work bars of this title are: "actor_train" of "forward of actor_train"; the title itself where it says nothing
-/// of the kind, as "reallocation for actor_generate".
+/// Returns the activity in a bar title: "actor_train" for "forward of actor_train". Returns the title itself if it
+/// names no activity, such as "reallocation for actor_generate".
 std::string_view activity_name(std::string_view title);
 
 TimelineActivities activities_of(const timeline::Timeline& timeline);
 
-/// When a bar of work begins that stands at `begin`: of an activity that goes on behind the end of the stretch, what
-/// stands before its beginning counts as behind that end.
+/// Returns the start of a work bar that begins at `begin`. If the bar's activity wraps around the end of the repeating
+/// part, bars before the activity's start are counted as coming after that end.
 base::Ticks begin_of(const TimelineActivities& activities, std::size_t bar, base::Ticks begin);
 
-/// The activity of that name; null where there is none.
+/// Returns the activity of that name, or null.
 const TimelineActivity* find_activity(const TimelineActivities& activities, std::string_view name);
+
+/// How timelines A and B are shifted to be comparable.
+struct Alignment {
+  std::array<base::Ticks, 2> turned;   ///< rotation: each begins at this time of its repeating part
+  std::array<base::Ticks, 2> delayed;  ///< delay added after the rotation
+  std::string activity;                ///< activity with which both begin; empty if they keep their times
+};
+
+/// Aligns both timelines at the first activity that they share. If both already begin with a shared activity, it is
+/// that one. Otherwise, it is the first of the workflow if both repeat, and the first to run if not. Repeating
+/// timelines are rotated. Then the timeline whose activity is earlier is delayed, unless both have a fixed beginning.
+/// `activities` belong to `a` and `b`.
+Alignment align(const timeline::Timeline& a, const timeline::Timeline& b,
+                const std::array<TimelineActivities, 2>& activities);
+
+/// Describes the alignment in sentences for the chart's note, each with a leading space. Empty if nothing was shifted.
+std::string alignment_note(const Alignment& alignment, const timeline::Timeline& a, const timeline::Timeline& b);
 
 }  // namespace dovetail::report

@@ -6,18 +6,66 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
 #include <utility>
 
-#include "report/overlay/alignment.h"
-#include "report/overlay/joined.h"
-#include "report/overlay/kinds.h"
-#include "report/overlay/rows.h"
+#include "report/overlay/activities.h"
+#include "report/overlay/pairs.h"
 #include "report/overlay/tables.h"
 #include "report/overlay/turn.h"
-#include "report/overlay/words.h"
+#include "report/page/chart_sections.h"
+#include "timeline/timeline.h"
 
 namespace dovetail::report {
 namespace {
+
+using timeline::Bar;
+using timeline::BarKind;
+using timeline::Timeline;
+
+/// Returns the cause with the longest name that is a prefix of `title`.
+std::optional<BarKind> cause_in(std::string_view title, const std::set<BarKind>& causes) {
+  std::optional<BarKind> best;
+  for (const BarKind cause : causes) {
+    const std::string_view name = name_of(cause);
+    const bool begins = title == name || (title.starts_with(name) && title[name.size()] == ' ');
+    if (begins && (!best || name.size() > name_of(*best).size())) best = cause;
+  }
+  return best;
+}
+
+/// Gives bars known only by name the kind of equally named bars in `known`. A bar gets the kind of the work with that
+/// title. Idle time gets the cause whose name begins its own: "dependency" for "dependency on reward_infer". REQUIRES:
+/// `named` has no tracks.
+Timeline with_kinds_of(Timeline named, const Timeline& known) {
+  std::map<std::string, const Bar*> work;  // by title
+  std::set<BarKind> causes;
+  for (const Bar& bar : known.bars) {
+    if (is_known_by_name(bar)) continue;
+    if (is_idle(bar.bar_kind))
+      causes.insert(bar.bar_kind);
+    else
+      work.try_emplace(title_of(known, bar), &bar);
+  }
+  named.tracks = known.tracks;
+  for (Bar& bar : named.bars) {
+    const std::string title = title_of(named, bar);
+    if (bar.bar_kind == BarKind::idle) {
+      bar.bar_kind = cause_in(title, causes).value_or(BarKind::idle);
+    } else if (const auto found = work.find(title); bar.bar_kind == BarKind::work && found != work.end()) {
+      // Fields that the title does not show may differ.
+      bar.bar_kind = found->second->bar_kind;
+      bar.track = found->second->track;
+      if (bar.track >= 0 && known.tracks[static_cast<std::size_t>(bar.track)].kind == timeline::Track::Kind::pipeline)
+        bar.microbatch = found->second->microbatch;
+    }
+  }
+  return named;
+}
 
 using base::Ticks;
 using base::TimeUnit;
@@ -25,7 +73,7 @@ using timeline::Timeline;
 
 constexpr std::int64_t ticks_of_a_tick = 1000;
 
-/// All times of a timeline in ticks as ns, a tick for a microsecond.
+/// Converts times in ticks to ns, with 1 tick = 1 microsecond.
 void to_nanoseconds(Timeline& timeline) {
   const auto convert = [](Ticks& time) { time = Ticks(time.count() * ticks_of_a_tick); };
   convert(timeline.end);
@@ -40,7 +88,7 @@ void to_nanoseconds(Timeline& timeline) {
   timeline.time_unit = TimeUnit::us;
 }
 
-/// Gives both one unit; whether one was in ticks and the other was not.
+/// Converts both timelines to one unit. Returns whether exactly one of them was in ticks.
 bool unify_units(Timeline& a, Timeline& b) {
   const bool a_in_ticks = a.time_unit == TimeUnit::tick;
   const bool mixed = a_in_ticks != (b.time_unit == TimeUnit::tick);
@@ -53,7 +101,7 @@ bool has_names_only(const Timeline& timeline) {
   return std::any_of(timeline.bars.begin(), timeline.bars.end(), timeline::is_known_by_name);
 }
 
-/// What is known better on one side, on both.
+/// Applies the bar kinds known for one timeline to the other.
 void unify_kinds(Timeline& a, Timeline& b) {
   if (has_names_only(b))
     b = with_kinds_of(std::move(b), a);
@@ -77,22 +125,22 @@ std::vector<Figure> figures_of(const Overlay& overlay) {
   const Ticks ends[2] = {a.end - overlay.delayed[0], b.end - overlay.delayed[1]};
   Ticks moved;
   for (const BarPair& pair : overlay.bars) moved = std::max(moved, distance(overlay, pair));
-  return {{"A lasts", brief_time(ends[0], a.time_unit), overlay.a.name},
-          {"B lasts", brief_time(ends[1], a.time_unit), overlay.b.name},
-          {"B against A", change_text(ends[0], ends[1], a.time_unit), ""},
-          {"bars in both", std::to_string(overlay.bars.size()),
-           overlay.bars.empty() ? "" : fmt::format("the largest difference is {}", brief_time(moved, a.time_unit))}};
+  return {{"duration of A", brief_time(ends[0], a.time_unit), overlay.a.name},
+          {"duration of B", brief_time(ends[1], a.time_unit), overlay.b.name},
+          {"B vs. A", change_text(ends[0], ends[1], a.time_unit), ""},
+          {"matched bars", std::to_string(overlay.bars.size()),
+           overlay.bars.empty() ? "" : fmt::format("largest difference {}", brief_time(moved, a.time_unit))}};
 }
 
 std::string note_of(const Overlay& overlay, bool mixed, const std::string& alignment) {
-  std::string note = fmt::format("Of two rows that stand close together the upper one is A, {}, the lower one B, {}.{}",
-                                 overlay.a.name, overlay.b.name, alignment);
-  if (mixed) note += " A tick is shown as a microsecond.";
+  std::string note = fmt::format("In each pair of rows, A ({}) is on top and B ({}) below.{}", overlay.a.name,
+                                 overlay.b.name, alignment);
+  if (mixed) note += " 1 tick is shown as 1 microsecond.";
   const auto is_other = [&](const LanePair& pair) {
     return overlay.a.timeline.lanes[pair.a].name != overlay.b.timeline.lanes[pair.b].name;
   };
   if (std::any_of(overlay.lanes.begin(), overlay.lanes.end(), is_other))
-    note += " No row of A has the name of one of B: they are put together in their order.";
+    note += " No row name is in both, so rows are matched by position.";
   return note;
 }
 
@@ -113,7 +161,7 @@ Page overlay_page(NamedTimeline a, NamedTimeline b, std::string title) {
   JoinedTimelines joined = join_timelines(a.timeline, b.timeline, overlay.lanes, overlay.bars);
   Page page;
   page.title = std::move(title);
-  page.subtitle = fmt::format("Two timelines over each other: A, {}, and B, {}.", a.name, b.name);
+  page.subtitle = fmt::format("Comparison of two timelines: A ({}) and B ({}).", a.name, b.name);
   page.figures = figures_of(overlay);
   const std::string note = note_of(overlay, mixed, alignment_note(alignment, a.timeline, b.timeline));
   page.sections.emplace_back(Chart{"Timelines", note, std::move(joined.timeline)});

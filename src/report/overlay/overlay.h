@@ -1,4 +1,4 @@
-// Two timelines over each other: planned and measured, predicted and played, before and after.
+// Comparison of two timelines: planned and measured, predicted and simulated, before and after.
 #pragma once
 
 #include <string>
@@ -7,18 +7,17 @@
 
 namespace dovetail::report {
 
-/// A timeline and what to call it.
 struct NamedTimeline {
   std::string name;
   timeline::Timeline timeline;
 };
 
-/// One page with both: a chart in which each lane of `a` has its lane of `b` below it, on one time axis; the
-/// differences of each activity, of each lane, and the largest of each bar. Rows of devices are divided so that each
-/// has devices that do the same in both. Unless both have a fixed beginning, both begin with the first activity that
-/// both have: what repeats is turned round, of others the one whose activity is earlier is moved to the right; the
-/// chart's note says by how much. Where one is in ticks and the other is not, a tick is shown as a microsecond. Bars
-/// that only have names are what bars of the other one are that are called so.
+/// Builds a page that compares two timelines: one chart with each lane of `b` below its lane of `a`, and tables of the
+/// differences by bar, activity and lane.
+/// Rows are split so that each covers the same devices in both timelines. Unless both have a fixed beginning, both are
+/// aligned at the first activity they share: a repeating timeline is rotated, any other is delayed, and the chart's
+/// note says by how much. If only one timeline is in ticks, a tick is shown as a microsecond. Bars known only by name
+/// get the kind of equally named bars of the other timeline.
 Page overlay_page(NamedTimeline a, NamedTimeline b, std::string title);
 
 }  // namespace dovetail::report

@@ -1,8 +1,9 @@
-// Which rows and bars of two timelines are the same. Private to report.
+// Matching rows and bars of two timelines, and the joined timeline. Private to report.
 #pragma once
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 #include "report/overlay/activities.h"
@@ -10,26 +11,37 @@
 
 namespace dovetail::report {
 
-/// A bar of the first timeline and the same one of the second: numbers of bars.
+/// Indices of matching bars.
 struct BarPair {
   std::size_t a = 0;
   std::size_t b = 0;
 };
 
-/// A lane of the first timeline and the lane of the second that goes with it.
+/// Indices of matching lanes.
 struct LanePair {
   std::size_t a = 0;
   std::size_t b = 0;
 };
 
-/// Which lanes go together: those of one name; where no name is in both and there are as many of each, those at the
-/// same place.
+/// Matches lanes by name. If no name is in both timelines and they have the same number of lanes, matches them by
+/// position.
 std::vector<LanePair> pair_lanes(const timeline::Timeline& a, const timeline::Timeline& b);
 
-/// Which bars of paired lanes are the same: the k-th of a title with the k-th of that title, idle time left out. Of a
-/// timeline that repeats they are counted from the beginning of their activity, and a bar that the end of the stretch
-/// cuts has no partner that is whole. In order of the first timeline's bars. `activities` are theirs.
+/// Matches the bars of matched lanes: the k-th bar of a title with the k-th bar of the same title, without idle time.
+/// In a timeline that repeats, bars count from the start of their activity, and a bar cut by the end of the repeating
+/// part matches no whole bar. Pairs are in order of the bars of `a`. `activities` belong to `a` and `b`.
 std::vector<BarPair> pair_bars(const timeline::Timeline& a, const timeline::Timeline& b,
                                const std::array<TimelineActivities, 2>& activities, const std::vector<LanePair>& lanes);
+
+struct JoinedTimelines {
+  timeline::Timeline timeline;
+  std::vector<std::int32_t> number_of_a;  ///< [bar of a] its index in `timeline`
+};
+
+/// Joins two timelines: each lane of `a` with its lane of `b` below it, then the lanes that only `b` has. Equally named
+/// tracks, names and categories are merged. Counters of both are kept if they have the same unit. REQUIRES: times of
+/// both are in the same unit.
+JoinedTimelines join_timelines(const timeline::Timeline& a, const timeline::Timeline& b,
+                               const std::vector<LanePair>& lanes, const std::vector<BarPair>& bars);
 
 }  // namespace dovetail::report

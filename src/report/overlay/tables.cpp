@@ -8,8 +8,8 @@
 #include <string>
 #include <utility>
 
-#include "report/overlay/pieces.h"
-#include "report/overlay/words.h"
+#include "report/overlay/turn.h"
+#include "report/page/chart_sections.h"
 
 namespace dovetail::report {
 namespace {
@@ -23,7 +23,7 @@ constexpr std::size_t max_listed = 50;
 
 Ticks length_of(const Bar& bar) { return bar.end - bar.begin; }
 
-/// Its work bars and their sum.
+/// Work on a lane: number of bars, busy time, and last end.
 struct LaneUse {
   std::size_t bars = 0;
   Ticks busy;
@@ -59,7 +59,7 @@ std::vector<std::string> activity_row(const Overlay& overlay, const std::string&
     const TimelineActivity* activity = activities[side];
     begins.push_back(!activity         ? ""
                      : activity->begin ? brief_time(*activity->begin + overlay.delayed[side], unit)
-                                       : "never pauses");
+                                       : "runs throughout");
     takes.push_back(activity ? brief_time(activity->length, unit) : "");
   }
   const bool both = activities[0] && activities[1];
@@ -76,18 +76,18 @@ std::vector<std::string> activity_row(const Overlay& overlay, const std::string&
 }
 
 std::string bars_note(std::size_t pairs, std::size_t differ) {
-  if (pairs == 0) return "No bar is in both: none has the same name on the same row.";
-  if (differ == 0) return "No bar that is in both differs.";
+  if (pairs == 0) return "No bars match: no row has a bar of the same name in both.";
+  if (differ == 0) return "All matched bars are equal.";
   return (differ > max_listed ? fmt::format("The {} largest of {}", max_listed, differ)
-                              : std::string("The largest first")) +
-         "; a row leads to its bar.";
+                              : std::string("Largest first")) +
+         ". Select a row to see its bar.";
 }
 
 }  // namespace
 
 namespace {
 
-/// When the bar of A or of B begins, counted from the beginning of its activity.
+/// Returns the start of a bar of A or B, counted from the start of its activity.
 Ticks begin_on(const Overlay& overlay, std::size_t side, std::size_t bar) {
   const Timeline& timeline = side == 0 ? overlay.a.timeline : overlay.b.timeline;
   return begin_of(overlay.activities[side], bar, timeline.bars[bar].begin - overlay.delayed[side]) +
@@ -108,11 +108,12 @@ Ticks distance(const Overlay& overlay, const BarPair& pair) {
 
 Table activity_differences(const Overlay& overlay) {
   Table table;
-  table.title = "Differences by step";
-  table.note =
-      fmt::format("A is {}, B is {}. A step takes from the first of its bars on any row to the end of the last.",
-                  overlay.a.name, overlay.b.name);
-  table.columns = {{"step", Align::left}, {"begins A"}, {"begins B"}, {"change"}, {"takes A"}, {"takes B"}, {"change"}};
+  table.title = "Differences by activity";
+  table.note = fmt::format(
+      "A is {}, B is {}. An activity lasts from the start of its first bar on any row to the end of its last.",
+      overlay.a.name, overlay.b.name);
+  table.columns = {
+      {"activity", Align::left}, {"start A"}, {"start B"}, {"change"}, {"duration A"}, {"duration B"}, {"change"}};
   const std::vector<TimelineActivity>& of_a = overlay.activities[0].activities;
   const auto is_common = [&](const TimelineActivity& activity) {
     return find_activity(overlay.activities[1], activity.name) != nullptr;
@@ -139,8 +140,8 @@ Table bar_differences(const Overlay& overlay, const std::vector<std::int32_t>& n
   Table table;
   table.title = "Differences by bar";
   table.note = bars_note(overlay.bars.size(), pairs.size());
-  table.columns = {{"bar", Align::left}, {"lane", Align::left}, {"start A"}, {"start B"},
-                   {"change"},           {"lasts A"},           {"lasts B"}, {"change"}};
+  table.columns = {{"bar", Align::left}, {"lane", Align::left}, {"start A"},    {"start B"},
+                   {"change"},           {"duration A"},        {"duration B"}, {"change"}};
   pairs.resize(std::min(pairs.size(), max_listed));
   const std::vector<std::size_t> first = first_bars(a);
   for (const BarPair& pair : pairs) {
@@ -163,13 +164,12 @@ Table lane_differences(const Overlay& overlay) {
   const TimeUnit unit = a.time_unit;
   Table table;
   table.title = "Differences by lane";
-  table.note =
-      overlay.lanes.empty()
-          ? "No row is in both: none of A has the name of one of B."
-          : fmt::format("A is {}, B is {}. Busy is the time of work with its launches, without other idle time.",
-                        overlay.a.name, overlay.b.name);
+  table.note = overlay.lanes.empty()
+                   ? "No rows match: no row of A has the name of a row of B."
+                   : fmt::format("A is {}, B is {}. Busy time is work including its launches, without other idle time.",
+                                 overlay.a.name, overlay.b.name);
   table.columns = {{"lane", Align::left}, {"busy A"}, {"busy B"},  {"change"},    {"last end A"},
-                   {"last end B"},        {"change"}, {"in both"}, {"only in A"}, {"only in B"}};
+                   {"last end B"},        {"change"}, {"matched"}, {"only in A"}, {"only in B"}};
   const std::vector<std::size_t> first_a = first_bars(a);
   const std::vector<std::size_t> first_b = first_bars(b);
   for (const LanePair& lane : overlay.lanes) {

@@ -1,4 +1,4 @@
-// How two timelines differ. Private to report.
+// Tables of the differences between two timelines. Private to report.
 #pragma once
 
 #include <array>
@@ -12,31 +12,31 @@
 
 namespace dovetail::report {
 
-/// Two timelines as they are laid over each other.
+/// Two timelines with their matched lanes and bars.
 struct Overlay {
   const NamedTimeline& a;
   const NamedTimeline& b;
-  std::array<TimelineActivities, 2> activities;  ///< before they were delayed
-  std::array<base::Ticks, 2> delayed{};          ///< as Alignment has it
+  std::array<TimelineActivities, 2> activities;  ///< before the delay
+  std::array<base::Ticks, 2> delayed{};          ///< see Alignment
   std::vector<LanePair> lanes;
   std::vector<BarPair> bars;
 };
 
-/// How much later the bar of B begins, each as begin_of has it.
+/// Returns how much later B's bar begins (see begin_of).
 base::Ticks begin_change(const Overlay& overlay, const BarPair& pair);
 
-/// How far apart the two bars are: the larger of the changes of start and of length.
+/// Returns the larger of the changes in start and in length.
 base::Ticks distance(const Overlay& overlay, const BarPair& pair);
 
-/// When each activity begins and how long it takes, in both. No rows where no activity is in both, or titles of bars do
-/// not say of which activity they are.
+/// Lists the start and duration of each activity in both timelines. Empty if they share no activity, or if bar titles
+/// do not name activities.
 Table activity_differences(const Overlay& overlay);
 
-/// The bars that are in both and differ, the largest difference first. `number_of_a`: [bar of a] its number in the
+/// Lists the matched bars that differ, largest difference first. `number_of_a` maps a bar of A to its index in the
 /// chart.
 Table bar_differences(const Overlay& overlay, const std::vector<std::int32_t>& number_of_a);
 
-/// Work, last ends and numbers of bars of rows that are in both.
+/// Lists busy time, last end and bar counts of the matched rows.
 Table lane_differences(const Overlay& overlay);
 
 }  // namespace dovetail::report

@@ -2,16 +2,30 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
+#include <map>
 #include <optional>
 #include <tuple>
 #include <utility>
 #include <vector>
 
-#include "report/overlay/pieces.h"
 #include "timeline/timeline.h"
 
 namespace dovetail::report {
 namespace {
+
+using timeline::Arrow;
+using timeline::Bar;
+using timeline::Timeline;
+
+Bar bar_of(const Timeline& timeline, const Piece& piece) {
+  Bar bar = timeline.bars[piece.bar];
+  const base::Ticks second = piece.second ? timeline.bars[*piece.second].launch : base::Ticks();
+  bar.launch = std::min(std::max(bar.launch, second), piece.end - piece.begin);
+  bar.begin = piece.begin;
+  bar.end = piece.end;
+  return bar;
+}
 
 using base::Ticks;
 using timeline::Bar;
@@ -19,7 +33,7 @@ using timeline::Counter;
 using timeline::Timeline;
 using Steps = std::vector<std::pair<Ticks, base::Memory>>;
 
-/// The pieces of the bars from `first` to before `last`, in their new order.
+/// Returns the pieces of bars [first, last) in their new order.
 std::vector<Piece> turned_pieces(const Timeline& timeline, std::size_t first, std::size_t last, Ticks begin,
                                  Ticks stretch) {
   std::vector<Piece> pieces;
@@ -52,7 +66,7 @@ Steps turned_steps(const Steps& steps, Ticks begin, Ticks stretch) {
   const auto add = [&](Ticks time, base::Memory value) {
     if (turned.empty() || turned.back().second != value) turned.emplace_back(time, value);
   };
-  /// From `from` to `to`, `by` later.
+  /// Copies the steps of [from, to), shifted by `by`.
   const auto add_part = [&](Ticks from, std::optional<Ticks> to, Ticks by) {
     const auto after = std::upper_bound(steps.begin(), steps.end(), from,
                                         [](Ticks time, const auto& step) { return time < step.first; });
@@ -66,7 +80,59 @@ Steps turned_steps(const Steps& steps, Ticks begin, Ticks stretch) {
   return turned;
 }
 
+using timeline::Counter;
+using timeline::Timeline;
+
+/// A row to build: the row that it is taken from, and its devices.
+struct SplitRow {
+  std::size_t lane = 0;
+  std::vector<int> devices;  ///< empty: keep the whole row
+};
+
+std::vector<SplitRow> split_rows(const Timeline& timeline, const Timeline& other) {
+  std::map<int, std::size_t> lane_of;  // row of `other` plus one; 0 for devices that `other` lacks
+  for (std::size_t lane = 0; lane < other.lanes.size(); ++lane) {
+    const auto devices = timeline::devices_of(other.lanes[lane].name);
+    for (const int device : devices.value_or(std::vector<int>())) lane_of[device] = lane + 1;
+  }
+  std::vector<SplitRow> rows;
+  for (std::size_t lane = 0; lane < timeline.lanes.size(); ++lane) {
+    std::map<std::size_t, std::vector<int>> of_lane;
+    const auto devices = timeline::devices_of(timeline.lanes[lane].name);
+    for (const int device : devices.value_or(std::vector<int>())) of_lane[lane_of[device]].push_back(device);
+    if (of_lane.empty()) rows.push_back({lane, {}});
+    for (auto& [number, together] : of_lane) rows.push_back({lane, std::move(together)});
+  }
+  if (std::none_of(rows.begin(), rows.end(), [](const SplitRow& row) { return row.devices.empty(); }))
+    std::stable_sort(rows.begin(), rows.end(),
+                     [](const SplitRow& a, const SplitRow& b) { return a.devices.front() < b.devices.front(); });
+  return rows;
+}
+
 }  // namespace
+
+bool is_idle_bar(const Timeline& timeline, std::size_t bar) { return is_idle(timeline.bars[bar].bar_kind); }
+
+Timeline made_of(const Timeline& timeline, const std::vector<PieceLane>& lanes) {
+  Timeline made = timeline;
+  made.lanes.clear();
+  made.bars.clear();
+  made.counters.clear();
+  std::vector<std::int32_t> number(timeline.bars.size(), -1);  // [bar of timeline] index of its first piece
+  for (const PieceLane& lane : lanes) {
+    made.lanes.push_back(lane.lane);
+    made.lanes.back().bars = lane.pieces.size();
+    for (const Piece& piece : lane.pieces) {
+      for (const std::optional<std::size_t>& of : {std::optional(piece.bar), piece.second})
+        if (of && number[*of] < 0) number[*of] = static_cast<std::int32_t>(made.bars.size());
+      made.bars.push_back(bar_of(timeline, piece));
+    }
+  }
+  for (Bar& bar : made.bars) bar.awaits = bar.awaits < 0 ? -1 : number[static_cast<std::size_t>(bar.awaits)];
+  for (Arrow& arrow : made.arrows)
+    arrow = {number[static_cast<std::size_t>(arrow.from)], number[static_cast<std::size_t>(arrow.to)]};
+  return made;
+}
 
 Ticks stretch_end(const Timeline& timeline) {
   const std::vector<std::size_t> first = first_bars(timeline);
@@ -112,6 +178,25 @@ Timeline delayed(Timeline timeline, Ticks by) {
   for (Counter& counter : timeline.counters)
     for (auto& step : counter.steps) step.first += by;
   return timeline;
+}
+
+Timeline divide_rows(const Timeline& timeline, const Timeline& other) {
+  const std::vector<SplitRow> rows = split_rows(timeline, other);
+  const std::vector<std::size_t> first = first_bars(timeline);
+  std::vector<PieceLane> lanes;
+  std::vector<Counter> counters;
+  for (const SplitRow& row : rows) {
+    PieceLane lane{timeline.lanes[row.lane], {}};
+    if (!row.devices.empty()) lane.lane.name = timeline::device_lane_name(row.devices);
+    for (std::size_t bar = first[row.lane]; bar < first[row.lane + 1]; ++bar)
+      lane.pieces.push_back({bar, timeline.bars[bar].begin, timeline.bars[bar].end});
+    for (const Counter& counter : timeline.counters)
+      if (counter.lane == row.lane) counters.emplace_back(counter).lane = lanes.size();
+    lanes.push_back(std::move(lane));
+  }
+  Timeline divided = made_of(timeline, lanes);
+  divided.counters = std::move(counters);
+  return divided;
 }
 
 }  // namespace dovetail::report

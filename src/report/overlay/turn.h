@@ -1,24 +1,53 @@
-// A timeline that begins elsewhere. Private to report.
+// Timelines rebuilt from pieces of their bars: rows split, times rotated or delayed. Private to report.
 #pragma once
+
+#include <cstddef>
+#include <optional>
+#include <vector>
 
 #include "timeline/timeline.h"
 
 namespace dovetail::report {
 
-/// Where the stretch of a timeline that repeats ends: behind it, what an iteration adds on all devices is the last bar
-/// of every row of devices (timeline::BarKind::hand_over of no task). The end of the timeline where there is no such
-/// bar.
+/// A bar, part of a bar, or two bars joined into one.
+struct Piece {
+  std::size_t bar = 0;  ///< bar that supplies all other properties
+  base::Ticks begin;
+  base::Ticks end;
+  std::optional<std::size_t> second = {};  ///< bar that continues where `bar` ends
+};
+
+struct PieceLane {
+  timeline::Lane lane;  ///< its `bars` is ignored
+  std::vector<Piece> pieces;
+};
+
+/// Whether the bar is idle time.
+bool is_idle_bar(const timeline::Timeline& timeline, std::size_t bar);
+
+/// Rebuilds `timeline` with these lanes and without counters. A piece's launch time is at most its length; two joined
+/// bars have the larger launch time. References to a bar lead to its first piece.
+timeline::Timeline made_of(const timeline::Timeline& timeline, const std::vector<PieceLane>& lanes);
+
+/// Returns the end of the repeating part of a timeline. Only the hand-over that an iteration adds on all devices comes
+/// after it: a last bar of kind hand_over without a task on every row of devices. Returns the end of the timeline if
+/// there is no such bar.
 base::Ticks stretch_end(const timeline::Timeline& timeline);
 
-/// A timeline that repeats, from its time `begin` on: what is before stands at the end of the stretch that repeats,
-/// what is behind that stretch stays last. Bars that the end of the stretch cuts are one, those that run at `begin` are
-/// cut. Counters likewise. REQUIRES: 0 <= begin < stretch_end.
+/// Rotates a repeating timeline so that it begins at time `begin`. The part before `begin` moves to the end of the
+/// repeating part; bars after the repeating part stay last. Bars that the end of the repeating part cut are joined;
+/// bars running at `begin` are cut. Counters are rotated as well. REQUIRES: 0 <= begin < stretch_end.
 timeline::Timeline turned(const timeline::Timeline& timeline, base::Ticks begin);
 
-/// Whether the bars are the same in all but times.
+/// Whether two bars are equal except for their times.
 bool is_same_work(const timeline::Timeline& timeline, std::size_t bar, std::size_t other);
 
-/// The timeline, everything `by` later.
+/// Returns the timeline with all times increased by `by`.
 timeline::Timeline delayed(timeline::Timeline timeline, base::Ticks by);
+
+/// Splits each row of devices of `timeline` by the rows of `other`, so that each row has the same devices in both
+/// timelines or is in only one of them. Rows are in order of their first devices if all are rows of devices. Two
+/// timelines that are split by each other have the same rows.
+timeline::Timeline divide_rows(const timeline::Timeline& timeline, const timeline::Timeline& other);
 
 }  // namespace dovetail::report

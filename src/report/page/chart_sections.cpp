@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <vector>
 
+#include "answer/words/amounts.h"
 #include "answer/words/text.h"
 #include "report/page/legend.h"
 #include "report/page/summary.h"
@@ -30,7 +31,7 @@ std::vector<std::vector<Ticks>> times_of(const Timeline& timeline, const Legend&
   return times;
 }
 
-/// The rows of `breakdown`: all lanes, then each that has any of its parts: the categories that `is_part`.
+/// Adds the rows of `breakdown`: all lanes together, then each lane with any time in a category accepted by `is_part`.
 template <class IsPart>
 void add_rows(Breakdown& breakdown, const Timeline& timeline, IsPart is_part) {
   const Legend legend = legend_of(timeline);
@@ -67,7 +68,7 @@ std::string time_text(Ticks time, base::TimeUnit unit) {
 Breakdown time_breakdown(const Timeline& timeline) {
   Breakdown breakdown;
   breakdown.title = "Where the time goes";
-  breakdown.note = fmt::format("Time of each {}, by what it does.", timeline.lane_noun);
+  breakdown.note = fmt::format("Time of each {} by activity.", timeline.lane_noun);
   add_rows(breakdown, timeline, [](const Category&) { return true; });
   return breakdown;
 }
@@ -75,7 +76,7 @@ Breakdown time_breakdown(const Timeline& timeline) {
 Breakdown idle_breakdown(const Timeline& timeline) {
   Breakdown breakdown;
   breakdown.title = "Idle time by cause";
-  breakdown.note = fmt::format("Time in which a {} does nothing, as a share of all of its time.", timeline.lane_noun);
+  breakdown.note = fmt::format("Idle time of each {} as a share of its total time.", timeline.lane_noun);
   add_rows(breakdown, timeline, [](const Category& category) { return category.idle; });
   for (Breakdown::Row& row : breakdown.rows) row.whole = timeline.end;
   breakdown.rows.front().whole = timeline.end * static_cast<std::int64_t>(timeline.lanes.size());
@@ -84,11 +85,10 @@ Breakdown idle_breakdown(const Timeline& timeline) {
 
 Table wait_table(const Timeline& timeline) {
   Table table;
-  table.title = "The longest waits";
-  table.note = "A row leads to its bar in the chart.";
-  table.columns = {
-      {"idle", Align::left}, {timeline.lane_noun, Align::left}, {"from"}, {"lasts"}, {"waits for", Align::left},
-      {"on", Align::left}};
+  table.title = "Longest waits";
+  table.note = "Select a row to see its bar in the chart.";
+  table.columns = {{"idle", Align::left}, {timeline.lane_noun, Align::left}, {"start"},
+                   {"duration"},          {"waits for", Align::left},        {"on", Align::left}};
   std::vector<std::size_t> waits;
   for (std::size_t bar = 0; bar < timeline.bars.size(); ++bar) {
     if (timeline.bars[bar].awaits >= 0) waits.push_back(bar);
@@ -110,6 +110,25 @@ Table wait_table(const Timeline& timeline) {
     table.bars.push_back(static_cast<std::int32_t>(bar));
   }
   return table;
+}
+
+using base::Ticks;
+using base::TimeUnit;
+
+std::string brief_time(Ticks time, TimeUnit unit) {
+  return unit == TimeUnit::ns ? answer::seconds_text(base::seconds_of_ticks(time)) : time_text(time, unit);
+}
+
+std::string signed_time(Ticks change, TimeUnit unit) {
+  if (change < Ticks()) return "-" + brief_time(Ticks() - change, unit);
+  return change == Ticks() ? brief_time(change, unit) : "+" + brief_time(change, unit);
+}
+
+std::string change_text(Ticks from, Ticks to, TimeUnit unit) {
+  std::string change = signed_time(to - from, unit);
+  if (from == Ticks() || to == from) return change;
+  return fmt::format("{} ({:+.1f}%)", change,
+                     100 * (static_cast<double>(to.count()) / static_cast<double>(from.count()) - 1));
 }
 
 }  // namespace dovetail::report

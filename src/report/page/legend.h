@@ -1,4 +1,4 @@
-// What the bars of a timeline are drawn as: the legend of a chart, with its words and colours.
+// Legend of a chart: the categories of a timeline's bars, with their names and colors.
 #pragma once
 
 #include <cstdint>
@@ -9,17 +9,17 @@
 
 namespace dovetail::report {
 
-/// What bars show: an entry of a chart's legend. In `bar_title` and `bar_label`, "{NAME}" stands for the bar's value of
-/// that field (fields.h).
+/// An entry of the legend. In `bar_title` and `bar_label`, "{NAME}" stands for the bar's value of the field NAME (see
+/// bar_fields in html.cpp).
 struct Category {
   std::string name;       ///< "actor forward"
-  std::string bar_title;  ///< of one of its bars: "F{micro-batch} actor"
-  std::string bar_label;  ///< written on a bar where it fits: "{micro-batch}"; may be empty
+  std::string bar_title;  ///< title of a bar: "F{micro-batch} actor"
+  std::string bar_label;  ///< text on a bar if it fits: "{micro-batch}"; may be empty
   Ink ink;
   bool idle = false;  ///< drawn lower than work
 };
 
-/// What a category of known bars is called: "actor_generate decode"; "bubble" of idle time, whatever its track.
+/// Returns the name of a category: "actor_generate decode". Idle time is named by its cause alone: "bubble".
 std::string category_name(const std::vector<timeline::Track>& tracks, timeline::BarKind bar_kind, std::int32_t track);
 
 struct Legend {
@@ -27,10 +27,10 @@ struct Legend {
   std::vector<std::int32_t> of;  ///< [bar] index into `categories`
 };
 
-/// A category for each bar kind of each track, in the order of tracks, work of no track behind them; then one for each
-/// cause of idle time, whatever is waited for. Bars that only have names are of one category where their names differ
-/// in numbers only; those that take most of the time have one of their own, the rest share one, idle time another.
-/// Their colours are not those of others, as long as there are any.
+/// Builds the legend: a category per bar kind of each track, in order of tracks, then work without a track, then a
+/// category per cause of idle time. Bars known only by name are grouped by their names with numbers ignored. The groups
+/// with the most time get their own category; the others share one for work and one for idle time. Colors are unique as
+/// long as there are enough.
 Legend legend_of(const timeline::Timeline& timeline);
 
 }  // namespace dovetail::report

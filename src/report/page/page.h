@@ -1,5 +1,5 @@
-// What the HTML report shows: a title, headline figures, and sections in the order in which they are read. Schedules,
-// simulated iterations and traces all become a Page; render_html draws it, without knowing which of them it was.
+// Content of an HTML report: a title, headline figures, and sections in reading order. Schedules, simulated iterations,
+// runs and traces are all converted to a Page, which render_html draws.
 #pragma once
 
 #include <cstdint>
@@ -16,27 +16,21 @@
 
 namespace dovetail::report {
 
-/// A colour on a light ground, and the one that stands for it on a dark ground.
-struct Ink {
-  Color light;
-  Color dark;
-};
-
-/// A number that the page starts with. All are texts as they are shown.
+/// A headline figure, as displayed text.
 struct Figure {
-  std::string name;   ///< "makespan"
+  std::string name;
   std::string value;  ///< "225 ticks"
-  std::string note;   ///< "the shortest possible"; may be empty
+  std::string note;   ///< may be empty: "proven optimal"
 };
 
-/// A Gantt chart with curves below it: the counters that are drawn.
+/// A Gantt chart, with the curves of its drawn counters below it.
 struct Chart {
   std::string title;
-  std::string note;  ///< a sentence on how to read it; may be empty
+  std::string note;  ///< how to read the chart; may be empty
   timeline::Timeline timeline;
 };
 
-/// What times are made of: a bar of parts a row.
+/// Stacked bars of times, one per row.
 struct Breakdown {
   struct Part {
     std::string name;
@@ -46,25 +40,25 @@ struct Breakdown {
   struct Row {
     std::string name;
     std::vector<base::Ticks> amounts;       ///< [part]
-    std::optional<base::Ticks> whole = {};  ///< what fills the row; nothing: the sum of its amounts
+    std::optional<base::Ticks> whole = {};  ///< length of the full bar; nullopt: the sum of the amounts
   };
   std::string title;
   std::string note;
   base::TimeUnit time_unit = base::TimeUnit::tick;
   std::vector<Part> parts;
-  std::vector<Row> rows;  ///< the first is drawn larger: the sum, or the mean, of the others
+  std::vector<Row> rows;  ///< the first is drawn larger: the sum or mean of the others
 };
 
-/// Ranked alternatives with why each lost, differences, what-ifs. A row may lead to a bar of the chart above.
+/// Tables of alternatives, differences or variations. A row may link to a bar of the chart above.
 using answer::Align;
 using answer::Table;
 
-/// Results over an input that was varied, such as a threshold.
+/// Line chart of results over a varied input, such as a threshold.
 struct LineChart {
   struct Series {
     std::string name;
     Ink ink;
-    std::vector<std::pair<double, double>> points;  ///< x ascending
+    std::vector<std::pair<double, double>> points;  ///< ascending x
   };
   struct Mark {
     std::size_t series = 0;
@@ -87,5 +81,9 @@ struct Page {
   std::vector<Figure> figures;
   std::vector<Section> sections;
 };
+
+/// Joins several pages into one: a table of all figures, then the sections of each page with the page's title as
+/// prefix. REQUIRES: at least one page.
+Page join_pages(std::vector<Page> pages);
 
 }  // namespace dovetail::report

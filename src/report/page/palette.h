@@ -1,4 +1,5 @@
-// Colours of pictures and terminals: one hue a model, told apart with every common colour vision.
+// Colors of pictures, pages and terminals. Each model has a hue that stays distinct with all common types of color
+// vision.
 #pragma once
 
 #include <array>
@@ -20,25 +21,52 @@ struct Color {
   friend bool operator==(const Color&, const Color&) = default;
 };
 
-/// `percent` of the way from `from` to `to`.
+/// A color for light backgrounds and its counterpart for dark ones.
+struct Ink {
+  Color light;
+  Color dark;
+};
+
+/// Returns the color `percent` of the way from `from` to `to`.
 Color mix(Color from, Color to, int percent);
 /// "#1f77b4".
 std::string hex(Color color);
-/// The nearest colour of the 6 x 6 x 6 cube of 256-colour terminals, or of their grey ramp for what is nearly grey.
+/// Returns the nearest color of the 6 x 6 x 6 cube of 256-color terminals, or of their gray ramp for near-grays.
 int terminal_color(Color color);
-/// Whether white reads better than black on `background`.
+/// Whether white text reads better than black on `background`.
 bool is_dark(Color background);
 
-/// How many shades a track has: one for each kind of op.
+/// Number of shades of a track: one per kind of op.
 inline constexpr std::size_t shades = timeline::op_bar_kinds.size();
 
-/// Which of the colours of its track a bar kind has; nothing for idle time, and where it serves the track, as moving
-/// weights does.
+/// Returns the shade of a bar kind within its track's colors. nullopt for idle time, and for work that serves the
+/// track, such as moving weights.
 std::optional<std::size_t> shade_of(timeline::BarKind bar_kind);
 
-/// Colours of each track by shade, which are those of its ops: forward light, backward and input gradient dark, weight
-/// gradient between, step darkest. Replicas of a model are shades of its hue; hues repeat after eight models. A track
-/// without a model has those of the first.
+/// Returns the colors of each track by shade: forward light, backward and input gradient dark, weight gradient between
+/// them, step darkest. Replicas of a model are shades of its hue. Hues repeat after eight models. A track without a
+/// model has the colors of the first model.
 std::vector<std::array<Color, shades>> colors_of(const std::vector<timeline::Track>& tracks);
+
+/// Returns `color` for light backgrounds, and the same hue for dark ones, lightened if it is dark.
+Ink ink_of(Color color);
+
+/// Returns the color of a bar; `track` is an index of `tracks`, or -1. Work of a model has its track's colors: light
+/// for forward passes and prefill, dark for decoding and backward passes, darkest for the optimizer. Work of no model
+/// and moving data have their own colors, and idle time has one per cause.
+Ink ink_of(const std::vector<timeline::Track>& tracks, timeline::BarKind bar_kind, std::int32_t track);
+
+/// Returns the index of a cause among the idle colors.
+std::size_t cause_of(timeline::BarKind idle);
+
+/// Returns a muted color for a cause of idle time. There are seven; indices wrap around.
+Ink idle_ink(std::size_t cause);
+
+/// Returns a color for work that serves models, such as moving weights. There are four; indices wrap around.
+Ink service_ink(std::size_t kind);
+
+/// Returns a color for work of no model: names of a trace, curves. The first eight are the dark shades of the models'
+/// hues, the next eight the light ones. Indices wrap around after sixteen.
+Ink plain_ink(std::size_t index);
 
 }  // namespace dovetail::report

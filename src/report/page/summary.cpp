@@ -13,7 +13,7 @@ namespace {
 using timeline::Bar;
 using timeline::BarKind;
 
-/// How long one look is visible in a column, and its first bar there.
+/// Visible length of one look in a column, and its first bar there.
 struct Look {
   std::size_t bar;
   double length;

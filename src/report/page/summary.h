@@ -1,4 +1,4 @@
-// What captions say of a timeline, and which bars show where many share a place. For drawing only.
+// Summary of a timeline for captions, and the bars to show where several share a pixel. For drawing only.
 #pragma once
 
 #include <array>
@@ -15,35 +15,34 @@ namespace dovetail::report {
 
 struct Summary {
   std::int64_t work_bars = 0;
-  std::array<double, timeline::bar_kinds> share{};  ///< of the time of all devices, by BarKind
-  double idle_share = 0;                            ///< the bubbles: all causes together
+  std::array<double, timeline::bar_kinds> share{};  ///< share of all devices' time, by BarKind
+  double idle_share = 0;                            ///< all causes together: the bubbles
   std::vector<base::Memory> peaks;                  ///< [lane]
-  std::size_t fullest_lane = 0;                     ///< the first with the largest peak
-  base::Ticks peak_time;                            ///< when it first has it
-  /// [track] the work that takes time; behind them that of no track
+  std::size_t fullest_lane = 0;                     ///< first lane with the highest peak
+  base::Ticks peak_time;                            ///< time at which it first reaches the peak
+  /// [track] kinds of work that take time; the last entry is work without a track
   std::vector<std::array<bool, timeline::bar_kinds>> drawn;
-  /// [track] of its largest micro-batch: bars that are alike have numbers, or none
+  /// [track] digits of its largest micro-batch number, so that equal bars are all labeled or all unlabeled
   std::vector<std::size_t> label_digits;
-  bool has_memory = false;  ///< whether any lane holds any
+  bool has_memory = false;  ///< whether any lane has memory in use
 };
-/// Each lane counts as often as it has devices, one of links to host memory not at all.
+/// Summarizes a timeline. A lane counts once per device; links to host memory do not count.
 Summary summarize(const timeline::Timeline& timeline);
 
 /// "9.8%".
 std::string percent(double share);
 
-/// The unit in which pictures say times: seconds of iterations, whose ns nobody reads.
+/// Returns the unit of times in pictures: seconds for iterations, which are stored in ns.
 base::TimeUnit shown_unit(const timeline::Timeline& timeline);
 
-/// "ticks", "ms", ...: what follows a number of `unit`.
+/// "ticks", "ms", ...: the unit after a number.
 std::string_view plural_of(base::TimeUnit unit);
 
-/// The least of 1, 2, 5, 10, 20, ... that is at least `least`: a step for an axis whose labels are exact.
+/// Returns the smallest of 1, 2, 5, 10, 20, ... that is at least `least`: an axis step with exact labels.
 std::int64_t round_step(double least);
 
-/// Splits [from, to) into `columns` equal ones and names for each the bar that shows there: of the look (bar kind and
-/// track) that fills most of the column, the first. -1 where no bar has any length. The bars are bars[first] ...
-/// bars[last - 1].
+/// Splits [from, to) into `columns` equal columns and returns the bar to show in each: the first bar of the look (bar
+/// kind and track) that fills most of the column; -1 if no bar has any length there. Considers bars [first, last).
 std::vector<std::int32_t> dominant_bars(std::span<const timeline::Bar> bars, std::size_t first, std::size_t last,
                                         double from, double to, std::size_t columns);
 

@@ -1,4 +1,4 @@
-// A run of `dovetail train` as a page of the HTML report.
+// HTML report page of a run of `dovetail train`, and its figures as curves.
 #pragma once
 
 #include <optional>
@@ -6,22 +6,38 @@
 #include <vector>
 
 #include "answer/measured/measured.h"
+#include "records/figure_table.h"
 #include "records/training_phases.h"
+#include "report/drawing/curve_svg.h"
 #include "report/page/page.h"
-#include "report/run/run_curves.h"
 
 namespace dovetail::report {
 
-struct RunReport {
-  std::string name;      ///< of the job
-  std::string subtitle;  ///< "A run of dovetail train: ppo on 1 device."
-  RunFigures figures;
-  std::optional<answer::MeasuredAnswer> measured;   ///< its times beside their prediction, which it has
-  std::vector<records::TrainingPhase> phases = {};  ///< that its ranks run by schedules
+/// Rows of a run's metrics.jsonl and eval.jsonl.
+struct RunFigures {
+  records::FigureTable metrics;
+  records::FigureTable evaluations;
 };
 
-/// How the rewards went, and how long it took; curves; the timeline, where the time went, what the plan predicted;
-/// each training phase of several ranks beside its schedule.
+/// Returns the charts of a run: rewards first, then divergence, losses, entropy, clipping, gradients, lengths and
+/// speed. Charts with only zeros and figures that are not numbers are omitted. In a long run, a point is the mean of
+/// several iterations, and the note says so.
+std::vector<LineChart> run_charts(const RunFigures& figures);
+
+/// Returns the first two charts as a picture, with the middle half of the rewards as a band. `facts` is a line below
+/// the title. REQUIRES: run_charts is not empty.
+CurvePicture run_picture(const RunFigures& figures, std::string title, std::string facts);
+
+struct RunReport {
+  std::string name;      ///< name of the job
+  std::string subtitle;  ///< "A run of dovetail train: ppo on 1 device."
+  RunFigures figures;
+  std::optional<answer::MeasuredAnswer> measured;   ///< times compared with their prediction, which must be present
+  std::vector<records::TrainingPhase> phases = {};  ///< phases that the ranks ran by a schedule
+};
+
+/// Builds the page: rewards and total time, curves, timeline, time use, predicted and measured times, and each training
+/// phase of several ranks compared with its schedule.
 Page run_page(const RunReport& report);
 
 }  // namespace dovetail::report

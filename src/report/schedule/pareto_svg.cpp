@@ -10,7 +10,6 @@
 
 #include "answer/words/text.h"
 #include "base/assert.h"
-#include "report/drawing/axis.h"
 #include "report/drawing/svg_parts.h"
 
 namespace dovetail::report {
@@ -29,7 +28,7 @@ constexpr std::string_view baseline_color = "#d96c06";
 constexpr std::string_view other_color = "#6b7280";
 constexpr std::string_view bound_color = "#9ca3af";
 
-/// A rectangle that texts must not share.
+/// A rectangle reserved for one text.
 struct Box {
   double left;
   double top;
@@ -55,7 +54,7 @@ class ParetoWriter {
     for (const NamedPoint& point : picture.others) see(point.at);
     x_ = make_axis(times, left_, right_, 9);
     y_ = make_axis(peaks, bottom_, top_, 8);
-    // Points keep their places free before any label is put down.
+    // Reserve the space of all points before placing labels.
     for (const FrontPoint& point : picture.front) taken_.push_back(around(point.at, point_radius + 1));
     for (const NamedPoint& point : picture.others) taken_.push_back(around(point.at, mark_radius + 1));
     keep_stairs_free();
@@ -77,7 +76,7 @@ class ParetoWriter {
     return {x - radius, y - radius, x + radius, y + radius};
   }
 
-  /// Labels do not cross the lines of the front.
+  /// Reserves the lines of the front, so that labels do not cross them.
   void keep_stairs_free() {
     constexpr double half = 1.5;
     double above = top_;
@@ -107,7 +106,7 @@ class ParetoWriter {
            text_element(margin, 71, facts, {13.5, "#6b7280", "start", false, false});
   }
 
-  /// The corner points of a falling staircase from the top of the frame to its right side.
+  /// Returns the path of a falling staircase from the top of the frame to its right side.
   template <class Points, class At>
   std::string stairs(const Points& points, At at) const {
     std::string path = fmt::format("M{} {}", number(x_of(at(points.front()).makespan)), number(top_));
@@ -170,7 +169,7 @@ class ParetoWriter {
     return text;
   }
 
-  /// Fine lines from the baseline's schedule to the axes, so that what is gained over it can be read off.
+  /// Draws thin lines from the baseline's schedule to the axes, to show the gain over it.
   std::string baseline_guides() const {
     std::string lines;
     for (const NamedPoint& point : picture_.others) {
@@ -183,7 +182,7 @@ class ParetoWriter {
     return lines;
   }
 
-  /// A label beside the point where it covers nothing; nothing where there is no such place.
+  /// Returns a label next to the point where it covers nothing, or an empty text if there is no such place.
   std::string label(const TradePoint& point, double radius, std::string_view text, std::string_view color, bool bold) {
     const double x = x_of(point.makespan);
     const double y = y_of(point.peak);
@@ -218,7 +217,7 @@ class ParetoWriter {
 
   std::string marks() {
     std::string text;
-    // The baseline's name is placed first: it is the one to find.
+    // Place the baseline's name first: it is the most important one.
     for (const bool emphasized : {true, false}) {
       for (const NamedPoint& point : picture_.others) {
         if (point.emphasized != emphasized) continue;
@@ -249,7 +248,7 @@ class ParetoWriter {
           number(x), number(y), number(point_radius), fill, front_color,
           text_element(x, y + 3.4, fmt::format("{}", i + 1), {9.5, ink, "middle", true, false}));
     }
-    // The ends say what they cost; the others where there is room.
+    // Label the two ends first, then the others if there is space.
     for (const std::size_t i : label_order()) {
       const TradePoint& at = picture_.front[i].at;
       text += label(
@@ -280,12 +279,12 @@ class ParetoWriter {
       return fmt::format("<circle cx=\"9\" r=\"6\" fill=\"{}\" stroke=\"{}\" stroke-width=\"1.8\"/>", fill,
                          front_color);
     };
-    entry(circle(front_color), "proven: nothing is better");
+    entry(circle(front_color), "proven optimal");
     entry(circle("#ffffff"), "best found");
     entry(fmt::format("<rect y=\"-7\" width=\"18\" height=\"14\" fill=\"{}\" fill-opacity=\"0.12\"/>", front_color),
           "dominated");
     entry("<rect y=\"-7\" width=\"18\" height=\"14\" fill=\"url(#dovetail-impossible)\" stroke=\"#dfe3e8\"/>",
-          "impossible, by the bounds");
+          "ruled out by the bounds");
     entry(fmt::format("<path d=\"M9 -5l5 5l-5 5l-5 -5Z\" fill=\"{}\"/>", other_color), "constructions");
     if (std::any_of(picture_.others.begin(), picture_.others.end(),
                     [](const NamedPoint& point) { return point.emphasized; }))
@@ -318,5 +317,22 @@ class ParetoWriter {
 }  // namespace
 
 std::string render_pareto_svg(const ParetoPicture& picture) { return ParetoWriter(picture).write(); }
+
+ParetoPicture picture_of(const answer::FrontAnswer& front) {
+  ParetoPicture picture;
+  picture.title = front.asked.named.name + ": makespan against peak activation";
+  picture.time_unit = front.asked.named.problem.time_unit;
+  for (const answer::FrontSchedule& schedule : front.schedules) {
+    const pipeline::Evaluation& evaluation = schedule.evaluation();
+    picture.front.push_back(
+        {{evaluation.makespan, evaluation.peak_activation}, schedule.shortest() && schedule.lowest()});
+  }
+  for (const answer::ReferenceSchedule& reference : front.references) {
+    const std::string name = reference.is_baseline ? "serial " + reference.solver : reference.solver;
+    picture.others.push_back({name, {reference.makespan, reference.peak}, reference.is_baseline});
+  }
+  for (const fuse::PeakBoundStep& step : front.peak_bound) picture.bound.push_back({step.makespan, step.peak});
+  return picture;
+}
 
 }  // namespace dovetail::report

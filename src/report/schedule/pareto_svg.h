@@ -1,14 +1,15 @@
-// The trade between makespan and peak activation as an SVG picture.
+// Trade-off between makespan and peak activation as an SVG picture.
 #pragma once
 
 #include <string>
 #include <vector>
 
+#include "answer/schedules/front.h"
 #include "base/quantity.h"
 
 namespace dovetail::report {
 
-/// A place in the picture: what a schedule costs, or where a bound changes.
+/// Costs of a schedule, or a corner of a bound.
 struct TradePoint {
   base::Ticks makespan;
   base::Memory peak;
@@ -17,10 +18,10 @@ struct TradePoint {
 /// A schedule of the front.
 struct FrontPoint {
   TradePoint at;
-  bool proven = false;  ///< no schedule at all is better in one and as good in the other
+  bool proven = false;  ///< no schedule is better in one cost and at least as good in the other
 };
 
-/// A schedule to compare the front with.
+/// A schedule for comparison with the front.
 struct NamedPoint {
   std::string name;
   TradePoint at;
@@ -30,16 +31,18 @@ struct NamedPoint {
 struct ParetoPicture {
   std::string title;
   base::TimeUnit time_unit = base::TimeUnit::tick;
-  std::vector<FrontPoint> front;   ///< by rising makespan and falling peak, at least one
-  std::vector<NamedPoint> others;  ///< constructions
-  /// A falling staircase; the first is at the bound on the makespan, left of which there is nothing.
+  std::vector<FrontPoint> front;   ///< ascending makespan and falling peak, at least one
+  std::vector<NamedPoint> others;  ///< constructed schedules and the baseline
+  /// Corners of a falling staircase, from the lower bound on the makespan on.
   std::vector<TradePoint> bound;
 };
 
-/// A self-contained SVG: the front as a staircase with the dominated region shaded, below it the region that the bounds
-/// rule out, and between both what is open. Points of the front are numbered as in tables, full where they are proven.
-/// An axis is logarithmic where what it shows spans more than a factor of four. Texts are escaped. REQUIRES: front and
-/// bound are not empty.
+/// Renders a self-contained SVG: the front as a staircase with the dominated region shaded, the region that the bounds
+/// rule out, and the open region between them. Points are numbered as in tables and filled if proven. An axis is
+/// logarithmic if its values span more than a factor of four. Text is escaped. REQUIRES: front and bound are not empty.
 std::string render_pareto_svg(const ParetoPicture& picture);
+
+/// Collects the schedules, reference schedules and bound of a front. REQUIRES: the answer has a front.
+ParetoPicture picture_of(const answer::FrontAnswer& front);
 
 }  // namespace dovetail::report

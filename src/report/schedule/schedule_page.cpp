@@ -32,10 +32,10 @@ std::vector<Figure> figures_of(const pipeline::Problem& problem, const Timeline&
   const double gap = static_cast<double>((timeline.end - bound).count()) /
                      static_cast<double>(std::max<std::int64_t>(bound.count(), 1));
   std::vector<Figure> figures;
-  figures.push_back({"makespan", time(timeline.end),
-                     timeline.end == bound ? "proven to be the shortest"
-                                           : fmt::format("no schedule beats {}: gap {}", time(bound), percent(gap))});
-  figures.push_back({"idle", percent(summary.idle_share), "of all devices' time"});
+  figures.push_back(
+      {"makespan", time(timeline.end),
+       timeline.end == bound ? "proven optimal" : fmt::format("lower bound {}, gap {}", time(bound), percent(gap))});
+  figures.push_back({"idle", percent(summary.idle_share), "of total device time"});
   if (summary.has_memory) {
     const std::string device = timeline.lanes[summary.fullest_lane].name;
     figures.push_back({"peak activation", base::format_memory(summary.peaks[summary.fullest_lane]),
@@ -55,14 +55,29 @@ Page schedule_page(const pipeline::Schedule& schedule, std::string title) {
   add_capacities(timeline, schedule.problem);
   Page page;
   page.title = std::move(title);
-  page.subtitle = "A schedule of pipelines on shared devices.";
+  page.subtitle = "A schedule of pipelines that share devices.";
   page.figures = figures_of(schedule.problem, timeline, summarize(timeline));
   page.sections.push_back(time_breakdown(timeline));
   page.sections.push_back(idle_breakdown(timeline));
   page.sections.push_back(wait_table(timeline));
   constexpr const char* note =
-      "Each row is a device. Work is as high as the row, idle time lower and coloured by its cause.";
+      "Each row is a device. Full-height bars are work; low bars are idle time, colored by cause.";
   page.sections.insert(page.sections.begin(), Chart{"Timeline", note, std::move(timeline)});
+  return page;
+}
+
+Page trace_page(timeline::Timeline trace, std::string title) {
+  trace.time_unit = base::TimeUnit::us;
+  Page page;
+  page.title = std::move(title);
+  page.subtitle = "A Chrome trace.";
+  page.figures.push_back({"duration", time_text(trace.end, trace.time_unit), ""});
+  page.figures.push_back({"slices", fmt::format("{}", trace.bars.size()),
+                          fmt::format("in {}", answer::counted(static_cast<std::int64_t>(trace.lanes.size()), "row"))});
+  Breakdown breakdown = time_breakdown(trace);
+  breakdown.note = "Time of the slices on each row. Nested slices count on their own row as well.";
+  page.sections.push_back(Chart{"Timeline", "", std::move(trace)});
+  page.sections.push_back(std::move(breakdown));
   return page;
 }
 

@@ -1,4 +1,4 @@
-// A schedule as a page of the HTML report.
+// HTML report pages of a schedule and of a Chrome trace.
 #pragma once
 
 #include <string>
@@ -8,8 +8,11 @@
 
 namespace dovetail::report {
 
-/// Makespan beside its proven bound, idle share, peak of activation beside the capacity, the chart, where the devices'
-/// time goes, what the idle time waits for, and the longest waits. REQUIRES: validate finds nothing in the schedule.
+/// Builds the page of a schedule: makespan with its lower bound, idle share and peak activation, then chart with
+/// capacities, time use, idle time by cause, and the longest waits. REQUIRES: validate reports no fault.
 Page schedule_page(const pipeline::Schedule& schedule, std::string title);
+
+/// Builds the page of a trace: its length, the chart, and time use. Times are shown in microseconds.
+Page trace_page(timeline::Timeline trace, std::string title);
 
 }  // namespace dovetail::report

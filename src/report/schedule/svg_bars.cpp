@@ -18,25 +18,25 @@ namespace {
 
 using timeline::Bar;
 
-/// Bars narrower than this share pixel columns.
+/// Narrower bars are merged into pixel columns.
 constexpr double narrowest_bar = 0.5;
-/// Pictures with fewer bars say on hovering what each one is.
+/// Pictures with fewer bars describe each bar on hover.
 constexpr std::size_t max_described_bars = 5000;
 constexpr double min_label = 6.5;
 constexpr double max_label = 11;
 
-/// A stretch of a lane as it is drawn.
+/// A drawn section of a lane.
 struct Piece {
   double from;
   double to;
-  const Bar* bar;  ///< or the one that stands for all that share the place
+  const Bar* bar;  ///< for a merged section, the bar that represents it
   bool merged;
 };
 
 class LanePieces {
  public:
   LanePieces(std::span<const Bar> bars, const Frame& frame) : bars_(bars), frame_(frame) {
-    std::size_t run = 0;  // first bar of a run of narrow ones
+    std::size_t run = 0;  // first bar of a run of narrow bars
     for (std::size_t i = 0; i < bars.size(); ++i) {
       if (width_of(bars[i]) < narrowest_bar) continue;
       add_merged(run, i);
@@ -84,7 +84,7 @@ class LanePieces {
   std::vector<Piece> pieces_;
 };
 
-/// Leaves a gap between neighbours that have numbers where there is room for one.
+/// Leaves a gap between numbered neighbors if there is space.
 Piece with_gap(Piece piece) {
   const double width = piece.to - piece.from;
   if (is_idle(piece.bar->bar_kind) || piece.bar->microbatch < 0 || piece.merged || width < 1.5) return piece;
@@ -106,7 +106,7 @@ std::string describe_on_hover(const timeline::Timeline& timeline, const Bar& bar
   return text;
 }
 
-/// All stretches of one look as one path of thick lines: a few bytes each.
+/// Draws all sections of one look as a single path of thick lines, a few bytes each.
 class ThickLines {
  public:
   void add(double from, double to, double y) {
@@ -197,7 +197,7 @@ class BarsWriter {
                        number(label_size_), color, labels);
   }
 
-  /// As many as there is room for.
+  /// Draws as many lane names as fit.
   std::string lane_names() const {
     std::size_t every = 1;
     while (pitch_ * static_cast<double>(every) < 11) every *= 2;
@@ -206,7 +206,7 @@ class BarsWriter {
     std::string names;
     for (std::size_t lane = 0; lane < picture_.timeline.lanes.size(); lane += every) {
       const std::string whole = answer::clean_text(picture_.timeline.lanes[lane].name);
-      const bool fits = text_width(whole, size) <= frame_.left - 41;  // which was rounded down
+      const bool fits = text_width(whole, size) <= frame_.left - 41;  // the width was rounded down
       const std::string name = fits ? whole : answer::shorten(whole, room, "\u2026");
       names += text_element(frame_.left - 10, top_of(lane) + height_ / 2 + 0.35 * size, name,
                             {size, "#374151", "end", false, false});

@@ -15,12 +15,12 @@ namespace {
 using timeline::Counter;
 using timeline::Lane;
 
-/// More lanes than this are drawn as the band between the least and the fullest.
+/// More lanes are drawn as a band from minimum to maximum.
 constexpr std::size_t max_curves = 40;
 constexpr double gibibyte = 1 << 30;
 constexpr std::string_view front_color = "#334155";
 
-/// Least and largest value within one column of the frame.
+/// Minimum and maximum within one column of the frame.
 struct Range {
   double least;
   double most;
@@ -52,7 +52,7 @@ class MemoryWriter {
       name.front() = static_cast<char>(name.front() - 'a' + 'A');
     const std::string& noun = picture_.timeline.lane_noun;
     const std::string others =
-        lanes().size() > max_curves ? "band: from the least to the most held on any " + noun : "the others faint";
+        lanes().size() > max_curves ? "band: minimum to maximum over every " + noun : "others faint";
     return text_element(frame_.left, frame_.top - 12, name, {13.5, "#111827", "start", true, false}) +
            text_element(frame_.left + 118, frame_.top - 12,
                         fmt::format("fullest {}: {}; {}", noun, lanes()[picture_.summary.fullest_lane].name, others),
@@ -71,7 +71,7 @@ class MemoryWriter {
     return fmt::format("<path d=\"{}\" stroke=\"#e5e7eb\" fill=\"none\"/>\n", path) + labels;
   }
 
-  /// The curve as "H..V..": a corner at each step, or the largest value of each column where there are more steps than
+  /// Returns the curve as "H..V..": a corner per step, or the maximum of each column if there are more steps than
   /// columns.
   std::string curve(const Counter& counter) const {
     std::string path = fmt::format("M{} {}", number(frame_.left), number(y_of(0)));

@@ -1,5 +1,3 @@
-#include "report/schedule/terminal_gantt.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,6 +12,7 @@
 #include "base/assert.h"
 #include "report/page/palette.h"
 #include "report/page/summary.h"
+#include "report/schedule/gantt.h"
 
 namespace dovetail::report {
 namespace {
@@ -22,17 +21,17 @@ using timeline::Bar;
 using timeline::BarKind;
 using timeline::Timeline;
 
-/// Models' letters; w and s are taken by weight gradients and steps.
+/// Letters of models. w and s are reserved for weight gradients and steps.
 constexpr std::string_view letters = "abcdefghijklmnopqrtuvxyz";
 constexpr std::size_t widest_lane_name = 12;
-/// With its letters or swatches an entry of the legend fits 40 columns.
+/// A legend entry of this length fits into 40 columns with its letters or swatches.
 constexpr std::size_t max_legend_name = 18;
 
-/// What the columns of a line are used for.
+/// Column widths of a line.
 struct Columns {
-  std::size_t name;  ///< and a space after it
+  std::size_t name;  ///< including the space after it
   std::size_t chart;
-  std::size_t peak;  ///< and a space before it; 0 where it does not fit
+  std::size_t peak;  ///< including the space before it; 0 if it does not fit
 };
 
 class GanttWriter {
@@ -69,7 +68,7 @@ class GanttWriter {
   std::string fit(std::string_view text, std::size_t columns) const {
     return style_.color ? answer::shorten(text, columns, "\u2026") : answer::shorten(text, columns, "..");
   }
-  /// A line of plain text, cut off at the width.
+  /// Adds a line of plain text, truncated to the width.
   void add_line(std::string_view line) {
     if (!line.empty()) text_ += fit(line, width()) + '\n';
   }
@@ -112,12 +111,12 @@ class GanttWriter {
     text_ += '\n';
   }
 
-  /// Letters go by pipeline where there are enough of them, else by model.
+  /// Letters go by pipeline if there are enough of them, otherwise by model.
   std::size_t letter_index(std::size_t track) const {
     return timeline_.tracks.size() <= letters.size() ? track : static_cast<std::size_t>(timeline_.tracks[track].model);
   }
 
-  /// Passes whose outputs travel are drawn with the letter of their pipeline, other ops with their own.
+  /// Ops whose outputs are sent have the letter of their pipeline. Other ops have their own letter.
   static bool has_own_letter(const pipeline::OpTraits& traits) { return traits.output == pipeline::OutputTo::nowhere; }
   static char to_lower(char letter) { return static_cast<char>(letter - 'A' + 'a'); }
 
@@ -129,8 +128,7 @@ class GanttWriter {
     return traits.phase == pipeline::OpPhase::forward ? letter : static_cast<char>(letter - 'a' + 'A');
   }
 
-  /// One background colour for each stretch of one bar, its micro-batch on it where there is room for the longest of
-  /// its pipeline.
+  /// Draws each bar as one background color, with its micro-batch number if the longest number of its pipeline fits.
   void add_colored_cells(std::span<const Bar> bars, const std::vector<std::int32_t>& shown) {
     for (std::size_t begin = 0; begin < shown.size();) {
       std::size_t end = begin;
@@ -149,7 +147,7 @@ class GanttWriter {
     text_ += "\x1b[0m";
   }
 
-  /// With `edge`, the last cell shows where the bar ends and another of its colour begins.
+  /// Draws one bar. With `edge`, the last cell marks the boundary to another bar of the same color.
   void add_colored_bar(const Bar& bar, std::size_t cells, bool edge) {
     if (is_idle(bar.bar_kind)) {
       text_ += "\x1b[0;2m";
@@ -200,7 +198,7 @@ class GanttWriter {
     return fmt::format("\x1b[0;{};48;5;{}m", is_dark(background) ? "97" : "30", terminal_color(background));
   }
 
-  /// "|0      |100     |200": each label begins at its time.
+  /// Draws "|0      |100     |200": each label begins at its time.
   void add_axis() {
     const auto end = static_cast<double>(timeline_.end.count());
     const std::size_t label_width = base::format_time(timeline_.end, timeline_.time_unit).size() + 3;
@@ -247,7 +245,7 @@ class GanttWriter {
     add_wrapped(entries);
   }
 
-  /// A piece of the legend that is not broken, and its width on the screen.
+  /// An unbreakable entry of the legend and its width on screen.
   struct Entry {
     std::string text;
     std::size_t width;

@@ -1,4 +1,4 @@
-// Text tables for terminals: aligned columns, no wrapping.
+// Answers as text for terminals, with aligned tables.
 #pragma once
 
 #include <string>
@@ -11,8 +11,11 @@ namespace dovetail::report {
 using answer::Align;
 using answer::Column;
 
-/// A header, a rule and a line a row; columns two spaces apart, as wide as their widest cell (in terminal columns:
-/// UTF-8 counts by code point). REQUIRES: every row has a cell for each column.
+/// Renders a header, a rule, and one line per row. Columns are two spaces apart and as wide as their widest cell,
+/// counted in code points. Lines are not wrapped. REQUIRES: every row has a cell for each column.
 std::string render_table(const std::vector<Column>& columns, const std::vector<std::vector<std::string>>& rows);
+
+/// Returns the sections of an answer: texts unchanged, tables from render_table.
+std::string text_of(const answer::Sections& sections);
 
 }  // namespace dovetail::report

@@ -28,15 +28,15 @@ CurvePicture example() {
   CurvePicture::Panel time{"iteration (s)", {}};
   time.lines.push_back(
       {"simulated", {10.0, 12.0, 20.0}, {CurvePicture::Range{9, 11}, CurvePicture::Range{11, 13}, std::nullopt}});
-  time.lines.push_back({"closed form", {10.5, std::nullopt, 19.0}});
-  time.levels.push_back({"do not migrate", 15});
+  time.lines.push_back({"analytical", {10.5, std::nullopt, 19.0}});
+  time.levels.push_back({"no migration", 15});
   time.marks.push_back({0, 1, "best: 2x"});
-  CurvePicture::Panel memory{"fullest device (GiB)", {{"needed", {30.0, 40.0, 90.0}}}};
+  CurvePicture::Panel memory{"peak memory (GiB)", {{"needed", {30.0, 40.0, 90.0}}}};
   picture.panels = {time, memory};
   return picture;
 }
 
-/// What `attribute` is of the circles that are points, as numbers, in the order of drawing.
+/// Returns the values of `attribute` of all circles that are points, in drawing order.
 std::vector<double> points(const std::string& svg, const std::string& attribute) {
   std::vector<double> values;
   const std::regex circle("<circle cx=\"([0-9.]+)\" cy=\"([0-9.]+)\"[^>]*><title>");
@@ -45,24 +45,24 @@ std::vector<double> points(const std::string& svg, const std::string& attribute)
   return values;
 }
 
-TEST(CurveSvg, IsWellFormedAndEscapesWhatOthersNamed) {
+TEST(CurveSvg, IsWellFormedAndEscapesNames) {
   const std::string svg = render_curve_svg(example());
   EXPECT_EQ(find_xml_fault(svg), "");
   EXPECT_THAT(svg, HasSubstr(">job &lt;a&gt; &amp; b</text>"));
   EXPECT_THAT(svg, HasSubstr(">iteration (s)"));
-  EXPECT_THAT(svg, HasSubstr(">fullest device (GiB)"));
-  EXPECT_THAT(svg, HasSubstr(">do not migrate: 15</text>"));
+  EXPECT_THAT(svg, HasSubstr(">peak memory (GiB)"));
+  EXPECT_THAT(svg, HasSubstr(">no migration: 15</text>"));
   EXPECT_THAT(svg, HasSubstr(">best: 2x</text>"));
   EXPECT_THAT(svg, HasSubstr("<title>needed, 4x: 90</title>"));
 }
 
-TEST(CurveSvg, HasAPointForEachValueAndNoneForAGap) {
+TEST(CurveSvg, HasAPointPerValueAndNoPointInAGap) {
   const std::string svg = render_curve_svg(example());
   EXPECT_EQ(points(svg, "cx").size(), 3U + 2U + 3U);
-  EXPECT_THAT(svg, Not(HasSubstr("closed form, 2x")));
+  EXPECT_THAT(svg, Not(HasSubstr("analytical, 2x")));
 }
 
-TEST(CurveSvg, PointsStandInProportion) {
+TEST(CurveSvg, PlacesPointsToScale) {
   CurvePicture picture = example();
   const std::vector<double> x = points(render_curve_svg(picture), "cx");
   EXPECT_NEAR(x[1] - x[0], x[2] - x[1], 0.2);  // 1, 2, 4 on a logarithmic axis
@@ -70,36 +70,36 @@ TEST(CurveSvg, PointsStandInProportion) {
   const std::vector<double> linear = points(render_curve_svg(picture), "cx");
   EXPECT_NEAR(2 * (linear[1] - linear[0]), linear[2] - linear[1], 0.3);
   const std::vector<double> y = points(render_curve_svg(picture), "cy");
-  EXPECT_NEAR((y[0] - y[1]) * 4, y[1] - y[2], 0.5);  // 10, 12, 20, downwards
+  EXPECT_NEAR((y[0] - y[1]) * 4, y[1] - y[2], 0.5);  // 10, 12, 20, downward
 }
 
-TEST(CurveSvg, WhatDoesNotFitIsARingAndTheLegendSaysSo) {
+TEST(CurveSvg, DrawsRingsForPlansThatDoNotFit) {
   CurvePicture picture = example();
   const std::string svg = render_curve_svg(picture);
-  // Of both lines and of memory, with the ring of the legend, the ground of the page, and the style's rule for it.
+  // Rings of both lines and of memory, ring of the legend, background of the page, and the style's rule for it.
   EXPECT_EQ(count(svg, "fill=\"#ffffff\""), 6U);
   EXPECT_THAT(svg, HasSubstr(">does not fit</text>"));
   picture.places[2].hollow = false;
   EXPECT_THAT(render_curve_svg(picture), Not(HasSubstr("does not fit")));
 }
 
-TEST(CurveSvg, APanelOfSeveralLinesHasALegendOfItsOwn) {
+TEST(CurveSvg, HasALegendPerPanelWithSeveralLines) {
   CurvePicture picture = example();
   picture.panels[1].lines.push_back({"usable", {80.0, 80.0, 80.0}});
   const std::string svg = render_curve_svg(picture);
   const auto place = [&svg](const std::string& text) { return svg.find(">" + text + "</text>"); };
-  for (const std::string name : {"simulated", "closed form", "needed", "usable"})
+  for (const std::string name : {"simulated", "analytical", "needed", "usable"})
     EXPECT_EQ(count(svg, ">" + name + "</text>"), 1U) << name;
-  // Each stands with its own panel, in the colours of that panel's lines.
+  // Each entry is in its own panel, in the colors of that panel's lines.
   EXPECT_LT(place("iteration (s)"), place("simulated"));
-  EXPECT_LT(place("simulated"), place("closed form"));
-  EXPECT_LT(place("closed form"), place("fullest device (GiB)"));
-  EXPECT_LT(place("fullest device (GiB)"), place("needed"));
+  EXPECT_LT(place("simulated"), place("analytical"));
+  EXPECT_LT(place("analytical"), place("peak memory (GiB)"));
+  EXPECT_LT(place("peak memory (GiB)"), place("needed"));
   EXPECT_LT(place("needed"), place("usable"));
-  EXPECT_THAT(render_curve_svg(example()), Not(HasSubstr(">needed</text>"))) << "the panel's name says it";
+  EXPECT_THAT(render_curve_svg(example()), Not(HasSubstr(">needed</text>"))) << "the panel's name is enough";
 }
 
-TEST(CurveSvg, AStyleTurnsEveryColourForADarkGround) {
+TEST(CurveSvg, HasAStyleForDarkBackgrounds) {
   const std::string svg = render_curve_svg(example());
   const std::size_t style_end = svg.find("</style>");
   ASSERT_NE(style_end, std::string::npos);
@@ -110,11 +110,11 @@ TEST(CurveSvg, AStyleTurnsEveryColourForADarkGround) {
     EXPECT_THAT(svg.substr(0, style_end), HasSubstr("[" + found->str() + "]{")) << found->str();
 }
 
-TEST(CurveSvg, OnePlaceIsEnough) {
+TEST(CurveSvg, AcceptsOnePlace) {
   CurvePicture picture = example();
   picture.places.resize(1);
   picture.panels.resize(1);
-  picture.panels[0].lines = {{"closed form", {10.0}}};
+  picture.panels[0].lines = {{"analytical", {10.0}}};
   picture.panels[0].marks.clear();
   EXPECT_EQ(find_xml_fault(render_curve_svg(picture)), "");
   EXPECT_EQ(points(render_curve_svg(picture), "cx").size(), 1U);

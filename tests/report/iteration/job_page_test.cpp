@@ -4,10 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <numeric>
 #include <optional>
 #include <stdexcept>
 
 #include "answer/words/figures.h"
+#include "simulate/iteration.h"
 #include "support/jobs.h"
 
 namespace dovetail::report {
@@ -18,7 +20,7 @@ using testing::EndsWith;
 using testing::HasSubstr;
 using testing::SizeIs;
 
-/// A plan of a job, played with less fusion, too.
+/// A simulated plan of a job, also with less fusion.
 answer::SimulationAnswer played_plan(const plan::Job& job, const plan::Plan& plan) {
   answer::SimulationAnswer played{.scenario = predict::scenario_of(job, predict::software_of(job).value()),
                                   .plan = plan};
@@ -46,20 +48,20 @@ const Figure& figure(const Page& page, std::string_view name) {
   return *std::find_if(page.figures.begin(), page.figures.end(), [&](const Figure& one) { return one.name == name; });
 }
 
-TEST(JobPage, SaysHowLongAnIterationTakesAndWhetherItFits) {
+TEST(JobPage, ShowsIterationTimeAndWhetherThePlanFits) {
   const plan::Job job = test::grpo_job();
   const answer::SimulationAnswer played = played_plan(job, test::co_located(job));
   const Page page = job_page(played);
   EXPECT_EQ(figure(page, "iteration").value, answer::seconds_text(played.simulation.iteration_seconds));
-  EXPECT_EQ(figure(page, "iteration").note,
-            answer::seconds_text(played.simulation.closed.iteration_seconds) + " by the closed form");
+  EXPECT_EQ(figure(page, "iteration").note, answer::seconds_text(played.simulation.closed.iteration_seconds) +
+                                                " analytical (from formulas, not simulated)");
   EXPECT_THAT(figure(page, "fits").value, EndsWith("GiB left"));
   EXPECT_THAT(section<Table>(page, "Does it fit?").note, HasSubstr("Yes;"));
-  const Table& fusion = section<Table>(page, "What stage fusion gains");
+  const Table& fusion = section<Table>(page, "Gain from stage fusion");
   EXPECT_THAT(fusion.rows, SizeIs(1)) << "this plan fuses nothing";
 }
 
-TEST(JobPage, ShowsMemoryBesideWhatADeviceCanUse) {
+TEST(JobPage, ShowsMemoryWithItsLimit) {
   const plan::Job job = test::grpo_job();
   const answer::SimulationAnswer played = played_plan(job, test::co_located(job));
   const Page page = job_page(played);
@@ -72,7 +74,7 @@ TEST(JobPage, ShowsMemoryBesideWhatADeviceCanUse) {
   }
 }
 
-TEST(JobPage, SaysWhatIsMissing) {
+TEST(JobPage, ShowsMissingMemory) {
   const plan::Job job = test::grpo_job();
   plan::Plan plan = test::co_located(job);
   for (plan::TaskPlan& planned : plan.tasks) planned.engine.memory_utilization = 0.99;
@@ -83,12 +85,12 @@ TEST(JobPage, SaysWhatIsMissing) {
   EXPECT_THAT(section<Table>(page, "Does it fit?").note, HasSubstr("No: "));
 }
 
-TEST(JobPage, LeadsFromEachActivityToItsFirstBar) {
+TEST(JobPage, LinksActivitiesToTheirFirstBars) {
   const plan::Job job = test::grpo_job();
   const answer::SimulationAnswer played = played_plan(job, test::separated(job));
   const Page page = job_page(played);
   const auto& chart = std::get<Chart>(page.sections.front());
-  const Table& activities = section<Table>(page, "Step by step");
+  const Table& activities = section<Table>(page, "Activities");
   ASSERT_EQ(activities.bars.size(), activities.rows.size());
   for (std::size_t row = 0; row < activities.rows.size(); ++row) {
     if (activities.bars[row] < 0) continue;
@@ -102,7 +104,7 @@ TEST(JobPage, LeadsFromEachActivityToItsFirstBar) {
   EXPECT_TRUE(std::any_of(activities.bars.begin(), activities.bars.end(), [](std::int32_t bar) { return bar >= 0; }));
 }
 
-TEST(JobPage, LeadsFromHostTransfersToTheirBarsOnLinks) {
+TEST(JobPage, LinksHostTransfersToTheirBars) {
   plan::Job job = test::ppo_job("nodes: 2, gpus_per_node: 8, gpu: H100, host_memory: 1TB");
   job.software.prefetch = true;
   const answer::SimulationAnswer played = played_plan(job, test::pipelined_on_16(job));
@@ -111,7 +113,7 @@ TEST(JobPage, LeadsFromHostTransfersToTheirBarsOnLinks) {
   const auto& chart = std::get<Chart>(page.sections.front());
   std::size_t behind_devices = 0;
   for (std::size_t lane = 0; lane < devices; ++lane) behind_devices += chart.timeline.lanes[lane].bars;
-  const Table& activities = section<Table>(page, "Step by step");
+  const Table& activities = section<Table>(page, "Activities");
   std::vector<std::int32_t> found;
   for (std::size_t row = 0; row < activities.rows.size(); ++row) {
     if (!activities.rows[row][0].ends_with("host")) continue;
@@ -120,41 +122,42 @@ TEST(JobPage, LeadsFromHostTransfersToTheirBarsOnLinks) {
   }
   EXPECT_FALSE(found.empty());
   std::sort(found.begin(), found.end());
-  EXPECT_EQ(std::adjacent_find(found.begin(), found.end()), found.end()) << "each has its own";
+  EXPECT_EQ(std::adjacent_find(found.begin(), found.end()), found.end()) << "each leads to its own bar";
 }
 
-TEST(JobPage, ComparesWithEveryPlanThatWasFound) {
+TEST(JobPage, ComparesWithAllRankedPlans) {
   const plan::Job job = ppo_job();
   const planner::Ranking ranking = ranking_of(job);
   answer::SimulationAnswer played = played_plan(job, ranking.plans.front().plan);
   played.ranking = ranking;
-  const Table table = section<Table>(job_page(played), "Ranked plans, and why each loses");
+  const Table table = section<Table>(job_page(played), "Ranked plans");
   ASSERT_EQ(table.rows.size(), ranking.plans.size());
-  EXPECT_EQ(table.rows[0][3], "shown here");
+  EXPECT_EQ(table.rows[0][3], "shown");
   EXPECT_THAT(table.marked, testing::ElementsAre(0));
   for (std::size_t row = 1; row < table.rows.size(); ++row) {
     EXPECT_EQ(table.rows[row][2], answer::seconds_text(ranking.plans[row].estimate.iteration_seconds));
     if (ranking.plans[row].estimate.iteration_seconds > ranking.plans[0].estimate.iteration_seconds)
-      EXPECT_THAT(table.rows[row][4], testing::AllOf(testing::ContainsRegex("[+][0-9.]+ m?s|s less side by side"),
-                                                     testing::Not(HasSubstr(" -"))))
-          << "what is slower makes it lose";
+      EXPECT_THAT(table.rows[row][4],
+                  testing::AllOf(testing::ContainsRegex("[+][0-9.]+ m?s|overlap by [0-9.]+ m?s less"),
+                                 testing::Not(HasSubstr(" -"))))
+          << "slower activities explain why it loses";
     else
-      EXPECT_EQ(table.rows[row][4], "a tie: no step that counts differs");
+      EXPECT_EQ(table.rows[row][4], "a tie: no significant difference");
   }
 }
 
-TEST(JobPage, PutsAPlanThatWasNotFoundAmongThem) {
+TEST(JobPage, RanksTheShownPlanIfItWasNotFound) {
   const plan::Job job = test::grpo_job();
   const planner::Ranking ranking = ranking_of(job);
   answer::SimulationAnswer played = played_plan(job, test::co_located(job, ", \"offload\": [\"optimizer\"]"));
   played.ranking = ranking;
-  const Table table = section<Table>(job_page(played), "Ranked plans, and why each loses");
+  const Table table = section<Table>(job_page(played), "Ranked plans");
   EXPECT_EQ(table.rows.size(), ranking.plans.size() + 1);
   ASSERT_THAT(table.marked, SizeIs(1));
-  EXPECT_EQ(table.rows[table.marked[0]][3], "shown here");
+  EXPECT_EQ(table.rows[table.marked[0]][3], "shown");
 }
 
-TEST(JobPage, ShowsWhatEachFusionTakesOffIdleTime) {
+TEST(JobPage, ShowsTheIdleTimeOfEachFusion) {
   const plan::Job job = ppo_job();
   plan::Plan plan = ranking_of(job).plans.front().plan;
   const auto pair = plan::train_pair(job);
@@ -164,13 +167,13 @@ TEST(JobPage, ShowsWhatEachFusionTakesOffIdleTime) {
   ASSERT_TRUE(plan.fusion.any());
   const answer::SimulationAnswer played = played_plan(job, plan);
   const Page page = job_page(played);
-  const Table& table = section<Table>(page, "What stage fusion gains");
+  const Table& table = section<Table>(page, "Gain from stage fusion");
   ASSERT_EQ(table.rows.size(), played.variants.size());
   EXPECT_EQ(table.rows.front()[0], "nothing");
   EXPECT_EQ(table.rows.front()[2], "1.00x");
   EXPECT_THAT(table.marked, testing::ElementsAre(table.rows.size() - 1));
   EXPECT_THAT(table.rows, Each(SizeIs(table.columns.size())));
-  EXPECT_THAT(figure(page, "stage fusion").note, HasSubstr("without it"));
+  EXPECT_THAT(figure(page, "stage fusion").note, HasSubstr("without fusion"));
 }
 
 TEST(JobPage, MarksTheBestThreshold) {
@@ -192,8 +195,66 @@ TEST(JobPage, MarksTheBestThreshold) {
   const LineChart::Mark& mark = chart.marks[0];
   EXPECT_EQ(chart.series[mark.series].points[mark.point], (std::pair<double, double>{20, 8}));
   EXPECT_EQ(mark.text, "best: 20%");
-  EXPECT_EQ(chart.series.back().name, "do not migrate");
+  EXPECT_EQ(chart.series.back().name, "no migration");
+}
+
+using base::Ticks;
+using simulate::BarKind;
+using testing::ElementsAre;
+
+simulate::Trace small_trace() {
+  simulate::Trace trace;
+  trace.end = Ticks(10);
+  trace.lanes.push_back(
+      {{0, 1},
+       {{Ticks(0), Ticks(4), BarKind::decode, 0, 128, Ticks(1)}, {Ticks(4), Ticks(10), BarKind::tail, 0, 0}},
+       {{Ticks(0), 100}, {Ticks(4), 0}}});
+  trace.lanes.push_back(
+      {{2}, {{Ticks(0), Ticks(7), BarKind::decode, 0, 64}, {Ticks(7), Ticks(10), BarKind::backward, 1, 3}}, {}});
+  return trace;
+}
+
+std::vector<timeline::Track> tasks() {
+  return {{"actor_generate", 0, 0, timeline::Track::Kind::task}, {"critic_train", 1, 0, timeline::Track::Kind::task}};
+}
+
+TEST(IterationChart, ExplainsItsRows) {
+  simulate::Trace trace = small_trace();
+  EXPECT_THAT(iteration_chart(iteration_timeline(trace, tasks(), "t", true), "Timeline").note,
+              testing::Not(testing::HasSubstr("links")));
+  trace.host_links.push_back({{2}, {{Ticks(1), Ticks(3), BarKind::loading, 1, 0, {}}}, {}});
+  const Chart chart = iteration_chart(iteration_timeline(trace, tasks(), "t", true), "Timeline");
+  EXPECT_THAT(chart.note, testing::HasSubstr("The last rows are transfers over links to host memory"));
+  EXPECT_EQ(chart.timeline.lanes.size(), 3U);
+  EXPECT_EQ(use_breakdown(trace, tasks()).rows.size(), 3U) << "links take no time of devices";
+}
+
+Ticks sum_of(const Breakdown::Row& row) { return std::accumulate(row.amounts.begin(), row.amounts.end(), Ticks()); }
+
+TEST(IterationBreakdown, CoversTheWholeTimeOfEachDevice) {
+  const simulate::Trace trace = small_trace();
+  const Breakdown breakdown = use_breakdown(trace, tasks());
+  ASSERT_EQ(breakdown.rows.size(), 3U);
+  EXPECT_EQ(breakdown.rows[0].name, "all 3 devices");
+  EXPECT_EQ(sum_of(breakdown.rows[0]), trace.end * 3) << "a row that stands for two devices counts twice";
+  for (std::size_t row = 1; row < breakdown.rows.size(); ++row) EXPECT_EQ(sum_of(breakdown.rows[row]), trace.end);
+  std::vector<std::string> names;
+  for (const Breakdown::Part& part : breakdown.parts) names.push_back(part.name);
+  EXPECT_THAT(names, ElementsAre("actor_generate decode", "critic_train backward", "long tail", "launch"));
+  EXPECT_THAT(breakdown.rows[0].amounts, ElementsAre(Ticks(13), Ticks(3), Ticks(12), Ticks(2)));
+}
+
+TEST(IterationBreakdown, ShowsIdleTimeAsAShareOfTotalTime) {
+  const simulate::Trace trace = small_trace();
+  const Breakdown idle = idle_use_breakdown(trace, tasks());
+  ASSERT_EQ(idle.rows.size(), 3U);
+  EXPECT_THAT(idle.rows[0].amounts, ElementsAre(Ticks(12), Ticks(2)));
+  EXPECT_EQ(idle.rows[0].whole, Ticks(30));
+  EXPECT_EQ(idle.rows[1].name, "devices 0-1") << "the idlest first";
+  EXPECT_EQ(idle.rows[1].whole, Ticks(10));
+  EXPECT_EQ(sum_of(idle.rows[2]), Ticks());
 }
 
 }  // namespace
+
 }  // namespace dovetail::report

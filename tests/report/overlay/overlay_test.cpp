@@ -59,7 +59,7 @@ NamedTimeline plan_of(const simulate::Trace& trace, bool repeats = true) {
   return {"plan", iteration_timeline(trace, {{"gen", 0, 0, task}, {"train", 0, 0, task}}, "plan", repeats)};
 }
 
-/// The same as the trace that Dovetail writes of it.
+/// Returns the trace that Dovetail writes of the iteration.
 NamedTimeline trace_of_plan(const simulate::Trace& trace, bool repeats = true) {
   const auto read = timeline::parse_chrome_trace(render_chrome_trace(plan_of(trace, repeats).timeline), "t.json");
   EXPECT_TRUE(read.ok());
@@ -75,7 +75,7 @@ simulate::Trace generation_first() {
       {0, 1}, {{BarKind::decode, 0, 40, 8}, {BarKind::forward, 1, 20, 0}, {BarKind::backward, 1, 30, 1}, hand_over})});
 }
 
-/// The same, begun 10 before the end of generation.
+/// The same iteration, starting 10 before the end of generation.
 simulate::Trace generation_cut() {
   return trace_of({lane_of({0, 1}, {{BarKind::decode, 0, 10, 8},
                                     {BarKind::forward, 1, 20, 0},
@@ -84,7 +84,7 @@ simulate::Trace generation_cut() {
                                     hand_over})});
 }
 
-TEST(Overlay, OfATimelineWithItselfHasNoDifference) {
+TEST(Overlay, OfATimelineWithItselfHasNoDifferences) {
   const Timeline timeline = test::small_timeline();
   const Page page = overlay_page({"a", timeline}, {"b", timeline}, "both");
   const Timeline& joined = timeline_of(page);
@@ -104,7 +104,7 @@ TEST(Overlay, OfATimelineWithItselfHasNoDifference) {
 TEST(Overlay, ListsTheLargestDifferenceFirst) {
   const Timeline a = test::large_timeline(3, 12);
   Timeline b = a;
-  // The last bars of two lanes end later, one of them much.
+  // The last bars of two lanes end later, one of them much later.
   b.bars.back().end += Ticks(1);
   bars_of(b, 0).back().end += Ticks(50);
   const Page page = overlay_page({"a", a}, {"b", b}, "both");
@@ -125,41 +125,41 @@ TEST(Overlay, OfAScheduleWithItsOwnChromeTraceMatchesEveryBar) {
     EXPECT_EQ(row[9], "0") << "only in B";
   }
   EXPECT_EQ(timeline_of(page).time_unit, base::TimeUnit::us);
-  EXPECT_THAT(chart_of(page).note, HasSubstr("A tick is shown as a microsecond"));
+  EXPECT_THAT(chart_of(page).note, HasSubstr("1 tick is shown as 1 microsecond"));
 }
 
-TEST(Overlay, TurnsWhatRepeatsUntilBothBeginWithTheSameActivity) {
+TEST(Overlay, RotatesRepeatingTimelinesToACommonActivity) {
   const Page page = overlay_page(plan_of(generation_first()), plan_of(generation_cut()), "both");
   EXPECT_TRUE(bars_of(page).rows.empty());
-  EXPECT_THAT(bars_of(page).note, HasSubstr("No bar that is in both differs"));
-  EXPECT_THAT(chart_of(page).note, HasSubstr("In both gen begins at the same time. B is turned by"));
-  EXPECT_EQ(lanes_of(page).rows[0][8], "0") << "what the end cut is one bar again";
+  EXPECT_THAT(bars_of(page).note, HasSubstr("All matched bars are equal"));
+  EXPECT_THAT(chart_of(page).note, HasSubstr("Both are aligned at the start of gen. B is rotated by"));
+  EXPECT_EQ(lanes_of(page).rows[0][8], "0") << "the bar cut by the end is joined again";
   EXPECT_EQ(lanes_of(page).rows[0][9], "0");
   ASSERT_EQ(timeline_of(page).counters.size(), 2U);
   EXPECT_EQ(timeline_of(page).counters[0].steps, timeline_of(page).counters[1].steps);
   const Page both_cut = overlay_page(plan_of(generation_cut()), plan_of(generation_cut()), "both");
-  EXPECT_THAT(chart_of(both_cut).note, HasSubstr("A is turned by"));
+  EXPECT_THAT(chart_of(both_cut).note, HasSubstr("A is rotated by"));
   EXPECT_TRUE(bars_of(both_cut).rows.empty());
 }
 
-TEST(Overlay, WhatGoesOverLinksToHostMemoryIsNoPartOfItsActivity) {
+TEST(Overlay, ExcludesHostTransfersFromActivities) {
   simulate::Trace with_links = generation_cut();
   with_links.host_links.push_back({{0, 1}, {{seconds(5), seconds(15), BarKind::loading, 1, 0, {}}}, {}});
   for (const NamedTimeline& other : {plan_of(generation_first()), trace_of_plan(generation_first())}) {
     const Page page = overlay_page(plan_of(with_links), other, "both");
-    EXPECT_THAT(chart_of(page).note, HasSubstr("A is turned by"))
-        << "the hand-over stays last beside a row without one";
+    EXPECT_THAT(chart_of(page).note, HasSubstr("A is rotated by"))
+        << "the hand-over stays last, next to a row without one";
     for (const auto& row : activities_table(page).rows) EXPECT_THAT(row[3], testing::AnyOf("0.0 ms", "")) << row[0];
     EXPECT_TRUE(bars_of(page).rows.empty());
   }
 }
 
-TEST(Overlay, LeavesTimelinesThatBeginAlikeAsTheyAre) {
+TEST(Overlay, KeepsTimelinesThatBeginWithTheSameActivity) {
   const Page first = overlay_page(plan_of(generation_first()), plan_of(generation_first()), "both");
   EXPECT_EQ(chart_of(first).note.find("turned"), std::string::npos);
 }
 
-TEST(Overlay, OfAnIterationWithItsOwnTraceDiffersByNothing) {
+TEST(Overlay, OfAnIterationWithItsOwnTraceHasNoDifferences) {
   for (const simulate::Trace& trace : {generation_first(), generation_cut()}) {
     const NamedTimeline plan = plan_of(trace);
     for (const bool trace_first : {false, true}) {
@@ -184,14 +184,14 @@ TEST(Overlay, OfAnIterationWithItsOwnTraceDiffersByNothing) {
   }
 }
 
-TEST(Overlay, GivesIdleTimeOfATraceItsCause) {
+TEST(Overlay, FindsCausesOfIdleTimeInATrace) {
   const simulate::Trace trace = trace_of({lane_of({0}, {{BarKind::decode, 0, 40}, {BarKind::dependency, 1, 60}}),
                                           lane_of({1}, {{BarKind::dependency, 0, 40}, {BarKind::forward, 1, 60}})});
   const Page page = overlay_page(plan_of(trace), trace_of_plan(trace), "both");
   EXPECT_EQ(legend_of(timeline_of(page)).categories.size(), 3U) << "decode, forward, dependency";
 }
 
-TEST(Overlay, PairsDevicesByTheirNames) {
+TEST(Overlay, MatchesDevicesByName) {
   const simulate::Trace together = trace_of({lane_of({0, 1, 2}, {{BarKind::decode, 0, 40}})});
   const simulate::Trace apart = trace_of(
       {lane_of({0}, {{BarKind::decode, 0, 40}}), lane_of({1, 2}, {{BarKind::decode, 0, 30}, {BarKind::tail, 0, 10}})});
@@ -203,12 +203,12 @@ TEST(Overlay, PairsDevicesByTheirNames) {
   EXPECT_EQ(bars_of(page).rows[0][1], "devices 1-2");
 }
 
-TEST(Overlay, MovesAMeasuredTraceToTheCommonActivity) {
+TEST(Overlay, DelaysAMeasuredTraceToTheCommonActivity) {
   const simulate::Trace measured = trace_of(
       {lane_of({0, 1}, {{BarKind::loading, -1, 25}, {BarKind::decode, 0, 45, 8}, {BarKind::forward, 1, 20, 0}})});
   const Page page = overlay_page(plan_of(generation_cut()), trace_of_plan(measured, false), "both");
-  EXPECT_THAT(chart_of(page).note, HasSubstr("A is turned by"));
-  EXPECT_THAT(chart_of(page).note, HasSubstr("A is moved by +"));
+  EXPECT_THAT(chart_of(page).note, HasSubstr("A is rotated by"));
+  EXPECT_THAT(chart_of(page).note, HasSubstr("A is delayed by +"));
   const Timeline& joined = timeline_of(page);
   const auto first_decode = [&](std::size_t lane) {
     for (const Bar& bar : timeline::bars_of(joined, lane))
@@ -217,10 +217,10 @@ TEST(Overlay, MovesAMeasuredTraceToTheCommonActivity) {
   };
   EXPECT_EQ(first_decode(0), seconds(25));
   EXPECT_EQ(first_decode(1), seconds(25));
-  EXPECT_EQ(page.figures[0].value, "100 s") << "what it lasts is not longer for that";
+  EXPECT_EQ(page.figures[0].value, "100 s") << "the delay does not make it longer";
 }
 
-TEST(Overlay, OfSchedulesKeepsTheirTimes) {
+TEST(Overlay, KeepsTheTimesOfSchedules) {
   const Timeline a = test::large_timeline(3, 12);
   Timeline later = a;
   for (Bar& bar : later.bars) {
@@ -229,12 +229,12 @@ TEST(Overlay, OfSchedulesKeepsTheirTimes) {
   }
   later.end += Ticks(7);
   const Page page = overlay_page({"a", a}, {"b", later}, "both");
-  EXPECT_EQ(chart_of(page).note.find("begins at the same time"), std::string::npos);
+  EXPECT_EQ(chart_of(page).note.find("are aligned at the start"), std::string::npos);
   ASSERT_FALSE(bars_of(page).rows.empty());
   EXPECT_EQ(bars_of(page).rows[0][4], "+7 ticks");
 }
 
-TEST(Overlay, SaysWhereNothingIsInBoth) {
+TEST(Overlay, ReportsThatNothingMatches) {
   Timeline other;
   other.time_unit = base::TimeUnit::ns;
   other.end = Ticks(10);
@@ -242,16 +242,16 @@ TEST(Overlay, SaysWhereNothingIsInBoth) {
   add_lane(other, "host", {{Ticks(0), Ticks(10), timeline::BarKind::infer}});
   add_lane(other, "gpu", {});
   const Page page = overlay_page(plan_of(generation_first()), {"other", other}, "both");
-  EXPECT_THAT(chart_of(page).note, HasSubstr("No step is in both"));
-  EXPECT_THAT(bars_of(page).note, HasSubstr("No bar is in both"));
-  EXPECT_THAT(lanes_of(page).note, HasSubstr("No row is in both"));
+  EXPECT_THAT(chart_of(page).note, HasSubstr("The timelines share no activity"));
+  EXPECT_THAT(bars_of(page).note, HasSubstr("No bars match"));
+  EXPECT_THAT(lanes_of(page).note, HasSubstr("No rows match"));
   EXPECT_TRUE(lanes_of(page).rows.empty());
   other.lanes.pop_back();
   const Page by_place = overlay_page(plan_of(generation_first()), {"other", other}, "both");
-  EXPECT_THAT(chart_of(by_place).note, HasSubstr("they are put together in their order"));
+  EXPECT_THAT(chart_of(by_place).note, HasSubstr("rows are matched by position"));
 }
 
-/// Generation on one device beside training on another, which goes on behind the end of the iteration.
+/// Generation on one device and training on another that wraps around the end of the iteration.
 simulate::Trace overlapping(std::int64_t train_begins) {
   std::vector<Work> train;
   const std::int64_t after = train_begins + 50 - 90;
@@ -263,26 +263,26 @@ simulate::Trace overlapping(std::int64_t train_begins) {
       {lane_of({0}, {{BarKind::decode, 0, 60, 8}, {BarKind::dependency, 1, 30}, hand_over}), lane_of({1}, train)});
 }
 
-TEST(Overlay, CountsTheBarsOfAActivityFromItsBeginning) {
+TEST(Overlay, CountsBarsFromTheStartOfTheirActivity) {
   const simulate::Trace a = overlapping(70);
   const simulate::Trace b = overlapping(60);
   const Page page = overlay_page(plan_of(a), plan_of(b), "both");
   ASSERT_EQ(bars_of(page).rows.size(), 5U);
-  for (const auto& row : bars_of(page).rows) EXPECT_EQ(row[4], "-10.0 s") << "each is as much earlier";
+  for (const auto& row : bars_of(page).rows) EXPECT_EQ(row[4], "-10.0 s") << "each starts earlier by the same amount";
   for (const Bar& bar : timeline_of(page).bars) {
     if (bar.partner < 0 || bar.microbatch < 0) continue;
     EXPECT_EQ(bar.microbatch, timeline_of(page).bars[static_cast<std::size_t>(bar.partner)].microbatch)
         << "the same batch";
   }
   const Table& activities = activities_table(page);
-  EXPECT_EQ(activities.title, "Differences by step");
+  EXPECT_EQ(activities.title, "Differences by activity");
   ASSERT_EQ(activities.rows.size(), 2U);
   EXPECT_EQ(activities.rows[1][0], "train");
   EXPECT_THAT(activities.rows[1],
               testing::ElementsAre("train", "70.0 s", "60.0 s", "-10.0 s", "50.0 s", "50.0 s", "0.0 ms"));
 }
 
-TEST(Overlay, GivesKindsOfATraceAloneColoursOfTheirOwn) {
+TEST(Overlay, GivesKindsOnlyInTheTraceUniqueColors) {
   const auto trace = [](const std::string& name) {
     const auto read = timeline::parse_chrome_trace(
         R"([{"ph":"X","pid":1,"tid":1,"ts":0,"dur":2,"name":"x"},{"ph":"X","pid":1,"tid":1,"ts":2,"dur":1,"name":")" +
@@ -298,7 +298,7 @@ TEST(Overlay, GivesKindsOfATraceAloneColoursOfTheirOwn) {
   EXPECT_EQ(lanes_of(page).rows[0][7], "1") << "x is in both";
 }
 
-TEST(Overlay, PairsLanesByPlaceWhereNoNameIsInBoth) {
+TEST(Overlay, MatchesLanesByPositionWithoutCommonNames) {
   Timeline a;
   a.lanes = {{"x", 0}, {"y", 0}};
   Timeline b;

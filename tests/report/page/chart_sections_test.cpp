@@ -13,7 +13,7 @@ namespace {
 
 using base::Ticks;
 
-TEST(TimeBreakdown, KeepsAllOfTheTime) {
+TEST(TimeBreakdown, CoversTheWholeTime) {
   const timeline::Timeline timeline = test::large_timeline(7, 90);
   const Breakdown breakdown = time_breakdown(timeline);
   ASSERT_EQ(breakdown.rows.size(), timeline.lanes.size() + 1);
@@ -29,7 +29,7 @@ TEST(TimeBreakdown, KeepsAllOfTheTime) {
   EXPECT_EQ(sum(breakdown.rows[0]), of_lanes);
 }
 
-TEST(MaxWaits, AreSortedAndLeadToTheirBars) {
+TEST(WaitTable, IsSortedAndLinksToBars) {
   const timeline::Timeline timeline = test::small_timeline();
   const Table waits = wait_table(timeline);
   ASSERT_FALSE(waits.rows.empty());
@@ -43,7 +43,7 @@ TEST(MaxWaits, AreSortedAndLeadToTheirBars) {
   }
 }
 
-TEST(MaxWaits, SayWhatIsAwaitedWhere) {
+TEST(WaitTable, NamesTheAwaitedBarAndLane) {
   const Table waits = wait_table(test::small_timeline());
   EXPECT_EQ(waits.rows.at(0),
             (std::vector<std::string>{"dependency", "device 0", "2 ticks", "4 ticks", "B7 actor", "device 1"}));

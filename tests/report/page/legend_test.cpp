@@ -28,7 +28,7 @@ const Category& category_of(const Legend& legend, std::size_t bar) {
   return legend.categories.at(static_cast<std::size_t>(legend.of.at(bar)));
 }
 
-TEST(Legend, HasACategoryForWhatThereIs) {
+TEST(Legend, HasOnlyCategoriesInUse) {
   const Timeline timeline = test::small_timeline();
   const Legend legend = legend_of(timeline);
   EXPECT_THAT(names_of(legend), ElementsAre("actor forward", "actor backward", "critic forward", "critic backward",
@@ -41,13 +41,13 @@ TEST(Legend, HasACategoryForWhatThereIs) {
   EXPECT_EQ(category_of(legend, 1).bar_label, "");
 }
 
-TEST(Legend, KeepsBracesOfNamesFromReadingAsFields) {
+TEST(Legend, EscapesBracesInNames) {
   Timeline timeline = test::small_timeline();
   timeline.tracks[0].name = "a{stage}";
   EXPECT_EQ(category_of(legend_of(timeline), 0).bar_title, "F{micro-batch} a(stage}");
 }
 
-TEST(Legend, PutsWorkOfNoTaskBehindThatOfTasksAndIdleTimeLast) {
+TEST(Legend, OrdersTaskWorkThenOtherWorkThenIdleTime) {
   Timeline timeline;
   timeline.tracks = {{"gen", 0, 0, timeline::Track::Kind::task}, {"train", -1, 0, timeline::Track::Kind::task}};
   add_lane(timeline, "device 0",
@@ -58,13 +58,13 @@ TEST(Legend, PutsWorkOfNoTaskBehindThatOfTasksAndIdleTimeLast) {
             {Ticks(4), Ticks(5), BarKind::decode, 0}});
   const Legend legend = legend_of(timeline);
   EXPECT_THAT(names_of(legend), ElementsAre("gen decode", "train optimizer", "hand-over", "dependency"));
-  EXPECT_EQ(legend.of[1], legend.of[2]) << "whatever is waited for";
+  EXPECT_EQ(legend.of[1], legend.of[2]) << "regardless of the awaited bar";
   EXPECT_EQ(category_of(legend, 4).bar_title, "decode of {task}");
   EXPECT_EQ(category_of(legend, 4).bar_label, "gen decode");
   EXPECT_EQ(category_of(legend, 3).bar_label, "{micro-batch}");
 }
 
-/// A lane with a bar of each of these names, in turn work and idle time, each longer than the one behind it.
+/// A lane with a bar of each name, alternately work and idle time, each longer than the next.
 Timeline named_bars(int names) {
   Timeline timeline;
   std::vector<Bar> bars;
@@ -78,7 +78,7 @@ Timeline named_bars(int names) {
   return timeline;
 }
 
-TEST(Legend, KeepsIdleTimeApartFromWorkWhereNamesShareACategory) {
+TEST(Legend, SeparatesIdleTimeFromWorkOfTheSameName) {
   for (const int names : {1, 14, 15, 16, 30}) {
     const Legend legend = legend_of(named_bars(names));
     ASSERT_EQ(legend.of.size(), static_cast<std::size_t>(names));
@@ -89,7 +89,7 @@ TEST(Legend, KeepsIdleTimeApartFromWorkWhereNamesShareACategory) {
   EXPECT_EQ(legend_of(named_bars(30)).categories.size(), 16U);
 }
 
-TEST(Legend, IsOfNamesWhateverTheirNumbers) {
+TEST(Legend, GroupsNamesThatDifferInNumbersOnly) {
   Timeline timeline = named_bars(3);
   timeline.names = {"layer 1", "idle", "layer 12"};
   const Legend legend = legend_of(timeline);
@@ -97,7 +97,7 @@ TEST(Legend, IsOfNamesWhateverTheirNumbers) {
   EXPECT_EQ(legend.of[0], legend.of[2]);
 }
 
-TEST(Legend, GivesNamesColoursThatNothingElseHas) {
+TEST(Legend, GivesNamesUniqueColors) {
   Timeline timeline = test::small_timeline();
   timeline.names = {"a", "b"};
   std::vector<Bar> named{{Ticks(0), Ticks(5)}, {Ticks(5), Ticks(10)}};

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <set>
+#include <vector>
 
 #include "report/color_difference.h"
 
@@ -12,7 +13,7 @@ namespace {
 
 using timeline::BarKind;
 
-/// Relative luminance as WCAG 2 defines it.
+/// Relative luminance as defined by WCAG 2.
 double luminance(Color color) {
   return 0.2126 * linear(color.red) + 0.7152 * linear(color.green) + 0.0722 * linear(color.blue);
 }
@@ -27,7 +28,7 @@ std::vector<timeline::Track> eight_models_with_two_replicas() {
   return tracks;
 }
 
-TEST(Palette, GivesEveryPipelineAndDirectionItsColour) {
+TEST(Palette, HasAColorPerPipelineAndDirection) {
   std::set<std::string> seen;
   for (const auto& colors : colors_of(eight_models_with_two_replicas())) {
     EXPECT_TRUE(seen.insert(hex(of(colors, BarKind::forward))).second);
@@ -38,7 +39,7 @@ TEST(Palette, GivesEveryPipelineAndDirectionItsColour) {
   }
 }
 
-TEST(Palette, TellsModelsApartWithEveryCommonColourVision) {
+TEST(Palette, DistinguishesModelsWithAllCommonColorVision) {
   const auto colors = colors_of(eight_models_with_two_replicas());
   for (std::size_t a = 0; a < colors.size(); a += 2) {
     for (std::size_t b = 0; b < a; b += 2) {
@@ -55,13 +56,13 @@ TEST(Palette, DrawsForwardLightAndBackwardDark) {
     EXPECT_GT(luminance(of(colors, BarKind::forward)), luminance(of(colors, BarKind::weight_gradient)));
     EXPECT_GT(luminance(of(colors, BarKind::weight_gradient)), luminance(of(colors, BarKind::backward)));
     EXPECT_GT(luminance(of(colors, BarKind::backward)), luminance(of(colors, BarKind::step)));
-    // A factor that is seen without colours too.
+    // A contrast that is visible without color.
     EXPECT_GT((luminance(of(colors, BarKind::forward)) + 0.05) / (luminance(of(colors, BarKind::backward)) + 0.05),
               2.0);
   }
 }
 
-TEST(Palette, ChoosesLabelsThatCanBeRead) {
+TEST(Palette, ChoosesReadableLabels) {
   for (const auto& colors : colors_of(eight_models_with_two_replicas())) {
     for (const Color color : colors) {
       const double contrast = is_dark(color) ? 1.05 / (luminance(color) + 0.05) : (luminance(color) + 0.05) / 0.05;
@@ -70,7 +71,7 @@ TEST(Palette, ChoosesLabelsThatCanBeRead) {
   }
 }
 
-TEST(Palette, KeepsModelsApartOnATerminal) {
+TEST(Palette, DistinguishesModelsInATerminal) {
   const auto colors = colors_of(eight_models_with_two_replicas());
   std::set<int> seen;
   for (std::size_t model = 0; model < colors.size(); model += 2) {
@@ -91,15 +92,60 @@ TEST(Palette, MixesAndPrints) {
   EXPECT_EQ(hex({1, 0xAB, 255}), "#01abff");
 }
 
-TEST(Palette, FindsTheNearestColourOfATerminal) {
+TEST(Palette, FindsTheNearestTerminalColor) {
   EXPECT_EQ(terminal_color({255, 255, 255}), 231);
   EXPECT_EQ(terminal_color({0, 0, 0}), 16);
   EXPECT_EQ(terminal_color({255, 0, 0}), 196);
   EXPECT_EQ(terminal_color({95, 135, 175}), 67);
-  EXPECT_EQ(terminal_color({0x6E, 0x2B, 0x2E}), 52) << "a dark red, not a grey";
+  EXPECT_EQ(terminal_color({0x6E, 0x2B, 0x2E}), 52) << "a dark red, not a gray";
   EXPECT_EQ(terminal_color({18, 18, 18}), 233);
   EXPECT_EQ(terminal_color({238, 238, 238}), 255);
 }
 
+constexpr std::size_t idle_causes = 7;
+constexpr std::size_t services = 4;
+constexpr std::size_t roles = 4;
+
+/// All colors that are adjacent on the page of an iteration; forward and backward of each role last.
+std::vector<Ink> inks_of_an_iteration() {
+  std::vector<Ink> inks;
+  for (std::size_t cause = 0; cause < idle_causes; ++cause) inks.push_back(idle_ink(cause));
+  for (std::size_t kind = 0; kind < services; ++kind) inks.push_back(service_ink(kind));
+  for (std::size_t role = 0; role < roles; ++role) {
+    inks.push_back(plain_ink(role));
+    inks.push_back(plain_ink(role + 8));
+  }
+  return inks;
+}
+
+/// A difference of 2 is just noticeable side by side.
+constexpr double told_apart = 13;
+
+TEST(Inks, DistinguishIdleTimeAndServicesOnBothBackgrounds) {
+  const std::vector<Ink> inks = inks_of_an_iteration();
+  for (std::size_t a = 0; a < idle_causes + services; ++a) {
+    for (std::size_t b = a + 1; b < inks.size(); ++b) {
+      EXPECT_GT(min_difference(inks[a].light, inks[b].light), told_apart)
+          << a << " and " << b << " on a light background";
+      EXPECT_GT(min_difference(inks[a].dark, inks[b].dark), told_apart) << a << " and " << b << " on a dark background";
+    }
+  }
+}
+
+TEST(Inks, ContrastWithTheBackground) {
+  std::vector<Ink> inks = inks_of_an_iteration();
+  inks.resize(idle_causes + services);
+  for (const Ink& ink : inks) {
+    EXPECT_GT(min_difference(ink.light, {0xFF, 0xFF, 0xFF}), told_apart) << hex(ink.light);
+    EXPECT_GT(min_difference(ink.dark, {0x14, 0x1A, 0x23}), told_apart) << hex(ink.dark);
+  }
+}
+
+TEST(Inks, Repeat) {
+  EXPECT_EQ(idle_ink(idle_causes).light, idle_ink(0).light);
+  EXPECT_EQ(service_ink(services).dark, service_ink(0).dark);
+}
+
 }  // namespace
+
 }  // namespace dovetail::report

@@ -15,7 +15,7 @@ using base::Ticks;
 using testing::ElementsAre;
 using timeline::BarKind;
 
-TEST(Summary, SaysWhatCaptionsNeed) {
+TEST(Summary, ComputesSharesAndPeaks) {
   const Summary summary = summarize(test::small_timeline());
   EXPECT_EQ(summary.work_bars, 6);
   EXPECT_DOUBLE_EQ(summary.idle_share, 0.4);
@@ -30,7 +30,7 @@ TEST(Summary, SaysWhatCaptionsNeed) {
   EXPECT_FALSE(summary.drawn[0][index_of(BarKind::step)]);
 }
 
-TEST(Summary, CountsALaneForEachOfItsDevices) {
+TEST(Summary, CountsALaneOncePerDevice) {
   timeline::Timeline timeline;
   timeline.end = Ticks(10);
   timeline.time_unit = base::TimeUnit::ns;
@@ -38,13 +38,13 @@ TEST(Summary, CountsALaneForEachOfItsDevices) {
   add_lane(timeline, "device 3", {{Ticks(0), Ticks(10), BarKind::hand_over}});
   add_lane(timeline, "host links 0-3", {{Ticks(0), Ticks(2), BarKind::loading}});
   EXPECT_DOUBLE_EQ(summarize(timeline).idle_share, 0.75);
-  EXPECT_TRUE(summarize(timeline).drawn.back()[index_of(BarKind::hand_over)]) << "of no track";
+  EXPECT_TRUE(summarize(timeline).drawn.back()[index_of(BarKind::hand_over)]) << "work without a track";
   EXPECT_EQ(shown_unit(timeline), base::TimeUnit::ns);
   timeline.beginning = timeline::Beginning::repeats;
   EXPECT_EQ(shown_unit(timeline), base::TimeUnit::s);
 }
 
-TEST(Summary, OfNothing) {
+TEST(Summary, AcceptsAnEmptyTimeline) {
   const Summary summary = summarize({});
   EXPECT_EQ(summary.work_bars, 0);
   EXPECT_EQ(summary.idle_share, 0);
@@ -68,11 +68,11 @@ TEST(Summary, PrintsShares) {
   EXPECT_EQ(percent(1), "100.0%");
 }
 
-TEST(DominantBars, ShowTheLookThatFillsMostOfAColumn) {
+TEST(DominantBars, ChooseTheLookThatFillsMostOfAColumn) {
   const timeline::Timeline timeline = test::small_timeline();
   const std::span<const timeline::Bar> bars = bars_of(timeline, 1);
   EXPECT_THAT(dominant_bars(bars, 0, bars.size(), 0, 10, 10), ElementsAre(0, 0, 1, 1, 2, 2, 3, 4, 4, 5));
-  // [0, 5): two of warm-up, two of forward, one of backward; the first of the equal ones shows.
+  // [0, 5): two ticks of warm-up, two of forward, one of backward. The first of the equal ones is shown.
   EXPECT_THAT(dominant_bars(bars, 0, bars.size(), 0, 10, 2), ElementsAre(0, 4));
   EXPECT_THAT(dominant_bars(bars, 3, 5, 6, 9, 1), ElementsAre(4));
 }
@@ -84,7 +84,7 @@ TEST(DominantBars, AddUpBarsOfOneLook) {
   EXPECT_THAT(dominant_bars(bars, 1, bars.size(), 2, 10, 1), ElementsAre(1));
 }
 
-TEST(DominantBars, AreNoneWhereThereIsNoLength) {
+TEST(DominantBars, AreMissingWithoutLength) {
   const timeline::Timeline timeline = test::small_timeline();
   EXPECT_THAT(dominant_bars(bars_of(timeline, 0), 0, 0, 0, 10, 3), ElementsAre(-1, -1, -1));
 }

@@ -21,7 +21,7 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::SizeIs;
 
-/// A run of so many iterations, whose reward rises from -1.
+/// A run of this many iterations whose reward rises from -1.
 RunFigures figures_of(int iterations) {
   std::string metrics;
   std::string evaluations;
@@ -43,22 +43,22 @@ std::vector<std::string> titles_of(const std::vector<LineChart>& charts) {
   return titles;
 }
 
-TEST(RunCharts, HaveWhatTheRunTold) {
+TEST(RunCharts, DrawTheReportedFigures) {
   const std::vector<LineChart> charts = run_charts(figures_of(20));
-  // Neither a divergence that was no number, nor a share that was always 0.
+  // No chart of a divergence that was never a number, or of a share that was always 0.
   EXPECT_THAT(titles_of(charts), ElementsAre("Reward"));
   ASSERT_THAT(charts[0].series, SizeIs(2));
   EXPECT_THAT(charts[0].series[0].points, SizeIs(20));
   EXPECT_EQ(charts[0].series[1].points, (std::vector<std::pair<double, double>>{{10, 0}, {20, 1}}));
 }
 
-TEST(RunCharts, ThinALongRunToMeans) {
+TEST(RunCharts, AverageALongRun) {
   const LineChart chart = run_charts(figures_of(3000))[0];
   ASSERT_THAT(chart.series[0].points, SizeIs(300));
   EXPECT_EQ(chart.series[0].points[0].first, 10);
   EXPECT_NEAR(chart.series[0].points[0].second, -1 + 2.0 * 5.5 / 3000, 1e-12);
-  EXPECT_THAT(chart.note,
-              AllOf(HasSubstr("A point of \"sampled\" is the mean of 10 iterations."), Not(HasSubstr("evaluations"))));
+  EXPECT_THAT(chart.note, AllOf(HasSubstr("Each point of \"sampled\" is the mean of 10 iterations."),
+                                Not(HasSubstr("evaluations"))));
 }
 
 TEST(RunPicture, DrawsNegativeValuesAndLinesOverGaps) {
@@ -67,7 +67,7 @@ TEST(RunPicture, DrawsNegativeValuesAndLinesOverGaps) {
     EXPECT_EQ(find_xml_fault(svg), "") << iterations;
     EXPECT_THAT(svg, AllOf(HasSubstr("a &amp; b"), HasSubstr("facts"), Not(HasSubstr("nan"))));
   }
-  // The evaluations are one line, the rewards another: neither begins anew.
+  // The evaluations are one line and the rewards another, without gaps.
   const std::string svg = render_curve_svg(run_picture(figures_of(200), "run", ""));
   std::size_t lines = 0;
   for (std::size_t at = svg.find("stroke-width=\"2.2\" stroke-linejoin"); at != std::string::npos;
@@ -80,7 +80,7 @@ TEST(RunPicture, DrawsNegativeValuesAndLinesOverGaps) {
   EXPECT_EQ(lines, 2U);
 }
 
-TEST(RunPage, SaysHowTheRunWent) {
+TEST(RunPage, ShowsTheResultsOfARun) {
   const Page page = run_page({"tiny", "A run.", figures_of(100), std::nullopt});
   EXPECT_EQ(page.title, "tiny");
   ASSERT_GE(page.figures.size(), 3U);
@@ -92,36 +92,36 @@ TEST(RunPage, SaysHowTheRunWent) {
   };
   EXPECT_EQ(of("divergence"), "") << "it was never a number";
   EXPECT_EQ(of("iterations"), "100");
-  EXPECT_EQ(of("training took"), "50.0 s");
+  EXPECT_EQ(of("training time"), "50.0 s");
   EXPECT_THAT(page.sections, SizeIs(3));
   EXPECT_THAT(render_html(page), HasSubstr("actor_train"));
 }
 
-TEST(RunPage, OfARunThatToldNothingHasNoCurves) {
+TEST(RunPage, HasNoCurvesWithoutFigures) {
   const RunFigures figures{records::parse_figures("{\"iteration\": 1, \"reward\": null}\n", "m").value(), {}};
   EXPECT_THAT(run_charts(figures), SizeIs(0));
   EXPECT_THAT(render_html(run_page({"quiet", "", figures, std::nullopt})), Not(HasSubstr("nan")));
 }
 
-TEST(RunPage, HasTheTrainingOfRanksBesideItsSchedule) {
+TEST(RunPage, ComparesTheTrainingPhaseWithItsSchedule) {
   const pipeline::Problem problem = test::two_models(2, 4);
   records::TrainingPhase phase{
       "actor_train+critic_train", test::random_schedule(problem, 1), test::random_schedule(problem, 1), {}};
   const auto trace = timeline::schedule_timeline(problem, pipeline::evaluate(phase.planned), "trace");
-  // As it comes out of a file: bars have names alone.
+  // As read from a file: bars have only names.
   phase.trace = timeline::parse_chrome_trace(timeline::render_chrome_trace(trace), "trace").value();
   const Page page = run_page({"tiny", "", figures_of(3), std::nullopt, {phase}});
   ASSERT_GE(page.sections.size(), 2U);
   const auto& chart = std::get<Chart>(page.sections[page.sections.size() - 2]);
   EXPECT_EQ(chart.title, "Training phase actor + critic");
-  // A row of each device as scheduled, and one as it was.
+  // One row per device as scheduled, and one as measured.
   ASSERT_THAT(chart.timeline.lanes, SizeIs(4));
-  EXPECT_EQ(chart.timeline.tracks.size(), 2U) << "both models, whichever way their bars are known";
+  EXPECT_EQ(chart.timeline.tracks.size(), 2U) << "both models, although only one side knows the kinds of its bars";
   EXPECT_EQ(std::get<Table>(page.sections.back()).title, "Training phase actor + critic, predicted and measured");
   EXPECT_THAT(render_html(page), HasSubstr("saved by fusion"));
 }
 
-TEST(RunPage, OfALongRunHasFewBars) {
+TEST(RunPage, CombinesTheBarsOfALongRun) {
   const Page page = run_page({"long", "", figures_of(50'000), std::nullopt});
   for (const Section& section : page.sections) {
     const auto* const chart = std::get_if<Chart>(&section);

@@ -28,7 +28,7 @@ ParetoPicture example() {
   return picture;
 }
 
-TEST(ParetoSvg, SaysWhatTheFrontSpans) {
+TEST(ParetoSvg, StatesTheRangeOfTheFront) {
   const std::string svg = render_pareto_svg(example());
   EXPECT_EQ(find_xml_fault(svg), "");
   EXPECT_THAT(svg, HasSubstr(">two &amp; three</text>"));
@@ -39,13 +39,13 @@ TEST(ParetoSvg, SaysWhatTheFrontSpans) {
   EXPECT_THAT(svg, HasSubstr("peak activation (in the problem's unit, logarithmic)"));
 }
 
-TEST(ParetoSvg, TellsProvenPointsFromTheBestFound) {
+TEST(ParetoSvg, DistinguishesProvenPoints) {
   const std::string svg = render_pareto_svg(example());
   EXPECT_THAT(svg, HasSubstr("<title>2: makespan 150, peak activation 4.5, proven</title>"));
   EXPECT_THAT(svg, HasSubstr("<title>1: makespan 100, peak activation 9</title>"));
 }
 
-TEST(ParetoSvg, NamesConstructionsAndEscapesThem) {
+TEST(ParetoSvg, NamesAndEscapesConstructions) {
   const std::string svg = render_pareto_svg(example());
   EXPECT_THAT(svg, HasSubstr(">1f1b</text>"));
   EXPECT_THAT(svg, HasSubstr(">&lt;greedy&gt;</text>"));
@@ -79,7 +79,7 @@ TEST(ParetoSvg, DrawsASinglePoint) {
   EXPECT_THAT(svg, Not(HasSubstr("inf")));
 }
 
-TEST(ParetoSvg, LeavesOutLabelsThatHaveNoRoom) {
+TEST(ParetoSvg, OmitsLabelsThatDoNotFit) {
   ParetoPicture picture = example();
   for (int i = 0; i < 60; ++i) picture.others.push_back({"crowd", at(400, 8'000'000), false});
   const std::string svg = render_pareto_svg(picture);

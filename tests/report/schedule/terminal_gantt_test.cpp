@@ -1,5 +1,3 @@
-#include "report/schedule/terminal_gantt.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -9,6 +7,7 @@
 #include <vector>
 
 #include "answer/words/text.h"
+#include "report/schedule/gantt.h"
 #include "support/example_timelines.h"
 
 namespace dovetail::report {
@@ -25,7 +24,7 @@ std::vector<std::string> lines_of(const std::string& text) {
   return lines;
 }
 
-/// The text without its "ESC [ ... m".
+/// Removes the color codes "ESC [ ... m".
 std::string without_colors(const std::string& text) {
   std::string plain;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -40,8 +39,8 @@ std::string without_colors(const std::string& text) {
   return plain;
 }
 
-TEST(TerminalGantt, DrawsLettersWithoutColour) {
-  // 40 columns: the name (8) and a space, and 31 for 10 ticks: too few for the peaks.
+TEST(TerminalGantt, DrawsLettersWithoutColor) {
+  // 40 columns: the name (8), a space, and 31 for 10 ticks, which leaves no space for the peaks.
   EXPECT_EQ(render_terminal_gantt(test::small_timeline(), {40, false, 0}),
             "small\n"
             "makespan 10 ticks, bubbles 40.0%, peak..\n"
@@ -54,7 +53,7 @@ TEST(TerminalGantt, DrawsLettersWithoutColour) {
             "transfer 5.0%  drain 5.0%\n");
 }
 
-TEST(TerminalGantt, AddsPeaksWhereThereIsRoom) {
+TEST(TerminalGantt, AddsPeaksIfTheyFit) {
   const auto lines = lines_of(render_terminal_gantt(test::small_timeline(), {60, false, 0}));
   EXPECT_EQ(lines[1], "makespan 10 ticks, bubbles 40.0%, peak activation 2.5");
   EXPECT_EQ(lines[2].substr(55), " 1.64");
@@ -62,7 +61,7 @@ TEST(TerminalGantt, AddsPeaksWhereThereIsRoom) {
   EXPECT_EQ(lines[4].substr(55), " peak");
 }
 
-TEST(TerminalGantt, TakesItsShareOfALongerScale) {
+TEST(TerminalGantt, ScalesToALongerTimeline) {
   TerminalStyle style{60, false, 0};
   const auto whole = lines_of(render_terminal_gantt(test::small_timeline(), style));
   style.scale_end = test::small_timeline().end * 2;
@@ -89,7 +88,7 @@ TEST(TerminalGantt, FitsEveryWidth) {
   }
 }
 
-TEST(TerminalGantt, IsPlainAsciiWithoutColour) {
+TEST(TerminalGantt, IsPlainAsciiWithoutColor) {
   for (const auto& timeline : {test::small_timeline(), test::hostile_timeline(), test::large_timeline(20, 300)}) {
     for (const char character : render_terminal_gantt(timeline, {100, false, 0})) {
       const bool plain = character == '\n' || (character >= ' ' && character <= '~');
@@ -98,14 +97,14 @@ TEST(TerminalGantt, IsPlainAsciiWithoutColour) {
   }
 }
 
-TEST(TerminalGantt, LetsNoNameControlTheTerminal) {
+TEST(TerminalGantt, RemovesControlCharactersFromNames) {
   const std::string text = render_terminal_gantt(test::hostile_timeline(), {120, true, 0});
   EXPECT_THAT(text, Not(HasSubstr("\x1b[31m")));
   EXPECT_THAT(text, Not(HasSubstr("\x1b[2J")));
   EXPECT_THAT(text, HasSubstr("r\xC3\xA9ward"));
 }
 
-TEST(TerminalGantt, ColoursBarsAndWritesMicrobatches) {
+TEST(TerminalGantt, ColorsAndLabelsBars) {
   const std::string text = render_terminal_gantt(test::small_timeline(), {80, true, 0});
   EXPECT_THAT(text, HasSubstr("48;5;"));
   const auto lines = lines_of(text);
@@ -121,7 +120,7 @@ TEST(TerminalGantt, ColoursBarsAndWritesMicrobatches) {
               HasSubstr("idle: warm-up 10.0%  \u00B7 dependency 20.0%  \u203A transfer 5.0%  drain 5.0%"));
 }
 
-TEST(TerminalGantt, MarksWhereABarOfTheSameColourFollows) {
+TEST(TerminalGantt, MarksTheBoundaryOfBarsOfTheSameColor) {
   timeline::Timeline timeline = test::small_timeline();
   bars_of(timeline, 1)[2].bar_kind = timeline::BarKind::forward;
   EXPECT_THAT(without_colors(lines_of(render_terminal_gantt(timeline, {80, true, 0}))[3]),
@@ -129,7 +128,7 @@ TEST(TerminalGantt, MarksWhereABarOfTheSameColourFollows) {
                         "7"));
 }
 
-TEST(TerminalGantt, ThinsLanes) {
+TEST(TerminalGantt, OmitsLanesEvenly) {
   const auto lines = lines_of(render_terminal_gantt(test::large_timeline(64, 10), {80, false, 4}));
   EXPECT_THAT(lines[2], StartsWith("device 0 "));
   EXPECT_THAT(lines[3], StartsWith("device 16 "));
@@ -148,7 +147,7 @@ TEST(TerminalGantt, NamesWeightGradientsAndSteps) {
   EXPECT_THAT(text, HasSubstr("w weight gradient  s optimizer step"));
 }
 
-TEST(TerminalGantt, GivesLettersToModelsWherePipelinesAreTooMany) {
+TEST(TerminalGantt, UsesLettersPerModelIfThereAreManyPipelines) {
   timeline::Timeline timeline = test::small_timeline();
   timeline.tracks.clear();
   for (int replica = 0; replica < 30; ++replica)

@@ -23,9 +23,9 @@ TEST(Table, CountsCodePointsNotBytes) {
             "ab     \xE2\x80\x93\n");
 }
 
-TEST(Table, MayHaveNoRows) { EXPECT_EQ(render_table({{"a"}, {"bc"}}, {}), "a  bc\n-  --\n"); }
+TEST(Table, AcceptsNoRows) { EXPECT_EQ(render_table({{"a"}, {"bc"}}, {}), "a  bc\n-  --\n"); }
 
-TEST(Table, HasNoSpacesAtTheEndsOfLines) {
+TEST(Table, HasNoTrailingSpaces) {
   const std::string table =
       render_table({{"a", Align::left}, {"b", Align::left}}, {{"long cell", ""}, {"", "other"}, {"", ""}});
   EXPECT_EQ(table.find(" \n"), std::string::npos) << table;

@@ -1,4 +1,4 @@
-#include "report/page/several.h"
+#include "report/page/page.h"
 
 #include <fmt/format.h>
 
@@ -13,7 +13,7 @@
 namespace dovetail::report {
 namespace {
 
-/// A row a page, a column for each name that a figure of any of them has.
+/// Returns a row per page with a column for each figure name of any page.
 Table figure_table(const std::vector<Page>& pages) {
   Table table;
   table.title = "Side by side";

@@ -1,5 +1,3 @@
-#include "report/schedule/svg.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -8,6 +6,7 @@
 #include <vector>
 
 #include "report/drawing/svg_parts.h"
+#include "report/schedule/gantt.h"
 #include "report/xml_check.h"
 #include "support/count.h"
 #include "support/example_timelines.h"
@@ -30,7 +29,7 @@ TEST(XmlCheck, FindsFaults) {
   EXPECT_THAT(find_xml_fault("<a>\x1b</a>"), HasSubstr("control"));
 }
 
-TEST(Svg, SaysWhatTheScheduleCosts) {
+TEST(Svg, ShowsTheCostsOfTheSchedule) {
   const std::string svg = render_svg(test::small_timeline());
   EXPECT_EQ(find_xml_fault(svg), "");
   EXPECT_THAT(svg, HasSubstr(">small</text>"));
@@ -41,7 +40,7 @@ TEST(Svg, SaysWhatTheScheduleCosts) {
   EXPECT_THAT(svg, HasSubstr(">device 0</text>"));
 }
 
-TEST(Svg, ExplainsColoursAndIdleTime) {
+TEST(Svg, HasALegendOfColorsAndIdleTime) {
   const std::string svg = render_svg(test::small_timeline());
   for (const char* text :
        {">actor</text>", ">critic</text>", ">forward</text>", ">backward</text>", ">idle 40.0%</text>",
@@ -52,14 +51,14 @@ TEST(Svg, ExplainsColoursAndIdleTime) {
   EXPECT_THAT(svg, Not(HasSubstr("weight gradient")));
 }
 
-TEST(Svg, TellsEachBarOnHovering) {
+TEST(Svg, DescribesBarsOnHover) {
   const std::string svg = render_svg(test::small_timeline());
   EXPECT_THAT(svg, HasSubstr("<title>F7 of actor, stage 1: 2 to 4 ticks</title>"));
   EXPECT_THAT(svg, HasSubstr("<title>dependency: 2 to 6 ticks; awaits B7 of actor, stage 1 on device 1</title>"));
-  EXPECT_EQ(count(svg, "</title></rect>"), 10U) << "one a bar";
+  EXPECT_EQ(count(svg, "</title></rect>"), 10U) << "one per bar";
 }
 
-TEST(Svg, WritesMicrobatchesIntoTheBars) {
+TEST(Svg, LabelsBarsWithMicrobatches) {
   timeline::Timeline timeline = test::small_timeline();
   bars_of(timeline, 1)[4].microbatch = 123;
   const std::string svg = render_svg(timeline);
@@ -91,7 +90,7 @@ TEST(Svg, DrawsEveryKindOfWork) {
   EXPECT_THAT(svg, HasSubstr("<pattern id=\"dovetail-delay\""));
 }
 
-/// Whether every number of `pattern`'s first group lies in [least, most].
+/// Checks that every number matched by the first group of `pattern` is in [least, most].
 void expect_within(const std::string& svg, const std::string& pattern, double least, double most) {
   const std::regex expression(pattern);
   std::size_t found = 0;
@@ -120,7 +119,7 @@ TEST(Svg, KeepsAMillionOpsSmall) {
   EXPECT_LT(svg.size(), 4'000'000U);
   EXPECT_EQ(find_xml_fault(svg), "");
   EXPECT_THAT(svg, HasSubstr("1048576 ops on 256 devices"));
-  EXPECT_THAT(svg, Not(HasSubstr("</title></rect>"))) << "too many to hover over";
+  EXPECT_THAT(svg, Not(HasSubstr("</title></rect>"))) << "too many for hover texts";
   EXPECT_THAT(svg, HasSubstr(">device 0</text>"));
 }
 
@@ -133,7 +132,7 @@ TEST(Svg, DrawsManyBarsAsPaths) {
   EXPECT_LT(many.size(), 400'000U);
 }
 
-TEST(Svg, NeedsNothing) {
+TEST(Svg, AcceptsMinimalTimelines) {
   EXPECT_EQ(find_xml_fault(render_svg({})), "");
   timeline::Timeline idle;
   idle.lanes.resize(3);
@@ -172,7 +171,7 @@ TEST(Svg, LabelsTimesInTheirUnit) {
   EXPECT_THAT(svg, HasSubstr(">us</text>"));
 }
 
-/// Tasks on two devices, one that waits, and a link to host memory.
+/// Tasks on two devices, one of which waits, and a link to host memory.
 timeline::Timeline small_iteration() {
   using timeline::BarKind;
   constexpr auto task = timeline::Track::Kind::task;
@@ -203,7 +202,7 @@ TEST(Svg, DrawsIterationsOfTasks) {
     EXPECT_THAT(svg, HasSubstr(text));
 }
 
-TEST(Svg, NamesSomeRowsWhereThereIsNoRoomForAll) {
+TEST(Svg, OmitsRowNamesThatDoNotFit) {
   timeline::Timeline timeline = small_iteration();
   for (int device = 10; device < 310; ++device)
     add_lane(timeline, "device " + std::to_string(device),

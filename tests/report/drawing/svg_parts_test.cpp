@@ -1,4 +1,4 @@
-#include "report/drawing/axis.h"
+#include "report/drawing/svg_parts.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@ namespace {
 
 using testing::ElementsAre;
 
-TEST(Axis, IsLinearWhereValuesAreClose) {
+TEST(Axis, IsLinearForCloseValues) {
   const Axis axis = make_axis({100, 200}, 0, 1000, 6);
   EXPECT_FALSE(axis.logarithmic);
   EXPECT_THAT(axis.ticks, ElementsAre(100, 120, 140, 160, 180, 200));
@@ -33,14 +33,14 @@ TEST(Axis, IsLogarithmicOverMoreThanAFactorOfFour) {
   EXPECT_FALSE(make_axis({0, 1000}, 0, 1000, 8).logarithmic);
 }
 
-TEST(Axis, TurnsRoundWhereItsPixelsFall) {
+TEST(Axis, SupportsDescendingPixels) {
   const Axis axis = make_axis({1, 2}, 500, 100, 5);
   EXPECT_GT(axis.at(1), axis.at(2));
   EXPECT_EQ(axis.at(-100), 500);
   EXPECT_EQ(axis.at(100), 100);
 }
 
-TEST(Axis, HasRoundTicksWithinItsRangeAndNoMoreThanAsked) {
+TEST(Axis, HasAtMostTheRequestedRoundTicksInRange) {
   for (const std::int64_t least : {0LL, 1LL, 7LL, 372LL, 1'640'000LL, 999'999'999'999LL}) {
     for (const std::int64_t factor : {1LL, 2LL, 5LL, 40LL, 3000LL, 100'000LL}) {
       for (const int most : {2, 5, 9}) {
