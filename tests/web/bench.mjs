@@ -1,12 +1,12 @@
-// How quickly a report of 100,000 bars opens, and how many frames a second it pans with: node tests/web/bench.mjs
+// Measures how fast a report of 100,000 bars opens and how many frames per second it pans at: node tests/web/bench.mjs
 
 import { close, open, openTime, report, screen } from "./browser.mjs";
 
 const seconds = 3;
 const repeats = 5;
 
-// Pans to and fro with almost all of the time in view, a step a frame; frames a second, and the longest of the quickest
-// 95%.
+// Pans back and forth with almost the whole time range in view, one step per frame. Returns frames per second and the
+// longest of the fastest 95% of the frames.
 function pan(page, milliseconds) {
   return page.evaluate(async (length) => {
     const canvas = document.querySelector("canvas.bars");
@@ -14,7 +14,7 @@ function pan(page, milliseconds) {
     const zoom = (deltaY) =>
       canvas.dispatchEvent(new WheelEvent("wheel", { deltaY, ctrlKey: true, bubbles: true, cancelable: true }));
     press("0");
-    zoom(-5); // a little, so that there is somewhere to go
+    zoom(-5); // slightly, to leave space for panning
     const times = [];
     await new Promise((done) => {
       const step = (now) => {

@@ -1,7 +1,7 @@
-// Pages in headless Chromium: what the tests and the benchmark share.
+// Opens pages in headless Chromium for the tests and the benchmark.
 //
-// Environment: DOVETAIL is the program, WEB_MODULES the folder whose node_modules has playwright-core, CHROMIUM the
-// browser (/usr/bin/chromium).
+// Environment: DOVETAIL is the program, WEB_MODULES the folder whose node_modules contains playwright-core, CHROMIUM
+// the browser (default: /usr/bin/chromium).
 
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -23,7 +23,7 @@ export function dovetail(...words) {
   return execFileSync(program, words, { cwd: folder, encoding: "utf8" });
 }
 
-// One model on `stages` devices: 2 x stages x microbatches ops.
+// Returns a problem of one model on `stages` devices with 2 x stages x microbatches ops.
 export function problem(stages, microbatches) {
   const devices = Array.from({ length: stages }, (_, device) => device);
   return JSON.stringify({
@@ -34,7 +34,7 @@ export function problem(stages, microbatches) {
   });
 }
 
-// Schedules the problem by 1F1B and reports it; the path of the page.
+// Schedules the problem by 1F1B and creates its report. Returns the path of the page.
 export function report(name, stages, microbatches, ...options) {
   writeFileSync(join(folder, `${name}.problem.json`), problem(stages, microbatches));
   dovetail("schedule", `${name}.problem.json`, "--solver", "1f1b", "-o", `${name}.json`);
@@ -42,7 +42,7 @@ export function report(name, stages, microbatches, ...options) {
   return join(folder, `${name}.html`);
 }
 
-// Reports a job of examples/ with its plan there, fused both ways; the path of the page.
+// Creates the report of a job of examples/ with its plan, with both kinds of fusion. Returns the path of the page.
 export function jobReport(name) {
   const path = resolve(root, "examples/jobs", name);
   const search = ["--chains", "2", "--iterations", "500"];
@@ -64,7 +64,7 @@ export async function close() {
   await browser?.close();
 }
 
-// Opens the page of that file. `problems` gathers console errors, exceptions, and requests for anything but the file.
+// Opens the page of that file. `problems` collects console errors, exceptions, and requests for anything but the file.
 export async function open(path, options = {}) {
   const context = await (await launch()).newContext({ viewport: screen, ...options });
   const page = await context.newPage();
@@ -78,7 +78,7 @@ export async function open(path, options = {}) {
   return { page, problems, context };
 }
 
-// Milliseconds from the navigation to the first picture, by the page's own marks.
+// Returns milliseconds from the navigation to the first picture, from the page's own marks.
 export function openTime(page) {
   return page.evaluate(() => performance.getEntriesByName("dovetail-open")[0].duration);
 }

@@ -1,4 +1,4 @@
-// Makes the pictures of docs/reading-reports.md: node tests/web/pictures.mjs, from the root of the repository.
+// Creates the pictures of docs/reading-reports.md. Run node tests/web/pictures.mjs in the root of the repository.
 
 import { execFileSync } from "node:child_process";
 import { statSync } from "node:fs";
@@ -31,10 +31,10 @@ async function picturesOfAPlan() {
   await page.setViewportSize({ width: viewport.width, height: 620 });
   await save(page, "report-iteration");
   await save(sectionOf(page, "Idle time by cause"), "report-idle");
-  await save(sectionOf(page, "What stage fusion gains"), "report-fusion");
+  await save(sectionOf(page, "Gain from stage fusion"), "report-fusion");
   await save(sectionOf(page, "Migration threshold"), "report-threshold");
   await save(sectionOf(page, "Does it fit?"), "report-memory");
-  await save(sectionOf(page, "Ranked plans, and why each loses"), "report-plans");
+  await save(sectionOf(page, "Ranked plans"), "report-plans");
 }
 
 async function pictureOfASelectedBar() {

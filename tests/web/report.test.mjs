@@ -1,4 +1,4 @@
-// The HTML report as a reader uses it.
+// Tests of the HTML report in a browser.
 
 import assert from "node:assert/strict";
 import { readFileSync, statSync, writeFileSync } from "node:fs";
@@ -10,7 +10,7 @@ after(close);
 
 const small = report("small", 4, 8);
 
-// A place in the middle of the lanes; x as a share of the plot.
+// Returns a point in the middle of the lanes; `share` is its x as a share of the plot.
 async function placeOn(page, share, lane, lanes) {
   const box = await page.locator("canvas.bars").boundingBox();
   const gutter = 70;
@@ -20,7 +20,7 @@ async function placeOn(page, share, lane, lanes) {
 const panelOf = (page) => page.locator(".panel");
 const pixels = (page) => page.locator("canvas.bars").evaluate((canvas) => canvas.toDataURL());
 
-test("opens without an error or a request, and no name becomes markup", async () => {
+test("opens without errors or requests, and no name becomes markup", async () => {
   const { page, problems } = await open(small);
   await page.waitForTimeout(300);
   assert.deepEqual(problems, []);
@@ -28,13 +28,13 @@ test("opens without an error or a request, and no name becomes markup", async ()
   assert.match(await page.locator(".legend").innerText(), /actor <\/script><b> forward/);
 });
 
-test("a click on a bar shows its numbers, and Escape hides them", async () => {
+test("a click on a bar shows its details, and Escape hides them", async () => {
   const { page, problems } = await open(small);
   await page.mouse.click(...(await placeOn(page, 0.01, 0, 4)));
   const text = await panelOf(page).innerText();
   assert.match(text, /F0 actor/);
   assert.match(text, /device 0/);
-  assert.match(text, /lasts\s+2 ticks/);
+  assert.match(text, /duration\s+2 ticks/);
   assert.match(text, /needed by/);
   await page.keyboard.press("Escape");
   assert.match(await panelOf(page).innerText(), /Click a bar/);
@@ -50,7 +50,7 @@ test("a link in the details leads to the other bar", async () => {
   assert.match(await panelOf(page).innerText(), /device 1/);
 });
 
-test("the pointer names a bar", async () => {
+test("hovering shows the name of a bar", async () => {
   const { page } = await open(small);
   await page.mouse.move(...(await placeOn(page, 0.01, 0, 4)));
   assert.match(await page.locator(".tooltip").innerText(), /F0 actor.*2 ticks/);
@@ -58,7 +58,7 @@ test("the pointer names a bar", async () => {
   assert.equal(await page.locator(".tooltip").isVisible(), false);
 });
 
-test("the keyboard walks through bars, zooms, pans and comes back", async () => {
+test("the keyboard steps through bars, zooms, pans and returns", async () => {
   const { page } = await open(small);
   await page.locator("canvas.bars").focus();
   const whole = await pixels(page);
@@ -106,7 +106,7 @@ test("dragging pans once zoomed, and Ctrl with the wheel zooms", async () => {
   await page.mouse.up();
   await page.waitForTimeout(150);
   assert.notEqual(await pixels(page), zoomed);
-  assert.match(await panelOf(page).innerText(), /Click a bar/, "a drag is no click");
+  assert.match(await panelOf(page).innerText(), /Click a bar/, "a drag is not a click");
 });
 
 test("a wheel over a chart without focus scrolls the page", async () => {
@@ -117,7 +117,7 @@ test("a wheel over a chart without focus scrolls the page", async () => {
   assert.ok((await page.evaluate(() => window.scrollY)) > 0);
 });
 
-test("the search counts and walks through what it finds", async () => {
+test("the search counts and steps through its matches", async () => {
   const { page } = await open(small);
   await page.locator("canvas.bars").focus();
   await page.keyboard.press("/");
@@ -129,7 +129,7 @@ test("the search counts and walks through what it finds", async () => {
   assert.match(await panelOf(page).innerText(), /F7 actor[^]*device 1/);
 });
 
-test("the legend hides kinds of bars", async () => {
+test("the legend hides categories of bars", async () => {
   const { page } = await open(small);
   const whole = await pixels(page);
   const chip = page.locator(".chip").first();
@@ -168,7 +168,7 @@ test("prints light, with its charts and without its controls", async () => {
   const { page } = await open(small, { colorScheme: "dark" });
   const pdf = join(folder, "small.pdf");
   await page.pdf({ path: pdf, preferCSSPageSize: true });
-  assert.ok(statSync(pdf).size > 20_000, "the charts are in it");
+  assert.ok(statSync(pdf).size > 20_000, "the charts are included");
   await page.emulateMedia({ media: "print" });
   assert.equal(await page.locator(".toolbar").isVisible(), false);
   assert.ok(await page.locator("canvas.bars").isVisible());
@@ -189,25 +189,25 @@ test("everything has a text alternative", async () => {
       .evaluateAll((all) => all.filter((one) => !one.textContent.trim()).length),
     0,
   );
-  await page.getByText("the numbers").first().click();
+  await page.getByText("numbers as a table").first().click();
   assert.match(await page.locator("table").first().innerText(), /all devices/);
 });
 
-test("a row of the longest waits leads to its bar", async () => {
+test("a row of the longest waits links to its bar", async () => {
   const { page } = await open(small);
   await page.locator(".row-link").first().click();
   assert.match(await panelOf(page).innerText(), /waits for/);
 });
 
-test("an overlay shows both timelines and the same bar in the other", async () => {
+test("an overlay shows both timelines and the matching bar", async () => {
   dovetail("convert", "small.json", "small.trace.json");
   dovetail("report", "small.json", "small.trace.json", "--overlay", "-o", "both.html");
   const { page, problems } = await open(join(folder, "both.html"));
   assert.match(await page.locator(".gantt .note").innerText(), /upper one is A, small\.json/);
   await page.locator("canvas.bars").focus();
   await page.keyboard.press("Tab");
-  assert.match(await panelOf(page).innerText(), /device 0 · A[^]*the same bar[^]*device 0 · B/);
-  assert.match(await page.locator("main").innerText(), /No bar that is in both differs/);
+  assert.match(await panelOf(page).innerText(), /device 0 · A[^]*matching bar[^]*device 0 · B/);
+  assert.match(await page.locator("main").innerText(), /All matched bars are equal/);
   assert.deepEqual(problems, []);
 });
 
@@ -215,21 +215,21 @@ const job = jobReport("ppo-7b");
 const sectionOf = (page, title) =>
   page.locator("section", { has: page.getByRole("heading", { name: title, exact: true }) });
 
-test("a job's page has the iteration, its memory, and why other plans lose", async () => {
+test("a job's page has the iteration, its memory, and the reasons against other plans", async () => {
   const { page, problems } = await open(job);
   assert.match(await page.locator(".figures").innerText(), /iteration\s+[0-9.]+ s[^]*idle[^]*GiB left/);
   await page.locator("canvas.bars").focus();
   await page.keyboard.press("Tab");
-  assert.match(await panelOf(page).innerText(), /reallocation for actor_generate[^]*lasts[^]*memory in use then/);
-  const plans = sectionOf(page, "Ranked plans, and why each loses");
-  assert.match(await plans.locator("tr.marked").innerText(), /shown here/);
+  assert.match(await panelOf(page).innerText(), /reallocation for actor_generate[^]*duration[^]*memory in use at start/);
+  const plans = sectionOf(page, "Ranked plans");
+  assert.match(await plans.locator("tr.marked").innerText(), /shown/);
   assert.match(await plans.locator("tbody").innerText(), /[+-][0-9.]+ m?s/);
   assert.deepEqual(problems, []);
 });
 
-test("a row of the steps leads to the step's first bar", async () => {
+test("a row of the activities links to the first bar", async () => {
   const { page } = await open(job);
-  await sectionOf(page, "Step by step")
+  await sectionOf(page, "Activities")
     .getByRole("button", { name: /actor_train/ })
     .click();
   assert.match(await panelOf(page).innerText(), /of actor_train/);
@@ -248,7 +248,7 @@ test("the numbers of all devices are the sum of their rows", async () => {
   assert.ok(all / end >= rows.length);
 });
 
-test("the best threshold is marked, in the light and in the dark", async () => {
+test("the best threshold is marked in light and dark mode", async () => {
   for (const colorScheme of ["light", "dark"]) {
     const { page } = await open(job, { colorScheme });
     const chart = sectionOf(page, "Migration threshold");
@@ -264,13 +264,13 @@ test("the best threshold is marked, in the light and in the dark", async () => {
   }
 });
 
-test("a column of numbers is sorted by what they amount to, whatever their units", async () => {
+test("a column of numbers is sorted by value, regardless of units", async () => {
   const takes = ["4.6 s", "932.0 ms", "-", "1,200 s", "60.2 ms"];
   const html = readFileSync(job, "utf8").replace(
     /(id="dovetail-report">)([^]*?)(<\/script>)/,
     (_, begin, json, end) => {
       const data = JSON.parse(json);
-      const steps = data.sections.find((section) => section.title === "Step by step");
+      const steps = data.sections.find((section) => section.title === "Activities");
       steps.rows = takes.map((text, row) => steps.rows[row % steps.rows.length].with(3, text));
       steps.bars = takes.map(() => -1);
       return begin + JSON.stringify(data).replaceAll("<", "\\u003c") + end;
@@ -279,7 +279,7 @@ test("a column of numbers is sorted by what they amount to, whatever their units
   writeFileSync(join(folder, "units.html"), html);
   const { page, problems } = await open(join(folder, "units.html"));
   assert.deepEqual(problems, []);
-  const steps = sectionOf(page, "Step by step");
+  const steps = sectionOf(page, "Activities");
   const shown = () => steps.locator("tbody tr td:nth-child(4)").allInnerTexts();
   await steps.getByRole("button", { name: /^takes/ }).click();
   assert.deepEqual(await shown(), ["-", "60.2 ms", "932.0 ms", "4.6 s", "1,200 s"]);
@@ -287,12 +287,12 @@ test("a column of numbers is sorted by what they amount to, whatever their units
   assert.deepEqual(await shown(), ["1,200 s", "4.6 s", "932.0 ms", "60.2 ms", "-"]);
 });
 
-test("a narrow screen has no sideways scrolling", async () => {
+test("a narrow screen has no horizontal scrolling", async () => {
   const { page } = await open(small, { viewport: { width: 390, height: 800 } });
   assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= 390);
 });
 
-test("a page of 100,000 bars opens, and its bars answer", async () => {
+test("a page of 100,000 bars opens and reacts to clicks", async () => {
   const { page, problems } = await open(report("large", 64, 790));
   console.log(`100,000 bars: open in ${(await openTime(page)).toFixed(0)} ms`);
   assert.ok((await openTime(page)) < 10_000);

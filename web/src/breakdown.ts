@@ -1,4 +1,4 @@
-// What the time of each row is made of, as shares of its whole, with the numbers as a table.
+// Stacked bars of time per row as shares of the row's total, with a table of the numbers.
 
 import { BreakdownData } from "./data";
 import { element } from "./dom";
@@ -87,6 +87,6 @@ export function breakdownSection(data: BreakdownData): HTMLElement {
     ...(data.note ? [element("p", { class: "note" }, data.note)] : []),
     element("div", { class: "keys" }, ...keys),
     stacks,
-    element("details", {}, element("summary", {}, "the numbers"), table(data)),
+    element("details", {}, element("summary", {}, "numbers as a table"), table(data)),
   );
 }

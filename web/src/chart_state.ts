@@ -1,4 +1,4 @@
-// What the reader has done to a chart: the time in view, the bar that is looked at, what is searched and hidden.
+// State of a chart that the reader controls: visible time range, selected bar, search and hidden categories.
 
 import { Gantt } from "./data";
 import { View } from "./view";
@@ -11,9 +11,9 @@ export class ChartState {
   readonly visible: boolean[];
   selected: number | undefined;
   hovered: number | undefined;
-  found: Uint8Array | undefined; // by bar: whether the search finds it
+  found: Uint8Array | undefined; // by bar: whether the search matches it
   laneHeight: number;
-  scroll = 0; // CSS pixels of lanes above the view
+  scroll = 0; // CSS pixels of lanes scrolled out above the view
   private readonly listeners: (() => void)[] = [];
 
   constructor(readonly gantt: Gantt) {
@@ -24,7 +24,7 @@ export class ChartState {
     this.view.onChange(() => this.changed());
   }
 
-  // Called after every change, the view's included.
+  // Registers a listener for every change, including changes of the view.
   onChange(listener: () => void): void {
     this.listeners.push(listener);
   }
@@ -39,7 +39,7 @@ export class ChartState {
     this.changed();
   }
 
-  // Selects a bar and brings it into view.
+  // Selects a bar and scrolls it into view.
   goTo(bar: number): void {
     this.selected = bar;
     this.view.show(this.gantt.begin[bar]!, this.gantt.finish[bar]!);

@@ -1,5 +1,5 @@
-// What lanes hold over time, below their chart and in step with it: a band from the least to the most held on any lane,
-// the curve of the lane that is looked at (else of the fullest), and its capacity.
+// Memory of the lanes over time, below their chart and aligned with it: a band from the minimum to the maximum over all
+// lanes, the curve of the selected lane (by default the one with the highest peak), and its capacity.
 
 import { ChartState } from "./chart_state";
 import { Curve } from "./data";
@@ -22,7 +22,7 @@ function peakOf(curve: Curve): number {
   return curve.value.reduce((peak, value) => Math.max(peak, value), 0);
 }
 
-// The value that holds at `time`; 0 before the first step.
+// Returns the value at `time`; 0 before the first step.
 export function valueAt(curve: Curve, time: number): number {
   return indexAt(curve, time) < 0 ? 0 : curve.value[indexAt(curve, time)]!;
 }
@@ -59,8 +59,8 @@ function rangeOf(curve: Curve, from: number, to: number, columns: number): Range
 
 const cells = 8192;
 
-// The least and the most held on any lane: over the whole time in cells, of which a column of a wide view takes
-// several.
+// Minimum and maximum over all lanes in each cell of the whole time range. A column of a wide view covers several
+// cells.
 class Band {
   private readonly whole: Range;
 
@@ -102,9 +102,9 @@ class Band {
 }
 
 export class CurvesCanvas {
-  private readonly band: Band | undefined; // in place of many curves
+  private readonly band: Band | undefined; // replaces many curves
   private readonly top: number; // value at the upper edge
-  private readonly fullest: number; // curve
+  private readonly fullest: number; // index of the curve with the highest peak
   private readonly axis: Axis;
 
   constructor(
@@ -122,7 +122,7 @@ export class CurvesCanvas {
     this.axis = amountAxis(this.top, 4, unit);
   }
 
-  // The curve of the lane that is looked at, else the fullest.
+  // Returns the curve of the selected lane, or by default the one with the highest peak.
   shown(state: ChartState): Curve {
     const bar = state.selected ?? state.hovered;
     const lane = bar === undefined ? -1 : state.gantt.laneOf[bar]!;
@@ -165,8 +165,8 @@ export class CurvesCanvas {
     }
   }
 
-  // A ribbon from the least to the most of each column: where a curve jumps within columns, stroking it would cost more
-  // than all bars.
+  // Draws a ribbon from the minimum to the maximum of each column. Stroking a curve that jumps within columns would
+  // cost more than drawing all bars.
   private drawCurve(
     context: CanvasRenderingContext2D,
     layout: Layout,
@@ -243,7 +243,7 @@ export class CurvesCanvas {
   ): void {
     const curve = this.curves[shown]!;
     const lane = state.gantt.lanes[curve.lane]!.name;
-    const fullest = shown === this.fullest ? ` (the fullest ${state.gantt.data.lane_noun})` : "";
+    const fullest = shown === this.fullest ? ` (${state.gantt.data.lane_noun} with the highest peak)` : "";
     context.textAlign = "left";
     context.fillStyle = colors.text;
     context.fillText(this.name, layout.plotLeft, 8);

@@ -1,12 +1,11 @@
-// The report as it stands in the page (schemas/report@1.json), and its decoding into columns that are quick to draw
-// from.
+// Data of the report in the page (schemas/report@1.json), decoded into columns that are fast to draw.
 
 export interface Category {
   name: string;
-  title: string; // of a bar's details; {field} stands for the bar's value of that field
-  label: string; // written on a bar where it fits, likewise
+  title: string; // title of a bar; {field} stands for the bar's value of that field
+  label: string; // text on a bar if it fits; {field} as above
   color: string;
-  dark: string; // its colour on a dark ground
+  dark: string; // its color on a dark background
   idle: boolean;
 }
 
@@ -14,7 +13,7 @@ export interface FieldData {
   name: string;
   kind: "number" | "time" | "text";
   texts?: string[];
-  values: number[]; // by bar; -1: the bar has none
+  values: number[]; // by bar; -1: no value
 }
 
 export interface CurveData {
@@ -33,7 +32,7 @@ export interface GanttData {
   end: number;
   categories: Category[];
   lanes: { name: string; bars: number; joined?: boolean }[];
-  gap: number[]; // time between a bar and the one before it on its lane
+  gap: number[]; // time between a bar and the previous one on its lane
   length: number[];
   category: number[];
   fields: FieldData[];
@@ -49,7 +48,8 @@ export interface BreakdownData {
   note: string;
   time_unit: string;
   parts: { name: string; color: string; dark: string; idle: boolean }[];
-  rows: { name: string; amounts: number[]; whole?: number }[]; // whole: what fills the row, else the sum of its amounts
+  rows: { name: string; amounts: number[]; whole?: number }[]; // whole: length of the full row; otherwise the sum of
+                                                               // its amounts
 }
 
 export interface TableData {
@@ -84,9 +84,9 @@ export interface ReportData {
 
 export interface Lane {
   name: string;
-  first: number; // bar
-  last: number; // the bar after its last one
-  joined: boolean; // drawn close below the lane before
+  first: number; // first bar
+  last: number; // one past the last bar
+  joined: boolean; // drawn close below the previous lane
 }
 
 export interface Curve {
@@ -96,7 +96,7 @@ export interface Curve {
   capacity: number | undefined;
 }
 
-// Bars are numbered lane by lane, in order of time; the columns are indexed by bar.
+// Bars are numbered lane by lane in order of time. Columns are indexed by bar.
 export interface Gantt {
   data: GanttData;
   end: number;
@@ -105,8 +105,8 @@ export interface Gantt {
   finish: Float64Array;
   category: Uint16Array;
   laneOf: Int32Array;
-  from: Map<number, number[]>; // bar -> bars that it needs
-  to: Map<number, number[]>; // bar -> bars that need it
+  from: Map<number, number[]>; // bar -> bars that it depends on
+  to: Map<number, number[]>; // bar -> bars that depend on it
   curves: Curve[];
 }
 
@@ -161,7 +161,7 @@ export function decodeGantt(data: GanttData): Gantt {
   };
 }
 
-// The first bar of the lane that ends after `time`; lane.last where none does.
+// Returns the first bar of the lane that ends after `time`, or lane.last.
 export function firstBarAfter(gantt: Gantt, lane: Lane, time: number): number {
   let low = lane.first;
   let high = lane.last;

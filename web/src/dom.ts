@@ -1,4 +1,4 @@
-// Elements built from texts only, so that no name in a report can become markup.
+// Elements built from text only, so that no name in a report can become markup.
 
 type Child = Node | string;
 
@@ -26,7 +26,7 @@ export function button(text: string, label: string, action: () => void): HTMLBut
   return made;
 }
 
-// Context of a canvas whose pixels are those of the screen; units stay CSS pixels.
+// Returns a canvas context scaled to the screen's pixels. Units remain CSS pixels.
 export function sizeCanvas(
   canvas: HTMLCanvasElement,
   width: number,

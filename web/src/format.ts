@@ -1,8 +1,8 @@
-// Times and amounts as people read them.
+// Formatting of times and amounts for display.
 
 interface NamedUnit {
   name: string;
-  size: number; // ns, or bytes
+  size: number; // ns or bytes
 }
 
 const timeUnits: NamedUnit[] = [
@@ -24,23 +24,23 @@ function unitFor(units: NamedUnit[], amount: number): NamedUnit {
   return units.find((unit) => Math.abs(amount) >= unit.size) ?? units[units.length - 1]!;
 }
 
-const formats: Intl.NumberFormat[] = []; // by digits
+const formats: Intl.NumberFormat[] = []; // [digits]
 
-// At most `digits` after the point, without zeros at the end; thousands apart.
+// Formats with at most `digits` decimals, without trailing zeros, with thousands separators.
 export function formatNumber(value: number, digits = 2): string {
   return (formats[digits] ??= new Intl.NumberFormat("en-US", { maximumFractionDigits: digits })).format(value);
 }
 
 const significant = new Intl.NumberFormat("en-US", { maximumSignificantDigits: 4 });
 
-// Four digits behind the point, or four that count where that would leave too few: 1,234.5, 0.00008, 2.5e-7.
+// Formats with up to four decimals, or four significant digits for small numbers: 1,234.5, 0.00008, 2.5e-7.
 export function formatValue(value: number): string {
   const size = Math.abs(value);
   if (size === 0 || size >= 0.01) return formatNumber(value, 4);
   return size >= 1e-5 ? significant.format(value) : String(Number(value.toPrecision(4)));
 }
 
-// Three or four digits that count: 12.3 ms, 225 ticks.
+// Formats with three or four significant digits: 12.3 ms, 225 ticks.
 export function formatTime(time: number, unit: string): string {
   if (unit === "tick") return `${formatNumber(time)} ${time === 1 ? "tick" : "ticks"}`;
   const shown = unitFor(timeUnits, time);
@@ -48,14 +48,15 @@ export function formatTime(time: number, unit: string): string {
   return `${formatNumber(value, Math.abs(value) >= 100 ? 1 : Math.abs(value) >= 10 ? 2 : 3)} ${shown.name}`;
 }
 
-// Every digit: 12.345678 ms.
+// Formats with all digits: 12.345678 ms.
 export function formatTimeExactly(time: number, unit: string): string {
   if (unit === "tick") return formatTime(time, unit);
   const shown = unitFor(timeUnits, time);
   return `${formatNumber(time / shown.size, Math.round(Math.log10(shown.size)))} ${shown.name}`;
 }
 
-// The number that a text begins with, in ns or bytes where such a unit follows; NaN without one.
+// Returns the number at the start of a text, converted to ns or bytes if such a unit follows; NaN if there is no
+// number.
 export function parseAmount(text: string): number {
   const [, digits, name] = /^([+-]?[\d.,]+(?:e[+-]?\d+)?)\s*(\S*)/.exec(text) ?? [];
   if (digits === undefined) return NaN;
@@ -73,7 +74,7 @@ export function formatAmount(amount: number, unit: string): string {
   return `${formatNumber(amount / shown.size)} ${shown.name}`;
 }
 
-// The least of 1, 2, 5, 10, 20, ... (and 0.5, 0.2, ...) that is at least `least`.
+// Returns the smallest of 1, 2, 5, 10, 20, ... (and 0.5, 0.2, ...) that is at least `least`.
 export function roundStep(least: number): number {
   const power = 10 ** Math.floor(Math.log10(least));
   for (const factor of [1, 2, 5]) if (factor * power >= least * (1 - 1e-9)) return factor * power;
@@ -85,7 +86,7 @@ export interface Axis {
   text: (value: number) => string;
 }
 
-// Marks of a time axis, at least `least` apart, all in one unit.
+// Returns the marks of a time axis, at least `least` apart, all in one unit.
 export function timeAxis(least: number, end: number, unit: string): Axis {
   if (unit === "tick") return { step: Math.max(1, roundStep(least)), text: (time) => formatNumber(time) };
   const step = Math.max(1, roundStep(least));
@@ -94,7 +95,7 @@ export function timeAxis(least: number, end: number, unit: string): Axis {
   return { step, text: (time) => `${(time / shown.size).toFixed(digits)} ${shown.name}` };
 }
 
-// Marks of an axis of amounts: about `count` of them up to `most`.
+// Returns about `count` marks of an amount axis up to `most`.
 export function amountAxis(most: number, count: number, unit: string): Axis {
   const base = unit === "bytes" ? unitFor(byteUnits, most).size : 1;
   const step = roundStep(most / base / count) * base;

@@ -1,4 +1,4 @@
-// Draws a chart: lanes of bars, the time axis, the bar that is looked at with its arrows.
+// Draws a chart: lanes of bars, the time axis, and the selected bar with its arrows.
 
 import { ChartState } from "./chart_state";
 import { sizeCanvas } from "./dom";
@@ -9,7 +9,7 @@ import { Ink, ink, isDark } from "./theme";
 import { labelOf } from "./words";
 import { firstBarAfter } from "./data";
 
-const upperShare = 0.6; // of a lane's height: idle time stays below it
+const upperShare = 0.6; // share of a lane's height that only work fills; idle time stays below it
 const leastLabelHeight = 11;
 
 function lookOf(state: ChartState, colors: Ink): Look {
@@ -25,14 +25,14 @@ function lookOf(state: ChartState, colors: Ink): Look {
   };
 }
 
-// Whether white reads better than black on the colour.
+// Whether white reads better than black on the color.
 function isDarkColor(hex: string): boolean {
   const [red, green, blue] = parseColor(hex);
   return 299 * red + 587 * green + 114 * blue < 140000;
 }
 
 export class GanttCanvas {
-  private readonly lines = document.createElement("canvas"); // two lines of pixels a lane
+  private readonly lines = document.createElement("canvas"); // two lines of pixels per lane
   private raster = new LaneRaster(1);
   private image = new ImageData(1, 1);
 
@@ -138,7 +138,7 @@ export class GanttCanvas {
   ): void {
     if (layout.laneHeight < leastLabelHeight) return;
     const { gantt, view } = state;
-    const least = (14 * (view.to - view.from)) / layout.plotWidth; // time of the narrowest bar that holds a label
+    const least = (14 * (view.to - view.from)) / layout.plotWidth; // length of the shortest bar that can hold a label
     const dark = gantt.data.categories.map((category) => isDarkColor(isDark() ? category.dark : category.color));
     context.textAlign = "center";
     context.font = `${Math.min(12, layout.laneHeight - 3)}px system-ui, 'DejaVu Sans', sans-serif`;

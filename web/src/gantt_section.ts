@@ -1,4 +1,4 @@
-// A chart with all that belongs to it: toolbar, legend, bars, curves, tooltip, details.
+// A complete chart section: toolbar, legend, bars, curves, tooltip and details.
 
 import { ChartState } from "./chart_state";
 import { CurvesCanvas } from "./curves_canvas";
@@ -15,7 +15,7 @@ import { onThemeChange } from "./theme";
 import { Toolbar } from "./toolbar";
 import { laneName, titleOf } from "./words";
 
-const printWidth = 1060; // CSS pixels of a landscape page
+const printWidth = 1060; // width of a landscape page in CSS pixels
 const printRatio = 2;
 
 export class GanttSection {
@@ -44,7 +44,7 @@ export class GanttSection {
     this.canvas.setAttribute(
       "aria-label",
       `${data.title}: ${gantt.begin.length} bars on ${gantt.lanes.length} lanes over ${formatTime(gantt.end, data.time_unit)}. ` +
-        "Arrow keys pan, plus and minus zoom, Tab goes through the bars, Enter tells the numbers of one, Escape leaves.",
+        "Arrow keys pan, plus and minus zoom, Tab steps through the bars, Enter reads a bar's details, Escape leaves.",
     );
     this.curvesCanvas.setAttribute("aria-label", `${data.curves.name} over time`);
     const toolbar = new Toolbar(this.state);
@@ -80,7 +80,7 @@ export class GanttSection {
     this.listen();
   }
 
-  // The first picture, at once: the section is in the page now.
+  // Draws the first picture immediately: the section is now in the page.
   start(): void {
     this.draw();
     new ResizeObserver(() => this.schedule()).observe(this.stage);

@@ -1,30 +1,30 @@
-// The keys and gestures, in a dialog.
+// Help dialog with the keys and gestures.
 
 import { button, element } from "./dom";
 
 const keys: [string, string][] = [
-  ["← →", "pan; with Shift half a screen"],
+  ["← →", "pan; with Shift by half a screen"],
   ["+ −", "zoom in, out"],
-  ["0", "all of the time"],
-  ["Home End", "the beginning, the end"],
-  ["Tab, Shift Tab", "the next, the previous bar"],
-  ["↑ ↓", "the bar above, below"],
-  ["Enter", "the numbers of the selected bar"],
+  ["0", "show the whole time range"],
+  ["Home End", "go to the beginning or end"],
+  ["Tab, Shift Tab", "next or previous bar"],
+  ["↑ ↓", "bar above or below"],
+  ["Enter", "details of the selected bar"],
   ["f", "zoom to the selected bar"],
-  ["/", "search; n, N: the next, the previous one found"],
-  ["[ ]", "lower, higher lanes"],
-  ["Esc", "select nothing; then Tab leaves the chart"],
+  ["/", "search; n or N for the next or previous match"],
+  ["[ ]", "shrink or enlarge lanes"],
+  ["Esc", "clear the selection; Tab then leaves the chart"],
   ["?", "this help"],
 ];
 
 const gestures: [string, string][] = [
-  ["drag", "pan; up and down where not all lanes fit"],
-  ["Ctrl + wheel, pinch", "zoom where the pointer is"],
-  ["wheel", "zoom, once the chart was clicked"],
+  ["drag", "pan; also vertically if not all lanes fit"],
+  ["Ctrl + wheel, pinch", "zoom at the pointer"],
+  ["wheel", "zoom, after a click on the chart"],
   ["Shift + wheel", "pan"],
-  ["click", "the numbers of a bar, with arrows to what it needs and what needs it"],
+  ["click", "details of a bar, with arrows to the bars it depends on and those that depend on it"],
   ["double click", "zoom in"],
-  ["legend", "show or hide a kind of bar"],
+  ["legend", "show or hide a category of bars"],
 ];
 
 function list(title: string, rows: [string, string][]): HTMLElement {
@@ -39,7 +39,7 @@ export function helpDialog(): HTMLDialogElement {
   const dialog = element(
     "dialog",
     { "aria-label": "keys and gestures" },
-    list("Keys, in a chart", keys),
+    list("Keys in a chart", keys),
     list("Mouse and touch", gestures),
   );
   dialog.append(button("Close", "close the help (Escape)", () => dialog.close()));

@@ -1,15 +1,15 @@
-// The keys of a chart that has the focus.
+// Keyboard input of a focused chart.
 
 import { ChartState, leastLaneHeight, mostLaneHeight } from "./chart_state";
 import { firstBarAfter } from "./data";
 
 export interface KeyActions {
-  details(): void; // moves the focus to what is said of the selected bar
+  details(): void; // moves the focus to the details of the selected bar
   search(): void;
   nextFound(step: 1 | -1): void;
 }
 
-// The bar beside the selected one: in order of lanes and time. Where none is selected, the first in view.
+// Returns the next or previous bar in order of lanes and time, or the first one in view if none is selected.
 function neighbour(state: ChartState, step: 1 | -1): number | undefined {
   const { gantt } = state;
   if (state.selected === undefined) {
@@ -21,7 +21,7 @@ function neighbour(state: ChartState, step: 1 | -1): number | undefined {
   return bar >= 0 && bar < gantt.begin.length ? bar : undefined;
 }
 
-// The bar of the lane above or below that runs at the selected one's middle, or comes next.
+// Returns the bar of the lane above or below that runs at the middle of the selected bar, or the next one there.
 function acrossLanes(state: ChartState, step: 1 | -1): number | undefined {
   const { gantt, selected } = state;
   if (selected === undefined) return neighbour(state, 1);
@@ -52,7 +52,7 @@ function zoomBy(state: ChartState, factor: number): true {
   return true;
 }
 
-// Whether the key meant something here.
+// Handles a key. Returns whether it is a key of the chart.
 function act(state: ChartState, actions: KeyActions, event: KeyboardEvent): boolean {
   const { view } = state;
   const pan = (share: number) => (view.pan(share * (view.to - view.from)), true);
@@ -102,7 +102,7 @@ function act(state: ChartState, actions: KeyActions, event: KeyboardEvent): bool
   }
 }
 
-// Tab goes on to the next control of the page once Escape was pressed and until another key of the chart is.
+// After Escape, Tab leaves the chart until another of its keys is pressed.
 export function listenToKeys(canvas: HTMLCanvasElement, state: ChartState, actions: KeyActions): void {
   let leaving = false;
   canvas.addEventListener("focus", () => (leaving = false));

@@ -1,13 +1,13 @@
-// Where lanes and times stand on the canvas, in CSS pixels.
+// Positions of lanes and times on the canvas, in CSS pixels.
 
 import { Gantt } from "./data";
 import { ChartState } from "./chart_state";
 
 export const axisHeight = 24;
 export const textFont = "12px system-ui, 'DejaVu Sans', sans-serif";
-const mostHeightShare = 0.68; // of the window
+const mostHeightShare = 0.68; // share of the window's height
 const longestName = 190;
-const paperHeight = 420; // of a page with the legend above and the curves below
+const paperHeight = 420; // fits a page with the legend above and the curves below
 
 export interface Layout {
   width: number;
@@ -27,13 +27,13 @@ export function textWidth(text: string): number {
   return ruler.measureText(text).width;
 }
 
-// Of the lanes' names, at most longestName.
+// Returns the width of the lane names, at most longestName.
 export function gutterWidth(gantt: Gantt): number {
   const widest = gantt.lanes.reduce((width, lane) => Math.max(width, textWidth(lane.name)), 0);
   return Math.ceil(Math.min(Math.max(widest, 56), longestName)) + 14;
 }
 
-// On paper all lanes are shown, as high as a page has room for.
+// Computes the layout. On paper all lanes are shown, as tall as a page allows.
 export function layOut(state: ChartState, width: number, gutter: number, onPaper: boolean): Layout {
   const fitting = Math.floor(paperHeight / Math.max(state.gantt.lanes.length, 1)) - 2;
   const height = onPaper ? Math.min(state.laneHeight, Math.max(fitting, 2)) : state.laneHeight;
@@ -70,7 +70,7 @@ export function mostScroll(layout: Layout): number {
   return Math.max(0, layout.laneTop[layout.laneTop.length - 1]! + 2 - (layout.height - axisHeight));
 }
 
-// The lane at `y` of the canvas, with a tolerance of the gap below it.
+// Returns the lane at `y` of the canvas, including the gap below it.
 export function laneAt(layout: Layout, state: ChartState, y: number): number | undefined {
   const inLanes = y - axisHeight + state.scroll;
   if (y < axisHeight) return undefined;

@@ -1,4 +1,4 @@
-// What the colours of a chart mean; each entry shows or hides its bars.
+// Legend of a chart. Each entry shows or hides its bars.
 
 import { ChartState } from "./chart_state";
 import { Category } from "./data";
@@ -35,7 +35,7 @@ export function legend(state: ChartState): HTMLElement {
     );
   const made = element(
     "div",
-    { class: "legend", role: "group", "aria-label": "legend: show or hide kinds of bars" },
+    { class: "legend", role: "group", "aria-label": "legend: show or hide categories of bars" },
     ...entries(false),
   );
   const idle = entries(true);

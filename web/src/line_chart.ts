@@ -1,4 +1,4 @@
-// Curves over an input that was varied, the marked points (the best) named, with the numbers as a table.
+// Curves over a varied input with labels at marked points, such as the best, and a table of the numbers.
 
 import { CurvesData } from "./data";
 import { element, svgElement } from "./dom";
@@ -12,7 +12,7 @@ const left = 64;
 const right = width - 20;
 const top = 32;
 const bottom = height - 44;
-/** Points of longer lines touch: they are small. */
+/** Longer lines have small points, which would otherwise overlap. */
 const maxDotted = 60;
 
 interface Scale {
@@ -28,7 +28,7 @@ function scaleOf(values: number[], fromZero: boolean): Scale {
   return { least: Math.floor(least / step) * step, most: Math.ceil(most / step) * step, step };
 }
 
-/** The inputs, from the first to the last. */
+/** Returns the range of the inputs. */
 function rangeOf(values: number[]): Scale {
   const { step } = scaleOf(values, false);
   return { least: Math.min(...values), most: Math.max(...values), step };
@@ -130,6 +130,6 @@ export function lineChartSection(data: CurvesData): HTMLElement {
     ...(data.note ? [element("p", { class: "note" }, data.note)] : []),
     ...(keys.length > 1 ? [element("div", { class: "keys" }, ...keys)] : []),
     holder,
-    element("details", {}, element("summary", {}, "the numbers"), table(data)),
+    element("details", {}, element("summary", {}, "numbers as a table"), table(data)),
   );
 }

@@ -1,4 +1,4 @@
-// Builds the page from the report that is in it.
+// Builds the page from the report data embedded in it.
 
 import { breakdownSection } from "./breakdown";
 import { ReportData } from "./data";
@@ -42,7 +42,7 @@ function build(report: ReportData): void {
   const help = helpDialog();
   const charts: GanttSection[] = [];
   const main = element("main");
-  let curves: HTMLElement | undefined; // those that follow each other stand side by side
+  let curves: HTMLElement | undefined; // adjacent curves share a row
   for (const section of report.sections) {
     if (section.kind === "gantt") {
       const chart = new GanttSection(section);

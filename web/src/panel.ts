@@ -1,4 +1,4 @@
-// The numbers of one bar, beside its chart.
+// Details of one bar, next to its chart.
 
 import { ChartState } from "./chart_state";
 import { CurvesCanvas, valueAt } from "./curves_canvas";
@@ -36,14 +36,14 @@ function swatch(gantt: Gantt, bar: number): HTMLElement {
 function partnerRows(state: ChartState, bar: number): HTMLElement[] {
   const { gantt } = state;
   const partner = gantt.data.partner?.[bar] ?? -1;
-  if (partner < 0) return gantt.data.partner ? row("the same bar", "is not in the other") : [];
+  if (partner < 0) return gantt.data.partner ? row("matching bar", "none in the other timeline") : [];
   const unit = gantt.data.time_unit;
   const signed = (change: number) => (change > 0 ? `+${formatTime(change, unit)}` : formatTime(change, unit));
   return [
-    ...row("the same bar", barLink(state, partner)),
-    ...row("starts there", signed(gantt.begin[partner]! - gantt.begin[bar]!)),
+    ...row("matching bar", barLink(state, partner)),
+    ...row("start there", signed(gantt.begin[partner]! - gantt.begin[bar]!)),
     ...row(
-      "lasts there",
+      "duration there",
       signed(gantt.finish[partner]! - gantt.begin[partner]! - (gantt.finish[bar]! - gantt.begin[bar]!)),
     ),
   ];
@@ -56,10 +56,10 @@ function rowsOf(state: ChartState, bar: number, curves: CurvesCanvas | undefined
   const end = gantt.finish[bar]!;
   const rows = [
     ...row(gantt.data.lane_noun, laneName(gantt, bar)),
-    ...row("lasts", formatTimeExactly(end - begin, unit)),
-    ...row("from", formatTimeExactly(begin, unit)),
-    ...row("to", formatTimeExactly(end, unit)),
-    ...row("of the whole", formatShare((end - begin) / state.view.end)),
+    ...row("duration", formatTimeExactly(end - begin, unit)),
+    ...row("start", formatTimeExactly(begin, unit)),
+    ...row("end", formatTimeExactly(end, unit)),
+    ...row("share of total", formatShare((end - begin) / state.view.end)),
   ];
   gantt.data.fields.forEach((field, index) => {
     const text = fieldText(gantt, index, bar);
@@ -69,7 +69,7 @@ function rowsOf(state: ChartState, bar: number, curves: CurvesCanvas | undefined
   if (awaits >= 0) rows.push(...row("waits for", barLink(state, awaits)));
   const curve = curves?.shown(state);
   if (curve && curve.lane === gantt.laneOf[bar]) {
-    rows.push(...row(`${gantt.data.curves.name} then`, formatAmount(valueAt(curve, begin), gantt.data.curves.unit)));
+    rows.push(...row(`${gantt.data.curves.name} at start`, formatAmount(valueAt(curve, begin), gantt.data.curves.unit)));
   }
   const from = gantt.from.get(bar);
   const to = gantt.to.get(bar);
@@ -103,7 +103,7 @@ export class Panel {
     if (bar === undefined) {
       this.spoken.textContent = "";
       this.node.replaceChildren(
-        element("p", { class: "hint" }, "Click a bar for its numbers, or press Tab in the chart. ? lists all keys."),
+        element("p", { class: "hint" }, "Click a bar for its details, or press Tab in the chart. ? lists all keys."),
         this.spoken,
       );
       return;

@@ -1,13 +1,13 @@
-// Mouse, wheel and touch on a chart: dragging pans, the wheel and two fingers zoom, a click selects.
+// Mouse, wheel and touch input of a chart: dragging pans, the wheel and two fingers zoom, a click selects.
 
 import { ChartState } from "./chart_state";
 import { firstBarAfter } from "./data";
 import { laneAt, Layout, mostScroll, timeAt } from "./layout";
 
-const clickTolerance = 4; // pixels that a click may move
-const grabTolerance = 3; // pixels beside a narrow bar that still hit it
+const clickTolerance = 4; // pixels that the pointer may move during a click
+const grabTolerance = 3; // pixels next to a narrow bar that still hit it
 
-// The bar at a place of the canvas; a narrow one from a little beside it, too.
+// Returns the bar at a point of the canvas, or a narrow bar close to it.
 export function barAt(state: ChartState, layout: Layout, x: number, y: number): number | undefined {
   const index = laneAt(layout, state, y);
   if (index === undefined || x < layout.plotLeft || x > layout.plotLeft + layout.plotWidth) return undefined;
@@ -82,7 +82,7 @@ export class PointerInput {
     this.scroll(-y);
   }
 
-  // The time under the finger that rests stays under it.
+  // Zooms so that the time under the resting finger stays under it.
   private pinch(moving: number, x: number): void {
     const layout = this.layout();
     const resting = [...this.fingers].find(([id]) => id !== moving)?.[1];
@@ -92,8 +92,8 @@ export class PointerInput {
     this.state.view.zoom(factor, timeAt(layout, this.state, resting.x));
   }
 
-  // Zooms where the chart has the focus or Ctrl is held (which is what pinching a touchpad sends); else the page keeps
-  // its wheel.
+  // Zooms if the chart has the focus or Ctrl is held, which is what a touchpad pinch sends. Otherwise the wheel scrolls
+  // the page.
   private wheel(event: WheelEvent): void {
     const layout = this.layout();
     const { view } = this.state;

@@ -1,5 +1,5 @@
-// A lane as one line of pixels: each pixel is the mixture of the bars in it by the share that they cover, so that a
-// hundred thousand bars on a screen cost one walk over them and neither flicker nor vanish, however narrow they are.
+// Draws a lane as one line of pixels. Each pixel mixes the colors of its bars by the share that they cover, so a screen
+// of 100,000 bars takes a single pass over them, and narrow bars neither flicker nor vanish.
 
 import { firstBarAfter, Gantt, Lane } from "./data";
 
@@ -18,7 +18,7 @@ export function mixColors(from: Rgb, to: Rgb, share: number): Rgb {
 export interface Look {
   ground: Rgb;
   colors: Rgb[]; // by category
-  dimmed: Rgb[]; // likewise, of bars that a search leaves out
+  dimmed: Rgb[]; // by category, for bars that a search excludes
   visible: boolean[];
   idle: boolean[];
 }
@@ -39,7 +39,7 @@ class Sums {
     this.values[at + 3] += share;
   }
 
-  // A bar over [left, right) in pixels.
+  // Adds a bar over [left, right) in pixels.
   addBar(left: number, right: number, color: Rgb): void {
     const first = Math.floor(left);
     const last = Math.floor(right);
@@ -53,7 +53,8 @@ class Sums {
   }
 }
 
-// Bars of at least two pixels end before the next one by up to a pixel, so that neighbours of one colour stay apart.
+// Returns the gap after a bar. Bars at least two pixels wide end up to a pixel early, so that neighbors of one color
+// stay distinct.
 function gapAfter(width: number): number {
   return Math.min(Math.max((width - 2) / 4, 0), 1);
 }
@@ -71,8 +72,8 @@ export class LaneRaster {
     this.idle = new Sums(columns + 1);
   }
 
-  // Writes two lines of pixels (red in the lowest byte) at `offset`: the upper one has the work only, the lower one the
-  // idle time as well.
+  // Writes two lines of pixels (red in the lowest byte) at `offset`. The upper line has only work, the lower one also
+  // idle time.
   draw(
     gantt: Gantt,
     lane: Lane,

@@ -1,4 +1,4 @@
-// Rows of texts, sorted by a click on a column; rows that belong to a bar lead to it.
+// Table sortable by column. Rows that belong to a bar link to it.
 
 import { TableData } from "./data";
 import { element } from "./dom";
@@ -6,7 +6,8 @@ import { parseAmount } from "./format";
 
 type Order = { column: number; descending: boolean };
 
-// Numbers by what they amount to, whatever their units, behind what is none; other texts in the order of the alphabet.
+// Compares numbers by value, regardless of their units, and sorts non-numbers first; compares other texts
+// alphabetically.
 function compare(a: string, b: string, number: boolean): number {
   const [x, y] = [parseAmount(a), parseAmount(b)];
   if (!number || (Number.isNaN(x) && Number.isNaN(y))) return a.localeCompare(b, "en", { numeric: true });

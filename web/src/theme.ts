@@ -1,4 +1,4 @@
-// Light or dark: as the system says until the reader chooses. Printing is always light.
+// Light or dark theme: follows the system until the reader chooses one. Printing is always light.
 
 type Scheme = "light" | "dark";
 
@@ -43,7 +43,7 @@ export function watchTheme(): void {
   apply();
 }
 
-// What the canvases draw with: the style sheet's colours.
+// Colors of the canvases, from the style sheet.
 export interface Ink {
   ground: string;
   text: string;

@@ -1,4 +1,4 @@
-// Above a chart: search, zoom.
+// Toolbar above a chart: search and zoom.
 
 import { ChartState } from "./chart_state";
 import { button, element } from "./dom";
@@ -9,7 +9,7 @@ export class Toolbar {
   private readonly input = element("input", {
     type: "search",
     placeholder: "search bars",
-    "aria-label": "search bars by name, kind or lane",
+    "aria-label": "search bars by name, category or lane",
   });
   private readonly count = element("output", { class: "count" });
   private readonly search: Search;
@@ -29,7 +29,7 @@ export class Toolbar {
       this.count,
       button("−", "zoom out (-)", () => zoom(1 / 2)),
       button("+", "zoom in (+)", () => zoom(2)),
-      button("All", "show all of the time (0)", () => view.all()),
+      button("All", "show the whole time range (0)", () => view.all()),
     );
   }
 
@@ -38,7 +38,7 @@ export class Toolbar {
     this.input.select();
   }
 
-  // Selects the found bar after (before) the selected one, from the start again behind the last.
+  // Selects the next (previous) match after (before) the selected bar, wrapping around.
   next(step: 1 | -1): void {
     const { found, selected, gantt } = this.state;
     if (!found) return;

@@ -1,4 +1,4 @@
-// The part of the time that is in view: what the chart and its curves share.
+// Visible part of the time range, shared by the chart and its curves.
 
 export class View {
   from = 0;
@@ -35,7 +35,7 @@ export class View {
     this.set(0, this.end);
   }
 
-  // Shows 1/factor of what is in view; `at` stays where it is.
+  // Shows 1/factor of the visible range and keeps `at` in place.
   zoom(factor: number, at: number): void {
     const length = (this.to - this.from) / factor;
     const share = (at - this.from) / (this.to - this.from);
@@ -46,7 +46,7 @@ export class View {
     this.set(this.from + time, this.to + time);
   }
 
-  // Moves as little as shows [from, to], zooming in where it would be hard to see.
+  // Moves as little as needed to show [from, to], and zooms in if the range would be hard to see.
   show(from: number, to: number): void {
     const length = this.to - this.from;
     if (to - from < length / 200 || to - from > length) {

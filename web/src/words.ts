@@ -1,4 +1,4 @@
-// Bars in words: their titles, labels, and what a search looks through.
+// Texts of bars: titles, labels, and the text that a search matches.
 
 import { Gantt } from "./data";
 import { formatTimeExactly } from "./format";
@@ -31,14 +31,14 @@ export function laneName(gantt: Gantt, bar: number): string {
   return gantt.lanes[gantt.laneOf[bar]!]!.name;
 }
 
-// `word` at the start of a word of the text; a number that it ends with is whole: f7 finds no f70.
+// Matches `word` at the start of a word of the text. A number at its end must match completely: f7 does not find f70.
 function patternOf(word: string): RegExp {
   const escaped = word.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
   return new RegExp(`(^|[^a-z0-9])${escaped}${/[0-9]$/.test(word) ? "(?![0-9])" : ""}`);
 }
 
-// Bars whose title, category or lane hold every word of the query; undefined for a query without words. The texts are
-// made once.
+// Finds the bars whose title, category or lane contains every word of the query. Returns undefined for an empty query.
+// The texts are built once.
 export class Search {
   private texts: string[] | undefined;
 
