@@ -14,29 +14,29 @@ namespace {
 constexpr int prompt = 120;  // OpenMathInstruct-2: about 100 to 135 tokens
 constexpr int train_batch = 512;
 
-/// The tables of the sources leave out samples of a prompt, recomputation, packs of inference and sequence parallelism;
-/// they are in the configurations that the sources name (examples/configs of github.com/NVIDIA-NeMo/RL). The rows of
-/// Llama with phases ran grpo_math_8B_megatron.yaml and grpo_math_70B_megatron.yaml, by FSDP2 grpo_math_8B.yaml; rows
-/// without phases have recipes in recipes/llm/performance. That of Qwen3-32B with phases is not named: what its later
-/// recipe and the defaults say is taken.
+/// The sources' tables omit samples per prompt, recomputation, packs of inference and sequence parallelism. These are
+/// in the configurations that the sources name (examples/configs of github.com/NVIDIA-NeMo/RL). The rows of Llama with
+/// phases ran grpo_math_8B_megatron.yaml and grpo_math_70B_megatron.yaml; with FSDP2, grpo_math_8B.yaml. Rows without
+/// phases have recipes in recipes/llm/performance. The configuration of Qwen3-32B with phases is not named, so its
+/// later recipe and the defaults are used.
 struct Row {
   const char* name;
   const char* model;
-  int devices;       // of training, and as many of generation
-  bool apart;        // one step off: generation on devices of its own
+  int devices;       // of training, and the same number of generation
+  bool apart;        // one step off policy: generation on separate devices
   int longest;       // prompt and response
-  double generated;  // mean tokens of a response
+  double generated;  // mean tokens per response
   int rollouts;
   int samples_per_prompt;
   int engine_tensor;
   int tensor, context, expert, pipeline;
   bool recomputed;
-  int scored;  // packs of inference are that many times the longest: logprob_batch_size
+  int scored;  // packs of inference are this many times the maximum length: logprob_batch_size
   double seconds;
   std::vector<measure::MeasuredPhase> phases = {};
   const char* doubtful = "";
   bool fully_sharded = false;     // PyTorch FSDP2
-  bool sequence_parallel = true;  // where there is tensor parallelism
+  bool sequence_parallel = true;  // if there is tensor parallelism
 };
 
 constexpr const char* llama_8b = "llama-3.1-8b";
@@ -56,7 +56,7 @@ std::vector<Row> table() {
   const char* const printed = "its layouts contradict its recipe";
   const char* const contradicts = "its step time contradicts its tokens/s";
   const char* const fsdp = "another training backend";
-  const char* const blind = "a blind check: nothing was made with it";
+  const char* const blind = "blind check: not used for any fit";
   return {
       {"8B, on policy", llama_8b, 16, false, 4096, 1060, 2048, 32, 1, 1, 1, 1, 2, true, 2, 97.7},
       {"8B, 1 off", llama_8b, 8, true, 4096, 1129, 2048, 32, 1, 1, 1, 1, 2, true, 2, 74.6},
@@ -82,7 +82,7 @@ std::vector<Row> table() {
   };
 }
 
-/// The spread of responses is not known; the lengths here are replaced by measure::Measurement::responses.
+/// The spread of responses is unknown. measure::Measurement::responses replaces the lengths here.
 plan::Job job_of(const Row& row) {
   const std::string text = fmt::format(
       "format: dovetail/job@1\n"
@@ -113,8 +113,8 @@ llm::Layout training_layout(const Row& row) {
   return layout;
 }
 
-/// Training and both passes for log-probabilities on the first devices; engines there, too, with gradients and
-/// optimizer out of their way, or on the others. The reference comes from host memory.
+/// Training and both log-probability passes run on the first devices. Engines run on the same devices with gradients
+/// and optimizer offloaded, or on the others. The reference is loaded from host memory.
 plan::TaskPlan task_plan(const Row& row, const workflow::Task& task) {
   plan::TaskPlan planned;
   planned.mesh = {0, row.devices};

@@ -12,13 +12,13 @@ namespace {
 
 struct Row {
   const char* sweep;
-  int generated;  // tokens of each response, all alike
+  int generated;  // tokens per response, all equal
   int devices;
-  int actor;   // and reference; billions of parameters
-  int critic;  // and reward
+  int actor;   // actor and reference; billions of parameters
+  int critic;  // critic and reward
   int batch;
-  double seconds;   // of the heuristic plan
-  double searched;  // of the plan that ReaL found
+  double seconds;   // heuristic plan
+  double searched;  // plan that ReaL found
 };
 
 constexpr std::array<Row, 21> table = {{
@@ -48,8 +48,8 @@ plan::Job job_of(const Row& row) {
   return plan::parse_job(text, "realhf.yaml").value();
 }
 
-/// Every call on all GPUs. As many micro-batches as stages in generation and inference, twice as many in training; one
-/// where there is one stage. All sequences are decoded to the end, together, with the trained weights.
+/// Every call runs on all GPUs. Generation and inference have as many micro-batches as stages, training twice as many;
+/// with one stage there is one micro-batch. All sequences are decoded to the end together, with the trained weights.
 plan::Plan plan_of(const Row& row, const plan::Job& job) {
   const int stages = row.devices / 8;
   plan::Plan plan{"heuristic", {}};
@@ -84,16 +84,16 @@ measure::Measurements realhf_set() {
     set.rows.push_back({std::move(name), row.sweep, std::move(job), std::move(plan), row.seconds});
   }
   set.fitted = {"matrix_products", "decode_reduce", "decode_step", "slot", "iteration"};
-  // An eager engine. All plans here decode at tensor degree 8, and so cannot tell a layer's own kernels from its
-  // all-reduces; the former is known from elsewhere: gpt-fast without compilation decodes Llama-2-7B on an A100 at 25.5
-  // tokens/s, bound by its host (pytorch.org/blog/accelerating-generative-ai-2), which is 24.5 us for each of the 50
+  // An eager engine. All plans here decode at tensor degree 8, so the rows cannot separate a layer's own kernels from
+  // its all-reduces. The former is known from gpt-fast: without compilation it decodes Llama-2-7B on an A100 at 25.5
+  // tokens/s, bound by its host (pytorch.org/blog/accelerating-generative-ai-2). That is 24.5 us for each of the 50
   // kernels that a layer of its model launches. ReaL's decoder layer launches 28 (two norms of 8, 7 products,
   // attention, activation and its product, 2 residuals).
   set.start.decode_launch = 6.9e-4;
   set.start.decode_reduce = 1e-4;
   set.start.decode_step = 2e-3;
   set.start.slot = 5e-3;
-  set.start.task = 0;  // in the iteration's
+  set.start.task = 0;  // included in the iteration's
   return set;
 }
 

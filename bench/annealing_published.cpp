@@ -1,5 +1,6 @@
-// The annealing baseline with its published parameters on the instances where few seeds are known to reach the latency
-// bound: a table, and exit code 1 where one does not. Run: build/release/bin/annealing_published [INSTANCE ...]
+// Runs the annealing baseline with its published parameters on the instances where few seeds are known to reach the
+// latency bound. Prints a table and exits with 1 if an instance misses the bound. Run:
+// build/release/bin/annealing_published [INSTANCE ...]
 #include <fmt/format.h>
 
 #include <chrono>
@@ -20,7 +21,7 @@ struct Row {
   std::string text;
 };
 
-/// The latency pass alone, on four seeds, until one of them meets the bound.
+/// Runs the latency pass alone on four seeds until one of them meets the bound.
 Row run(const pipeline::Instance& instance) {
   fuse::AnnealingParameters parameters = *fuse::published_parameters(instance.problem);
   parameters.memory.iterations = 0;
@@ -50,7 +51,7 @@ int main(int argc, char** argv) {
   for (const std::string& name : names) {
     const pipeline::Instance* instance = pipeline::find_instance(name);
     if (!instance || !fuse::published_parameters(instance->problem)) {
-      fmt::print(stderr, "{}: no instance with a published experiment\n", name);
+      fmt::print(stderr, "{}: no published experiment for this instance\n", name);
       return 2;
     }
     const Row row = run(*instance);

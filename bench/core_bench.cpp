@@ -1,4 +1,4 @@
-// Speed of what every search and command stands on. Run: build/release/bin/dovetail_bench
+// Speed of the functions that every search and command depends on. Run: build/release/bin/dovetail_bench
 #include <benchmark/benchmark.h>
 
 #include "fuse/annealing/annealing_state.h"
@@ -61,7 +61,7 @@ void BM_WriteSchedule(benchmark::State& state, const char* name) {
   count_ops(state, name);
 }
 
-/// One neighbour of the published annealing, evaluated from zero: an item is a neighbour.
+/// Evaluates one neighbor of the published annealing from scratch. An item is a neighbor.
 void BM_AnnealingNeighbour(benchmark::State& state, const char* name) {
   const pipeline::Lowering lowering = pipeline::lower(problem(name), pipeline::BackwardForm::whole);
   const fuse::Answer answer = fuse::solve_greedy(problem(name), {});

@@ -1,7 +1,7 @@
-// Configurations that are known to fit or to fail for lack of memory, beside what Dovetail says of them.
+// Compares configurations known to fit or to run out of memory with Dovetail's verdicts.
 //
-// Rows whose source leaves open what may decide, and rows on which reports conflict, are printed apart and not scored.
-// A row that is told wrong is explained in docs/accuracy.md.
+// Rows whose source leaves open something decisive, and rows with conflicting reports, are printed separately and not
+// scored. docs/accuracy.md explains the rows with a wrong verdict.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -24,20 +24,20 @@ using namespace dovetail;
 using bench::FitRow;
 using bench::Outcome;
 
-/// The part of fitting runs that may be refused.
+/// Share of fitting runs that may be rejected.
 constexpr double max_refused = 0.1;
 
-/// What the model says of a row: of the task with the least margin.
+/// Verdict of the model on a row, for the task with the least margin.
 struct Verdict {
   bool fits = true;
   std::string task;
   predict::TaskMemory tightest;
-  std::string parts;  ///< max_parts of it
+  std::string parts;  ///< see max_parts
 };
 
 std::string gigabytes(std::int64_t bytes) { return fmt::format("{:.1f}", static_cast<double>(bytes) * 1e-9); }
 
-/// The largest parts: what a person would change.
+/// Lists the largest parts, which a user would change.
 std::string max_parts(const predict::TaskMemory& memory, const workflow::Workflow& workflow) {
   constexpr std::size_t shown = 4;
   std::string text;
@@ -47,7 +47,7 @@ std::string max_parts(const predict::TaskMemory& memory, const workflow::Workflo
   return text;
 }
 
-/// The value, or the end of the program: rows are jobs and plans of our own.
+/// Returns the value, or ends the program: rows are our own jobs and plans.
 template <class Value>
 Value must(base::Result<Value> result) {
   if (result.ok()) return std::move(*result);
@@ -82,9 +82,9 @@ std::string happened_in(const FitRow& row) {
 
 struct Score {
   int fitting = 0;
-  int refused = 0;  ///< of these
+  int refused = 0;  ///< rejected rows that fit
   int failing = 0;
-  int accepted = 0;  ///< of these
+  int accepted = 0;  ///< accepted rows that failed
 };
 
 Score print_scored(const std::vector<FitRow>& rows) {
@@ -102,18 +102,17 @@ Score print_scored(const std::vector<FitRow>& rows) {
                      verdict.fits == did_fit ? "right" : "WRONG", verdict.parts});
   }
   constexpr auto left = report::Align::left;
-  fmt::print("GB; configurations whose sources are complete\n{}\n",
-             report::render_table({{"source", left},
-                                   {"what", left},
-                                   {"happened", left},
-                                   {"Dovetail", left},
-                                   {"needed"},
-                                   {"usable"},
-                                   {"limit is task, device", left},
-                                   {"host"},
-                                   {"", left},
-                                   {"largest parts", left}},
-                                  table));
+  fmt::print("GB; configurations with complete sources\n{}\n", report::render_table({{"source", left},
+                                                                                     {"what", left},
+                                                                                     {"happened", left},
+                                                                                     {"Dovetail", left},
+                                                                                     {"needed"},
+                                                                                     {"usable"},
+                                                                                     {"limiting task, device", left},
+                                                                                     {"host"},
+                                                                                     {"", left},
+                                                                                     {"largest parts", left}},
+                                                                                    table));
   return score;
 }
 
@@ -122,22 +121,22 @@ void print_open(const std::vector<FitRow>& rows) {
   for (const FitRow& row : rows)
     if (!row.open.empty()) table.push_back({row.source, row.what, happened_in(row), row.open});
   constexpr auto left = report::Align::left;
-  fmt::print("\nnot scored: what the source leaves open, or why it is undecided\n{}\n",
+  fmt::print("\nnot scored: what the source leaves open, or why the row is undecided\n{}\n",
              report::render_table({{"source", left}, {"what", left}, {"happened", left}, {"open", left}}, table));
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  bench::Arguments program(
-      "Configurations known to fit or to fail for lack of memory beside what the memory model says.");
+  bench::Arguments program("Compares configurations known to fit or to run out of memory with the memory model.");
   if (const auto code = program.parse(argc, argv)) return *code;
   bench::print_heading(argc, argv);
   const std::vector<FitRow> rows = bench::fit_rows();
   const Score score = print_scored(rows);
   print_open(rows);
-  fmt::print("\n{} of {} that failed are said to fit; at most none\n", score.accepted, score.failing);
-  fmt::print("{} of {} that fit are refused; at most {:.0f}%\n", score.refused, score.fitting, 100 * max_refused);
+  fmt::print("\n{} of {} configurations that failed are accepted; maximum: 0\n", score.accepted, score.failing);
+  fmt::print("{} of {} configurations that fit are rejected; maximum: {:.0f}%\n", score.refused, score.fitting,
+             100 * max_refused);
   const bool few_refused = score.refused <= max_refused * score.fitting;
   return bench::print_met((score.accepted == 0 ? 1 : 0) + (few_refused ? 1 : 0), 2);
 }

@@ -7,7 +7,7 @@
 namespace dovetail::bench {
 namespace {
 
-/// A job: values of `algorithm`, `models`, `workload` and `cluster`, and the training framework.
+/// Builds a job from values of `algorithm`, `models`, `workload` and `cluster`, and the training framework.
 std::string job_of(std::string_view algorithm, std::string_view models, std::string_view workload,
                    std::string_view cluster, std::string_view training) {
   return fmt::format(
@@ -16,7 +16,7 @@ std::string job_of(std::string_view algorithm, std::string_view models, std::str
       algorithm, models, workload, cluster, training);
 }
 
-/// One task of a plan: the inside of its layout, and what else it has.
+/// A task of a plan: the members of its layout, and its other members.
 struct Task {
   std::string_view name;
   std::string_view devices;
@@ -35,7 +35,7 @@ std::string plan_of(const std::vector<Task>& tasks) {
 constexpr std::string_view grpo = "{name: grpo, reward: rule}";
 constexpr std::string_view ppo = "{name: ppo, policy_log_probabilities: trainer}";
 constexpr std::string_view all_away = "weights, gradients, optimizer";
-/// Of GSM8K, five responses to a prompt, as verl's tuning scripts have it.
+/// GSM8K with five responses per prompt, as in verl's tuning scripts.
 constexpr std::string_view gsm8k =
     "samples_per_prompt: 5, prompt_length: {p50: 100, p90: 140, cap: 512}, response_length: {p50: 220, p90: 380";
 constexpr std::string_view opt_350m =
@@ -49,19 +49,19 @@ constexpr std::string_view gemma_27b =
     "{model_type: qwen3, num_hidden_layers: 62, hidden_size: 5376, num_attention_heads: 32, num_key_value_heads: 16, "
     "head_dim: 128, "
     "intermediate_size: 21504, vocab_size: 262208, tie_word_embeddings: true}";
-/// Nemotron-Super-49B has layers of different shapes; 56 layers of Llama-3-70B have its parameters.
+/// Nemotron-Super-49B has layers of different shapes. 56 layers of Llama-3-70B have the same number of parameters.
 constexpr std::string_view nemotron_49b =
     "{model_type: llama, num_hidden_layers: 56, hidden_size: 8192, num_attention_heads: 64, num_key_value_heads: 8, "
     "intermediate_size: 28672, vocab_size: 128256}";
 
-/// GRPO in which engine and training take turns on all devices; engines give their memory back while they sleep.
+/// GRPO in which engine and training take turns on all devices. Engines free their memory while they sleep.
 struct Turns {
   std::string_view devices;
   std::string_view engine_layout;
   double utilization = 0;
   std::string_view infer_layout;
   std::string_view infer_batch;
-  std::string_view more_of_training;  ///< of its layout, besides the one of infer
+  std::string_view more_of_training;  ///< additional layout members for training; infer has only the common ones
   std::string_view train_batch;
   std::string_view offload;
 };
@@ -178,7 +178,7 @@ void add_nemo_rl(std::vector<FitRow>& rows) {
                          "nodes: 1, gpus_per_node: 8, gpu: H100", fsdp2),
                   plan_of(Turns{"0-7", "dp: 8", 0.8, "dp: 4, tp: 2, zero: 3, sequence_parallel: true", "sequences: 2",
                                 recompute, "sequences: 1", "weights, gradients, optimizer_on_host"})});
-  // Whether it recomputes is not said: it fails even where it does.
+  // Recomputation is not stated. The run fails even with it.
   rows.push_back(
       {"NeMo-RL #493", "GRPO 1.5B distilled, 1 A6000-48, 8k", Outcome::out_of_memory, "45.80 of 47.41 GiB, 0.56 more",
        "",
@@ -194,7 +194,7 @@ void add_nemo_rl(std::vector<FitRow>& rows) {
                 {"actor_train", "0-3", "dp: 4, zero: 3, recompute: full", "micro_batch: {sequences: 1}"}})});
 }
 
-/// PPO with each model on devices of its own.
+/// PPO with each model on separate devices.
 std::string apart(int each, bool more) {
   const auto range = [](int first, int count) { return fmt::format("{}-{}", first, first + count - 1); };
   const int trained = each;
@@ -219,13 +219,13 @@ std::string apart(int each, bool more) {
                   {"critic_train", critic, train_layout, train}});
 }
 
-/// PPO whose models take turns in one process a device, which generates with the trained weights.
+/// PPO whose models take turns in one process per device, which generates with the trained weights.
 struct InTrainer {
   std::string_view devices;
-  std::string_view layout;         ///< of all trained and frozen models
-  std::string_view engine_layout;  ///< in which the actor generates
-  int sequences = 0;               ///< that it generates together
-  std::string_view engine;         ///< of it, besides
+  std::string_view layout;         ///< all trained and frozen models
+  std::string_view engine_layout;  ///< layout in which the actor generates
+  int sequences = 0;               ///< sequences that it generates together
+  std::string_view engine;         ///< additional engine settings
   std::string_view train;          ///< micro-batch and offload
   std::string_view critic;
   std::string_view score;
@@ -270,7 +270,7 @@ void add_open_rlhf(std::vector<FitRow>& rows) {
                   plan_of(InTrainer{"0-3", "dp: 4, zero: 2", "dp: 4, zero: 2", 4, "", "micro_batch: {sequences: 1}",
                                     "micro_batch: {sequences: 1}", "micro_batch: {sequences: 4}",
                                     "micro_batch: {sequences: 4}"})});
-  rows.push_back({"OpenRLHF #398, beside the list", "PPO 4 x 8B, 8 A100-40, ZeRO 2", Outcome::out_of_memory,
+  rows.push_back({"OpenRLHF #398, list comment", "PPO 4 x 8B, 8 A100-40, ZeRO 2", Outcome::out_of_memory,
                   "38.3 of 39.4 GiB, 0.1 more", "",
                   job_of(ppo, "actor: llama-3-8b, reward: llama-3-8b", "prompts: 512, mini_batch: 64, " + lengths,
                          "nodes: 1, gpus_per_node: 8, gpu: A100-40", deepspeed),
@@ -278,7 +278,7 @@ void add_open_rlhf(std::vector<FitRow>& rows) {
                                     "micro_batch: {sequences: 2}", "micro_batch: {sequences: 4}",
                                     "micro_batch: {sequences: 4}"})});
   for (const bool on_host : {false, true})
-    rows.push_back({"OpenRLHF #698, beside the list",
+    rows.push_back({"OpenRLHF #698, list comment",
                     fmt::format("SFT Llama-3-8B, 1 A100-80, Adam on the {}", on_host ? "host" : "device"),
                     on_host ? Outcome::fits : Outcome::out_of_memory, on_host ? "" : "in the optimizer step", "",
                     job_of("sft", "actor: llama-3-8b",
@@ -301,7 +301,7 @@ void add_deepspeed_chat(std::vector<FitRow>& rows) {
                 fmt::format("nodes: 1, gpus_per_node: 1, gpu: {}", gpu), deepspeed),
          plan_of(InTrainer{"0", "dp: 1", "dp: 1", 8, "", "micro_batch: {sequences: 8}", "micro_batch: {sequences: 8}",
                            "micro_batch: {sequences: 8}", "micro_batch: {sequences: 8}"})});
-  // The hybrid engine gathers the whole actor for generation and drops it afterwards.
+  // The hybrid engine gathers the whole actor for generation and frees it afterwards.
   for (const std::string_view gpu : {"A100-40", "A100-80"})
     rows.push_back(
         {"DeepSpeedExamples #368", fmt::format("PPO OPT-13B, critic 350M, 8 {}", gpu),
@@ -331,30 +331,30 @@ void add_open(std::vector<FitRow>& rows) {
        "the script that is shipped has 45"},
       {"verl script; #3364", "GRPO Qwen3-30B-A3B, 64 H20-96", undecided, "fits / fails",
        "two reports of one configuration"},
-      {"verl #3364", "GRPO Qwen3-30B-A3B, 32 H200", failed, "", "what is offloaded, phase"},
-      {"verl #855", "GRPO Qwen 14B distilled, 8 H100", failed, "", "the engine's share, phase"},
+      {"verl #3364", "GRPO Qwen3-30B-A3B, 32 H200", failed, "", "offloaded parts, phase"},
+      {"verl #855", "GRPO Qwen 14B distilled, 8 H100", failed, "", "engine's memory share, phase"},
       {"verl #1232", "REINFORCE++ Qwen2.5-7B, 8 H100", undecided, "after 50 to 60 steps",
-       "not with another vLLM; micro-batches"},
+       "works with another vLLM; micro-batches"},
       {"verl #388", "PPO 32B + 32B, 32 H800", failed, "", "tensor and pipeline parallelism, phase"},
-      {"verl #249", "PPO 72B + 72B, 16 A800", failed, "", "framework, the engine's share, phase"},
-      {"TinyZero #107", "PPO 1.5B, 8 A800", failed, "", "length of responses, phase"},
+      {"verl #249", "PPO 72B + 72B, 16 A800", failed, "", "framework, engine's memory share, phase"},
+      {"TinyZero #107", "PPO 1.5B, 8 A800", failed, "", "response lengths, phase"},
       {"Search-R1 #80", "GRPO 14B, 4 A800 / 8 H100", failed, "fails / fits", "offload, batch"},
       {"OpenRLHF #756", "PPO Llama-3-8B / Qwen2.5-7B, 8 A100-40", failed, "fits / fails at reference logits",
-       "whether Adam is on the host, lengths that were reached"},
-      {"OpenRLHF #851", "GRPO 70B, 72 GPUs, ZeRO 3 / ZeRO 2", undecided, "fits / fails", "GPU; which stage is which"},
+       "whether Adam is on the host, actual lengths"},
+      {"OpenRLHF #851", "GRPO 70B, 72 GPUs, ZeRO 3 / ZeRO 2", undecided, "fits / fails", "GPU; which ZeRO stage fits"},
       {"OpenRLHF #776", "GRPO Llama-3.1-70B, 72 A800", undecided, "fails", "conflicts with #851"},
       {"OpenRLHF #887", "GRPO 7B, 24 H100, 36864 tokens", failed, "", "which 7B, recomputation, phase"},
       {"DeepSpeed-Chat README", "PPO OPT-1.3B on V100-32, OPT-13B on A100-80", fits, "largest listed",
-       "settings of these two"},
+       "settings of both"},
       {"alpaca-rlhf #6", "PPO 7B + 7B, 8 V100-32", undecided, "while loading", "not at the steady peak"},
       {"slime #1851", "GRPO Qwen3-30B-A3B, 8 H100, 1 TB of host memory", undecided, "host memory ran out",
-       "when; the same fits elsewhere"},
+       "time of failure; fits elsewhere"},
       {"slime #1767", "GRPO Qwen3-4B, 80 GB", failed, "at the logits in fp32", "tensor parallelism, longest sample"},
       {"slime #1523", "GRPO, H200", failed, "in the entropy", "model"},
       {"skypilot PR 10269", "14B, 4 H100", failed, "in log-probabilities", "tokens"},
-      {"ROLL", "GRPO Qwen3.5-27B, 32 x 80 GB", fits, "shipped", "linear attention, which no model here has"},
+      {"ROLL", "GRPO Qwen3.5-27B, 32 x 80 GB", fits, "shipped", "linear attention, which no bundled model has"},
       {"NeMo-RL #383", "GRPO Gemma3-27B, 128 H100, dynamic batches", failed, "in log-probabilities",
-       "tokens of a batch"},
+       "tokens per batch"},
       {"NeMo-RL #456", "GRPO 1.5B distilled, 16384 tokens", failed, "in reference log-probabilities",
        "GPU, micro-batches"},
       {"NeMo-RL PR 3005", "GRPO Qwen3-30B-A3B, 32 H100", failed, "in log-probabilities", "layout"},

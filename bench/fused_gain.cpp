@@ -1,4 +1,5 @@
-// What fusing two trainings gains on two ranks that compute, beside what the schedule says by the times of its ops.
+// Measures the gain of fusing two trainings on two ranks that compute, and compares it with the schedule's gain at the
+// measured op times.
 #include <c10/core/InferenceMode.h>
 #include <fmt/format.h>
 #include <time.h>
@@ -31,14 +32,14 @@ using control::Scores;
 
 constexpr int ranks = 2;
 constexpr int minibatches = 2;
-constexpr int sequences = 16;  // of a mini-batch: four micro-batches
-constexpr int tokens = 64;     // of a sequence
+constexpr int sequences = 16;  // per mini-batch: four micro-batches
+constexpr int tokens = 64;     // per sequence
 constexpr std::size_t min_pairs = 10;
 constexpr double max_difference = 0.03;
-/// Of the processor time of a rank: where its ops took longer than that, somebody else had the core.
+/// Relative to a rank's processor time. If its ops took longer, another process used the core.
 constexpr double max_wall = 1.1;
 
-/// PPO of an actor and a critic of one shape.
+/// PPO with an actor and a critic of the same shape.
 plan::Job job_of(int layers) {
   const std::string text = fmt::format(
       "format: dovetail/job@1\nalgorithm: {{name: ppo, reward: rule, reward_seconds: 0.001}}\n"
@@ -51,7 +52,7 @@ plan::Job job_of(int layers) {
   return plan::parse_job(text, "job").value();
 }
 
-/// Both trainings in pipelines of all ranks.
+/// Runs both trainings in pipelines over all ranks.
 plan::Plan plan_of(const plan::Job& job, bool is_fused) {
   plan::Plan plan;
   plan.placement = "custom";
@@ -111,9 +112,9 @@ double thread_seconds() {
   return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
-/// Both trainings once, in one schedule or one after the other.
+/// Times of both trainings, either in one schedule or in sequence.
 struct PhaseTimes {
-  double seconds = 0;                 ///< of the schedule, or of both together
+  double seconds = 0;                 ///< of the schedule, or of both in sequence
   std::array<double, ranks> ops{};    ///< wall time of each rank's ops
   std::array<double, ranks> spent{};  ///< processor time of each rank
 };
@@ -129,7 +130,7 @@ bool is_undisturbed(const PhaseTimes& times) {
   return true;
 }
 
-/// Adds what all ranks did in the phases that ran last.
+/// Adds the traces of all ranks in the phases that ran last.
 void add_traces(const std::vector<records::TrainingPhase>& phases, PhaseTimes& times) {
   for (const records::TrainingPhase& phase : phases) {
     times.seconds += base::seconds_of_ticks(phase.trace.end);
@@ -139,7 +140,7 @@ void add_traces(const std::vector<records::TrainingPhase>& phases, PhaseTimes& t
   }
 }
 
-/// One rank's models of one plan.
+/// One rank's models of a plan.
 struct RankSide {
   control::RankTalk talk;
   transport::OrderedCollectives collectives;
@@ -164,10 +165,10 @@ Status train(RankSide& side, const std::vector<control::Training>& trainings, bo
 struct Measured {
   std::vector<Pair> pairs;
   answer::FusionGain planned;
-  answer::FusionGain of_schedule;  ///< by the medians of op times
+  answer::FusionGain of_schedule;  ///< at the median op times
 };
 
-/// What all ranks share.
+/// State shared by all ranks.
 struct Bench {
   Bench(const plan::Job& job, const predict::Software& software) : scenario(predict::scenario_of(job, software)) {}
 
@@ -189,7 +190,7 @@ Status run_rank(Bench& bench, std::size_t rank, Measured& measured) {
   DOVETAIL_TRY(serial.models, runtime::RankModels::make(setups_of(bench.scenario.job), cache_bytes, bench.scenario,
                                                         bench.serial, {serial.talk, serial.collectives}));
   const std::vector<control::Training> trainings{training_of("actor"), training_of("critic")};
-  // Until the order that measured times ask for is there.
+  // Repeat until the order for the measured times has been applied.
   PhaseTimes warm_up;
   for (int i = 0; i < 6; ++i) DOVETAIL_CHECK(train(fused, trainings, true, warm_up));
   DOVETAIL_CHECK(train(serial, trainings, false, warm_up));
@@ -249,17 +250,17 @@ int print_report(const Measured& measured) {
     serial.push_back(pair.serial.seconds);
   }
   std::vector<std::vector<std::string>> rows{row_of("schedule, as predicted", measured.planned),
-                                             row_of("schedule, by measured times of ops", measured.of_schedule)};
+                                             row_of("schedule, at measured op times", measured.of_schedule)};
   if (!fused.empty()) rows.push_back(row_of("ranks", median(serial), median(fused)));
   using report::Align;
   fmt::print("{}",
              report::render_table(
                  {{"", Align::left}, {"serial", Align::right}, {"fused", Align::right}, {"gain", Align::right}}, rows));
-  fmt::print("{} of {} pairs were undisturbed\n", fused.size(), measured.pairs.size());
+  fmt::print("{} of {} pairs ran undisturbed\n", fused.size(), measured.pairs.size());
   if (fused.size() < min_pairs) return fmt::print("machine busy: no verdict\n"), 0;
   const double gain = 1 - median(fused) / median(serial);
   const double difference = std::abs(gain - measured.of_schedule.saved());
-  fmt::print("the gain differs from the schedule's by {:.1f} points (limit {:.0f})\n", 100 * difference,
+  fmt::print("gain differs from the schedule's by {:.1f} points (limit {:.0f})\n", 100 * difference,
              100 * max_difference);
   return bench::print_met(difference <= max_difference ? 1 : 0, 1);
 }
@@ -269,9 +270,9 @@ int print_report(const Measured& measured) {
 int main(int count, char** arguments) {
   int pairs = 20;
   int layers = 8;
-  bench::Arguments parser("Trainings of two models on two ranks that compute, in one schedule and one after the other");
-  parser.number("--pairs", pairs, "of runs, fused and serial in turn", 1, 10'000);
-  parser.number("--layers", layers, "of each model", 2, 64);
+  bench::Arguments parser("Trains two models on two ranks that compute, fused in one schedule and in sequence.");
+  parser.number("--pairs", pairs, "number of runs, alternating fused and in sequence", 1, 10'000);
+  parser.number("--layers", layers, "layers of each model", 2, 64);
   if (const auto code = parser.parse(count, arguments)) return *code;
   bench::print_heading(count, arguments);
   const auto measured = measure(layers, static_cast<std::size_t>(pairs));

@@ -1,7 +1,7 @@
-// The bundled problems of examples/general: the search beside the best construction, the pattern that it begins with,
-// and, where it applies, the annealing baseline in the same time. Met: never worse than any of them, and strictly
-// better unless what they found is proven optimal. For several mini-batches also what fusing all of them gains over
-// fusing each alone.
+// Compares the search on the bundled problems of examples/general with the best construction, with the pattern that it
+// starts from, and, if applicable, with the annealing baseline in the same time. A row is met if the search is never
+// worse and strictly better than any result that is not proven optimal. For several mini-batches, also compares fusing
+// all of them with fusing each alone.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -27,7 +27,7 @@ fuse::SolveOptions search_options(const Options& options) {
   return solve;
 }
 
-/// Not worse than `other`, and better unless it is proven that nothing is.
+/// Whether our run is at least as good as `other`, and better unless `other` is proven optimal.
 bool is_met(const bench::Run& ours, const std::optional<bench::Run>& other, const fuse::SolveOptions& solve) {
   if (!other || fuse::is_better(ours.solution, other->solution, solve)) return true;
   if (fuse::is_better(other->solution, ours.solution, solve)) return false;
@@ -105,15 +105,14 @@ int print_tables(const std::vector<const pipeline::Instance*>& instances, const 
     if (instance->group == pipeline::InstanceGroup::minibatches) gains.push_back(row_of_gain(*instance, ours, solve));
   }
   fmt::print(
-      "{} threads, at most {:g} s each; ratios are makespans over the search's; *: does not fit into the capacity; "
-      "annealing in the\n"
-      "same time, where it applies (no transfers, splits, steps, several stages of a pipeline on a device):\n{}\n",
+      "{} threads, at most {:g} s each; ratios are makespans over the search's; *: exceeds the capacity; annealing in "
+      "the\nsame time, if applicable (no transfers, splits, steps, several stages of a pipeline on a device):\n{}\n",
       options.threads, options.seconds, report::render_table(columns, rows));
   if (!gains.empty())
     fmt::print(
-        "All mini-batches in one schedule against each fused alone, one after the other:\n{}\n",
+        "All mini-batches in one schedule, compared with each fused separately, in sequence:\n{}\n",
         report::render_table(
-            {{"problem", report::Align::left}, {"mini-batches"}, {"each alone"}, {"together"}, {"gain"}}, gains));
+            {{"problem", report::Align::left}, {"mini-batches"}, {"each separately"}, {"together"}, {"gain"}}, gains));
   return bench::print_met(met, static_cast<int>(rows.size()));
 }
 
@@ -121,7 +120,8 @@ int print_tables(const std::vector<const pipeline::Instance*>& instances, const 
 
 int main(int argc, char** argv) {
   Options options;
-  bench::Arguments program("The bundled general problems: the search beside constructions and the annealing baseline.");
+  bench::Arguments program(
+      "Compares the search with constructions and the annealing baseline on the bundled general problems.");
   bench::add_search_options(program, options.seconds, options.threads);
   program.texts("instances", options.names, "bundled instances (default: all of examples/general)");
   if (const auto code = program.parse(argc, argv)) return *code;

@@ -1,5 +1,6 @@
-// The same schedule to the byte, whoever computes it: two threads against one with the speed-up, and four MPI ranks
-// against one process with the same chains. Runs the dovetail program that lies beside this one.
+// Checks that the schedule is identical to the byte for any number of threads and ranks: two threads against one, with
+// the speed-up, and four MPI ranks against one process with the same chains. Runs the dovetail program next to this
+// one.
 #include <fmt/format.h>
 #include <sys/wait.h>
 
@@ -20,7 +21,7 @@ using namespace dovetail;
 
 struct Options {
   int chains = 8;
-  std::int64_t iterations = 0;  ///< 0: as many as the program does by itself
+  std::int64_t iterations = 0;  ///< 0: the program's default
   int ranks = 4;
   std::string program;
   std::string launcher = "mpirun -n {ranks} --oversubscribe --allow-run-as-root --bind-to none";
@@ -31,8 +32,8 @@ struct Options {
 struct Timed {
   bool done = false;
   double seconds = 0;
-  std::string file;     ///< what the run wrote
-  std::string message;  ///< its first line, where it failed
+  std::string file;     ///< output of the run
+  std::string message;  ///< first line of its message if it failed
 };
 
 std::string read_or_empty(const std::filesystem::path& path) {
@@ -40,7 +41,7 @@ std::string read_or_empty(const std::filesystem::path& path) {
   return content.ok() ? *content : "";
 }
 
-/// The first line of what a failed run said.
+/// Returns the first line of a failed run's output.
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
 Timed run_command(const std::string& command, const std::filesystem::path& folder) {
@@ -72,10 +73,10 @@ std::string replaced(std::string text, std::string_view key, const std::string& 
 struct Case {
   std::string instance;
   std::string what;
-  double min_speed_up = 0;  ///< 0: none is asked for
+  double min_speed_up = 0;  ///< 0: not required
 };
 
-/// One row: `other` against `one`. Returns whether the bytes are the same and the speed-up is reached.
+/// Adds the row that compares `other` with `one`. Returns whether the bytes are identical and the speed-up is reached.
 bool add_row(std::vector<std::vector<std::string>>& rows, const Case& compared, const Timed& one, const Timed& other) {
   std::vector<std::string> row{compared.instance, compared.what, bench::seconds_text(one.seconds)};
   if (!one.done || !other.done) {
@@ -107,10 +108,10 @@ int print_table(const Options& options, const std::filesystem::path& folder) {
     met += add_row(rows, {instance, fmt::format("{} MPI ranks", options.ranks), 0}, one, ranks) ? 1 : 0;
   }
   fmt::print(
-      "{} chains; seconds of the whole program; met: the same bytes, and 1.8 times as fast with 2 threads:\n{}\n",
+      "{} chains; seconds of the whole program; met: identical bytes, and 1.8 times as fast with 2 threads:\n{}\n",
       options.chains,
       report::render_table({{"instance", report::Align::left},
-                            {"against one thread", report::Align::left},
+                            {"vs. one thread", report::Align::left},
                             {"one: seconds"},
                             {"seconds"},
                             {"speed-up"},
@@ -125,13 +126,12 @@ int print_table(const Options& options, const std::filesystem::path& folder) {
 int main(int argc, char** argv) {
   Options options;
   options.program = (std::filesystem::path(argv[0]).parent_path() / "dovetail").string();
-  bench::Arguments program("The same schedule whoever computes it: threads and MPI ranks against one thread.");
-  program.number("--chains", options.chains, "chains in all", 1);
-  program.number("--iterations", options.iterations, "iterations of a chain (0: as many as the program does by itself)",
-                 0);
-  program.number("--ranks", options.ranks, "MPI ranks (0: no MPI)", 0);
-  program.text("--launcher", options.launcher, "what starts the ranks");
-  program.text("--program", options.program, "the dovetail program (default: the one beside this)");
+  bench::Arguments program("Checks that threads and MPI ranks give the same schedule as one thread.");
+  program.number("--chains", options.chains, "total number of chains", 1);
+  program.number("--iterations", options.iterations, "iterations per chain (0: the program's default)", 0);
+  program.number("--ranks", options.ranks, "number of MPI ranks (0: no MPI)", 0);
+  program.text("--launcher", options.launcher, "command that starts the ranks");
+  program.text("--program", options.program, "path of the dovetail program (default: next to this one)");
   program.text("--extra", options.extra, "further arguments of dovetail schedule, as one text");
   program.texts("instances", options.names,
                 "bundled instances or files (default: exp9 exp10 three-models-2 split-backward-3)");
@@ -139,7 +139,7 @@ int main(int argc, char** argv) {
   if (options.names.empty()) options.names = {"exp9", "exp10", "three-models-2", "split-backward-3"};
   std::string folder = (std::filesystem::temp_directory_path() / "dovetail-invariance-XXXXXX").string();
   if (mkdtemp(folder.data()) == nullptr) {
-    fmt::print(stderr, "no temporary folder can be made at {}\n", folder);
+    fmt::print(stderr, "cannot create a temporary folder at {}\n", folder);
     return 1;
   }
   bench::print_heading(argc, argv);

@@ -1,4 +1,4 @@
-// How fast the kernels are on one thread, beside plain loops over the same numbers in the same run.
+// Measures the kernels on one thread, compared with plain loops over the same numbers in the same run.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -42,7 +42,7 @@ double least_time(std::int64_t repetitions, const std::function<void()>& work) {
   return least;
 }
 
-/// What was measured: `bytes` that must be read or written at least, `operations` of floating point.
+/// A measurement: `bytes` that must be read or written at least, and floating-point `operations`.
 struct Row {
   std::string name;
   double seconds = 0;
@@ -72,7 +72,7 @@ Row measure_product(std::int64_t rows, std::int64_t inputs, std::int64_t outputs
           least_time(1, [&] { plain_product(linear); })};
 }
 
-/// Forward of one head, a query at a time.
+/// Forward pass of one head, one query at a time.
 [[gnu::noinline]] void plain_attention(const Numbers& query, const Numbers& key, const Numbers& value, Numbers& out,
                                        std::size_t tokens, std::size_t size) {
   Numbers shares(tokens);
@@ -175,7 +175,7 @@ void print(const std::vector<Row>& measured) {
                                          {"microseconds", Align::right},
                                          {"GB/s", Align::right},
                                          {"GFLOP/s", Align::right},
-                                         {"over plain loops", Align::right}},
+                                         {"vs. plain loops", Align::right}},
                                         rows));
 }
 
@@ -184,9 +184,10 @@ void print(const std::vector<Row>& measured) {
 int main(int count, char** arguments) {
   std::int64_t repetitions = 10;
   std::int64_t outputs = 49'152;
-  bench::Arguments parser("The kernels on one thread: bytes are those that must pass at least");
-  parser.number("--repetitions", repetitions, "of which the fastest counts", 1, 1000);
-  parser.number("--outputs", outputs, "of the large product: 49152 x 576 numbers lie in memory", 16, 1'000'000);
+  bench::Arguments parser("Measures the kernels on one thread. Bytes are the minimum traffic.");
+  parser.number("--repetitions", repetitions, "repetitions, of which the fastest counts", 1, 1000);
+  parser.number("--outputs", outputs, "outputs of the large product (49152 x 576 numbers exceed the caches)", 16,
+                1'000'000);
   if (const auto code = parser.parse(count, arguments)) return *code;
   std::vector<Row> rows;
   for (const std::int64_t batch : {1, 4, 16, 64}) {

@@ -1,7 +1,7 @@
-// Measured peak memory of training runs beside what the memory model says of them.
+// Compares measured peak memory of training runs with the memory model.
 //
-// Rows that leave something open are printed apart, with what is open, and not counted; so are values that a source
-// reports besides. What was fitted on which rows, and why rows miss, is in docs/accuracy.md.
+// Incomplete rows are printed separately with the missing settings and not counted; neither are additional values of a
+// source. docs/accuracy.md lists which constants were fitted on which rows, and why rows miss.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -25,7 +25,7 @@ using Row = bench::MeasuredMemory;
 constexpr double must_reach = 0.05;
 constexpr double max_beyond = 0.12;
 
-/// What the model says of a row, in bytes.
+/// Returns the model's prediction for a row in bytes.
 double predicted(const Row& row) {
   const cost::TrainingMemory memory = cost::training_memory(row.model, row.layout, row.shape, row.conventions);
   if (row.kind == Kind::between_steps)
@@ -36,7 +36,7 @@ double predicted(const Row& row) {
 
 double error_of(const Row& row) { return predicted(row) / row.measured - 1; }
 
-/// Whether a row decides what is met: all that is asked for is there, and it is what the section reports first.
+/// Whether a row counts: it is complete, and it is the value that its section reports first.
 bool is_counted(const Row& row) {
   return row.open.empty() && row.kind == (row.section == 5 ? Kind::reserved : Kind::allocated);
 }
@@ -83,7 +83,7 @@ void print_summary(const std::string& what, const std::vector<double>& errors) {
              100 * summary.worst);
 }
 
-/// Prints the rows that `is_meant` picks, if there are any, and gives their errors.
+/// Prints the rows accepted by `is_meant`, if any, and returns their errors.
 template <class IsMeant>
 std::vector<double> print_rows(const std::string& title, const std::vector<Row>& rows, const IsMeant& is_meant) {
   std::vector<std::vector<std::string>> table;
@@ -108,13 +108,13 @@ std::vector<double> print_rows(const std::string& title, const std::vector<Row>&
   return errors;
 }
 
-/// A fitted constant: what a row alone would set it to, and what the model says of a row with a given one.
+/// A fitted constant: the value that a single row implies, and the model's prediction for a row with a given value.
 struct Fitted {
   std::string name;
   std::function<bool(const Row&)> concerns;
   std::function<double(const Row&)> own_value;
   std::function<double(const Row&, double)> predicted_with;
-  std::function<std::string(const Row&)> group;  ///< rows that are left out together
+  std::function<std::string(const Row&)> group;  ///< rows held out together
 };
 
 double predicted_with_checkpoint(Row row, double bytes) {
@@ -141,16 +141,16 @@ std::vector<Fitted> fitted_constants() {
         [section](const Row& row) { return row.section == section && row.kind == Kind::reserved && row.open.empty(); };
   };
   return {
-      {"checkpoint_bytes of fsdp1 (section 4), one row left out",
+      {"checkpoint_bytes of fsdp1 (section 4), one row held out",
        [](const Row& row) { return row.conventions.checkpoint_bytes > 0; }, checkpoint, predicted_with_checkpoint,
        [](const Row& row) { return llm::to_text(row.layout) + row.note; }},
-      {"reserved_factor of fsdp2 (section 5), one model left out", reserved_of(5), factor, reserved_with, model},
-      {"reserved_factor of megatron (section 1), one model left out", reserved_of(1), factor, reserved_with, model},
-      {"reserved_factor of nanotron (section 3), one layout left out", reserved_of(3), factor, reserved_with, layout},
+      {"reserved_factor of fsdp2 (section 5), one model held out", reserved_of(5), factor, reserved_with, model},
+      {"reserved_factor of megatron (section 1), one model held out", reserved_of(1), factor, reserved_with, model},
+      {"reserved_factor of nanotron (section 3), one layout held out", reserved_of(3), factor, reserved_with, layout},
   };
 }
 
-/// Each group of rows predicted with the mean of what the other rows set the constant to.
+/// Predicts each group of rows with the mean of the values that the other rows imply.
 void print_held_out(const std::vector<Row>& rows) {
   fmt::print("\nfitted constants, each group of rows predicted from the others:\n");
   for (const Fitted& fitted : fitted_constants()) {
@@ -175,11 +175,11 @@ void print_held_out(const std::vector<Row>& rows) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  bench::Arguments program("Measured peak memory of training runs beside what the memory model says.");
+  bench::Arguments program("Compares measured peak memory of training runs with the memory model.");
   if (const auto code = program.parse(argc, argv)) return *code;
   bench::print_heading(argc, argv);
   const std::vector<Row> rows = bench::measured_memory();
-  const std::vector<double> errors = print_rows("GiB; fully specified rows", rows, is_counted);
+  const std::vector<double> errors = print_rows("GiB; complete rows", rows, is_counted);
   for (int section = 1; section <= 6; ++section) {
     std::vector<double> of_section;
     for (const Row& row : rows)
@@ -187,9 +187,9 @@ int main(int argc, char** argv) {
     print_summary(fmt::format("section {}", section), of_section);
   }
   const auto is_open = [](const Row& row) { return !row.open.empty(); };
-  print_rows("\nnot counted: what the source leaves open", rows, is_open);
+  print_rows("\nnot counted: incomplete sources", rows, is_open);
   const auto is_beside = [](const Row& row) { return row.open.empty() && !is_counted(row); };
-  print_summary("not counted, beside", print_rows("\nnot counted: reported besides", rows, is_beside));
+  print_summary("not counted, additional", print_rows("\nnot counted: additional values", rows, is_beside));
   print_held_out(rows);
   const Summary all = summary_of(errors);
   fmt::print("\n");

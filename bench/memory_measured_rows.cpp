@@ -105,7 +105,7 @@ void add_simumax(std::vector<MeasuredMemory>& rows) {
   }
 }
 
-// Section 2: recorded values of Megatron-LM's tests. The last rank logs.
+// Section 2: reference values of Megatron-LM's tests. The last rank logs.
 
 Transformer gpt(const char* name, std::int64_t hidden, std::int64_t heads, std::int64_t vocabulary) {
   Transformer model;
@@ -194,7 +194,7 @@ void add_nanotron(std::vector<MeasuredMemory>& rows) {
   model.width = 4096;
   model.vocabulary = 50'257;
   model.tied_embeddings = true;
-  // Layers of the stages: those of the first are known; how the others are shared out does not matter to it.
+  // The layers of the first stage are known. The division of the others does not affect it.
   const std::map<int, std::vector<int>> stages = {{1, {}},
                                                   {2, {14, 10}},
                                                   {4, {7, 7, 7, 3}},
@@ -257,7 +257,7 @@ void add_atorch(std::vector<MeasuredMemory>& rows) {
   add(pipeline, 8, 23901.8);
 }
 
-// Section 5: torchtitan. Reserved, the largest of all GPUs.
+// Section 5: torchtitan. Reserved memory, maximum over all GPUs.
 
 void add_torchtitan(std::vector<MeasuredMemory>& rows) {
   const auto add = [&rows](MeasuredMemory row, llm::Recomputation recomputation, const char* note, double reserved,
@@ -304,7 +304,7 @@ void add_torchtitan(std::vector<MeasuredMemory>& rows) {
   add(row, llm::Recomputation::full, "compiled, fp8, 1F1B", 82.5);
   row.layout.stage_layers.clear();
   row.layout.virtual_stages = 2;
-  add(row, llm::Recomputation::full, "compiled, fp8, interleaved", 72.7, "virtual stages are not given (2 taken)");
+  add(row, llm::Recomputation::full, "compiled, fp8, interleaved", 72.7, "virtual stages not given (2 assumed)");
 }
 
 // Section 6: Megatron-Bridge and PithTrain.

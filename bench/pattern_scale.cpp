@@ -1,6 +1,6 @@
-// Schedules of ever more micro-batches by a repeated pattern: the search costs the same, and the gap to the bound does
-// not grow. Two models in opposite directions, as in the bundled instances scale64 and scale256. Exits with 1 where
-// there is no pattern. Arguments: STAGES MICROBATCHES..., or none.
+// Builds schedules of increasing numbers of micro-batches from a repeated pattern. The search time stays constant, and
+// the gap to the bound does not grow. Uses two models in opposite directions, as in the bundled instances scale64 and
+// scale256. Exits with 1 if a size has no pattern. Arguments: STAGES MICROBATCHES..., or none.
 #include <fmt/format.h>
 
 #include <chrono>
@@ -21,7 +21,7 @@ namespace {
 
 using namespace dovetail;
 
-/// The models of scale64 on that many stages, in opposite directions, with that many micro-batches each.
+/// Returns the models of scale64 in opposite directions, with this many stages and micro-batches each.
 pipeline::Problem problem_of(int stages, int microbatches) {
   pipeline::Problem problem = pipeline::find_instance("scale64")->problem;
   const auto count = static_cast<std::size_t>(stages);
@@ -40,7 +40,7 @@ pipeline::Problem problem_of(int stages, int microbatches) {
   return problem;
 }
 
-/// One row of the table; nothing where there is no pattern, or it is no schedule.
+/// Returns a row of the table, or nullopt if there is no pattern or it is not a valid schedule.
 std::optional<std::vector<std::string>> row_of(int stages, int microbatches, const pipeline::Problem& problem) {
   fuse::SolveOptions options;
   options.threads = parallel::default_thread_count();
@@ -73,7 +73,7 @@ struct Size {
   int microbatches;
 };
 
-/// Whether every size has a pattern.
+/// Returns whether every size has a pattern.
 bool print_table(const std::vector<Size>& sizes) {
   std::vector<std::vector<std::string>> rows;
   for (const auto& [stages, microbatches] : sizes) {
@@ -109,7 +109,7 @@ int main(int argc, char** argv) {
   if (sizes.empty()) sizes = {{64, 256}, {64, 1024}, {64, 4096}, {64, 16384}, {256, 1024}};
   for (const Size& size : sizes) {
     if (is_accepted(size)) continue;
-    fmt::print(stderr, "{} stages, {} micro-batches: accepted are 1 to 1024 stages, and up to 16777216 ops in all\n",
+    fmt::print(stderr, "{} stages, {} micro-batches: accepted are 1 to 1024 stages and at most 16777216 ops in total\n",
                size.stages, size.microbatches);
     return 2;
   }

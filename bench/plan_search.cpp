@@ -1,8 +1,8 @@
-// The search over plans: how good, how fast, beside ReaL's in the same run.
+// Compares the search over plans with ReaL's in the same run: quality and speed.
 //
-// PPO on clusters of A100 with nodes of eight. Known best: the least that any run here finds, the long one among them.
-// ReaL's Markov chain (with correct units) searches the same space, once with as many evaluations as ours and once with
-// ten times as many.
+// The jobs are PPO on clusters of A100 with nodes of eight. The best known plan is the fastest found by any run here,
+// including the long one. ReaL's Markov chain (with correct units) searches the same space, once with as many
+// evaluations as ours and once with ten times as many.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -29,8 +29,8 @@ struct Case {
   const char* reward;
   int nodes;
   int prompts;
-  double must_take;  ///< seconds, at most
-  double aim;        ///< likewise; 0: none
+  double must_take;  ///< maximum seconds
+  double aim;        ///< target seconds; 0: none
 };
 
 constexpr Case cases[] = {
@@ -55,7 +55,7 @@ double seconds_of(const std::vector<planner::Found>& found) {
   return found.empty() ? 0 : base::seconds_of_ticks(found.front().score.period);
 }
 
-/// Random plans scored on one thread, a second.
+/// Returns how many random plans one thread evaluates per second.
 double evaluation_rate(const planner::SearchSpace& space, int evaluations) {
   base::Random random(1, 0);
   planner::Trial trial(space);
@@ -75,8 +75,8 @@ double evaluation_rate(const planner::SearchSpace& space, int evaluations) {
   return evaluations / base::seconds_since(begin);
 }
 
-/// Random co-located plans that fuse what they can, scored on one thread, a second: a search's worst case, as each of
-/// them fuses something.
+/// Returns how many random co-located plans with all possible fusion one thread evaluates per second: the worst case of
+/// a search.
 double fused_rate(const planner::SearchSpace& space, const planner::Selection& start, int evaluations) {
   base::Random random(1, 0);
   planner::Trial trial(space);
@@ -126,7 +126,7 @@ Row measure(const Case& one, const Options& given) {
   longer.seed = 2;
   longer.threads = 1;
   const std::int64_t evaluations = options.search.chains * given.iterations;
-  double others[3];  // ReaL's, ReaL's with ten times the evaluations, ours with more
+  double others[3];  // ReaL's, ReaL's with ten times the evaluations, ours with more evaluations
   parallel::for_each_index(3, given.threads, [&](int other) {
     others[other] = other == 2
                         ? seconds_of(planner::search(space, starts, longer).found)
@@ -165,9 +165,9 @@ int print_all(const Options& options) {
     met += row.met ? 1 : 0;
   }
   fmt::print(
-      "Periods in seconds, without fusion; evaluations of one thread a second, `fused` of plans that fuse all they "
-      "can; `took`: all of "
-      "dovetail plan, but for playing its finalists and printing; `iteration`: of its best plan, whatever it fuses\n");
+      "Periods in seconds, without fusion; evaluations per second on one thread, `fused` for plans with all possible "
+      "fusion; `took`: dovetail plan without simulating its finalists and printing; `iteration`: of its best plan, "
+      "with any fusion\n");
   std::fputs(report::render_table({{"cluster, actor and critic", report::Align::left},
                                    {"plans"},
                                    {"took s"},
@@ -190,12 +190,12 @@ int print_all(const Options& options) {
 }  // namespace
 
 int main(int count, char** arguments) {
-  bench::Arguments program("The search over plans beside ReaL's.");
+  bench::Arguments program("Compares the search over plans with ReaL's.");
   Options options;
-  program.number("--threads", options.threads, "of the search");
-  program.number("--iterations", options.iterations, "of each chain");
-  program.number("--long", options.long_factor, "how many times these the long run has");
-  program.number("--cases", options.count, "only the first so many", 1, std::size(cases));
+  program.number("--threads", options.threads, "threads of the search");
+  program.number("--iterations", options.iterations, "iterations of each chain");
+  program.number("--long", options.long_factor, "factor of iterations of the long run");
+  program.number("--cases", options.count, "number of cases to run, from the first", 1, std::size(cases));
   if (const auto code = program.parse(count, arguments)) return *code;
   bench::print_heading(count, arguments);
   return print_all(options);

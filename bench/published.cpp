@@ -1,6 +1,6 @@
-// The twelve published instances: latency, peak and what is proven of them, beside the published results and the
-// annealing baseline in the same time; with --seeds N the spread over seeds. Exit code 1 where a row misses what it
-// must reach.
+// Compares the twelve published instances with the published results and the annealing baseline in the same time:
+// latency, peak and what is proven. With --seeds N, prints the spread over seeds. Exits with 1 if a row misses its
+// target.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,8 +13,8 @@ namespace {
 
 using namespace dovetail;
 
-/// The highest peaks at the least latency with which a row counts as met: of one run (the published peak where that is
-/// lower), and of each seed.
+/// Maximum peaks at the minimum latency for a row to count as met: for one run (the published peak if that is lower),
+/// and for each seed.
 struct Target {
   const char* instance;
   const char* one_run;
@@ -128,7 +128,7 @@ const std::vector<report::Column> columns{{"instance", report::Align::left},
                                           {"peak bound"},
                                           {"optimal", report::Align::left},
                                           {"seconds"},
-                                          {"must reach"},
+                                          {"target"},
                                           {"met"},
                                           {"annealing"},
                                           {"peak"},
@@ -136,7 +136,7 @@ const std::vector<report::Column> columns{{"instance", report::Align::left},
                                           {"ratio"},
                                           {"of peaks"}};
 
-/// Each figure has three columns: the least, the median and the most.
+/// Each figure has three columns: minimum, median and maximum.
 const std::vector<report::Column> spread_columns{{"instance", report::Align::left},
                                                  {"bound"},
                                                  {"makespan"},
@@ -148,7 +148,7 @@ const std::vector<report::Column> spread_columns{{"instance", report::Align::lef
                                                  {"seconds"},
                                                  {""},
                                                  {""},
-                                                 {"must reach"},
+                                                 {"target"},
                                                  {"seeds met"}};
 
 int print_tables(const std::vector<const pipeline::Instance*>& instances, const Options& options) {
@@ -165,11 +165,11 @@ int print_tables(const std::vector<const pipeline::Instance*>& instances, const 
     met += all_seeds ? 1 : 0;
   }
   fmt::print(
-      "Seed 1, {} threads, at most {:g} s each; annealing in the time that the search took, and its figures over the "
+      "Seed 1, {} threads, at most {:g} s each; annealing in the search's time, with its figures over the "
       "search's:\n{}\n",
       options.threads, options.seconds, report::render_table(columns, first));
   if (options.seeds > 1)
-    fmt::print("Spread over seeds 1 to {}: least, median and most.\n{}\n", options.seeds,
+    fmt::print("Spread over seeds 1 to {}: minimum, median and maximum.\n{}\n", options.seeds,
                report::render_table(spread_columns, spread));
   return bench::print_met(met, static_cast<int>(first.size() + spread.size()));
 }
@@ -179,8 +179,8 @@ int print_tables(const std::vector<const pipeline::Instance*>& instances, const 
 int main(int argc, char** argv) {
   Options options;
   bench::Arguments program(
-      "The published instances: what the search reaches, beside the published results and the annealing baseline.");
-  program.number("--seeds", options.seeds, "run seeds 1 to N", 1, 1024);
+      "Compares the search with the published results and the annealing baseline on the published instances.");
+  program.number("--seeds", options.seeds, "number of seeds: run seeds 1 to N", 1, 1024);
   bench::add_search_options(program, options.seconds, options.threads);
   program.texts("instances", options.names, "exp0 to exp11 (default: all)");
   if (const auto code = program.parse(argc, argv)) return *code;
@@ -190,7 +190,7 @@ int main(int argc, char** argv) {
   if (!instances) return 2;
   for (const pipeline::Instance* instance : *instances)
     if (!instance->published) {
-      fmt::print(stderr, "'{}' has no published result; accepted: exp0 to exp11\n", instance->name);
+      fmt::print(stderr, "no published result for '{}'; accepted: exp0 to exp11\n", instance->name);
       return 2;
     }
   bench::print_heading(argc, argv);

@@ -1,4 +1,4 @@
-// Schedules replayed by ranks as threads whose ops wait: what keeping the order costs beyond the schedule.
+// Replays schedules on ranks that are threads whose ops only wait, to measure the overhead of keeping the order.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -21,8 +21,8 @@ struct Case {
   std::string solver;
   int devices = 1;
   int models = 1;
-  double op_seconds = 0;  ///< of a forward; a backward takes as long
-  double limit = 0;       ///< the ratio is to be within
+  double op_seconds = 0;  ///< of a forward; a backward takes the same time
+  double limit = 0;       ///< maximum of the ratio
 };
 
 pipeline::Problem problem_of(const Case& asked, int microbatches) {
@@ -43,7 +43,7 @@ pipeline::Problem problem_of(const Case& asked, int microbatches) {
   return pipeline::with_defaults(problem);
 }
 
-/// Measured over planned, of one run.
+/// Returns measured over planned makespan of one run.
 base::Result<double> ratio_of(const pipeline::Schedule& schedule) {
   const pipeline::Placement placement = pipeline::rank_per_device(schedule.problem);
   DOVETAIL_TRY(const std::vector<pipeline::Program> programs, pipeline::sound_programs(schedule, placement));
@@ -73,10 +73,11 @@ int main(int count, char** arguments) {
   int runs = 10;
   int microbatches = 64;
   double speed = 1;
-  bench::Arguments parser("Measured over planned makespans of schedules on ranks as threads, ops of which wait");
-  parser.number("--runs", runs, "of each schedule, of which the median counts", 1, 1000);
-  parser.number("--microbatches", microbatches, "of each model", 1, 1000);
-  parser.number("--speed", speed, "by which ops are shorter", 0.01, 1000.0);
+  bench::Arguments parser(
+      "Measures makespans of schedules on ranks that are threads with waiting ops, relative to the plan.");
+  parser.number("--runs", runs, "runs of each schedule, of which the median counts", 1, 1000);
+  parser.number("--microbatches", microbatches, "micro-batches of each model", 1, 1000);
+  parser.number("--speed", speed, "factor by which ops are shorter", 0.01, 1000.0);
   if (const auto code = parser.parse(count, arguments)) return *code;
   bench::print_heading(count, arguments);
   const std::vector<Case> cases{{"1F1B, 64 ranks", "1f1b", 64, 1, 0.02, 0.04},
@@ -93,7 +94,7 @@ int main(int count, char** arguments) {
     const auto ratios = schedule.ok() ? ratios_of(*schedule, runs) : schedule.error();
     if (!ratios.ok()) return fmt::print("failed: {}\n", ratios.error().message), 1;
     const double median = median_of(*ratios);
-    // A small group is asked for the executor's share, a large one for the ratio.
+    // A small group is limited by the executor's share, a large one by the ratio.
     const double reached = asked.devices > 4 ? median - 1 : 1 - 1 / median;
     const bool is_met = reached <= asked.limit;
     met += is_met ? 1 : 0;

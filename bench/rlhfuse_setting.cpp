@@ -1,9 +1,9 @@
-// RLHFuse's setting (NSDI 2025, section 7) by simulation: its four pairs of models and three lengths on 256 Hopper
-// GPUs, as four systems would run them, beside the ratios that the paper has. A plausibility check: nothing is fitted
-// to these ratios.
+// Simulates the setting of RLHFuse (NSDI 2025, section 7): its four pairs of models and three lengths on 256 Hopper
+// GPUs, as four systems would run them, compared with the ratios of the paper. It is a plausibility check: nothing is
+// fitted to these ratios.
 //
-// What the paper does not say is assumed, and printed above the table: lengths, layouts (the planner's), and what of a
-// machine each system's software reaches.
+// Assumptions that the paper does not settle are printed above the table: lengths, layouts (chosen by the planner), and
+// the efficiency of each system's software.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -32,23 +32,23 @@ constexpr std::array<std::array<const char*, 2>, 4> all_pairs{
     {{"13b", "33b"}, {"33b", "13b"}, {"33b", "65b"}, {"65b", "33b"}}};
 constexpr std::array<int, 3> all_lengths{512, 1024, 2048};
 constexpr double part_of_pairs = 0.75;
-/// The paper's best threshold: what is left of the samples when the tail begins.
+/// The paper's best threshold: share of samples left when the tail begins.
 constexpr double tail_begins = 0.2;
 
-/// How the table is made.
+/// Settings of the table.
 struct Effort {
   int pairs = static_cast<int>(all_pairs.size());
   int lengths = static_cast<int>(all_lengths.size());
-  int iterations = 20'000;  ///< of the search for ReaL's plan, a chain
-  int draws = 4;            ///< of lengths that each plan is played on
-  double task = 0;          ///< seconds of each task's hand-over, of RLHFuse and Base
-  int mini_batch = 64;      ///< samples of an optimizer step, of all but DeepSpeed-Chat
-  bool padded = false;      ///< whether inference and training have rows as long as the longest, of all systems
+  int iterations = 20'000;  ///< per chain, of the search for ReaL's plan
+  int draws = 4;            ///< draws of lengths per plan
+  double task = 0;          ///< seconds of each task's hand-over, for RLHFuse and Base
+  int mini_batch = 64;      ///< samples per optimizer step, for all except DeepSpeed-Chat
+  bool padded = false;      ///< whether inference and training pad rows to the maximum length, for all systems
 };
 
-/// Kernels as NVIDIA's stack reaches them on H100. The runtime is one program for all tasks, as RLHFuse's is: no engine
-/// wakes up or is filled tensor by tensor, nothing is handed from one framework to another. Its task switches are less
-/// than 3% of an iteration.
+/// Kernels as fast as NVIDIA's stack on H100. The runtime is one program for all tasks, like RLHFuse's: no engine wakes
+/// up or is filled tensor by tensor, and no data passes between frameworks. Its task switches take less than 3% of an
+/// iteration.
 cost::Efficiency one_runtime(double task) {
   cost::Efficiency efficiency = cost::find_efficiency("h100/megatron-vllm").value();
   efficiency.name = "h100, one runtime";
@@ -59,9 +59,8 @@ cost::Efficiency one_runtime(double task) {
   return efficiency;
 }
 
-/// The same, with what the host takes of ReaL's runs on A100: between decode steps, between passes, and once an
-/// iteration. Kernels of a decode step are in a CUDA graph, as ReaL's examples of PPO have it
-/// (`ppo.gen.use_cuda_graph=True`).
+/// The same, with the host times of ReaL's runs on A100: between decode steps, between passes, and once per iteration.
+/// Kernels of a decode step are in a CUDA graph, as in ReaL's PPO examples (`ppo.gen.use_cuda_graph=True`).
 cost::Efficiency real_runtime() {
   cost::Efficiency efficiency = one_runtime(0);
   const cost::Efficiency real = cost::find_efficiency("a100/realhf").value();
@@ -72,10 +71,10 @@ cost::Efficiency real_runtime() {
   return efficiency;
 }
 
-/// The same, launching the kernels of a decode step one by one, at what was fitted to ReaL's runs without graphs; half
-/// as many, as DeepSpeed's hybrid engine has kernels of its own: norm and product of queries, keys and values, 6 of
-/// attention (split, rotation, two products, softmax, merge), its product, 4 of the MLP (norm with residual, product,
-/// activation, product), a residual (counted in its csrc/transformer/inference/csrc/pt_binding.cpp).
+/// The same, but launching the kernels of a decode step one by one, at the time fitted to ReaL's runs without graphs.
+/// It launches half as many, because DeepSpeed's hybrid engine has its own kernels: norm and product of queries, keys
+/// and values, 6 of attention (split, rotation, two products, softmax, merge), its product, 4 of the MLP (norm with
+/// residual, product, activation, product), a residual (counted in its csrc/transformer/inference/csrc/pt_binding.cpp).
 cost::Efficiency hybrid_engine_runtime() {
   constexpr double kernels = 14.0;
   constexpr double kernels_of_real = 28.0;
@@ -87,19 +86,20 @@ cost::Efficiency hybrid_engine_runtime() {
   return efficiency;
 }
 
-/// A system: how it may run the job.
+/// A system, and how it may run the job.
 struct System {
   const char* name;
-  const char* software;  ///< whose memory it has
+  const char* software;  ///< framework whose memory use applies
   int mini_batch;
   bool packing;
-  std::string fixed;  ///< of its plans, as the job file has it
+  std::string fixed;  ///< `fixed` of the job file
   cost::Efficiency efficiency;
   planner::OptionSet option_set;
   planner::Placement placement;
 };
 
-/// In the order of the table's columns. Engines generate with the trained weights, which move from layout to layout.
+/// In the order of the table's columns. Engines generate with the trained weights, which are reallocated between
+/// layouts.
 std::vector<System> systems(const Effort& effort) {
   constexpr const char* zero =
       "actor_generate: {engine: {own_weights: false}, layout: {pp: 1}}, "
@@ -132,20 +132,20 @@ plan::Job job_of(const System& system, const std::array<const char*, 2>& pair, i
   return plan::parse_job(text, "rlhfuse.yaml").value();
 }
 
-/// A plan that was played.
+/// A simulated plan.
 struct Played {
-  double iteration = 0;     ///< seconds
-  double generated = 0;     ///< generation alone, where nothing is fused with it
-  double tail = 0;          ///< of it, the part with at most tail_begins of the samples left, by the closed form
-  double scored = 0;        ///< from the beginning of generation to the end of inference
-  double trained = 0;       ///< both trainings, from the first's beginning
-  double mini_by_mini = 0;  ///< the same, were each pair of mini-batches fused by itself
-  std::optional<double> threshold;  ///< fraction; nothing: nothing migrates
+  double iteration = 0;             ///< seconds
+  double generated = 0;             ///< generation alone, if not fused
+  double tail = 0;                  ///< its part with at most tail_begins of the samples left, analytical
+  double scored = 0;                ///< from the start of generation to the end of inference
+  double trained = 0;               ///< both trainings, from the start of the first
+  double mini_by_mini = 0;          ///< the same with each pair of mini-batches fused separately
+  std::optional<double> threshold;  ///< fraction; nullopt: no migration
 
   bool there() const { return iteration > 0; }
 };
 
-/// Seconds from the beginning of the first step of these kinds to the end of the last.
+/// Returns seconds from the start of the first activity of these kinds to the end of the last.
 double seconds_of(const predict::Simulation& simulation, const plan::Job& job,
                   const std::function<bool(workflow::TaskKind)>& counts) {
   base::Ticks begin = base::Ticks::max();
@@ -159,7 +159,7 @@ double seconds_of(const predict::Simulation& simulation, const plan::Job& job,
   return base::seconds_of_ticks(end - begin);
 }
 
-/// The plan of a system, with the threshold that simulation chooses; nothing there where no plan fits.
+/// Simulates the plan of a system with the threshold chosen by simulation. Returns an empty result if no plan fits.
 Played play(const System& system, const std::array<const char*, 2>& pair, int length, const Effort& effort) {
   const plan::Job job = job_of(system, pair, length);
   predict::Software software = predict::software_of(job).value();
@@ -211,7 +211,7 @@ constexpr std::array<Band, 6> bands{{{"over DeepSpeed-Chat", 2.5, 3.7, "2.5-3.7"
                                      {"training", 1.15, 1.35, "1.15-1.35"},
                                      {"best threshold", 0.1, 0.3, "near 20%: 10-30%"}}};
 
-/// What the paper has a figure of; nothing where a system has no plan, or nothing migrates.
+/// Figures that the paper has; nullopt if a system has no plan, or if nothing migrates.
 using Figures = std::array<std::optional<double>, bands.size()>;
 
 Figures figures_of(const std::vector<Played>& played) {
@@ -236,14 +236,14 @@ std::string seconds_text(const Played& played) {
 
 using Rows = std::vector<std::vector<std::string>>;
 
-/// What the table and the one below it say of a pair.
+/// Contents of both tables for a pair.
 struct Pair {
   Rows ratios;
   Rows phases;         ///< phases_of
-  Figures option_set;  ///< over the lengths that have a figure
+  Figures option_set;  ///< mean over the lengths with a figure
 };
 
-/// Where Base's seconds go, and what hiding all of its inference would bring; then the training of RLHFuse.
+/// Returns how Base's seconds are spent, the gain from hiding all of its inference, and the training of RLHFuse.
 std::vector<std::string> phases_of(const std::string& name, const Played& base, const Played& ours) {
   if (!base.there() || !ours.there()) return {name, "-", "-", "-", "-", "-", "-", "-"};
   const auto text = [](double seconds) { return fmt::format("{:.2f}", seconds); };
@@ -272,7 +272,7 @@ Figures mean_of(const std::vector<Figures>& all) {
   return option_set;
 }
 
-/// All lengths of a pair.
+/// Simulates all lengths of a pair.
 Pair play_pair(std::size_t number, const Effort& effort) {
   Pair pair;
   std::vector<Figures> all;
@@ -298,26 +298,19 @@ Pair play_pair(std::size_t number, const Effort& effort) {
 void print_setting(const Effort& effort) {
   fmt::print(
       "512 prompts (median 100 tokens, 90% below 300), responses log-normal with median 200 and sigma 0.85, cut at the "
-      "length; "
-      "mini-batches\n"
-      "of {} (DeepSpeed-Chat 256); 32 nodes of 8 H100, 200 Gb/s each. Seconds of an iteration, mean of {} draws of "
-      "lengths. Assumed:\n"
-      "- RLHFuse, Base: h100/megatron-vllm's kernels in one runtime (no refit beyond moving weights, {} s of hand-over "
-      "a task, 0.5 s an\n"
-      "  iteration)\n"
-      "- ReaL: the same kernels, decoding in CUDA graphs; a100/realhf's seconds of the host between decode steps and "
-      "between passes, and\n"
-      "  its 2.2 s an iteration\n"
-      "- DeepSpeed-Chat: as ReaL, but decoding kernel by kernel, half as many a layer as a100/realhf launches; all on "
-      "all GPUs, ZeRO 3 in\n"
-      "  training and inference, tensor parallel generation\n"
-      "- sequences of inference and training: {}\n"
-      "- layouts and micro-batches: the planner's; ReaL with its own means, {} iterations in each of 2 chains\n\n",
-      effort.mini_batch, effort.draws, effort.task,
-      effort.padded ? "each padded to the longest that there can be" : "packed", effort.iterations);
+      "length; mini-batches\nof {} (DeepSpeed-Chat 256); 32 nodes of 8 H100, 200 Gb/s each. Seconds per iteration, "
+      "mean of {} draws of lengths. Assumptions:\n- RLHFuse, Base: h100/megatron-vllm's kernels in one runtime (weight "
+      "sync only moves weights, {} s of hand-over per task, 0.5 s per\n  iteration)\n- ReaL: the same kernels, "
+      "decoding in CUDA graphs; a100/realhf's host seconds between decode steps and between passes, and its\n  2.2 s "
+      "per iteration\n- DeepSpeed-Chat: like ReaL, but decoding kernel by kernel, with half as many per layer as "
+      "a100/realhf launches; all tasks on all\n  GPUs, ZeRO 3 in training and inference, tensor parallel generation\n- "
+      "sequences of inference and training: {}\n- layouts and micro-batches: from the planner; ReaL with its own "
+      "means, {} iterations in each of 2 chains\n\n",
+      effort.mini_batch, effort.draws, effort.task, effort.padded ? "padded to the maximum length" : "packed",
+      effort.iterations);
 }
 
-/// Both tables; how many figures are in their bands for enough pairs.
+/// Prints both tables. Returns how many figures are within their bands for enough pairs.
 int print_tables(const Effort& effort) {
   std::vector<report::Column> columns{{"actor/critic, tokens", report::Align::left}};
   for (const System& system : systems(effort)) columns.push_back({system.name});
@@ -334,8 +327,8 @@ int print_tables(const Effort& effort) {
       inside[figure] += mean && *mean >= bands[figure].low && *mean <= bands[figure].high ? 1 : 0;
     }
   }
-  ratios.push_back({"the paper", "", "", "", ""});
-  ratios.push_back({"pairs inside, by their mean", "", "", "", ""});
+  ratios.push_back({"paper", "", "", "", ""});
+  ratios.push_back({"pairs within, by their mean", "", "", "", ""});
   int met = 0;
   for (std::size_t figure = 0; figure < bands.size(); ++figure) {
     ratios[ratios.size() - 2].emplace_back(bands[figure].text);
@@ -344,9 +337,8 @@ int print_tables(const Effort& effort) {
   }
   fmt::print("{}\n", report::render_table(columns, ratios));
   fmt::print(
-      "Where Base's seconds go; at most: generation and inference, were inference hidden whole. Then RLHFuse's "
-      "training, and what it\n"
-      "would take (gain over Base) were each pair of mini-batches fused by itself\n{}\n",
+      "Breakdown of Base's seconds; at most: generation and inference with inference fully hidden. Then RLHFuse's "
+      "training, and its\nduration (gain over Base) with each pair of mini-batches fused separately\n{}\n",
       report::render_table({{"actor/critic, tokens", report::Align::left},
                             {"generation"},
                             {"its last 20% of samples"},
@@ -362,16 +354,17 @@ int print_tables(const Effort& effort) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  bench::Arguments program("RLHFuse's setting by simulation, beside the ratios of its paper.");
+  bench::Arguments program("Simulates RLHFuse's setting and compares it with the ratios of its paper.");
   Effort effort;
-  program.number("--pairs", effort.pairs, "of models, from the first", 1, effort.pairs);
-  program.number("--lengths", effort.lengths, "of responses, from the shortest", 1, effort.lengths);
-  program.number("--iterations", effort.iterations, "of the search for ReaL's plan, a chain", 1);
-  program.number("--draws", effort.draws, "of lengths that each plan is played on", 1);
-  program.number("--task", effort.task, "seconds of each task's hand-over, of RLHFuse and Base (NeMo-RL's: 0.882)", 0.0,
+  program.number("--pairs", effort.pairs, "number of pairs of models, from the first", 1, effort.pairs);
+  program.number("--lengths", effort.lengths, "number of response lengths, from the shortest", 1, effort.lengths);
+  program.number("--iterations", effort.iterations, "iterations per chain of the search for ReaL's plan", 1);
+  program.number("--draws", effort.draws, "draws of lengths per plan", 1);
+  program.number("--task", effort.task, "seconds of each task's hand-over for RLHFuse and Base (NeMo-RL's: 0.882)", 0.0,
                  60.0);
-  program.number("--mini-batch", effort.mini_batch, "samples of an optimizer step, of all but DeepSpeed-Chat", 1, 512);
-  program.flag("--padded", effort.padded, "inference and training pad all sequences to the longest that there can be");
+  program.number("--mini-batch", effort.mini_batch, "samples per optimizer step, for all except DeepSpeed-Chat", 1,
+                 512);
+  program.flag("--padded", effort.padded, "pad all sequences of inference and training to the maximum length");
   if (const auto code = program.parse(argc, argv)) return *code;
   bench::print_heading(argc, argv);
   print_setting(effort);

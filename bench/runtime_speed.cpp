@@ -1,4 +1,5 @@
-// How fast the runtime generates and trains, beside what the machine reads and multiplies in the same run: one thread.
+// Measures generation and training of the runtime on one thread, compared with the machine's memory bandwidth and
+// multiplication speed in the same run.
 #include <c10/core/InferenceMode.h>
 #include <fmt/format.h>
 
@@ -23,7 +24,7 @@ namespace {
 
 using namespace dovetail;
 
-/// SmolLM2-135M's.
+/// Shape of SmolLM2-135M.
 llm::Transformer shape_of(std::int64_t layers) {
   llm::Transformer shape;
   shape.layers = layers;
@@ -37,7 +38,7 @@ llm::Transformer shape_of(std::int64_t layers) {
   return shape;
 }
 
-/// The least of `repetitions` times, in seconds.
+/// Returns the minimum of `repetitions` times, in seconds.
 double least_time(int repetitions, const std::function<void()>& work) {
   double least = 1e300;
   for (int i = 0; i < repetitions; ++i) {
@@ -55,7 +56,7 @@ std::int64_t parameters_of(const runtime::Model& model) {
   return count;
 }
 
-/// Seconds of a decode step of `batch` sequences, prompts apart.
+/// Returns seconds of a decode step of `batch` sequences, without prompts.
 double decode_step(const runtime::Model& model, std::int64_t batch, std::int64_t steps) {
   std::vector<control::GenerationRequest> requests;
   for (std::int64_t i = 0; i < batch; ++i)
@@ -104,9 +105,9 @@ std::string percent(double part) { return fmt::format("{:.0f}%", 100 * part); }
 int main(int count, char** arguments) {
   std::int64_t layers = 30;
   std::int64_t steps = 24;
-  bench::Arguments parser("The runtime on one thread, beside the machine's roofs");
-  parser.number("--layers", layers, "of SmolLM2-135M's 30", 1, 30);
-  parser.number("--steps", steps, "decoded in a measurement", 4, 1000);
+  bench::Arguments parser("Measures the runtime on one thread, compared with the machine's limits.");
+  parser.number("--layers", layers, "layers of SmolLM2-135M's 30", 1, 30);
+  parser.number("--steps", steps, "decode steps per measurement", 4, 1000);
   if (const auto code = parser.parse(count, arguments)) return *code;
   const c10::InferenceMode no_autograd;
   runtime::use_threads(1);

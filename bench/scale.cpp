@@ -1,6 +1,6 @@
-// Two models over 64 and 256 stages: how far each solver ends above the bound, its peak, its time and its largest
-// resident memory. Each runs in a process of its own. Met: the search within 3% of the bound on scale64; within 5%, in
-// 60 s and 4 GiB, on scale256.
+// Runs each solver on two models over 64 and 256 stages and prints its gap to the bound, peak, time and maximum
+// resident memory. Each run has its own process. Met: the search within 3% of the bound on scale64; within 5%, in 60 s
+// and 4 GiB, on scale256.
 #include <fmt/format.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -22,15 +22,15 @@ struct Options {
   std::vector<std::string> names;
 };
 
-/// What a child process tells of its run: plain, to go through a pipe.
+/// Results of a child process, trivially copyable to be sent through a pipe.
 struct Figures {
   bool made = false;
   std::int64_t makespan = 0;
-  std::int64_t bound = 0;  ///< of the search's run, which add_rows gives to the others; 0 where none is known
+  std::int64_t bound = 0;  ///< from the search's run, which add_rows copies to the others; 0 if unknown
   std::int64_t peak_activation = 0;
   double seconds = 0;
   double solver_gibibytes = 0;
-  double all_gibibytes = 0;  ///< with bounds and validation
+  double all_gibibytes = 0;  ///< including bounds and validation
 };
 
 std::optional<bench::Run> run_solver(const std::string& solver, const pipeline::Problem& problem,
@@ -44,7 +44,7 @@ std::optional<bench::Run> run_solver(const std::string& solver, const pipeline::
 Figures run_here(const std::string& solver, const pipeline::Problem& problem, const fuse::SolveOptions& options) {
   Figures figures;
   const auto made = run_solver(solver, problem, options, [&figures] {
-    // What comes after the first of several runs has seen a validation.
+    // In a series of runs, validation has already run after the first.
     if (figures.solver_gibibytes == 0) figures.solver_gibibytes = bench::resident_gibibytes();
   });
   if (!made) return figures;
@@ -57,13 +57,13 @@ Figures run_here(const std::string& solver, const pipeline::Problem& problem, co
   return figures;
 }
 
-/// run_here in a child, so that each run's memory is its own; nothing where the child died. A schedule that breaks a
-/// rule ends the program.
+/// Runs run_here in a child, so that memory is measured per run. Returns nullopt if the child died. An invalid schedule
+/// ends the program.
 std::optional<Figures> run_apart(const std::string& solver, const pipeline::Problem& problem,
                                  const fuse::SolveOptions& options) {
   int ends[2];
   if (pipe(ends) != 0) return std::nullopt;
-  std::fflush(nullptr);  // what is not written yet the child would write too
+  std::fflush(nullptr);  // otherwise the child would write the buffer as well
   const pid_t child = fork();
   if (child < 0) return std::nullopt;
   if (child == 0) {
@@ -114,7 +114,7 @@ std::vector<std::string> row_of(const pipeline::Instance& instance, const std::s
   return row;
 }
 
-/// The rows of one instance; whether what is asked of the search is met, and no run died.
+/// Adds the rows of one instance. Returns whether the search met its targets and no run died.
 bool add_rows(std::vector<std::vector<std::string>>& rows, const pipeline::Instance& instance, const Options& options) {
   fuse::SolveOptions solve;
   solve.threads = options.threads;
@@ -142,9 +142,8 @@ int print_table(const std::vector<const pipeline::Instance*>& instances, const O
   int met = 0;
   for (const pipeline::Instance* instance : instances) met += add_rows(rows, *instance, options) ? 1 : 0;
   fmt::print(
-      "{} threads, at most {:g} s for the search, annealing in the same time, with as many seeds as there is time for; "
-      "GiB: the largest\n"
-      "resident memory of the solver, then with bounds and validation of the schedule:\n{}\n",
+      "{} threads, at most {:g} s for the search; annealing in the same time, with as many seeds as fit; GiB: maximum "
+      "resident\nmemory of the solver, then including bounds and validation of the schedule:\n{}\n",
       options.threads, options.seconds,
       report::render_table({{"instance", report::Align::left},
                             {"solver", report::Align::left},
@@ -154,7 +153,7 @@ int print_table(const std::vector<const pipeline::Instance*>& instances, const O
                             {"peak"},
                             {"seconds"},
                             {"GiB"},
-                            {"in all"},
+                            {"total"},
                             {"ratio"},
                             {"met"}},
                            rows));
@@ -166,7 +165,8 @@ int print_table(const std::vector<const pipeline::Instance*>& instances, const O
 int main(int argc, char** argv) {
   Options options;
   bench::Arguments program(
-      "Many stages and micro-batches: the search beside annealing and constructions, each in a process of its own.");
+      "Compares the search with annealing and constructions for many stages and micro-batches, each in its own "
+      "process.");
   bench::add_search_options(program, options.seconds, options.threads);
   program.texts("instances", options.names, "bundled instances (default: scale64 scale256)");
   if (const auto code = program.parse(argc, argv)) return *code;

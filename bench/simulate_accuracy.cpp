@@ -1,10 +1,10 @@
-// The closed form of the plan search beside the simulator: on random plans, in which plan is the best, and how long
-// simulating takes.
+// Compares the analytical model of the plan search with the simulator: on random plans, on the choice of the best plan,
+// and on the time of a simulation.
 //
-// Jobs are PPO and GRPO of bundled models on 1 to 8 nodes, with lengths drawn at random. A random plan gives each task
-// any of the meshes and choices of the search's space. The best plan of a job is the first of those that a short search
-// ranks. Where the simulator has another one in front, but by no more than two standard errors of the mean difference
-// of both on the same draws, it cannot tell the two apart: that is no other best plan, and counted apart.
+// Jobs are PPO and GRPO of bundled models on 1 to 8 nodes, with random lengths. A random plan gives each task any mesh
+// and choice of the search space. The best plan of a job is chosen from those that a short search ranks first. If the
+// simulator prefers another plan, but by at most two standard errors of the mean difference on the same draws, it
+// cannot distinguish the two. Such jobs are counted separately.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -34,7 +34,7 @@ int draw(const std::vector<int>& values, base::Random& random) {
   return values[random.below(static_cast<std::uint32_t>(values.size()))];
 }
 
-/// A job with a scenario of its own.
+/// A job with its scenario.
 struct Case {
   explicit Case(plan::Job of)
       : job(std::move(of)), scenario(predict::scenario_of(job, predict::software_of(job).value())) {}
@@ -62,7 +62,7 @@ plan::Job draw_job(std::uint64_t number) {
   return plan::parse_job(text, "drawn.yaml").value();
 }
 
-/// Any mesh and choice for each task; nothing where a task has none.
+/// Returns a plan with a random mesh and choice for each task, or nullopt if a task has none.
 plan::Plan random_plan(const planner::SearchSpace& space, base::Random& random) {
   planner::Selection selection(space.open.size());
   for (std::size_t task = 0; task < selection.size(); ++task) {
@@ -97,7 +97,7 @@ planner::Ranking ranked(const Case& of, int iterations) {
   return planner::rank_plans(of.scenario, options).value();
 }
 
-/// A plan of `job`, simulated: its seconds on the clock.
+/// Returns the wall time of simulating a plan of `job`.
 double seconds_to_simulate(const std::string& text) {
   const Case of(plan::parse_job(text, "large.yaml").value());
   planner::RankOptions options;
@@ -119,18 +119,18 @@ std::string large_job(int samples, int length, int nodes) {
       samples, length / 4, length, nodes);
 }
 
-/// What all jobs together come to.
+/// Totals over all jobs.
 struct Sums {
   Difference random;
   Difference ranked;
   int same_best = 0;
-  int undecided = 0;  // jobs of which the simulator cannot tell the closed form's best plan from its own
+  int undecided = 0;  // jobs for which the simulator cannot distinguish the analytical model's best plan from its own
   int same_five = 0;
   std::vector<std::vector<std::string>>
-      other_best;  // a row of cells for each job of which the simulator finds another plan the best
+      other_best;  // a row of cells for each job with another best plan in the simulator
 };
 
-/// A ranked plan that was simulated, by its place in the closed form's order.
+/// A simulated ranked plan, with its position in the analytical order.
 struct PlayedPlan {
   double simulated = 0;
   std::size_t place = 0;
@@ -138,7 +138,7 @@ struct PlayedPlan {
   std::vector<double> draws;
 };
 
-/// How much slower the one is than the other on the same draws.
+/// How much slower one plan is than another on the same draws.
 struct MeanDifference {
   double mean = 0;
   double standard_error = 0;
@@ -146,7 +146,7 @@ struct MeanDifference {
   bool is_decided() const { return mean > 2 * standard_error; }
 };
 
-/// With a single draw there is no telling how far the difference is from the mean's; it is taken for it.
+/// A single draw has no standard error, so the difference itself is used.
 MeanDifference difference_of(const PlayedPlan& slower, const PlayedPlan& faster) {
   const auto count = static_cast<double>(slower.draws.size());
   MeanDifference difference;
@@ -159,13 +159,13 @@ MeanDifference difference_of(const PlayedPlan& slower, const PlayedPlan& faster)
   return difference;
 }
 
-/// The closed form's first of those that were simulated.
+/// Returns the simulated plan that the analytical model ranks first.
 const PlayedPlan& ranked_first(const std::vector<PlayedPlan>& order) {
   return *std::min_element(order.begin(), order.end(),
                            [](const PlayedPlan& a, const PlayedPlan& b) { return a.place < b.place; });
 }
 
-/// REQUIRES: `order` is by simulated seconds, and its first plan is not the closed form's first.
+/// REQUIRES: `order` is by simulated seconds, and its first plan is not the analytical model's first.
 std::vector<std::string> other_best_cells(std::uint64_t number, const std::vector<PlayedPlan>& order) {
   const PlayedPlan& best = order.front();
   const PlayedPlan& first = ranked_first(order);
@@ -183,7 +183,7 @@ std::vector<std::string> other_best_cells(std::uint64_t number, const std::vecto
           difference.is_decided() ? "yes" : "no"};
 }
 
-/// Compares the order of the plans that a search ranks with their order when simulated.
+/// Compares the order of the ranked plans with their simulated order.
 void add_ranking(std::uint64_t number, const planner::Ranking& ranking, predict::Simulator& simulator, Sums& sums) {
   std::vector<PlayedPlan> order;
   for (std::size_t index = 0; index < ranking.plans.size(); ++index)
@@ -225,33 +225,26 @@ std::string row(const char* what, const Difference& difference) {
 
 void print_other_best(const Sums& sums) {
   if (sums.other_best.empty()) return;
-  const std::vector<report::Column> columns = {{"job"},
-                                               {"ranked first: closed form"},
-                                               {"simulated"},
-                                               {"fastest when simulated: place"},
-                                               {"closed form"},
-                                               {"simulated"},
-                                               {"by the closed form slower"},
-                                               {"simulated faster"},
-                                               {"standard error, s"},
-                                               {"decided"}};
-  fmt::print("where the simulator finds another plan the best:\n{}", report::render_table(columns, sums.other_best));
+  const std::vector<report::Column> columns = {
+      {"job"},       {"ranked first: analytical"}, {"simulated"},        {"fastest simulated: place"}, {"analytical"},
+      {"simulated"}, {"analytically slower"},      {"simulated faster"}, {"standard error, s"},        {"decided"}};
+  fmt::print("another best plan in the simulator:\n{}", report::render_table(columns, sums.other_best));
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  bench::Arguments program("The closed form of the plan search beside the simulator.");
+  bench::Arguments program("Compares the analytical model of the plan search with the simulator.");
   int jobs = 10;
   int plans = 20;
   int iterations = 20'000;
   int draws = 8;
   bool no_large = false;
-  program.number("--jobs", jobs, "drawn jobs");
-  program.number("--plans", plans, "random plans of each");
-  program.number("--iterations", iterations, "of the search for each job's best plan, a chain");
-  program.number("--draws", draws, "of lengths that each plan is played on; what is compared is their mean", 1);
-  program.flag("--no-large", no_large, "leave the times of the large jobs out");
+  program.number("--jobs", jobs, "number of random jobs");
+  program.number("--plans", plans, "random plans per job");
+  program.number("--iterations", iterations, "iterations per chain of the search for each job's best plan");
+  program.number("--draws", draws, "draws of lengths per plan, whose mean is compared", 1);
+  program.flag("--no-large", no_large, "skip the times of the large jobs");
   if (const auto code = program.parse(argc, argv)) return *code;
   bench::print_heading(argc, argv);
 
@@ -260,11 +253,11 @@ int main(int argc, char** argv) {
     bench::note(fmt::format("job {} of {}", number + 1, jobs));
     add_job(static_cast<std::uint64_t>(number), plans, iterations, draws, sums);
   }
-  fmt::print("|closed form / simulated - 1| of iterations (at least 5% on the mean, aim 3%)\n");
-  fmt::print("{}{}", row("plans drawn at random", sums.random), row("plans that a search ranks first", sums.ranked));
-  fmt::print("the same best plan in {} of {} jobs, in {} more none that the draws tell from it (at least 9 of 10)\n",
+  fmt::print("|analytical / simulated - 1| of iterations (mean at most 5%, target 3%)\n");
+  fmt::print("{}{}", row("random plans", sums.random), row("plans ranked first by a search", sums.ranked));
+  fmt::print("same best plan in {} of {} jobs; in {} more, the draws cannot distinguish the two (required: 9 of 10)\n",
              sums.same_best, jobs, sums.undecided);
-  fmt::print("the same top five in {} (the aim)\n", sums.same_five);
+  fmt::print("same top five in {} (target)\n", sums.same_five);
   print_other_best(sums);
   int met = (sums.random.mean() <= mean_to_reach ? 1 : 0) +
             (sums.same_best + sums.undecided >= same_best_to_reach * jobs ? 1 : 0);
@@ -272,8 +265,8 @@ int main(int argc, char** argv) {
   if (!no_large) {
     const double small = seconds_to_simulate(large_job(512, 1024, 32));
     const double most = seconds_to_simulate(large_job(4096, 32'768, 128));
-    fmt::print("simulating 512 samples of up to 1024 tokens on 256 GPUs: {:.3f} s (at least 1 s, aim 0.1 s)\n", small);
-    fmt::print("simulating 4096 samples of up to 32768 tokens on 1024 GPUs: {:.2f} s (at least 60 s, aim 10 s)\n",
+    fmt::print("simulating 512 samples of up to 1024 tokens on 256 GPUs: {:.3f} s (limit 1 s, target 0.1 s)\n", small);
+    fmt::print("simulating 4096 samples of up to 32768 tokens on 1024 GPUs: {:.2f} s (limit 60 s, target 10 s)\n",
                most);
     met += (small >= 0 && small <= 1 ? 1 : 0) + (most >= 0 && most <= 60 ? 1 : 0);
     all += 2;

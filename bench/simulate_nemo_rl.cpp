@@ -1,6 +1,6 @@
-// Measured steps and phases of NeMo-RL beside the closed form and the simulator: with the constants that were fitted to
-// the closed form, and simulated once more with constants that are fitted, by the same procedure, to what the simulator
-// says. What the tables mean and why rows miss is in docs/accuracy.md.
+// Compares measured steps and phases of NeMo-RL with the analytical model and the simulator, using the constants fitted
+// to the analytical model. Also simulates with constants fitted to the simulator by the same procedure.
+// docs/accuracy.md explains the tables and why rows miss.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -28,22 +28,22 @@ using namespace dovetail;
 
 constexpr int min_draws = 8;
 constexpr int max_draws = 5000;
-constexpr std::size_t step = 0;        // of what a calibration row has, before the phases of measure::phase_kinds
-constexpr std::size_t generation = 1;  // the first of these
+constexpr std::size_t step = 0;        // first entry of a calibration row, before the phases of measure::phase_kinds
+constexpr std::size_t generation = 1;  // first of these phases
 
-/// What a row is said to take: seconds of its step, then of each phase. Simulated seconds are means of draws.
+/// Predicted seconds of a row: its step, then each phase. Simulated seconds are means of draws.
 struct Played {
   std::vector<double> closed;
   std::vector<double> simulated;
-  std::vector<double> standard_errors;  // of what is simulated, by its draws
+  std::vector<double> standard_errors;  // over the draws, if simulated
   int draws = 0;
-  double deviation = 0;   // of the draws of generation
-  double instance = 0;    // seconds until an instance has generated its last sample, the mean of all
-  double recomputed = 0;  // of these: keys and values of what was preempted
+  double deviation = 0;   // over the draws of generation
+  double instance = 0;    // seconds until an instance has generated its last sample, mean over all instances
+  double recomputed = 0;  // of these: recomputing the KV cache of preempted sequences
 };
 
 plan::Job job_of(const measure::Measurement& row, const cost::Candidate& constants) {
-  // measure::calibrate takes hundredths as well.
+  // measure::calibrate rounds to hundredths as well.
   const double spread = std::round(constants.workload.front() * 100) / 100;
   plan::Job job = row.job;
   job.workload.response_length =
@@ -51,7 +51,7 @@ plan::Job job_of(const measure::Measurement& row, const cost::Candidate& constan
   return job;
 }
 
-/// What a device of the task does of that kind in an iteration, the mean of them.
+/// Returns a device's mean seconds for work of that kind of the task in an iteration.
 double device_seconds(const simulate::Iteration& iteration, const plan::Plan& plan, std::size_t task,
                       simulate::BarKind bar_kind) {
   double seconds = 0;
@@ -61,7 +61,7 @@ double device_seconds(const simulate::Iteration& iteration, const plan::Plan& pl
   return seconds / (std::max(1, plan.tasks[task].mesh.count) * static_cast<double>(iteration.iterations));
 }
 
-/// A step from its beginning to its end, as whoever waits for it times it, and what of it is host transfers.
+/// Returns a simulated activity from start to end, as timed by its caller, with its share of host transfers.
 predict::ActivitySeconds played_step(const predict::Simulation& simulation, const plan::Plan& plan, std::size_t index) {
   const plan::Activity& of = simulation.closed.graph.activities[index];
   const plan::ActivityTime& time = simulation.iteration.activities[index];
@@ -72,7 +72,7 @@ predict::ActivitySeconds played_step(const predict::Simulation& simulation, cons
       {{predict::SecondsOf::host_transfers, transfers}, {predict::SecondsOf::compute, seconds - transfers}});
 }
 
-/// The step's seconds, then those of each phase, by what `seconds_of` says of a step of the graph.
+/// Returns the seconds of the step, then of each phase, from `seconds_of` for the activities of the graph.
 std::vector<double> by_phase(double all, const plan::Job& job, const plan::IterationGraph& graph,
                              const std::function<predict::ActivitySeconds(std::size_t index)>& seconds_of) {
   std::vector<double> seconds(1 + measure::phase_kinds.size());
@@ -85,7 +85,7 @@ std::vector<double> by_phase(double all, const plan::Job& job, const plan::Itera
   return seconds;
 }
 
-/// What draws have said of the step and of each phase.
+/// Statistics of draws for the step and each phase.
 class Draws {
  public:
   explicit Draws(std::size_t phases) : sums_(phases), squares_(phases) {}
@@ -110,7 +110,7 @@ class Draws {
   int count_ = 0;
 };
 
-/// Plays draws until the standard error of generation's mean is that part of it.
+/// Simulates draws until the standard error of generation's mean is at most `precision` of it.
 Played played(const measure::Measurement& row, const cost::Candidate& constants, double precision) {
   const plan::Job job = job_of(row, constants);
   const predict::Scenario scenario =
@@ -152,12 +152,12 @@ Played played(const measure::Measurement& row, const cost::Candidate& constants,
 struct Compared {
   const measure::Measurement* row = nullptr;
   cost::CalibrationRow measured;
-  Played common;  // with the constants that were fitted to the closed form
-  Played own;     // with those that were fitted to the simulator; nothing where the row does not count
+  Played common;  // with the constants fitted to the analytical model
+  Played own;     // with the constants fitted to the simulator; nullopt if the row is not counted
 };
 
-/// The constants that fit what the simulator says, which is taken for so many times the closed form as it is with the
-/// common constants.
+/// Fits constants to the simulator. Assumes that simulated times differ from analytical ones by the same factor as with
+/// the common constants.
 cost::Candidate fitted_to_simulator(const measure::Measurements& set, const std::vector<Compared>& rows) {
   std::vector<cost::CalibrationRow> simulated;
   for (const Compared& row : rows) {
@@ -200,9 +200,9 @@ void print_measured(const std::vector<Compared>& rows) {
       if (row.measured.measured[phase].seconds > 0) phases.push_back(cells_of(row, phase));
   }
   std::vector<report::Column> columns = {{"row", report::Align::left},
-                                         {"does not count:", report::Align::left},
+                                         {"not counted because", report::Align::left},
                                          {"measured s"},
-                                         {"closed form"},
+                                         {"analytical"},
                                          {"error"},
                                          {"simulated"},
                                          {"error"},
@@ -213,7 +213,7 @@ void print_measured(const std::vector<Compared>& rows) {
   fmt::print("measured phases\n{}\n", report::render_table(columns, phases));
 }
 
-/// Generation is all that draws decide on.
+/// The draws affect generation only.
 void print_generation(const std::vector<Compared>& rows) {
   std::vector<std::vector<std::string>> cells;
   for (const Compared& row : rows) {
@@ -223,33 +223,28 @@ void print_generation(const std::vector<Compared>& rows) {
                      error_text(of.simulated[generation], of.closed[generation]), fmt::format("{:.1f}", of.deviation),
                      fmt::format("{}", of.draws)});
   }
-  const std::vector<report::Column> columns = {{"row", report::Align::left},
-                                               {"closed form"},
-                                               {"an instance"},
-                                               {"computing again"},
-                                               {"the slowest"},
-                                               {"to closed"},
-                                               {"deviation"},
-                                               {"draws"}};
-  fmt::print("generation: in closed form, and simulated (seconds; means of draws)\n{}\n",
+  const std::vector<report::Column> columns = {
+      {"row", report::Align::left}, {"analytical"}, {"per instance"}, {"recomputing"}, {"slowest"},
+      {"vs. analytical"},           {"deviation"},  {"draws"}};
+  fmt::print("generation: analytical and simulated (seconds; means of draws)\n{}\n",
              report::render_table(columns, cells));
 }
 
-/// A mean absolute error, and what draws leave open of it.
+/// A mean absolute error and its uncertainty due to the draws.
 struct Error {
   double mean = 0;
   double standard_error = 0;
 };
 
-/// Mean absolute errors over the rows that count.
+/// Mean absolute errors over the counted rows.
 struct Errors {
   Error steps;
-  Error phases;  // those that are a tenth of their step or more
-  Error all;     // of all measured times, as the fit weighs them
+  Error phases;  // phases of at least 10% of their step
+  Error all;     // all measured times, weighted as in the fit
 };
 
-/// Rows have draws of their own. Within a row the slowest instance decides on generation and on the step: their errors
-/// are added up as if all were one.
+/// Rows have independent draws. Within a row, the slowest instance determines both generation and the step, so their
+/// errors are added as fully correlated.
 class WeightedMean {
  public:
   void begin_row() {
@@ -270,10 +265,10 @@ class WeightedMean {
   double sum_ = 0;
   double weights_ = 0;
   double row_ = 0;      // weighted standard errors of the last row
-  double squares_ = 0;  // of those of the others
+  double squares_ = 0;  // of the other rows
 };
 
-/// What a row was said to take, by one of the ways: its seconds, and their standard errors where it was simulated.
+/// Prediction of a row by one method: its seconds, and their standard errors if simulated.
 struct Said {
   const std::vector<double>& seconds;
   const std::vector<double>& standard_errors;
@@ -324,10 +319,10 @@ int print_claims(const std::vector<Compared>& rows) {
     cells.push_back({what, fmt::format("{:.2f}%", 100 * (closed.*error).mean), judged(simulated), judged(own)});
   };
   claim("steps", &Errors::steps);
-  claim("phases that are a tenth of their step or more", &Errors::phases);
-  claim("all measured times, as the fit weighs them", &Errors::all);
+  claim("phases of at least 10% of their step", &Errors::phases);
+  claim("all measured times, weighted as in the fit", &Errors::all);
   const std::vector<report::Column> columns = {
-      {"mean absolute error", report::Align::left}, {"closed form"}, {"simulated"}, {"simulated, own constants"}};
+      {"mean absolute error", report::Align::left}, {"analytical"}, {"simulated"}, {"simulated, own constants"}};
   fmt::print("(+- standard error of the draws)\n{}\n", report::render_table(columns, cells));
   return bench::print_met(met, claims);
 }
@@ -335,10 +330,11 @@ int print_claims(const std::vector<Compared>& rows) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  bench::Arguments program("Measured steps and phases of NeMo-RL beside the closed form and the simulator.");
+  bench::Arguments program(
+      "Compares measured steps and phases of NeMo-RL with the analytical model and the simulator.");
   double precision = 0.0075;
   program.number("--precision", precision,
-                 "play draws of lengths until the standard error of generation's mean is that part of it", 1e-4, 1.0);
+                 "relative standard error of generation's mean at which drawing lengths stops", 1e-4, 1.0);
   if (const auto code = program.parse(argc, argv)) return *code;
   bench::print_heading(argc, argv);
   const measure::Measurements set = bench::nemo_rl_set();

@@ -25,7 +25,7 @@ std::string processor_name() {
   return "unknown processor";
 }
 
-/// Ends the program where `schedule` breaks a rule; what it holds may be too much where that is known.
+/// Ends the program if `schedule` breaks a rule. It may exceed the memory limits only if `fits` is false.
 void check(const pipeline::Schedule& schedule, std::string_view solver, bool fits) {
   const auto violation = pipeline::validate(schedule);
   if (!violation || (!fits && violation->rule == pipeline::Rule::capacity)) return;
@@ -52,24 +52,24 @@ std::optional<Run> run(std::string_view solver, const pipeline::Problem& problem
 
 Run run_search(const pipeline::Problem& problem, const fuse::SolveOptions& options,
                const std::function<void()>& when_solved) {
-  Run made = run("auto", problem, options, when_solved).value();  // it applies to everything
+  Run made = run("auto", problem, options, when_solved).value();  // it applies to every problem
   made.claims = fuse::to_schedule(made.solution, fuse::bounds_of(problem)).claims;
   return made;
 }
 
 void add_search_options(Arguments& program, double& seconds, int& threads) {
-  program.number("--seconds", seconds, "time limit of each search", 0.001, 86400.0);
+  program.number("--seconds", seconds, "time limit of each search in seconds", 0.001, 86400.0);
   program.number("--threads", threads, "threads of each search", 1, 1024);
 }
 
 Run run_best_construction(const pipeline::Problem& problem, const fuse::SolveOptions& options) {
   std::optional<Run> best;
   for (const fuse::Solver& solver : fuse::solvers()) {
-    if (solver.searches || solver.name == "pattern") continue;  // which is a part of the search
+    if (solver.searches || solver.name == "pattern") continue;  // the pattern is part of the search
     std::optional<Run> made = run(solver.name, problem, options);
     if (made && (!best || fuse::is_better(made->solution, best->solution, options))) best = std::move(made);
   }
-  return std::move(best).value();  // one-at-a-time applies to everything
+  return std::move(best).value();  // one-at-a-time applies to every problem
 }
 
 std::optional<Run> run_annealing_beside(double other_seconds, const pipeline::Problem& problem,
@@ -136,7 +136,7 @@ std::optional<std::vector<const pipeline::Instance*>> find_instances(const std::
   for (const std::string& name : names) {
     found.push_back(pipeline::find_instance(name));
     if (found.back() != nullptr) continue;
-    fmt::print(stderr, "'{}' is no bundled instance; accepted: what `dovetail instances` lists\n", name);
+    fmt::print(stderr, "'{}' is not a bundled instance; run `dovetail instances` to list them\n", name);
     return std::nullopt;
   }
   return found;

@@ -1,4 +1,4 @@
-// What the benchmarks that print tables share: runs of solvers with their times, and the lines around a table.
+// Shared code of benchmarks that print tables: timed runs of solvers, and the lines around a table.
 #pragma once
 
 #include <functional>
@@ -14,72 +14,69 @@
 
 namespace dovetail::bench {
 
-/// What a program ends with where a schedule breaks a rule.
+/// Exit code if a schedule breaks a rule.
 inline constexpr int exit_broken_schedule = 3;
 
 /// A solver's schedule of a problem, validated.
 struct Run {
   fuse::Solution solution;
-  pipeline::Claims claims;  ///< with the proven bounds, of run_search; else empty
-  bool fits = true;         ///< in the problem's capacity and the options' cap
+  pipeline::Claims claims;  ///< with the proven bounds after run_search; otherwise empty
+  bool fits = true;         ///< within the problem's capacity and the options' limit
   double seconds = 0;       ///< wall time of the solver
 };
 
-/// Runs the solver of that name; nothing where it does not apply, or only to another layout. A schedule that breaks a
-/// rule ends the program. `when_solved` is called between solver and validation.
+/// Runs the solver of that name. Returns nullopt if it does not apply, or applies only to another layout. An invalid
+/// schedule ends the program. `when_solved` is called between solver and validation.
 std::optional<Run> run(
     std::string_view solver, const pipeline::Problem& problem, const fuse::SolveOptions& options,
     const std::function<void()>& when_solved = [] {});
 
-/// Runs "auto", and says what is proven of its schedule.
+/// Runs "auto" and records what is proven of its schedule.
 Run run_search(
     const pipeline::Problem& problem, const fuse::SolveOptions& options,
     const std::function<void()>& when_solved = [] {});
 
-/// The options that all tables have: --seconds and --threads of each search, with the defaults that the two hold.
+/// Adds the options common to all tables: --seconds and --threads of each search, with the current values as defaults.
 void add_search_options(Arguments& program, double& seconds, int& threads);
 
-/// The best of all constructions (those that make their schedule by rule: not the pattern) by the options' objective.
+/// Returns the best construction by the options' objective. The pattern does not count as a construction.
 Run run_best_construction(const pipeline::Problem& problem, const fuse::SolveOptions& options);
 
-/// The annealing baseline in the time that another run took (at least one second), else with the same options: where it
-/// ends sooner, the best of as many seeds as there is time for. `when_solved` is called after each of them, as in
-/// run().
+/// Runs the annealing baseline in the time of another run (at least one second), otherwise with the same options. If it
+/// ends sooner, returns the best of as many seeds as fit. `when_solved` is called after each seed, as in run().
 std::optional<Run> run_annealing_beside(
     double other_seconds, const pipeline::Problem& problem, const fuse::SolveOptions& options,
     const std::function<void()>& when_solved = [] {});
 
-/// The largest memory that this process held so far.
+/// Returns the maximum resident memory of this process so far.
 double resident_gibibytes();
 
-/// "708", in the unit of the run's problem; with a star where it does not fit. "-" for no run.
+/// "708", in the unit of the run's problem, with a star if it does not fit; "-" without a run.
 std::string makespan_text(const std::optional<Run>& run);
-/// "15.6", or "-" for no run.
+/// "15.6", or "-" without a run.
 std::string peak_text(const std::optional<Run>& run);
-/// "makespan, peak", "makespan" or "-": what is proven to be optimal.
+/// "makespan, peak", "makespan" or "-": the figures proven optimal.
 std::string optimal_text(const Run& run);
-/// "1.042": `time` over that of `base`; "-" for no run.
+/// "1.042": the run's makespan over the makespan of `base`; "-" without a run.
 std::string ratio_text(const std::optional<Run>& run, const Run& base);
-/// The same of the peaks.
+/// The same for the peaks.
 std::string peak_ratio_text(const std::optional<Run>& run, const Run& base);
-/// "12.3".
 std::string seconds_text(double seconds);
-/// "1.84".
 std::string gibibytes_text(double gibibytes);
-/// "3.14%": how far `makespan` is above `bound`; "-" where none is known.
+/// "3.14%": gap from `bound` to `makespan`; "-" if no bound is known.
 std::string gap_text(std::int64_t makespan, std::int64_t bound);
 std::string yes_or_no(bool value);
 
-/// The instances of these names, or nothing, with a message, where there is none of a name.
+/// Returns the instances of these names. If one is unknown, prints a message and returns nullopt.
 std::optional<std::vector<const pipeline::Instance*>> find_instances(const std::vector<std::string>& names);
 
-/// Prints the machine, the compiler and the command, as every table begins.
+/// Prints the machine, the compiler and the command at the top of a table.
 void print_heading(int count, char** arguments);
 
-/// Says on stderr what is done, for those who wait: a line for each row or run.
+/// Prints a progress line for a row or run to stderr.
 void note(const std::string& text);
 
-/// Prints "met: 11 of 12" and gives the exit code: 0 where all are met, 1 else.
+/// Prints "met: 11 of 12". Returns the exit code: 0 if all are met, otherwise 1.
 int print_met(int met, int all);
 
 }  // namespace dovetail::bench

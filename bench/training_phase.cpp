@@ -1,10 +1,10 @@
-// The closed form of the training phase beside its real schedule, on plans drawn at random.
+// Compares the analytical model of the training phase with its real schedule on random plans.
 //
-// A plan is a bundled model, as a policy or with a scalar head, on 8 to 256 GPUs in any layout that can be: up to 16
-// stages, even or not, with virtual stages or without; its workload and micro-batches are drawn as well. The closed
-// form is cost::training_seconds; the schedule is 1F1B or its interleaved form, built op by op and evaluated
-// (predict::scheduled_training_seconds). Beside them stands what the textbook formula says: m max t + (sum t - max t) /
-// v and each message once.
+// A plan is a bundled model, as a policy or with a scalar head, on 8 to 256 GPUs in any possible layout: up to 16
+// stages, even or uneven, with or without virtual stages. Workload and micro-batches are random as well. The analytical
+// model is cost::training_seconds. The schedule is 1F1B or its interleaved form, built op by op and evaluated
+// (predict::scheduled_training_seconds). The textbook formula is printed for comparison: m max t + (sum t - max t) / v
+// plus each message once.
 #include "predict/closed_form/training_phase.h"
 
 #include <fmt/format.h>
@@ -32,7 +32,7 @@ using namespace dovetail;
 constexpr double mean_to_reach = 0.05;
 constexpr double max_to_reach = 0.15;
 constexpr double mean_aimed_at = 0.03;
-constexpr double max_passes = 1e6;  ///< of a plan that is drawn: a schedule of more takes long to build
+constexpr double max_passes = 1e6;  ///< limit of a random plan: larger schedules take long to build
 
 template <class Value>
 const Value& draw_from(const std::vector<Value>& values, base::Random& random) {
@@ -43,7 +43,7 @@ int draw_between(int least, int most, base::Random& random) {
   return least + static_cast<int>(random.below(static_cast<std::uint32_t>(most - least + 1)));
 }
 
-/// What is trained, and on what.
+/// Draws the trained model and its cluster.
 plan::Job draw_job(base::Random& random) {
   const bool scalar = random.below(3) == 0;
   std::vector<std::string> efficiencies;
@@ -61,7 +61,7 @@ plan::Job draw_job(base::Random& random) {
   return plan::parse_job(text, "drawn.yaml").value();
 }
 
-/// Layers of stages that are not even: some go from one stage to another.
+/// Draws uneven stages by moving some layers between stages.
 std::vector<int> draw_stage_layers(const llm::Transformer& model, int stages, base::Random& random) {
   std::vector<int> layers(static_cast<std::size_t>(stages), static_cast<int>(model.layers) / stages);
   layers.front() += static_cast<int>(model.layers) % stages;
@@ -75,7 +75,7 @@ std::vector<int> draw_stage_layers(const llm::Transformer& model, int stages, ba
   return layers;
 }
 
-/// A layout of all devices that has no fault; nothing where the draw had one.
+/// Draws a layout of all devices. Returns nullopt if it has a fault.
 std::optional<llm::Layout> draw_layout(const llm::Transformer& model, int devices, base::Random& random) {
   llm::Layout layout;
   layout.tensor = 1 << random.below(4);
@@ -109,22 +109,22 @@ plan::MicroBatching draw_micro_batching(base::Random& random) {
   return micro_batching;
 }
 
-/// A plan with what both say of it.
+/// A plan with the results of both methods.
 struct Row {
   std::string text;
   int micro_batches = 0;
-  double uneven = 0;    ///< the slowest stage's passes over those of the mean one
-  double hop = 0;       ///< a message over the mean forward of a chunk
+  double uneven = 0;    ///< passes of the slowest stage relative to the mean
+  double hop = 0;       ///< a message relative to the mean forward of a chunk
   double schedule = 0;  ///< seconds
   double closed = 0;
   double textbook = 0;
-  double closed_microseconds = 0;  ///< to calculate it
+  double closed_microseconds = 0;  ///< time of the calculation
 
   double error() const { return closed / schedule - 1; }
   double textbook_error() const { return textbook / schedule - 1; }
 };
 
-/// Passes of each stage for one micro-batch.
+/// Returns the passes of each stage for one micro-batch.
 std::vector<cost::PassSeconds> stages_of(const cost::TrainingPasses& passes, int stages) {
   std::vector<cost::PassSeconds> sums(static_cast<std::size_t>(stages));
   for (std::size_t chunk = 0; chunk < passes.chunks.size(); ++chunk) {
@@ -165,11 +165,11 @@ Row row_of(const predict::Scenario& scenario, const predict::TrainTask& train) {
   row.uneven = textbook.slowest.sum() / passes.micro_batches / (sum / layout.pipeline);
   row.hop = passes.hop / mean_forward(passes);
   row.text = fmt::format("{} on {} GPUs, {}{}", scenario.job.models.front().name, layout.devices(),
-                         llm::to_text(layout), layout.stage_layers.empty() ? "" : ", stages drawn");
+                         llm::to_text(layout), layout.stage_layers.empty() ? "" : ", uneven stages");
   return row;
 }
 
-/// The plan of that number: drawn anew until it can be, from a stream of its own.
+/// Returns plan `number`. Each plan has its own random stream and is redrawn until it is possible.
 Row draw_row(std::uint64_t seed, std::uint64_t number) {
   base::Random random(seed, number);
   while (true) {
@@ -227,7 +227,7 @@ void print_worst(std::vector<Row> rows, double (Row::*error)() const, const std:
                                    {"slowest/mean stage"},
                                    {"message/forward"},
                                    {"schedule, s"},
-                                   {"closed form"},
+                                   {"analytical"},
                                    {"textbook"}},
                                   lines));
 }
@@ -237,9 +237,10 @@ void print_worst(std::vector<Row> rows, double (Row::*error)() const, const std:
 int main(int argc, char** argv) {
   int count = 200;
   std::uint64_t seed = 1;
-  bench::Arguments program("The closed form of the training phase beside its real schedule, on plans drawn at random.");
-  program.number("--plans", count, "how many", 1);
-  program.number("--seed", seed, "of the draws");
+  bench::Arguments program(
+      "Compares the analytical model of the training phase with its real schedule on random plans.");
+  program.number("--plans", count, "number of plans", 1);
+  program.number("--seed", seed, "random seed");
   if (const auto code = program.parse(argc, argv)) return *code;
   bench::print_heading(argc, argv);
   std::vector<Row> rows;
@@ -249,13 +250,13 @@ int main(int argc, char** argv) {
     microseconds += rows.back().closed_microseconds / count;
   }
   const Errors errors = errors_of(rows, &Row::error);
-  fmt::print("{} plans; closed form against schedule, absolute errors\n{}", count,
+  fmt::print("{} plans; analytical model against schedule, absolute errors\n{}", count,
              report::render_table(
                  {{"", report::Align::left}, {"mean"}, {"95th percentile"}, {"worst"}},
-                 {cells("closed form", errors), cells("textbook formula", errors_of(rows, &Row::textbook_error))}));
-  print_worst(rows, &Row::error, "the closed form's worst", 8);
-  print_worst(rows, &Row::textbook_error, "the textbook formula's worst", 8);
-  fmt::print("\nthe closed form takes {:.1f} us on average; aim of 3% met: {}\n", microseconds,
+                 {cells("analytical", errors), cells("textbook formula", errors_of(rows, &Row::textbook_error))}));
+  print_worst(rows, &Row::error, "worst of the analytical model", 8);
+  print_worst(rows, &Row::textbook_error, "worst of the textbook formula", 8);
+  fmt::print("\nthe analytical model takes {:.1f} us on average; target of 3% met: {}\n", microseconds,
              bench::yes_or_no(errors.mean <= mean_aimed_at));
   return bench::print_met((errors.mean <= mean_to_reach ? 1 : 0) + (errors.worst <= max_to_reach ? 1 : 0), 2);
 }

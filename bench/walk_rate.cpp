@@ -1,9 +1,9 @@
-// How fast the walk of the searches decides swaps, beside the annealing baseline's evaluations in the same run.
+// Measures how fast the local search decides swaps, compared with the annealing baseline's evaluations in the same run.
 //
-// Tested neighbours per second and core: uniform random adjacent unlike pairs, each exactly decided, over one whole
-// cooling of the published schedule: whether Metropolis takes the swap's new makespan, and whether it makes a cycle.
-// Those that are taken are made. One thread. A swap that is too long and makes a cycle counts as whichever is known
-// first.
+// Counts tested neighbors per second and core: uniformly random adjacent unlike pairs, each decided exactly, over one
+// whole cooling of the published schedule. A decision covers whether Metropolis accepts the swap's new makespan and
+// whether the swap creates a cycle. Accepted swaps are applied. Runs on one thread. A swap that is too long and creates
+// a cycle counts under the reason found first.
 #include <fmt/format.h>
 
 #include <chrono>
@@ -45,7 +45,7 @@ struct Rate {
   double per_second() const { return static_cast<double>(tested) / processor_seconds; }
 };
 
-/// Calls `work` and adds the time that it took.
+/// Calls `work` and adds its time.
 template <class Work>
 Rate timed(const Work& work) {
   Rate rate;
@@ -57,7 +57,7 @@ Rate timed(const Work& work) {
   return rate;
 }
 
-/// One cooling from the greedy schedule. An iteration draws until the pair has two ops that are unlike; only those
+/// Runs one cooling from the greedy schedule. An iteration draws until the two ops of the pair differ; only those pairs
 /// count.
 void cool(fuse::SwapWalk& walk, const fuse::AnnealingPass& pass, std::uint64_t seed, Rate& rate) {
   const fuse::MetropolisTable& table = fuse::metropolis_table();
@@ -78,7 +78,7 @@ void cool(fuse::SwapWalk& walk, const fuse::AnnealingPass& pass, std::uint64_t s
   }
 }
 
-/// The baseline over the first iterations of the same cooling: it evaluates the whole schedule each time, at any
+/// Runs the baseline over the first iterations of the same cooling. It evaluates the whole schedule each time, at any
 /// temperature.
 void evaluate_whole(const pipeline::Problem& problem, const pipeline::Lowering& lowering, const pipeline::Order& order,
                     const fuse::AnnealingPass& pass, std::int64_t iterations, Rate& rate) {
@@ -129,19 +129,19 @@ int print_rates(const pipeline::Instance& instance, const fuse::AnnealingParamet
   const std::int64_t iterations = std::max<std::int64_t>(100, pass.iterations / 200);
   const Rate slow = timed([&](Rate& rate) { evaluate_whole(problem, lowering, greedy.order, pass, iterations, rate); });
   fmt::print(
-      "{}: one cooling of {} iterations from {:g} ticks, one thread; per second of the processor's time and of the "
-      "clock\n{}\n",
+      "{}: one cooling of {} iterations from {:g} ticks, one thread; per second of processor time and of wall "
+      "time\n{}\n",
       instance.name, pass.iterations, pass.start_temperature,
       report::render_table({{"", report::Align::left},
                             {"tested"},
                             {"per second"},
-                            {"by the clock"},
+                            {"wall time"},
                             {"made"},
                             {""},
                             {"cycles"},
-                            {"least makespan"}},
+                            {"min makespan"}},
                            {row("swaps", fast), row("annealing baseline", slow)}));
-  fmt::print("swaps over baseline: {:.0f}; 5 million a second: {}; 20 million (the aim): {}\n",
+  fmt::print("swaps over baseline: {:.0f}; 5 million per second: {}; 20 million (target): {}\n",
              fast.per_second() / slow.per_second(), bench::yes_or_no(fast.per_second() >= must_reach),
              bench::yes_or_no(fast.per_second() >= aim));
   return bench::print_met(fast.per_second() >= must_reach ? 1 : 0, 1);
@@ -153,15 +153,16 @@ int main(int argc, char** argv) {
   std::string name = "exp9";
   std::int64_t most = 0;
   bench::Arguments program(
-      "Tested neighbours a second and core over one cooling of the published schedule, beside the annealing baseline.");
-  program.number("--iterations", most, "end the cooling after so many", 1);
+      "Measures tested neighbors per second and core over one cooling of the published schedule, compared with "
+      "annealing.");
+  program.number("--iterations", most, "number of iterations after which the cooling ends", 1);
   program.text("instance", name, "exp0 to exp11");
   if (const auto code = program.parse(argc, argv)) return *code;
   const auto instances = bench::find_instances({name});
   if (!instances) return 2;
   const auto parameters = fuse::published_parameters(instances->front()->problem);
   if (!parameters) {
-    fmt::print(stderr, "'{}' has no published cooling; accepted: exp0 to exp11\n", name);
+    fmt::print(stderr, "no published cooling for '{}'; accepted: exp0 to exp11\n", name);
     return 2;
   }
   bench::print_heading(argc, argv);

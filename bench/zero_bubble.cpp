@@ -1,5 +1,6 @@
-// One model with split backward: the search, given the peak of each zero-bubble construction as its limit, against that
-// construction. Met: a makespan no larger, at no higher peak; on uneven stages a smaller one is the aim.
+// Compares the search with each zero-bubble construction on one model with split backward, using the construction's
+// peak as the limit. Met: a makespan that is no longer, at no higher peak. On uneven stages, a shorter one is the
+// target.
 #include <fmt/format.h>
 
 #include <array>
@@ -19,31 +20,31 @@ struct Options {
   std::vector<std::string> constructions;
 };
 
-/// How the stages differ, and how long F, I and W take.
+/// Differences between the stages, and the durations of F, I and W.
 enum class Stages {
-  alike,          ///< F, I and W of all stages take equal time
-  unequal_kinds,  ///< stages alike, but I longer than F (attention has no W), and W shorter
-  head,   ///< as before, with a tenth more on the first stage (embedding) and two fifths more on the last (head)
-  dealt,  ///< as before, with stages of five layers and of four in turn, and transfers
+  alike,          ///< F, I and W take the same time on all stages
+  unequal_kinds,  ///< equal stages, but I is longer than F (attention has no W) and W shorter
+  head,           ///< the same, with 10% more on the first stage (embedding) and 40% more on the last (head)
+  dealt,          ///< the same, with stages of alternately five and four layers, and transfers
 };
 constexpr std::array<const char*, 4> stages_names{"alike", "unequal I, W", "head", "dealt layers"};
 
 struct Shape {
-  bool in_v = false;  ///< two stages a device, down the devices and back up
+  bool in_v = false;  ///< two stages per device, down the devices and back up
   Stages stages = Stages::alike;
   int devices = 0;
   int microbatches = 0;
 };
 
-/// The tenths of an ordinary stage that stage `stage` of `count` takes.
+/// Returns the duration of stage `stage` of `count` in tenths of an ordinary stage.
 int tenths_of(Stages stages, int stage, int count) {
   if (stages == Stages::dealt) return stage % 2 == 0 ? 10 : 8;
   if (stages != Stages::head) return 10;
   return stage == 0 ? 11 : stage == count - 1 ? 14 : 10;
 }
 
-/// An ordinary stage has F 200, I 200 and W 200 (unequal: I 240, W 160), in a V half of it. Where the kinds are unequal
-/// W needs half of the activation.
+/// An ordinary stage has F 200, I 200 and W 200 (unequal kinds: I 240, W 160), or half of that in a V. With unequal
+/// kinds, W needs half of the activation.
 pipeline::Problem make_problem(const Shape& shape) {
   const int count = shape.in_v ? 2 * shape.devices : shape.devices;
   const auto boundaries = static_cast<std::size_t>(count - 1);
@@ -123,7 +124,7 @@ int print_table(const Options& options) {
           smaller += row.smaller && stages != Stages::alike ? 1 : 0;
         }
   fmt::print(
-      "{} threads, at most {:g} s each, the construction's peak as the limit; the annealing baseline has no split "
+      "{} threads, at most {:g} s each, with the construction's peak as the limit; the annealing baseline has no split "
       "backward.\n{}\n",
       options.threads, options.seconds,
       report::render_table({{"construction", report::Align::left},
@@ -141,8 +142,7 @@ int print_table(const Options& options) {
                             {"makespan is", report::Align::left},
                             {"met"}},
                            rows));
-  fmt::print("smaller where the kinds or the stages are uneven and the construction is above the bound: {} of {}\n",
-             smaller, open);
+  fmt::print("shorter on uneven kinds or stages if the construction is above the bound: {} of {}\n", smaller, open);
   return bench::print_met(met, static_cast<int>(rows.size()));
 }
 
@@ -151,10 +151,10 @@ int print_table(const Options& options) {
 int main(int argc, char** argv) {
   Options options;
   bench::Arguments program(
-      "One model with split backward: the search against the zero-bubble constructions at their peaks.");
+      "Compares the search with the zero-bubble constructions at their peaks on one model with split backward.");
   bench::add_search_options(program, options.seconds, options.threads);
-  program.number("--least-devices", options.min_devices, "fewest devices", 2, 256);
-  program.number("--most-devices", options.max_devices, "most devices, in steps of four", 2, 256);
+  program.number("--least-devices", options.min_devices, "minimum number of devices", 2, 256);
+  program.number("--most-devices", options.max_devices, "maximum number of devices, in steps of four", 2, 256);
   program.texts("constructions", options.constructions, "zb-h1, zb-h2, zb-v (default: all)",
                 {"zb-h1", "zb-h2", "zb-v"});
   if (const auto code = program.parse(argc, argv)) return *code;
