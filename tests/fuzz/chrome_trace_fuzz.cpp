@@ -1,4 +1,4 @@
-// Reads Chrome traces; what comes out is in order, within the trace, and without overlaps on a lane.
+// Parses Chrome traces. Checks that bars are in order, within the trace, and do not overlap on a lane.
 #include "fuzz.h"
 #include "timeline/chrome_trace_file.h"
 

@@ -1,4 +1,4 @@
-// Composes a configuration out of files that are the input's parts, between lines of `===`, and resolves it.
+// Splits the input into files at lines of `===`, composes a configuration from them, and resolves it.
 #include <vector>
 
 #include "fuzz.h"
@@ -31,7 +31,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   request.sources = {"input"};
   request.words.push_back(
       {.text = syntax::text_of("group=other"), .place = {.source = 0, .line = 1, .column = 1}, .doubt = {}});
-  // Each file that is asked for is the next part.
+  // Each requested file is the next one of the input.
   request.read = [&](const std::string&) -> dovetail::base::Result<std::string> {
     if (next >= files.size()) return dovetail::base::bad_input("the file does not exist");
     return files[next++];

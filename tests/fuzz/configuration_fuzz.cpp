@@ -1,5 +1,5 @@
-// Reads configurations of models, as Hugging Face writes them; what is read has no fault, and what a computation is
-// read from says the same again when it is written.
+// Parses Hugging Face model configurations. Checks that results are valid, and that a written configuration reads back
+// to the same model.
 #include "fuzz.h"
 #include "llm/computation.h"
 #include "llm/huggingface_config.h"

@@ -1,4 +1,5 @@
-// Reads decimals of every unit; what is read is in range, and its shortest decimal reads back to the same.
+// Parses decimals of every unit. Checks that values are in range, and that the shortest decimal reads back to the same
+// value.
 #include "base/quantity.h"
 #include "fuzz.h"
 

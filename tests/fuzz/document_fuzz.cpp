@@ -1,4 +1,5 @@
-// Reads a document as JSON and as YAML and visits every value; nlohmann-json accepts what our JSON reader accepts.
+// Parses a document as JSON and as YAML and visits every value. Checks that nlohmann-json accepts all JSON that our
+// reader accepts.
 #include <nlohmann/json.hpp>
 
 #include "base/document.h"

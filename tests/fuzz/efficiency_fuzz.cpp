@@ -1,4 +1,5 @@
-// Reads a set of efficiencies; what is read is within its bounds, and is written and read back to the same.
+// Parses a set of efficiencies. Checks that values are within their bounds, and that the written set reads back to the
+// same.
 #include "cost/efficiency.h"
 #include "fuzz.h"
 

@@ -1,4 +1,5 @@
-// Reads rows of metrics.jsonl; what is read has its points in the order of iterations, and reads the same once more.
+// Parses rows of metrics.jsonl. Checks that points are in order of iterations, and that a second parse gives the same
+// result.
 #include "fuzz.h"
 #include "records/figure_table.h"
 
@@ -20,7 +21,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     }
     DOVETAIL_ASSERT(static_cast<std::int64_t>(column.points.size()) <= table->rows());
   }
-  // A row that is being written adds nothing.
+  // An incomplete last row adds nothing.
   const bool is_ended = content.empty() || content.back() == '\n';
   if (is_ended) {
     const auto growing = records::parse_figures(std::string(content) + "{\"iteration\": ", "input");

@@ -1,5 +1,5 @@
-// What the fuzz targets share. A target is one function over arbitrary bytes that must return, whatever they are;
-// libFuzzer calls it with inputs that it invents, replay.cpp with those of the files that it is given.
+// Shared code of the fuzz targets. A target is a function that must return for arbitrary bytes. libFuzzer calls it with
+// generated inputs, replay.cpp with inputs from files.
 #pragma once
 
 #include <algorithm>
@@ -19,16 +19,16 @@ inline std::string_view as_text(const std::uint8_t* data, std::size_t size) {
   return {reinterpret_cast<const char*>(data), size};
 }
 
-/// A few bytes can ask for millions of ops, which are no fault but take seconds; what is done with all ops of a problem
-/// is done up to this many, so that a run is no timeout.
+/// A few bytes can define millions of ops, which is valid but takes seconds. Work on all ops of a problem is limited to
+/// this many to avoid timeouts.
 inline constexpr std::int64_t max_ops = 20'000;
 
-/// Devices without ops cost time and memory too.
+/// Devices without ops cost time and memory as well.
 inline bool is_small(const pipeline::Problem& problem) {
   return pipeline::count_ops(problem) <= max_ops && problem.devices <= 1'000;
 }
 
-/// Where the validator finds nothing, the evaluator takes the schedule, and its makespan is the last end in the file.
+/// Checks that the evaluator accepts every valid schedule, and that its makespan is the last end in the file.
 inline void check_schedule(const pipeline::Schedule& schedule, pipeline::Tolerance tolerance = {}) {
   if (pipeline::validate(schedule, tolerance).has_value()) return;
   const pipeline::LoweredSchedule lowered = pipeline::evaluate(schedule);

@@ -1,5 +1,4 @@
-// Reads how lengths grow: as a table, and as the text of an option. What comes out rises by steps and gives lengths at
-// each of them.
+// Parses growth of lengths, as a table and as option text. Checks that steps ascend and that each step has lengths.
 #include <cmath>
 #include <cstddef>
 #include <string_view>

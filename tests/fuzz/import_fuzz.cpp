@@ -1,4 +1,4 @@
-// Reads the input as a trainer's launch script and as its configuration.
+// Imports the input as a trainer's launch script and as its configuration.
 #include "fuzz.h"
 #include "trainers/import_run.h"
 

@@ -1,4 +1,4 @@
-// Reads a job; what is read is whole, and the simplest plan of it can be written, read back and timed.
+// Parses a job. Checks that it is complete, and that its simplest plan can be written, read back and timed.
 #include "fuzz.h"
 #include "plan/job_file.h"
 #include "plan/pin.h"
@@ -8,7 +8,7 @@
 namespace plan = dovetail::plan;
 
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  // A path of its own in a folder that is not there: files that a job names are not found.
+  // A path in a nonexistent folder, so that files named by the job are not found.
   const auto job = plan::parse_job(dovetail::fuzz::as_text(data, size), "/nowhere/input.yaml");
   if (!job.ok()) {
     DOVETAIL_ASSERT(!job.error().message.empty());
@@ -35,7 +35,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const auto read = plan::parse_plan(plan::plan_to_json(made, *job), "plan", *job);
   DOVETAIL_ASSERT(read.ok() && *read == made);
 
-  // Iterations off-policy are played by the thousand.
+  // Off-policy iterations are simulated by the thousand.
   if (job->workload.steps_off_policy > 10) return 0;
   const plan::IterationGraph graph = plan::iteration_graph(*job, made);
   const std::vector<dovetail::base::Ticks> durations(graph.activities.size(), dovetail::base::Ticks(1));

@@ -1,4 +1,4 @@
-// Reads tables of lengths; what is read has its quantiles in order, the longest last.
+// Parses tables of lengths. Checks that quantiles ascend up to the maximum.
 #include "fuzz.h"
 #include "workflow/lengths_file.h"
 

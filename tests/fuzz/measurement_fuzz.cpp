@@ -1,4 +1,4 @@
-// Reads measurements; what is read can be calibrated, its rows count and their phases are predicted.
+// Parses measurements. Checks that they can be calibrated, and that rows that count have predicted phases.
 #include "fuzz.h"
 #include "measure/calibrate.h"
 #include "measure/measurement_file.h"
@@ -6,7 +6,7 @@
 namespace measure = dovetail::measure;
 
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  // A path of its own in a folder that is not there: files that rows name are not found.
+  // A path in a nonexistent folder, so that files named by rows are not found.
   const auto read = measure::parse_measurements(dovetail::fuzz::as_text(data, size), "/nowhere/input.yaml");
   if (!read.ok()) {
     DOVETAIL_ASSERT(!read.error().message.empty());
@@ -18,7 +18,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     weight += row.weight;
     const dovetail::cost::CalibrationRow calibrated = measure::calibration_row(row);
     DOVETAIL_ASSERT(calibrated.measured.size() >= 1 + measure::phase_kinds.size());
-    // Iterations off-policy are played by the thousand.
+    // Off-policy iterations are simulated by the thousand.
     if (row.job.workload.steps_off_policy > 10) continue;
     const auto predicted = calibrated.predicted({read->start, {read->spread.start}});
     DOVETAIL_ASSERT(predicted.size() == calibrated.measured.size() && predicted[0] >= 0);

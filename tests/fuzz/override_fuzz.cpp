@@ -1,4 +1,5 @@
-// Reads lines as overrides and lays them over a tree; what is read has its place, and a tree is never left half.
+// Parses lines as overrides and applies them to a tree. Checks that overrides have positions, and that a failed one
+// leaves the tree unchanged.
 #include <vector>
 
 #include "fuzz.h"

@@ -1,4 +1,4 @@
-// Reads a plan of each of a few jobs; what is read has no fault, is written and read back to the same, and can be
+// Parses a plan for each of several jobs. Checks that it is valid, reads back to the same after writing, and can be
 // timed.
 #include <array>
 #include <string>
@@ -12,8 +12,8 @@ namespace plan = dovetail::plan;
 
 namespace {
 
-/// Jobs that the plans of the corpus are for: four models on one node; experts, a rule and no critic on several;
-/// unequal nodes.
+/// Jobs for the plans of the corpus: four models on one node; experts, a rule and no critic on several nodes; unequal
+/// nodes.
 const std::array<plan::Job, 3>& jobs() {
   const auto job = [](const std::string& rest) {
     return plan::parse_job(

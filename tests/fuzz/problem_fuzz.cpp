@@ -1,4 +1,4 @@
-// Reads a problem; what is read is sound, and both writers give it back.
+// Parses a problem. Checks that it is valid, and that both writers reproduce it.
 #include "fuzz.h"
 #include "pipeline/problem/problem_file.h"
 #include "pipeline/schedule/op_graph.h"

@@ -1,4 +1,4 @@
-// Reads profiles of layers; what is read gives seconds above 0 everywhere.
+// Parses layer profiles. Checks that all seconds are positive.
 #include "cost/profile.h"
 #include "fuzz.h"
 

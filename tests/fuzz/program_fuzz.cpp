@@ -1,4 +1,4 @@
-// Reads a rank's program; the writer gives it back, and the checker takes it, whatever it finds.
+// Parses a rank's program. Checks that the writer reproduces it, and runs the checker on it.
 #include "fuzz.h"
 #include "pipeline/program/check.h"
 #include "pipeline/program/program.h"

@@ -1,4 +1,4 @@
-// Reads a PyTorch pipelining CSV, with the problem inferred; both writers give its order back.
+// Parses a PyTorch pipelining CSV with an inferred problem. Checks that both writers reproduce its order.
 #include "fuzz.h"
 #include "pipeline/formats/schedule_file.h"
 
@@ -8,7 +8,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const auto file = pipeline::parse_pytorch_csv(dovetail::fuzz::as_text(data, size), "input", nullptr);
   if (!file.ok() || !dovetail::fuzz::is_small(file->schedule.problem)) return 0;
 
-  // Earliest starts of an order break no rule.
+  // The earliest start times of an order are always valid.
   DOVETAIL_ASSERT(!pipeline::validate(file->schedule).has_value());
   dovetail::fuzz::check_schedule(file->schedule);
   for (const auto actions : {pipeline::CsvActions::compute_only, pipeline::CsvActions::compute_comms}) {

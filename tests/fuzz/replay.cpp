@@ -1,4 +1,4 @@
-// Runs a fuzz target over files and folders: the seeds of tests/fuzz/corpus as a test, or an input that a fuzzer found.
+// Runs a fuzz target on files and folders: the corpus in tests/fuzz/corpus as a test, or an input found by a fuzzer.
 #include <cstdio>
 #include <filesystem>
 #include <fstream>

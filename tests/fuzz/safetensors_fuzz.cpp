@@ -1,4 +1,4 @@
-// Reads safetensors files; what is read lies in the file, tensor behind tensor, and is as large as its shape says.
+// Parses safetensors files. Checks that tensors are contiguous within the file, with the sizes of their shapes.
 #include "fuzz.h"
 #include "weights/safetensors.h"
 

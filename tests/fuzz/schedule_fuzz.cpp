@@ -1,4 +1,4 @@
-// Reads a schedule; the writer gives it back, and the validator and the evaluator take it.
+// Parses a schedule. Checks that the writer reproduces it, and that the validator and the evaluator accept it as input.
 #include "fuzz.h"
 #include "pipeline/formats/schedule_file.h"
 

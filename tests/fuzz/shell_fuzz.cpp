@@ -1,5 +1,5 @@
-// Evaluates shell scripts and looks for what they start; whatever they are, it ends, and each word and each mistake has
-// its place.
+// Evaluates shell scripts and searches for the programs they start. Checks that evaluation ends, and that each word and
+// each error has a position.
 #include "fuzz.h"
 #include "syntax/shell/launch.h"
 #include "syntax/shell/shell.h"
@@ -12,7 +12,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   request.content = dovetail::fuzz::as_text(data, size);
   request.environment = {{"HOME", "/home"}};
   request.arguments = {"a", "b c"};
-  // A script that includes itself ends, too.
+  // A script that includes itself must end as well.
   request.read = [&](const std::string&) -> dovetail::base::Result<std::string> { return request.content; };
   auto outcome = syntax::evaluate_script(request);
   if (!outcome.ok()) {

@@ -1,4 +1,4 @@
-// Reads logs of training runs; what is read has steps that rise, and what is measured of it counts some of them.
+// Parses logs of training runs. Checks that steps ascend, and that a measurement counts some of them.
 #include <algorithm>
 #include <string>
 

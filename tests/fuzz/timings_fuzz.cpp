@@ -1,4 +1,4 @@
-// Reads measured times; what comes out is a sound problem that its file gives back.
+// Parses measured times. Checks that the result is a valid problem that its file reproduces.
 #include "fuzz.h"
 #include "pipeline/problem/problem_file.h"
 #include "pipeline/problem/timings.h"

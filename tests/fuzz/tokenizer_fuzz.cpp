@@ -1,4 +1,4 @@
-// Reads tokenizers, and encodes a text of many scripts with what is read: it has the tokens that come out.
+// Parses tokenizers and encodes a text of many scripts. Checks that all resulting tokens exist.
 #include "fuzz.h"
 #include "text/tokenizer.h"
 

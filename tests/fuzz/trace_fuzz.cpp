@@ -1,4 +1,5 @@
-// Reads a FlexFusion trace, alone and as a schedule of exp0; the writer gives it back where the format can say it.
+// Parses a FlexFusion trace, alone and as a schedule of exp0. Checks that the writer reproduces it if the format can
+// express it.
 #include <algorithm>
 #include <vector>
 
@@ -10,7 +11,7 @@ namespace pipeline = dovetail::pipeline;
 
 namespace {
 
-/// As the writer orders them: a trace that was read may have them in any order.
+/// Returns the ops in the writer's order; a parsed trace may have any order.
 std::vector<std::vector<pipeline::ScheduledOp>> by_start(std::vector<std::vector<pipeline::ScheduledOp>> devices) {
   for (auto& ops : devices)
     std::sort(ops.begin(), ops.end(),
