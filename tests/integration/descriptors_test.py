@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A member without a field in its struct's descriptor (src/base/descriptor.h) does not compile.
+"""Tests that a member without a field in its struct's descriptor (src/base/descriptor.h) does not compile.
 
 usage: descriptors_test.py SOURCE_DIR COMPILER
 """
@@ -28,7 +28,7 @@ EXPECTED = {
 
 
 def described():
-    """The structs that each header in src/ describes, but for the example in the facility's own."""
+    """Returns the structs described in each header of src/, except the example in descriptor.h itself."""
     structs = {}
     for header in sorted((SOURCE / "src").rglob("*.h")):
         names = re.findall(
@@ -40,7 +40,8 @@ def described():
 
 
 def errors_with(header, text, names):
-    """What the compiler says where `text` stands in place of that header, and a program uses the lists of `names`."""
+    """Returns the compiler's messages for a program that uses the lists of `names`, with `text` replacing that
+    header."""
     with tempfile.TemporaryDirectory() as folder:
         changed = Path(folder) / header
         changed.parent.mkdir(parents=True)

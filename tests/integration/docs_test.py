@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""What README and manual show on a console is what the program prints there today.
+"""Tests that the program prints what README and manual show in their console blocks.
 
-The `console` blocks of a page run in order in one empty folder beside `examples`. A line of `...` stands for any lines.
-Not compared are wall times and what a replay measures, which differ each time, and the widths of tables, which follow
-from them.
+The `console` blocks of a page run in order in one empty folder next to `examples`. A line of `...` matches any
+lines. Wall times and measurements of a replay vary between runs and are not compared, nor are the table widths that
+depend on them.
 
 usage: docs_test.py SOURCE_DIR DOVETAIL
 """
@@ -18,14 +18,13 @@ from pathlib import Path
 
 SOURCE = Path(".")
 DOVETAIL = "dovetail"
-# Not run: several processes are left to mpi_test.py; what follows predicts plans, which takes longer than all the rest
-# together.
+# Not run: mpi_test.py covers several processes, and commands that predict plans take longer than all others together.
 NOT_RUN = re.compile(r"mpirun|dovetail (plan|fit|explain)\b")
 BORDER = "-- next command --"
 
 
 def blocks_of(page):
-    """[(line number, [(command, expected output lines)])] of the console blocks of a page."""
+    """Returns [(line number, [(command, expected output lines)])] for the console blocks of a page."""
     blocks = []
     for found in re.finditer(r"^```console\n(.*?)^```$", page, re.M | re.S):
         commands = []
@@ -37,7 +36,7 @@ def blocks_of(page):
 
 
 def without_times(command, lines):
-    """The lines without wall times and without the widths of their columns."""
+    """Removes wall times and the widths of their columns from the lines."""
     text = "".join(line.rstrip() + "\n" for line in lines)
     text = re.sub(r"^took: [0-9.]+ s$", "took: ? s", text, flags=re.M)
     if "dovetail compare" in command:
@@ -49,7 +48,7 @@ def without_times(command, lines):
 
 
 def is_as_shown(shown, printed):
-    """Whether `printed` is `shown`, where a line of `...` is any lines."""
+    """Whether `printed` matches `shown`, in which a line of `...` matches any lines."""
     return (
         re.fullmatch("(?:.*\n)*".join(map(re.escape, re.split(r"^\.\.\.\n", shown, flags=re.M))), printed) is not None
     )
@@ -59,7 +58,8 @@ class Consoles(unittest.TestCase):
     maxDiff = None
 
     def run_block(self, commands, folder):
-        """What each command of a block prints, on both streams. Progress, which comes by the clock, is left out."""
+        """Returns the output of each command of a block on both streams, without progress lines, which depend on
+        timing."""
         script = "".join(f"{command}\ncode=$?; echo '{BORDER}'; (exit $code)\n" for command, _ in commands)
         environment = {**os.environ, "PATH": f"{Path(DOVETAIL).resolve().parent}:{os.environ['PATH']}", "NO_COLOR": "1"}
         environment.pop("COLUMNS", None)

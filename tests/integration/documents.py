@@ -1,4 +1,4 @@
-"""What the tests of the JSON Schemas share: the program, validators, and documents damaged on purpose."""
+"""Shared code of the JSON Schema tests: the program, validators, and deliberately damaged documents."""
 
 import copy
 import json
@@ -24,7 +24,7 @@ def dovetail(*arguments, code=0, stdin=None):
 
 
 def format_of(name):
-    """The format of that name with its latest version, as its schema says it: "fit@2"."""
+    """Returns the format of that name with the latest version of its schema: "fit@2"."""
     schemas = (SOURCE / "schemas").glob(f"{name}@*.json")
     return max((schema.stem for schema in schemas), key=lambda stem: int(stem.split("@")[1]))
 
@@ -39,7 +39,7 @@ def validator_of(name):
 
 
 def changed(document, *steps):
-    """A copy of the document with the value at a path replaced, or removed: (key, ..., value) or (key, ...,
+    """Returns a copy of the document with the value at a path replaced or removed: (key, ..., value) or (key, ...,
     REMOVED)."""
     result = copy.deepcopy(document)
     for *path, last, value in steps:
@@ -54,7 +54,7 @@ def changed(document, *steps):
 
 
 REMOVED = object()
-# Keys of reports that are there only where they have something to say.
+# Keys of reports that are present only if they have content.
 OPTIONAL = {
     "claims",
     "robust",
@@ -99,9 +99,9 @@ OPTIONAL = {
 
 
 def damages_everywhere(value, *path):
-    """Every object with a key more and with a key less, every value with another of the wrong type; of a list in its
-    first item. Objects of
-    other formats, which have schemas of their own, are left whole."""
+    """Yields damaged documents: every object with an additional key and with a missing key, and every value with a
+    wrong type. Only the first item of a list is damaged. Objects of other formats have their own schemas and stay
+    unchanged."""
     if path:
         yield (*path, {"colour": "red"} if not isinstance(value, dict) else "red")
         if isinstance(value, dict) and "format" in value:
@@ -117,7 +117,7 @@ def damages_everywhere(value, *path):
 
 
 class Documents(unittest.TestCase):
-    """Documents beside the schemas of their formats."""
+    """Tests of documents against the schemas of their formats."""
 
     validators = {}
 
@@ -145,7 +145,7 @@ class Documents(unittest.TestCase):
                 self.assertFalse(self.validator(name).is_valid(changed(document, damage)))
 
     def answer(self, name, *arguments, code=0, stdin=None):
-        """What the command prints with --json: one object that satisfies the schema of that name."""
+        """Runs the command with --json and checks that it prints one object that satisfies the schema of that name."""
         document = json.loads(dovetail(*arguments, "--json", code=code, stdin=stdin))
         with self.subTest(arguments=arguments):
             self.assertEqual(document["format"], f"dovetail/{format_of(name)}")
@@ -153,10 +153,10 @@ class Documents(unittest.TestCase):
         return document
 
     def assert_refused(self, name, document, *damages):
-        """Refused: each of the damages, and those that can be made of any document."""
+        """Checks that the schema rejects each of the damages, and the generic damages of any document."""
         parts = {
             key: part for key, part in document.items() if not isinstance(part, dict) or "format" not in part
-        }  # the schema of another
+        }  # the schema of another format
         version = int(format_of(name).split("@")[1])
         for damage in (*damages, *damages_everywhere(parts), ("format", f"dovetail/{name}@{version + 1}")):
             with self.subTest(name=name, damage=damage):

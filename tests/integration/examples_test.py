@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Every example is scheduled, checked, shown and converted to every format that can say it.
+"""Schedules, checks and shows every example and converts it to every format that can express it.
 
 usage: examples_test.py SOURCE_DIR DOVETAIL
 """
@@ -60,7 +60,7 @@ class Examples(unittest.TestCase):
         self.dovetail("convert", schedule, chrome, "--to", "chrome")
         self.assertTrue(json.loads(chrome.read_text(encoding="utf-8"))["traceEvents"])
 
-        # These two formats cannot say everything; what they refuse is the user's mistake, and nothing is written.
+        # These two formats are limited. A conversion that they cannot express is a user error and writes nothing.
         trace = self.folder / "trace.txt"
         trace.unlink(missing_ok=True)
         if self.dovetail("convert", schedule, trace, "--to", "trace", expect=(0, 2)).returncode == 0:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Files that people write, and schedules, satisfy the JSON Schema of their format; damaged ones do not.
+"""Tests that input files and schedules satisfy the JSON Schema of their format, and that damaged ones do not.
 
 usage: file_schemas_test.py SOURCE_DIR DOVETAIL
 """
@@ -15,7 +15,7 @@ from documents import INSTANCES, REMOVED, SOURCE, Documents, changed, dovetail, 
 
 try:
     import yaml
-except ImportError:  # then files in YAML are left to the C++ tests
+except ImportError:  # only the C++ tests cover YAML files then
     yaml = None
 
 
@@ -83,7 +83,7 @@ class Schemas(unittest.TestCase):
                 ("models", 0, "step_before", 1),
                 ("models", 0, "replicas", [[0, 1, 2, 3]]),
             ],
-        )  # beside `devices`
+        )  # together with `devices`
 
     def test_damaged_schedules_are_refused(self):
         schedule = self.schedule_json(str(SOURCE / "examples" / "two-models.yaml"))
@@ -113,7 +113,7 @@ class Schemas(unittest.TestCase):
                 self.assertFalse(validator.is_valid(changed(document, damage)))
 
 
-# Every key of a job that goes with others; what it leaves out is in the changes below.
+# A job with all keys that are compatible with each other. The changes below cover the others.
 
 
 JOB = {
@@ -229,7 +229,7 @@ RUN = {
 
 
 class Jobs(unittest.TestCase):
-    """Jobs and plans, which no command converts yet: the files of the examples, and a job in JSON."""
+    """Jobs and plans, which no command converts: the files of the examples, and a job in JSON."""
 
     @classmethod
     def setUpClass(cls):
@@ -416,7 +416,7 @@ class Jobs(unittest.TestCase):
 
 @unittest.skipIf(yaml is None, "needs PyYAML")
 class Measured(Documents):
-    """What was measured, of layers and of steps."""
+    """Measurements of layers and of steps."""
 
     def test_profiles(self):
         for path in sorted((SOURCE / "examples" / "profiles").glob("*.yaml")):
@@ -517,7 +517,7 @@ class Checkpoints(Documents):
 
 
 def references_of(schema):
-    """What a schema refers to."""
+    """Returns all references of a schema."""
     if isinstance(schema, list):
         schema = dict(enumerate(schema))
     if isinstance(schema, dict):

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""A source of src has the headers of what it uses, of the standard library, of fmt and of ours, itself or by another
-header of ours: a build that reads headers once for several files (cmake/Unity.cmake) would not miss them.
+"""Tests that a source of src includes the headers of everything it uses (standard library, fmt, our own), directly
+or through another header of ours. A unity build (cmake/Unity.cmake) would not notice a missing one.
 
 usage: includes_test.py SOURCE_DIR
 """
@@ -14,7 +14,7 @@ from pathlib import Path
 
 SOURCE = Path(".")
 
-# What is used of namespace std, by the header that has it.
+# Names of namespace std by header.
 OF_STD = {
     "algorithm": "all_of any_of clamp count_if find find_if lower_bound max min none_of sort stable_sort upper_bound",
     "array": "array",
@@ -48,7 +48,7 @@ OF_STD = {
     "vector": "vector",
 }
 HEADER_OF = {name: header for header, names in OF_STD.items() for name in names.split()}
-# Headers that the standard says have what another one has, or that can say nothing without it.
+# Headers that are guaranteed to provide another one, or that are useless without it.
 BROUGHT_BY = {
     "cstddef": {"array", "cstdint", "optional", "span", "string", "vector"},
     "cstdlib": {"cmath"},
@@ -60,7 +60,8 @@ LITERAL_OR_COMMENT = re.compile(r'R"(\w*)\((?:.|\n)*?\)\1"|//[^\n]*|/\*(?:.|\n)*
 
 INCLUDE = re.compile(r'^\s*#\s*include\s+(?:"([^"]+)"|<([^>]+)>)', re.M)
 
-# clang-format leaves what a namespace holds unindented: what starts a line declares something for all who include it.
+# clang-format does not indent the contents of a namespace, so an unindented line declares something visible to
+# includers.
 DECLARED = [
     re.compile(r"^(?:template .*?> )?(?:struct|class|union|enum class|enum) (\w+)(?!.*;\s*$)", re.M),
     re.compile(r"^using (\w+) =", re.M),
@@ -70,7 +71,7 @@ DECLARED = [
         re.M,
     ),
 ]
-# Members, local names and types that are only named: whoever sees them may mean these.
+# Members, local names and forward declarations, which a use of the name may refer to.
 SPOKEN = [
     re.compile(r"^ +[^(={};\n]*?[\w>&*\]] [*&]?(\w+)\(", re.M),
     re.compile(r"\(\*(\w+)\)\("),
@@ -83,12 +84,12 @@ TYPE = re.compile(r"(?<![\w.:>])([A-Z]\w*[a-z]\w*)\b")
 NAMED = re.compile(r"(?<![\w.:> ] )(?<![\w.:>&*])([a-z]\w*_\w+)\b(?![(<:=])")
 QUALIFIED = re.compile(r"(?<![\w:])(?:dovetail::)?(\w+)::(\w+)")
 MACRO = re.compile(r"^#\s*define (\w+)", re.M)
-# Templates find them by their argument where they are instantiated.
+# Templates find them by argument-dependent lookup when instantiated.
 FOUND_BY_ARGUMENT = {"fields_of", "options_of"}
 
 
 class Sources:
-    """What sources include and declare; texts: {name from src: content}."""
+    """Includes and declarations of sources; texts: {name from src: content}."""
 
     def __init__(self, texts):
         self.code = {name: LITERAL_OR_COMMENT.sub(" ", text) for name, text in texts.items()}
@@ -97,7 +98,7 @@ class Sources:
             found = INCLUDE.findall(text)
             self.ours[name] = [own for own, _ in found if own and own != name]
             self.others[name] = [other for _, other in found if other]
-        # By folder, which is the namespace, and name: the headers.
+        # Headers by folder (the namespace) and name.
         self.headers = collections.defaultdict(set)
         for name, code in self.code.items():
             if name.endswith(".h"):
@@ -110,7 +111,7 @@ class Sources:
 
     @functools.cache
     def seen_by(self, name):
-        """A source, and all of ours that it includes."""
+        """Returns a source and all of our files that it includes."""
         return frozenset([name]).union(*(self.seen_by(other) for other in self.ours.get(name, [])))
 
 
@@ -123,7 +124,7 @@ def names_by(patterns, code):
 
 
 def missing_of_others(sources):
-    """[(source, header)]: what each of the sources uses of the standard library and fmt, and has from nowhere."""
+    """Returns [(source, header)] for names of the standard library and fmt whose header a source does not include."""
     missing = set()
     for name, code in sources.code.items():
         used = {HEADER_OF[found] for found in re.findall(r"\bstd::(\w+)", code) if found in HEADER_OF}
@@ -134,14 +135,14 @@ def missing_of_others(sources):
 
 
 def missing_of_ours(sources):
-    """[(source, name)]: what each of the sources uses of ours, and sees no declaration of."""
+    """Returns [(source, name)] for our names that a source uses without seeing a declaration."""
     missing = set()
     for name, code in sources.code.items():
         seen = sources.seen_by(name)
         known = names_by(DECLARED, code) | FOUND_BY_ARGUMENT
         known.update(*(sources.spoken.get(other, set()) for other in seen))
         here = {found for pattern in (CALL, TYPE, NAMED) for found in pattern.findall(code)} - known
-        # A function may be found by its argument, in the argument's namespace.
+        # A function may be found by argument-dependent lookup in the argument's namespace.
         used = {(folder_of(name), found) for found in here if not sees_any(sources, seen, found)}
         used |= {(folder, found) for folder, found in QUALIFIED.findall(code) if found not in known}
         used |= {("", macro) for macro in re.findall(r"\bDOVETAIL_\w+", code)}

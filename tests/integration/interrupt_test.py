@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
-"""SIGINT and SIGTERM end every long command soon, with exit code 130 and its file whole or absent.
+"""Tests that SIGINT and SIGTERM end every long command promptly, with exit code 130 and its file complete or
+absent.
 
-usage: interrupt_test.py SOURCE_DIR DOVETAIL [--moments N] [--limit SECONDS] [--longest SECONDS] [--seed N] [--only TEXT] [--stacks SECONDS]
+usage: interrupt_test.py SOURCE_DIR DOVETAIL [--moments N] [--limit SECONDS] [--longest SECONDS] [--seed N] [--only
+TEXT]
+       [--stacks SECONDS]
 
-The tests stop each command at two moments of its first seconds, and leave it time enough for a busy machine. By hand, more
-of both and less to end: interrupt_test.py . build/release/bin/dovetail --moments 20 --longest 25 --limit 1
+The tests stop each command at two moments of its first seconds and allow enough time for a busy machine. A stricter
+run by hand: interrupt_test.py . build/release/bin/dovetail --moments 20 --longest 25 --limit 1
 """
 
 import argparse
@@ -19,7 +22,7 @@ import tempfile
 import time
 from pathlib import Path
 
-LONGEST = 3.0  # seconds of a command within which it is stopped
+LONGEST = 3.0  # a command is stopped within this many seconds
 FAR_TOO_LONG = 60.0  # seconds to wait for its end
 INTERRUPTED = 130
 TICKS = os.sysconf("SC_CLK_TCK")
@@ -38,7 +41,7 @@ def job(name, algorithm, models, workload, nodes, gpu):
 
 
 def large_jobs():
-    """The jobs that take longest to plan: [name], each a document."""
+    """The jobs that take longest to plan, as documents by name."""
     rule = {"name": "grpo", "reward": "rule"}
     grpo = {
         "prompts": 512,
@@ -106,7 +109,7 @@ def commands(source, folder):
 
 
 def cpu_seconds(pid):
-    """Of all threads of a process; 0 where it has ended."""
+    """Returns the processor time of all threads of a process; 0 if it has ended."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
     except OSError:
@@ -115,7 +118,7 @@ def cpu_seconds(pid):
 
 
 def catches(pid, number):
-    """Whether a process has set what it does at a signal: a busy machine may take long to begin it."""
+    """Whether a process has installed its signal handlers, which may take long on a busy machine."""
     try:
         status = Path(f"/proc/{pid}/status").read_text(encoding="utf-8")
     except OSError:
@@ -124,7 +127,7 @@ def catches(pid, number):
 
 
 class Run:
-    """A command, stopped at a moment, or as soon after it as it has begun: how it ended."""
+    """A command stopped at a given moment, or as soon as possible after it has started, and how it ended."""
 
     def __init__(self, dovetail, arguments, folder, moment, sent, stacks):
         for left in folder.glob("out*"):
@@ -148,7 +151,7 @@ class Run:
         self.code = self.process.returncode
         self.seconds = time.monotonic() - begin
         self.wall = time.monotonic() - signalled
-        # On an idle machine it had ended in no more than either.
+        # On an idle machine it would have ended within the smaller of the two.
         self.late = min(self.wall, self.usage.ru_utime + self.usage.ru_stime - used)
         self.stderr = (folder / "stderr").read_text(encoding="utf-8", errors="replace")
 
@@ -179,7 +182,7 @@ class Run:
 
 
 def faults(run, arguments, folder, limit):
-    """What is wrong with how a stopped command ended."""
+    """Yields faults in the end of a stopped command."""
     if run.code != INTERRUPTED:
         yield f"exit code {run.code}: {run.stderr[-300:]}"
     if run.late > limit:
@@ -191,9 +194,9 @@ def faults(run, arguments, folder, limit):
             try:
                 json.loads(text)
             except ValueError as error:
-                yield f"{path.name} is not whole: {error}"
+                yield f"{path.name} is incomplete: {error}"
         elif path.suffix == ".html" and "</html>" not in text[-100:]:
-            yield f"{path.name} is not whole"
+            yield f"{path.name} is incomplete"
         elif path.suffix not in (".json", ".html"):
             yield f"{path.name} was left behind"
 
@@ -202,15 +205,15 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("source", type=Path)
     parser.add_argument("dovetail", type=lambda path: str(Path(path).resolve()))
-    parser.add_argument("--moments", type=int, default=2, help="at which each command is stopped")
-    parser.add_argument("--limit", type=float, default=3, help="seconds in which it has to end")
+    parser.add_argument("--moments", type=int, default=2, help="number of moments at which each command is stopped")
+    parser.add_argument("--limit", type=float, default=3, help="seconds in which a command has to end")
     parser.add_argument(
         "--longest", type=float, default=LONGEST, help="seconds of a command within which it is stopped"
     )
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--only", default="", help="commands with this in their arguments")
+    parser.add_argument("--only", default="", help="run only commands with this text in their arguments")
     parser.add_argument(
-        "--stacks", type=float, help="print where a command is so many seconds after the signal (needs gdb)"
+        "--stacks", type=float, help="print the stacks of a command this many seconds after the signal (needs gdb)"
     )
     arguments = parser.parse_args()
     draw = random.Random(arguments.seed)

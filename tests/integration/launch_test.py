@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Ranks as processes: what starts them, what ends them, and that none of them is left.
+"""Tests ranks as processes: how they start, how they end, and that no process is left over.
 
 usage: launch_test.py SOURCE_DIR DOVETAIL DOVETAIL_TRAIN [MPIRUN] [TORCHRUN]
 """
@@ -18,7 +18,7 @@ import unittest
 from pathlib import Path
 
 DOVETAIL = TRAIN = MPIRUN = TORCHRUN = ""
-# Enough for the start of several ranks on a busy machine; a wait without an end would be longer.
+# Long enough to start several ranks on a busy machine; exceeded only by an endless wait.
 LIMIT_SECONDS = 120
 LAUNCHERS = ("RANK", "OMPI_", "PMIX_", "SLURM_", "MASTER_", "TORCHELASTIC_", "WORLD_SIZE", "LOCAL_RANK")
 ENVIRONMENT = {
@@ -42,7 +42,7 @@ def free_port():
 
 
 def processes_of(word):
-    """Process ids by rank (None: a launcher's) of those whose command line has the word."""
+    """Returns process ids by rank (None: a launcher's) of processes with the word in their command line."""
     found = {}
     for folder in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
@@ -70,10 +70,10 @@ class Launch(unittest.TestCase):
         return schedule
 
     def tearDown(self):
-        self.assertEqual(self.processes(), {}, "processes that are left")
+        self.assertEqual(self.processes(), {}, "processes left over")
 
     def processes(self):
-        """Those that this test has started: they alone name files of its folder."""
+        """Processes that this test started: only they name files of its folder."""
         return {rank: pid for name in self.folder.glob("*.json") for rank, pid in processes_of(str(name)).items()}
 
     def stub(self, devices, *options, tick="5ms"):
@@ -94,7 +94,7 @@ class Launch(unittest.TestCase):
 
     @contextlib.contextmanager
     def launched(self, ranks, *options):
-        """A launcher whose ranks wait for each other's long ops by now."""
+        """Returns a launcher whose ranks already wait for each other's long ops."""
         command = [TRAIN, "launch", "--ranks", str(ranks), "--", *self.stub(ranks, *options, tick="1s")]
         with subprocess.Popen(
             command, env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
@@ -106,7 +106,7 @@ class Launch(unittest.TestCase):
                 launcher.kill()
 
     def are_connected(self):
-        """Each rank has the threads of its transport: they come when all are there."""
+        """Waits until each rank has its transport threads, which start when all ranks are connected."""
         return all(
             len(list(Path(f"/proc/{pid}/task").iterdir())) >= 6
             for rank, pid in self.processes().items()
@@ -116,7 +116,7 @@ class Launch(unittest.TestCase):
     def wait_until(self, holds):
         end = time.monotonic() + LIMIT_SECONDS
         while not holds():
-            self.assertLess(time.monotonic(), end, "it does not come to it")
+            self.assertLess(time.monotonic(), end, "the ranks do not get that far")
             time.sleep(0.05)
 
     def assert_ends(self, launcher, code, pattern):
@@ -136,7 +136,7 @@ class Replays(Launch):
                 said = re.fullmatch(rf"{ranks} ranks: predicted (\S+) s, measured (\S+) s \(\S+%\)\n", result.stdout)
                 self.assertTrue(said, result.stdout)
                 predicted, measured = float(said[1]), float(said[2])
-                # An op never takes less than it says; how much more depends on the machine.
+                # An op never takes less than its planned time; the excess depends on the machine.
                 self.assertGreater(measured, 0.95 * predicted)
                 spans = json.loads(trace.read_text(encoding="utf-8"))
                 self.assertEqual(len(spans), ranks)
@@ -147,14 +147,14 @@ class Replays(Launch):
 
     def test_by_mpirun(self):
         if not MPIRUN:
-            self.skipTest("there is no mpirun")
+            self.skipTest("mpirun not found")
         result = self.run_it([MPIRUN, "-np", "2", TRAIN, *self.stub(2)], MASTER_PORT=free_port())
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertRegex(result.stdout, r"^2 ranks: predicted ")
 
     def test_by_torchrun(self):
         if not TORCHRUN:
-            self.skipTest("there is no torchrun")
+            self.skipTest("torchrun not found")
         command = [TORCHRUN, "--no-python", "--nproc-per-node", "2", "--master-port", free_port(), TRAIN, *self.stub(2)]
         result = self.run_it(command)
         self.assertEqual(result.returncode, 0, result.stderr)
@@ -178,12 +178,12 @@ class Replays(Launch):
         self.assertEqual((said[0][1], *said[1]), ("", "", ""))
 
     def test_on_two_hosts(self):
-        """Network namespaces, each with one end of a cable."""
+        """Network namespaces, each with one end of a virtual cable."""
         names = [f"dovetail{os.getpid()}{letter}" for letter in "ab"]
         for name in names:
             made = subprocess.run(["ip", "netns", "add", name], capture_output=True, text=True, check=False)
             if made.returncode != 0:
-                self.skipTest(f"this system makes no network namespace: {made.stderr.strip()}")
+                self.skipTest(f"this system cannot create network namespaces: {made.stderr.strip()}")
             self.addCleanup(subprocess.run, ["ip", "netns", "del", name], check=False)
         cable = [
             "ip",
@@ -202,7 +202,7 @@ class Replays(Launch):
         ]
         made = subprocess.run(cable, capture_output=True, text=True, check=False)
         if made.returncode != 0:
-            self.skipTest(f"this system makes no cable between network namespaces: {made.stderr.strip()}")
+            self.skipTest(f"this system cannot create a cable between network namespaces: {made.stderr.strip()}")
         for name, address in zip(names, ("10.77.0.1", "10.77.0.2")):
             for words in (f"address add {address}/24 dev one", "link set one up", "link set lo up"):
                 subprocess.run(["ip", "-n", name, *words.split()], check=True)
@@ -288,7 +288,7 @@ class Faults(Launch):
             pid = self.processes()[1]
             port = re.search(rb"(?:^|\0)MASTER_PORT=(\d+)\0", Path(f"/proc/{pid}/environ").read_bytes())[1]
             with socket.create_connection(("127.0.0.1", int(port))) as half:
-                # The store of libtorch 1.13 waits for the rest of the question, and answers nobody.
+                # The store of libtorch 1.13 waits for the rest of the request and serves no other client.
                 half.send(b"\x02")
                 os.kill(pid, signal.SIGSTOP)
                 self.assert_ends(launcher, 4, "rank (0 timed out .*; no sign of life from rank 1|1 is lost: no sign of life)")

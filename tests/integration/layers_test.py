@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""The shape of src/: which folder includes which, no include cycles, self-contained headers, short functions and files.
+"""Tests the structure of src/: includes between folders, no include cycles, self-contained headers, short functions
+and files.
 
 usage: layers_test.py SOURCE_DIR COMPILER
 """
@@ -44,8 +45,8 @@ LAYERS = [
     "report",
     "cli",
 ]
-# Folders within a folder, likewise. The files beside them may include all of them; where "." stands in the list, those
-# before it.
+# Subfolders of a folder, with the same rule. Files directly in the folder may include all of them, or, if the list
+# contains ".", those before it.
 ROOMS = {
     "control": [".", "data", "algorithm", "run", "ranks"],
     "pipeline": ["problem", "schedule", "program", "formats"],
@@ -58,12 +59,13 @@ ROOMS = {
     "report": ["text", "page", "drawing", "schedule", "iteration", "overlay", "run"],
     "runtime": ["model", "training", "generation", "ranks", "launch", "profile", "run"],
 }
-# Nothing includes them. Each may include the layers before one, or all: dovetail-train is a program as dovetail is.
+# No folder includes these. Each may include the layers before the named one, or all: dovetail-train is a program like
+# dovetail.
 LEAVES = {"mpi": "cli", "runtime": None}
 MOST_FUNCTION_LINES = 60
 MOST_FILE_LINES = 1000
 MOST_COLUMNS = 120
-# Of the lines of src: a folder with its rooms, and the files of one folder, its rooms apart.
+# Maximum share of the lines of src: for a folder with its subfolders, and for the files directly in one folder.
 MOST_OF_FOLDER = 0.18
 MOST_OF_ROOM = 0.06
 
@@ -72,7 +74,7 @@ COMPILER = "c++"
 
 
 def without_comments_and_strings(text):
-    """The code with comments and the contents of literals blanked, line for line."""
+    """Returns the code with comments and the contents of literals blanked, keeping its lines."""
     pattern = re.compile(
         r'R"(\w*)\((?:.|\n)*?\)\1"|//[^\n]*|/\*(?:.|\n)*?\*/|"(?:\\.|[^"\\\n])*"|(?<![0-9A-Za-z])\'(?:\\.|[^\'\\\n])+\''
     )
@@ -86,10 +88,10 @@ def without_comments_and_strings(text):
 
 
 def functions_of(code):
-    """(name, first line, number of lines) of every function with a body: a brace that opens after a parameter list,
-    outside functions."""
+    """Yields (name, first line, number of lines) of every function body: a brace after a parameter list, outside
+    functions."""
     functions = []
-    enclosing = []  # of each open brace: "scope" (namespace, type), "function" with its start, or "other"
+    enclosing = []  # for each open brace: "scope" (namespace, type), "function" with its start, or "other"
     header_start = 0
     line = 1
     for position, character in enumerate(code):
@@ -199,7 +201,7 @@ class SourceTree(unittest.TestCase):
         self.assert_none(faults)
 
     def test_includes_run_along_the_rooms(self):
-        def place(name):  # of its room in its folder; what is beside the rooms comes last
+        def place(name):  # position of the subfolder in its folder; files directly in the folder come last
             folder, *rooms = name.split("/")[:-1]
             room = rooms[0] if rooms else "."
             return ROOMS[folder].index(room) if room in ROOMS[folder] else len(ROOMS[folder])
@@ -230,8 +232,8 @@ class SourceTree(unittest.TestCase):
         self.assert_none([fault for name in self.text for fault in visit(name)])
 
     def test_headers_are_self_contained(self):
-        """A source includes its own header first, so it proves the header complete; a header without source is compiled
-        alone."""
+        """A source includes its own header first, which proves the header self-contained. A header without a source
+        is compiled alone."""
         faults = []
         alone = []
         for name in self.text:
@@ -283,7 +285,7 @@ class SourceTree(unittest.TestCase):
     def test_functions_are_short(self):
         found = {name: functions_of(code) for name, code in self.code.items()}
         self.assertGreater(
-            sum(len(functions) for functions in found.values()), len(self.text), "the counting of functions is broken"
+            sum(len(functions) for functions in found.values()), len(self.text), "the function count is broken"
         )
         self.assert_none(
             [

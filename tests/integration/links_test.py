@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Every path and anchor that comments and pages name is there.
+"""Tests that every path and anchor named in comments and pages exists.
 
 Followed are the links of Markdown pages, and in pages and comments alike each name of a source, header, page or script
 (`cost/batches.h`, `docs/facts.md#lengths`), as seen from the file itself, from the root or from src. Names of files that
@@ -16,7 +16,7 @@ from pathlib import Path
 SOURCE = Path(".")
 SKIPPED = {"build", ".git", "node_modules"}
 CODE = {".h", ".cpp", ".ts", ".py", ".mjs"}
-# A name of one of these kinds is one of ours wherever it stands.
+# A name with one of these extensions always refers to a file of ours.
 OURS = re.compile(
     r"(?<![\w./@-])((?:[\w@-][\w.@-]*/)*[\w@-][\w.@-]*\.(?:h|cpp|md|cmake|ts|mjs))((?:#[\w-]+)?)(?![\w/*-])"
 )
@@ -27,7 +27,7 @@ NOT_OURS = re.compile(
     r"^(CLI|nlohmann|fmt|yaml-cpp|gtest|gmock|rapidcheck|benchmark|mpi|sys|nettle|pcre2|utf8proc|bits|torch|c10|ATen)\b|^(mpi|unistd|stdint)\.h$"
 )
 
-# Files of other projects that pages and comments name as their sources.
+# Files of other projects that pages and comments cite.
 ELSEWHERE = {
     "csrc/transformer/inference/csrc/pt_binding.cpp",
     "doc/PERFORMANCE.md",
@@ -38,7 +38,7 @@ ELSEWHERE = {
 
 
 def anchors_of(page):
-    """The anchors that headings of a page have, as the usual renderers make them."""
+    """Returns the anchors of a page's headings, as common renderers generate them."""
     text = re.sub(r"^```.*?^```", "", page, flags=re.M | re.S)
     anchors = set()
     for heading in re.findall(r"^#+ +(.+?) *#*$", text, re.M):
@@ -69,9 +69,9 @@ class Links(unittest.TestCase):
         cls.anchors = {path: anchors_of(path.read_text(encoding="utf-8")) for path in cls.files if path.suffix == ".md"}
 
     def found(self, path, name):
-        """The file or folder that `name` stands for in `path`; None where there is none."""
+        """Returns the file or folder that `name` refers to in `path`, or None."""
         roots = [path.parent, SOURCE, SOURCE / "src", SOURCE / "docs", SOURCE / "tests"]
-        # A comment may leave out the folder that its file stands in.
+        # A comment may omit the folder of its own file.
         roots += [parent for parent in path.parents if SOURCE in parent.parents]
         return next(((root / name).resolve() for root in roots if (root / name).exists()), None)
 
@@ -82,9 +82,9 @@ class Links(unittest.TestCase):
         if target is None:
             if "/" not in name and name in self.names:
                 return None
-            return f"{path.relative_to(SOURCE)} names {name}, which is not there"
+            return f"{path.relative_to(SOURCE)} names {name}, which does not exist"
         if anchor and target.suffix == ".md" and anchor[1:] not in self.anchors[target]:
-            return f"{path.relative_to(SOURCE)} names {name}{anchor}: the page has no such heading"
+            return f"{path.relative_to(SOURCE)} names {name}{anchor}, but the page has no such heading"
         return None
 
     def faults_in(self, path, text):
@@ -114,7 +114,7 @@ class Links(unittest.TestCase):
             found = list(self.faults_in(path, text))
             looked_at += len(found)
             faults += [fault for fault in found if fault]
-        self.assertGreater(looked_at, 200, "the looking for names is broken")
+        self.assertGreater(looked_at, 200, "the search for names is broken")
         self.assertFalse(faults, "\n" + "\n".join(sorted(set(faults))))
 
     def test_links_of_pages(self):
@@ -126,9 +126,9 @@ class Links(unittest.TestCase):
                 name, _, anchor = target.partition("#")
                 page = (path.parent / name).resolve() if name else path
                 if not page.exists():
-                    faults.append(f"{path.relative_to(SOURCE)} links to {target}, which is not there")
+                    faults.append(f"{path.relative_to(SOURCE)} links to {target}, which does not exist")
                 elif anchor and page.suffix == ".md" and anchor not in self.anchors[page]:
-                    faults.append(f"{path.relative_to(SOURCE)} links to {target}: the page has no such heading")
+                    faults.append(f"{path.relative_to(SOURCE)} links to {target}, but the page has no such heading")
         self.assertFalse(faults, "\n" + "\n".join(faults))
 
 

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Runs on several ranks: the numbers of one rank, whatever the layout; what a rank's end, a signal and another number of
-ranks leave of a run.
+"""Tests runs on several ranks: any layout gives the numbers of one rank, and a run survives a lost rank, a signal,
+and a different number of ranks.
 
 usage: many_ranks_test.py SOURCE_DIR DOVETAIL
 
-dovetail-train stands beside DOVETAIL.
+Expects dovetail-train next to DOVETAIL.
 """
 
 import contextlib
@@ -26,7 +26,7 @@ ITERATIONS = 6
 
 
 def rows_of(path):
-    """The rows of a file of JSON lines, without what differs from run to run."""
+    """Returns the rows of a JSON lines file without values that differ between runs."""
     rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
     for row in rows:
         row.pop("timing", None)
@@ -34,7 +34,7 @@ def rows_of(path):
 
 
 def children_of(process):
-    """The processes that one has started, with those that they have."""
+    """Returns the descendants of a process."""
     found = []
     for entry in Path("/proc").iterdir():
         if not entry.name.isdigit():
@@ -56,7 +56,8 @@ def is_there(process):
 
 
 def ops_of_trace(path):
-    """[device] its ops as (kind, model, replica, stage, micro-batch), by their begin; and when each was, in ms."""
+    """Returns by device its ops as (kind, model, replica, stage, micro-batch) in order of start, and their times in
+    ms."""
     devices = {}
     ops = {}
     for event in json.loads(path.read_text(encoding="utf-8"))["traceEvents"]:
@@ -107,8 +108,8 @@ class Runs(unittest.TestCase):
             for row, one in zip(rows, expected):
                 self.assertEqual(row.keys(), one.keys())
                 for key, value in one.items():
-                    # What rounding does to the weights of a few steps shows first in norms and in the largest ratio,
-                    # which one unlikely token makes: 4 where all others are near 1.
+                    # Rounding in the weights of a few steps shows first in norms and in the maximum ratio, which a
+                    # single unlikely token determines: 4 where all others are near 1.
                     tolerance = 1e-3 if "gradient_norm" in key or "ratio_max" in key else 1e-4
                     self.assertAlmostEqual(row[key], value, delta=tolerance * max(1, abs(value)), msg=f"{name} {key}")
 
@@ -148,7 +149,7 @@ class Runs(unittest.TestCase):
         profile = json.loads(here.read_text(encoding="utf-8"))
         self.assertEqual(profile["format"], "dovetail/profile@2")
         self.assertEqual(profile["cluster"]["gpus_per_node"], 2)
-        # The actor, and the critic with the same layers, are one model.
+        # The actor and the critic with the same layers are one model.
         self.assertEqual(len(profile["layers"]), 1)
         lines = [
             "cluster: here.json" if line.startswith("cluster:") else line
@@ -168,7 +169,7 @@ class Runs(unittest.TestCase):
         )
         self.assertEqual(planned.returncode, 0, planned.stderr)
         self.assertRegex(planned.stdout, r"(?m)^measured layers tiny-ppo: profile.*: .*\bactor_train, critic_train\b")
-        # It is measured anew in its place, and trained on with as many ranks.
+        # The profile is measured again for this place, then training uses the same number of ranks.
         done = self.profile(job, "-o", here)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("2 ranks: each reads", done.stdout)
@@ -197,7 +198,7 @@ class Runs(unittest.TestCase):
                 self.assertIn(words, done.stderr)
 
     def expect_schedule(self, out, fused):
-        """Of trainings that are run as one there is a sound schedule of both."""
+        """Fused trainings have a valid schedule of both."""
         path = self.folder / out / "schedule.json"
         self.assertEqual(path.exists(), fused, out)
         if not fused:
@@ -209,8 +210,8 @@ class Runs(unittest.TestCase):
         self.assertEqual(len(schedule["problem"]["models"]), 2)
 
     def expect_traces(self, out, fused):
-        """What ranks did when they trained last: in the order of the schedule on each rank, and nothing before what it
-        needs on another one. Ops of fused models run at once."""
+        """Ops of the last training follow the schedule's order on each rank and start only after their dependencies
+        on other ranks. Ops of fused models overlap."""
         folder = self.folder / out / "training"
         phases = sorted(path.name.removesuffix(".trace.json") for path in folder.glob("*.trace.json"))
         self.assertEqual(phases, ["actor_train+critic_train"] if fused else ["actor_train", "critic_train"])
@@ -243,7 +244,7 @@ class Runs(unittest.TestCase):
         self.assertEqual("saved by fusion" in report, fused)
 
     def expect_equal_memory(self, out, ranks):
-        """In training each rank has its share of what all have."""
+        """Each rank has its share of the training work."""
         for line in (self.folder / out / "metrics.jsonl").read_text(encoding="utf-8").splitlines():
             timing = json.loads(line)["timing"]
             live = [timing[f"live_gib/{rank}"] for rank in range(ranks)]
@@ -269,7 +270,7 @@ class Runs(unittest.TestCase):
             if not any(is_there(each) for each in processes):
                 return
             time.sleep(0.01)
-        self.fail("a rank is left")
+        self.fail("a rank is left over")
 
     def test_a_killed_rank_ends_the_run_which_goes_on(self):
         process = self.start("killed", *self.plan(2))
@@ -310,7 +311,7 @@ class Runs(unittest.TestCase):
         ) as run:
             os.close(slave)
             shown = b""
-            # The end of a terminal is an error.
+            # The end of a terminal raises an error.
             with contextlib.suppress(OSError):
                 while block := os.read(master, 4096):
                     shown += block

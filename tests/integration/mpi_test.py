@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The exchange between processes that mpirun started and the search that they share out, also where one of them is
-lost, and that nothing else needs MPI.
+"""Tests the exchange between processes started by mpirun and their shared search, including the loss of a process,
+and that nothing else needs MPI.
 
 usage: mpi_test.py DOVETAIL RANKS MPIRUN
 """
@@ -16,7 +16,7 @@ import unittest
 from pathlib import Path
 
 DOVETAIL = RANKS = MPIRUN = ""
-# Enough for the start of a few processes on a busy machine; a wait without an end would be longer.
+# Long enough to start a few processes on a busy machine; exceeded only by an endless wait.
 LONGEST_SECONDS = 60
 # LeakSanitizer would report Open MPI's own memory.
 ENVIRONMENT = {
@@ -38,7 +38,7 @@ def run(command, **changes):
 
 
 def seconds_computed(process):
-    """What it and its threads used of processors."""
+    """Returns the processor time of a process and its threads."""
     of_the_system = Path(f"/proc/{process}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
     return (int(of_the_system[11]) + int(of_the_system[12])) / os.sysconf("SC_CLK_TCK")
 
@@ -67,7 +67,7 @@ class Ranks(unittest.TestCase):
                 result = self.mpirun(3, fate, 4)
                 self.assertLess(time.monotonic() - begin, LONGEST_SECONDS)
                 self.assertNotEqual(result.returncode, 0)
-                # On a machine that is too busy the start may already take too long.
+                # On a busy machine, the start alone may already take too long.
                 self.assertRegex(
                     result.stdout,
                     "error: MPI: a process is lost or does not respond: "
@@ -100,7 +100,7 @@ class Schedule(unittest.TestCase):
         return run([MPIRUN, "-n", str(ranks), "--bind-to", "none", DOVETAIL, "schedule", *arguments, "--mpi"])
 
     def launch(self, path, *arguments):
-        """A run of three ranks that goes on until it is stopped."""
+        """Starts a run of three ranks that continues until it is stopped."""
         launcher = subprocess.Popen(
             [
                 MPIRUN,
@@ -127,7 +127,7 @@ class Schedule(unittest.TestCase):
         return launcher
 
     def start(self, path, *arguments):
-        """The launcher of such a run, when the first schedule is written."""
+        """Returns the launcher of such a run once the first schedule is written."""
         launcher = self.launch(path, *arguments)
         end = time.monotonic() + LONGEST_SECONDS
         while not path.exists():
@@ -137,7 +137,7 @@ class Schedule(unittest.TestCase):
         return launcher
 
     def processes_of(self, launcher):
-        """[rank] the process."""
+        """Returns the processes by rank."""
         found = {}
         for process in map(
             int, Path(f"/proc/{launcher.pid}/task/{launcher.pid}/children").read_text(encoding="ascii").split()
@@ -149,7 +149,8 @@ class Schedule(unittest.TestCase):
         return found
 
     def wait_until_all_search(self, launcher):
-        """Nothing is written that would tell, so by what they have computed: to start takes a fraction of a second."""
+        """Waits until the ranks have used enough processor time to be searching: starting takes a fraction of a
+        second."""
         end = time.monotonic() + LONGEST_SECONDS
         computed = []
         while len(computed) < 3 or min(computed) < 2:
@@ -251,7 +252,7 @@ class Schedule(unittest.TestCase):
 
     def test_a_rank_that_hangs_is_an_error_also_where_nothing_found_will_do(self):
         path = self.folder / "none.json"
-        # No schedule keeps both, which no bound says before the search.
+        # No schedule meets both limits, which no bound shows before the search.
         launcher = self.launch(path, "--mpi-timeout", "5", "--deadline", "366", "--memory-cap", "3")
         self.wait_until_all_search(launcher)
         os.kill(self.processes_of(launcher)[2], signal.SIGSTOP)
@@ -272,7 +273,7 @@ class Schedule(unittest.TestCase):
 
 
 class Plan(unittest.TestCase):
-    """The search over plans shares its chains out as that over schedules does."""
+    """The search over plans distributes its chains like the search over schedules."""
 
     JOB = str(Path(__file__).resolve().parents[2] / "examples" / "jobs" / "ppo-7b.yaml")
 
@@ -300,7 +301,7 @@ class Plan(unittest.TestCase):
 
     def test_a_time_limit_is_repeated_by_its_iterations(self):
         limited, repeated = self.folder / "limited.json", self.folder / "repeated.json"
-        # On a busy machine the limit may cut short what follows the search, which the answer says.
+        # On a busy machine the limit may cut short the work after the search, which the answer reports.
         for seconds in (6, 12, 24):
             result = self.mpirun(2, self.JOB, "--time-limit", str(seconds), "--json", "-o", str(limited))
             self.assertEqual(result.returncode, 0, result.stderr)

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""What the commands about plans print with --json satisfies the JSON Schema of its format; damaged answers do not.
+"""Tests that the --json output of commands about plans satisfies the JSON Schema of its format, and that damaged
+answers do not.
 
 usage: plan_answers_test.py SOURCE_DIR DOVETAIL
 """
@@ -122,7 +123,7 @@ class PlanAnswers(Documents):
         self.assertEqual(ranking["output"], ranking["plans"][1]["plan"])
 
     def test_plans_of_an_answer_are_plans_of_its_job(self):
-        """Each can be given back, and is predicted to take what the answer says."""
+        """Each plan of the answer can be used as input and gets the same predicted time."""
         jobs = SOURCE / "examples" / "jobs"
         job = str(jobs / "ppo-7b.yaml")
         quick = ("--chains", "2", "--iterations", "1000")

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Twenty iterations of PPO and GRPO are what tests/independent/replay.py computes from the definitions; mistakes that it
-makes on purpose are found.
+"""Tests that twenty iterations of PPO and GRPO match tests/independent/replay.py, which computes them from the
+definitions, and that replay.py detects deliberate mistakes.
 
 usage: replay_test.py SOURCE_DIR DOVETAIL
 
-Needs a Python that has torch and yaml. dovetail-train stands beside DOVETAIL.
+Needs a Python with torch and yaml. Expects dovetail-train next to DOVETAIL.
 """
 
 import os
@@ -31,12 +31,12 @@ class Replay(unittest.TestCase):
     @staticmethod
     def changed(text, before, after):
         if before not in text:
-            raise AssertionError(f"the job does not say {before}")
+            raise AssertionError(f"the job does not contain {before}")
         return text.replace(before, after)
 
     @classmethod
     def steady(cls, text):
-        """A slow critic, and no early stop: what single precision rounds away is not made larger by them."""
+        """A slow critic and no early stop, so that rounding errors of single precision are not amplified."""
         return cls.changed(
             cls.changed(text, "early_stop_kl: 0.001, ", ""), "learning_rate: 5e-4", "learning_rate: 1e-4"
         )
@@ -74,16 +74,16 @@ class Replay(unittest.TestCase):
             "stopped",
             lambda text: self.changed(text, "early_stop_kl: 0.001", "early_stop_kl: 0.0001"),
         )
-        # It stops in the third iteration. Rounding in single precision grows after it.
+        # The run stops early in the third iteration. Rounding in single precision grows after it.
         done = self.replay(self.folder / "stopped", "--iterations", "3")
         self.assertEqual(done.returncode, 0, done.stdout[-2000:])
         self.assertNotIn(" 0 stopped early", done.stdout)
-        # A step that should have been left out shows in the fourth.
+        # A step that should have been skipped shows in the fourth iteration.
         ignored = self.replay(self.folder / "stopped", "--iterations", "4", "--plant", "stop")
         self.assertEqual(ignored.returncode, 1)
 
     def test_mistakes_are_found(self):
-        """A divergence of the other sign, a mask that begins a token late, a mean of means."""
+        """Mistakes: a divergence of the opposite sign, a mask that begins a token late, a mean of means."""
         for run, plant in ((self.ppo, "kl"), (self.ppo, "mask"), (self.ppo, "mean"), (self.grpo, "mean")):
             done = self.replay(run, "--iterations", "2", "--plant", plant)
             self.assertEqual(done.returncode, 1, plant)

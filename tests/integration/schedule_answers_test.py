@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""What the commands about schedules print with --json satisfies the JSON Schema of its format; damaged answers do not.
+"""Tests that the --json output of commands about schedules satisfies the JSON Schema of its format, and that
+damaged answers do not.
 
 usage: schedule_answers_test.py SOURCE_DIR DOVETAIL
 """
@@ -17,7 +18,7 @@ class ScheduleAnswers(Documents):
     def setUpClass(cls):
         super().setUpClass()
         cls.examples = [str(path) for path in sorted((SOURCE / "examples").glob("*.yaml"))]
-        # Devices without ops, activations of 0 and a name that is not plain ASCII.
+        # Devices without ops, activations of 0 and a name with non-ASCII characters.
         cls.idle_device = cls.path("idle.yaml")
         Path(cls.idle_device).write_text(
             "format: dovetail/pipeline-problem@1\ntime_unit: us\ndevices: 3\nmodels:\n"
@@ -34,7 +35,7 @@ class ScheduleAnswers(Documents):
         return path
 
     def report(self, *arguments):
-        """The data in the page that `dovetail report` writes of the files."""
+        """Returns the data in the page that `dovetail report` writes for the files."""
         page = dovetail("report", *arguments, "-o", "-")
         data = json.loads(
             re.search(r'<script type="application/json" id="dovetail-report">(.*?)</script>', page, re.S).group(1)

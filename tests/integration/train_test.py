@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Runs as a user runs them: the demonstrations learn what they must, a run that is killed goes on to the same numbers,
-and what is wrong is said before anything runs.
+"""Tests training as users run it: the demonstrations learn their tasks, a killed run resumes to the same numbers,
+and errors are reported before anything runs.
 
 usage: train_test.py SOURCE_DIR DOVETAIL [--kills N] [--seed N]
 
-dovetail-train stands beside DOVETAIL.
+Expects dovetail-train next to DOVETAIL.
 """
 
 import json
@@ -32,7 +32,7 @@ TOPICS = "harbor garden market river castle forest bridge island".split()
 
 
 def rows_of(path):
-    """The rows of a file of JSON lines, without what differs from run to run."""
+    """Returns the rows of a JSON lines file without values that differ between runs."""
     rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
     for row in rows:
         row.pop("timing", None)
@@ -40,7 +40,7 @@ def rows_of(path):
 
 
 def is_well_formed(prompt, text):
-    """Whether a response has the clauses that its prompt asks for, each about its noun."""
+    """Whether a response has the clauses that its prompt requests, each about its noun."""
     count, topic = prompt.split()
     words = text.split()
     nouns = [TOPICS[(3 * TOPICS.index(topic) + 5 * i + 1) % 8] for i in range(int(count))]
@@ -61,7 +61,7 @@ class Runs(unittest.TestCase):
         return self.folder / out, done.stderr
 
     def copy_of(self, name):
-        """A demonstration that a test may change, with what lies beside it."""
+        """Copies a demonstration with its folder, so that a test can change it."""
         shutil.copytree(SOURCE / "examples/train", self.folder / "train")
         return self.folder / "train" / name
 
@@ -74,8 +74,8 @@ class Demonstrations(Runs):
         self.assertEqual(done.returncode, 0, done.stdout)
 
     def test_ppo_ends_where_the_law_says(self):
-        """With +1 or -1 a clause and the coefficient b the share of good adjectives is sigmoid(2 / b) at the optimum,
-        and the divergence of a clause ln 2 - H(share)."""
+        """With +1 or -1 per clause and the coefficient b, the optimal share of good adjectives is sigmoid(2 / b),
+        and the divergence per clause is ln 2 - H(share)."""
         for job, coefficient in (("job-rule.yaml", 1), ("job-rule-2.yaml", 2)):
             out, _ = self.train(SOURCE / "examples/train/tiny-ppo" / job, f"ppo-{coefficient}")
             rows = [row for row in rows_of(out / "samples.jsonl") if row["iteration"] > 90]
@@ -106,7 +106,7 @@ class Demonstrations(Runs):
         self.assertIn("the policy diverged from the sampling policy", said)
         second = said.index("\n2/20")
         self.assertIn("warning", said[:second])
-        # The same model at a sound rate is beyond 0.8 by then.
+        # With a stable learning rate, the same model exceeds 0.8 by then.
         self.assertLess(rows_of(out / "eval.jsonl")[-1]["reward"], 0.7)
 
 
@@ -121,7 +121,7 @@ class Results(Runs):
         for command in (["calibrate", out / "measurement.yaml"], ["report", out, "-o", self.folder / "again.html"]):
             done = subprocess.run([DOVETAIL, *map(str, command)], capture_output=True, text=True, check=False)
             self.assertEqual(done.returncode, 0, done.stderr)
-        # What it starts from is of runs like this one: what a cluster takes beside its tasks stays out.
+        # The fit starts from constants of runs like this one, which exclude the cluster's time outside tasks.
         measurement = (out / "measurement.yaml").read_text(encoding="utf-8")
         self.assertIn('start: "cpu/dovetail"', measurement)
         fit = subprocess.run(

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Which files are compiled as one (cmake/unity_groups.py): never two that mean different things by one name.
+"""Tests the groups of files that are compiled as one (cmake/unity_groups.py): files that use one name for different
+things are never grouped.
 
 usage: unity_test.py SOURCE_DIR
 """

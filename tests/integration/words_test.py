@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Identifiers in src follow docs/glossary.md: none of them matches a banned expression.
+"""Tests that identifiers in src follow docs/glossary.md: none matches a banned expression.
 
 usage: words_test.py SOURCE_DIR
 """
@@ -11,7 +11,7 @@ from pathlib import Path
 
 SOURCE = Path(".")
 
-# (identifiers that match this, say this instead). Identifiers alone are looked at, neither comments nor literals.
+# (pattern of identifiers, replacement). Only identifiers are checked, not comments or literals.
 BANNED = [
     (r"(?i)^(.*_)?(most|largest|longest|greatest|biggest)_\w+", "max_"),
     (r"(?i)^(.*_)?(least|smallest|shortest|fewest)_\w+", "min_"),
@@ -21,13 +21,13 @@ BANNED = [
     (r"^(Ground|ground)$|\w+Ground$", "context"),
     (r"^[Pp]icks?$|^(\w+_)picks?$|\w*Picks?$", "choice, assignment"),
     (r"^Means$|^means$", "options"),
-    (r"(?i)^squeeze\w*|\w+Squeeze", "what the literature says"),
+    (r"(?i)^squeeze\w*|\w+Squeeze", "the term of the literature"),
     (r"^(\w+_)?behind_?$", "critical_predecessor, after"),
     (r"^(\w+_)?essence$", "lower_bound"),
     (r"^(score|scored)_(task|tasks|model|models)$|(?i:scoring)", "infer, inference"),
     (r"^(Step(Edge|Time|Seconds|Line|Comparison)|FusedSteps|TimelineSteps?)$", "Activity: a step is an optimizer step"),
 ]
-# Keys of files and options of commands, which stay, and the members that are named after them.
+# Keys of files and options of commands, which stay, and the members named after them.
 KEYS = {"longest_first", "refit", "refit_links", "refit_tensor", "means", "pick"}
 
 LITERAL_OR_COMMENT = re.compile(
@@ -36,7 +36,7 @@ LITERAL_OR_COMMENT = re.compile(
 
 
 def identifiers_of(text):
-    """(line number, identifier) of the code of a source."""
+    """Yields (line number, identifier) for the code of a source."""
     code = LITERAL_OR_COMMENT.sub(lambda found: "\n" * found.group(0).count("\n"), text)
     code = re.sub(r"^\s*#\s*include[^\n]*", "", code, flags=re.M)
     for number, line in enumerate(code.splitlines(), 1):
@@ -45,7 +45,7 @@ def identifiers_of(text):
 
 
 def advice_of(name):
-    """What to say in place of an identifier; None where it may stand."""
+    """Returns the replacement for an identifier, or None if it is allowed."""
     if name in KEYS:
         return None
     return next((instead for pattern, instead in BANNED if re.search(pattern, name)), None)
@@ -61,7 +61,7 @@ class Words(unittest.TestCase):
                     for line, name in identifiers_of(path.read_text(encoding="utf-8"))
                     if (advice := advice_of(name))
                 ]
-        self.assertFalse(faults, "\n" + "\n".join(faults[:100]) + f"\n{len(faults)} in all")
+        self.assertFalse(faults, "\n" + "\n".join(faults[:100]) + f"\n{len(faults)} in total")
 
     def test_what_is_banned_is_found(self):
         for name in (

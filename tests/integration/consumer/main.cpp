@@ -1,5 +1,5 @@
-// Includes every installed header that an embedder may want first, and lets each construction schedule a problem made
-// in code.
+// Includes the installed headers that an embedder is likely to need first, and schedules a problem built in code with
+// each construction.
 #include <dovetail/fuse/bounds/bounds.h>
 #include <dovetail/fuse/solve.h>
 #include <dovetail/parallel/exchange.h>
@@ -26,7 +26,7 @@ pipeline::Model model_on(std::string name, const std::vector<int>& devices, std:
   return model;
 }
 
-/// A group of one process, by MPI where it is there; without it the Error has to say how to get it.
+/// Connects a group of one process by MPI if it is installed. Without MPI, the Error must say how to install it.
 bool connects_or_says_why() {
   const auto exchange = dovetail::parallel::connect_by_mpi(30);
   if (!exchange.ok()) {

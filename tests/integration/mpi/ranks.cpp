@@ -1,4 +1,4 @@
-// One process of a group: what mpi_test.py starts with mpirun. Prints what it saw, one line a rank.
+// One process of a group that mpi_test.py starts with mpirun. Prints what it received, one line per rank.
 #include <unistd.h>
 
 #include <csignal>
@@ -20,7 +20,8 @@ int print_error(const dovetail::base::Error& error) {
   return 1;
 }
 
-/// What rank r says in a round: nothing, a few bytes, or more than one collective carries; different in every round.
+/// Returns rank r's message in a round: empty, a few bytes, or more than one collective carries; different in every
+/// round.
 std::string message_of(int rank, int round) {
   const std::size_t sizes[] = {0, 5, 9'000'001, 1'000};
   std::string message(sizes[(rank + round) % 4], '\0');
@@ -41,7 +42,7 @@ int gather(const parallel::Exchange& exchange) {
   return 0;
 }
 
-/// All ranks exchange once; then the last one does what `fate` says, and the others go on and see it.
+/// All ranks exchange once. Then the last one does what `fate` says, and the others continue and detect it.
 int lose_the_last(const parallel::Exchange& exchange, std::string_view fate) {
   if (const auto first = exchange.all_gather("here"); !first.ok()) return print_error(first.error());
   if (exchange.rank == exchange.ranks - 1) {
