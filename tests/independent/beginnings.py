@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Judges what the demonstrations begin with: tiny-sft's actor, tiny-rm's reward model, tiny-grpo's start.
+"""Checks the initial models of the demonstrations: tiny-sft's actor, tiny-rm's reward model, tiny-grpo's start.
 
 usage: beginnings.py tiny-sft|tiny-rm|tiny-grpo FOLDER DATA
 
@@ -21,13 +21,13 @@ ADJECTIVES = [CLAUSE_WORDS.index(word) for word in GOOD + BAD]
 
 
 def check_actor(judge, folder, data):
-    """Whatever comes first, an adjective is good or bad by chance; the rest is well-formed."""
+    """In any order, an adjective is good or bad by chance; the rest is well-formed."""
     prompts = [tokens for _, tokens in read_prompts(data, "clauses", 256)]
     with torch.no_grad():
         logits = Model(folder).outputs(prompts)
     shares = torch.softmax(torch.stack([row[len(prompt) - 1] for row, prompt in zip(logits, prompts)]), -1)
     judge.hold("share of good adjectives", float(shares[:, ADJECTIVES[: len(GOOD)]].sum(-1).mean()), 0.5, 0.04)
-    judge.at_least("share of adjectives where one is due", float(shares[:, ADJECTIVES].sum(-1).mean()), 0.99)
+    judge.at_least("share of adjectives at their positions", float(shares[:, ADJECTIVES].sum(-1).mean()), 0.99)
     judge.at_least("well-formed", score(folder, data, "clauses", 256, 1)["sampled"]["form"], 0.97)
 
 
@@ -45,8 +45,8 @@ def check_reward_model(judge, folder, data):
         good = [sum(word in GOOD for word in row[key].split()) for key in ("chosen", "rejected")]
         right += chosen > rejected
         worth += (chosen - rejected) / (good[0] - good[1])
-    judge.at_least("held-out pairs in order", right / len(rows), 0.99)
-    judge.hold("worth of an adjective", worth / len(rows), 2, 0.4)
+    judge.at_least("held-out pairs in the right order", right / len(rows), 0.99)
+    judge.hold("margin of an adjective", worth / len(rows), 2, 0.4)
 
 
 def check_sorter(judge, folder, data):

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Judges a run of tiny-ppo by its files alone: what was said, what it was worth, and how far that is from the optimum.
+"""Checks a run of tiny-ppo by its files alone: responses, rewards, and the distance to the optimum.
 
 usage: coin_clauses.py RUN [--reward-model FOLDER] [--last N]
 
-With a reward of r for a good adjective and of r - m for a bad one, and the coefficient b of the divergence, the best
-policy has the share sigmoid(m / b) of good ones, and moves ln 2 - H(share) nats a clause away from even odds. The rule
-has m = 2. Of a reward model the margin is measured: what it gives more for a good adjective than for a bad one.
-Ends with 1 where the last N iterations (a quarter of the run) are further away than the tolerances below.
+With a reward of r for a good adjective and r - m for a bad one, and the coefficient b of the divergence, the best
+policy has the share sigmoid(m / b) of good adjectives. It diverges by ln 2 - H(share) nats per clause from even
+odds. The rule has m = 2. For a reward model, the margin is measured: the mean difference in reward between a good
+and a bad adjective. Exits with 1 if the last N iterations (default: a quarter of the run) are further away than the
+tolerances below.
 """
 
 import argparse
@@ -48,7 +49,7 @@ def read_rows(run):
 
 
 def check_files(judge, run, rows):
-    """The samples against themselves, and the metrics against the samples."""
+    """Checks the samples for consistency, and the metrics against the samples."""
     for row in rows:
         if row["text"] != clause_text(row["response_tokens"]) or row["ended"] != (row["response_tokens"][-1] == END):
             judge.faults += 1
@@ -60,18 +61,18 @@ def check_files(judge, run, rows):
         for name, value in (("reward", here.reward), ("kl_sequence", moved)):
             if abs(metrics[name] - value) > 1e-5 * max(1, abs(value)):
                 judge.faults += 1
-                print(f"iteration {metrics['iteration']}: {name} is {metrics[name]}, of its samples {value}")
+                print(f"iteration {metrics['iteration']}: {name} is {metrics[name]}, but {value} for its samples")
 
 
 def check_rule(judge, rows, last, coefficient):
     wrong = sum(row["reward"] != clause_reward(row["prompt_words"], row["words"]) for row in rows)
-    judge.hold("rewards that are not the rule's", wrong, 0, 0)
+    judge.hold("rewards that differ from the rule", wrong, 0, 0)
     judge.hold("share of good adjectives", last.share, sigmoid(2 / coefficient), RULE_SHARE)
-    judge.hold("divergence a clause", last.divergence, math.log(2) - entropy(last.share), RULE_DIVERGENCE)
+    judge.hold("divergence per clause", last.divergence, math.log(2) - entropy(last.share), RULE_DIVERGENCE)
 
 
 def flips(rows, draw):
-    """Each clause of some rows with every adjective in its place: (prompt tokens, [response tokens by adjective])."""
+    """Returns each clause of some rows with every adjective: (prompt tokens, [response tokens by adjective])."""
     for row in draw.sample(rows, min(len(rows), 120)):
         for place, token in enumerate(row["response_tokens"]):
             if CLAUSE_WORDS[token] in GOOD + BAD:
@@ -91,7 +92,7 @@ def check_model(judge, last, coefficient, folder):
         some = random.Random(1).sample(last.rows, min(len(last.rows), 256))
         values = model.values([row["prompt_tokens"] for row in some], [row["response_tokens"] for row in some])
         apart = max(abs(float(v[-1]) - row["reward"]) for v, row in zip(values, some))
-        judge.hold("rewards and the model's values, greatest distance", apart, 0, 1e-4)
+        judge.hold("rewards vs. the model's values, max difference", apart, 0, 1e-4)
         good, bad, odds = [], [], []
         for prompt, responses in flips([row for row in last.rows if row["ended"]], random.Random(2)):
             rewards = torch.stack([v[-1] for v in model.values([prompt] * len(responses), responses)])
@@ -100,7 +101,7 @@ def check_model(judge, last, coefficient, folder):
             shares = torch.softmax(rewards / coefficient, 0)
             odds.append(float(shares[: len(GOOD)].sum()))
     margin = sum(g - b for g, b in zip(good, bad)) / len(good)
-    print(f"margin of an adjective {margin:.3f}; share by each adjective's own worth {sum(odds) / len(odds):.4f}")
+    print(f"margin of an adjective {margin:.3f}; share predicted from the margin of each {sum(odds) / len(odds):.4f}")
     judge.hold("share of good adjectives", last.share, sigmoid(margin / coefficient), MODEL_SHARE)
 
 
@@ -115,7 +116,7 @@ def main():
     rows = read_rows(arguments.run)
     iterations = max(row["iteration"] for row in rows)
     size = arguments.last or max(1, iterations // 4)
-    print("iterations     share    form    reward  divergence a clause")
+    print("iterations     share    form    reward  divergence per clause")
     for end in range(iterations % size or size, iterations + 1, size):
         window = Window([row for row in rows if end - size < row["iteration"] <= end])
         begin = max(1, end - size + 1)

@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
-"""Trains tiny-ppo on 2 and 4 ranks, and hurts each run once at a random moment: a rank is killed, stopped for good, or
-stopped for a while; the launcher is killed; or the ranks have no launcher of ours and one of them is killed, most often
-that which holds the store. A run must end with the error that says rank, phase and cause, in time and without a process
-left, and what is resumed must equal the run that nobody hurt, to the byte but for times. With --shares each rank's
-processor time and memory are looked at, too.
+"""Trains tiny-ppo on 2 and 4 ranks and injects one fault into each run at a random moment: a rank is killed,
+stopped for good, or stopped for a while; the launcher is killed; or, with ranks started without our launcher, one
+of them is killed, most often the one with the store.
+
+A run must end in time, with an error that names rank, phase and cause, and without processes left over. A resumed
+run must equal the undisturbed run to the byte, except for times. With --shares, each rank's processor time and
+memory are compared as well.
 
 usage: faults.py SOURCE DOVETAIL [--faults N] [--seed N] [--ranks N ...] [--kinds KIND ...] [--timeout SECONDS]
                  [--shares]
 
-dovetail-train stands beside DOVETAIL. Ends with 1 where something is wrong; the folder of such a run is kept.
+Expects dovetail-train next to DOVETAIL. Exits with 1 if anything is wrong; the folder of such a run is kept.
 """
 
 import argparse
@@ -29,24 +31,24 @@ from pathlib import Path
 
 KINDS = ("kill", "stop", "delay", "launcher", "store")
 ITERATIONS = 4
-# Beyond its deadline: what a rank computes before it waits, what all have to end, and a busy machine.
+# Allowed after the deadline: time to compute before a wait, to end all processes, and for a busy machine.
 SLACK_SECONDS = 45
 LIMIT_SECONDS = 300
-# What processor time and memory of a rank may be beside those of the others.
+# Maximum relative difference of a rank's processor time and memory from the other ranks.
 SHARE = 0.15
 DIED = -signal.SIGKILL
 LOST = 4
-# In place of 64 prompts and four optimizer steps: an iteration is short, so that all of its phases are hit.
+# Replaces 64 prompts and four optimizer steps. Short iterations let faults hit all phases.
 WORKLOAD = ("prompts: 64", "prompts: 16")
 FILES = ("metrics.jsonl", "eval.jsonl", "samples.jsonl")
-# What a run leaves that a fault may wait for.
+# Files of a run that a fault may wait for.
 EVENTS = ("metrics.jsonl", "eval.jsonl", "checkpoints", "export", "export/critic", "report.html")
 LAUNCHERS = ("RANK", "OMPI_", "PMIX_", "SLURM_", "MASTER_", "TORCHELASTIC_", "WORLD_SIZE", "LOCAL_RANK")
 ENVIRONMENT = {name: value for name, value in os.environ.items() if not name.startswith(LAUNCHERS)}
 
 
 def processes_of(folder):
-    """{rank: process id} of those whose command line names the folder of a run; None: a launcher."""
+    """Returns {rank: process id} for processes that name the run's folder in their command line; None: a launcher."""
     found = {}
     for entry in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
@@ -65,14 +67,14 @@ def free_port():
 
 
 def size_of(path):
-    """Something that differs where there is more of it."""
+    """Returns a value that changes when the path's content grows."""
     if path.is_dir():
         return sorted(str(each) for each in path.rglob("*"))
     return path.stat().st_size if path.exists() else None
 
 
 class Wrong(Exception):
-    """What a run should not have done."""
+    """A fault in a run's behavior."""
 
 
 def expect(holds, what):
@@ -93,7 +95,7 @@ class Faults:
         for ranks in arguments.ranks:
             begin = time.monotonic()
             process = self.start(f"straight-{ranks}", ranks)
-            expect(process.wait() == 0, f"the run on {ranks} ranks that nobody hurts fails: {self.said(process)}")
+            expect(process.wait() == 0, f"the undisturbed run on {ranks} ranks fails: {self.said(process)}")
             self.seconds[ranks] = time.monotonic() - begin
             self.straight[ranks] = self.left_by(f"straight-{ranks}")
             if arguments.shares:
@@ -115,7 +117,7 @@ class Faults:
         return process
 
     def start_by_hand(self, out, ranks):
-        """The ranks of a run whose store is rank 0's."""
+        """Starts the ranks of a run whose store is on rank 0."""
         train = Path(self.arguments.dovetail).parent / "dovetail-train"
         command = [train, "run", "--job", self.job, "--plan", self.plan(ranks), "-o", self.folder / out]
         command += ["--ranks", str(ranks), "--iterations", str(ITERATIONS), "--timeout", f"{self.arguments.timeout}s"]
@@ -132,7 +134,7 @@ class Faults:
         return (self.folder / f"{process.out}.log").read_text(encoding="utf-8", errors="replace")
 
     def left_by(self, out):
-        """What must be equal: rows without times, and the bytes of trained weights."""
+        """Returns the files that must be equal: rows without times, and the bytes of trained weights."""
         left = {}
         for name in FILES:
             rows = [json.loads(line) for line in (self.folder / out / name).read_text(encoding="utf-8").splitlines()]
@@ -144,20 +146,21 @@ class Faults:
         return left
 
     def expect_equal_shares(self, out, ranks):
-        """Of processor time and of memory in training: these plans give all ranks the same."""
+        """Compares processor time and memory in training: these plans give all ranks equal work."""
         rows = [json.loads(line)["timing"] for line in (self.folder / out / "metrics.jsonl").open(encoding="utf-8")]
         for figure in ("processor_seconds", "live_gib"):
             shares = [sum(row[f"{figure}/{rank}"] for row in rows) for rank in range(ranks)]
             parts = [ranks * share / sum(shares) for share in shares]
             print(
-                f"{ranks} ranks, {figure}: {', '.join(f'{part:.3f}' for part in parts)} of a rank's share", flush=True
+                f"{ranks} ranks, {figure}: {', '.join(f'{part:.3f}' for part in parts)} relative to the mean rank",
+                flush=True,
             )
             if max(abs(part - 1) for part in parts) > SHARE:
                 self.uneven += 1
                 print("WRONG", flush=True)
 
     def await_moment(self, out, ranks, is_running):
-        """Until a random time, or a random time after the run has left something."""
+        """Waits a random time, or a random time after the run has written something."""
         if self.draw.random() < 0.5:
             end, event = time.monotonic() + self.draw.uniform(0.05, self.seconds[ranks]), None
         else:
@@ -179,7 +182,7 @@ class Faults:
     def expect_none_left(self, out):
         end = time.monotonic() + 10
         while processes_of(self.folder / out):
-            expect(time.monotonic() < end, f"processes that are left: {processes_of(self.folder / out)}")
+            expect(time.monotonic() < end, f"processes left over: {processes_of(self.folder / out)}")
             time.sleep(0.02)
 
     def wait_for(self, process, seconds):
@@ -191,13 +194,13 @@ class Faults:
     def expect_error(self, process, pattern):
         said = self.said(process)
         lines = [line for line in said.splitlines() if line.startswith("dovetail-train: ")]
-        expect(len(lines) == 1, f"{len(lines)} errors in place of one:\n{said}")
+        expect(len(lines) == 1, f"{len(lines)} errors instead of one:\n{said}")
         found = re.search(rf"^dovetail-train: in ([^:]+): {pattern}", lines[0])
-        expect(found, f"the error says not what it must ({pattern}): {lines[0]}")
+        expect(found, f"unexpected error (pattern {pattern}): {lines[0]}")
         self.phases[re.sub(r" of iteration \d+", "", found[1])] += 1
 
     def hurt_launched(self, kind, out, ranks):
-        """Whether the fault came while the run went on."""
+        """Returns whether the fault occurred while the run was in progress."""
         process = self.start(out, ranks)
         victim = self.draw.randrange(ranks)
         pause = self.draw.uniform(0.1, 0.5 * self.arguments.timeout)
@@ -219,10 +222,10 @@ class Faults:
                 process.wait()
         expected = {"kill": LOST, "stop": LOST, "delay": 0, "launcher": DIED}[kind]
         if code == 0 and expected == LOST and (self.folder / out / "report.html").exists():
-            return False  # the rank had done its work
-        expect(code == expected, f"exit code {code} in place of {expected}: {self.said(process)}")
+            return False  # the rank had finished its work
+        expect(code == expected, f"exit code {code} instead of {expected}: {self.said(process)}")
         if kind == "kill":
-            # Before a rank has made its account nothing is predicted.
+            # There is no prediction until a rank has computed its memory budget.
             self.expect_error(process, rf"rank {victim} is lost: killed by signal 9 .*last resident memory was ")
             expect(
                 "and the plan needs" in self.said(process) or "in startup:" in self.said(process),
@@ -258,12 +261,12 @@ class Faults:
             said,
             re.M,
         )
-        expect(found, f"the error says not what it must: {said}")
+        expect(found, f"unexpected error: {said}")
         self.phases[re.sub(r" of iteration \d+", "", found[1])] += 1
         return True
 
     def expect_the_rest_is_equal(self, out, ranks):
-        # A run may have ended before it wrote more than its plan, or the beginning of a file.
+        # A run may have ended when it had written only its plan, or the beginning of a file.
         folder = self.folder / out
         is_begun = folder.is_dir() and any(entry.name != "plan.json" for entry in folder.iterdir())
         resume = ["--resume"] if is_begun else []
@@ -273,12 +276,12 @@ class Faults:
 
     def expect_equal(self, out, ranks):
         for name, expected in self.straight[ranks].items():
-            expect(self.left_by(out)[name] == expected, f"{name} differs from that of the run that nobody hurt")
+            expect(self.left_by(out)[name] == expected, f"{name} differs from the undisturbed run")
         left = [path.name for path in (self.folder / out).rglob(".dovetail-*")]
-        expect(not left, f"temporary files that are left: {left}")
+        expect(not left, f"temporary files left over: {left}")
 
     def do(self, number):
-        """One fault. Whether it came while the run went on."""
+        """Runs one fault. Returns whether it occurred while the run was in progress."""
         kind = self.arguments.kinds[number % len(self.arguments.kinds)]
         ranks = self.draw.choice(self.arguments.ranks)
         out = f"{number}-{kind}-{ranks}"
@@ -306,8 +309,12 @@ def main():
     parser.add_argument("--seed", type=int, default=1, metavar="N")
     parser.add_argument("--ranks", type=int, nargs="+", default=[2, 4], choices=[2, 4], metavar="N")
     parser.add_argument("--kinds", nargs="+", default=list(KINDS), choices=KINDS, metavar="KIND")
-    parser.add_argument("--timeout", type=float, default=5, metavar="SECONDS", help="of each wait for another rank")
-    parser.add_argument("--shares", action="store_true", help="each rank does its share where nobody hurts a run")
+    parser.add_argument(
+        "--timeout", type=float, default=5, metavar="SECONDS", help="seconds of each wait for another rank"
+    )
+    parser.add_argument(
+        "--shares", action="store_true", help="check in undisturbed runs that each rank does its share of the work"
+    )
     arguments = parser.parse_args()
     arguments.dovetail = str(Path(arguments.dovetail).resolve())
     folder = Path(tempfile.mkdtemp(prefix="dovetail-faults-"))

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Runs tiny-ppo on ranks that compute on GPUs, and compares them with a run of one rank on a GPU: the texts of each
-iteration, of which a few may differ where their draws lie near a border, and its metrics as long as all are the same.
+"""Runs tiny-ppo on ranks that compute on GPUs and compares them with a run of one rank on a GPU: the texts of each
+iteration, a few of which may differ if their random draws are near a boundary, and the metrics as long as all texts
+are equal.
 
 usage: gpu_ranks.py SOURCE_DIR DOVETAIL [--gpus N] [--device D]
 
-Ranks share GPUs by Gloo; where there are several GPUs each has one, by NCCL. --device cpu tries this script.
+Ranks share GPUs with Gloo. If there are several GPUs, each rank has one, with NCCL. --device cpu tests this script.
 """
 
 import argparse
@@ -15,14 +16,14 @@ import tempfile
 from pathlib import Path
 
 ITERATIONS = 3
-# Of the texts of an iteration, the first of which is sampled from the same weights.
+# Maximum share of different texts per iteration. The first iteration is sampled from equal weights.
 MAX_OTHERS = (0.01, 0.05, 0.1)
-# Norms and largest ratios show first what rounding does.
+# Rounding shows first in norms and maximum ratios.
 TOLERANCE = 1e-3
 
 
 def ways(gpus, device):
-    """(ranks, carrier, collectives) of each run."""
+    """Returns (ranks, carrier, collectives) of each run."""
     yield 2, "gloo", "ordered"
     for ranks in (2, 4):
         if device == "cuda" and ranks <= gpus:
@@ -47,7 +48,7 @@ def train(arguments, out, *options):
 
 
 def compare(out, alone):
-    """Says how near a run is to that of one rank; whether it is near enough."""
+    """Compares a run with the run of one rank. Returns a text and whether they agree."""
     others, largest, is_near = [], 0.0, True
     for iteration in range(1, ITERATIONS + 1):
         texts, expected = ([row["text"] for row in rows_of(run / "samples.jsonl", iteration)] for run in (out, alone))
@@ -58,7 +59,7 @@ def compare(out, alone):
         found, metrics = (rows_of(run / "metrics.jsonl", iteration)[0] for run in (out, alone))
         numbers = {key: value for key, value in metrics.items() if isinstance(value, (int, float))}
         largest = max(largest, *(abs(found[key] - value) / max(1, abs(value)) for key, value in numbers.items()))
-    return f"other texts {others}, metrics to {largest:.1e}", is_near and largest <= TOLERANCE
+    return f"different texts {others}, metrics within {largest:.1e}", is_near and largest <= TOLERANCE
 
 
 def main():
@@ -82,7 +83,7 @@ def main():
             failed |= not is_near
             print(f"{ranks} ranks by {carrier}, {collectives} sums: {said}; the last iteration took {seconds:.2f} s")
     if arguments.gpus < 2:
-        print("NCCL was not tried: it needs two GPUs")
+        print("NCCL was not tested: it needs two GPUs")
     sys.exit(1 if failed else 0)
 
 

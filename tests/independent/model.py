@@ -1,4 +1,4 @@
-"""A Llama or Qwen2 on plain tensors: padded rows, a mask of its own, gradients by autograd."""
+"""A Llama or Qwen2 model on plain tensors: padded rows, an explicit mask, gradients by autograd."""
 
 import json
 import math
@@ -26,7 +26,7 @@ def read_safetensors(path):
 
 
 class Model:
-    """The model of a Hugging Face folder, in double precision; `weights` may be given in place of its file."""
+    """The model of a Hugging Face folder in double precision; `weights` replaces the file's weights if given."""
 
     def __init__(self, folder, weights=None, scalar=False):
         self.config = json.loads((Path(folder) / "config.json").read_text(encoding="utf-8"))
@@ -94,7 +94,7 @@ class Model:
         return x + self.project(gate * torch.sigmoid(gate) * up, prefix + "mlp.down_proj")
 
     def outputs(self, sequences):
-        """Logits, or values, of each token of sequences that are padded to the longest: [rows, tokens, ...]."""
+        """Returns logits or values for each token of sequences padded to the longest: [rows, tokens, ...]."""
         longest = max(map(len, sequences))
         tokens = torch.tensor([list(sequence) + [0] * (longest - len(sequence)) for sequence in sequences])
         x = self.weights["model.embed_tokens.weight"][tokens]
@@ -111,7 +111,7 @@ class Model:
         return x @ head.T
 
     def log_probabilities(self, prompts, responses):
-        """Of each response's tokens, and the entropy at each: two lists of tensors."""
+        """Returns the log-probability of each response token and the entropy at each: two lists of tensors."""
         logs = torch.log_softmax(self.outputs([p + r for p, r in zip(prompts, responses)]), -1)
         chosen, entropies = [], []
         for row, (prompt, response) in enumerate(zip(prompts, responses)):
@@ -121,6 +121,6 @@ class Model:
         return chosen, entropies
 
     def values(self, prompts, responses):
-        """At the token before each token of a response, and at the last one: a list of tensors."""
+        """Returns the values before each token of a response, and at the last one: a list of tensors."""
         out = self.outputs([p + r for p, r in zip(prompts, responses)])
         return [out[row, len(p) - 1 : len(p) + len(r)] for row, (p, r) in enumerate(zip(prompts, responses))]

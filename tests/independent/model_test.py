@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Holds model.py against loops over single numbers, and its gradients against finite differences.
+"""Compares model.py with loops over single numbers, and its gradients with finite differences.
 
 usage: model_test.py
 """
@@ -27,7 +27,7 @@ QWEN_2 = {**LLAMA, "model_type": "qwen2", "tie_word_embeddings": True}
 
 
 def random_weights(config, seed):
-    """Of every tensor that such a model has, norms and biases too."""
+    """Returns the shape of every tensor of such a model, including norms and biases."""
     generator = torch.Generator().manual_seed(seed)
     hidden, inner = config["hidden_size"], config["intermediate_size"]
     size = config.get("head_dim") or hidden // config["num_attention_heads"]
@@ -55,7 +55,7 @@ def random_weights(config, seed):
 
 
 class Loops:
-    """The same transformer, a token at a time, on lists of numbers."""
+    """The same transformer, one token at a time, on lists of numbers."""
 
     def __init__(self, config, weights):
         self.config, self.weights = config, {name: value.tolist() for name, value in weights.items()}

@@ -1,4 +1,5 @@
-"""Says a configuration of dialects/ in other words: names of variables, arrays, quoting, order, heredocs, older keys."""
+"""Rewrites a configuration of dialects/ without changing its meaning: variable names, arrays, quoting, order,
+heredocs, older keys."""
 
 import random
 import string
@@ -6,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from dialects.configuration import quoted, scalar, tree_of, words_of, yaml_value
 
-# Names that versions had before, by the beginning of the present one.
+# Names in earlier versions, by the prefix of the current name.
 OLDER = {
     "verl": {
         "critic.fsdp.": "critic.model.fsdp_config.",
@@ -58,14 +59,14 @@ OLDER = {
 
 @dataclass
 class Mutant:
-    """Files of which the first is imported, and the words behind it."""
+    """Returns files, the first of which is imported, and the arguments after it."""
 
     files: dict
     arguments: list = field(default_factory=list)
 
 
 def older_key(dialect, key):
-    """The key by the name that a version had for it; the longest beginning that is known counts."""
+    """Returns the key under a name of an earlier version, from the longest known prefix."""
     sign = "+" * (len(key) - len(key.lstrip("+")))
     begins = [begin for begin in OLDER.get(dialect, {}) if key.lstrip("+").startswith(begin)]
     if not begins:
@@ -75,10 +76,10 @@ def older_key(dialect, key):
 
 
 def older_settings(configuration):
-    """What older versions said by other settings, or in other units."""
+    """Replaces settings that older versions expressed by other settings or in other units."""
     dialect, settings = configuration.dialect, dict(configuration.settings)
     if dialect == "openrlhf":
-        # One cap of prompt and response since.
+        # Now one limit for prompt and response together.
         both = settings.pop("--data.max_len")
         settings["--prompt_max_len"] = both - settings["--rollout.max_new_tokens"]
     if dialect == "verl":
@@ -98,7 +99,7 @@ def older_settings(configuration):
 
 
 class ScriptMutation:
-    """A script that starts the same program with the same words, otherwise said."""
+    """A script that starts the same program with the same arguments, written differently."""
 
     def __init__(self, configuration, chance):
         self.chance = chance
@@ -117,12 +118,12 @@ class ScriptMutation:
                 return name
 
     def computed(self, value):
-        """Code that expands to a whole number."""
+        """Returns code that expands to an integer."""
         add = self.chance.randint(1, 9)
         return self.chance.choice([f"$(({value - add} + {add}))", f"$(( {2 * value} / 2 ))"])
 
     def variable(self, value):
-        """Code that expands to the value by way of a variable, whose lines come before."""
+        """Returns code that expands to the value through a variable defined in earlier lines."""
         name, other = self.name(), self.name()
         word = quoted(value)
         way = self.chance.randrange(12)
@@ -163,7 +164,7 @@ class ScriptMutation:
         return f"${{{name}}}"
 
     def value(self, value):
-        """Code for the value, in double quotes or none."""
+        """Returns code for the value, in double quotes or without quotes."""
         if value.isdigit() and int(value) > 9 and self.chance.random() < 0.2:
             return self.computed(int(value))
         special = any(c in value for c in "\"'$`\\{}*[] ()")
@@ -172,12 +173,12 @@ class ScriptMutation:
         return self.variable(value)
 
     def word(self, key, value):
-        """A word `key=value`, or a value alone where the key is empty."""
+        """Returns a word `key=value`, or only the value if the key is empty."""
         joined = f"{key}={value}" if key else value
         code = self.value(value)
         if code is not None:
             whole = f"{key}={code}" if key else code
-            # Without quotes, values of several words would fall apart: there are none.
+            # Unquoted values with spaces would be split, but there are none.
             return f'"{whole}"' if self.chance.random() < 0.5 else whole
         special = any(c in joined for c in "\"'$`\\*[]{} ()")
         ways = [quoted(joined), "'" + joined + "'"]
@@ -186,7 +187,7 @@ class ScriptMutation:
         return self.chance.choice(ways)
 
     def groups(self):
-        """The code of each setting's words."""
+        """Returns the code of each setting's words."""
         configuration, chance, groups = self.configuration, self.chance, []
         for words in words_of(configuration):
             if configuration.kind == "overrides":
@@ -209,7 +210,7 @@ class ScriptMutation:
         return groups
 
     def gathered(self, groups):
-        """The groups, some of them in arrays or in texts."""
+        """Returns the groups, some of them in arrays or text variables."""
         command = []
         while groups:
             count = self.chance.randint(1, max(len(groups) // 2, 1))
@@ -261,13 +262,13 @@ class ScriptMutation:
 
 
 class FileMutation:
-    """A configuration in YAML that says the same."""
+    """A YAML configuration with the same meaning."""
 
     def __init__(self, configuration, chance):
         older = older_settings(configuration) if chance.random() < 0.5 else configuration.settings
         self.configuration = replace(configuration, settings=older)
         self.chance = chance
-        self.first = {}  # the first key that has a value
+        self.first = {}  # the first key with a value
 
     def scalar(self, value, key):
         chance = self.chance
@@ -315,7 +316,8 @@ class FileMutation:
         return "\n".join(self.block(tree_of(settings), 0, [])) + "\n"
 
     def overrides(self, settings):
-        # What the file does not have is refused without a sign: of these keys the trainers' own files have each.
+        # Hydra rejects keys missing from the base file unless they are prefixed. These keys are in the trainers' own
+        # files.
         own = ("grpo.num", "ppo.num", "cluster.", "policy.model_name", "policy.train_")
         plain = {key for key in settings if self.configuration.dialect == "nemo-rl" and key.startswith(own)}
         return [f"{'' if key in plain else '++'}{key}={hydra(value)}" for key, value in settings.items()]
@@ -366,7 +368,7 @@ def hydra(value):
 
 
 def resolved(configuration):
-    """verl's overrides as Hydra keeps them: the choice of an engine is no setting there."""
+    """verl's overrides as saved by Hydra, where the choice of an engine is not a setting."""
     settings = {key.lstrip("+"): value for key, value in configuration.settings.items()}
     if settings.pop("model_engine", None):
         settings["actor_rollout_ref.actor.strategy"] = "megatron"
@@ -374,7 +376,7 @@ def resolved(configuration):
 
 
 def mutant_of(configuration, chance=random):
-    """The same run in other words."""
+    """Returns the same run, written differently."""
     if configuration.dialect == "verl" and chance.random() < 0.25:
         whole = FileMutation(resolved(configuration), chance)
         return Mutant({"run.yaml": whole.text(whole.configuration.settings)})

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Holds Dovetail against the library transformers: random models of three families, and a model that the user has.
+"""Compares Dovetail with the transformers library on random models of three families and a given model.
 
 usage: parity.py SOURCE DOVETAIL [--model FOLDER] [--only NAME...] [--device cuda]
 
-Of each model: log-probabilities of what Dovetail samples; 64 tokens at temperature 0; every gradient of supervised
-training; losses and norms of five steps of AdamW; and the exported folder as transformers loads it. Needs a Python with
-transformers and torch 2.4 or newer. Ends with 1 where something differs.
+Compares for each model: log-probabilities of Dovetail's samples, 64 tokens at temperature 0, every gradient of
+supervised training, losses and norms of five AdamW steps, and the exported folder as loaded by transformers. Needs
+a Python with transformers and torch 2.4 or newer. Exits with 1 if anything differs.
 """
 
 import argparse
@@ -58,7 +58,7 @@ GREEDY = 64
 
 
 def make_model(name, folder, source):
-    """A random model, its norms and biases too, with the tokenizer of tiny-sft."""
+    """Creates a random model, including random norms and biases, with the tokenizer of tiny-sft."""
     torch.manual_seed(1)
     config = MODELS[name]()
     model = transformers.AutoModelForCausalLM.from_config(config)
@@ -74,7 +74,7 @@ def load(folder):
     model, report = transformers.AutoModelForCausalLM.from_pretrained(
         folder, dtype=torch.float32, output_loading_info=True
     )
-    # torch leaves the padding token's embedding out of what it learns, also where that token ends each turn of a chat.
+    # torch does not train the padding token's embedding, even if that token ends each turn of a chat.
     model.get_input_embeddings().padding_idx = None
     wrong = {key: report[key] for key in ("missing_keys", "unexpected_keys", "mismatched_keys") if report[key]}
     return model.eval(), wrong
@@ -86,7 +86,7 @@ class Parity:
         self.folder, self.name, self.template = folder, name, template
         self.model, wrong = load(folder / "model")
         self.faults = 0
-        self.hold("tensors that transformers does not find", float(len(wrong)), 0)
+        self.hold("tensors missing for transformers", float(len(wrong)), 0)
         (folder / "reward.py").write_text(REWARD, encoding="utf-8")
 
     def hold(self, what, distance, tolerance):
@@ -145,7 +145,7 @@ class Parity:
         self.hold(f"greedy texts of {len(rows)} that differ", float(different), 0)
 
     def batch(self, examples):
-        """What `examples` are in tokens, by the library tokenizers: (prompt, response and what ends it)."""
+        """Tokenizes `examples` with the tokenizers library: (prompt, response with its end token)."""
         import tokenizers
 
         tokenizer = tokenizers.Tokenizer.from_file(str(self.folder / "model/tokenizer.json"))
@@ -169,7 +169,7 @@ class Parity:
         )  # fmt: skip
         rows = [json.loads(line) for line in (run / "metrics.jsonl").read_text(encoding="utf-8").splitlines()]
         exported, wrong = load(run / "export/actor")
-        self.hold(f"{out}: tensors of the export that transformers does not find", float(len(wrong)), 0)
+        self.hold(f"{out}: exported tensors missing for transformers", float(len(wrong)), 0)
         evaluation = json.loads((run / "eval.jsonl").read_text(encoding="utf-8").splitlines()[-1])
         with torch.no_grad():
             loss = float(self.loss(exported, list(self.batch(examples))))
@@ -177,7 +177,7 @@ class Parity:
         return rows, exported
 
     def check_gradients(self, examples):
-        """With a large epsilon a first step of AdamW tells the gradient: it is rate g / (|g| + epsilon)."""
+        """With a large epsilon, the first AdamW step reveals the gradient: the step is rate g / (|g| + epsilon)."""
         rate, epsilon = 10, 1
         settings = f"{{learning_rate: {rate:.0f}, epsilon: {epsilon:.0f}, clip: none}}"
         rows, exported = self.supervised("gradient", examples, 1, settings)
@@ -190,13 +190,13 @@ class Parity:
             expected = before.grad
             step = before.detach() - after.detach().double()
             found = step * epsilon / (rate - step.abs())
-            # What a weight can hold of a step is the rounding of the weight.
+            # A weight stores a step only up to the rounding of the weight.
             rounding = float(before.detach().abs().max()) * 1e-7 * epsilon / rate * math.sqrt(before.numel())
             apart, norm = float((found - expected).norm()), float(expected.norm())
             worst = max(worst, (apart - rounding) / norm)
             whole, every = whole + apart**2, every + norm**2
         self.hold("gradients of all tensors, by norm", math.sqrt(whole / every), 1e-4)
-        self.hold("gradient of a tensor, by norm, at worst", worst, 1e-4)
+        self.hold("gradient of a tensor, by norm, worst case", worst, 1e-4)
         norm = rows[0]["actor_gradient_norm"]
         self.hold("gradient norm, relative", abs(norm - math.sqrt(every)) / norm, 1e-4)
 
@@ -205,7 +205,7 @@ class Parity:
         rows, exported = self.supervised("steps", examples, 5, f"{{learning_rate: {rate}, weight_decay: 0.1}}")
         model, _ = load(self.folder / "model")
         begin = [parameter.detach().clone() for parameter in model.parameters()]
-        # Norms and biases decay, too.
+        # Weight decay applies to norms and biases as well.
         optimizer = torch.optim.AdamW(model.parameters(), rate, (0.9, 0.95), 1e-8, weight_decay=0.1)
         for row in rows:
             optimizer.zero_grad()
@@ -223,7 +223,7 @@ class Parity:
 
 
 def examples_of(source, name):
-    """(prompts, texts to learn)"""
+    """Returns (prompts, texts to learn)."""
     if name in MODELS:
         texts = (source / "examples/train/tiny-sft/train.jsonl").read_text(encoding="utf-8").splitlines()
         examples = [json.loads(line) for line in texts[:12]]
@@ -240,7 +240,7 @@ def main():
     parser.add_argument("dovetail")
     parser.add_argument("--model", metavar="FOLDER", type=Path)
     parser.add_argument("--only", nargs="+", metavar="NAME", choices=MODELS)
-    parser.add_argument("--device", default="cpu", choices=("cpu", "cuda"), help="that Dovetail computes on")
+    parser.add_argument("--device", default="cpu", choices=("cpu", "cuda"), help="device that Dovetail computes on")
     arguments = parser.parse_args()
     torch.set_num_threads(1)
     os.environ["OPENBLAS_NUM_THREADS"] = "1"

@@ -1,29 +1,32 @@
 #!/usr/bin/env python3
-"""Holds Dovetail against TRL's GRPOTrainer and the library transformers, with one thread each on the same cores.
+"""Compares Dovetail with TRL's GRPOTrainer and the transformers library, with one thread each on the same cores.
 
 usage: peers.py SOURCE DOVETAIL [--model FOLDER] [--only NAME...] [--layers N]
 
 replay     Dovetail samples and trains 5 iterations; TRL's trainer and optimizer get the same texts and rewards.
-speed      iterations an hour, each sampling and training by itself, with lengths of about 0.3 of the cap in the mean:
-           a model of 1 million parameters, and FOLDER, which is SmolLM2-135M-Instruct or speaks ChatML as it does.
-           The two programs take turns; the first iteration of each turn does not count. Neither has a reference, or
-           computes the log-probabilities of what it sampled before it trains on it.
-generate   96 sequences through 16 places, in the shape of SmolLM2-135M. The weights are random, and one token of 30 is
-           an end: the lengths of Dovetail's samples are what transformers is then stopped at, in the same order.
-train      tokens a second of supervised training in that shape: texts of one length, nothing is padded.
+speed      Iterations per hour. Each program samples and trains by itself, with a mean length of about 0.3 of the
+cap,
+           on a model of 1 million parameters and on FOLDER (SmolLM2-135M-Instruct or another model that uses
+ChatML).
+           The two programs alternate; the first iteration of each turn does not count. Neither has a reference or
+           computes the log-probabilities of its samples before training on them.
+generate   96 sequences through 16 slots, in the shape of SmolLM2-135M. The weights are random, and one token in 30
+           ends a sequence. transformers is stopped at the lengths of Dovetail's samples, in the same order.
+train      Tokens per second of supervised training in that shape: texts of equal length without padding.
 
-What is the same in both, as Dovetail and as TRL name it (TRL's other losses and settings have no counterpart here):
+Equivalent settings of Dovetail and TRL (TRL's other losses and settings have no counterpart here):
 
     weigh: sequences                  loss_type="grpo"
-    weigh: tokens                     loss_type="bnpo"; "dapo" and "bnpo" are one where an iteration is one step
+    weigh: tokens                     loss_type="bnpo"; equal to "dapo" if an iteration is one step
     weigh: constant                   loss_type="dr_grpo"
-    advantage: group                  scale_rewards="group", which adds 1e-4 to the deviation, Dovetail 1e-6: there a
-                                      right answer has the reward 100, so that neither matters
+    advantage: group                  scale_rewards="group", which adds 1e-4 to the deviation, Dovetail 1e-6; a
+right
+                                      answer has the reward 100 there, so that neither matters
     advantage: none                   scale_rewards="none"
     kl: {in: loss, estimator: k3}     beta with use_bias_correction_kl=False; reference: skip is beta=0
 
-Needs a Python with trl, transformers and torch, and as the user's model FOLDER one with a tokenizer. Ends with 1 where
-a figure is beyond its bound. Speeds are worth something on a machine that does nothing else.
+Needs a Python with trl, transformers and torch; FOLDER must contain a tokenizer. Exits with 1 if a figure exceeds
+its bound. Speeds are meaningful only on an otherwise idle machine.
 """
 
 import argparse
@@ -64,7 +67,7 @@ software: {{framework: dovetail}}
 """
 ROLLOUTS = "  loss: {{{loss}}}\n  reward: {{command: [python3, reward.py]}}\n"
 OPTIMIZER = {"adam_beta1": 0.9, "adam_beta2": 0.95, "adam_epsilon": 1e-8, "weight_decay": 0.0, "max_grad_norm": 1.0}
-# What is judged does not matter to the speed.
+# The reward does not affect the speed.
 REWARD = """import json, sys
 for line in sys.stdin:
     sample = json.loads(line)
@@ -110,7 +113,7 @@ def read_lines(path):
 
 
 def make_model(folder, shape, source):
-    """A random model that thinks all tokens about equally likely; its tokenizer is that of tiny-sft with more words."""
+    """Creates a random model with nearly uniform token probabilities; its tokenizer is tiny-sft's with more words."""
     torch.manual_seed(1)
     config = transformers.LlamaConfig(**shape)
     transformers.LlamaForCausalLM(config).save_pretrained(folder)
@@ -134,7 +137,7 @@ def load(folder):
 
 
 class Run:
-    """What `dovetail train` left."""
+    """Output of `dovetail train`."""
 
     def __init__(self, dovetail, folder, out, more="", **settings):
         defaults = {"fixed": "", "seed": 1, "template": "none", "data": "data.jsonl", "rate": 1e-5}
@@ -151,12 +154,12 @@ class Run:
         return read_lines(self.folder / "samples.jsonl")
 
     def timing(self, name):
-        """Of all iterations but the first."""
+        """Sum over all iterations except the first."""
         return [row["timing"][name] for row in self.rows[1:]]
 
 
 class Watched(trl.GRPOTrainer):
-    """GRPOTrainer as it is; it also writes down what it computed, for how many places, and when."""
+    """GRPOTrainer that also records its results, the number of token slots, and times."""
 
     def __init__(self, *more, **named):
         self.seen, self.places, self.useful, self.seconds = [], [], [], []
@@ -225,7 +228,7 @@ PROMPTS, COPIES, CAP = 16, 8, 12
 
 
 def replayed(folder, samples, settings):
-    """TRL's trainer, after it has trained on `samples`, in their order."""
+    """Returns TRL's trainer after training on `samples` in their order."""
     turns = {}
     for row in samples:
         turns.setdefault(row["iteration"], []).append(row)
@@ -252,7 +255,7 @@ def replayed(folder, samples, settings):
 
 
 def log_probabilities_apart(trainer, samples):
-    """The largest distance; TRL has the texts of an iteration in another order."""
+    """Returns the maximum difference. TRL has the texts of an iteration in another order."""
     found = {}
     for iteration, batch in enumerate(trainer.seen, 1):
         for text, real, scores in zip(batch[0], batch[1].bool(), batch[2]):
@@ -296,7 +299,7 @@ def check_replay(bounds, source, dovetail, folder):
 
 
 def run_trl(folder, size, tokenizer, prompts, seed):
-    """(seconds of the iterations but the first, places / tokens of its batches, mean length)"""
+    """Returns (seconds of the iterations except the first, slots per token of its batches, mean length)."""
     each = size["prompts"] * size["copies"]
     trainer = trainer_of(
         folder, load(folder / "model"), tokenizer, prompts,
@@ -311,7 +314,7 @@ def run_trl(folder, size, tokenizer, prompts, seed):
 
 
 def run_dovetail(dovetail, folder, size, template, seed):
-    """(seconds of the iterations but the first, mean length)"""
+    """Returns (seconds of the iterations except the first, mean length)."""
     workload = (
         f"{{prompts: {size['prompts']}, samples_per_prompt: {size['copies']}, prompt_length: {size['longest']}, "
         f"response_length: {{mean: {size['cap'] * 0.3:.0f}, sigma: 1, cap: {size['cap']}}}}}"
@@ -339,9 +342,9 @@ def check_speed(bounds, dovetail, folder, name, size, prompts, template):
     padded = statistics.mean(padded)
     bounds.hold(f"speed {name}: mean length in TRL, of the cap", statistics.mean(other_lengths) / size["cap"])
     bounds.hold(f"speed {name}: mean length in Dovetail, of the cap", statistics.mean(own_lengths) / size["cap"])
-    bounds.hold(f"speed {name}: places of TRL's batches for each token", padded)
-    bounds.hold(f"speed {name}: iterations an hour, TRL", 3600 / statistics.median(other))
-    bounds.hold(f"speed {name}: iterations an hour, Dovetail", 3600 / statistics.median(own))
+    bounds.hold(f"speed {name}: slots in TRL's batches per token", padded)
+    bounds.hold(f"speed {name}: iterations per hour, TRL", 3600 / statistics.median(other))
+    bounds.hold(f"speed {name}: iterations per hour, Dovetail", 3600 / statistics.median(own))
     least = 5 if name == "million" else 0.9 * padded
     bounds.hold(f"speed {name}: Dovetail over TRL", statistics.median(other) / statistics.median(own), least=least)
 
@@ -364,7 +367,7 @@ SEQUENCES, PLACES, MOST = 96, 16, 100
 
 
 class Until(transformers.StoppingCriteria):
-    """Each sequence of a batch ends at its own length."""
+    """Ends each sequence of a batch at its own length."""
 
     def __init__(self, begin, lengths):
         self.begin, self.lengths = begin, torch.tensor(lengths)
@@ -374,7 +377,7 @@ class Until(transformers.StoppingCriteria):
 
 
 def generate(model, rows):
-    """The seconds that transformers takes for texts of the lengths of `rows`."""
+    """Returns the seconds of transformers for texts with the lengths of `rows`."""
     longest = max(len(row["prompt_tokens"]) for row in rows)
     ids = torch.tensor([[0] * (longest - len(row["prompt_tokens"])) + row["prompt_tokens"] for row in rows])
     until = Until(longest, [len(row["response_tokens"]) for row in rows])
@@ -407,8 +410,8 @@ def check_generate(bounds, source, dovetail, folder, layers):
     seconds = sum(generate(model, rows[begin : begin + PLACES]) for begin in range(0, SEQUENCES, PLACES))
     own = run.timing("actor_generate_seconds")[0]
     bounds.hold("generate: mean length, of the cap", tokens / SEQUENCES / MOST)
-    bounds.hold("generate: tokens a second, transformers", tokens / seconds)
-    bounds.hold("generate: tokens a second, Dovetail", tokens / own)
+    bounds.hold("generate: tokens per second, transformers", tokens / seconds)
+    bounds.hold("generate: tokens per second, Dovetail", tokens / own)
     bounds.hold("generate: Dovetail over transformers", seconds / own, least=3)
 
 
@@ -448,8 +451,8 @@ def check_train(bounds, source, dovetail, folder, layers):
             train_step(model, optimizer, ids)
             other += [time.perf_counter() - begin] if step else []
     own, other = statistics.median(own), statistics.median(other)
-    bounds.hold("train: tokens a second, transformers", ids.numel() / other)
-    bounds.hold("train: tokens a second, Dovetail", ids.numel() / own)
+    bounds.hold("train: tokens per second, transformers", ids.numel() / other)
+    bounds.hold("train: tokens per second, Dovetail", ids.numel() / own)
     bounds.hold("train: Dovetail over transformers", other / own, least=1)
 
 

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Computes PPO or GRPO again from what a run was given and sampled, and holds the run against it.
+"""Recomputes PPO or GRPO from the inputs and samples of a run, and compares the run with the result.
 
 usage: replay.py RUN [--iterations N] [--plant kl|mask|mean|stop]
 
-RUN is the folder of a run whose job has the defaults of its algorithm but for what the demonstrations set.
+RUN is the folder of a run. Its job must use the defaults of its algorithm, except for the settings of the
+demonstrations.
 """
 
 import argparse
@@ -28,7 +29,7 @@ def scatter(x):
 
 
 class Random:
-    """xoshiro256** of a seed and a stream; below() by Lemire's multiplication."""
+    """xoshiro256** from a seed and a stream; below() by Lemire's multiplication."""
 
     def __init__(self, seed, stream):
         state = scatter((scatter(seed) + stream) & MASK)
@@ -67,7 +68,7 @@ def permutation(seed, purpose, index, count):
     return order
 
 
-# Single precision drifts away from double: what a token has after twenty iterations differs by that.
+# Single precision drifts away from double: tolerance for a token's values after twenty iterations.
 DRIFT = 1e-3
 
 
@@ -84,7 +85,7 @@ class AdamW:
         self.steps = 0
 
     def part(self, number):
-        """Of the rate, in mini-batch `number` of the run."""
+        """Returns the learning rate factor in mini-batch `number` of the run."""
         if number < self.warmup:
             return (number + 1) / (self.warmup + 1)
         done = min(1, (number - self.warmup) / max(1, self.total - 1 - self.warmup))
@@ -105,7 +106,7 @@ class AdamW:
 
 
 def gradients_of(model, loss_of):
-    """{name: gradient} of a function of the model, and what else it gives."""
+    """Returns {name: gradient} of a function of the model, and the function's other results."""
     for name, value in model.weights.items():
         model.weights[name] = value.detach().requires_grad_(True)
     loss, more = loss_of()
@@ -132,7 +133,7 @@ class Replay:
         self.actor = Model(folder / train["weights"]["actor"])
         self.reference = Model(folder / train["weights"]["actor"])
         self.metrics = [json.loads(line) for line in (self.run / "metrics.jsonl").read_text().splitlines()]
-        # `--iterations` may have said another number than the job.
+        # `--iterations` may have overridden the job's number.
         iterations = len(self.metrics) if (self.run / "export").exists() else train["iterations"]
         steps = iterations * self.epochs * self.mini_batches
         self.optimizers = {"actor": AdamW(self.actor.weights, train["optimizer"]["actor"], steps)}
@@ -165,7 +166,7 @@ class Replay:
         return mean, math.sqrt(max(1e-4, self.moments[1] / self.moments[2] - mean * mean))
 
     def settle(self, rows, old, reference, values):
-        """Advantages, and the critic's targets."""
+        """Computes advantages and the critic's targets."""
         if not self.ppo:
             advantages = []
             each = len(rows) // len({(row["epoch"], row["prompt"]) for row in rows})
@@ -229,7 +230,7 @@ class Replay:
         return loss / sum(map(len, responses)), 0
 
     def mini_batches_of(self, iteration, count):
-        """Number within the run, and places of its samples."""
+        """Trains on a mini-batch: its number within the run, and the indices of its samples."""
         for epoch in range(self.epochs):
             order = permutation(self.seed, 2, (iteration - 1) * self.epochs + epoch, count)
             for part in range(self.mini_batches):
@@ -253,7 +254,8 @@ class Replay:
             optimizer.step(gradients, norm, number)
         metrics = self.metrics[iteration - 1]
         self.compare(f"iteration {iteration}, {role} loss", sum(losses) / len(losses), metrics[role + "_loss"])
-        # Rounding the initial weights to fp32 once moves a norm by up to 3e-4, where a token of a small ratio carries it.
+        # Rounding the initial weights to fp32 once changes a norm by up to 3e-4 if a token with a small ratio dominates
+        # it.
         norm = sum(norms) / len(norms)
         self.compare(f"iteration {iteration}, {role} norm", norm, metrics[role + "_gradient_norm"], 1e-3)
 

@@ -1,4 +1,5 @@
-"""What is right in the demonstrations of examples/train, and what the best policy does, from their description."""
+"""Right answers in the demonstrations of examples/train, and the results of the best policy, from their
+description."""
 
 import math
 
@@ -11,7 +12,7 @@ END = 1
 
 
 def clause_text(tokens):
-    """As the tokenizer writes it: a blank before each word, none before what is no word, special tokens left out."""
+    """Decodes like the tokenizer: a space before each word, none before other tokens, no special tokens."""
     words = [CLAUSE_WORDS[token] for token in tokens if token > END]
     return "".join(word if word.startswith("<") else " " + word for word in words)
 
@@ -21,19 +22,19 @@ def adjectives_of(words):
 
 
 def clause_reward(prompt, words):
-    """Good adjectives less bad ones, whatever the form is."""
+    """Returns the number of good adjectives minus that of bad ones, in any form."""
     return sum((word in GOOD) - (word in BAD) for word in words)
 
 
 def is_well_formed(prompt, words):
-    """As many clauses as the prompt asks for, each an adjective and noun (3 topic + 5 i + 1) mod 8."""
+    """Whether a response has the requested number of clauses, each an adjective and noun (3 topic + 5 i + 1) mod 8."""
     count, topic = int(prompt[0]), NOUNS.index(prompt[1])
     nouns = [NOUNS[(3 * topic + 5 * i + 1) % 8] for i in range(count)]
     return words[1::2] == nouns and len(adjectives_of(words[::2])) == count and len(words) == 2 * count
 
 
 def sorter_reward(prompt, words):
-    """1 for the digits before "=" in ascending order, else 0."""
+    """Returns 1 for the digits before "=" in ascending order, else 0."""
     return int(list(words) == sorted(prompt[:-1]))
 
 
@@ -42,18 +43,19 @@ def sigmoid(x):
 
 
 def entropy(share):
-    """Of a coin, in nats."""
+    """Returns the entropy of a coin in nats."""
     return -sum(p * math.log(p) for p in (share, 1 - share) if p > 0)
 
 
 def divergence(share, before):
-    """From a coin to another one, in nats: so far must a policy move to bring its share of right answers there."""
+    """Returns the divergence between two coins in nats: the minimum by which a policy must move to reach that share
+    of right answers."""
     pairs = ((share, before), (1 - share, 1 - before))
     return sum(p * math.log(p / q) for p, q in pairs if p > 0)
 
 
 class Judge:
-    """Prints figures beside what they must be, and counts those that are not."""
+    """Prints figures with their expected values and counts the wrong ones."""
 
     def __init__(self):
         self.faults = 0

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Loads a model that a run has exported, lets it answer held-out prompts, and judges what it says by the rule.
+"""Loads a model exported by a run, generates answers to held-out prompts, and scores them by the rule.
 
 usage: score_export.py FOLDER DATA [--task clauses|sorter] [--prompts N] [--seed N]
 
-Prints a line of JSON: of the most likely tokens, and of a sample at temperature 1, the mean reward; of coin clauses the
-share that is well-formed, and of good adjectives, too.
+Prints a line of JSON with the mean reward of greedy answers and of samples at temperature 1. For coin clauses, it
+also has the share of well-formed answers and of good adjectives.
 """
 
 import argparse
@@ -29,7 +29,7 @@ def read_prompts(path, task, count):
 
 
 def answer(model, prompts, cap, generator=None):
-    """Tokens up to the end token, or `cap` of them: the most likely ones, or with a generator sampled ones."""
+    """Returns the tokens up to the end token, at most `cap`: greedy, or sampled if there is a generator."""
     answers = [[] for _ in prompts]
     open_rows = list(range(len(prompts)))
     with torch.no_grad():
@@ -48,7 +48,7 @@ def answer(model, prompts, cap, generator=None):
 
 
 def judge(task, prompts, answers):
-    """{figure: value} of answers in tokens."""
+    """Returns {figure: value} for answers in tokens."""
     if task == "sorter":
         said = [[SORTER_WORDS[token] for token in tokens if token > END] for tokens in answers]
         return {"reward": sum(map(sorter_reward, (words for words, _ in prompts), said)) / len(said)}

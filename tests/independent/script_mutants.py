@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Launch scripts and YAML files are said in other words that mean the same: they must come to the same job and plan.
+"""Tests that launch scripts and YAML files rewritten with the same meaning give the same job and plan.
 
-The scripts are those that dialects/ writes of random runs; mutations.py says them by variables, arrays, functions,
-heredocs, included files, parents and overrides, in another order, with other quotes, and by the names that settings had
-before. A mutant of the run with one change must come to something else. With --public, files of other people are changed in their text (text_mutations.py), and what is refused must be
-refused then, too.
+dialects/ writes the scripts from random runs. mutations.py rewrites them with variables, arrays, functions,
+heredocs, included files, parents and overrides, in another order, with other quotes, and with names of settings
+from earlier versions. A mutant of the run with one change must give a different result. With --public,
+text_mutations.py changes the text of public files; a rejected file must still be rejected afterwards.
 
 usage: script_mutants.py DOVETAIL [--mutants N] [--seed N] [--keep FOLDER] [--public FOLDER [--env NAME=VALUE]...]
 
-FOLDER has a folder for each repository; nothing is written there. Ends with 1 where a mutant comes to something else.
+FOLDER has a subfolder for each repository and is not modified. Exits with 1 if a mutant gives a different result.
 """
 
 import argparse
@@ -29,23 +29,23 @@ from text_mutations import mutant_of_text
 
 
 class Refused(Exception):
-    """What the program says of a file that it refuses."""
+    """The program's message for a rejected file."""
 
 
 def told_by(dovetail, path, *options, arguments=()):
-    """Job, tasks of the plan, and what is not modelled."""
+    """Job, tasks of the plan, and settings that are not modeled."""
     command = [dovetail, "import", str(path), "--gpu", "H100", "--json", *options]
     done = subprocess.run([*command, "--", *arguments], capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise Refused(done.stderr.strip())
     told = json.loads(done.stdout)
-    # Places are of the file, and keys may have older names.
+    # Positions belong to the file, and keys may have older names.
     not_modelled = sorted(each["what"] for each in told["not_modelled"])
     return told["job"], told["plan"]["tasks"], not_modelled
 
 
 def written(folder, files):
-    """The path of the first of them."""
+    """Returns the path of the first file."""
     for name, text in files.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -65,13 +65,13 @@ def shown(mutant):
 
 
 def differences(plain, other):
-    for name, one, another in zip(("job", "plan", "not modelled"), plain, other):
+    for name, one, another in zip(("job", "plan", "not modeled"), plain, other):
         if one != another:
             yield f"{name}: {one}\n and {another}"
 
 
 def change_shows(dovetail, dialect, run, plain, chance):
-    """Whether a mutant of another run comes to something else; None where the dialect cannot say it."""
+    """Whether a mutant of another run gives a different result; None if the dialect does not support it."""
     try:
         return any(differences(plain, told_of(dovetail, mutant_of(DIALECTS[dialect](run), chance))))
     except (CannotSay, Refused):
@@ -79,7 +79,7 @@ def change_shows(dovetail, dialect, run, plain, chance):
 
 
 def own_mutants(dovetail, chance, count, keep):
-    """How many are wrong of so many mutants of scripts of random runs."""
+    """Tests this many mutants of scripts of random runs. Returns the number of failures."""
     made, wrong, changes = collections.Counter(), 0, 0
     while sum(made.values()) < count:
         dialect = list(DIALECTS)[sum(made.values()) % len(DIALECTS)]
@@ -94,7 +94,7 @@ def own_mutants(dovetail, chance, count, keep):
         try:
             faults = list(differences(plain, told_of(dovetail, mutant)))
         except Refused as refused:
-            faults = [f"it is refused: {refused}"]
+            faults = [f"rejected: {refused}"]
         change = change_shows(dovetail, dialect, changed_run(run, chance), plain, chance)
         changes += change is not None
         if change is False:
@@ -105,8 +105,8 @@ def own_mutants(dovetail, chance, count, keep):
             if keep:
                 written(keep / str(sum(made.values())), mutant.files)
     print(", ".join(f"{dialect} {number}" for dialect, number in sorted(made.items())))
-    print(f"{changes} mutants of changed runs beside them")
-    print(f"{sum(made.values())} mutants, {wrong} that are not the same")
+    print(f"{changes} mutants of changed runs in addition")
+    print(f"{sum(made.values())} mutants, {wrong} with a different result")
     return wrong
 
 
@@ -118,7 +118,7 @@ def outcome(dovetail, path, options):
 
 
 def copied(folder, scratch):
-    """The texts of the repositories."""
+    """Returns the texts of the repositories."""
     kept = {".sh", ".yaml", ".yml", ".json"}
     for path in folder.rglob("*"):
         if path.is_file() and not path.is_symlink() and path.suffix in kept and path.stat().st_size < 1 << 20:
@@ -129,7 +129,7 @@ def copied(folder, scratch):
 
 
 def public_mutants(dovetail, chance, arguments):
-    """How many are wrong of mutants of the files of a folder of repositories."""
+    """Tests mutants of the files of a folder of repositories. Returns the number of failures."""
     made, read_of, wrong = collections.Counter(), collections.Counter(), 0
     with tempfile.TemporaryDirectory() as name:
         scratch = Path(name)
@@ -166,7 +166,7 @@ def public_mutants(dovetail, chance, arguments):
                 break
     print(", ".join(f"{name} {number}" for name, number in sorted(made.items())))
     print("read: " + ", ".join(f"{name} {number}" for name, number in sorted(read_of.items())))
-    print(f"{made['read'] + made['refused']} mutants of public files, {wrong} that are not the same")
+    print(f"{made['read'] + made['refused']} mutants of public files, {wrong} with a different result")
     return wrong
 
 
@@ -175,9 +175,9 @@ def main():
     parser.add_argument("dovetail")
     parser.add_argument("--mutants", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--keep", type=Path, help="a folder for mutants that differ")
-    parser.add_argument("--public", type=Path, help="a folder of repositories, whose files are changed in a copy")
-    parser.add_argument("--env", action="append", default=[], help="NAME=VALUE, for these")
+    parser.add_argument("--keep", type=Path, help="folder for mutants that differ")
+    parser.add_argument("--public", type=Path, help="folder of repositories; their files are changed in a copy")
+    parser.add_argument("--env", action="append", default=[], help="NAME=VALUE for these files")
     arguments = parser.parse_args()
     chance = random.Random(arguments.seed)
     if arguments.public:

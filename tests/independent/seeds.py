@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Trains the demonstrations of examples/train with several seeds and makes their shipped weights again; the scripts
-beside this one judge all of it.
+"""Trains the demonstrations of examples/train with several seeds and recreates their shipped weights. The other
+scripts in this folder check the results.
 
 usage: seeds.py SOURCE DOVETAIL [--seeds N] [--jobs N] [--only TASK...] [--ranks N]
 
-With --ranks tiny-ppo is trained on so many. Needs a Python that has torch and yaml. Prints each figure's least and greatest value over the seeds, and what failed.
-Ends with 1 where anything did.
+--ranks sets the number of ranks for tiny-ppo. Needs a Python with torch and yaml. Prints each figure's minimum and
+maximum over the seeds, and the failures. Exits with 1 if anything failed.
 """
 
 import argparse
@@ -41,7 +41,7 @@ class Checks:
                 print(failure, flush=True)
 
     def train(self, job, seed, out, options=()):
-        """The folder of a run of `job` with another seed, and what it said; None where it failed."""
+        """Runs `job` with another seed. Returns the folder and the output, or None if the run failed."""
         text = (self.examples / job).read_text(encoding="utf-8").replace("train:\n", f"train:\n  seed: {seed}\n")
         copy = (self.examples / job).with_name(f"{Path(job).stem}-seed-{seed}.yaml")
         copy.write_text(text, encoding="utf-8")
@@ -53,7 +53,7 @@ class Checks:
         return self.folder / out, done.stderr
 
     def judge(self, kind, seed, script, *arguments):
-        """The figures that a script prints; what it finds wrong is noted."""
+        """Returns the figures that a script prints, and records its failures."""
         command = [sys.executable, HERE / script, *map(str, arguments)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         figures = {name: float(value) for name, value in FIGURE.findall(done.stdout)}
@@ -69,10 +69,10 @@ class Checks:
         return json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
 
     def greedy_is_the_evaluation(self, kind, seed, run, scored):
-        """What the exported model says at temperature 0 is what the run has found; a near tie may fall otherwise."""
+        """The exported model's answers at temperature 0 match the run's evaluation, except for near ties."""
         last = json.loads((run / "eval.jsonl").read_text(encoding="utf-8").splitlines()[-1])
         apart = abs(last["reward"] - scored["greedy"]["reward"])
-        self.hold(kind, seed, apart <= 0.02, "exported model and evaluation apart", apart)
+        self.hold(kind, seed, apart <= 0.02, "difference between exported model and evaluation", apart)
 
     def tiny_ppo(self, seed):
         for rule in ("rule", "model"):
@@ -87,8 +87,8 @@ class Checks:
                 shares.append(self.judge(kind, seed, "coin_clauses.py", run, *model)["share of good adjectives"])
                 scored = self.score(run / "export/actor", "tiny-ppo/held-out.jsonl", "clauses")
                 apart = abs(scored["sampled"]["share"] - shares[-1])
-                # A sample of 256 prompts is a standard deviation of 0.015 around the policy's own share.
-                self.hold(kind, seed, apart <= 0.06, "exported model's share and the run's apart", apart)
+                # In a sample of 256 prompts, the policy's share has a standard deviation of 0.015.
+                self.hold(kind, seed, apart <= 0.06, "difference of the share between exported model and run", apart)
                 form = scored["sampled"]["form"]
                 self.hold(kind, seed, form >= 0.9, "exported model's form", form)
                 if rule == "rule":
@@ -108,15 +108,17 @@ class Checks:
         run, said = self.train("tiny-grpo/job-collapse.yaml", seed, f"collapse-{seed}")
         if run is not None:
             begin = said.replace("\r", "\n").partition("\n3/")[0]
-            self.hold("tiny-grpo, collapse", seed, "warning" in begin, "warned by iteration 2", int("warning" in begin))
+            self.hold(
+                "tiny-grpo, collapse", seed, "warning" in begin, "warning by iteration 2", int("warning" in begin)
+            )
             rows = (run / "eval.jsonl").read_text(encoding="utf-8").splitlines()
             rewards = [json.loads(row)["reward"] for row in rows]
             fallen = max(rewards) - rewards[-1]
-            self.hold("tiny-grpo, collapse", seed, fallen >= 0.1, "reward lost since its best", fallen)
+            self.hold("tiny-grpo, collapse", seed, fallen >= 0.1, "reward lost since its best value", fallen)
             shutil.rmtree(run)
 
     def made_again(self, _):
-        """The shipped models, and those that their jobs make here, are what the demonstrations begin with."""
+        """Checks the shipped models and the ones that their jobs produce here."""
         models = {"tiny-sft": ("tiny-sft/job.yaml", "actor"), "tiny-rm": ("tiny-rm/job.yaml", "reward")}
         models["tiny-grpo"] = ("tiny-grpo/job-start.yaml", "actor")
         for name, (job, role) in models.items():
@@ -126,8 +128,8 @@ class Checks:
                 continue
             made = run / "export" / role
             same = (made / "model.safetensors").read_bytes() == (shipped / "model.safetensors").read_bytes()
-            self.note(f"{name}, made again", {"bytes are those shipped": int(same)})
-            for which, folder in (("shipped", shipped), ("made again", made)):
+            self.note(f"{name}, recreated", {"bytes equal to the shipped file": int(same)})
+            for which, folder in (("shipped", shipped), ("recreated", made)):
                 data = self.examples / name.replace("sft", "ppo") / "held-out.jsonl"
                 self.judge(f"{name}, {which}", 1, "beginnings.py", name, folder, data)
 

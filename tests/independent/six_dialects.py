@@ -1,27 +1,29 @@
 #!/usr/bin/env python3
-"""Random runs are written as verl, NeMo-RL, OpenRLHF, AReaL, slime and ROLL have them: all must come to one job.
+"""Writes random runs in the formats of verl, NeMo-RL, OpenRLHF, AReaL, slime and ROLL and tests that all give the
+same job.
 
-The emitter (dialects/) shares nothing with Dovetail. Of one run all dialects that can say it must give the same job to
-the byte, and the same layouts, micro-batches and engine settings. Only this may differ, and why:
+The emitter (dialects/) shares no code with Dovetail. All dialects that support a run must give the same job to the
+byte, and the same layouts, micro-batches and engine settings. Only the following may differ:
 
-| of job or plan | may differ | why |
+| job or plan | may differ | reason |
 |---|---|---|
-| job: `software` | between all | names the trainer and its conventions of memory |
-| job: `fixed` | between all | is there where a trainer has a profile; its devices are those of the plan |
-| plan: order of tasks, hashes | between all | the trainers run their passes in orders of their own; hashes hold the job |
-| plan: `offload` but `optimizer_on_host` | between all | each trainer has rules of its own of what leaves when |
-| plan: `not_modelled` | between all | what a trainer does besides, and plans cannot say |
-| plan: `devices` | the place of pools | which pool comes first is the trainer's; its size, and who shares it, are not |
-| plan: `zero` of passes | 0, 1 and 2 | without gradients and optimizer these hold the same |
-| plan: `zero` of adapters with Megatron | AReaL | it turns the distributed optimizer off for them |
-| plan: `sequence_parallel` of FSDP's tensor parallelism | OpenRLHF | DeepSpeed's keeps whole sequences, others cut them |
-| plan: `reward_infer` | between all | the run says no more of a judge than its model: an engine, or ranks of ZeRO |
+| job: `software` | between all | names the trainer and its memory conventions |
+| job: `fixed` | between all | present if a trainer has a profile; its devices are those of the plan |
+| plan: order of tasks, hashes | between all | trainers run their passes in different orders; hashes cover the job |
+| plan: `offload` except `optimizer_on_host` | between all | trainers have different rules for offloading |
+| plan: `not_modelled` | between all | settings of a trainer that plans cannot express |
+| plan: `devices` | the place of pools | the trainer orders the pools; size and sharing must be equal |
+| plan: `zero` of passes | 0, 1 and 2 | equivalent without gradients and optimizer |
+| plan: `zero` of adapters with Megatron | AReaL | it turns off the distributed optimizer for them |
+| plan: `sequence_parallel` of FSDP's tensor parallelism | OpenRLHF | DeepSpeed keeps whole sequences, others split
+them |
+| plan: `reward_infer` | between all | the run only gives the model: it may be an engine or ranks of ZeRO |
 
-In one dialect each run is then said with one change, and must not come to the same any more.
+Then each run is written in one dialect with one change, which must give a different result.
 
 usage: six_dialects.py DOVETAIL [--runs N] [--seed N] [--keep FOLDER]
 
-Ends with 1 where anything else differs, where a file is refused, or where a change does not show.
+Exits with 1 if anything else differs, if a file is rejected, or if a change has no effect.
 """
 
 import argparse
@@ -37,7 +39,7 @@ from dialects import DIALECTS
 from dialects.configuration import CannotSay, text_of
 from dialects.runs import changed_run, random_run
 
-# With so many runs each dialect has to have said some with each backend that it has.
+# With at least this many runs, each dialect must have supported some run with each of its backends.
 ENOUGH = 100
 BACKENDS = {
     "verl": ("fsdp", "megatron"),
@@ -50,11 +52,11 @@ BACKENDS = {
 
 
 class Refused(Exception):
-    """What the program says of a file that it refuses."""
+    """The program's message for a rejected file."""
 
 
 def imported(dovetail, configuration):
-    """The job's text and the plan that the configuration comes to."""
+    """Returns the text of the job and the plan of the configuration."""
     with tempfile.TemporaryDirectory() as scratch:
         path = Path(scratch) / configuration.file
         path.write_text(text_of(configuration), encoding="utf-8")
@@ -67,7 +69,7 @@ def imported(dovetail, configuration):
 
 
 def job_of(text):
-    """The job without what is the trainer's."""
+    """Returns the job without the parts that depend on the trainer."""
     kept, of_trainer = [], False
     for line in text.split("\n"):
         if not line.startswith(" "):
@@ -89,7 +91,7 @@ def layout_of(task, dialect, adapted):
 
 
 def plan_of(plan, dialect, adapted):
-    """Of each task what must be the same."""
+    """Returns the parts of each task that must be equal."""
     tasks = [task for task in plan["tasks"] if task["task"] != "reward_infer"]
     told = {}
     for task in tasks:
@@ -106,7 +108,7 @@ def plan_of(plan, dialect, adapted):
 
 
 def differences(one, other):
-    """Of two jobs with their plans."""
+    """Yields the differences between two jobs with their plans."""
     if one[0] != other[0]:
         yield f"the jobs differ:\n{one[0]}\n{other[0]}"
     for task in sorted({*one[1], *other[1]}):
@@ -120,7 +122,7 @@ class Comparison:
     def __init__(self, dovetail, chance):
         self.dovetail = dovetail
         self.chance = chance
-        self.said = collections.Counter()  # by dialect and backend
+        self.said = collections.Counter()  # runs supported, by dialect and backend
         self.dialects_of_runs = collections.Counter()
         self.changes = 0
 
@@ -129,7 +131,7 @@ class Comparison:
         return job_of(job), plan_of(plan, name, run.adapter_rank > 0)
 
     def faults_of(self, run):
-        """What is wrong with the run; None where fewer than two dialects can say it."""
+        """Returns the faults of the run, or None if fewer than two dialects support it."""
         faults, all_told = [], {}
         for name in DIALECTS:
             try:
@@ -137,7 +139,7 @@ class Comparison:
             except CannotSay:
                 continue
             except Refused as refused:
-                faults.append(f"{name} is refused: {refused}")
+                faults.append(f"{name} is rejected: {refused}")
         if len(all_told) < 2 and not faults:
             return None
         self.said.update((name, run.backend) for name in all_told)
@@ -155,14 +157,14 @@ class Comparison:
             return []
         self.changes += 1
         same = not any(differences(all_told[name], told))
-        return [f"in {name} no change shows:\n{run}\n{other}"] if same else []
+        return [f"in {name} the change has no effect:\n{run}\n{other}"] if same else []
 
     def report(self):
         for (name, backend), count in sorted(self.said.items()):
             print(f"{name} ({backend}): {count} runs")
         for number, count in sorted(self.dialects_of_runs.items()):
             print(f"{count} runs in {number} dialects")
-        print(f"{self.changes} changes were seen")
+        print(f"{self.changes} changes had an effect")
 
 
 def keep(folder, number, run):
@@ -171,7 +173,7 @@ def keep(folder, number, run):
         try:
             (folder / f"{number}-{name}").write_text(text_of(write(run)), encoding="utf-8")
         except CannotSay as part:
-            print(f"  {name} cannot say {part}")
+            print(f"  {name} does not support {part}")
 
 
 def main():
@@ -179,7 +181,7 @@ def main():
     parser.add_argument("dovetail")
     parser.add_argument("--runs", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--keep", type=Path, help="a folder for the files of runs that differ")
+    parser.add_argument("--keep", type=Path, help="folder for the files of runs that differ")
     arguments = parser.parse_args()
     chance = random.Random(arguments.seed)
     comparison = Comparison(arguments.dovetail, chance)
@@ -198,9 +200,9 @@ def main():
     comparison.report()
     silent = [(name, backend) for name in BACKENDS for backend in BACKENDS[name] if not comparison.said[name, backend]]
     if made >= ENOUGH and silent:
-        print(f"no run was said by {silent}")
+        print(f"no run was supported by {silent}")
         wrong += 1
-    print(f"{made} runs, {wrong} that are not the same in all dialects")
+    print(f"{made} runs, {wrong} that differ between dialects")
     return int(wrong > 0)
 
 

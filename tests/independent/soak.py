@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Runs 2,000 iterations of PPO on a model of 0.1 million parameters twice: straight, with its memory, files and handles
-watched, and killed again and again. Nothing may grow, and both must end alike.
+"""Runs 2,000 PPO iterations on a model of 0.1 million parameters twice: once uninterrupted, with its memory and
+open files observed, and once killed repeatedly. Nothing may grow, and both must give the same result.
 
 usage: soak.py SOURCE DOVETAIL [--iterations N] [--kills N] [--seed N]
 
-Ends with 1 where something is wrong.
+Exits with 1 if anything is wrong.
 """
 
 import argparse
@@ -43,13 +43,13 @@ train:
   evaluate: {{every: 100, samples: 32}}
   checkpoint: {{every: 10, keep: 2}}
 """
-SETTLED = 0.2  # of the run: what it has taken by then is no growth
+SETTLED = 0.2  # share of the run whose memory use counts as start-up, not growth
 MEGABYTE = 2**20
 LONGEST_LIFE = 1.5
 
 
 class Watch:
-    """Memory and open files of a process, by time."""
+    """Memory and open files of a process over time."""
 
     def __init__(self, process):
         self.process, self.memory, self.handles = process, [], []
@@ -69,7 +69,7 @@ class Watch:
             self.handles.append(handles)
 
     def after_settling(self, values):
-        """The median of the part behind the first one, and that of the last part: at its end a run makes its report."""
+        """Returns the medians after start-up and of the last part. At its end, a run writes its report."""
         part = int(len(values) * SETTLED)
         return statistics.median(values[part : 2 * part]), statistics.median(values[-part:])
 
@@ -101,12 +101,13 @@ class Soak:
         self.hold("exit code", process.wait(), 0)
         watch.thread.join()
         early, late = watch.after_settling(watch.memory)
-        self.hold("growth of memory behind the start, MiB", round((late - early) / MEGABYTE, 2), 4)
+        self.hold("growth of memory after start-up, MiB", round((late - early) / MEGABYTE, 2), 4)
         early, late = watch.after_settling(watch.handles)
         self.hold("growth of open files", late - early, 0)
 
     def killed(self):
-        """A process lives for up to LONGEST_LIFE seconds, of which it takes some to begin, until the run is done."""
+        """Restarts the run until it is done. Each process lives for up to LONGEST_LIFE seconds, including its
+        start."""
         draw, kills = random.Random(self.arguments.seed), 0
         while True:
             resume = ["--resume"] if (self.folder / "killed/checkpoints").exists() else []
@@ -138,7 +139,7 @@ class Soak:
             self.hold(f"exported {role} differs", int(not same), 0)
         self.hold("iterations missing", self.arguments.iterations - len(self.rows("killed", "metrics.jsonl")), 0)
         for out in ("straight", "killed"):
-            # Those that are kept, and the best one.
+            # The checkpoints to keep, and the best one.
             self.hold(f"checkpoints of {out}", len(list((self.folder / out / "checkpoints").iterdir())), 3)
             left = [path.name for path in (self.folder / out).rglob(".dovetail-*")]
             self.hold(f"temporary files of {out}", len(left), 0)

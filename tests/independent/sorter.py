@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Judges a run of tiny-grpo by its files: what was right before and after, and how far the policy went for it.
+"""Checks a run of tiny-grpo by its files alone: right answers before and after, and the policy's divergence.
 
 usage: sorter.py RUN START DATA [--last N]
 
-START is the folder of the model that the run began with, DATA the held-out prompts. To bring the share of right answers
-from q to p a policy must move at least the divergence of two coins, p ln(p / q) + (1 - p) ln((1 - p) / (1 - q)), away.
-Ends with 1 where a figure is not what it must be.
+START is the folder of the initial model, DATA the held-out prompts. To raise the share of right answers from q to
+p, a policy must diverge by at least the divergence of two coins, p ln(p / q) + (1 - p) ln((1 - p) / (1 - q)). Exits
+with 1 if a figure is wrong.
 """
 
 import argparse
@@ -26,7 +26,7 @@ def read_lines(path):
 
 
 def check_files(judge, run, samples):
-    """Rewards against the rule, and the metrics against the samples."""
+    """Checks rewards against the rule, and metrics against the samples."""
     for row in samples:
         prompt = [SORTER_WORDS[token] for token in row["prompt_tokens"]]
         words = [SORTER_WORDS[token] for token in row["response_tokens"] if token > END]
@@ -39,7 +39,7 @@ def check_files(judge, run, samples):
 
 
 def share_right(model, prompts):
-    """The probability that a sample is right, exactly, in the mean over prompts in tokens."""
+    """Returns the exact probability that a sample is right, averaged over prompts in tokens."""
     answers = [sorted(prompt[:-1]) + [END] for prompt in prompts]
     with torch.no_grad():
         right, _ = model.log_probabilities(prompts, answers)
@@ -47,7 +47,7 @@ def share_right(model, prompts):
 
 
 def how_far(model, rows):
-    """Nats a response from `model` to the policy that said `rows`."""
+    """Returns the nats per response from `model` to the policy that generated `rows`."""
     with torch.no_grad():
         said, _ = model.log_probabilities(*([row[key] for row in rows] for key in ("prompt_tokens", "response_tokens")))
     return sum(sum(row["sampled"]) - float(logs.sum()) for row, logs in zip(rows, said)) / len(rows)
@@ -75,8 +75,8 @@ def main():
     moved = how_far(start, rows)
     right = sum(row["reward"] for row in rows) / len(rows)
     floor = divergence(right, share_right(start, [row["prompt_tokens"] for row in rows]))
-    judge.at_least("nats a response away from the start", moved, floor)
-    judge.at_most("nats a response away from the start", moved, FAR)
+    judge.at_least("nats per response away from the start", moved, floor)
+    judge.at_most("nats per response away from the start", moved, FAR)
     sys.exit(1 if judge.faults else 0)
 
 

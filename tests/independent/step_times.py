@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Holds what `dovetail profile` lets a job be predicted to take against what it takes: tiny-ppo on one rank, on two that
-share the data, and on two stages of a pipeline, profiled and trained in turn. A shared machine only ever adds time, so
-the least of each is compared: of a phase over all iterations, and of its predictions.
+"""Compares iteration times predicted from `dovetail profile` with measured ones: tiny-ppo on one rank, on two data
+parallel ranks, and on two pipeline stages, profiled and trained alternately. A shared machine can only add time, so
+the minima are compared: of a phase over all iterations, and of its predictions.
 
 usage: step_times.py SOURCE DOVETAIL [--rounds N] [--iterations N] [--within SHARE]
 
-dovetail-train stands beside DOVETAIL. Prints a table a layout; ends with 1 where an iteration is further off.
+Expects dovetail-train next to DOVETAIL. Prints a table per layout. Exits with 1 if an iteration is further off.
 """
 
 import argparse
@@ -30,7 +30,7 @@ def run(*command):
 
 
 def plan_of(layout):
-    """Training as the layout has it; the other tasks share the data of both ranks."""
+    """Returns a plan with training in this layout; the other tasks are data parallel on both ranks."""
     tasks = [{"task": name, "devices": "0-1", "layout": {"dp": 2}} for name in INFERENCE]
     tasks += [{"task": name, "devices": "0-1", "layout": layout} for name in TRAINING]
     for task in tasks:
@@ -42,7 +42,7 @@ def plan_of(layout):
 
 
 def phases_of(dovetail, folder, layout, iterations):
-    """(least measured, predicted) seconds by phase of one profile and one run."""
+    """Returns (minimum measured, predicted) seconds by phase of one profile and one run."""
     job, profile, out = folder / "job-here.yaml", folder / "here.json", folder / "run"
     run(dovetail, "profile", folder, "--ranks", 2 if layout else 1, "-o", profile)
     text = (folder / "job.yaml").read_text(encoding="utf-8")
@@ -94,7 +94,7 @@ def main():
             if abs(predicted / measured - 1) > options.within:
                 wrong.append(name)
     for name in wrong:
-        print(f"{name}: predicted further off than {options.within:.0%}")
+        print(f"{name}: prediction off by more than {options.within:.0%}")
     return 1 if wrong else 0
 
 

@@ -1,5 +1,4 @@
-// Reads texts as JSON strings, one a line; writes their tokens, and the text that these decode to, as a JSON list a
-// line.
+// Reads texts as JSON strings, one per line. Writes their tokens and the decoded text as a JSON list per line.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 

@@ -1,17 +1,17 @@
-"""Changes the text of a script or of a YAML file, of which nothing else is known, so that it means the same."""
+"""Changes the text of an arbitrary script or YAML file without changing its meaning."""
 
 import re
 
 from mutations import older_key
 
-# What programs read of their environment, or the shell sets.
+# Variables that programs read from their environment, or that the shell sets.
 KEPT = re.compile(r"^(PATH|HOME|PWD|IFS|UID|EUID|HOSTNAME|SLURM|CUDA|NCCL|VLLM|RAY|PYTHON|HF|WANDB|NRL|BASH|LD|RANDOM)")
 WORD = re.compile(r"^(?P<lead>\s*)(?P<key>[+\w.\-]+)=(?P<value>[\w./\-]+)(?P<tail>\s*\\?)$")
 FLAG = re.compile(r"^(?P<lead>\s*)(?P<key>--[\w.\-]+)(?P<value>( [\w./\-]+)?)(?P<tail>\s*\\?)$")
 
 
 def sections(lines):
-    """Runs of lines each of which is one word of a command or of an array: their first and their last."""
+    """Returns runs of lines that are one word each of a command or of an array: their first and last lines."""
     first = None
     for number, line in enumerate([*lines, ""]):
         fits = WORD.match(line) or FLAG.match(line)
@@ -29,7 +29,7 @@ def key_of(line):
 
 
 def in_command(lines, first):
-    """Whether the lines stand in a command, by their backslashes, or in an array, by the line that begins it."""
+    """Whether the lines belong to a command, which shows in their backslashes, or to an array, from its first line."""
     if lines[first].rstrip().endswith("\\"):
         return lines[first - 1].rstrip().endswith("\\")
     for line in reversed(lines[:first]):
@@ -41,10 +41,10 @@ def in_command(lines, first):
 
 
 def with_other_order(text, chance):
-    """Words of a command in another order, where none is of a part of another's key."""
+    """Reorders the words of a command unless the key of one is part of another's."""
     lines = text.split("\n")
     for first, last in list(sections(lines)):
-        # The last line of a command has no backslash and stays.
+        # The last line of a command has no backslash and stays in place.
         keys = [key_of(line) for line in lines[first : last + 1]]
         nested = any(a != b and b.startswith(a + ".") for a in keys for b in keys)
         if len(set(keys)) == len(keys) and not nested and in_command(lines, first):
@@ -69,7 +69,7 @@ def with_other_quotes(text, chance):
 
 
 def with_variables(text, chance):
-    """Values of words in variables that the beginning of the script sets."""
+    """Moves values of words into variables that are set at the beginning of the script."""
     lines, made = text.split("\n"), []
     for first, last in list(sections(lines)):
         if not in_command(lines, first):
@@ -86,7 +86,7 @@ def with_variables(text, chance):
 
 
 def with_other_keys(text, chance):
-    """Settings of verl and OpenRLHF by the names that versions had before."""
+    """Replaces settings of verl and OpenRLHF by their names in earlier versions."""
     dialect = "openrlhf" if "openrlhf.cli" in text else "verl"
     lines = text.split("\n")
     for first, last in list(sections(lines)):
@@ -118,9 +118,9 @@ def with_split_arrays(text, chance):
 
 
 def with_other_names(text, chance):
-    """Other names of variables that the script alone uses."""
+    """Renames variables that only the script uses."""
     assigned = set(re.findall(r"^\s*(?:local |declare -a )?([A-Za-z_]\w*)\+?=", text, re.M))
-    # A word of a command, whose key has no dot.
+    # A word of a command whose key has no dot.
     assigned -= {name for name in assigned if re.search(rf"(?m)^\s+{name}=[\"']?\$\{{?{name}\b", text)}
     for name in sorted(assigned):
         if KEPT.match(name) or re.search(rf"\bexport\b[^\n]*\b{name}\b", text) or chance.random() < 0.3:
@@ -144,7 +144,7 @@ def in_function(text, _):
 
 
 def with_other_blocks(text, chance):
-    """Parts of a YAML file in another order."""
+    """Reorders parts of a YAML file."""
     if re.search(r"(^|\s)[&*]\w|^---|^%|<<:", text, re.M):
         return text
     blocks = re.split(r"(?m)^(?=[A-Za-z_][\w.]*:)", text)
@@ -176,7 +176,7 @@ YAML = (with_other_blocks, with_other_scalars)
 
 
 def mutant_of_text(path, text, chance):
-    """The text by some of the mutations; their names."""
+    """Applies some of the mutations. Returns the text and the names of the mutations."""
     done = []
     for mutation in YAML if path.suffix in (".yaml", ".yml") else SCRIPT:
         if chance.random() < 0.6:

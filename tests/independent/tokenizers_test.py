@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Holds Dovetail's tokenizer against the library tokenizers, on 2,000 random texts in ten scripts.
+"""Compares Dovetail's tokenizer with the tokenizers library on 2,000 random texts in ten scripts.
 
 usage: tokenizers_test.py PROGRAM [--texts N] [--seed N]
 
-PROGRAM is dovetail_text_ids. The vocabularies are trained here; what is of Llama 3, Qwen2, SmolLM2 and GPT-2 is how they
-normalize and cut a text before. Needs a Python with tokenizers. Ends with 1 where something differs.
+PROGRAM is dovetail_text_ids. The vocabularies are trained here; only the normalization and pre-tokenization are
+those of Llama 3, Qwen2, SmolLM2 and GPT-2. Needs a Python with tokenizers. Exits with 1 if anything differs.
 """
 
 import argparse
@@ -17,7 +17,7 @@ from pathlib import Path
 
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 
-# https://github.com/openai/tiktoken, cl100k_base; and the same with numbers of one digit, as Qwen2 has it.
+# https://github.com/openai/tiktoken, cl100k_base; and the same with single-digit numbers, as in Qwen2.
 LLAMA_3 = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
 QWEN_2 = LLAMA_3.replace(r"\p{N}{1,3}", r"\p{N}")
 SCRIPTS = {
@@ -120,7 +120,7 @@ def main():
             expected = tokenizer.encode(text, add_special_tokens=False).ids
             same = ids == expected and decoded == tokenizer.decode(expected, skip_special_tokens=False)
             if not same and different < 3:
-                print(f"{kind}: {text!r}: {ids} where {expected} is right")
+                print(f"{kind}: {text!r}: {ids}, expected {expected}")
             different += not same
         print(f"{kind}: {different} of {len(texts)} texts differ")
         faults += different

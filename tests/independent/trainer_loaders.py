@@ -1,17 +1,19 @@
 #!/usr/bin/env python3
-"""Exported plans against the trainers themselves: what loads their configurations must take each one, and what comes out
-of it must be the plan.
+"""Tests exported plans against the trainers themselves: their loaders must accept each configuration, and the
+loaded result must equal the plan.
 
-Random configurations of verl (FSDP and Megatron), OpenRLHF, NeMo-RL (DTensor and Megatron) and AReaL (FSDP and Megatron) are
-planned, and the plan is exported, over them, as a whole file of the job, and over them with the other backend. verl's own Hydra configuration is composed with what is exported, and its own validation
-looks at it; OpenRLHF's own parser reads its flags, and the checks behind it; NeMo-RL's files are merged as its loader does,
-or by it; AReaL's own loader makes its dataclasses. Layouts, budgets, offload and engine settings are then derived from what
-was loaded, by rules that share no code with Dovetail, and compared with the plan. Nothing is trained: no GPU is needed.
+Random configurations of verl (FSDP and Megatron), OpenRLHF, NeMo-RL (DTensor and Megatron) and AReaL (FSDP and
+Megatron) are planned. Each plan is exported over the configuration, as a whole file of the job, and over the
+configuration with the other backend. verl's own Hydra configuration is composed with the export and checked by its
+validation. OpenRLHF's own parser reads its flags, followed by its checks. NeMo-RL's files are merged by its loader
+or by the same rule. AReaL's own loader creates its dataclasses. Layouts, budgets, offload and engine settings are
+then derived from the loaded result, by rules that share no code with Dovetail, and compared with the plan. Nothing
+is trained, so no GPU is needed.
 
 usage: trainer_loaders.py DOVETAIL VERL OPENRLHF AREAL [--nemo-rl FOLDER] [--plans N] [--seed N]
 
-VERL, OPENRLHF and AREAL are folders with the packages of these names. Needs a Python with what verl's configuration imports
-and AReaL's import (tools/check has the list). Ends with 1 where anything is wrong.
+VERL, OPENRLHF and AREAL are folders with the packages of these names. Needs a Python with the imports of verl's
+configuration and of AReaL (listed in tools/check). Exits with 1 if anything is wrong.
 """
 
 import argparse
@@ -27,7 +29,7 @@ from pathlib import Path
 
 from trainer_loading import Areal, NemoRl, OpenRlhf, Verl, demanded_by, workload
 
-# Nothing was found that fits.
+# No plan fits.
 INFEASIBLE = 3
 
 
@@ -39,10 +41,10 @@ def run(command):
 
 
 def differences(trainer, exported, plan, folder, origin):
-    """What is wrong with what the trainer loads, beside the plan that it was made of."""
+    """Returns the differences between the trainer's loaded configuration and the plan that it was exported from."""
     try:
         loaded = trainer.load(exported, folder)
-    except (Exception, SystemExit) as refused:  # whatever the trainer says
+    except (Exception, SystemExit) as refused:  # any error of the trainer
         return [f"refused: {type(refused).__name__}: {refused}\n{origin}\n{exported}"]
     tasks = {task["task"]: task for task in json.loads(plan.read_text(encoding="utf-8"))["tasks"]}
     expected = trainer.expected(loaded)
@@ -51,7 +53,7 @@ def differences(trainer, exported, plan, folder, origin):
 
 
 def check(dovetail, trainer, chance, folder):
-    """What is wrong with one random plan; None where nothing fits."""
+    """Returns the faults of one random plan, or None if no plan fits."""
     of = workload(chance)
     name, text = trainer.base(of, chance)
     base, plan, wanted = folder / name, folder / "plan.json", ["--gpu", chance.choice(["H100", "H200", "A100-80"])]
@@ -70,7 +72,8 @@ def check(dovetail, trainer, chance, folder):
 
 
 def switched(dovetail, trainer, chance, folder):
-    """What is wrong with a plan by the trainer's other backend; None where nothing fits or it does not take the job."""
+    """Returns the faults of a plan for the trainer's other backend; None if no plan fits or the backend rejects the
+    job."""
     of = workload(chance)
     name, text = trainer.base(of, chance)
     base, plan, tuned = folder / name, folder / "plan.json", folder / f"other{Path(name).suffix}"
@@ -93,7 +96,7 @@ def switched(dovetail, trainer, chance, folder):
 
 
 def words_of_script(script, folder):
-    """The command that a script of ours starts, which is a python3 that says its words."""
+    """Returns the command that an exported script starts, using a python3 that prints its arguments."""
     programs = folder / "programs"
     programs.mkdir()
     stand_in = programs / "python3"
@@ -107,7 +110,8 @@ def words_of_script(script, folder):
 
 
 def whole(dovetail, trainer, chance, folder):
-    """What is wrong with a whole file of a random job and its plan; None where nothing fits or it is no such job."""
+    """Returns the faults of a whole file of a random job and its plan; None if no plan fits or the trainer rejects
+    the job."""
     of = workload(chance)
     name, text = trainer.base(of, chance)
     base, job, plan = folder / name, folder / "job.yaml", folder / "plan.json"
@@ -125,7 +129,7 @@ def whole(dovetail, trainer, chance, folder):
     exported = done.stdout
     if trainer.to in ("verl", "openrlhf"):
         words = words_of_script(exported, folder)
-        # Behind the module's name.
+        # Skip the module's name.
         exported = words[3:] if trainer.to == "verl" else shlex.join(words[1:])
         if trainer.to == "verl":
             trainer.words = [word for word in exported if not word.startswith("--config-name")]
@@ -144,9 +148,9 @@ def main():
     parser.add_argument("openrlhf", type=absolute)
     parser.add_argument("areal", type=absolute)
     parser.add_argument(
-        "--nemo-rl", type=absolute, metavar="FOLDER", help="the repository of NeMo-RL, for its own loader"
+        "--nemo-rl", type=absolute, metavar="FOLDER", help="folder of NeMo-RL's repository, to use its own loader"
     )
-    parser.add_argument("--plans", type=int, default=30, metavar="N", help="of each trainer")
+    parser.add_argument("--plans", type=int, default=30, metavar="N", help="number of plans per trainer")
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
     sys.path.insert(0, str(arguments.verl))
@@ -171,7 +175,7 @@ def main():
                 failures += len(wrong)
                 for each in wrong:
                     print(f"WRONG {trainer.name}: {each}")
-            print(f"{trainer.name}: {checked} {kind}, {infeasible} more without one", flush=True)
+            print(f"{trainer.name}: {checked} {kind}, {infeasible} more without a plan", flush=True)
     print(f"{failures} wrong")
     return int(failures > 0)
 

@@ -1,5 +1,5 @@
-"""How each trainer loads its configuration, and what comes out of it in the words of a plan: written from the trainers' own
-code, without Dovetail's. For trainer_loaders.py."""
+"""How each trainer loads its configuration, and the result in terms of a plan. Written from the trainers' own code,
+independently of Dovetail's. Used by trainer_loaders.py."""
 
 import ast
 import contextlib
@@ -14,20 +14,20 @@ from pathlib import Path
 import yaml
 
 MODELS = ("Qwen/Qwen3-1.7B", "Qwen/Qwen3-4B", "Qwen/Qwen3-8B")
-# What a plan's file leaves out.
+# Defaults that a plan's file omits.
 ENGINE = {"memory_utilization": 0.9, "max_num_seqs": 256}
 DEGREES = ("dp", "tp", "pp", "cp", "vpp")
 
 
 def recomputed(granularity, modules):
-    """Dovetail's word for what Megatron-LM recomputes."""
+    """Returns Dovetail's name for what Megatron-LM recomputes."""
     if granularity == "selective" and "moe" in (modules or ()):
         return "experts"
     return granularity or "none"
 
 
 class Expected:
-    """What a configuration says of one task, in the words of a plan."""
+    """Configuration of one task in terms of a plan."""
 
     def __init__(self, devices, tp=1, pp=1, cp=1, vpp=1):
         self.layout = {"dp": devices // (tp * pp * cp), "tp": tp, "pp": pp, "cp": cp, "vpp": vpp}
@@ -69,7 +69,7 @@ def workload(chance):
 
 
 class Verl:
-    """With FSDP or Megatron; `package`: the folder that holds verl."""
+    """With FSDP or Megatron; `package`: the folder that contains verl."""
 
     to = "verl"
 
@@ -124,7 +124,7 @@ class Verl:
         from verl.utils.config import validate_config
         from verl.workers.config.model import HFModelConfig
 
-        # It would read the files of the model, which are not here.
+        # It would read the files of the model, which do not exist here.
         HFModelConfig.__post_init__ = lambda self: None
 
         says_engine = any(word.startswith("model_engine=") for word in self.words)
@@ -146,7 +146,7 @@ class Verl:
                 first.context_parallel_size,
                 first.virtual_pipeline_model_parallel_size or 1,
             )
-            # A distributed optimizer of one replica shards nothing.
+            # A distributed optimizer with one replica shards nothing.
             expected.zero = None
             return expected, engine
         engine = role.get("fsdp_config", None) or role.fsdp
@@ -178,7 +178,7 @@ class Verl:
     def expected(self, config):
         devices = config.trainer.nnodes * config.trainer.n_gpus_per_node
         parts = config.actor_rollout_ref
-        # One process has one set of Megatron's groups: those of the engine that is built first (verl/workers, V1).
+        # A process has one set of Megatron's groups: that of the engine built first (verl/workers, V1).
         self.first = config.critic if config.algorithm.adv_estimator == "gae" else parts.ref
         rollout = parts.rollout
         generated = Expected(devices, rollout.tensor_model_parallel_size, rollout.pipeline_model_parallel_size)
@@ -204,13 +204,13 @@ def names_missing_modules(statement):
 
 
 class OpenRlhf:
-    """`package`: the folder that holds openrlhf."""
+    """`package`: the folder that contains openrlhf."""
 
     name, to = "OpenRLHF", "openrlhf"
 
     def __init__(self, package):
-        # What is behind `if __name__ == "__main__"`, but for the training that it starts; and without what it imports for
-        # that.
+        # The code after `if __name__ == "__main__"`, without the training that it starts and the imports only needed
+        # for it.
         tree = ast.parse((package / "openrlhf/cli/train_ppo_ray.py").read_text(encoding="utf-8"))
         main = tree.body[-1]
         if ast.unparse(main.body[-1]) != "train(args)":
@@ -258,7 +258,7 @@ class OpenRlhf:
         return "run.sh", "#!/usr/bin/env bash\npython3 -m openrlhf.cli.train_ppo_ray \\\n" + "\n".join(lines) + "\n"
 
     def load(self, exported, _):
-        """What its parser makes of the flags of an exported script."""
+        """Returns the parsed flags of an exported script, from OpenRLHF's own parser."""
         words = shlex.split(exported.replace("\\\n", " "), comments=True)
         loaded = []
         before, sys.argv = sys.argv, ["train_ppo_ray.py", *words[words.index("openrlhf.cli.train_ppo_ray") + 1 :]]
@@ -268,7 +268,7 @@ class OpenRlhf:
         finally:
             sys.argv = before
         args = loaded[0]
-        # What train() asks before it starts anything.
+        # Checks of train() before it starts anything.
         devices = args.actor.num_nodes * args.actor.num_gpus_per_node
         if args.train.colocate_all and devices != args.vllm.num_engines * args.vllm.tensor_parallel_size:
             raise AssertionError("engines are not on as many GPUs as the actor")
@@ -302,15 +302,15 @@ class OpenRlhf:
             tasks[f"{role}_train"] = train
         passed, reference = of_role(), of_role()
         passed.micro_batch = reference.micro_batch = cut("rollout")
-        # Models that only pass are sharded by ZeRO 3 or not at all.
+        # Models that are not trained are sharded by ZeRO 3 or not at all.
         passed.zero = reference.zero = 3 if args.ds.zero_stage == 3 and devices > shared else 0
         reference.offload = {"weights"} if args.ref.offload else set()
         return tasks | {"actor_infer": passed, "reference_infer": reference}
 
 
 class NemoRl:
-    """`loader`: the folder of its repository, whose own loader is taken; None: its rule of inheritance as read (
-    NVIDIA-NeMo/RL 7ea279abf, nemo_rl/utils/config.py: what `defaults` names first, then the file over it).
+    """`loader`: folder of the repository whose own loader is used; None: its inheritance rule, reimplemented from
+    NVIDIA-NeMo/RL 7ea279abf, nemo_rl/utils/config.py (the files named in `defaults` first, then the file itself).
     `defaults`: the folder with a grpo.yaml."""
 
     to = "nemo-rl"
@@ -382,7 +382,7 @@ class NemoRl:
                 cfg = policy.megatron_cfg
                 degrees = (cfg.tensor_model_parallel_size, cfg.pipeline_model_parallel_size, cfg.context_parallel_size)
                 expected = Expected(devices, *degrees)
-                # A distributed optimizer of one replica shards nothing.
+                # A distributed optimizer with one replica shards nothing.
                 expected.zero = None
             else:
                 cfg = policy.dtensor_cfg
@@ -402,7 +402,7 @@ class NemoRl:
 
 
 class Areal:
-    """`package`: the folder that holds areal."""
+    """`package`: the folder that contains areal."""
 
     to = "areal"
 
@@ -468,7 +468,7 @@ class Areal:
 
     @staticmethod
     def degrees(text):
-        """The backend of "fsdp:d4t2", and its degrees."""
+        """Returns the backend of "fsdp:d4t2" and its degrees."""
         backend, _, said = text.partition(":")
         degrees = {letter: int(number) for letter, number in re.findall(r"([a-z])(\d+)", said)}
         sizes = {name: degrees.get(name[0], 1) for name in ("tp", "pp", "cp")}
@@ -502,5 +502,5 @@ class Areal:
 
 
 def demanded_by(exported):
-    """A value for each variable that a whole file demands."""
+    """Returns a value for each variable that a whole file requires."""
     return {name: f"/demanded/{name}" for name in re.findall(r"(?:\$\{|oc\.env:)(\w+)(?::\?|\})", exported)}

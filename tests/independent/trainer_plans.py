@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Random jobs of six trainers are planned, and each plan is looked at for what its trainer cannot run.
+"""Plans random jobs of six trainers and checks that each trainer can run its plan.
 
-The rules are written from what the trainers' code does, and share nothing with those of the search: they read the plan
-alone. What keeping to them costs is printed: the plan's iteration over that of the best plan for any framework.
+The rules are derived from the trainers' code and share nothing with those of the search. They look only at the
+plan. The cost of following them is printed: iteration time relative to the best plan for any framework.
 
 usage: trainer_plans.py DOVETAIL [--jobs N] [--seed N] [--framework NAME]
 
-Ends with 1 where a plan breaks a rule.
+Exits with 1 if a plan breaks a rule.
 """
 
 import argparse
@@ -30,18 +30,18 @@ BACKENDS = (
     ("roll", "fsdp2"),
     ("slime", "megatron-policy"),
 )
-# NeMo-RL's and slime's models that judge have devices of their own, AReaL's are not of the run.
+# Reward models run on separate devices in NeMo-RL and slime, and outside the run in AReaL.
 WITHOUT_JUDGE = ("nemo-rl", "slime", "areal")
 DEGREES = ("dp", "tp", "pp", "cp", "ep", "etp", "vpp")
-# Nothing was found that fits.
+# No plan fits.
 INFEASIBLE = 3
 
 
 def random_job(chance, framework, training):
-    """The text of a job, with a place for its framework, and its devices as a plan names all of them."""
+    """Returns the text of a job with a placeholder for its framework, and its devices as a plan names all of them."""
     is_ppo = chance.random() < 0.5
     has_reward = framework not in WITHOUT_JUDGE and chance.random() < 0.4
-    # Hugging Face's models under ROLL's FSDP2 compute rows as they are padded.
+    # Hugging Face's models under ROLL's FSDP2 compute padded rows.
     packing = (framework, training) != ("roll", "fsdp2")
     other = chance.choice(["qwen3-1.7b", "qwen3-4b", "qwen3-8b"])
     models = [f"actor: {chance.choice(['qwen3-1.7b', 'qwen3-4b', 'qwen3-8b', 'qwen2.5-7b', 'llama-3-8b'])}"]
@@ -62,7 +62,7 @@ software: {{framework: %s, training: %s}}
 
 
 class Plan:
-    """A plan's tasks, by name."""
+    """Tasks of a plan by name."""
 
     def __init__(self, tasks):
         self.tasks = {task["task"]: task for task in tasks}
@@ -86,7 +86,7 @@ class Plan:
         return "tokens" in self.tasks[task]["micro_batch"]
 
     def pairs(self):
-        """Each training with the pass of its role."""
+        """Yields each training with the pass of its role."""
         named = [(train, train.replace("_train", "_infer")) for train in self.trained]
         return [(train, passed) for train, passed in named if passed in self.tasks]
 
@@ -103,12 +103,12 @@ def faults_of_all(plan, devices):
 def faults_of_verl(plan, training):
     for train in plan.trained:
         if ("weights" in plan.away(train)) != ("gradients" in plan.away(train)):
-            yield f"{train}: weights and gradients leave together"
+            yield f"{train}: weights and gradients are offloaded together"
     for train, passed in plan.pairs():
         if ("weights" in plan.away(train)) != ("weights" in plan.away(passed)):
-            yield f"{passed}: one engine, one param_offload"
+            yield f"{passed}: param_offload applies to the whole engine"
         if plan.by_tokens(train) != plan.by_tokens(passed):
-            yield f"{passed}: use_dynamic_bsz of both"
+            yield f"{passed}: use_dynamic_bsz applies to training and passes"
     if training == "megatron-policy":
         for key in DEGREES[1:]:
             if plan.differ(plan.roles, lambda task, key=key: plan.degree(task, key)):
@@ -116,11 +116,11 @@ def faults_of_verl(plan, training):
         return
     for task in plan.roles:
         if any(plan.degree(task, key) != 1 for key in ("tp", "pp", "ep", "etp", "vpp")):
-            yield f"{task}: FSDP cuts no layers"
+            yield f"{task}: FSDP does not split layers"
         if plan.zero(task) != 3 and plan.degree(task, "dp") * plan.degree(task, "cp") > 1:
             yield f"{task}: FSDP shards weights"
     if "reference_infer" in plan.tasks and "weights" not in plan.away("reference_infer"):
-        yield "the reference comes from the host"
+        yield "the reference is loaded from the host"
     if any("optimizer_on_host" in plan.away(task) for task in plan.trained):
         yield "FSDP steps on the devices"
 
@@ -133,17 +133,17 @@ def faults_of_openrlhf(plan, _):
     if plan.differ(others, lambda task: plan.zero(task) == 3):
         yield "one --ds.zero_stage"
     if any(plan.degree(task, "pp") != 1 for task in plan.tasks):
-        yield "no pipeline"
+        yield "no pipeline parallelism"
     if plan.differ(plan.trained, plan.cut) or plan.differ(plan.passes, plan.cut):
-        yield "one budget for trainings, one for passes"
+        yield "one budget for all trainings, one for all passes"
     if plan.differ(others, plan.by_tokens):
         yield "one --train.dynamic_batch_enable"
     if any("weights" in plan.away(task) for task in plan.trained):
-        yield "weights in bf16 stay"
+        yield "weights in bf16 stay on the devices"
     if plan.differ(plan.trained, lambda task: frozenset(plan.away(task))):
         yield "one --ds.enable_sleep"
     if plan.tasks["actor_generate"].get("engine", {}).get("max_num_seqs", 256) != 256:
-        yield "vLLM's own max_num_seqs"
+        yield "max_num_seqs must be vLLM's default"
 
 
 def faults_of_nemo_rl(plan, _):
@@ -154,9 +154,9 @@ def faults_of_nemo_rl(plan, _):
     for task in plan.tasks:
         leaves = {"weights", "gradients"} if task in plan.trained else {"weights"}
         if not leaves <= plan.away(task):
-            yield f"{task}: {leaves} leave before the engine wakes"
+            yield f"{task}: {leaves} are offloaded before the engine wakes"
     if plan.differ([task for task in policy if task in plan.passes], plan.cut):
-        yield "one logprob_mb_tokens"
+        yield "logprob_mb_tokens applies to all passes"
 
 
 WHOLE = ({"weights", "gradients", "optimizer"}, {"weights", "gradients", "optimizer_on_host"})
@@ -165,50 +165,50 @@ WHOLE = ({"weights", "gradients", "optimizer"}, {"weights", "gradients", "optimi
 def faults_of_areal(plan, training):
     """inclusionAI/AReaL at 4aef98d8d."""
     # areal/infra/scheduler/local.py, create_workers: a colocated role has as many workers as the role it shares GPUs
-    # with. An engine that generates has a worker an instance, one that trains has one a GPU.
+    # with. An engine that generates has one worker per instance, one that trains has one per GPU.
     if any(plan.degree("actor_generate", key) != 1 for key in ("tp", "pp", "cp")):
-        yield "an instance on each GPU"
-    # areal/engine/fsdp_engine.py, offload, and its like: torch_memory_saver pauses all. areal/trainer/rl_trainer.py:
-    # the actor leaves for a rollout on its GPUs, others where they are asked to.
+        yield "one instance per GPU"
+    # areal/engine/fsdp_engine.py, offload, and its counterparts: torch_memory_saver pauses everything.
+    # areal/trainer/rl_trainer.py: the actor is offloaded during a rollout on its GPUs, other roles on request.
     for train in plan.trained:
         if plan.away(train) not in (*WHOLE, set(), {"optimizer_on_host"}):
-            yield f"{train}: a part of it leaves"
+            yield f"{train}: offloading is all or nothing"
     if plan.away("actor_train") not in WHOLE or "weights" not in plan.away("actor_generate"):
-        yield "actor and rollout leave the GPUs to each other"
+        yield "actor and rollout release the GPUs for each other"
     for train, passed in plan.pairs():
-        # areal/trainer/ppo/actor.py, critic.py: compute_logp, compute_values and ppo_update are of one engine, which
-        # cuts by one mb_spec (areal/engine/fsdp_engine.py, _prepare_mb_list).
+        # areal/trainer/ppo/actor.py, critic.py: compute_logp, compute_values and ppo_update belong to one engine, which
+        # splits batches by one mb_spec (areal/engine/fsdp_engine.py, _prepare_mb_list).
         if plan.cut(train) != plan.cut(passed):
-            yield f"{passed}: one mb_spec"
+            yield f"{passed}: mb_spec applies to the whole engine"
         if ("weights" in plan.away(train)) != ("weights" in plan.away(passed)):
-            yield f"{passed}: one engine is away or not"
+            yield f"{passed}: offloading applies to the whole engine"
     for task in plan.roles:
         # areal/api/cli_args.py, MicroBatchSpec: max_tokens_per_mb or n_mbs.
         if "sequences" in plan.tasks[task]["micro_batch"]:
-            yield f"{task}: no number of sequences"
+            yield f"{task}: micro-batches cannot be limited by sequences"
         if training == "fsdp2":
             # areal/api/alloc_mode.py: fsdp has d, t and c; areal/engine/fsdp_engine.py, fully_shard.
             if any(plan.degree(task, key) != 1 for key in ("pp", "vpp", "ep", "etp")) or plan.zero(task) != 3:
-                yield f"{task}: FSDP has data, tensor and context, and shards weights"
+                yield f"{task}: FSDP has only data, tensor and context parallelism, and shards weights"
         elif plan.zero(task) > 1 or "optimizer_on_host" in plan.away(task):
-            yield f"{task}: Megatron's distributed optimizer, on the devices"
+            yield f"{task}: Megatron's distributed optimizer is on the devices"
 
 
 def faults_of_roll(plan, training):
     """alibaba/ROLL at 8eb27cc2."""
-    # roll/pipeline/rlvr/rlvr_pipeline.py, run: actor_train and critic are offloaded first of all, actor_infer and
-    # judges behind generation; roll/utils/context_managers.py: a pass takes its states away behind it.
+    # roll/pipeline/rlvr/rlvr_pipeline.py, run: actor_train and critic are offloaded at the start, actor_infer and
+    # reward models after generation; roll/utils/context_managers.py: a pass offloads its states afterwards.
     for task in (*plan.passes, "actor_generate"):
         if "weights" not in plan.away(task):
-            yield f"{task}: weights leave behind it"
+            yield f"{task}: weights are offloaded afterwards"
     for train in plan.trained:
         if training == "roll-megatron":
-            # roll/distributed/strategy/megatron_strategy.py, offload_states: all that `include` does not leave out.
+            # roll/distributed/strategy/megatron_strategy.py, offload_states: everything unless restricted by `include`.
             if plan.away(train) not in WHOLE:
-                yield f"{train}: all leaves"
+                yield f"{train}: everything is offloaded"
         elif plan.away(train) not in ({"weights"}, {"weights", "optimizer_on_host"}):
-            # roll/distributed/strategy/fsdp2_strategy.py, offload_states: the model alone.
-            yield f"{train}: weights leave, the optimizer stays"
+            # roll/distributed/strategy/fsdp2_strategy.py, offload_states: only the model.
+            yield f"{train}: weights are offloaded, the optimizer stays"
     for task in plan.roles:
         if training == "roll-megatron":
             if plan.zero(task) > 1:
@@ -216,30 +216,30 @@ def faults_of_roll(plan, training):
             continue
         # The same file, create_device_mesh_with_ep: ulysses_size, fsdp_size and ep_size.
         if any(plan.degree(task, key) != 1 for key in ("tp", "pp", "vpp", "etp")):
-            yield f"{task}: FSDP2 cuts no layers"
+            yield f"{task}: FSDP2 does not split layers"
         if plan.zero(task) != 3 and plan.degree(task, "dp") * plan.degree(task, "cp") > 1:
             yield f"{task}: FSDP2 shards weights"
         # The same file, train_step and forward_step: rows by per_device_train_batch_size and infer_batch_size.
         if "sequences" not in plan.tasks[task]["micro_batch"]:
-            yield f"{task}: rows by their number"
+            yield f"{task}: micro-batches are limited by sequences"
 
 
 def faults_of_slime(plan, _):
     """THUDM/slime at 624b824a8."""
-    # slime/ray/placement_group.py, create_training_models: critic and actor are made by one set of flags;
+    # slime/ray/placement_group.py, create_training_models: critic and actor are created from one set of flags;
     # slime/backends/megatron_utils/actor.py, load_other_checkpoint: the reference is other weights in the same model.
     for key in DEGREES:
         if plan.differ(plan.roles, lambda task, key=key: plan.degree(task, key)):
-            yield f"one set of flags: {key}"
-    # slime/ray/rollout.py, _split_train_data_by_dp: num_microbatches goes with the batch, to passes and trainings.
+            yield f"one set of flags for all roles: {key}"
+    # slime/ray/rollout.py, _split_train_data_by_dp: num_microbatches belongs to the batch, for passes and trainings.
     if plan.differ(plan.roles, plan.cut):
-        yield "one cut of the batch"
+        yield "one division into micro-batches for all roles"
     # slime/utils/arguments.py: --colocate sets offload_train and offload_rollout; actor.py, sleep: torch_memory_saver.
     for task in plan.tasks:
         if task in plan.trained and plan.away(task) not in WHOLE:
-            yield f"{task}: all leaves"
+            yield f"{task}: everything is offloaded"
         if "weights" not in plan.away(task):
-            yield f"{task}: weights leave"
+            yield f"{task}: weights are offloaded"
     # slime/backends/megatron_utils/arguments.py: use_distributed_optimizer.
     if any(plan.zero(task) != 1 for task in plan.trained):
         yield "ZeRO 1"
@@ -256,7 +256,7 @@ RULES = {
 
 
 def planned(dovetail, folder, name, text):
-    """The tasks of the first plan and its iteration in seconds; None where nothing fits."""
+    """Returns the tasks of the first plan and its iteration time in seconds, or None if no plan fits."""
     job, plan = folder / f"{name}.yaml", folder / f"{name}.json"
     job.write_text(text, encoding="utf-8")
     search = [dovetail, "plan", job, "--iterations", "2000", "--simulate", "0", "-o", plan]
@@ -274,7 +274,7 @@ def main():
     parser.add_argument("dovetail")
     parser.add_argument("--jobs", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--framework", choices=sorted(RULES), help="jobs of this one alone")
+    parser.add_argument("--framework", choices=sorted(RULES), help="only jobs of this framework")
     arguments = parser.parse_args()
     backends = [backend for backend in BACKENDS if arguments.framework in (None, backend[0])]
     chance = random.Random(arguments.seed)
@@ -297,8 +297,8 @@ def main():
     for (framework, training), ratios in sorted(costs.items()):
         known = [ratio for ratio in ratios if ratio is not None] or [float("nan")]
         print(
-            f"{framework} ({training}): {len(ratios)} jobs, {ratios.count(None)} without a plan; an iteration takes "
-            f"{statistics.median(known):.3f} of that for any framework in the median, {max(known):.3f} at most"
+            f"{framework} ({training}): {len(ratios)} jobs, {ratios.count(None)} without a plan; "
+            f"iteration time relative to any framework: median {statistics.median(known):.3f}, maximum {max(known):.3f}"
         )
     print(f"{arguments.jobs} jobs, {broken} plans that their trainer cannot run")
     return int(broken > 0)

@@ -1,7 +1,7 @@
-"""Writes a run (runs.py) as six trainers have it: verl, NeMo-RL, OpenRLHF, AReaL, slime, ROLL.
+"""Writes a run (runs.py) in the configuration formats of six trainers: verl, NeMo-RL, OpenRLHF, AReaL, slime, ROLL.
 
-The keys and their units are read off the trainers' own files, at the commits that the trainers' pages in docs/ name.
-Nothing is shared with Dovetail.
+The keys and their units come from the trainers' own files, at the commits named on the trainers' pages in docs/. No
+code is shared with Dovetail.
 """
 
 from dialects.areal import areal

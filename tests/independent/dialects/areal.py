@@ -1,4 +1,4 @@
-"""A run as AReaL has it (4aef98d8d): a configuration of PPO and its kin."""
+"""Writes a run for AReaL (4aef98d8d): a configuration of PPO or one of its variants."""
 
 from dialects.configuration import Configuration, below, needs
 
@@ -39,7 +39,7 @@ def areal_role(run, passes=False):
 
 def areal_engine(run, backend):
     engine = run.engine
-    needs(backend == "sglang" or engine.tokens == 8192, "tokens of a step of vLLM")
+    needs(backend == "sglang" or engine.tokens == 8192, "vLLM's tokens per step")
     needs(engine.chunked or engine.tokens >= engine.sequences, "whole prompts")
     if backend == "vllm":
         return below(
@@ -68,16 +68,16 @@ def areal(run):
     megatron = run.backend == "megatron"
     needs(run.algorithm != "reinforce++", "reinforce++")
     needs(run.epochs == 1, "epochs")
-    needs(run.packing and run.cut.by_tokens, "sequences in place of tokens")
-    needs(run.cut.train == run.cut.passes, "other passes of the actor")
+    needs(run.packing and run.cut.by_tokens, "micro-batches by number of sequences")
+    needs(run.cut.train == run.cut.passes, "different micro-batches for the actor's passes")
     needs(not run.reward, "a reward model")
-    needs(not megatron or not run.host_optimizer, "an optimizer of Megatron on the host")
-    needs(run.layout.first_layers is None, "layers of a stage")
-    needs(not run.critic or run.critic.experts == run.model.experts, "experts of the actor alone")
-    # Adapters of Megatron need vLLM, which does not deal experts out.
+    needs(not megatron or not run.host_optimizer, "Megatron's optimizer on the host")
+    needs(run.layout.first_layers is None, "numbers of layers per stage")
+    needs(not run.critic or run.critic.experts == run.model.experts, "experts in the actor only")
+    # Megatron adapters need vLLM, which does not distribute experts.
     adapted = megatron and run.adapter_rank > 0
     backend = "vllm" if adapted or (engine.tokens == 8192 and not engine.spreads_experts) else "sglang"
-    needs(not (backend == "vllm" and engine.spreads_experts), "experts of vLLM")
+    needs(not (backend == "vllm" and engine.spreads_experts), "distributed experts in vLLM")
     rollout = f"{backend}:d{run.generating_gpus // engine.size}p{engine.pipeline}t{engine.tensor}"
     settings = {
         "experiment_name": "run",
@@ -106,7 +106,7 @@ def areal(run):
         settings["critic.ppo_n_minibatches"] = run.batch // run.mini_batch
         settings |= below("critic", areal_role(run))
     trained = areal_degrees(run)
-    # Versions since share GPUs an instance to a GPU; the older string shares them all.
+    # Current versions place one instance per GPU when sharing GPUs. The older string shares all GPUs.
     by_engine = run.engine_gpus or engine.size == 1
     if by_engine:
         settings["rollout.backend"], settings["actor.backend"] = rollout, trained

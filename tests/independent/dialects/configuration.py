@@ -1,21 +1,21 @@
-"""A configuration of a trainer: its settings, and the plainest file that says them."""
+"""A trainer's configuration: its settings, and the simplest file that contains them."""
 
 from dataclasses import dataclass
 
 
 class CannotSay(Exception):
-    """A trainer has no words for a part of a run; its text is which part."""
+    """A trainer does not support a part of a run; the text names the part."""
 
 
 @dataclass
 class Configuration:
-    """Settings in an order that does not matter, for a program."""
+    """Settings for a program, in any order."""
 
     dialect: str
     kind: str  # overrides (key=value), flags (--key value), yaml
     program: str
     settings: dict
-    copies: int = 1  # of the actor: data parallel ranks
+    copies: int = 1  # data-parallel ranks of the actor
 
     @property
     def file(self):
@@ -28,7 +28,7 @@ def needs(condition, part):
 
 
 def scalar(value):
-    """As YAML and Hydra have it."""
+    """Formats a value for YAML and Hydra."""
     if value is None:
         return "null"
     if isinstance(value, bool):
@@ -41,13 +41,13 @@ def below(keys, settings):
 
 
 def quoted(text):
-    """A word of the shell."""
+    """Quotes a word for the shell."""
     plain = all(c.isalnum() or c in "+-_./:,=%@" for c in text)
     return text if plain and text else "'" + text.replace("'", "'\\''") + "'"
 
 
 def words_of(configuration):
-    """The words behind the program, a list for each setting."""
+    """Returns the program's arguments, one list per setting."""
     words = []
     for key, value in configuration.settings.items():
         if configuration.kind == "overrides":
@@ -64,7 +64,7 @@ def tree_of(settings):
     for key, value in settings.items():
         *folders, name = key.split(".")
         place = tree
-        # A file's own name is no path.
+        # The file's own name is not a path.
         if key == "defaults":
             folders, name = [], key
         for folder in folders:
@@ -91,7 +91,7 @@ def yaml_lines(tree, indent=0):
 
 
 def text_of(configuration):
-    """The plainest file that says it."""
+    """Returns the simplest file with this configuration."""
     if configuration.kind == "yaml":
         return "\n".join(yaml_lines(tree_of(configuration.settings))) + "\n"
     lines = [" ".join(quoted(word) for word in words) for words in words_of(configuration)]

@@ -1,4 +1,4 @@
-"""A run as NeMo-RL has it (7ea279abf): a configuration of GRPO or PPO."""
+"""Writes a run for NeMo-RL (7ea279abf): a configuration of GRPO or PPO."""
 
 from dialects.configuration import Configuration, below, needs
 
@@ -47,7 +47,7 @@ def nemo_rl_role(run, role):
         settings |= below("sequence_packing", budgets) | {"train_micro_batch_size": 1}
     else:
         settings["train_micro_batch_size"] = cut.train
-        # A value model's passes have those of training where nothing else stands.
+        # By default, a value model's passes use the settings of training.
         settings["logprob_batch_size"] = cut.passes
     return below(role, settings)
 
@@ -86,17 +86,32 @@ def nemo_rl_devices(run, loop):
 
 def nemo_rl(run):
     loop = "ppo" if run.algorithm == "ppo" else "grpo"
-    needs(run.packing == run.cut.by_tokens, "packed rows by their number, or padded ones by tokens")
-    needs(not run.cut.by_tokens or run.layout.context == 1 or run.backend == "megatron", "packing across GPUs")
-    needs(run.cut.by_tokens or run.layout.context == 1 or run.backend == "fsdp", "context without packing")
-    needs(run.layout.context == 1 or run.layout.tensor == 1 or run.backend == "megatron", "context beside tensor")
-    needs(run.cut.by_tokens or run.layout.tensor < 4 or run.cut.train == run.cut.passes, "other passes with tensor 4")
-    needs(run.layout.chunks == 1, "chunks of a stage")
-    needs(run.mini_batch % run.data == 0, "a batch that ranks do not divide")
+    needs(run.packing == run.cut.by_tokens, "packed rows by number, or padded ones by tokens")
+    needs(
+        not run.cut.by_tokens or run.layout.context == 1 or run.backend == "megatron",
+        "packing with context parallelism",
+    )
+    needs(run.cut.by_tokens or run.layout.context == 1 or run.backend == "fsdp", "context parallelism without packing")
+    needs(
+        run.layout.context == 1 or run.layout.tensor == 1 or run.backend == "megatron",
+        "context parallelism with tensor parallelism",
+    )
+    needs(
+        run.cut.by_tokens or run.layout.tensor < 4 or run.cut.train == run.cut.passes,
+        "different micro-batches for passes with tensor 4",
+    )
+    needs(run.layout.chunks == 1, "virtual stages")
+    needs(run.mini_batch % run.data == 0, "a batch that is not divisible by the ranks")
     needs(run.epochs == 1 or loop == "ppo", "epochs")
-    needs(not run.critic or run.backend == "megatron" or not run.packing, "a critic of DTensor with packing")
-    needs(not run.critic or run.backend == "megatron" or run.layout.context == 1, "a critic of DTensor with context")
-    needs(run.own_pass or (loop == "grpo" and run.mini_batch == run.batch), "no pass of several steps, or of PPO")
+    needs(not run.critic or run.backend == "megatron" or not run.packing, "a DTensor critic with packing")
+    needs(
+        not run.critic or run.backend == "megatron" or run.layout.context == 1,
+        "a DTensor critic with context parallelism",
+    )
+    needs(
+        run.own_pass or (loop == "grpo" and run.mini_batch == run.batch),
+        "skipping the trainer's pass with several steps or PPO",
+    )
     needs(not run.reward, "a reward model on the trainer's GPUs")
     settings = {
         "defaults": f"{loop}_math_1B.yaml",

@@ -1,4 +1,4 @@
-"""A run as OpenRLHF has it (3c3be623): flags of train_ppo_ray."""
+"""Writes a run for OpenRLHF (3c3be623): flags of train_ppo_ray."""
 
 from dialects.configuration import Configuration, needs
 
@@ -6,13 +6,16 @@ from dialects.configuration import Configuration, needs
 def openrlhf(run):
     layout, engine, cut = run.layout, run.engine, run.cut
     needs(run.backend == "fsdp", "Megatron")
-    needs(run.own_pass, "no pass of the trainer")
-    needs(run.packing or not (cut.by_tokens or layout.context > 1), "padded rows by tokens, or in a ring")
-    needs(run.steps_off_policy <= 1, "batches that are older")
-    needs(not engine.pipeline > 1, "engines with stages")
+    needs(run.own_pass, "skipping the trainer's pass")
+    needs(run.packing or not (cut.by_tokens or layout.context > 1), "padded rows by tokens, or with ring attention")
+    needs(run.steps_off_policy <= 1, "more than one step off policy")
+    needs(not engine.pipeline > 1, "engines with pipeline stages")
     needs((engine.sequences, engine.tokens, engine.chunked) == (256, 8192, True), "limits of vLLM")
-    needs(not run.engine_gpus or not (run.critic or run.reward), "a critic on the actor's GPUs, engines on others")
-    needs(not cut.by_tokens or cut.train % layout.tensor == 0 == cut.passes % layout.tensor, "parts of a token")
+    needs(not run.engine_gpus or not (run.critic or run.reward), "separate engine GPUs with a critic or reward model")
+    needs(
+        not cut.by_tokens or cut.train % layout.tensor == 0 == cut.passes % layout.tensor,
+        "token budgets that the tensor degree does not divide",
+    )
     estimators = {"grpo": "group_norm", "ppo": "gae", "reinforce++": "reinforce"}
     gpus = run.trainer_gpus
     settings = {

@@ -1,4 +1,4 @@
-"""A run as ROLL has it (8eb27cc2): a configuration of RLVR."""
+"""Writes a run for ROLL (8eb27cc2): a configuration of RLVR."""
 
 from dialects.configuration import Configuration, below, needs
 
@@ -80,14 +80,16 @@ def roll_engine(run):
 def roll(run):
     cut = run.cut
     needs(run.backend == "megatron" or not (run.packing or cut.by_tokens), "packing with FSDP")
-    needs(run.backend == "megatron" or run.layout.tensor == 1, "tensor parallelism of FSDP")
-    needs(run.backend == "fsdp" or not run.host_optimizer, "an optimizer of Megatron on the host")
-    needs(run.packing or not cut.by_tokens, "budgets of tokens with padding")
-    needs(run.prompts % run.data == 0, "prompts that ranks do not divide")
-    needs(run.mini_batch % run.data == 0, "a batch that ranks do not divide")
-    needs(cut.by_tokens or run.mini_batch % (cut.train * run.data) == 0, "micro-batches that ranks do not divide")
-    needs(not (run.adapter_rank and run.reference), "a reference beside adapters")
-    needs(run.epochs == 1 or not run.critic, "epochs of a critic")
+    needs(run.backend == "megatron" or run.layout.tensor == 1, "tensor parallelism with FSDP")
+    needs(run.backend == "fsdp" or not run.host_optimizer, "Megatron's optimizer on the host")
+    needs(run.packing or not cut.by_tokens, "token budgets with padding")
+    needs(run.prompts % run.data == 0, "prompts that are not divisible by the ranks")
+    needs(run.mini_batch % run.data == 0, "a batch that is not divisible by the ranks")
+    needs(
+        cut.by_tokens or run.mini_batch % (cut.train * run.data) == 0, "micro-batches that do not divide a rank's batch"
+    )
+    needs(not (run.adapter_rank and run.reference), "a reference with adapters")
+    needs(run.epochs == 1 or not run.critic, "several epochs with a critic")
     estimators = {"grpo": "grpo", "ppo": "gae", "reinforce++": "reinforce"}
     settings = {
         "rollout_batch_size": run.prompts,

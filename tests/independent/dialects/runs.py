@@ -1,6 +1,6 @@
-"""Random runs of RLHF as a person would describe them: models, batches, devices, layouts, micro-batches, engines.
+"""Random RLHF runs in neutral terms: models, batches, devices, layouts, micro-batches, engines.
 
-They share nothing with Dovetail: the shapes of the models are those of their config.json on the hub.
+No code is shared with Dovetail. Model shapes are those of the models' config.json on the hub.
 """
 
 from dataclasses import dataclass, field, replace
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 @dataclass(frozen=True)
 class Model:
-    """A model by its name on the hub, with the shape that Megatron-LM's flags say."""
+    """A model by its name on the hub, with its shape in terms of Megatron-LM's flags."""
 
     name: str
     layers: int
@@ -35,14 +35,14 @@ MODELS = (
 
 @dataclass(frozen=True)
 class Layout:
-    """How a role is cut. The degrees of the data follow from the devices."""
+    """How a role is split. The data parallel degrees follow from the devices."""
 
     tensor: int = 1
     pipeline: int = 1
     context: int = 1
     expert: int = 1
     expert_tensor: int = 1
-    chunks: int = 1  # of a stage
+    chunks: int = 1  # per stage
     first_layers: int | None = None
     last_layers: int | None = None
     recomputation: str = "none"
@@ -62,7 +62,7 @@ class Engine:
     tensor: int = 1
     pipeline: int = 1
     spreads_experts: bool = False  # over the ranks of an instance
-    share: float = 0.6  # of the memory
+    share: float = 0.6  # share of memory
     sequences: int = 256
     tokens: int = 8192
     chunked: bool = True
@@ -75,7 +75,7 @@ class Engine:
 
 @dataclass(frozen=True)
 class Cut:
-    """Micro-batches of at most so many tokens of a GPU, or of so many sequences."""
+    """Micro-batches limited by tokens per GPU or by number of sequences."""
 
     by_tokens: bool
     train: int
@@ -86,7 +86,7 @@ class Cut:
 class Run:
     algorithm: str  # grpo, ppo, reinforce++
     reference: bool
-    own_pass: bool  # of the trainer, for the log-probabilities that training starts from
+    own_pass: bool  # the trainer recomputes the log-probabilities that training starts from
     model: Model
     critic: Model | None
     reward: Model | None
@@ -101,9 +101,9 @@ class Run:
     steps_off_policy: int
     nodes: int
     gpus: int
-    engine_gpus: int  # of their own; 0: those of the trainer
+    engine_gpus: int  # separate engine GPUs; 0: engines share the trainer's
     backend: str  # megatron, fsdp
-    host_optimizer: bool  # its states stay in the memory of the host, where it steps
+    host_optimizer: bool  # its states stay in host memory, where it steps
     layout: Layout = field(default_factory=Layout)
     cut: Cut = field(default_factory=lambda: Cut(True, 16384, 16384))
     engine: Engine = field(default_factory=Engine)
@@ -134,7 +134,7 @@ class Run:
 
 
 class Chance:
-    """Choices of which the first is the plain one, that most trainers have words for."""
+    """Choices. The first is the simple one, which most trainers support."""
 
     def __init__(self, chance):
         self.chance = chance
@@ -151,7 +151,7 @@ class Chance:
 
 
 def random_devices(chance):
-    """Nodes, GPUs of a node, engines' own GPUs, steps off policy."""
+    """Returns nodes, GPUs per node, separate engine GPUs, and steps off policy."""
     nodes, gpus = chance.any((1, 8), (1, 8), (2, 8), (4, 8), (1, 4))
     if chance.any(True, True, False):
         return nodes, gpus, 0, 0
@@ -205,7 +205,7 @@ def random_engine(chance, model, devices):
 
 
 def random_cut(chance, packing, length, samples):
-    """Of optimizer steps of so many samples of a rank."""
+    """Returns micro-batches for optimizer steps with this many samples per rank."""
     if chance.rarely(packing, not packing):
         train = max(chance.any(length, 16384, 32768), length)
         return Cut(True, train, chance.rarely(train, 2 * train))
@@ -214,7 +214,7 @@ def random_cut(chance, packing, length, samples):
 
 
 def random_run(source):
-    """A run whose sizes divide, so that none of its parts stops a trainer at start."""
+    """Returns a run whose sizes divide, so that no trainer rejects it at start."""
     chance = Chance(source)
     backend = chance.any("megatron", "megatron", "fsdp")
     model = chance.any(*(MODELS if backend == "megatron" else MODELS[:3]))
@@ -227,7 +227,7 @@ def random_run(source):
     packing = chance.rarely(True, False)
     prompt_cap, response_cap = chance.any(512, 1024, 2048), chance.any(1024, 4096, 6144)
     samples_of_rank = mini_prompts * samples // (devices // layout.copy)
-    # Stages of so many layers are those of the actor.
+    # With layers or chunks per stage set, the critic must be the actor's model.
     other_critic = () if layout.first_layers or layout.chunks > 1 else (MODELS[1],)
     return Run(
         algorithm=algorithm,
@@ -257,7 +257,7 @@ def random_run(source):
 
 
 def changed_run(run, chance):
-    """The run with one change that all dialects can say that can say the run, mostly."""
+    """Returns the run with one change that most dialects supporting the run support as well."""
     layout, engine, cut = run.layout, run.engine, run.cut
     return chance.choice(
         [

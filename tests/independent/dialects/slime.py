@@ -1,4 +1,4 @@
-"""A run as slime has it (624b824a8): its own flags, Megatron-LM's and SGLang's."""
+"""Writes a run for slime (624b824a8): its own flags, Megatron-LM's and SGLang's."""
 
 from dialects.configuration import Configuration, needs
 
@@ -58,7 +58,7 @@ def slime_layout(run):
 
 def slime_engine(run):
     engine = run.engine
-    needs(engine.chunked or engine.tokens == 8192, "whole prompts of so many tokens")
+    needs(engine.chunked or engine.tokens == 8192, "whole prompts with a token limit")
     settings = {
         "--rollout-num-gpus-per-engine": engine.size,
         "--sglang-pp-size": engine.pipeline,
@@ -80,12 +80,14 @@ def slime(run):
     needs(run.epochs == 1, "epochs")
     needs(not run.adapter_rank, "adapters")
     needs(not run.reward, "a reward model")
-    needs(cut.train == cut.passes, "other passes")
+    needs(cut.train == cut.passes, "different micro-batches for passes")
     needs(not run.critic or run.critic == run.model, "a critic of another shape")
-    needs(run.steps_off_policy <= 1, "batches that are older")
-    needs(not run.steps_off_policy or run.engine_gpus, "generation beside training on the same GPUs")
+    needs(run.steps_off_policy <= 1, "more than one step off policy")
+    needs(not run.steps_off_policy or run.engine_gpus, "off-policy generation on the trainer's GPUs")
     groups = run.data * (run.layout.pipeline if run.layout.chunks > 1 else 1)
-    needs(cut.by_tokens or run.mini_batch // cut.train % groups == 0, "micro-batches that ranks do not divide")
+    needs(
+        cut.by_tokens or run.mini_batch // cut.train % groups == 0, "micro-batches that are not divisible by the ranks"
+    )
     estimators = {"grpo": "grpo", "ppo": "ppo", "reinforce++": "reinforce_plus_plus"}
     settings = {
         "--actor-num-nodes": max(run.trainer_gpus // run.gpus, 1),
@@ -109,7 +111,7 @@ def slime(run):
     if run.reference:
         settings |= {"--use-kl-loss": True, "--ref-load": "/models/reference"}
     if run.own_pass:
-        # Without it one step's own forward would do.
+        # Without it, the forward pass of the first step would suffice.
         settings |= {"--get-mismatch-metrics": True, "--custom-tis-function-path": "rules.weights"}
     else:
         settings["--use-rollout-logprobs"] = True

@@ -1,4 +1,4 @@
-"""A run as verl has it (1dda039b9): overrides of main_ppo."""
+"""Writes a run for verl (1dda039b9): overrides of main_ppo."""
 
 from dialects.configuration import Configuration, below, needs
 
@@ -13,8 +13,8 @@ def verl_roles(run):
 def verl_layout(run):
     layout, settings = run.layout, {}
     if run.backend == "fsdp":
-        needs(layout.tensor == 1, "tensor parallelism of FSDP")
-        needs(not run.host_optimizer, "an optimizer of FSDP that steps on the host")
+        needs(layout.tensor == 1, "tensor parallelism with FSDP")
+        needs(not run.host_optimizer, "an FSDP optimizer that steps on the host")
         settings["actor_rollout_ref.model.enable_gradient_checkpointing"] = layout.recomputation == "full"
         if run.critic:
             settings["critic.model.enable_gradient_checkpointing"] = layout.recomputation == "full"
@@ -49,7 +49,10 @@ def verl_layout(run):
 def verl_cut(run):
     actor, rollout, reference = ("actor_rollout_ref." + role for role in ("actor", "rollout", "ref"))
     train, passes = run.cut.train, run.cut.passes
-    needs(not run.critic or run.backend == "fsdp" or run.cut.by_tokens or train == passes, "passes of the critic")
+    needs(
+        not run.critic or run.backend == "fsdp" or run.cut.by_tokens or train == passes,
+        "different micro-batches for the critic's passes",
+    )
     if run.cut.by_tokens:
         settings = {
             f"{actor}.use_dynamic_bsz": True,
@@ -76,8 +79,8 @@ def verl_cut(run):
 def verl_devices(run):
     if not run.engine_gpus:
         return {"trainer.nnodes": run.nodes, "trainer.n_gpus_per_node": run.gpus}
-    needs(run.engine_gpus % run.gpus == 0, "engines on a part of a node")
-    needs(run.steps_off_policy == 1, "engines of their own that wait")
+    needs(run.engine_gpus % run.gpus == 0, "engines on part of a node")
+    needs(run.steps_off_policy == 1, "separate engine GPUs on policy")
     engines = run.engine_gpus // run.gpus
     return {
         "trainer.use_v1": True,
@@ -108,9 +111,9 @@ def verl_engine(run):
 
 
 def verl(run):
-    needs(run.packing or not run.cut.by_tokens, "budgets of tokens with padding")
+    needs(run.packing or not run.cut.by_tokens, "token budgets with padding")
     needs(run.packing or run.layout.context == 1, "padded rows with Ulysses")
-    needs(run.mini_batch % run.data == 0, "a batch that ranks do not divide")
+    needs(run.mini_batch % run.data == 0, "a batch that is not divisible by the ranks")
     megatron = run.backend == "megatron"
     estimators = {"grpo": "grpo", "ppo": "gae", "reinforce++": "reinforce_plus_plus"}
     settings = {
