@@ -1,5 +1,5 @@
-// How a training framework asks Dovetail for a schedule: it describes its pipelines, searches for a few seconds, hands
-// each rank its actions, and keeps the file. Usage: embed [SECONDS [FILE]]
+// Shows how a training framework gets a schedule from Dovetail: it describes its pipelines, searches for a few seconds,
+// gives each rank its actions, and saves the file. Usage: embed [SECONDS [FILE]]
 #include <dovetail/base/file.h>
 #include <dovetail/fuse/solve.h>
 #include <dovetail/parallel/for_each_index.h>
@@ -21,13 +21,13 @@ dovetail::parallel::Cancellation cancellation;
 
 constexpr base::Ticks milliseconds(std::int64_t count) {
   return base::Ticks(count * 1'000'000);
-}  // times are whole nanoseconds
+}  // times are integers in nanoseconds
 constexpr base::Memory tenths_of_gib(std::int64_t count) {
   return base::Memory(count * 100'000);
-}  // memory is millionths, here of a GiB
+}  // memory is in millionths, here of a GiB
 
-/// An actor and a critic on the same four devices, in opposite directions. What is not said is as in a problem file: no
-/// transfer delays, no optimizer steps, one value for all stages.
+/// An actor and a critic on the same four devices, in opposite directions. Omitted members have the defaults of a
+/// problem file: no transfer delays, no optimizer steps, one value for all stages.
 pipeline::Problem actor_and_critic() {
   pipeline::Problem problem;
   problem.time_unit = base::TimeUnit::ms;
@@ -56,7 +56,7 @@ pipeline::Problem actor_and_critic() {
 }  // namespace
 
 int main(int argument_count, char** arguments) {
-  std::signal(SIGINT, [](int) { cancellation.request(); });  // Ctrl-C: the best so far
+  std::signal(SIGINT, [](int) { cancellation.request(); });  // Ctrl-C: return the best so far
 
   fuse::SolveOptions options;
   options.time_limit_seconds = argument_count > 1 ? std::atof(arguments[1]) : 5;
@@ -82,7 +82,7 @@ int main(int argument_count, char** arguments) {
               base::format_memory(costs.peak_activation).c_str());
   for (std::size_t rank = 0; rank < schedule.devices.size(); ++rank) {
     std::printf("rank %zu:", rank);
-    for (const pipeline::ScheduledOp& op : schedule.devices[rank])  // in the order in which the rank runs them
+    for (const pipeline::ScheduledOp& op : schedule.devices[rank])  // in the rank's execution order
       std::printf(" %s:%s", schedule.problem.models[op.label.model.index()].name.c_str(),
                   pipeline::short_name(op.label).c_str());
     std::printf("\n");

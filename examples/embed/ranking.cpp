@@ -1,5 +1,5 @@
-// How a cluster's scheduler or a notebook asks Dovetail which plans a job can have: it holds the job as a text,
-// searches for a few seconds and hands on the answer as JSON, dovetail/ranking@2, in which each plan is whole. Usage:
+// Shows how a cluster scheduler or a notebook gets a job's plans from Dovetail: it passes the job as text, searches for
+// a few seconds, and prints the answer as JSON (dovetail/ranking@2), which contains each plan completely. Usage:
 // ranking [SECONDS]
 #include <dovetail/answer/plans/ranking.h>
 
@@ -25,10 +25,10 @@ cluster: {nodes: 1, gpus_per_node: 8, gpu: H100, host_memory: 1TB}
 }  // namespace
 
 int main(int argument_count, char** arguments) {
-  std::signal(SIGINT, [](int) { cancellation.request(); });  // Ctrl-C: the best so far
+  std::signal(SIGINT, [](int) { cancellation.request(); });  // Ctrl-C: return the best so far
 
   answer::RankingRequest request;
-  request.job = {"the form", job};  // what messages call it, and what it says
+  request.job = {"the form", job};  // name in messages, and content
   request.search.budget.time_limit = argument_count > 1 ? std::atof(arguments[1]) : 5;
 
   answer::Watch watch;

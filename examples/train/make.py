@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Makes the data and the tokenizers of the demonstrations in this folder.
+"""Creates the data and the tokenizers of the demonstrations in this folder.
 
 usage: make.py [--check]
 
-With --check nothing is written: it says which files are not what it would make, and ends with 1 where there are any.
+With --check, nothing is written: prints the files that differ from its output and exits with 1 if there are any.
 
-Coin clauses (tiny-sft, tiny-rm, tiny-ppo): a prompt "3 harbor" asks for three clauses "adjective noun" about a topic; the
-noun of clause i is fixed by the topic, the adjective is good or bad. Sorting (tiny-grpo): a prompt "5203=" asks for its
-digits in ascending order.
+Coin clauses (tiny-sft, tiny-rm, tiny-ppo): a prompt "3 harbor" asks for three clauses "adjective noun" about a
+topic. The topic determines the noun of clause i; the adjective is good or bad. Sorting (tiny-grpo): a prompt
+"5203=" asks for its digits in ascending order.
 """
 
 import json
@@ -28,7 +28,7 @@ def nouns_of(topic, clauses):
 
 
 def draw_prompt(rng):
-    """A number of clauses, about as often as 0.75^n, and a topic."""
+    """Returns a number of clauses, with a frequency of about 0.75^n, and a topic."""
     clauses = rng.choices(range(1, MAX_CLAUSES + 1), [0.75**n for n in range(1, MAX_CLAUSES + 1)])[0]
     return clauses, rng.randrange(len(TOPICS))
 
@@ -53,8 +53,8 @@ def clause_examples(seed, count):
 
 
 def judged_pairs(seed, count):
-    """The response that is chosen is drawn by the model of Bradley and Terry, so that an adjective is worth 2. Every number
-    of clauses is as frequent: of long ones a reward model must learn that clauses add up."""
+    """Yields pairs whose chosen response is drawn from the Bradley-Terry model with a value of 2 per adjective. All
+    numbers of clauses are equally frequent, so that a reward model learns from long responses that values add up."""
     rng = random.Random(seed)
     for _ in range(count):
         clauses, topic = rng.randint(1, MAX_CLAUSES), rng.randrange(len(TOPICS))
@@ -65,7 +65,7 @@ def judged_pairs(seed, count):
 
 
 def ordered_pairs(seed, count):
-    """Pairs of which the one with more good adjectives is chosen."""
+    """Yields pairs in which the response with more good adjectives is chosen."""
     rng = random.Random(seed)
     while count > 0:
         clauses, topic = draw_prompt(rng)
@@ -91,7 +91,7 @@ def as_text(digits):
 
 
 def sort_examples(seed, count):
-    """Two of five are sorted, the others in any order."""
+    """Yields examples of which two in five are sorted, the others in random order."""
     rng = random.Random(seed)
     for _ in range(count):
         digits = draw_digits(rng)
@@ -109,7 +109,7 @@ def sort_prompts(seed, count):
 
 
 def tokenizer(vocabulary, pre_tokenizer):
-    """Whole words, or single characters, as tokens: nothing is merged."""
+    """Returns a tokenizer with whole words or single characters as tokens, without merges."""
     special = [
         {
             "id": i,
@@ -166,7 +166,7 @@ def document(value):
 
 
 def files():
-    """[path from here] content"""
+    """Returns {path relative to this folder: content}."""
     return {
         "tiny-sft/train.jsonl": lines(clause_examples(1, 4000)),
         "tiny-sft/held-out.jsonl": lines(clause_examples(2, 256)),
@@ -203,7 +203,7 @@ def main():
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(content, encoding="utf-8")
     for name in wrong:
-        print(f"{name}: not what make.py makes")
+        print(f"{name}: differs from make.py's output")
     sys.exit(1 if wrong else 0)
 
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# GRPO of an 8B model on two nodes of eight GPUs: a launch script of verl.
+# Launch script of verl: GRPO of an 8B model on two nodes of eight GPUs.
 set -euo pipefail
 
 MODEL=${MODEL:-Qwen/Qwen3-8B}

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The reward of a response: 1 where it is the answer, else 0. Reads and writes a line of JSON a response."""
+"""Reward of a response: 1 for the right answer, else 0. Reads and writes one line of JSON per response."""
 
 import json
 import sys

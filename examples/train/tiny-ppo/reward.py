@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The reward of a response: its good adjectives less its bad ones. Reads and writes a line of JSON a response."""
+"""Reward of a response: good adjectives minus bad ones. Reads and writes one line of JSON per response."""
 
 import json
 import sys
