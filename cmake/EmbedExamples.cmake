@@ -1,4 +1,4 @@
-# Writes OUTPUT, a C++ source that holds the files of FOLDER: run with cmake -DFOLDER=... -DOUTPUT=... -P.
+# Writes OUTPUT, a C++ source with the files of FOLDER. Usage: cmake -DFOLDER=... -DOUTPUT=... -P.
 file(GLOB files ${FOLDER}/*.yaml)
 set(source "// Made from the files of examples/general when the library is built.\n#include \"pipeline/problem/instances.h\"\n\nnamespace dovetail::pipeline {\n\n")
 string(APPEND source "std::span<const ExampleFile> general_example_files() {\n  static constexpr ExampleFile files[] = {\n")

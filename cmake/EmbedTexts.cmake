@@ -1,5 +1,5 @@
-# Writes OUTPUT, a C++ source with a function of dovetail::trainers for each file of FOLDER, TRAINER_NAME_defaults(): run with
-# cmake -DTRAINER=... -DFOLDER=... -DOUTPUT=... -P.
+# Writes OUTPUT, a C++ source with a function TRAINER_NAME_defaults() in dovetail::trainers for each file of FOLDER.
+# Usage: cmake -DTRAINER=... -DFOLDER=... -DOUTPUT=... -P.
 file(GLOB files ${FOLDER}/*.yaml)
 set(source "// Made from the files of src/trainers/${TRAINER}/defaults when the library is built.\n#include \"trainers/${TRAINER}/${TRAINER}.h\"\n\nnamespace dovetail::trainers {\n\n")
 foreach(path IN LISTS files)

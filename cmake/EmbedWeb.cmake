@@ -1,6 +1,6 @@
-# Writes OUTPUT, a C++ source that holds the report's template, style sheet and script: run with
-# cmake -DTEMPLATE=... -DSTYLE=... -DSCRIPT=... -DOUTPUT=... -P.
-set(source "// Made from the files of web/ when the library is built.\n#include \"report/page/html.h\"\n\nnamespace dovetail::report {\n\n")
+# Writes OUTPUT, a C++ source with the report's template, style sheet and script. Usage: cmake -DTEMPLATE=...
+# -DSTYLE=... -DSCRIPT=... -DOUTPUT=... -P.
+set(source "// Generated from the files of web/ by cmake/EmbedWeb.cmake.\n#include \"report/page/html.h\"\n\nnamespace dovetail::report {\n\n")
 foreach(part IN ITEMS TEMPLATE STYLE SCRIPT)
   string(TOLOWER ${part} name)
   file(READ ${${part}} content)

@@ -1,19 +1,21 @@
-# Libtorch::Libtorch, for dovetail-train: libtorch_cpu and libc10 with their headers, and those of CUDA where
-# DOVETAIL_CUDA is on. Looked for are, in this order, the path DOVETAIL_TORCH (a torch folder of a Python, an unpacked
-# libtorch, a prefix such as /usr), the torch of the active Python from 2.7 on, and the system's. Not torch's own CMake
-# package: it asks for a CUDA toolkit where the wheel has CUDA, and links all that there is.
+# Defines Libtorch::Libtorch for dovetail-train: libtorch_cpu and libc10 with their headers, and the CUDA libraries if
+# DOVETAIL_CUDA is on.
 #
-# With DOVETAIL_CUDA also Libtorch::Nccl, where there are the headers of NCCL and CUDA that c10d's have in turn: those of the
-# Python packages beside torch, else the system's.
+# Searches, in this order, the path DOVETAIL_TORCH (a torch folder of a Python, an unpacked libtorch, or a prefix such
+# as /usr), the active Python's torch (2.7 or newer), and the system's. Does not use torch's own CMake package, which
+# requires a CUDA toolkit if the wheel has CUDA and links every library.
 #
-# Sets Libtorch_VERSION, Libtorch_FOLDER, and Libtorch_REASON where there is none that can be used.
-set(DOVETAIL_TORCH "" CACHE PATH "The libtorch to use: a torch folder of a Python, an unpacked libtorch, or a prefix")
+# With DOVETAIL_CUDA, also defines Libtorch::Nccl if the headers of NCCL and CUDA that c10d's headers include are found:
+# those of the Python packages next to torch, otherwise the system's.
+#
+# Sets Libtorch_VERSION, Libtorch_FOLDER, and, if no usable libtorch is found, Libtorch_REASON.
+set(DOVETAIL_TORCH "" CACHE PATH "libtorch to use: a torch folder of a Python, an unpacked libtorch, or a prefix")
 option(DOVETAIL_CUDA "Link the CUDA libraries of libtorch" OFF)
 
-# The version that a libtorch's headers say, or nothing.
+# Returns the version in a libtorch's headers, or an empty string.
 function(libtorch_version folder result)
   set(${result} "" PARENT_SCOPE)
-  # It moved: the first is of torch 2.10 and newer.
+  # The file moved: torch 2.10 and newer have the first one.
   set(header ${folder}/include/torch/headeronly/version.h)
   if(NOT EXISTS ${header})
     set(header ${folder}/include/torch/csrc/api/include/torch/version.h)
@@ -28,10 +30,10 @@ function(libtorch_version folder result)
   set(${result} ${MAJOR}.${MINOR}.${PATCH} PARENT_SCOPE)
 endfunction()
 
-# The torch folder of the active Python, without importing it: that takes seconds, and may load CUDA.
+# Finds the torch folder of the active Python without importing torch, which takes seconds and may load CUDA.
 function(libtorch_of_python result)
   set(${result} "" PARENT_SCOPE)
-  # Looked for each time: another environment may be active by now.
+  # Searched for every time, because the active environment may have changed.
   find_program(active_python NAMES python3 python NO_CACHE)
   if(NOT active_python)
     return()
@@ -43,7 +45,7 @@ function(libtorch_of_python result)
   if(folder AND version VERSION_GREATER_EQUAL 2.7)
     set(${result} ${folder} PARENT_SCOPE)
   elseif(folder AND NOT folder MATCHES "^/usr/lib")
-    message(STATUS "torch ${version} of the active Python in ${folder} is not taken: 2.7 or newer is")
+    message(STATUS "ignoring torch ${version} of the active Python in ${folder}: 2.7 or newer is required")
   endif()
 endfunction()
 
@@ -65,7 +67,7 @@ else()
   if(DOVETAIL_CUDA)
     list(APPEND libtorch_names torch_cuda c10_cuda)
     if(Libtorch_VERSION VERSION_LESS 2.9)
-      set(Libtorch_REASON "libtorch ${Libtorch_VERSION} in ${libtorch_folder} is too old for DOVETAIL_CUDA: 2.9 or newer is taken")
+      set(Libtorch_REASON "libtorch ${Libtorch_VERSION} in ${libtorch_folder} is too old for DOVETAIL_CUDA: 2.9 or newer is required")
     endif()
   endif()
   foreach(name IN LISTS libtorch_names)
@@ -78,12 +80,12 @@ else()
   endforeach()
 endif()
 
-# Our other libraries have the strings of GCC's C++11 ABI in their interfaces; so must libtorch.
+# Our other libraries use the std::string of GCC's C++11 ABI in their interfaces, so libtorch must use it as well.
 if(NOT Libtorch_REASON)
   file(STRINGS ${library_c10} symbols REGEX "__cxx11" LIMIT_COUNT 1)
   if(NOT symbols)
     message(FATAL_ERROR "The torch in ${libtorch_folder} (${Libtorch_VERSION}) was built with the old C++ ABI "
-      "(_GLIBCXX_USE_CXX11_ABI=0), which nothing else here is. Accepted: a torch of 2.7 or newer, a libtorch \"cxx11 ABI\", "
+      "(_GLIBCXX_USE_CXX11_ABI=0), unlike all other libraries here. Accepted: a torch of 2.7 or newer, a libtorch \"cxx11 ABI\", "
       "or Debian's libtorch-dev; name its folder with -DDOVETAIL_TORCH=FOLDER.")
   endif()
 endif()
@@ -92,7 +94,7 @@ include(FindPackageHandleStandardArgs)
 find_package_handle_standard_args(Libtorch REQUIRED_VARS libtorch_found VERSION_VAR Libtorch_VERSION REASON_FAILURE_MESSAGE "${Libtorch_REASON}")
 if(Libtorch_FOUND AND NOT Libtorch_REASON AND NOT TARGET Libtorch::Libtorch)
   add_library(Libtorch::Libtorch INTERFACE IMPORTED)
-  # Its own headers only: a wheel has those of other libraries beside them, such as an fmt that is not ours.
+  # Only its own headers: a wheel also contains headers of other libraries, such as a different fmt.
   set(libtorch_headers ${CMAKE_BINARY_DIR}/libtorch)
   file(MAKE_DIRECTORY ${libtorch_headers})
   foreach(part ATen c10 caffe2 torch)
@@ -102,10 +104,10 @@ if(Libtorch_FOUND AND NOT Libtorch_REASON AND NOT TARGET Libtorch::Libtorch)
   foreach(header algorithm common/error context rendezvous/store transport/device)
     configure_file(${CMAKE_CURRENT_LIST_DIR}/gloo.h ${libtorch_headers}/gloo/${header}.h COPYONLY)
   endforeach()
-  # Headers of others: their warnings are not ours. A wheel's libraries find what they need by themselves when they are
-  # loaded, which the linker does not see.
+  # System headers, to silence their warnings. A wheel's libraries find their dependencies when they are loaded; the
+  # linker does not see them.
   target_include_directories(Libtorch::Libtorch SYSTEM INTERFACE ${libtorch_headers} ${libtorch_headers}/torch/csrc/api/include)
-  # Nothing names a symbol of the library of CUDA: it is found when it is loaded.
+  # No symbol of the CUDA library is referenced: it is used once it is loaded.
   target_link_libraries(Libtorch::Libtorch INTERFACE -Wl,--push-state,--no-as-needed ${libtorch_found} -Wl,--pop-state)
   target_link_options(Libtorch::Libtorch INTERFACE LINKER:--allow-shlib-undefined)
   set(Libtorch_FOLDER ${libtorch_folder})
@@ -125,7 +127,7 @@ if(TARGET Libtorch::Libtorch AND DOVETAIL_CUDA AND NOT TARGET Libtorch::Nccl)
     find_library(libtorch_cudart cudart PATHS /usr/local/cuda/lib64 NO_CACHE)
   endif()
   if(libtorch_cuda_headers MATCHES NOTFOUND OR NOT libtorch_cudart)
-    message(STATUS "ranks on GPUs have no NCCL: headers of NCCL and CUDA (nvidia-cuda-crt among them) or libcudart are missing")
+    message(STATUS "no NCCL for ranks on GPUs: headers of NCCL and CUDA (including nvidia-cuda-crt) or libcudart are missing")
   else()
     list(REMOVE_DUPLICATES libtorch_cuda_headers)
     add_library(Libtorch::Nccl INTERFACE IMPORTED)

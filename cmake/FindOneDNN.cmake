@@ -1,5 +1,5 @@
-# OneDNN::OneDNN, for the products of matrices of dovetail-train: the oneDNN that stands beside libtorch, which uses it
-# too, so that both share one pool of threads. Debian's libtorch-dev brings it; a wheel's libtorch hides its own.
+# Defines OneDNN::OneDNN, for matrix products of dovetail-train. This is the oneDNN that libtorch uses, so both share
+# one thread pool. Debian's libtorch-dev provides it; a wheel's libtorch hides its own.
 include(FindPackageHandleStandardArgs)
 find_library(OneDNN_LIBRARY NAMES dnnl libdnnl.so.3 libdnnl.so.2
   PATHS ${Libtorch_FOLDER}/lib ${Libtorch_FOLDER}/lib/${CMAKE_LIBRARY_ARCHITECTURE} NO_DEFAULT_PATH NO_CACHE)

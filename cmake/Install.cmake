@@ -1,5 +1,4 @@
-# What `cmake --install` puts where: the program and its completions, the module for MPI, the libraries with their
-# headers, the CMake package.
+# Installs the program and its completions, the MPI module, the libraries with their headers, and the CMake package.
 set(dovetail_libraries base parallel pipeline timeline fuse llm cluster workflow plan realloc batching text weights learn transport execute kernels control records cost syntax trainers simulate predict planner measure study answer report)
 set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/dovetail)
 
@@ -26,7 +25,7 @@ install(FILES ${PROJECT_BINARY_DIR}/dovetailConfig.cmake ${PROJECT_BINARY_DIR}/d
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/schemas DESTINATION ${CMAKE_INSTALL_DATADIR}/dovetail)
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
-# The program writes its own completions, so they need a program that runs here.
+# The program writes its own completions, so it must be able to run on this machine.
 if(NOT CMAKE_CROSSCOMPILING)
   set(completions ${PROJECT_BINARY_DIR}/completions)
   add_custom_command(OUTPUT ${completions}/dovetail ${completions}/_dovetail

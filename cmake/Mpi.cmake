@@ -1,6 +1,6 @@
-# The shared module that `dovetail_parallel` loads when MPI is asked for; nothing else links MPI. It has the same place
-# beside the program in the build and where it is installed.
-option(DOVETAIL_MPI "Build the module for MPI where MPI is found" ON)
+# Builds the shared module that `dovetail_parallel` loads on request for MPI; nothing else links MPI. Its place relative
+# to the program is the same in the build and after installation.
+option(DOVETAIL_MPI "Build the MPI module if MPI is found" ON)
 set(module_folder ${CMAKE_INSTALL_LIBDIR}/dovetail)
 file(RELATIVE_PATH module_folder_from_bin ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBDIR}/dovetail)
 

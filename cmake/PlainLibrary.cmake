@@ -1,5 +1,5 @@
-# find_plain_library(NAME TARGET HEADER LIBRARY), for Find modules of libraries that come without a CMake package: makes
-# the imported target where the header and the library are there.
+# find_plain_library(NAME TARGET HEADER LIBRARY) defines an imported target if header and library are found. For Find
+# modules of libraries without a CMake package.
 include(FindPackageHandleStandardArgs)
 macro(find_plain_library name target header library)
   find_path(${name}_INCLUDE_DIR ${header})

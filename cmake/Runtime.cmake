@@ -4,7 +4,7 @@ if(DOVETAIL_RUNTIME)
   find_package(Libtorch)
 endif()
 if(Libtorch_FOUND)
-  # The headers of libtorch 1.13 are none for clang in C++20.
+  # clang cannot compile the headers of libtorch 1.13 in C++20.
   include(CheckCXXSourceCompiles)
   set(CMAKE_REQUIRED_LIBRARIES Libtorch::Libtorch)
   set(CMAKE_REQUIRED_FLAGS "-std=c++20 ${CMAKE_CXX_FLAGS}")
@@ -16,7 +16,7 @@ if(Libtorch_FOUND)
   unset(CMAKE_REQUIRED_LIBRARIES)
   unset(CMAKE_REQUIRED_FLAGS)
   if(NOT DOVETAIL_TORCH_COMPILES)
-    message(STATUS "dovetail-train is not built: ${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION} does not take the headers of libtorch ${Libtorch_VERSION}")
+    message(STATUS "dovetail-train is not built: ${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION} cannot compile the headers of libtorch ${Libtorch_VERSION}")
   endif()
 endif()
 

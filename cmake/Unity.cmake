@@ -1,6 +1,6 @@
-# DOVETAIL_UNITY compiles several files of a target as one, which takes half of the time where everything is built anew:
-# headers are read and templates instantiated once a group. OFF, the default, compiles each alone: what a developer wants
-# after a change.
+# DOVETAIL_UNITY compiles several files of a target as one, which halves the time of a full build: headers are read and
+# templates instantiated once per group. OFF, the default, compiles each file separately, which is better for
+# incremental builds.
 option(DOVETAIL_UNITY "Compile several files as one" OFF)
 if(DOVETAIL_UNITY)
   find_program(DOVETAIL_PYTHON python3 HINTS /usr/bin REQUIRED)

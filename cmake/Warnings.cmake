@@ -1,8 +1,8 @@
-# Compiler settings of every target of ours.
+# Compiler settings of all our targets.
 add_library(dovetail_settings INTERFACE)
 target_compile_options(dovetail_settings INTERFACE
   -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wold-style-cast -Wnon-virtual-dtor -Woverloaded-virtual -Wshadow
-  # The same sums on every machine: no fused multiply-add where the source has two operations.
+  # Equal results on every machine: no fused multiply-add for two operations of the source.
   -ffp-contract=off)
 # g++ collects garbage all the time by default: a tenth of its time saves memory that every machine has.
 if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
@@ -13,7 +13,7 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_LES
   target_compile_options(dovetail_settings INTERFACE -Wno-restrict)
 endif()
 if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
-  # std::stable_sort of libstdc++ 12 calls what the same library marks as deprecated.
+  # libstdc++ 12's std::stable_sort calls functions that the library itself marks as deprecated.
   target_compile_options(dovetail_settings INTERFACE -Wno-deprecated-declarations)
 endif()
 option(DOVETAIL_WARNINGS_AS_ERRORS "Fail on warnings" ON)

@@ -1,5 +1,5 @@
-// What libtorch's header of ProcessGroupGloo names of Gloo, whose own headers are in no wheel. Nothing here is made or
-// called: it is pointed at.
+// Declares the Gloo names that libtorch's ProcessGroupGloo header uses, because wheels do not contain Gloo's headers.
+// They are only used through pointers.
 #ifndef DOVETAIL_GLOO
 #define DOVETAIL_GLOO
 

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Puts all of src into few compilation units for clang-tidy, most of whose time goes to the headers of each unit.
+"""Combines all of src into a few compilation units for clang-tidy, which spends most of its time on the headers of
+a unit.
 
 usage: tidy_units.py SOURCE_DIR BUILD_DIR
 
-BUILD_DIR is configured; BUILD_DIR/tidy gets the units and their compile_commands.json.
+BUILD_DIR must be configured. Writes the units and their compile_commands.json to BUILD_DIR/tidy.
 """
 
 import json
@@ -14,13 +15,12 @@ from pathlib import Path
 from unity_groups import groups_of
 
 MOST_FILES = 80
-# A check looks through the whole unit for each of its findings, also for those in others' headers, and these have
-# hundreds.
+# A check searches the whole unit for each of its findings, including the hundreds in these headers.
 APART = "#include <CLI/CLI.hpp>"
 
 
 def flags_of(build):
-    """What any file of src is compiled with that decides what it means."""
+    """Returns the compiler flags of src that affect its meaning."""
     flags = []
     for entry in json.loads((build / "compile_commands.json").read_text(encoding="utf-8")):
         words = shlex.split(entry["command"])
@@ -34,8 +34,8 @@ def flags_of(build):
 
 
 def units_of(source, flags):
-    """[[file]], the largest unit first. Without libtorch's headers, or with some that clang does not take, nothing of
-    the runtime is read."""
+    """Returns [[file]], the largest unit first. Omits the runtime if libtorch's headers are missing or clang cannot
+    compile them."""
     files = sorted((source / "src").rglob("*.cpp"))
     if "-DAT_PER_OPERATOR_HEADERS" not in flags:
         files = [file for file in files if source / "src" / "runtime" not in file.parents]

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Prints, for each source file, the number of the group that it can be compiled with as one (DOVETAIL_UNITY,
+"""Prints for each source file the number of the group with which it can be compiled as one (DOVETAIL_UNITY,
 cmake/Unity.cmake).
 
-Two files of a namespace that use one name for different things in their unnamed namespaces, for a macro or in a
-using-declaration fall into different groups, and so do a constant of one and a local name of the other, which would
-shadow it. So such names need not be unique in a folder. What this overlooks shows as an error when the group is
-compiled.
+Two files of a namespace are in different groups if they use one name for different things in their unnamed
+namespaces, for a macro or in a using-declaration, or if a constant of one is a local name of the other, which would
+shadow it. Such names therefore need not be unique in a folder. A conflict that this script misses is a compile
+error of the group.
 
 usage: unity_groups.py MOST_FILES SOURCE...
 """
@@ -17,7 +17,7 @@ from pathlib import Path
 
 NAMESPACE = re.compile(r"^namespace ([\w:]+) \{", re.M)
 UNNAMED = re.compile(r"^namespace \{\n(.*?)^\}  // namespace$", re.S | re.M)
-# clang-format leaves what a namespace holds unindented, so a line that starts with a letter declares something.
+# clang-format does not indent the contents of a namespace, so a line that starts with a letter declares something.
 MACRO = re.compile(r"^#define (\w+)", re.M)
 TYPE = [re.compile(r"^(?:template .*?> )?(?:struct|class|union|enum class|enum) (\w+)"), re.compile(r"^using (\w+) =")]
 FUNCTION_OR_CONSTANT = re.compile(r"^(?!using |namespace )[A-Za-z][^(={]*?(\w+)(?:\[\w*\])?\s*([({=;]|$)")
@@ -29,11 +29,11 @@ TEST_MACROS = re.compile(r"(TEST|RC_GTEST|INSTANTIATE_|TYPED_)")
 
 @dataclass
 class Names:
-    """What a file, or a group of files, has; each name with the namespace that it stands in."""
+    """Names of a file or a group of files, each with its namespace."""
 
-    meanings: dict = field(default_factory=dict)  # what a name stands for
+    meanings: dict = field(default_factory=dict)  # meaning of each name
     constants: set = field(default_factory=set)  # of unnamed namespaces
-    words: set = field(default_factory=set)  # all that stand in its text
+    words: set = field(default_factory=set)  # all words in the text
 
     def add(self, other):
         self.meanings |= other.meanings
@@ -42,7 +42,7 @@ class Names:
 
 
 def declared_by(line):
-    """(name, whether it is a constant) of what the line declares, or None."""
+    """Returns (name, whether it is a constant) for the declaration in the line, or None."""
     for pattern in TYPE:
         if found := pattern.match(line):
             return found.group(1), False
@@ -71,7 +71,7 @@ def names_of(source):
 
 
 def fit(one, other):
-    """Whether each name stands for the same in both, and no constant of one may be shadowed in the other."""
+    """Whether each name has the same meaning in both, and no constant of one can be shadowed in the other."""
     fewer, more = sorted((one.meanings, other.meanings), key=len)
     return (
         all(more.get(name, meaning) == meaning for name, meaning in fewer.items())
@@ -81,8 +81,8 @@ def fit(one, other):
 
 
 def groups_of(sources, most_files):
-    """The number of each source's group: the first with room for it that it fits."""
-    groups = []  # of each: its names, and how many files it has
+    """Returns the group number of each source: the first compatible group that is not full."""
+    groups = []  # for each group: its names, and its number of files
     numbers = []
     for source in sources:
         names = names_of(source)
