@@ -62,7 +62,7 @@ def errors_with(header, text, names):
 
 
 class Descriptors(unittest.TestCase):
-    def test_of_each_struct_are_found(self):
+    def test_every_described_struct_is_found(self):
         self.assertLessEqual(EXPECTED, {name for names in described().values() for name in names})
 
     def test_cover_all_members(self):

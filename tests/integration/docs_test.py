@@ -92,13 +92,13 @@ class Consoles(unittest.TestCase):
                             self.assertMultiLineEqual(shown, found)
         return compared
 
-    def test_readme_shows_what_is_printed(self):
+    def test_readme_matches_the_output(self):
         self.assertGreaterEqual(self.check_page("README.md"), 4)
 
-    def test_manual_shows_what_is_printed(self):
+    def test_manual_matches_the_output(self):
         self.assertGreaterEqual(self.check_page("docs/commands.md"), 15)
 
-    def test_rules_of_the_simulator_show_what_is_printed(self):
+    def test_simulation_page_matches_the_output(self):
         self.assertGreaterEqual(self.check_page("docs/simulation.md"), 2)
 
 

@@ -31,7 +31,7 @@ class Examples(unittest.TestCase):
         )
         return result
 
-    def test_every_problem_goes_all_the_way(self):
+    def test_every_problem_is_scheduled_and_converted(self):
         examples = sorted((SOURCE / "examples").glob("*.yaml"))
         self.assertGreater(len(examples), 8)
         examples += [
@@ -84,7 +84,7 @@ class Examples(unittest.TestCase):
         )
         self.go_all_the_way(problem)
 
-    def test_a_model_over_its_memory_says_by_how_much(self):
+    def test_excess_memory_is_reported(self):
         example = SOURCE / "examples" / "capacity.yaml"
         refused = self.dovetail("schedule", example, "--solver", "gpipe", "-o", self.folder / "none.json", expect=(3,))
         self.assertIn("device", refused.stderr)

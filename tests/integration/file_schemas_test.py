@@ -47,12 +47,12 @@ class Schemas(unittest.TestCase):
             with self.subTest(problem=problem):
                 self.problems.validate(self.problem_json(problem))
 
-    def test_schedules_are_schedules(self):
+    def test_schedules_satisfy_their_schema(self):
         for name in ["two-models.yaml", "split-backward.yaml", "minibatches.yaml", "capacity.yaml"]:
             with self.subTest(example=name):
                 self.schedules.validate(self.schedule_json(str(SOURCE / "examples" / name)))
 
-    def test_a_searched_schedule_is_a_schedule(self):
+    def test_a_searched_schedule_satisfies_its_schema(self):
         path = Path(self.folder.name) / "searched.json"
         dovetail("schedule", str(SOURCE / "examples" / "two-models.yaml"), "--iterations", "200", "-o", str(path))
         self.schedules.validate(json.loads(path.read_text(encoding="utf-8")))
@@ -249,7 +249,7 @@ class Jobs(unittest.TestCase):
             with self.subTest(example=path.name):
                 (self.plans if ".plan." in path.name else self.jobs).validate(self.load(path))
 
-    def test_hashes_are_as_the_formats_page_says(self):
+    def test_hashes_match_the_formats_page(self):
         plans = [path for path in self.files if path.name.endswith(".plan.json")]
         self.assertGreater(len(plans), 3)
         for path in plans:
@@ -259,7 +259,7 @@ class Jobs(unittest.TestCase):
                 text = json.dumps(plan, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
                 self.assertEqual(said, hashlib.sha256(text.encode()).hexdigest())
 
-    def test_what_the_readers_take_is_accepted(self):
+    def test_schemas_accept_what_the_readers_accept(self):
         accepted = [
             (),
             ("name", REMOVED),
@@ -539,7 +539,7 @@ class Formats(unittest.TestCase):
         self.assertGreater(len(formats), 8)
         self.assertEqual(formats, schemas)
 
-    def test_what_schemas_refer_to_is_there(self):
+    def test_references_of_schemas_exist(self):
         for path in sorted((SOURCE / "schemas").glob("*.json")):
             schema = json.loads(path.read_text(encoding="utf-8"))
             resolver = validator_of(path.name).resolver
@@ -547,7 +547,7 @@ class Formats(unittest.TestCase):
                 with self.subTest(schema=path.name, reference=reference):
                     resolver.resolve(reference)
 
-    def test_what_answers_share_is_used(self):
+    def test_shared_definitions_are_used(self):
         definitions = json.loads((SOURCE / "schemas" / "definitions.json").read_text(encoding="utf-8"))
         used = {
             reference.rpartition("/")[2]

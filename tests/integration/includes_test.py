@@ -159,7 +159,7 @@ def header(name):
 
 
 class Includes(unittest.TestCase):
-    def test_each_source_has_what_it_uses(self):
+    def test_each_source_includes_what_it_uses(self):
         root = SOURCE / "src"
         sources = Sources(
             {
@@ -172,7 +172,7 @@ class Includes(unittest.TestCase):
         missing += [f"src/{name} sees no declaration of {what}" for name, what in missing_of_ours(sources)]
         self.assertFalse(missing, "\n" + "\n".join(missing))
 
-    def test_a_missing_header_of_others_is_found(self):
+    def test_a_missing_library_header_is_found(self):
         all_, one, two = (header(name) for name in ("all", "one", "two"))
         sources = Sources(
             {
@@ -184,7 +184,7 @@ class Includes(unittest.TestCase):
         expected = [(one, "algorithm"), (one, "optional"), (two, "fmt/format.h")]
         self.assertEqual(missing_of_others(sources), expected)
 
-    def test_a_missing_header_of_ours_is_found(self):
+    def test_a_missing_own_header_is_found(self):
         of_type, of_make = header("type"), header("make")
         declarations = {
             of_type: "struct Type {\n  int size() const;\n};\n#define DOVETAIL_TRY(x) x\n",

@@ -160,7 +160,7 @@ class Replays(Launch):
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertRegex(result.stdout, r"(?m)^2 ranks: predicted ")
 
-    def test_by_the_variables_of_torchrun(self):
+    def test_with_the_variables_of_torchrun(self):
         command, port = [TRAIN, *self.stub(2)], free_port()
         ranks = [
             subprocess.Popen(
@@ -224,7 +224,7 @@ class Replays(Launch):
 
 
 class Refusals(Launch):
-    def test_another_number_of_ranks_than_the_schedule_has(self):
+    def test_a_wrong_number_of_ranks(self):
         for ranks in (1, 3):
             result = self.launch(ranks, self.stub(2))
             self.assertEqual(result.returncode, 2)
@@ -233,7 +233,7 @@ class Refusals(Launch):
                 rf"2\.json: the schedule has 2 devices, but there are {ranks} ranks; start one rank per device\n$",
             )
 
-    def test_what_ranks_do_not_run(self):
+    def test_commands_that_ranks_cannot_run(self):
         for command, message in (
             ([], "launch needs a command for the ranks: "),
             (["launch", "--ranks", "2", "--", "stub"], "launch cannot run launch on ranks; accepted: run, profile, stub"),
@@ -275,7 +275,7 @@ class Faults(Launch):
                 "in (startup|the replay): rank (0 timed out .*; no sign of life from rank 1|1 is lost: no sign of life)",
             )
 
-    def test_ranks_that_nobody_waits_for(self):
+    def test_ranks_without_a_launcher(self):
         with self.launched(2, "--timeout", "2s") as launcher:
             for rank in (0, 1):
                 os.kill(self.processes()[rank], signal.SIGSTOP)
@@ -283,7 +283,7 @@ class Faults(Launch):
                 launcher, 4, r"in (startup|the replay): rank [01] is lost: no sign of life for \d\.\d s; .*\n"
             )
 
-    def test_a_rank_that_is_stopped_within_a_word_to_the_store(self):
+    def test_a_rank_stopped_within_a_message_to_the_store(self):
         with self.launched(2, "--timeout", "2s") as launcher:
             pid = self.processes()[1]
             port = re.search(rb"(?:^|\0)MASTER_PORT=(\d+)\0", Path(f"/proc/{pid}/environ").read_bytes())[1]

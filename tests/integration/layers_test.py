@@ -154,7 +154,7 @@ class SourceTree(unittest.TestCase):
             ]
         )
 
-    def test_no_folder_and_no_room_outgrows_the_others(self):
+    def test_no_folder_outgrows_the_others(self):
         lines = {name: len(text.splitlines()) for name, text in self.text.items()}
         whole = sum(lines.values())
         folders, rooms = Counter(), Counter()
@@ -186,7 +186,7 @@ class SourceTree(unittest.TestCase):
             ]
         )
 
-    def test_includes_run_along_the_layers(self):
+    def test_includes_follow_the_layers(self):
         faults = []
         for name, includes in self.includes.items():
             own = name.split("/")[0]
@@ -200,7 +200,7 @@ class SourceTree(unittest.TestCase):
                     faults.append(f"{name} includes {include}")
         self.assert_none(faults)
 
-    def test_includes_run_along_the_rooms(self):
+    def test_includes_follow_the_subfolders(self):
         def place(name):  # position of the subfolder in its folder; files directly in the folder come last
             folder, *rooms = name.split("/")[:-1]
             room = rooms[0] if rooms else "."

@@ -133,7 +133,7 @@ class Links(unittest.TestCase):
 
 
 class Anchors(unittest.TestCase):
-    def test_are_those_of_the_usual_renderers(self):
+    def test_anchors_match_common_renderers(self):
         page = "# A b: `c`/d\n```\n# no\n```\n## dovetail/job@1\n## Twice\n## Twice\n## With [a link](page)\n"
         self.assertEqual(anchors_of(page), {"a-b-cd", "dovetailjob1", "twice", "twice-1", "with-a-link"})
 

@@ -113,7 +113,7 @@ class Runs(unittest.TestCase):
                     tolerance = 1e-3 if "gradient_norm" in key or "ratio_max" in key else 1e-4
                     self.assertAlmostEqual(row[key], value, delta=tolerance * max(1, abs(value)), msg=f"{name} {key}")
 
-    def test_layouts_have_the_numbers_of_one_rank(self):
+    def test_layouts_give_the_numbers_of_one_rank(self):
         for out, options in (
             ("stages", self.plan(2)),
             ("apart", [*self.plan(2), "--fuse", "none"]),
@@ -140,7 +140,7 @@ class Runs(unittest.TestCase):
             [DOVETAIL, "profile", *arguments], capture_output=True, text=True, check=False, cwd=self.folder, timeout=300
         )
 
-    def test_a_profile_of_this_machine_is_what_a_job_is_predicted_from(self):
+    def test_predictions_use_a_profile_of_this_machine(self):
         here = self.job.parent / "here.json"
         done = self.profile(self.job, "--ranks", "2", "-o", here)
         self.assertEqual(done.returncode, 0, done.stderr)
@@ -182,7 +182,7 @@ class Runs(unittest.TestCase):
         self.assertEqual(done.returncode, 2, done.stderr)
         self.assertIn("2 devices, but --ranks is 3", done.stderr)
 
-    def test_what_cannot_be_measured_is_refused(self):
+    def test_impossible_profiles_are_rejected(self):
         for arguments, code, words in (
             (["nowhere.yaml"], 1, "nowhere.yaml"),
             (["-"], 2, "from a file"),
@@ -272,7 +272,7 @@ class Runs(unittest.TestCase):
             time.sleep(0.01)
         self.fail("a rank is left over")
 
-    def test_a_killed_rank_ends_the_run_which_goes_on(self):
+    def test_a_killed_rank_ends_the_run_which_can_resume(self):
         process = self.start("killed", *self.plan(2))
         ranks = children_of(process.pid)
         self.assertGreaterEqual(len(ranks), 2)
@@ -290,7 +290,7 @@ class Runs(unittest.TestCase):
         self.expect_schedule("killed", fused=False)
         self.expect_the_numbers_of_one_rank("killed")
 
-    def test_a_stopped_run_goes_on_with_another_number_of_ranks(self):
+    def test_a_stopped_run_resumes_with_another_number_of_ranks(self):
         process = self.start("stopped", *self.plan(4))
         ranks = children_of(process.pid)
         process.send_signal(signal.SIGTERM)
@@ -327,7 +327,7 @@ class Runs(unittest.TestCase):
         process.wait()
         self.expect_none_left(ranks)
 
-    def test_ranks_are_as_many_as_the_plan_has_devices(self):
+    def test_the_plan_determines_the_number_of_ranks(self):
         done = self.train("few", "--plan", self.job.parent / "plan-2-ranks.json")
         self.assertEqual(done.returncode, 2, done.stderr)
         self.assertIn("plan-2-ranks.json", done.stderr)

@@ -190,7 +190,7 @@ class Schedule(unittest.TestCase):
         self.assertEqual(json.loads(result.stdout)["written"], [])
         self.assertEqual(result.stderr.count("note: 3 processes share 2 chains"), 1, result.stderr)
 
-    def test_one_rank_says_what_is_wrong_and_all_end_alike(self):
+    def test_one_rank_reports_the_error_and_all_exit_alike(self):
         path = str(self.folder / "schedule.json")
         for code, what, arguments in (
             (2, "'nowhere.yaml' is neither a file", ["nowhere.yaml"]),
@@ -213,7 +213,7 @@ class Schedule(unittest.TestCase):
                 self.assertEqual(result.stderr.count(what), 1, result.stderr)
         self.assertEqual(list(self.folder.iterdir()), [])
 
-    def test_ranks_that_read_different_problems_are_told_so(self):
+    def test_different_problems_of_ranks_are_reported(self):
         problem = self.folder / "problem.yaml"
         problem.write_text(run([DOVETAIL, "problem", "exp2"]).stdout, encoding="utf-8")
         command = 'cp "$0" "$0.$OMPI_COMM_WORLD_RANK"; %s exec "$1" schedule "$0.$OMPI_COMM_WORLD_RANK" --mpi'
@@ -250,7 +250,7 @@ class Schedule(unittest.TestCase):
         self.assertIn(f"written: {path}", out)
         self.assert_valid(path)
 
-    def test_a_rank_that_hangs_is_an_error_also_where_nothing_found_will_do(self):
+    def test_a_rank_that_hangs_is_an_error_without_a_usable_schedule(self):
         path = self.folder / "none.json"
         # No schedule meets both limits, which no bound shows before the search.
         launcher = self.launch(path, "--mpi-timeout", "5", "--deadline", "366", "--memory-cap", "3")
@@ -299,7 +299,7 @@ class Plan(unittest.TestCase):
                     del answer["timing"]
                 self.assertEqual(*answers)
 
-    def test_a_time_limit_is_repeated_by_its_iterations(self):
+    def test_iterations_reproduce_a_time_limit(self):
         limited, repeated = self.folder / "limited.json", self.folder / "repeated.json"
         # On a busy machine the limit may cut short the work after the search, which the answer reports.
         for seconds in (6, 12, 24):
@@ -315,7 +315,7 @@ class Plan(unittest.TestCase):
         self.assertEqual(again.returncode, 0, again.stderr)
         self.assertEqual(limited.read_bytes(), repeated.read_bytes())
 
-    def test_one_rank_says_what_is_wrong_and_all_end_alike(self):
+    def test_one_rank_reports_the_error_and_all_exit_alike(self):
         for code, what, arguments in (
             (2, "only one process has standard input", ["-"]),
             (1, "cannot be read", [str(self.folder / "missing.yaml")]),
@@ -366,7 +366,7 @@ class Plan(unittest.TestCase):
 
 
 class WithoutMpi(unittest.TestCase):
-    def test_the_program_links_no_mpi_and_says_that_it_can_load_it(self):
+    def test_the_program_does_not_link_mpi_but_can_load_it(self):
         needed = run(["readelf", "-d", DOVETAIL])
         self.assertEqual(needed.returncode, 0, needed.stderr)
         self.assertIn("NEEDED", needed.stdout)
@@ -374,12 +374,12 @@ class WithoutMpi(unittest.TestCase):
         version = run([DOVETAIL, "--version"])
         self.assertRegex(version.stdout, r"MPI: +yes: loaded on demand from /.*/dovetail_mpi\.so\n")
 
-    def test_the_program_maps_no_mpi_until_it_is_asked_for(self):
+    def test_the_program_loads_mpi_only_on_request(self):
         maps = run(["sh", "-c", f"LD_DEBUG=files '{DOVETAIL}' bounds exp0 2>&1 >/dev/null"])
         self.assertIn("libc.so", maps.stdout)
         self.assertNotIn("libmpi", maps.stdout)
 
-    def test_a_module_that_cannot_be_loaded_says_what_to_install(self):
+    def test_a_module_that_cannot_be_loaded_names_the_package(self):
         with tempfile.TemporaryDirectory() as folder:
             (Path(folder) / "dovetail_mpi.so").write_text("no library", encoding="utf-8")
             result = run([RANKS, "agrees", "30"], DOVETAIL_MODULE_PATH=f"/nowhere::{folder}")
@@ -387,7 +387,7 @@ class WithoutMpi(unittest.TestCase):
         self.assertIn(f"error: {folder}/dovetail_mpi.so cannot be loaded: ", result.stdout)
         self.assertIn("install openmpi-bin", result.stdout)
 
-    def test_a_missing_module_says_how_to_get_it(self):
+    def test_a_missing_module_is_explained(self):
         with tempfile.TemporaryDirectory() as folder:
             copy = Path(folder) / "bin" / "ranks"
             copy.parent.mkdir()
@@ -399,7 +399,7 @@ class WithoutMpi(unittest.TestCase):
         self.assertIn("error: MPI cannot be used: there is no dovetail_mpi.so in ", result.stdout)
         self.assertRegex(result.stdout, "DOVETAIL_MODULE_PATH")
 
-    def test_the_program_says_so_too(self):
+    def test_the_program_reports_a_broken_module(self):
         with tempfile.TemporaryDirectory() as folder:
             (Path(folder) / "dovetail_mpi.so").write_text("no library", encoding="utf-8")
             result = run([DOVETAIL, "schedule", "exp2", "--mpi"], DOVETAIL_MODULE_PATH=folder)

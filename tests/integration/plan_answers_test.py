@@ -117,12 +117,12 @@ class PlanAnswers(Documents):
             "output", self.answer("ranking", "plan", self.path("small.yaml"), "--iterations", "500", "-o", "-", code=3)
         )
 
-    def test_the_plan_that_is_written_stands_in_the_answer(self):
+    def test_the_answer_contains_the_written_plan(self):
         job = str(SOURCE / "examples" / "jobs" / "ppo-7b.yaml")
         ranking = self.answer("ranking", "plan", job, "--iterations", "500", "--chains", "2", "-o", "-", "--pick", "2")
         self.assertEqual(ranking["output"], ranking["plans"][1]["plan"])
 
-    def test_plans_of_an_answer_are_plans_of_its_job(self):
+    def test_plans_of_an_answer_are_valid_for_its_job(self):
         """Each plan of the answer can be used as input and gets the same predicted time."""
         jobs = SOURCE / "examples" / "jobs"
         job = str(jobs / "ppo-7b.yaml")

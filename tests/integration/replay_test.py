@@ -57,17 +57,17 @@ class Replay(unittest.TestCase):
         self.assertEqual(done.stderr, "")
         return done
 
-    def test_ppo_is_what_its_definition_says(self):
+    def test_ppo_matches_its_definition(self):
         done = self.replay(self.ppo)
         self.assertEqual(done.returncode, 0, done.stdout[-2000:])
         self.assertIn("20 iterations", done.stdout)
 
-    def test_grpo_is_what_its_definition_says(self):
+    def test_grpo_matches_its_definition(self):
         done = self.replay(self.grpo)
         self.assertEqual(done.returncode, 0, done.stdout[-2000:])
         self.assertIn("20 iterations", done.stdout)
 
-    def test_an_epoch_stops_early_where_it_should(self):
+    def test_early_stop_matches_its_definition(self):
         shutil.copytree(SOURCE / "examples/train", self.folder / "stopping" / "train")
         self.train(
             "../stopping/train/tiny-ppo/job-rule.yaml",

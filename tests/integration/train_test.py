@@ -67,13 +67,13 @@ class Runs(unittest.TestCase):
 
 
 class Demonstrations(Runs):
-    def test_the_files_are_what_their_program_makes(self):
+    def test_the_files_match_make_py(self):
         done = subprocess.run(
             [sys.executable, SOURCE / "examples/train/make.py", "--check"], capture_output=True, text=True, check=False
         )
         self.assertEqual(done.returncode, 0, done.stdout)
 
-    def test_ppo_ends_where_the_law_says(self):
+    def test_ppo_reaches_the_predicted_optimum(self):
         """With +1 or -1 per clause and the coefficient b, the optimal share of good adjectives is sigmoid(2 / b),
         and the divergence per clause is ln 2 - H(share)."""
         for job, coefficient in (("job-rule.yaml", 1), ("job-rule-2.yaml", 2)):
@@ -101,7 +101,7 @@ class Demonstrations(Runs):
         self.assertTrue(0.3 < rewards[0] < 0.5, rewards)
         self.assertGreater(rewards[-1], 0.8)
 
-    def test_too_high_a_rate_is_warned_of(self):
+    def test_too_high_a_learning_rate_causes_a_warning(self):
         out, said = self.train(SOURCE / "examples/train/tiny-grpo/job-collapse.yaml", "collapse", "--iterations", "20")
         self.assertIn("the policy diverged from the sampling policy", said)
         second = said.index("\n2/20")
@@ -139,7 +139,7 @@ class Results(Runs):
 
 
 class Interruptions(Runs):
-    def test_a_killed_run_goes_on_to_the_same_numbers(self):
+    def test_a_killed_run_resumes_to_the_same_numbers(self):
         job = self.copy_of("tiny-ppo") / "job-rule.yaml"
         job.write_text(job.read_text().replace("  loss:", "  checkpoint: {every: 3}\n  evaluate: {every: 4}\n  loss:"))
         straight, _ = self.train(job, "straight", "--iterations", "16")
@@ -163,7 +163,7 @@ class Interruptions(Runs):
             weights = [(run / "export" / role / "model.safetensors").read_bytes() for run in (straight, killed)]
             self.assertEqual(*weights)
 
-    def test_a_damaged_checkpoint_is_told_and_the_one_before_is_taken(self):
+    def test_a_damaged_checkpoint_is_reported_and_the_previous_one_used(self):
         job = self.copy_of("tiny-ppo") / "job-rule.yaml"
         job.write_text(job.read_text().replace("  loss:", "  checkpoint: {every: 2}\n  loss:"))
         out, _ = self.train(job, "run", "--iterations", "4")
@@ -175,7 +175,7 @@ class Interruptions(Runs):
         self.assertIn("the file is damaged", said)
         self.assertEqual(len(rows_of(out / "metrics.jsonl")), 5)
 
-    def test_a_full_disk_ends_the_run_with_the_path(self):
+    def test_a_full_disk_error_names_the_path(self):
         def limit():
             resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))
 
@@ -205,7 +205,7 @@ class Mistakes(Runs):
         job.write_text(text.replace(before, after))
         return job
 
-    def test_what_the_runtime_does_not_do_is_refused_at_its_key(self):
+    def test_unsupported_settings_are_rejected_at_their_key(self):
         self.refused(self.changed("job-rule.yaml", "  loss:", "  precision: {train: bf16}\n  loss:"), "bf16", "fp32")
 
     def test_prompts_are_checked_by_line(self):
@@ -216,7 +216,7 @@ class Mistakes(Runs):
         prompts.write_text("\n".join(lines) + "\n")
         self.refused(job, "prompts.jsonl:7:", "60 tokens", "accepted")
 
-    def test_truncated_weights_are_told(self):
+    def test_truncated_weights_are_reported(self):
         job = self.copy_of("tiny-ppo") / "job-rule.yaml"
         weights = job.parent.parent / "tiny-sft/model/model.safetensors"
         weights.write_bytes(weights.read_bytes()[:-100])

@@ -33,7 +33,7 @@ class Groups(unittest.TestCase):
         self.assertEqual(self.groups(*texts), [0, 0, 0, 0, 0])
         self.assertEqual(self.groups(*texts, most_files=2), [0, 0, 1, 1, 2])
 
-    def test_names_that_both_declare_part_them(self):
+    def test_common_names_separate_files(self):
         for first, second in (
             ("struct Parts {", "struct Parts {"),
             ("constexpr int most = 3;", "constexpr long most = 4;"),
@@ -45,7 +45,7 @@ class Groups(unittest.TestCase):
             with self.subTest(first=first, second=second):
                 self.assertEqual(self.groups(unnamed(first), unnamed(second), unnamed("int other = 1;")), [0, 1, 0])
 
-    def test_a_constant_is_kept_from_files_that_have_another_thing_of_that_name(self):
+    def test_a_constant_separates_files_that_use_its_name_otherwise(self):
         for text, numbers in (
             ("int f(int most) {\n  return most;\n}", [0, 1]),
             ("int f(const Limits& limits) {\n  return limits.most;\n}", [0, 0]),
@@ -63,13 +63,13 @@ class Groups(unittest.TestCase):
         self.assertEqual(self.groups(one, other), [0, 0])
         self.assertEqual(self.groups("#define LIMIT 1\n" + one, "#define LIMIT 2\n" + other), [0, 1])
 
-    def test_macros_and_using_declarations_of_different_things_part_them(self):
+    def test_different_macros_and_using_declarations_separate_files(self):
         self.assertEqual(self.groups("#define LIMIT 1\n", "#define LIMIT 2\n"), [0, 1])
         self.assertEqual(
             self.groups("using timeline::Lane;\n", "using simulate::Lane;\n", "using timeline::Lane;\n"), [0, 1, 0]
         )
 
-    def test_a_call_of_the_folders_function_is_kept_from_a_files_own_of_that_name(self):
+    def test_a_call_is_separated_from_a_local_function_of_that_name(self):
         own = unnamed("Json to_json(const Row& row) {\n  return {};\n}")
         call = "namespace dovetail {\nvoid write(const Answer& answer) {\n  print(to_json(answer));\n}\n}\n"
         self.assertEqual(self.groups(own, call), [0, 1])

@@ -63,7 +63,7 @@ class Words(unittest.TestCase):
                 ]
         self.assertFalse(faults, "\n" + "\n".join(faults[:100]) + f"\n{len(faults)} in total")
 
-    def test_what_is_banned_is_found(self):
+    def test_banned_identifiers_are_found(self):
         for name in (
             "most_iterations",
             "largest_stage",
