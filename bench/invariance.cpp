@@ -46,15 +46,16 @@ std::string first_line(const std::string& text) { return text.substr(0, text.fin
 
 Timed run_command(const std::string& command, const std::filesystem::path& folder) {
   const std::filesystem::path output = folder / "schedule.json";
-  const std::filesystem::path said = folder / "said.txt";
+  const std::filesystem::path output_file = folder / "output.txt";
   std::filesystem::remove(output);
   const auto begin = std::chrono::steady_clock::now();
-  const int status = std::system(fmt::format("{} -o '{}' >'{}' 2>&1", command, output.string(), said.string()).c_str());
+  const int status =
+      std::system(fmt::format("{} -o '{}' >'{}' 2>&1", command, output.string(), output_file.string()).c_str());
   Timed timed;
   timed.seconds = base::seconds_since(begin);
   timed.file = read_or_empty(output);
   timed.done = WIFEXITED(status) && WEXITSTATUS(status) == 0 && !timed.file.empty();
-  if (!timed.done) timed.message = first_line(read_or_empty(said));
+  if (!timed.done) timed.message = first_line(read_or_empty(output_file));
   return timed;
 }
 

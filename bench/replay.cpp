@@ -25,12 +25,12 @@ struct Case {
   double limit = 0;       ///< maximum of the ratio
 };
 
-pipeline::Problem problem_of(const Case& asked, int microbatches) {
+pipeline::Problem problem_of(const Case& tested, int microbatches) {
   pipeline::Problem problem;
-  problem.devices = asked.devices;
-  std::vector<int> devices(static_cast<std::size_t>(asked.devices));
+  problem.devices = tested.devices;
+  std::vector<int> devices(static_cast<std::size_t>(tested.devices));
   for (std::size_t d = 0; d < devices.size(); ++d) devices[d] = static_cast<int>(d);
-  for (int m = 0; m < asked.models; ++m) {
+  for (int m = 0; m < tested.models; ++m) {
     pipeline::Model model;
     model.name = m == 0 ? "actor" : "critic";
     model.microbatches = microbatches;
@@ -86,23 +86,23 @@ int main(int count, char** arguments) {
                                 {"two models fused, 4 ranks", "fused-1f1b", 4, 2, 0.005, 0.08}};
   std::vector<std::vector<std::string>> rows;
   int met = 0;
-  for (const Case& asked : cases) {
-    bench::note(asked.name);
-    const auto solved = fuse::solve(problem_of(asked, microbatches), asked.solver);
+  for (const Case& tested : cases) {
+    bench::note(tested.name);
+    const auto solved = fuse::solve(problem_of(tested, microbatches), tested.solver);
     if (!solved.ok()) return fmt::print("failed: {}\n", solved.error().message), 1;
-    const auto schedule = execute::as_replayed(solved->schedule, asked.op_seconds / speed * 1e9);
+    const auto schedule = execute::as_replayed(solved->schedule, tested.op_seconds / speed * 1e9);
     const auto ratios = schedule.ok() ? ratios_of(*schedule, runs) : schedule.error();
     if (!ratios.ok()) return fmt::print("failed: {}\n", ratios.error().message), 1;
     const double median = median_of(*ratios);
     // A small group is limited by the executor's share, a large one by the ratio.
-    const double reached = asked.devices > 4 ? median - 1 : 1 - 1 / median;
-    const bool is_met = reached <= asked.limit;
+    const double reached = tested.devices > 4 ? median - 1 : 1 - 1 / median;
+    const bool is_met = reached <= tested.limit;
     met += is_met ? 1 : 0;
-    rows.push_back({asked.name, fmt::format("{:.0f} ms", 1e3 * asked.op_seconds / speed),
+    rows.push_back({tested.name, fmt::format("{:.0f} ms", 1e3 * tested.op_seconds / speed),
                     fmt::format("{:.3f} s", base::seconds_of_ticks(schedule->claims.makespan.value())),
                     fmt::format("{:.4f}", median), fmt::format("{:.4f}", ratios->front()),
                     fmt::format("{:.4f}", ratios->back()), fmt::format("{:.1f}%", 100 * (1 - 1 / median)),
-                    fmt::format("{:.0f}%", 100 * asked.limit), bench::yes_or_no(is_met)});
+                    fmt::format("{:.0f}%", 100 * tested.limit), bench::yes_or_no(is_met)});
   }
   using report::Align;
   fmt::print("{}", report::render_table({{"schedule", Align::left},

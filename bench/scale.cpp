@@ -73,12 +73,12 @@ std::optional<Figures> run_apart(const std::string& solver, const pipeline::Prob
   }
   close(ends[1]);
   Figures figures;
-  const bool told = read(ends[0], &figures, sizeof figures) == static_cast<ssize_t>(sizeof figures);
+  const bool received = read(ends[0], &figures, sizeof figures) == static_cast<ssize_t>(sizeof figures);
   close(ends[0]);
   int status = 0;
   waitpid(child, &status, 0);
   if (WIFEXITED(status) && WEXITSTATUS(status) == bench::exit_broken_schedule) std::exit(bench::exit_broken_schedule);
-  return told ? std::optional(figures) : std::nullopt;
+  return received ? std::optional(figures) : std::nullopt;
 }
 
 double gap_of(const Figures& figures) {

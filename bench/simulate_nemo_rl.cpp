@@ -269,24 +269,24 @@ class WeightedMean {
 };
 
 /// Prediction of a row by one method: its seconds, and their standard errors if simulated.
-struct Said {
+struct Prediction {
   const std::vector<double>& seconds;
   const std::vector<double>& standard_errors;
 };
 
-Errors errors_of(const std::vector<Compared>& rows, const std::function<Said(const Compared&)>& said_of) {
+Errors errors_of(const std::vector<Compared>& rows, const std::function<Prediction(const Compared&)>& prediction_of) {
   WeightedMean steps;
   WeightedMean phases;
   WeightedMean all;
   for (const Compared& row : rows) {
     if (row.row->weight <= 0) continue;
     for (WeightedMean* mean : {&steps, &phases, &all}) mean->begin_row();
-    const Said said = said_of(row);
+    const Prediction prediction = prediction_of(row);
     for (std::size_t phase = 0; phase < row.measured.measured.size(); ++phase) {
       const cost::MeasuredSeconds& measured = row.measured.measured[phase];
       if (measured.seconds <= 0) continue;
-      const double error = std::abs(said.seconds[phase] / measured.seconds - 1);
-      const double open = said.standard_errors.empty() ? 0 : said.standard_errors[phase] / measured.seconds;
+      const double error = std::abs(prediction.seconds[phase] / measured.seconds - 1);
+      const double open = prediction.standard_errors.empty() ? 0 : prediction.standard_errors[phase] / measured.seconds;
       all.add(measured.weight, error, open);
       if (phase == step)
         steps.add(1, error, open);
@@ -299,11 +299,11 @@ Errors errors_of(const std::vector<Compared>& rows, const std::function<Said(con
 
 int print_claims(const std::vector<Compared>& rows) {
   const std::vector<double> exact;
-  const Errors closed = errors_of(rows, [&](const Compared& row) { return Said{row.common.closed, exact}; });
+  const Errors closed = errors_of(rows, [&](const Compared& row) { return Prediction{row.common.closed, exact}; });
   const Errors simulated =
-      errors_of(rows, [](const Compared& row) { return Said{row.common.simulated, row.common.standard_errors}; });
+      errors_of(rows, [](const Compared& row) { return Prediction{row.common.simulated, row.common.standard_errors}; });
   const Errors own =
-      errors_of(rows, [](const Compared& row) { return Said{row.own.simulated, row.own.standard_errors}; });
+      errors_of(rows, [](const Compared& row) { return Prediction{row.own.simulated, row.own.standard_errors}; });
   int met = 0;
   int claims = 0;
   std::vector<std::vector<std::string>> cells;

@@ -95,7 +95,7 @@ class Faults:
         for ranks in arguments.ranks:
             begin = time.monotonic()
             process = self.start(f"straight-{ranks}", ranks)
-            expect(process.wait() == 0, f"the undisturbed run on {ranks} ranks fails: {self.said(process)}")
+            expect(process.wait() == 0, f"the undisturbed run on {ranks} ranks fails: {self.printed(process)}")
             self.seconds[ranks] = time.monotonic() - begin
             self.straight[ranks] = self.left_by(f"straight-{ranks}")
             if arguments.shares:
@@ -130,7 +130,7 @@ class Faults:
             processes[-1].out = f"{out}.{rank}"
         return processes
 
-    def said(self, process):
+    def printed(self, process):
         return (self.folder / f"{process.out}.log").read_text(encoding="utf-8", errors="replace")
 
     def left_by(self, out):
@@ -192,9 +192,9 @@ class Faults:
             raise Wrong(f"the run does not end within {seconds:.0f} s") from None
 
     def expect_error(self, process, pattern):
-        said = self.said(process)
-        lines = [line for line in said.splitlines() if line.startswith("dovetail-train: ")]
-        expect(len(lines) == 1, f"{len(lines)} errors instead of one:\n{said}")
+        printed = self.printed(process)
+        lines = [line for line in printed.splitlines() if line.startswith("dovetail-train: ")]
+        expect(len(lines) == 1, f"{len(lines)} errors instead of one:\n{printed}")
         found = re.search(rf"^dovetail-train: in ([^:]+): {pattern}", lines[0])
         expect(found, f"unexpected error (pattern {pattern}): {lines[0]}")
         self.phases[re.sub(r" of iteration \d+", "", found[1])] += 1
@@ -223,13 +223,13 @@ class Faults:
         expected = {"kill": LOST, "stop": LOST, "delay": 0, "launcher": DIED}[kind]
         if code == 0 and expected == LOST and (self.folder / out / "report.html").exists():
             return False  # the rank had finished its work
-        expect(code == expected, f"exit code {code} instead of {expected}: {self.said(process)}")
+        expect(code == expected, f"exit code {code} instead of {expected}: {self.printed(process)}")
         if kind == "kill":
             # There is no prediction until a rank has computed its memory budget.
             self.expect_error(process, rf"rank {victim} is lost: killed by signal 9 .*last resident memory was ")
             expect(
-                "and the plan needs" in self.said(process) or "in startup:" in self.said(process),
-                f"no prediction: {self.said(process)}",
+                "and the plan needs" in self.printed(process) or "in startup:" in self.printed(process),
+                f"no prediction: {self.printed(process)}",
             )
         elif kind == "stop":
             self.expect_error(
@@ -255,13 +255,13 @@ class Faults:
         if not is_there or all(code == 0 for rank, code in enumerate(codes) if rank != victim):
             return False
         expect(all(code in (LOST, 0) for rank, code in enumerate(codes) if rank != victim), f"exit codes {codes}")
-        said = "".join(self.said(each) for rank, each in enumerate(processes) if rank != victim)
+        printed = "".join(self.printed(each) for rank, each in enumerate(processes) if rank != victim)
         found = re.search(
             r"^dovetail-train: in ([^:]+): rank \d+ (is lost: |ends: the job's store |of \d+ did|cannot reach)",
-            said,
+            printed,
             re.M,
         )
-        expect(found, f"unexpected error: {said}")
+        expect(found, f"unexpected error: {printed}")
         self.phases[re.sub(r" of iteration \d+", "", found[1])] += 1
         return True
 
@@ -271,7 +271,7 @@ class Faults:
         is_begun = folder.is_dir() and any(entry.name != "plan.json" for entry in folder.iterdir())
         resume = ["--resume"] if is_begun else []
         process = self.start(out, ranks, *resume)
-        expect(self.wait_for(process, LIMIT_SECONDS) == 0, f"it cannot be resumed: {self.said(process)}")
+        expect(self.wait_for(process, LIMIT_SECONDS) == 0, f"it cannot be resumed: {self.printed(process)}")
         self.expect_equal(out, ranks)
 
     def expect_equal(self, out, ranks):

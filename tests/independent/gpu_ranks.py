@@ -79,9 +79,9 @@ def main():
             out = Path(folder) / f"{carrier}-{collectives}-{ranks}"
             given = ["--ranks", str(ranks), "--plan", plan, "--carrier", carrier, "--collectives", collectives]
             seconds = train(arguments, out, *given)
-            said, is_near = compare(out, alone)
+            printed, is_near = compare(out, alone)
             failed |= not is_near
-            print(f"{ranks} ranks by {carrier}, {collectives} sums: {said}; the last iteration took {seconds:.2f} s")
+            print(f"{ranks} ranks by {carrier}, {collectives} sums: {printed}; the last iteration took {seconds:.2f} s")
     if arguments.gpus < 2:
         print("NCCL was not tested: it needs two GPUs")
     sys.exit(1 if failed else 0)

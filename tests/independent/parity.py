@@ -132,16 +132,16 @@ class Parity:
         rows = self.sample("greedy", prompts, workload, f"  sampling: {{temperature: 0, min_tokens: {GREEDY}}}\n")
         with torch.no_grad():
             for row in rows:
-                prompt, said = row["prompt_tokens"], row["response_tokens"]
+                prompt, sampled = row["prompt_tokens"], row["response_tokens"]
                 expected = self.model.generate(
                     torch.tensor([prompt]), attention_mask=torch.ones(1, len(prompt), dtype=torch.long),
                     do_sample=False, max_new_tokens=GREEDY, min_new_tokens=GREEDY,
                 )[0, len(prompt) :].tolist()  # fmt: skip
-                if said == expected:
+                if sampled == expected:
                     continue
-                first = next(i for i, (own, other) in enumerate(zip(said, expected)) if own != other)
-                logits = self.model(torch.tensor([prompt + said[:first]])).logits[0, -1]
-                different += abs(float(logits[said[first]] - logits[expected[first]])) > 1e-5
+                first = next(i for i, (own, other) in enumerate(zip(sampled, expected)) if own != other)
+                logits = self.model(torch.tensor([prompt + sampled[:first]])).logits[0, -1]
+                different += abs(float(logits[sampled[first]] - logits[expected[first]])) > 1e-5
         self.hold(f"greedy texts of {len(rows)} that differ", float(different), 0)
 
     def batch(self, examples):

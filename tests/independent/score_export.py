@@ -50,13 +50,13 @@ def answer(model, prompts, cap, generator=None):
 def judge(task, prompts, answers):
     """Returns {figure: value} for answers in tokens."""
     if task == "sorter":
-        said = [[SORTER_WORDS[token] for token in tokens if token > END] for tokens in answers]
-        return {"reward": sum(map(sorter_reward, (words for words, _ in prompts), said)) / len(said)}
-    said = [clause_text(tokens).split() for tokens in answers]
-    adjectives = [word for words in said for word in adjectives_of(words)]
+        texts = [[SORTER_WORDS[token] for token in tokens if token > END] for tokens in answers]
+        return {"reward": sum(map(sorter_reward, (words for words, _ in prompts), texts)) / len(texts)}
+    texts = [clause_text(tokens).split() for tokens in answers]
+    adjectives = [word for words in texts for word in adjectives_of(words)]
     return {
-        "reward": sum(clause_reward(prompt, words) for (prompt, _), words in zip(prompts, said)) / len(said),
-        "form": sum(is_well_formed(prompt, words) for (prompt, _), words in zip(prompts, said)) / len(said),
+        "reward": sum(clause_reward(prompt, words) for (prompt, _), words in zip(prompts, texts)) / len(texts),
+        "form": sum(is_well_formed(prompt, words) for (prompt, _), words in zip(prompts, texts)) / len(texts),
         "share": sum(word in GOOD for word in adjectives) / max(1, len(adjectives)),
     }
 

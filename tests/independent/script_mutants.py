@@ -38,10 +38,10 @@ def told_by(dovetail, path, *options, arguments=()):
     done = subprocess.run([*command, "--", *arguments], capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise Refused(done.stderr.strip())
-    told = json.loads(done.stdout)
+    answer = json.loads(done.stdout)
     # Positions belong to the file, and keys may have older names.
-    not_modelled = sorted(each["what"] for each in told["not_modelled"])
-    return told["job"], told["plan"]["tasks"], not_modelled
+    not_modelled = sorted(each["what"] for each in answer["not_modelled"])
+    return answer["job"], answer["plan"]["tasks"], not_modelled
 
 
 def written(folder, files):

@@ -105,9 +105,9 @@ class Checks:
             shutil.rmtree(run)
 
     def collapse(self, seed):
-        run, said = self.train("tiny-grpo/job-collapse.yaml", seed, f"collapse-{seed}")
+        run, printed = self.train("tiny-grpo/job-collapse.yaml", seed, f"collapse-{seed}")
         if run is not None:
-            begin = said.replace("\r", "\n").partition("\n3/")[0]
+            begin = printed.replace("\r", "\n").partition("\n3/")[0]
             self.hold(
                 "tiny-grpo, collapse", seed, "warning" in begin, "warning by iteration 2", int("warning" in begin)
             )

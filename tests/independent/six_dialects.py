@@ -64,8 +64,8 @@ def imported(dovetail, configuration):
         done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise Refused(done.stderr.strip())
-    told = json.loads(done.stdout)
-    return told["job"], told["plan"]
+    result = json.loads(done.stdout)
+    return result["job"], result["plan"]
 
 
 def job_of(text):
@@ -93,10 +93,10 @@ def layout_of(task, dialect, adapted):
 def plan_of(plan, dialect, adapted):
     """Returns the parts of each task that must be equal."""
     tasks = [task for task in plan["tasks"] if task["task"] != "reward_infer"]
-    told = {}
+    result = {}
     for task in tasks:
         first, _, last = task["devices"].partition("-")
-        told[task["task"]] = {
+        result[task["task"]] = {
             "gpus": int(last or first) - int(first) + 1,
             "beside": sorted(other["task"] for other in tasks if other["devices"] == task["devices"]),
             "layout": layout_of(task, dialect, adapted),
@@ -104,7 +104,7 @@ def plan_of(plan, dialect, adapted):
             "engine": task.get("engine"),
             "steps on the host": "optimizer_on_host" in task.get("offload", []),
         }
-    return told
+    return result
 
 
 def differences(one, other):
@@ -122,7 +122,7 @@ class Comparison:
     def __init__(self, dovetail, chance):
         self.dovetail = dovetail
         self.chance = chance
-        self.said = collections.Counter()  # runs supported, by dialect and backend
+        self.supported = collections.Counter()  # runs supported, by dialect and backend
         self.dialects_of_runs = collections.Counter()
         self.changes = 0
 
@@ -132,35 +132,35 @@ class Comparison:
 
     def faults_of(self, run):
         """Returns the faults of the run, or None if fewer than two dialects support it."""
-        faults, all_told = [], {}
+        faults, all_results = [], {}
         for name in DIALECTS:
             try:
-                all_told[name] = self.comes_to(run, name)
+                all_results[name] = self.comes_to(run, name)
             except CannotSay:
                 continue
             except Refused as refused:
                 faults.append(f"{name} is rejected: {refused}")
-        if len(all_told) < 2 and not faults:
+        if len(all_results) < 2 and not faults:
             return None
-        self.said.update((name, run.backend) for name in all_told)
-        self.dialects_of_runs[len(all_told)] += 1
-        first = next(iter(all_told), "")
-        for name, told in all_told.items():
-            faults += [f"{first} and {name}: {each}" for each in differences(all_told[first], told)]
-        return faults + (self.faults_of_change(run, all_told) if not faults else [])
+        self.supported.update((name, run.backend) for name in all_results)
+        self.dialects_of_runs[len(all_results)] += 1
+        first = next(iter(all_results), "")
+        for name, result in all_results.items():
+            faults += [f"{first} and {name}: {each}" for each in differences(all_results[first], result)]
+        return faults + (self.faults_of_change(run, all_results) if not faults else [])
 
-    def faults_of_change(self, run, all_told):
-        name, other = self.chance.choice(list(all_told)), changed_run(run, self.chance)
+    def faults_of_change(self, run, all_results):
+        name, other = self.chance.choice(list(all_results)), changed_run(run, self.chance)
         try:
-            told = self.comes_to(other, name)
+            result = self.comes_to(other, name)
         except (CannotSay, Refused):
             return []
         self.changes += 1
-        same = not any(differences(all_told[name], told))
+        same = not any(differences(all_results[name], result))
         return [f"in {name} the change has no effect:\n{run}\n{other}"] if same else []
 
     def report(self):
-        for (name, backend), count in sorted(self.said.items()):
+        for (name, backend), count in sorted(self.supported.items()):
             print(f"{name} ({backend}): {count} runs")
         for number, count in sorted(self.dialects_of_runs.items()):
             print(f"{count} runs in {number} dialects")
@@ -198,7 +198,9 @@ def main():
             if arguments.keep:
                 keep(arguments.keep, made, run)
     comparison.report()
-    silent = [(name, backend) for name in BACKENDS for backend in BACKENDS[name] if not comparison.said[name, backend]]
+    silent = [
+        (name, backend) for name in BACKENDS for backend in BACKENDS[name] if not comparison.supported[name, backend]
+    ]
     if made >= ENOUGH and silent:
         print(f"no run was supported by {silent}")
         wrong += 1

@@ -49,8 +49,10 @@ def share_right(model, prompts):
 def how_far(model, rows):
     """Returns the nats per response from `model` to the policy that generated `rows`."""
     with torch.no_grad():
-        said, _ = model.log_probabilities(*([row[key] for row in rows] for key in ("prompt_tokens", "response_tokens")))
-    return sum(sum(row["sampled"]) - float(logs.sum()) for row, logs in zip(rows, said)) / len(rows)
+        logs_of_rows, _ = model.log_probabilities(
+            *([row[key] for row in rows] for key in ("prompt_tokens", "response_tokens"))
+        )
+    return sum(sum(row["sampled"]) - float(logs.sum()) for row, logs in zip(rows, logs_of_rows)) / len(rows)
 
 
 def main():

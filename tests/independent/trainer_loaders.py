@@ -48,7 +48,7 @@ def differences(trainer, exported, plan, folder, origin):
         return [f"refused: {type(refused).__name__}: {refused}\n{origin}\n{exported}"]
     tasks = {task["task"]: task for task in json.loads(plan.read_text(encoding="utf-8"))["tasks"]}
     expected = trainer.expected(loaded)
-    wrong = [f"{name}: {said}" for name, task in expected.items() for said in task.differences(tasks[name])]
+    wrong = [f"{name}: {fault}" for name, task in expected.items() for fault in task.differences(tasks[name])]
     return [f"{wrong}\n{origin}\n{exported}"] if wrong else []
 
 
@@ -100,13 +100,18 @@ def words_of_script(script, folder):
     programs = folder / "programs"
     programs.mkdir()
     stand_in = programs / "python3"
-    stand_in.write_text('#!/bin/bash\nprintf "%s\\0" python3 "$@" >"$SAID"\n', encoding="utf-8")
+    stand_in.write_text('#!/bin/bash\nprintf "%s\\0" python3 "$@" >"$ARGUMENTS"\n', encoding="utf-8")
     stand_in.chmod(0o755)
     (folder / "whole.sh").write_text(script, encoding="utf-8")
-    said = folder / "said"
-    environment = {**os.environ, **demanded_by(script), "PATH": f"{programs}:{os.environ['PATH']}", "SAID": str(said)}
+    arguments = folder / "arguments"
+    environment = {
+        **os.environ,
+        **demanded_by(script),
+        "PATH": f"{programs}:{os.environ['PATH']}",
+        "ARGUMENTS": str(arguments),
+    }
     subprocess.run(["bash", folder / "whole.sh"], env=environment, check=True, capture_output=True)
-    return said.read_text(encoding="utf-8").split("\0")[:-1]
+    return arguments.read_text(encoding="utf-8").split("\0")[:-1]
 
 
 def whole(dovetail, trainer, chance, folder):

@@ -469,8 +469,8 @@ class Areal:
     @staticmethod
     def degrees(text):
         """Returns the backend of "fsdp:d4t2" and its degrees."""
-        backend, _, said = text.partition(":")
-        degrees = {letter: int(number) for letter, number in re.findall(r"([a-z])(\d+)", said)}
+        backend, _, degree_text = text.partition(":")
+        degrees = {letter: int(number) for letter, number in re.findall(r"([a-z])(\d+)", degree_text)}
         sizes = {name: degrees.get(name[0], 1) for name in ("tp", "pp", "cp")}
         devices = degrees.get("d", 1) * sizes["tp"] * sizes["pp"] * sizes["cp"]
         return backend, Expected(devices, **sizes)

@@ -265,8 +265,8 @@ def planned(dovetail, folder, name, text):
         return None
     if done.returncode != 0:
         raise SystemExit(f"{done.stderr}\n{text}")
-    told = subprocess.run([dovetail, "plan", job, "--plan", plan, "--json"], capture_output=True, check=True)
-    return json.loads(plan.read_text(encoding="utf-8"))["tasks"], json.loads(told.stdout)["iteration_seconds"]
+    answer = subprocess.run([dovetail, "plan", job, "--plan", plan, "--json"], capture_output=True, check=True)
+    return json.loads(plan.read_text(encoding="utf-8"))["tasks"], json.loads(answer.stdout)["iteration_seconds"]
 
 
 def main():

@@ -255,9 +255,9 @@ class Jobs(unittest.TestCase):
         for path in plans:
             with self.subTest(example=path.name):
                 plan = self.load(path)
-                said = plan.pop("hash")
+                stored_hash = plan.pop("hash")
                 text = json.dumps(plan, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-                self.assertEqual(said, hashlib.sha256(text.encode()).hexdigest())
+                self.assertEqual(stored_hash, hashlib.sha256(text.encode()).hexdigest())
 
     def test_schemas_accept_what_the_readers_accept(self):
         accepted = [

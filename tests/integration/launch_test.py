@@ -133,9 +133,9 @@ class Replays(Launch):
                 trace = self.folder / "trace"
                 result = self.launch(ranks, self.stub(ranks, "--message-bytes", "5000", "--trace", str(trace)))
                 self.assertEqual((result.returncode, result.stderr), (0, ""))
-                said = re.fullmatch(rf"{ranks} ranks: predicted (\S+) s, measured (\S+) s \(\S+%\)\n", result.stdout)
-                self.assertTrue(said, result.stdout)
-                predicted, measured = float(said[1]), float(said[2])
+                printed = re.fullmatch(rf"{ranks} ranks: predicted (\S+) s, measured (\S+) s \(\S+%\)\n", result.stdout)
+                self.assertTrue(printed, result.stdout)
+                predicted, measured = float(printed[1]), float(printed[2])
                 # An op never takes less than its planned time; the excess depends on the machine.
                 self.assertGreater(measured, 0.95 * predicted)
                 spans = json.loads(trace.read_text(encoding="utf-8"))
@@ -172,10 +172,10 @@ class Replays(Launch):
             )
             for rank in "01"
         ]
-        said = [rank.communicate(timeout=LIMIT_SECONDS) for rank in ranks]
-        self.assertEqual([rank.returncode for rank in ranks], [0, 0], said)
-        self.assertRegex(said[0][0], r"^2 ranks: predicted ")
-        self.assertEqual((said[0][1], *said[1]), ("", "", ""))
+        printed = [rank.communicate(timeout=LIMIT_SECONDS) for rank in ranks]
+        self.assertEqual([rank.returncode for rank in ranks], [0, 0], printed)
+        self.assertRegex(printed[0][0], r"^2 ranks: predicted ")
+        self.assertEqual((printed[0][1], *printed[1]), ("", "", ""))
 
     def test_on_two_hosts(self):
         """Network namespaces, each with one end of a virtual cable."""
@@ -218,9 +218,9 @@ class Replays(Launch):
             )
             for rank, name in enumerate(names)
         ]
-        said = [rank.communicate(timeout=LIMIT_SECONDS) for rank in ranks]
-        self.assertEqual([rank.returncode for rank in ranks], [0, 0], said)
-        self.assertRegex(said[0][0], r"^2 ranks: predicted ")
+        printed = [rank.communicate(timeout=LIMIT_SECONDS) for rank in ranks]
+        self.assertEqual([rank.returncode for rank in ranks], [0, 0], printed)
+        self.assertRegex(printed[0][0], r"^2 ranks: predicted ")
 
 
 class Refusals(Launch):

@@ -277,9 +277,9 @@ class Runs(unittest.TestCase):
         ranks = children_of(process.pid)
         self.assertGreaterEqual(len(ranks), 2)
         os.kill(ranks[-1], signal.SIGKILL)
-        said = process.communicate(timeout=60)[1]
-        self.assertEqual(process.returncode, 4, said)
-        self.assertIn("rank", said)
+        printed = process.communicate(timeout=60)[1]
+        self.assertEqual(process.returncode, 4, printed)
+        self.assertIn("rank", printed)
         self.expect_none_left(ranks)
         done = self.train("killed", "--resume")
         self.assertEqual(done.returncode, 2, done.stderr)
@@ -294,8 +294,8 @@ class Runs(unittest.TestCase):
         process = self.start("stopped", *self.plan(4))
         ranks = children_of(process.pid)
         process.send_signal(signal.SIGTERM)
-        said = process.communicate(timeout=60)[1]
-        self.assertEqual(process.returncode, 130, said)
+        printed = process.communicate(timeout=60)[1]
+        self.assertEqual(process.returncode, 130, printed)
         self.expect_none_left(ranks)
         done = self.train("stopped", "--resume", *self.plan(2))
         self.assertEqual(done.returncode, 0, done.stderr)

@@ -102,10 +102,10 @@ class Demonstrations(Runs):
         self.assertGreater(rewards[-1], 0.8)
 
     def test_too_high_a_learning_rate_causes_a_warning(self):
-        out, said = self.train(SOURCE / "examples/train/tiny-grpo/job-collapse.yaml", "collapse", "--iterations", "20")
-        self.assertIn("the policy diverged from the sampling policy", said)
-        second = said.index("\n2/20")
-        self.assertIn("warning", said[:second])
+        out, printed = self.train(SOURCE / "examples/train/tiny-grpo/job-collapse.yaml", "collapse", "--iterations", "20")
+        self.assertIn("the policy diverged from the sampling policy", printed)
+        second = printed.index("\n2/20")
+        self.assertIn("warning", printed[:second])
         # With a stable learning rate, the same model exceeds 0.8 by then.
         self.assertLess(rows_of(out / "eval.jsonl")[-1]["reward"], 0.7)
 
@@ -153,8 +153,8 @@ class Interruptions(Runs):
                 if kill < KILLS:
                     time.sleep(draw.uniform(0.3, 2))
                     process.send_signal(draw.choice([signal.SIGTERM, signal.SIGINT, signal.SIGKILL]))
-                said = process.communicate()[1]
-            self.assertIn(process.returncode, (0, 130, -9, -15, -2), said)
+                printed = process.communicate()[1]
+            self.assertIn(process.returncode, (0, 130, -9, -15, -2), printed)
             if process.returncode == 0:
                 break
         for name in ("metrics.jsonl", "eval.jsonl", "samples.jsonl"):
@@ -171,8 +171,8 @@ class Interruptions(Runs):
         content = bytearray(newest.read_bytes())
         content[-1] ^= 1
         newest.write_bytes(content)
-        _, said = self.train(job, "run", "--iterations", "5", "--resume")
-        self.assertIn("the file is damaged", said)
+        _, printed = self.train(job, "run", "--iterations", "5", "--resume")
+        self.assertIn("the file is damaged", printed)
         self.assertEqual(len(rows_of(out / "metrics.jsonl")), 5)
 
     def test_a_full_disk_error_names_the_path(self):
