@@ -61,7 +61,7 @@ def told_of(dovetail, mutant):
 
 def shown(mutant):
     texts = [f"--- {name}\n{text}" for name, text in mutant.files.items()]
-    return "\n".join([*texts, *(["--- behind --", *mutant.arguments] if mutant.arguments else [])])
+    return "\n".join([*texts, *(["--- arguments --", *mutant.arguments] if mutant.arguments else [])])
 
 
 def differences(plain, other):

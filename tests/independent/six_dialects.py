@@ -98,7 +98,7 @@ def plan_of(plan, dialect, adapted):
         first, _, last = task["devices"].partition("-")
         result[task["task"]] = {
             "gpus": int(last or first) - int(first) + 1,
-            "beside": sorted(other["task"] for other in tasks if other["devices"] == task["devices"]),
+            "tasks on the same devices": sorted(other["task"] for other in tasks if other["devices"] == task["devices"]),
             "layout": layout_of(task, dialect, adapted),
             "micro_batch": task.get("micro_batch"),
             "engine": task.get("engine"),

@@ -45,7 +45,7 @@ def differences(trainer, exported, plan, folder, origin):
     try:
         loaded = trainer.load(exported, folder)
     except (Exception, SystemExit) as refused:  # any error of the trainer
-        return [f"refused: {type(refused).__name__}: {refused}\n{origin}\n{exported}"]
+        return [f"rejected: {type(refused).__name__}: {refused}\n{origin}\n{exported}"]
     tasks = {task["task"]: task for task in json.loads(plan.read_text(encoding="utf-8"))["tasks"]}
     expected = trainer.expected(loaded)
     wrong = [f"{name}: {fault}" for name, task in expected.items() for fault in task.differences(tasks[name])]

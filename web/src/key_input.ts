@@ -10,7 +10,7 @@ export interface KeyActions {
 }
 
 // Returns the next or previous bar in order of lanes and time, or the first one in view if none is selected.
-function neighbour(state: ChartState, step: 1 | -1): number | undefined {
+function neighbor(state: ChartState, step: 1 | -1): number | undefined {
   const { gantt } = state;
   if (state.selected === undefined) {
     const lane = gantt.lanes.find((candidate) => firstBarAfter(gantt, candidate, state.view.from) < candidate.last);
@@ -24,7 +24,7 @@ function neighbour(state: ChartState, step: 1 | -1): number | undefined {
 // Returns the bar of the lane above or below that runs at the middle of the selected bar, or the next one there.
 function acrossLanes(state: ChartState, step: 1 | -1): number | undefined {
   const { gantt, selected } = state;
-  if (selected === undefined) return neighbour(state, 1);
+  if (selected === undefined) return neighbor(state, 1);
   const middle = (gantt.begin[selected]! + gantt.finish[selected]!) / 2;
   for (let index = gantt.laneOf[selected]! + step; index >= 0 && index < gantt.lanes.length; index += step) {
     const lane = gantt.lanes[index]!;
@@ -81,7 +81,7 @@ function act(state: ChartState, actions: KeyActions, event: KeyboardEvent): bool
     case "]":
       return setLaneHeight(state, state.laneHeight + (state.laneHeight >= 8 ? 3 : 1));
     case "Tab":
-      return goTo(state, neighbour(state, event.shiftKey ? -1 : 1));
+      return goTo(state, neighbor(state, event.shiftKey ? -1 : 1));
     case "Escape":
       if (state.selected === undefined) return false;
       return (state.select(undefined), true);

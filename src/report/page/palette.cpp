@@ -122,13 +122,13 @@ int terminal_color(Color color) {
   const auto level = [&](int index) { return static_cast<std::uint8_t>(levels[static_cast<std::size_t>(index)]); };
   const Color in_cube{level(red), level(green), level(blue)};
 
-  const int grey_step = std::clamp(((color.red + color.green + color.blue) / 3 - 3) / 10, 0, 23);
-  const auto grey_level = static_cast<std::uint8_t>(8 + 10 * grey_step);
-  const Color grey{grey_level, grey_level, grey_level};
+  const int gray_step = std::clamp(((color.red + color.green + color.blue) / 3 - 3) / 10, 0, 23);
+  const auto gray_level = static_cast<std::uint8_t>(8 + 10 * gray_step);
+  const Color gray{gray_level, gray_level, gray_level};
   // A dark hue may be nearer to a gray than to the coarse cube, but must remain a hue.
   const auto [least, most] = std::minmax({color.red, color.green, color.blue});
-  const bool is_grey = most - least < 48 && distance(color, grey) < distance(color, in_cube);
-  return is_grey ? 232 + grey_step : 16 + 36 * red + 6 * green + blue;
+  const bool is_gray = most - least < 48 && distance(color, gray) < distance(color, in_cube);
+  return is_gray ? 232 + gray_step : 16 + 36 * red + 6 * green + blue;
 }
 
 bool is_dark(Color background) {
