@@ -20,7 +20,6 @@
 #include "records/figure_table.h"
 #include "report/iteration/job_page.h"
 #include "report/overlay/overlay.h"
-#include "report/page/html.h"
 #include "report/page/page.h"
 #include "report/run/run_page.h"
 #include "report/schedule/schedule_page.h"

@@ -16,7 +16,7 @@
 #include "control/run/run_checks.h"
 #include "records/figure_table.h"
 #include "records/run_folder.h"
-#include "report/page/html.h"
+#include "report/page/page.h"
 #include "timeline/chrome_trace_file.h"
 
 namespace dovetail::cli {

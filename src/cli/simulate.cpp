@@ -9,7 +9,7 @@
 #include "cli/asking.h"
 #include "cli/options.h"
 #include "report/iteration/job_page.h"
-#include "report/page/html.h"
+#include "report/page/page.h"
 #include "report/schedule/gantt.h"
 #include "timeline/chrome_trace_file.h"
 

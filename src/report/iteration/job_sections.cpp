@@ -1,5 +1,3 @@
-#include "report/iteration/job_sections.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,6 +13,7 @@
 #include "planner/advice/changes.h"
 #include "planner/advice/comparison.h"
 #include "report/drawing/curve_svg.h"
+#include "report/iteration/job_page.h"
 #include "report/page/palette.h"
 #include "report/page/summary.h"
 #include "timeline/timeline.h"

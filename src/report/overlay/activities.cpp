@@ -11,7 +11,6 @@
 
 #include "report/overlay/turn.h"
 #include "report/page/chart_sections.h"
-#include "report/page/legend.h"
 #include "timeline/timeline.h"
 
 namespace dovetail::report {

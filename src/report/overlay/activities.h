@@ -11,7 +11,6 @@
 #include <string_view>
 #include <vector>
 
-#include "report/overlay/overlay.h"
 #include "timeline/timeline.h"
 
 namespace dovetail::report {

@@ -15,7 +15,6 @@
 
 #include "report/overlay/activities.h"
 #include "report/overlay/pairs.h"
-#include "report/overlay/tables.h"
 #include "report/overlay/turn.h"
 #include "report/page/chart_sections.h"
 #include "timeline/timeline.h"

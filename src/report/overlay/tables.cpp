@@ -1,5 +1,3 @@
-#include "report/overlay/tables.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "report/overlay/overlay.h"
 #include "report/overlay/turn.h"
 #include "report/page/chart_sections.h"
 

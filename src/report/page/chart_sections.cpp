@@ -8,7 +8,6 @@
 
 #include "answer/words/amounts.h"
 #include "answer/words/text.h"
-#include "report/page/legend.h"
 #include "report/page/summary.h"
 
 namespace dovetail::report {

@@ -1,5 +1,3 @@
-#include "report/page/html.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,7 +13,8 @@
 #include "base/assert.h"
 #include "base/json_object.h"
 #include "base/utf8.h"
-#include "report/page/legend.h"
+#include "report/page/chart_sections.h"
+#include "report/page/page.h"
 #include "timeline/timeline.h"
 
 namespace dovetail::report {

@@ -1,5 +1,3 @@
-#include "report/page/legend.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "report/page/chart_sections.h"
 #include "report/page/palette.h"
 
 namespace dovetail::report {

@@ -1,9 +1,8 @@
-#include "report/iteration/job_sections.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "predict/closed_form/inter_stage.h"
+#include "report/iteration/job_page.h"
 #include "support/jobs.h"
 
 namespace dovetail::report {

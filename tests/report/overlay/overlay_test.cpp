@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "report/overlay/pairs.h"
-#include "report/page/legend.h"
+#include "report/page/chart_sections.h"
 #include "simulate/iteration.h"
 #include "support/example_timelines.h"
 #include "timeline/chrome_trace_file.h"

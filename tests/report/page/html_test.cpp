@@ -1,11 +1,10 @@
-#include "report/page/html.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "report/page/page.h"
 #include "report/schedule/schedule_page.h"
 #include "support/example_timelines.h"
 

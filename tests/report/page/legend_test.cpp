@@ -1,5 +1,3 @@
-#include "report/page/legend.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -7,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "report/page/chart_sections.h"
 #include "support/example_timelines.h"
 
 namespace dovetail::report {

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "pipeline/schedule/evaluate.h"
-#include "report/page/html.h"
+#include "report/page/page.h"
 #include "report/xml_check.h"
 #include "support/random_schedule.h"
 #include "support/two_models.h"
