@@ -14,7 +14,7 @@
 #include "base/utf8.h"
 #include "cli/commands.h"
 #include "parallel/mpi_module.h"
-#include "report/schedule/terminal_gantt.h"
+#include "report/schedule/gantt.h"
 
 namespace dovetail::cli {
 namespace {

@@ -17,7 +17,7 @@
 #include "cli/asking.h"
 #include "cli/options.h"
 #include "plan/plan_file.h"
-#include "report/drawing/sweep_picture.h"
+#include "report/drawing/curve_svg.h"
 
 namespace dovetail::cli {
 namespace {

@@ -22,8 +22,8 @@
 #include "cluster/cluster.h"
 #include "plan/plan_file.h"
 #include "report/overlay/overlay.h"
-#include "report/page/html.h"
-#include "report/schedule/svg.h"
+#include "report/page/page.h"
+#include "report/schedule/gantt.h"
 #include "timeline/chrome_trace_file.h"
 
 namespace dovetail::cli {

@@ -15,7 +15,7 @@
 #include "planner/advice/fit.h"
 #include "simulate/threshold.h"
 #include "study/staleness.h"
-#include "workflow/scaled_lengths.h"
+#include "workflow/lengths.h"
 
 namespace dovetail::study {
 namespace {

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "answer/words/amounts.h"
+#include "answer/words/figures.h"
 #include "answer/words/text.h"
 #include "base/assert.h"
 #include "report/drawing/svg_parts.h"

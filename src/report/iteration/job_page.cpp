@@ -21,8 +21,7 @@
 #include "report/page/summary.h"
 #include "simulate/iteration.h"
 #include "simulate/trace.h"
-#include "timeline/lane_names.h"
-#include "timeline/thinned.h"
+#include "timeline/timeline.h"
 
 namespace dovetail::report {
 namespace {

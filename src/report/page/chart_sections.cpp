@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "answer/words/amounts.h"
+#include "answer/words/figures.h"
 #include "answer/words/text.h"
 #include "report/page/summary.h"
 

@@ -11,7 +11,6 @@
 
 #include "answer/words/text.h"
 #include "base/assert.h"
-#include "base/json_object.h"
 #include "base/utf8.h"
 #include "report/page/chart_sections.h"
 #include "report/page/page.h"

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "timeline/lane_names.h"
+#include "timeline/timeline.h"
 
 namespace dovetail::report {
 namespace {
