@@ -83,8 +83,7 @@ void add_convert(CLI::App& program, Action& action) {
   add_positional(*command, "OUT", arguments->output, "file or folder to write, or '-' for stdout");
   add_text_option(*command, "--from", arguments->from, answer::read_formats,
                   "format of IN (default: detected from its content)");
-  add_text_option(*command, "--to", arguments->to, written_formats,
-                  "format of OUT (default: by extension; folder: programs; '-': json)");
+  add_text_option(*command, "--to", arguments->to, written_formats, "format of OUT (default: by extension)");
   add_problem_option(*command, arguments->problem, "problem of the schedule (default: the one in the file)");
   add_json_flag(*command, arguments->json);
   set_action(*command, action, [arguments] { return run_convert(*arguments); });

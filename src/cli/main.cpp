@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstring>
 #include <exception>
+#include <memory>
 #include <new>
 #include <span>
 #include <string>
@@ -128,6 +129,16 @@ int flush_output(int code) {
   return code == exit_done ? exit_invalid : code;
 }
 
+/// Prints each option on one line, also if its name is wider than the column.
+class OneLineFormatter : public CLI::Formatter {
+ public:
+  std::string make_option(const CLI::Option* option, bool is_positional) const override {
+    const std::string name = "  " + make_option_name(option, is_positional) + make_option_opts(option);
+    const std::string help = make_option_desc(option);
+    return help.empty() ? name + "\n" : fmt::format("{:<{}}  {}\n", name, get_column_width(), help);
+  }
+};
+
 int run(int argument_count, char** arguments) {
   std::signal(SIGINT, exit_at_once);
   std::signal(SIGTERM, exit_at_once);
@@ -144,7 +155,10 @@ int run(int argument_count, char** arguments) {
       "with the best answer so far.");
   program.set_version_flag("--version", version_text, "print the version and its build details");
   program.require_subcommand(1);
-  program.get_formatter()->column_width(34);
+  program.set_help_flag("-h,--help", "print this help");
+  const auto formatter = std::make_shared<OneLineFormatter>();
+  formatter->column_width(27);
+  program.formatter(formatter);
   Action action;
   add_commands(program, action);
   try {

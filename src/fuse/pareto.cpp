@@ -236,8 +236,8 @@ void refine(const Problem& problem, PeakBoundStep left, PeakBoundStep right, std
   if (left.peak <= right.peak) return;
   const std::int64_t width = (right.makespan - left.makespan).count();
   if (width <= finest) {
-    // Somewhere in between, the bound drops to that of the right makespan. Only that lower value is claimed after the
-    // left makespan.
+    // Somewhere in between, the bound drops to its value at the right makespan. Only this lower value is claimed after
+    // the left makespan.
     curve.push_back({left.makespan + Ticks(1), right.peak});
     return;
   }

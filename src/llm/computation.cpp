@@ -99,7 +99,7 @@ Status read_scaling(const Node& scaling, Computation& computation) {
   if (!type) return {};
   const auto known = type->is_string() ? base::enum_named<Scaling>(type->text()) : std::nullopt;
   if (!known)
-    return type->error(fmt::format("rotary embeddings use the scaling {}, which is not supported; accepted: {}",
+    return type->error(fmt::format("the scaling type of rotary embeddings is {}, which is not supported; accepted: {}",
                                    type->describe(), fmt::join(base::enum_names<Scaling>(), ", ")));
   if (*known == Scaling::linear) return read_over(scaling, "factor", 1, 1e6, computation.rotary_factor);
   return *known == Scaling::llama3 ? read_llama3(scaling, computation) : Status();
@@ -154,8 +154,8 @@ Status check_family(const Node& config, const Transformer& shape) {
   for (const std::string_view family : families) known = known || type.text() == family;
   if (!known || has_language_part(config) || shape.experts || shape.latent || shape.positions > 0 ||
       shape.normalization != Normalization::root_mean_square || shape.feed_forward != FeedForward::gated)
-    return type.error(
-        fmt::format("models of the type {} cannot be run; accepted: {}", type.describe(), fmt::join(families, ", ")));
+    return type.error(fmt::format("the model type is {}, which cannot be run; accepted: {}", type.describe(),
+                                  fmt::join(families, ", ")));
   return {};
 }
 

@@ -51,8 +51,8 @@ std::optional<std::string> find_expert_fault(const Layout& layout, const Transfo
 std::optional<std::string> find_stage_fault(const Layout& layout, const Transformer& model) {
   const std::int64_t chunks = std::int64_t{layout.pipeline} * layout.virtual_stages;
   if (chunks > model.layers)
-    return fmt::format("{} stages of {} chunks exceed the {} layers of {}; accepted: at most {} chunks in total",
-                       layout.pipeline, layout.virtual_stages, model.layers, model.name, model.layers);
+    return fmt::format("pipeline x virtual_stages = {} exceeds the {} layers of {}; accepted: at most {}", chunks,
+                       model.layers, model.name, model.layers);
   if (layout.virtual_stages > 1 && layout.pipeline == 1)
     return "virtual stages need a pipeline; accepted: pipeline of at least 2";
   if (layout.stage_layers.empty()) return std::nullopt;

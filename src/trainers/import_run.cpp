@@ -150,7 +150,7 @@ base::Error with_unread(base::Error error, const syntax::ScriptOutcome& outcome)
   if (outcome.unread.empty()) return error;
   const syntax::UnreadFile& unread = outcome.unread.front();
   error.message +=
-      fmt::format("; note: {}, included in line {} of {}, was not read: {}", describe(unread.name), unread.place.line,
+      fmt::format("; note: {}, included on line {} of {}, was not read: {}", describe(unread.name), unread.place.line,
                   outcome.sources[static_cast<std::size_t>(unread.place.source)], unread.reason);
   return error;
 }

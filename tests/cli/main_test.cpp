@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <sstream>
 #include <string>
 
 #include "cli/run_program.h"
@@ -25,6 +26,11 @@ TEST_P(EveryCommand, HasAnExampleInItsHelp) {
   EXPECT_THAT(result.err, IsEmpty());
 }
 
+TEST_P(EveryCommand, HelpFitsInAHundredColumns) {
+  std::istringstream lines(run_program({GetParam(), "--help"}).out);
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 100U) << line;
+}
+
 TEST_P(EveryCommand, IsInTheHelpOfTheProgram) {
   EXPECT_THAT(run_program({"--help"}).out, HasSubstr(std::string("\n  ") + GetParam() + " "));
 }
@@ -38,8 +44,10 @@ TEST_P(EveryCommand, RefusesAnUnknownOption) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Commands, EveryCommand,
-                         testing::Values("schedule", "compare", "check", "bounds", "convert", "show", "problem",
-                                         "fuse-layouts", "plan", "fit", "explain", "instances", "completion"));
+                         testing::Values("schedule", "compare", "check", "diff", "bounds", "convert", "show", "report",
+                                         "problem", "fuse-layouts", "import", "export", "plan", "fit", "explain",
+                                         "simulate", "profile", "train", "sweep", "what-if", "forecast", "calibrate",
+                                         "measured", "instances", "completion"));
 
 TEST(Program, VersionNamesDependencies) {
   const ProgramResult result = run_program({"--version"});

@@ -79,7 +79,7 @@ TEST(Measured, ComparesAFusedPlanWithoutItsFusion) {
   EXPECT_EQ(alone.out, compared({folder.write("plan.json", small_plan)}).out);
   const ProgramResult written = compared({folder.file("fused.json"), "-o", folder.file("out.yaml")});
   EXPECT_EQ(written.exit_code, 2);
-  EXPECT_THAT(written.err, HasSubstr("accepted: a plan without `fusion`"));
+  EXPECT_THAT(written.err, HasSubstr("so its prediction does not match the run; use a plan without `fusion`"));
   EXPECT_EQ(content_of(folder.file("out.yaml")), "");
   const json both = json::parse(compared({folder.file("plan.json"), "--json", "-o", "-"}).out);
   EXPECT_EQ(both["format"], "dovetail/measured@1");
@@ -173,12 +173,12 @@ TEST(Calibrate, ReportsTheRemainingError) {
   const ProgramResult result = run_program({"calibrate", write_measurements(folder), "--evaluations", "100"});
   ASSERT_EQ(result.exit_code, 0) << result.err;
   EXPECT_EQ(result.err, "");
-  EXPECT_THAT(result.out, HasSubstr("mine; 2 rows count, 2 values fitted\n"));
+  EXPECT_THAT(result.out, HasSubstr("mine; 2 values fitted to 2 rows\n"));
   EXPECT_THAT(result.out,
               ContainsRegex("\nshort +14 +[0-9.]+ +[+-][0-9.]+% +[+-][0-9.]+% +7: [0-9.]+ \\([+-][0-9.]+%\\)"));
   EXPECT_THAT(result.out, ContainsRegex("\nshort +generation +7 +50% +[0-9.]+ +[+-][0-9.]+% +[+-][0-9.]+%\n"));
   EXPECT_THAT(result.out, ContainsRegex("\nodd +99 +[0-9.]+ +-[0-9.]+%.* the clock stood still\n"));
-  EXPECT_THAT(result.out, ContainsRegex("\nmean absolute error: fitted [0-9.]+%, left out [0-9.]+%\n"));
+  EXPECT_THAT(result.out, ContainsRegex("\nmean absolute error: fitted [0-9.]+%, cross-validated [0-9.]+%\n"));
   EXPECT_THAT(result.out, ContainsRegex("\nmatrix_products +0.45 +0\\.[0-9]+"));
 }
 
@@ -195,8 +195,7 @@ TEST(Calibrate, OneRowHasNoCrossValidation) {
   EXPECT_THAT(
       result.out,
       HasSubstr(
-          "nothing was left out, so that nothing is known of other runs: the error of predictions is taken as 25.0%, "
-          "that of what the fit starts from\n"));
+"\nno cross-validation: assuming a prediction error of 25.0%, the error before the fit\n"));
   EXPECT_EQ(json::parse(content_of(path))["error"], 0.25) << "the assumed error of software without measurements";
 }
 

@@ -58,7 +58,7 @@ TEST(Plan, ErrorsHaveTheirLocation) {
   };
   std::string plan = small_plan;
   plan.replace(plan.find("\"dp\": 8"), 7, "\"dp\": 4");
-  EXPECT_THAT(error_of(plan), ContainsRegex("plan.json:2:3: actor_generate: its layout dp4 tp1 pp1 is for 4 devices"));
+  EXPECT_THAT(error_of(plan), ContainsRegex("plan.json:2:3: actor_generate: its layout dp4 tp1 pp1 uses 4 devices"));
   plan = small_plan;
   plan.replace(plan.find("actor_infer"), 11, "actor_inffer");
   EXPECT_THAT(error_of(plan), HasSubstr("did you mean 'actor_infer'?"));

@@ -53,7 +53,7 @@ TEST(Problem, ConvertsMeasuredTimes) {
   EXPECT_EQ(problem["models"][0]["name"], "actor");
   EXPECT_EQ(problem["models"][0]["microbatches"], 4);
   EXPECT_EQ(problem["models"][1]["devices"], json({1, 0}));
-  EXPECT_THAT(result.err, AllOf(ContainsRegex("model +stage +op +rows +median [a-z]+ +least +most +range\n"),
+  EXPECT_THAT(result.err, AllOf(ContainsRegex("model +stage +op +rows +median [a-z]+ +min +max +range\n"),
                                 ContainsRegex("actor +0 +F +3 [^\n]* 100.0%\n")));
 }
 

@@ -129,7 +129,7 @@ TEST_F(JobReport, ComparesAndOverlaysPlans) {
   EXPECT_THAT(overlay.out, HasSubstr("All matched bars are equal")) << "they are the same plan";
   const ProgramResult one = report({"--plan", plan, "--overlay"});
   EXPECT_EQ(one.exit_code, 2);
-  EXPECT_THAT(one.err, HasSubstr("and one is given"));
+  EXPECT_THAT(one.err, HasSubstr("--overlay needs exactly two timelines, got 1\n"));
 }
 
 TEST_F(JobReport, OverlaysItsTraceWithTheJob) {

@@ -332,27 +332,27 @@ TEST_P(WrongCombinations, AreRejectedBeforeAnyWork) {
 INSTANTIATE_TEST_SUITE_P(
     Options, WrongCombinations,
     testing::Values(
-        WrongCombination{{"--objective", "speed"}, "--objective: 'speed' is not makespan, memory or pareto\n"},
+        WrongCombination{{"--objective", "speed"}, "--objective: must be makespan, memory or pareto, got 'speed'\n"},
         WrongCombination{{"--objective"}, "--objective needs a value\n"},
-        WrongCombination{{"--robust", "101"}, "--robust: '101' is no whole number from 0 to 100\n"},
-        WrongCombination{{"--robust", "5%"}, "--robust: '5%' is no whole number from 0 to 100\n"},
+        WrongCombination{{"--robust", "101"}, "--robust: must be an integer from 0 to 100, got '101'\n"},
+        WrongCombination{{"--robust", "5%"}, "--robust: must be an integer from 0 to 100, got '5%'\n"},
         WrongCombination{{"--deadline", "soon"}, "--deadline: 'soon' is not a number"},
         WrongCombination{{"--deadline=-1"}, "--deadline: '-1' is negative"},
-        WrongCombination{{"--pick", "0"}, "--pick: '0' is no whole number from 1 to 1000\n"},
-        WrongCombination{{"--pick", "1"}, "--pick chooses from a front: it needs --objective pareto\n"},
+        WrongCombination{{"--pick", "0"}, "--pick: must be an integer from 1 to 1000, got '0'\n"},
+        WrongCombination{{"--pick", "1"}, "--pick needs --objective pareto: it selects a schedule of the front\n"},
         WrongCombination{{"--objective", "pareto", "--pick", "3"},
-                         "--pick chooses the schedule of a front that is written: it needs -o FILE\n"},
+                         "--pick needs -o FILE: it selects the schedule to write\n"},
         WrongCombination{{"--objective", "pareto", "--robust", "5"},
                          "--objective pareto and --robust cannot be combined: "},
         WrongCombination{{"--objective", "pareto", "--deadline", "500"},
                          "--objective pareto and --deadline cannot be combined: "},
         WrongCombination{{"--objective", "pareto", "--solver", "greedy"}, "--objective pareto uses all solvers; "},
         WrongCombination{{"--objective", "pareto", "-o", "front.csv"},
-                         "a front is written as json or svg, not as csv; "},
+                         "a front can be written as json or svg, not as csv; "},
         WrongCombination{{"--objective", "pareto", "-o", "front.pdf"},
-                         "the extension of 'front.pdf' does not tell the format"},
+                         "cannot tell the format of 'front.pdf'; "},
         WrongCombination{{"--objective", "pareto", "--format", "svg"},
-                         "--format is the format of -o FILE, which is missing\n"}));
+                         "--format needs -o FILE\n"}));
 
 }  // namespace
 }  // namespace dovetail::cli

@@ -158,11 +158,11 @@ TEST_P(WrongValues, AreRejectedWithAcceptedValues) {
 
 INSTANTIATE_TEST_SUITE_P(
     Options, WrongValues,
-    testing::Values(WrongValue{"--chains", "0", "'0' is no whole number from 1 to 4096"},
-                    WrongValue{"--chains", "two", "'two' is no whole number from 1 to 4096"},
-                    WrongValue{"--iterations", "1e6", "'1e6' is no whole number from 1 to 1000000000000"},
-                    WrongValue{"--threads", "-1", "'-1' is no whole number from 1 to 1024"},
-                    WrongValue{"--seed", "-3", "'-3' is no whole number from 0 to 18446744073709551615"},
+    testing::Values(WrongValue{"--chains", "0", "must be an integer from 1 to 4096, got '0'"},
+                    WrongValue{"--chains", "two", "must be an integer from 1 to 4096, got 'two'"},
+                    WrongValue{"--iterations", "1e6", "must be an integer from 1 to 1000000000000, got '1e6'"},
+                    WrongValue{"--threads", "-1", "must be an integer from 1 to 1024, got '-1'"},
+                    WrongValue{"--seed", "-3", "must be an integer from 0 to 18446744073709551615, got '-3'"},
                     WrongValue{"--time-limit", "soon",
                                "'soon' is not a duration; give seconds, or a number with a unit: 500ms, 30s, 2m, 1h"},
                     WrongValue{"--time-limit", "0",
@@ -193,7 +193,7 @@ TEST(Schedule, ShowsFreeMemoryByDevice) {
                     testing::ContainsRegex("\n +0 +0 +15.6 +15.6 +20 +4.4\n")));
 }
 
-TEST(Schedule, SaysThatAnAnswerIsOfAnotherLayout) {
+TEST(Schedule, ReportsADifferentLayout) {
   EXPECT_THAT(run_program({"schedule", "exp5", "--solver", "1f1b+"}).out, HasSubstr("\ndifferent layout: "));
 }
 
@@ -277,7 +277,7 @@ json row_of(const json& comparison, const std::string& solver) {
   return nullptr;
 }
 
-TEST(Compare, CountsSpeedUpsOverSerial1f1b) {
+TEST(Compare, ReportsSpeedupsOverSerial1f1b) {
   const ProgramResult result = run_program({"compare", "exp1", "--solver", "1f1b", "--solver", "greedy", "--solver",
                                             "1f1b+", "--solver", "chimera", "--draws", "50", "--json"});
   ASSERT_EQ(result.exit_code, 0) << result.err;
@@ -318,12 +318,12 @@ TEST(Compare, PrintsATableWithItsRemarks) {
   const ProgramResult result = run_program({"compare", "exp1", "--solver", "greedy", "--solver", "1f1b+", "--solver",
                                             "chimera", "--draws", "20", "--memory-cap", "20"});
   ASSERT_EQ(result.exit_code, 0) << result.err;
-  EXPECT_THAT(result.out, AllOf(ContainsRegex("solver +makespan +gap +speed-up +peak +bubbles +.*5% median +95th"),
+  EXPECT_THAT(result.out, AllOf(ContainsRegex("solver +makespan +gap +speedup +peak +bubbles +.*5% median +95th"),
                                 ContainsRegex("greedy +425 +14.2% +1.12x +33.3 +20.9% .* does not fit \\(by 13.3\\)\n"),
-                                ContainsRegex("1f1b\\+ \\* +450 "), HasSubstr("\n* 1f1b+: another layout, "),
+                                ContainsRegex("1f1b\\+ \\* +450 "), HasSubstr("\n* 1f1b+: different layout, "),
                                 HasSubstr("\nsolver 'chimera' is not applicable to this problem: "),
                                 HasSubstr("\nbounds: makespan 372 ticks, peak activation "),
-                                HasSubstr("\nspeed-up: over 1f1b, 477 ticks\n")));
+                                HasSubstr("\nspeedup: relative to 1f1b, 477 ticks\n")));
 }
 
 TEST(Compare, RunsAllRegisteredSolversByDefault) {
@@ -361,7 +361,7 @@ TEST(Compare, FailsIfNoSolverIsApplicable) {
   const ProgramResult result = run_program({"compare", "exp5", "--solver", "zb-v", "--solver", "zb-h1"});
   EXPECT_EQ(result.exit_code, 2);
   EXPECT_THAT(result.err,
-              AllOf(HasSubstr("dovetail: none of the solvers is applicable:\n  solver 'zb-v' is not applicable"),
+              AllOf(HasSubstr("dovetail: no solver is applicable:\n  solver 'zb-v' is not applicable"),
                     HasSubstr("\n  solver 'zb-h1' is not applicable")));
   EXPECT_EQ(result.out, "");
 }

@@ -48,7 +48,7 @@ TEST(Show, UsesColorsOnRequest) {
   EXPECT_THAT(run_program({"show", trace, "--color", "never"}).out, Not(HasSubstr("\033")));
   const ProgramResult wrong = run_program({"show", trace, "--color", "sometimes"});
   EXPECT_EQ(wrong.exit_code, 2);
-  EXPECT_EQ(wrong.err, "dovetail: --color: 'sometimes' is not always, never or auto\nsee dovetail show --help\n");
+  EXPECT_EQ(wrong.err, "dovetail: --color: must be always, never or auto, got 'sometimes'\nsee dovetail show --help\n");
 }
 
 TEST(Show, DrawsTheScheduleOfASolver) {
@@ -74,7 +74,7 @@ TEST(Show, RejectsAProblemWithoutASolver) {
 TEST(Show, IsInfeasibleIfNothingFits) {
   const ProgramResult result = run_program({"show", "exp5", "--solver", "greedy", "--memory-cap", "20"});
   EXPECT_EQ(result.exit_code, 3);
-  EXPECT_THAT(result.err, HasSubstr("no schedule found by greedy fits the memory"));
+  EXPECT_THAT(result.err, HasSubstr("no schedule found by greedy fits in memory:\n"));
 }
 
 }  // namespace

@@ -163,8 +163,8 @@ TEST(ReadCluster, ReportsMistakesInNodes) {
   EXPECT_EQ(line_error("price: -1"),
             "job.yaml:4:10: `price` of `cluster`: -1 is negative; accepted: a non-negative number");
   EXPECT_EQ(line_error("price: 2.5 EUR"),
-            "job.yaml:4:10: `price` of `cluster`: the string `2.5 EUR` has the unknown unit `EUR`; accepted: a number, "
-            "not negative");
+            "job.yaml:4:10: `price` of `cluster`: the string `2.5 EUR` has the unknown unit `EUR`; accepted: a "
+            "non-negative number");
 }
 
 TEST(ReadCluster, ReportsMistakesInGroups) {

@@ -65,7 +65,7 @@ TEST(Solve, InvalidProblemIsAnError) {
   Problem problem = two_models();
   problem.models[0].forward[2] = Ticks(0);
   expect_error(solve(problem, "auto", brief()), Failure::bad_input,
-               "invalid problem: model actor has an op that lasts less than one tick");
+               "invalid problem: model actor has an op that is shorter than one tick");
   expect_error(solve(Problem(), "auto", brief()), Failure::bad_input, "the number of devices is 0");
 }
 

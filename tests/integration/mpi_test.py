@@ -195,7 +195,7 @@ class Schedule(unittest.TestCase):
         for code, what, arguments in (
             (2, "'nowhere.yaml' is neither a file", ["nowhere.yaml"]),
             (2, "solver 'greedy' has none", ["exp2", "--solver", "greedy"]),
-            (2, "only one has standard input", ["-"]),
+            (2, "--mpi cannot read standard input: every process reads the problem and the schedule", ["-"]),
             (2, "--format needs -o FILE", ["exp2", "--format", "svg"]),
             (2, "unknown option '--bogus'", ["exp2", "--bogus"]),
             (2, "--pick needs -o FILE", ["exp2", "--objective", "pareto", "--pick", "2"]),
@@ -258,7 +258,7 @@ class Schedule(unittest.TestCase):
         os.kill(self.processes_of(launcher)[2], signal.SIGSTOP)
         out, err = launcher.communicate(timeout=LONGEST_SECONDS)
         self.assertEqual(launcher.returncode, 4, out + err)
-        self.assertIn("dovetail: no schedule that auto found ", err)
+        self.assertIn("dovetail: no schedule found by auto ", err)
         self.assertIn("dovetail: MPI: a process is lost or does not respond: ", err)
         self.assertFalse(path.exists())
 

@@ -14,7 +14,7 @@ SOURCE = Path(".")
 
 # (expression, what to write instead)
 BANNED = [
-    (r"(?<!\bthere )(?<!\bbut )\b(is|are|was|were) no (?!longer\b|more\b|less\b|fewer\b|later\b|earlier\b|larger\b|smaller\b)\w", "is not, has no, must be"),
+    (r"(?<!\b[Tt]here )(?<!\bbut )\b(is|are|was|were) no (?!longer\b|more\b|less\b|fewer\b|later\b|earlier\b|larger\b|smaller\b)\w", "is not, has no, must be"),
     (r"\b(is|are|was|were) none\b", "there is no, is empty"),
     (r"\bas (a|an|the|its|their) [\w-]+ (has|have) it\b", "name the setting"),
     (r"\bas (a|an|the|its|their|of) [\w-]+ says?\b", "as configured in, as specified by"),

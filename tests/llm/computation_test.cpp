@@ -53,17 +53,19 @@ TEST(Computation, ReadsBothSpellings) {
 }
 
 TEST(Computation, RejectsUnsupportedSettingsAtTheirKey) {
-  expect_refused(R"(, "rope_scaling": {"type": "yarn", "factor": 4})", "`yarn`, which is not computed");
+  expect_refused(R"(, "rope_scaling": {"type": "yarn", "factor": 4})",
+                 "the scaling type of rotary embeddings is the string `yarn`, which is not supported");
   expect_refused(R"(, "hidden_act": "gelu")", "accepted: silu");
   expect_refused(R"(, "attention_dropout": 0.1)", "accepted: 0");
   expect_refused(R"(, "pretraining_tp": 2)", "accepted: 1");
   expect_refused(R"(, "partial_rotary_factor": 0.5)", "accepted: 1");
   expect_refused(R"(, "quantization_config": {"bits": 4})", "quantized");
-  expect_refused(R"(, "sliding_window": 512, "max_position_embeddings": 4096)", "window of 512", "mistral");
-  expect_refused(R"(, "sliding_window": 512, "use_sliding_window": true)", "window of 512", "qwen2");
+  expect_refused(R"(, "sliding_window": 512, "max_position_embeddings": 4096)", "attention windows of 512 tokens",
+                 "mistral");
+  expect_refused(R"(, "sliding_window": 512, "use_sliding_window": true)", "attention windows of 512 tokens", "qwen2");
   expect_refused(R"(, "architectures": ["LlamaForTokenClassification"])", "ForCausalLM or ForSequenceClassification");
   expect_refused(R"(, "rope_scaling": 131072)", "accepted: a map, or null");
-  expect_refused(R"(, "architectures": 3)", "accepted: one that ends in");
+  expect_refused(R"(, "architectures": 3)", "accepted: a name that ends in");
 }
 
 TEST(Computation, AcceptsWindowsOfTheWholeContext) {

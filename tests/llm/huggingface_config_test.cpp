@@ -164,8 +164,9 @@ TEST(HuggingFaceConfig, RejectsUnsupportedArchitecturesByName) {
     "num_experts_per_tok": 8, "vocab_size": 151936, {}}})";
   EXPECT_THAT(base::to_text(parse(fmt::format(fmt::runtime(sparse), "\"decoder_sparse_step\": 2")).error()),
               HasSubstr("`decoder_sparse_step` is 2, but experts in only some layers are not modeled; accepted: 1"));
-  EXPECT_THAT(base::to_text(parse(fmt::format(fmt::runtime(sparse), "\"mlp_only_layers\": [0]")).error()),
-              HasSubstr("`mlp_only_layers` names layers"));
+  EXPECT_THAT(
+      base::to_text(parse(fmt::format(fmt::runtime(sparse), "\"mlp_only_layers\": [0]")).error()),
+      HasSubstr("`mlp_only_layers` is not empty, but experts in only some layers are not modeled; accepted: []"));
   EXPECT_TRUE(parse(fmt::format(fmt::runtime(sparse), "\"mlp_only_layers\": []")).ok());
 }
 
@@ -233,9 +234,9 @@ TEST(Architecture, ReportsPartsOtherThanTheLanguageModel) {
 
 TEST(Architecture, ReportsAttentionWindowsInUse) {
   EXPECT_THAT(uncounted(R"({"model_type": "mistral", "sliding_window": 4096})"),
-              ElementsAre(HasSubstr("not over the last 4096")));
+              ElementsAre(HasSubstr("not only the last 4096")));
   EXPECT_THAT(uncounted(R"({"model_type": "qwen2", "sliding_window": 32768, "use_sliding_window": true})"),
-              ElementsAre(HasSubstr("not over the last 32768")));
+              ElementsAre(HasSubstr("not only the last 32768")));
 }
 
 TEST(Architecture, UnsupportedArchitecturesHaveAReason) {

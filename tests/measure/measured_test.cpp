@@ -134,7 +134,8 @@ TEST(MeasuredRun, TotalOfThePreviousStepIsShifted) {
   };
   using Totals = std::vector<std::pair<std::int64_t, double>>;
   EXPECT_EQ(totals("0"), (Totals{{0, 91}, {1, 92}, {2, 93}}));
-  EXPECT_EQ(totals("95"), (Totals{{0, 95}, {1, 91}, {2, 92}, {3, 93}})) << "each step keeps its time if the first is not 0";
+  EXPECT_EQ(totals("95"), (Totals{{0, 95}, {1, 91}, {2, 92}, {3, 93}}))
+      << "each step keeps its time if the first is not 0";
 }
 
 TEST(MeasuredRun, ReadsMetricsOfDovetailRuns) {
@@ -326,7 +327,7 @@ TEST(MeasuredLengths, RoundedFractionMeansAtLeastOne) {
 TEST(MeasuredLengths, MissingSpreadUsesTheDefault) {
   const LengthsOfLog lengths = lengths_of_log({.mean = 300}, 2048, 512);
   EXPECT_EQ(lengths.figures->sigma, usual_sigma);
-  EXPECT_NE(lengths.spread.find("the log says no spread"), std::string::npos);
+  EXPECT_NE(lengths.spread.find("the log has no spread"), std::string::npos);
 }
 
 RC_GTEST_PROP(MeasuredLengths, AnyFiguresMakeLengthsWithTheirMean, ()) {

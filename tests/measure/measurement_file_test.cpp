@@ -83,7 +83,7 @@ TEST(MeasurementFile, ErrorsHaveTheirLocation) {
               HasSubstr("`weight` and `doubtful` cannot be combined"));
   EXPECT_THAT(error_with("cap: 1000", "cap: 300"), HasSubstr("with a spread of 0.3: "));
   EXPECT_THAT(error_with("*job", "nowhere.yaml"), HasSubstr("nowhere.yaml: "));
-  EXPECT_THAT(error_with("dp: 8", "dp: 4"), HasSubstr("its layout dp4 tp1 pp1 is for 4 devices"));
+  EXPECT_THAT(error_with("dp: 8", "dp: 4"), HasSubstr("its layout dp4 tp1 pp1 uses 4 devices"));
 }
 
 TEST(MeasurementFile, NeedsACountedRowAndOneGpuType) {

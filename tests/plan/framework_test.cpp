@@ -82,7 +82,7 @@ TEST(Framework, RejectsUnsupportedJobsAtTheirKey) {
       error_of({.workload = "prompts: 8, prompt_length: 4, response_length: 4, steps_off_policy: 1"}),
       StartsWith("job.yaml:5:80: `steps_off_policy` is 1, which dovetail does not support; accepted: at most 0"));
   EXPECT_THAT(error_of({.workload = "prompts: 8, prompt_length: 4, response_length: 4, packing: false"}),
-              StartsWith("job.yaml:5:71: dovetail packs sequences, and pads no rows"));
+              StartsWith("job.yaml:5:71: dovetail packs sequences and cannot pad rows; accepted: `packing: true`"));
 }
 
 TEST(Framework, RejectsUnsupportedModelsAtTheirKey) {
@@ -94,7 +94,7 @@ TEST(Framework, RejectsUnsupportedModelsAtTheirKey) {
   };
   for (const auto& [model, what] : refused)
     EXPECT_THAT(error_of({.model = model}),
-                StartsWith("job.yaml:4:17: the model of `actor` has " + what + ", which dovetail does not compute"))
+                StartsWith("job.yaml:4:17: the model of `actor` has " + what + ", which dovetail does not support"))
         << model;
   EXPECT_EQ(error_of({.model = "qwen3-0.6b"}), "no error");
 }
@@ -113,9 +113,10 @@ TEST(Framework, RejectsUnsupportedFixedSettingsAtTheirKey) {
       "job.yaml:8:26: actor_train: `offload` is a list, which dovetail does not support; accepted: nothing offloaded");
   EXPECT_THAT(error_of(fixed("actor_generate: {engine: {cuda_graphs: true}}")),
               HasSubstr("`cuda_graphs` is true, which dovetail does not support; accepted: false"));
-  EXPECT_THAT(error_of(fixed("fusion: {intra_stage: true}")),
-              StartsWith("job.yaml:8:11: `fusion`: dovetail fuses two trainings on several devices, and the job has "
-                         "one"));
+  EXPECT_THAT(
+      error_of(fixed("fusion: {intra_stage: true}")),
+      StartsWith("job.yaml:8:11: `fusion`: dovetail fuses two trainings only on several devices, and the job has "
+                 "one"));
   EXPECT_THAT(error_of(fixed("fusion: {inter_stage: true}")),
               StartsWith("job.yaml:8:11: `fusion`: dovetail does not fuse generation with inference"));
   EXPECT_EQ(error_of(fixed("actor_train: {layout: {recompute: full}, micro_batch: {count: 2}, offload: []}")),
@@ -146,9 +147,10 @@ TEST(Framework, RejectsUnsupportedPlansAtTheirKey) {
                             "  - {task: actor_train, devices: 0, layout: {recompute: selective}, micro_batch: "
                             "{tokens: 64}}\n"),
               StartsWith("plan.yaml:7:57: actor_train: `recompute` is the string `selective`"));
-  EXPECT_THAT(error_of_plan(generate + train + rest + "fusion: {intra_stage: {tasks: [actor_train, critic_train]}}\n"),
-              HasSubstr("plan.yaml:8:31: actor_train and critic_train cannot be fused: dovetail fuses two trainings on "
-                        "several devices"));
+  EXPECT_THAT(
+      error_of_plan(generate + train + rest + "fusion: {intra_stage: {tasks: [actor_train, critic_train]}}\n"),
+      HasSubstr("plan.yaml:8:31: actor_train and critic_train cannot be fused: dovetail fuses two trainings only on "
+                "several devices"));
   EXPECT_THAT(error_of_plan(generate + train + rest + "fusion: {inter_stage: {threshold: 0.2}}\n"),
               StartsWith("plan.yaml:8:35: `inter_stage`: dovetail does not fuse generation with inference"));
 }

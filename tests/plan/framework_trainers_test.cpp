@@ -205,7 +205,7 @@ TEST(Areal, HasNoRewardModel) {
               HasSubstr("job.yaml:2:32: the reward is a model, which areal does not run on the job's devices; "
                         "accepted: `reward: rule`"));
   EXPECT_THAT(error_of_job(text_of("{framework: areal}", ppo_by_rule, ", packing: false")),
-              HasSubstr("areal packs sequences, and pads no rows"));
+              HasSubstr("areal packs sequences and cannot pad rows; accepted: `packing: true`"));
 }
 
 TEST(RollMegatron, OffloadsAllStateAndHasBackendsByRole) {
@@ -244,7 +244,8 @@ TEST(RollFsdp2, PadsRowsAndKeepsItsOptimizer) {
   const std::string single = "micro_batch: {sequences: 1}";
   EXPECT_EQ(error_of(job, plan(single, away)), "no error");
   EXPECT_THAT(error_of(job, plan(tokens, away)), HasSubstr("accepted: a number of sequences"));
-  EXPECT_THAT(error_of(job, plan(single, all)), HasSubstr("accepted: weights, and at most an optimizer"));
+  EXPECT_THAT(error_of(job, plan(single, all)),
+              HasSubstr("accepted: weights, optionally with an optimizer that is stepped on the host"));
   EXPECT_THAT(error_of(job, plan(single, away, "1")),
               HasSubstr("`zero` is 1, which roll does not support; accepted: 3, 2"));
 }
@@ -265,8 +266,11 @@ TEST(Slime, HasOneSetOfFlagsForAllRoles) {
       HasSubstr("slime has one set of flags and one split of the batch for all roles; accepted: the same layout, "
                 "micro-batches and offloading of weights as"));
   EXPECT_THAT(error_of(job, plan(same, "micro_batch: {tokens: 8192}")), HasSubstr("slime has one set of flags"));
-  EXPECT_THAT(error_of(job, plan(same, tokens, "")), HasSubstr("reference_infer: `offload` is not given"));
-  EXPECT_THAT(error_of(job, plan("{dp: 1, tp: 4, zero: 1}", tokens, away, "0-3")), HasSubstr("accepted: devices as"));
+  EXPECT_THAT(
+      error_of(job, plan(same, tokens, "")),
+      HasSubstr("reference_infer: `offload` is at its default, which slime does not support; accepted: weights"));
+  EXPECT_THAT(error_of(job, plan("{dp: 1, tp: 4, zero: 1}", tokens, away, "0-3")),
+              HasSubstr("accepted: the same devices as"));
   EXPECT_THAT(error_of(job, plan("{dp: 2, tp: 4}", tokens)), HasSubstr("accepted: 1"));
 }
 

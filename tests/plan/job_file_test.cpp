@@ -71,8 +71,7 @@ TEST(ParseJob, ReadsTypesAndLogits) {
               HasSubstr("accepted: usual, fp32, fp16, remainder, none"));
   EXPECT_THAT(error_of(lines + "software: {logit_tokens: 512, logit_entries: 9504}"),
               HasSubstr("`logit_entries` and `logit_tokens` cannot be combined"));
-  EXPECT_THAT(error_of(lines + "software: {logit_tokens: 0}"),
-              HasSubstr("`logit_tokens` must be an integer from 1"));
+  EXPECT_THAT(error_of(lines + "software: {logit_tokens: 0}"), HasSubstr("`logit_tokens` must be an integer from 1"));
 }
 
 TEST(ParseJob, ReadsAClusterFile) {
@@ -275,9 +274,8 @@ TEST_F(JobFolder, ReadsTheComputationFromTheShapesFile) {
 }
 
 TEST_F(JobFolder, MistakesInOtherFilesHaveTheirPosition) {
-  EXPECT_EQ(
-      error_in(job_with("algorithm: sft\nmodels: {actor: models/broken.json}"), path("job.yaml")),
-      path("models/broken.json") + ":3:24: `num_hidden_layers` must be an integer from 0 to 1073741824, not 0.5");
+  EXPECT_EQ(error_in(job_with("algorithm: sft\nmodels: {actor: models/broken.json}"), path("job.yaml")),
+            path("models/broken.json") + ":3:24: `num_hidden_layers` must be an integer from 0 to 1073741824, not 0.5");
   const auto missing = parse_job(job_with("algorithm: sft\nmodels: {actor: models/none.json}"), path("job.yaml"));
   ASSERT_FALSE(missing.ok());
   EXPECT_EQ(missing.error().failure, base::Failure::io);
@@ -471,7 +469,7 @@ TEST(ReadFixed, ReportsMistakesInTheTopLevel) {
             "job.yaml:3:9: `reward_rule` is a rule, which has no plan; accepted: actor_generate, actor_infer, "
             "actor_train, placement, fusion");
   EXPECT_EQ(fixed_error_of("{actor_train: {}, actor_train: {}}"),
-            "job.yaml:3:26: duplicate key `actor_train`; each key may stand once");
+            "job.yaml:3:26: duplicate key `actor_train`; each key may appear only once");
   EXPECT_EQ(fixed_error_of("{actor_train: 3}"),
             "job.yaml:3:22: `fixed` of actor_train must be a map, not 3; accepted keys: devices, layout, micro_batch, "
             "offload");

@@ -96,7 +96,7 @@ TEST(FolderOfAJob, OtherNotationsAreRejected) {
        {"format: x\nfolder: '../it''s'\n", "format: x\nfolder: &f ../jobs\n", "format: x\nfolder: >-\n  ../jobs\n"}) {
     const auto seen = job_seen_from(content, "jobs/job.yaml", "runs/first");
     if (seen.ok()) continue;
-    EXPECT_THAT(to_text(seen.error()), HasSubstr("accepted: one plain or quoted text")) << content;
+    EXPECT_THAT(to_text(seen.error()), HasSubstr("accepted: one plain or quoted string")) << content;
   }
 }
 

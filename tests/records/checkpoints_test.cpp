@@ -421,7 +421,7 @@ TEST(CheckpointManifest, FilesAreListedInOrder) {
   folder.write("b", "bc");
   EXPECT_THAT(to_text(check_files(manifest, folder.path()).error()), HasSubstr("/b: the file is damaged: its SHA-256"));
   folder.write("b", "bbb");
-  EXPECT_THAT(to_text(check_files(manifest, folder.path()).error()), HasSubstr("it has 3 bytes, 2 were written"));
+  EXPECT_THAT(to_text(check_files(manifest, folder.path()).error()), HasSubstr("it has 3 bytes, but 2 were written"));
 }
 
 TEST(CheckpointManifest, ANestedFolderIsAnError) {

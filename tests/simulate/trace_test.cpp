@@ -72,7 +72,7 @@ TEST(FindFault, ReportsFaults) {
   EXPECT_THAT(broken([](Trace& trace) { trace.lanes[0].spans[0].end = Ticks(0); }),
               Optional(HasSubstr("takes no time")));
   EXPECT_THAT(broken([](Trace& trace) { trace.lanes[0].spans[0].launch = Ticks(11); }),
-              Optional(HasSubstr("launches")));
+              Optional(HasSubstr("has a launch time of 11")));
   EXPECT_THAT(broken([](Trace& trace) { trace.lanes[0].memory[0].first = Ticks(6); }),
               Optional(HasSubstr("memory at 5")));
   EXPECT_THAT(broken([](Trace& trace) { trace.lanes[0].memory[1].second = -1; }), Optional(HasSubstr("is -1")));

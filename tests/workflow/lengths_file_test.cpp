@@ -137,7 +137,7 @@ TEST(LengthTable, ReportsMistakesInCsv) {
   EXPECT_EQ(table_error("prompt,response\n1,2\n", "responses"),
             "l:1:1: there is no column `responses`; did you mean 'response'?; accepted: one of prompt, response");
   EXPECT_EQ(table_error("n,n\n1,2\n", "n"), "l:1:1: the column `n` appears twice; accepted: once");
-  EXPECT_EQ(table_error("length\n\"5\n"), "l:2:1: the quote is not closed; a cell that begins with \" ends with \"");
+  EXPECT_EQ(table_error("length\n\"5\n"), "l:2:1: unterminated quote; a cell that begins with \" must end with \"");
 }
 
 TEST(LengthTable, ReportsMistakesInJsonLines) {

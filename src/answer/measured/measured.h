@@ -32,7 +32,7 @@ auto options_of(const T*) {
       option("job", &T::job, JobFile{.takes_arguments = false},
              "job or configuration that ran (default: configuration in the log)"),
       option("plan", &T::plan, File{}, "plan that ran, dovetail/plan@1 (default: of the configuration)"),
-      option("format", &T::format, Choice{"auto"}, "trainer that wrote the log (default auto: detected by its keys)"),
+      option("format", &T::format, Choice{"auto"}, "log format"),
       option("statistic", &T::statistic, Choice{}, "statistic over the steps (default {})"),
       option("skip", &T::skip, Count{0, 1'000'000'000}, "warm-up steps to leave out (default 2, fewer in short runs)"));
 }

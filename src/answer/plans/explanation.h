@@ -19,10 +19,10 @@ struct ExplanationRequest {
 };
 template <std::same_as<ExplanationRequest> T>
 auto options_of(const T*) {
-  return options<T>(
-      option("JOB", &T::job, JobFile{}, job_file_help),
-      option("plan", &T::plan, File{}, "plan to explain, dovetail/plan@1 (default: of the trainer's configuration)"),
-      option("top", &T::shown, Count{1, 1000}, "max number of changes to show (default {})"), group(&T::search));
+  return options<T>(option("JOB", &T::job, JobFile{}, job_file_help),
+                    option("plan", &T::plan, File{}, "plan to explain (default: plan of the trainer's configuration)"),
+                    option("top", &T::shown, Count{1, 1000}, "max number of changes to show (default {})"),
+                    group(&T::search));
 }
 
 struct ExplanationAnswer {

@@ -38,8 +38,7 @@ auto options_of(const T*) {
       option("PLAN", &T::plan, File{}, "plan, dovetail/plan@1 file, '-' for standard input"),
       option("base", &T::base, JobFile{}, "launch script or configuration to change"),
       option("job", &T::job, File{}, "job file of the plan; writes a complete configuration"),
-      option("to", &T::trainer, Words{"TRAINER"},
-             "verl, nemo-rl, openrlhf, slime, roll or areal (default: from base or job)"),
+      option("to", &T::trainer, Words{"TRAINER"}, "trainer, such as verl or nemo-rl (default: trainer of base or job)"),
       option("format", &T::format, Choice{}, "file with the changes, or one line per setting (default {})"),
       option("allow", &T::allowed, Words{"WHAT"},
              "settings that may switch: backend, mode, or backend,mode (repeatable)"));

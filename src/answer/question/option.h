@@ -62,8 +62,7 @@ struct Group {};
 struct Unlisted {};
 
 /// Help text of a JobFile.
-inline constexpr const char* job_file_help =
-    "job file, or launch script or configuration of a trainer, '-' for standard input";
+inline constexpr const char* job_file_help = "job file, or a trainer's launch script or configuration; '-': stdin";
 
 /// Option that sets a member of `Request`. A name in capitals makes it positional.
 template <class Request, class Value, class Kind>

@@ -26,7 +26,7 @@ auto options_of(const T*) {
   return options<T>(
       option("JOB", &T::job, JobFile{}, job_file_help),
       option("plan", &T::plan, File{}, "plan to vary, dovetail/plan@1 (default: best plan found)"),
-      required("over", &T::over, Choice{}, "parameter to vary; nodes: plans are searched for each value"),
+      required("over", &T::over, Choice{}, "axis"),
       option("values", &T::values, Words{"LIST"},
              "values separated by commas, such as 5%,20% (threshold) or 0.5,2 (length)"),
       option("cap", &T::cap, Words{"TOKENS"}, "with --over length: cap in tokens, keep, or scale (default)"),

@@ -53,7 +53,7 @@ auto options_of(const T*) {
       option("iterations", &T::iterations, Count{1, 1'000'000'000},
              "number of iterations (default: as set in the job)"),
       option("fuse", &T::fuse, Choice{.none = "as-planned"},
-             "stage fusion: intra (training), inter (generation) (default: as planned)"),
+             "intra: trainings; inter: generation (default: as planned)"),
       option("placement", &T::placements, Words{"PLACEMENT"},
              "family of plans to search, such as co-located (repeatable; default: all)"),
       option("plan-iterations", &T::plan_iterations, Count{1, 1'000'000'000'000},

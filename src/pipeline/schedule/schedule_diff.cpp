@@ -77,7 +77,7 @@ class ProblemComparison {
 
   std::optional<std::string> compare_costs(const Model& a, const Model& b) const {
     const auto what = [&a](std::string_view name, std::size_t at) {
-      return fmt::format("{} of {} {} of model {}", name, name.starts_with("transfer") ? "boundary" : "stage", at,
+      return fmt::format("{} of {} {} of model {}", name, name.ends_with("transfer") ? "boundary" : "stage", at,
                          a.name);
     };
     for (const auto& [name, values] : stage_times)

@@ -1,4 +1,5 @@
-// Compares the cut walk with the ordinary walk: the same swaps are made, and the times are the same after mend().
+// Compares the cut walk with the ordinary walk: the same swaps are made, and the times are the same once they
+// are restored.
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 

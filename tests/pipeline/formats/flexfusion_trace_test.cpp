@@ -366,7 +366,7 @@ TEST(FlexFusionTrace, WithoutAProblemTheOddOpIsReported) {
   EXPECT_THAT(damaged_error(2, 0, from, "[3, " + fields[1] + ", " + fields[2] + times), testing::StartsWith("t:3:"));
   // The first op of its stage in the file is the odd one.
   EXPECT_THAT(damaged_error(2, 0, from, "[" + fields[0] + ", " + fields[1] + ", " + fields[2] + ", 0, 77,"),
-              testing::StartsWith("t:3:1: this op lasts 77 and others of " + model));
+              testing::StartsWith("t:3:1: this op lasts 77, but others of " + model));
 }
 
 TEST(FlexFusionTrace, WithoutAProblemANumberJustBeyondTheOthersIsReported) {

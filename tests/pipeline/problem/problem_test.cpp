@@ -28,7 +28,7 @@ TEST(Problem, EachFaultIsNamed) {
   expect_fault(problem, "model actor has a stage on device 2, which does not exist");
   problem = sound();
   problem.models[0].forward[0] = Ticks(0);
-  expect_fault(problem, "lasts less than one tick");
+  expect_fault(problem, "has an op that is shorter than one tick");
   problem = sound();
   problem.models[0].backward.pop_back();
   expect_fault(problem, "needs backward, activation and step for each stage");
@@ -42,7 +42,7 @@ TEST(Problem, EachFaultIsNamed) {
   expect_fault(problem, "larger than its activation");
   problem = sound();
   problem.models[0].transfer_forward = {Ticks(-1)};
-  expect_fault(problem, "negative transfer");
+  expect_fault(problem, "has a transfer or step that is negative");
   problem = sound();
   problem.models[0].microbatches = 1 << 23;
   expect_fault(problem, "with model actor there are more than 1048576 ops");

@@ -170,7 +170,7 @@ TEST_F(Phase, ReportsTrainingsThatCannotBeFused) {
   const plan::TaskPlan interleaved = planned(2, 2, 4, 2, 2);
   const plan::TaskPlan wide = planned(2, 8, 1, 1, 2);
   const plan::TaskPlan flat = planned(16, 1, 1, 1, 2);
-  EXPECT_THAT(message({actor, plan}, {actor, plan}), HasSubstr("one role"));
+  EXPECT_THAT(message({actor, plan}, {actor, plan}), HasSubstr("both tasks train the same role"));
   EXPECT_THAT(message({actor, plan}, {critic, half}), HasSubstr("the same devices"));
   EXPECT_THAT(message({actor, plan}, {critic, interleaved}), HasSubstr("critic_train has 2 virtual stages"));
   EXPECT_THAT(message({actor, wide}, {critic, flat}), HasSubstr("critic_train"));

@@ -89,13 +89,14 @@ TEST(Models, UnknownNamesAreErrors) {
 
 TEST(Models, UnmodeledArchitecturesAreErrors) {
   const std::map<std::string, std::string> all = {
-      {"Qwen/Qwen3-Next-80B-A3B-Instruct", "is of the type qwen3_next: most of its layers use linear attention"},
-      {"/models/Qwen3.5-27B", "is of the type qwen3_5: most of its layers use linear attention"},
-      {"google/gemma-3-1b-it", "is of the type gemma3: many of its layers attend only to a window"},
-      {"openai/gpt-oss-20b", "is of the type gpt_oss: every other layer attends to a window alone"},
-      {"nvidia/NVIDIA-Nemotron-3-Nano-30B-A3B-BF16", "is of the type nemotron_h: many of its layers are state-space"},
-      {"nvidia/Llama-3_3-Nemotron-Super-49B-v1_5", "is of the type nemotron-nas: its layers differ"},
-      {"deepseek-ai/DeepSeek-V4-Flash", "is of the type deepseek_v4: its attention is sparse"},
+      {"Qwen/Qwen3-Next-80B-A3B-Instruct", "has the model type qwen3_next: most of its layers use linear attention"},
+      {"/models/Qwen3.5-27B", "has the model type qwen3_5: most of its layers use linear attention"},
+      {"google/gemma-3-1b-it", "has the model type gemma3: many of its layers attend only to a window"},
+      {"openai/gpt-oss-20b", "has the model type gpt_oss: every other layer attends only to a window"},
+      {"nvidia/NVIDIA-Nemotron-3-Nano-30B-A3B-BF16",
+       "has the model type nemotron_h: many of its layers are state-space"},
+      {"nvidia/Llama-3_3-Nemotron-Super-49B-v1_5", "has the model type nemotron-nas: its layers differ"},
+      {"deepseek-ai/DeepSeek-V4-Flash", "has the model type deepseek_v4: its attention is sparse"},
   };
   for (const auto& [path, what] : all) EXPECT_THAT(find_model(path, {}).error().message, HasSubstr(what)) << path;
 }

@@ -57,18 +57,19 @@ TEST(OpenrlhfLog, AcceptsExcerptsWithMissingEntries) {
 
 TEST(OpenrlhfLog, ErrorsHavePlaces) {
   EXPECT_THAT(log_fault("Global step 1.5: {'a': 1}\n", "run.log"),
-              HasSubstr("run.log:1:13: the step is `1.5`; accepted: a whole number"));
+              HasSubstr("run.log:1:13: the step is `1.5`; accepted: an integer"));
   EXPECT_EQ(log_fault("Global step 3: {'a': 1x}\n", "run.log"), "run.log:1:22: `a` is `1x`; accepted: a number");
   EXPECT_EQ(log_fault("Global step 3: {'a': 1, 'b\n", "run.log"),
             "run.log:1:16: the object is not closed on its line; accepted: {...}");
   EXPECT_THAT(log_fault("Global step 3: {'a': [1, 'b': 2}\n", "run.log"),
               HasSubstr("run.log:1:29: unexpected `: 2}` in an object; accepted: `,` or `]` after a value"));
-  EXPECT_THAT(log_fault("Global step 3: {'a' 1}\n", "run.log"), HasSubstr("run.log:1:21: `1}` stands here"));
+  EXPECT_THAT(log_fault("Global step 3: {'a' 1}\n", "run.log"),
+              HasSubstr("run.log:1:21: unexpected `1}` in an object; accepted: `:` after a key"));
   EXPECT_THAT(log_fault("Global step 3: {a: 1}\n", "run.log"), HasSubstr("accepted: a key in quotes"));
   EXPECT_THAT(log_fault("Global step 3: " + std::string(5000, '{') + "\n", "run.log"), HasSubstr("run.log:1:"));
   std::string deep = "Global step 3: ";
   for (int depth = 0; depth < 100; ++depth) deep += "{'a': ";
-  EXPECT_THAT(log_fault(deep + "1\n", "run.log"), HasSubstr("at most 64 objects"));
+  EXPECT_THAT(log_fault(deep + "1\n", "run.log"), HasSubstr("accepted: at most 64 nested objects"));
 }
 
 RC_GTEST_PROP(OpenrlhfLog, DamageIsRefusedAtItsPlace, ()) {

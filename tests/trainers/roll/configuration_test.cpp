@@ -207,7 +207,8 @@ TEST(RollConfiguration, ALaunchScriptUsesItsFile) {
             std::string::npos);
   EXPECT_NE(refusal_of(start + "dpo_pipeline.py --config_path mine --config_name rlvr").find("without generation"),
             std::string::npos);
-  EXPECT_NE(refusal_of(start + "rlvr_pipeline.py --config_path mine --config_name none").find("is not read"),
+  EXPECT_NE(refusal_of(start + "rlvr_pipeline.py --config_path mine --config_name none")
+                .find("cannot read `examples/mine/none.yaml`"),
             std::string::npos);
   EXPECT_NE(refusal_of(start + "rlvr_pipeline.py --config_path mine").find("needs a configuration file"),
             std::string::npos);

@@ -105,9 +105,8 @@ TEST(VerlConfiguration, FindingsHavePlaces) {
   const Told all = told(script_of(grpo_fsdp, " actor_rollout_ref.rollout.quantization=fp8 trainer.bananas=2"));
   EXPECT_NE(
       all.not_modelled.find(
-          "actor_rollout_ref.rollout.quantization: fp8: products of the engine are counted as of bf16, the real run is "
-          "faster "
-          "(run.sh:16)"),
+          "actor_rollout_ref.rollout.quantization: fp8: the engine's matrix products are counted in bf16, so the real "
+          "run is faster (run.sh:16)"),
       std::string::npos)
       << all.not_modelled;
   EXPECT_NE(all.ignored.find("trainer.bananas: verl v0.9 (1dda039b9) has no such setting (run.sh:16)"),
@@ -389,7 +388,7 @@ TEST(VerlConfiguration, RejectsUnsupportedConfigurations) {
       {"model_engine=veomni", "accepted: dp, megatron"},
       {"actor_rollout_ref.rollout.name=hf", "accepted: vllm, sglang, trtllm"},
       {"distillation.enabled=True", "accepted: false"},
-      {"data.train_batch_size=many", "accepted: a whole number"},
+      {"data.train_batch_size=many", "accepted: an integer"},
       {"trainer.nnodes=0", "accepted: at least 1"},
       {"actor_rollout_ref.model.path=x/Nothing-9B", "accepted: --model actor=NAME"},
       {"data.train_batch_size=$(wc -l < prompts)", "`data.train_batch_size` depends on an unknown value"},
