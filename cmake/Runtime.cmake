@@ -33,6 +33,23 @@ if(DOVETAIL_TORCH_COMPILES)
     set_source_files_properties(${CMAKE_CURRENT_SOURCE_DIR}/runtime/ranks/nccl.cpp PROPERTIES COMPILE_DEFINITIONS DOVETAIL_HAS_NCCL)
     target_link_libraries(dovetail_runtime PRIVATE Libtorch::Nccl)
   endif()
+  if(DOVETAIL_TESTS)
+    # Same library with sanitizers, for tools/check sanitize. The other sanitized tests are built by clang, which rejects the
+    # headers of libtorch 1.13.
+    get_target_property(runtime_sources dovetail_runtime SOURCES)
+    add_library(dovetail_runtime_sanitized STATIC EXCLUDE_FROM_ALL ${runtime_sources})
+    foreach(property COMPILE_DEFINITIONS COMPILE_FEATURES INCLUDE_DIRECTORIES LINK_LIBRARIES
+        INTERFACE_COMPILE_DEFINITIONS INTERFACE_INCLUDE_DIRECTORIES INTERFACE_LINK_LIBRARIES UNITY_BUILD UNITY_BUILD_MODE)
+      get_target_property(value dovetail_runtime ${property})
+      if(value)
+        set_property(TARGET dovetail_runtime_sanitized PROPERTY ${property} "${value}")
+      endif()
+    endforeach()
+    # g++ 12 rejects constant pointers to members with its checks for null.
+    set(sanitizers -fsanitize=address,undefined -fno-sanitize=vptr,null,nonnull-attribute,returns-nonnull-attribute -fno-sanitize-recover=all)
+    target_compile_options(dovetail_runtime_sanitized PUBLIC ${sanitizers} -O0 -g1)
+    target_link_options(dovetail_runtime_sanitized PUBLIC ${sanitizers})
+  endif()
   add_executable(dovetail_train ${CMAKE_CURRENT_SOURCE_DIR}/runtime/main.cpp)
   set_target_properties(dovetail_train PROPERTIES OUTPUT_NAME dovetail-train)
   target_link_libraries(dovetail_train PRIVATE dovetail_settings dovetail::runtime fmt::fmt)

@@ -23,7 +23,7 @@ struct Solved {
 };
 
 /// Schedules `problem` with the solver of that name. fuse::solvers() lists the names; "auto" is the recommended one.
-/// The returned schedule has passed the validator and fits the memory. It is a schedule of `problem` with the capacity
+/// The returned schedule has passed the validator and fits in memory. It is a schedule of `problem` with the capacity
 /// lowered to options.memory_cap, unless solved.solution.other_layout is set. It is never worse than options.start,
 /// unless options.robustness_percent gives weight to steadiness.
 ///
@@ -33,7 +33,7 @@ struct Solved {
 /// Errors:
 /// - bad_input if the problem is invalid (pipeline::find_fault; pipeline::with_defaults fills in omitted values), an
 ///   option is out of range, the solver does not exist, or it is not applicable to this problem
-/// - infeasible if no schedule that was found fits the memory, with the excess of each device
+/// - infeasible if no schedule that was found fits in memory, with the excess of each device
 /// - interrupted if options.cancellation was requested before a schedule was found
 /// - io if another process was lost before a schedule that fits was found
 base::Result<Solved> solve(const pipeline::Problem& problem, std::string_view solver_name,

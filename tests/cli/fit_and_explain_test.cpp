@@ -32,7 +32,8 @@ TEST(Fit, NamesTheTaskThatSetsTheLimit) {
   EXPECT_EQ(result.exit_code, 0) << result.err;
   EXPECT_THAT(result.out,
               ContainsRegex("\nactor_generate +0 +[0-9.]+ GiB +[0-9.]+ GiB +[0-9.]+ GiB +[0-9.]+ GiB +yes\n"));
-  EXPECT_THAT(result.out, ContainsRegex("\nactor_[a-z]+ sets the limit, on device 0:\npart +memory +share of device\n"));
+  EXPECT_THAT(result.out,
+              ContainsRegex("\nactor_[a-z]+ sets the limit, on device 0:\npart +memory +share of device\n"));
 }
 
 TEST(Fit, PlanThatDoesNotFitReportsMissingMemory) {
@@ -53,13 +54,15 @@ TEST(Fit, PlanBelowTheMarginIsTight) {
   const std::string job = folder.write("job.yaml", std::string(small_job) + "limits: {margin: 90%}\n");
   const ProgramResult result = run_program({"fit", job, "--plan", plan});
   EXPECT_EQ(result.exit_code, 0) << result.err;
-  EXPECT_THAT(result.out, HasSubstr("Tight. The plan fits, but some device keeps less than the required margin of 90.0% of usable memory (the job's limit)."));
+  EXPECT_THAT(result.out, HasSubstr("Tight. The plan fits, but some device keeps less than the required margin of "
+                                    "90.0% of usable memory (the job's limit)."));
   EXPECT_THAT(result.out, HasSubstr("  tight\n"));
   const json object = json::parse(run_program({"fit", job, "--plan", plan, "--json"}).out);
   EXPECT_TRUE(object["fits"].get<bool>());
   EXPECT_EQ(object["verdict"], "tight");
   EXPECT_EQ(object["efficiency_reason"]["reason"], "fitted");
-  EXPECT_THAT(run_program({"plan", job, "--plan", plan}).out, HasSubstr("~: tight, keeps less than the required margin of 90.0% of usable memory (the job's limit)\n"));
+  EXPECT_THAT(run_program({"plan", job, "--plan", plan}).out,
+              HasSubstr("~: tight, keeps less than the required margin of 90.0% of usable memory (the job's limit)\n"));
   EXPECT_THAT(run_program({"explain", job, "--plan", plan, "--iterations", "1000"}).out,
               HasSubstr(" s per iteration; tight, "));
 }
@@ -116,7 +119,8 @@ TEST(Fit, JobThatDoesNotFitNamesASufficientCluster) {
   EXPECT_EQ(result.exit_code, 3) << result.err;
   EXPECT_THAT(result.out, HasSubstr("\nno plan fits"));
   EXPECT_THAT(result.out, ContainsRegex("GiB (more|in [a-z_]+:)"));
-  EXPECT_THAT(result.out, ContainsRegex("\nSmallest cluster of this kind with a plan that fits: [2-9] nodes of 1 small; "));
+  EXPECT_THAT(result.out,
+              ContainsRegex("\nSmallest cluster of this kind with a plan that fits: [2-9] nodes of 1 small; "));
   const json object = json::parse(run_program({"fit", job, "--json", "--chains", "2", "--iterations", "1000"}).out);
   EXPECT_FALSE(object["fits"].get<bool>());
   EXPECT_GT(object["smallest_cluster"]["nodes"].get<int>(), 1);
@@ -151,9 +155,9 @@ ProgramResult explain(const std::string& job, const std::string& plan, const std
 TEST(Explain, NamesChangesThatGain) {
   const ProgramResult result = explain(small_job, small_plan, "--threads=1");
   ASSERT_EQ(result.exit_code, 0) << result.err;
-  EXPECT_THAT(result.out,
-              ContainsRegex(
-                  "\nthis plan +[0-9.]+ s per iteration; fits, [0-9.]+ GiB free on device 0 in actor_[a-z]+\n"));
+  EXPECT_THAT(
+      result.out,
+      ContainsRegex("\nthis plan +[0-9.]+ s per iteration; fits, [0-9.]+ GiB free on device 0 in actor_[a-z]+\n"));
   EXPECT_THAT(result.out, ContainsRegex("\nbest plan +[0-9.]+ s per iteration"));
   EXPECT_THAT(result.out, ContainsRegex("\nSingle changes that make it faster:\n"));
   EXPECT_THAT(result.out,
@@ -164,8 +168,9 @@ TEST(Explain, NamesChangesThatGain) {
 
 TEST(Explain, NamesTheSecondsOfARule) {
   const std::string timed = replaced(small_job, "reward: rule", "reward: rule, reward_seconds: 0.02");
-  EXPECT_THAT(explain(timed, small_plan, "--threads=1").out,
-              HasSubstr("\nreward_rule takes 5.1 s without using a device; any part that no task overlaps is idle time.\n"));
+  EXPECT_THAT(
+      explain(timed, small_plan, "--threads=1").out,
+      HasSubstr("\nreward_rule takes 5.1 s without using a device; any part that no task overlaps is idle time.\n"));
   EXPECT_THAT(explain(small_job, small_plan, "--threads=1").out, Not(HasSubstr("without using a device")));
 }
 

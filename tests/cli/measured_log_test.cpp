@@ -32,9 +32,8 @@ TEST(MeasuredLog, UsesItsConfigurationAndLengths) {
   const std::string log = folder.write("run.log", own_log());
   const ProgramResult result = run_program({"measured", log});
   ASSERT_EQ(result.exit_code, 0) << result.err;
-  EXPECT_THAT(result.out,
-              ContainsRegex("^[^\n]*run.log is read as a configuration of verl: the log contains its "
-                            "configuration, from line 3\nlog of verl: median over 2 steps of 4\n"));
+  EXPECT_THAT(result.out, ContainsRegex("^[^\n]*run.log is read as a configuration of verl: the log contains its "
+                                        "configuration, from line 3\nlog of verl: median over 2 steps of 4\n"));
   EXPECT_THAT(result.out, ContainsRegex("\nactor_generate and weight sync +25.0 s .* timing_s/gen\n"));
   EXPECT_THAT(result.out, ContainsRegex("\nactor_train +20.0 s .* timing_s/update_actor\n"));
   EXPECT_THAT(result.out, Not(HasSubstr("use the measured lengths"))) << "they are the measured ones";

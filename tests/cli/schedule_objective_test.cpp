@@ -349,10 +349,8 @@ INSTANTIATE_TEST_SUITE_P(
         WrongCombination{{"--objective", "pareto", "--solver", "greedy"}, "--objective pareto uses all solvers; "},
         WrongCombination{{"--objective", "pareto", "-o", "front.csv"},
                          "a front can be written as json or svg, not as csv; "},
-        WrongCombination{{"--objective", "pareto", "-o", "front.pdf"},
-                         "cannot tell the format of 'front.pdf'; "},
-        WrongCombination{{"--objective", "pareto", "--format", "svg"},
-                         "--format needs -o FILE\n"}));
+        WrongCombination{{"--objective", "pareto", "-o", "front.pdf"}, "cannot tell the format of 'front.pdf'; "},
+        WrongCombination{{"--objective", "pareto", "--format", "svg"}, "--format needs -o FILE\n"}));
 
 }  // namespace
 }  // namespace dovetail::cli

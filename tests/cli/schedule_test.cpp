@@ -177,7 +177,7 @@ TEST(Schedule, ExceededCapacityWritesNothing) {
       {"schedule", "exp5", "--solver", "greedy", "--memory-cap", "20", "-o", folder.file("s.json"), "--json"});
   EXPECT_EQ(result.exit_code, 3);
   EXPECT_EQ(folder.size(), 0U);
-  EXPECT_THAT(result.err, AllOf(StartsWith("dovetail: no schedule found by greedy fits the memory; the closest one:\n"),
+  EXPECT_THAT(result.err, AllOf(StartsWith("dovetail: no schedule found by greedy fits in memory; the closest one:\n"),
                                 testing::ContainsRegex("device +peak memory +capacity +excess\n"),
                                 testing::ContainsRegex("3 +23.6 +20 +3.6\n")));
   const json object = json::parse(result.out);
@@ -248,7 +248,7 @@ TEST(Schedule, OversizedMicroBatchSkipsTheSearch) {
   const ProgramResult result = run_program({"schedule", "scale256", "--memory-cap", "1.5", "--json"});
   EXPECT_EQ(result.exit_code, 3);
   EXPECT_THAT(result.err,
-              AllOf(StartsWith("dovetail: no schedule fits the memory: a single micro-batch exceeds the capacity:\n"),
+              AllOf(StartsWith("dovetail: no schedule fits in memory: a single micro-batch exceeds the capacity:\n"),
                     testing::ContainsRegex("\n +0 +1.64 +1.5 +0.14\n")));
   const json object = json::parse(result.out);
   EXPECT_EQ(object["impossible"], true);
@@ -265,7 +265,7 @@ TEST(Schedule, NamesTheRequestedSolverIfNothingFits) {
                           "    backward: 2\n    activation: 1.5\n";
   const ProgramResult fits = run_program({"schedule", "-", "--solver", "gpipe", "--memory-cap", "2"}, {.input = two});
   EXPECT_EQ(fits.exit_code, 3);
-  EXPECT_THAT(fits.err, StartsWith("dovetail: no schedule found by gpipe fits the memory"));
+  EXPECT_THAT(fits.err, StartsWith("dovetail: no schedule found by gpipe fits in memory"));
 }
 
 using testing::ContainsRegex;
@@ -360,9 +360,8 @@ TEST(Compare, RefusesAnUnknownSolverAndNoDraws) {
 TEST(Compare, FailsIfNoSolverIsApplicable) {
   const ProgramResult result = run_program({"compare", "exp5", "--solver", "zb-v", "--solver", "zb-h1"});
   EXPECT_EQ(result.exit_code, 2);
-  EXPECT_THAT(result.err,
-              AllOf(HasSubstr("dovetail: no solver is applicable:\n  solver 'zb-v' is not applicable"),
-                    HasSubstr("\n  solver 'zb-h1' is not applicable")));
+  EXPECT_THAT(result.err, AllOf(HasSubstr("dovetail: no solver is applicable:\n  solver 'zb-v' is not applicable"),
+                                HasSubstr("\n  solver 'zb-h1' is not applicable")));
   EXPECT_EQ(result.out, "");
 }
 

@@ -205,7 +205,7 @@ TEST(WhatIf, JudgesBothFusions) {
   EXPECT_THAT(result.out, ContainsRegex("\n1F1B \\* +[0-9.]+ m?s "));
   EXPECT_THAT(result.out, ContainsRegex("\nno fusion \\* +8 +[0-9.]+ s "));
   EXPECT_THAT(result.out, ContainsRegex("\n1 step off policy +[0-9]+\\+[0-9]+ "));
-  EXPECT_THAT(result.out, ContainsRegex("\npartial rollout, 90% finish +8 "));
+  EXPECT_THAT(result.out, ContainsRegex("\npartial rollout, 90% end +8 "));
 }
 
 TEST(WhatIf, TablesFitATerminal) {
@@ -370,7 +370,8 @@ TEST_F(ForecastCommand, ErrorsNameAcceptedValues) {
   fails({}, "--steps is required");
   fails({"--steps", "0"}, "--steps");
   fails({"--steps", "10", "--mean", "5:x"}, "--mean: the value at step 5 must be a number above 0, got `x`");
-  fails({"--steps", "10", "--mean", "5:600", "--p50", "5:600"}, "--lengths, --mean and --p50 cannot be combined: each describes the growth of responses");
+  fails({"--steps", "10", "--mean", "5:600", "--p50", "5:600"},
+        "--lengths, --mean and --p50 cannot be combined: each describes the growth of responses");
   fails({"--steps", "10", "--mean", "5:600", "--cap", "550"},
         "a mean of 600 tokens at step 5 is out of reach, because responses end at 550 tokens");
   fails({"--steps", "10", "--pause", "5m"}, "accepted: STEPS:TIME");

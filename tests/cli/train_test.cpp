@@ -117,13 +117,14 @@ TEST(Stub, RejectsInputsThatCannotBeReplayed) {
   const std::string invalid = folder.write("invalid.json", text);
   const std::string input = two_models_problem;
   const std::pair<std::vector<std::string>, std::string> refused[] = {
-      {{input, "--tick", "0s"}, "--tick: '0s' is not a duration; give seconds, or a number with a unit: 500ms, 30s, 2m, 1h"},
+      {{input, "--tick", "0s"},
+       "--tick: '0s' is not a duration; give seconds, or a number with a unit: 500ms, 30s, 2m, 1h"},
       {{input, "--tick", "9e6s"}, "the schedule cannot be replayed at 9e+15 ns per tick: "},
       {{input, "--transport", "mail"}, "threads"},
       {{input, "--resume"}, "--resume and --stub cannot be combined"},
       {{input, "--plan", invalid}, "--plan applies to jobs only, but the input is a problem"},
       {{input, "-o", folder.file("out.pdf")}, "use .trace.json, .svg or .html"},
-      {{invalid}, "it must pass dovetail check"},
+      {{invalid}, "--stub needs a schedule that dovetail check accepts"},
       {{folder.file("none")}, "is neither a file nor a bundled instance"}};
   for (const auto& [arguments, message] : refused) {
     const ProgramResult result = replay(arguments.front(), {arguments.begin() + 1, arguments.end()});

@@ -71,7 +71,7 @@ class Ranks(unittest.TestCase):
                 self.assertRegex(
                     result.stdout,
                     "error: MPI: a process is lost or does not respond: "
-                    "(an exchange of results|MPI_Init) was not complete after 4 s",
+                    "(an exchange of results|MPI_Init) did not complete within 4 s",
                 )
 
     def test_a_rank_that_left_before_the_others_is_an_error(self):
@@ -205,7 +205,7 @@ class Schedule(unittest.TestCase):
                 ["exp2", "--objective", "pareto", "--iterations", "50", "--pick", "900", "-o", path],
             ),
             (3, "no schedule meets the deadline of 5 ticks", ["exp2", "--deadline", "5", "-o", path]),
-            (3, "no schedule fits the memory", ["exp2", "--memory-cap", "0.1", "-o", path]),
+            (3, "no schedule fits in memory", ["exp2", "--memory-cap", "0.1", "-o", path]),
         ):
             with self.subTest(arguments=arguments):
                 result = self.mpirun(2, *arguments)

@@ -47,7 +47,7 @@ inline void tell_note(const Watch& watch, std::string_view note) {
 /// Outcome of a question, and exit code of the command.
 enum class Outcome {
   done,
-  infeasible,  ///< nothing fits the memory or meets the deadline
+  infeasible,  ///< nothing fits in memory or meets the deadline
   interrupted  ///< stopped; the answer is the best so far
 };
 

@@ -46,7 +46,7 @@ Result<Schedule> schedule_of_problem(const Input& input, const ReplaySearch& sea
   DOVETAIL_TRY(const ScheduleAnswer answer, ask(request, watch));
   if (answer.outcome == Outcome::infeasible || !answer.solved)
     return base::Error{base::Failure::infeasible, name_of(input), 0, 0,
-                       "no schedule fits the memory; see dovetail schedule"};
+                       "no schedule fits in memory; see dovetail schedule"};
   if (answer.outcome == Outcome::interrupted)
     return base::Error{base::Failure::interrupted, "", 0, 0, "the search was stopped before the replay"};
   return answer.solved->schedule;
@@ -97,7 +97,7 @@ Result<Schedule> schedule_in_file(const Input& input, const Watch& watch) {
     base::Error error = std::move(loaded).error();
     if (error.failure == base::Failure::invalid) {
       error.failure = base::Failure::bad_input;
-      error.message += "; it must pass dovetail check";
+      error.message += "; --stub needs a schedule that dovetail check accepts";
     }
     return error;
   }

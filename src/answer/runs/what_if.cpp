@@ -217,8 +217,7 @@ std::string split_text(int training, int rollout, int first) {
 
 std::string way_name(const WhatIf& what_if) {
   const Working& working = what_if.working;
-  if (working.kind == Working::Kind::partial)
-    return fmt::format("partial rollout, {:g}% finish", working.finished * 100);
+  if (working.kind == Working::Kind::partial) return fmt::format("partial rollout, {:g}% end", working.finished * 100);
   if (working.kind == Working::Kind::off_policy)
     return working.steps == 0 ? "split, on policy" : counted(working.steps, "step") + " off policy";
   std::string name = working.inter && working.intra ? "both fused"
@@ -258,7 +257,7 @@ Sections ways_text(const WhatIfAnswer& answer) {
                 {"iteration"},
                 {"samples/s"},
                 {"tokens/s/GPU"},
-                {"mean age"},
+                {"age"},
                 {"max age"},
                 {"stale"},
                 {"fits"}},

@@ -124,7 +124,7 @@ std::string remarks_text(const Asked& asked, const ScheduleRemarks& remarks) {
 Sections infeasible_sections(const ScheduleAnswer& answer) {
   const fuse::Solved& solved = *answer.solved;
   if (!solved.excess.empty())
-    return fmt::format("no schedule found by {} fits the memory; the closest one:\n", answer.solver) +
+    return fmt::format("no schedule found by {} fits in memory; the closest one:\n", answer.solver) +
            excess_table(solved.excess) + min_capacity_sections(solved.solution.problem);
   const base::TimeUnit unit = answer.asked.named.problem.time_unit;
   return fmt::format("no schedule found by {} meets the deadline of {}; the shortest takes {} (lower bound {})\n",

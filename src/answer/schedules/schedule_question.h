@@ -70,7 +70,7 @@ Sections min_capacity_sections(const pipeline::Problem& problem);
 
 /// Message if no schedule can fit (fuse::find_impossible); a table follows.
 inline constexpr const char* impossible_message =
-    "no schedule fits the memory: a single micro-batch exceeds the capacity";
+    "no schedule fits in memory: a single micro-batch exceeds the capacity";
 
 /// Largest excess over all devices; 0 if all fit.
 base::Memory max_excess(const std::vector<pipeline::CapacityExcess>& excess);

@@ -208,9 +208,9 @@ base::Error nothing_to_choose(const SearchSpace& space, std::size_t task, Option
   const std::int64_t usable = min_memory(space);
   const plan::TaskPlan& planned = need.least->planned;
   error.message = fmt::format(
-      "{} alone does not fit on this cluster: even with {} on {} devices{}, it needs {:.2f} GiB per device, "
+      "{} alone does not fit on this cluster: even with {} on {} device{}{}, it needs {:.2f} GiB per device, "
       "{:.2f} GiB more than the usable {:.2f} GiB",
-      name, llm::to_text(planned.layout), planned.mesh.count,
+      name, llm::to_text(planned.layout), planned.mesh.count, planned.mesh.count == 1 ? "" : "s",
       planned.offload.optimizer_on_host ? " and the optimizer on the host" : "", gibi(need.least->bytes),
       gibi(need.least->bytes - usable), gibi(usable));
   return error;

@@ -53,7 +53,7 @@ TEST(AskSchedule, AnswersWithSchedulesThatDoNotFit) {
   ASSERT_TRUE(answer.ok());
   EXPECT_EQ(answer->outcome, Outcome::infeasible);
   EXPECT_FALSE(answer->impossible.has_value());
-  EXPECT_THAT(texts(sections(*answer)), HasSubstr("no schedule found by greedy fits the memory; the closest one:\n"));
+  EXPECT_THAT(texts(sections(*answer)), HasSubstr("no schedule found by greedy fits in memory; the closest one:\n"));
   EXPECT_FALSE(json::parse(to_json(*answer))["excess"].empty());
 }
 
