@@ -3,7 +3,7 @@
 //
 // There is one set of efficiencies per GPU type, engine and site (accuracy_sets.h). Each fit is printed as lines of
 // src/cost/efficiency.cpp and compared with the bundled values. docs/accuracy.md explains the tables and why rows miss.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <chrono>

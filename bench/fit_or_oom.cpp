@@ -2,7 +2,7 @@
 //
 // Rows whose source leaves open something decisive, and rows with conflicting reports, are printed separately and not
 // scored. docs/accuracy.md explains the rows with a wrong verdict.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cstdio>

@@ -1,6 +1,6 @@
 #include "fit_or_oom_rows.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <string_view>
 

@@ -1,7 +1,7 @@
 // Measures the gain of fusing two trainings on two ranks that compute, and compares it with the schedule's gain at the
 // measured op times.
 #include <c10/core/InferenceMode.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <time.h>
 
 #include <algorithm>

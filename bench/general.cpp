@@ -2,7 +2,7 @@
 // starts from, and, if applicable, with the annealing baseline in the same time. A row is met if the search is never
 // worse and strictly better than any result that is not proven optimal. For several mini-batches, also compares fusing
 // all of them with fusing each alone.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 

@@ -1,7 +1,7 @@
 // Checks that the schedule is identical to the byte for any number of threads and ranks: two threads against one, with
 // the speed-up, and four MPI ranks against one process with the same chains. Runs the dovetail program next to this
 // one.
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <sys/wait.h>
 
 #include <chrono>

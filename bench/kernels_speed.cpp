@@ -1,5 +1,5 @@
 // Measures the kernels on one thread, compared with plain loops over the same numbers in the same run.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <chrono>

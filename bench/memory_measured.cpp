@@ -2,7 +2,7 @@
 //
 // Incomplete rows are printed separately with the missing settings and not counted; neither are additional values of a
 // source. docs/accuracy.md lists which constants were fitted on which rows, and why rows miss.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>

@@ -1,7 +1,7 @@
 // Builds schedules of increasing numbers of micro-batches from a repeated pattern. The search time stays constant, and
 // the gap to the bound does not grow. Uses two models in opposite directions, as in the bundled instances scale64 and
 // scale256. Exits with 1 if a size has no pattern. Arguments: STAGES MICROBATCHES..., or none.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <chrono>
 #include <cstdlib>

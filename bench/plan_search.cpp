@@ -3,7 +3,7 @@
 // The jobs are PPO on clusters of A100 with nodes of eight. The best known plan is the fastest found by any run here,
 // including the long one. ReaL's Markov chain (with correct units) searches the same space, once with as many
 // evaluations as ours and once with ten times as many.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <chrono>

@@ -1,7 +1,7 @@
 // Compares the twelve published instances with the published results and the annealing baseline in the same time:
 // latency, peak and what is proven. With --seeds N, prints the spread over seeds. Exits with 1 if a row misses its
 // target.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <array>

@@ -1,5 +1,5 @@
 // Replays schedules on ranks that are threads whose ops only wait, to measure the overhead of keeping the order.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <string>

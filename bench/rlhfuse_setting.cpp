@@ -4,7 +4,7 @@
 //
 // Assumptions that the paper does not settle are printed above the table: lengths, layouts (chosen by the planner), and
 // the efficiency of each system's software.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <array>

@@ -1,7 +1,7 @@
 // Measures generation and training of the runtime on one thread, compared with the machine's memory bandwidth and
 // multiplication speed in the same run.
 #include <c10/core/InferenceMode.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <chrono>

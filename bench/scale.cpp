@@ -1,7 +1,7 @@
 // Runs each solver on two models over 64 and 256 stages and prints its gap to the bound, peak, time and maximum
 // resident memory. Each run has its own process. Met: the search within 3% of the bound on scale64; within 5%, in 60 s
 // and 4 GiB, on scale256.
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <sys/wait.h>
 #include <unistd.h>
 

@@ -5,7 +5,7 @@
 // and choice of the search space. The best plan of a job is chosen from those that a short search ranks first. If the
 // simulator prefers another plan, but by at most two standard errors of the mean difference on the same draws, it
 // cannot distinguish the two. Such jobs are counted separately.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <chrono>

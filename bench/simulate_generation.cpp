@@ -1,6 +1,6 @@
 // Measures the difference between cost's analytical model of generation and its simulation on random settings, and the
 // time of simulations.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <chrono>

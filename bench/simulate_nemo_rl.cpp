@@ -1,7 +1,7 @@
 // Compares measured steps and phases of NeMo-RL with the analytical model and the simulator, using the constants fitted
 // to the analytical model. Also simulates with constants fitted to the simulator by the same procedure.
 // docs/accuracy.md explains the tables and why rows miss.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>

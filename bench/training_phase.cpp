@@ -7,7 +7,7 @@
 // plus each message once.
 #include "predict/closed_form/training_phase.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <chrono>

@@ -4,7 +4,7 @@
 // whole cooling of the published schedule. A decision covers whether Metropolis accepts the swap's new makespan and
 // whether the swap creates a cycle. Accepted swaps are applied. Runs on one thread. A swap that is too long and creates
 // a cycle counts under the reason found first.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <chrono>
 #include <cstdint>

@@ -1,7 +1,7 @@
 // Compares the search with each zero-bubble construction on one model with split backward, using the construction's
 // peak as the limit. Met: a makespan that is no longer, at no higher peak. On uneven stages, a shorter one is the
 // target.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <array>
 

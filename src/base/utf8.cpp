@@ -1,6 +1,6 @@
 #include "base/utf8.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 

@@ -1,5 +1,5 @@
 // dovetail check: validates a schedule and shows its cost and idle time by device.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <chrono>

@@ -1,5 +1,5 @@
 // dovetail convert: converts a schedule from one format to another.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <memory>
 

@@ -1,7 +1,7 @@
 // dovetail fuse-layouts: makes a problem from the parallel layouts of two models on the same devices.
 #include "pipeline/problem/fuse_layouts.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <charconv>

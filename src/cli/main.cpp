@@ -1,5 +1,5 @@
 // The dovetail program: parses the command line, runs a subcommand and converts its result into an exit code.
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>

@@ -2,7 +2,7 @@
 // dovetail calibrate: fits efficiencies to measured runs and reports the remaining error.
 #include "answer/measured/measured.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <memory>
 #include <optional>

@@ -1,5 +1,5 @@
 // dovetail plan: searches and ranks plans for a job, or predicts the cost of a given plan.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <memory>
 #include <optional>

@@ -1,6 +1,6 @@
 // dovetail problem: makes a problem file from measured times, or prints an existing problem.
 // dovetail instances: lists the bundled problems.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <memory>
 

@@ -1,5 +1,5 @@
 // dovetail profile: checks a job's models and measures them with dovetail-train.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <concepts>
 #include <filesystem>

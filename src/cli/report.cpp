@@ -1,5 +1,5 @@
 // dovetail report: shows schedules, traces, jobs and runs in one HTML file.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <memory>

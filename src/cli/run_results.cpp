@@ -1,6 +1,6 @@
 #include "cli/run_results.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <filesystem>
 #include <string_view>

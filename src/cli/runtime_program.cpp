@@ -1,6 +1,6 @@
 #include "cli/runtime_program.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>

@@ -2,7 +2,7 @@
 // dovetail compare: compares the schedules of all solvers.
 #include "answer/schedules/schedule.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <memory>
 

@@ -1,6 +1,6 @@
 #include "cli/schedule_format.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <array>
 #include <filesystem>

@@ -1,5 +1,5 @@
 // dovetail show: draws schedules as Gantt charts in the terminal.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <memory>
 

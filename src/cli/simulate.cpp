@@ -1,5 +1,5 @@
 // dovetail simulate: simulates a plan event by event and shows how every device spends its time.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <memory>
 #include <optional>

@@ -1,7 +1,7 @@
 // dovetail sweep: varies one input of a job or its plan and compares the results.
 // dovetail what-if: estimates the gain of stage fusion, stale policies and partial rollout.
 // dovetail forecast: predicts a run of many steps whose responses grow.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <filesystem>

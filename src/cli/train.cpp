@@ -1,7 +1,7 @@
 // dovetail train: checks the input of a run, plans it, and starts dovetail-train.
 //
 // With --stub, replays a schedule on ranks that wait instead of computing.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <filesystem>
 #include <memory>

@@ -1,6 +1,6 @@
 #include "cli/version.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <CLI/Version.hpp>
 #include <cstdio>

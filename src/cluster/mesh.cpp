@@ -1,6 +1,6 @@
 #include "cluster/mesh.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 

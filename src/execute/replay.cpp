@@ -1,6 +1,6 @@
 #include "execute/replay.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>

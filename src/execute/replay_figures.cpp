@@ -1,6 +1,6 @@
 #include "execute/replay_figures.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <map>

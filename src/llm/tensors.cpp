@@ -1,6 +1,6 @@
 #include "llm/tensors.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <iterator>

@@ -1,6 +1,6 @@
 #include "llm/transformer.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "base/descriptor_file.h"
 

@@ -1,6 +1,6 @@
 #include "measure/measured_comparison.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>

@@ -1,7 +1,7 @@
 // Rules shared by several frameworks, and the table of frameworks.
 #pragma once
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <optional>
 #include <string>

@@ -1,6 +1,6 @@
 #include "plan/job_text.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cstddef>
 #include <filesystem>

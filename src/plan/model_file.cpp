@@ -1,6 +1,6 @@
 #include "plan/model_file.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <string>
 #include <system_error>

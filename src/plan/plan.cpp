@@ -1,6 +1,6 @@
 #include "plan/plan.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "base/assert.h"
 #include "plan/job.h"

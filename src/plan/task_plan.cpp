@@ -1,6 +1,6 @@
 #include "plan/task_plan.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "base/descriptor_file.h"
 

@@ -1,6 +1,6 @@
 #include "realloc/side.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cstddef>
 

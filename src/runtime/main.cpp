@@ -1,5 +1,5 @@
 // dovetail-train: executes a job that `dovetail train` has checked and planned.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>

@@ -1,6 +1,6 @@
 #include "study/training_ways.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>

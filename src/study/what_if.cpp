@@ -1,6 +1,6 @@
 #include "study/what_if.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>

@@ -1,6 +1,6 @@
 #include "study/worth.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>

@@ -1,6 +1,6 @@
 #include "syntax/tree.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <array>

@@ -1,6 +1,6 @@
 #include "text/byte_pairs.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <array>
 #include <functional>

@@ -1,6 +1,6 @@
 #include "text/pre_tokenizer.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cstdint>
 #include <utility>

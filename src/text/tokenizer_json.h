@@ -1,7 +1,7 @@
 // Readers for the components of a tokenizer.json. Each component is a map with a `type`; a Sequence contains others.
 #pragma once
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <string_view>
 

@@ -1,6 +1,6 @@
 #include "timeline/bar_kind.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "base/assert.h"
 

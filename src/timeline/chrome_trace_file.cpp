@@ -1,6 +1,6 @@
 #include "timeline/chrome_trace_file.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <charconv>

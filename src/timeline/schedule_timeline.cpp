@@ -1,6 +1,6 @@
 #include "timeline/schedule_timeline.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cstddef>

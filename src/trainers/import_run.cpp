@@ -1,6 +1,6 @@
 #include "trainers/import_run.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <array>

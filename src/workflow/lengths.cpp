@@ -1,6 +1,6 @@
 #include "workflow/lengths.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>

@@ -1,6 +1,6 @@
 #include "workflow/log_normal.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <array>

@@ -1,5 +1,5 @@
 // dovetail sweep, what-if and forecast.
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 #include "realloc/oracle.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cstddef>

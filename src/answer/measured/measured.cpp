@@ -1,6 +1,6 @@
 #include "answer/measured/measured.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <filesystem>
 #include <utility>

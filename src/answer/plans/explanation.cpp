@@ -1,6 +1,6 @@
 #include "answer/plans/explanation.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>

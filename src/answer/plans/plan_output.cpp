@@ -1,6 +1,6 @@
 #include "answer/plans/plan_output.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <string_view>
 #include <vector>

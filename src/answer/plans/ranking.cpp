@@ -1,6 +1,6 @@
 #include "answer/plans/ranking.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <optional>
 #include <string>

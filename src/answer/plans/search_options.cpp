@@ -1,6 +1,6 @@
 #include "answer/plans/search_options.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <iterator>

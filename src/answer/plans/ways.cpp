@@ -1,6 +1,6 @@
 #include "answer/plans/ways.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <utility>

@@ -1,6 +1,6 @@
 #include "answer/question/processes.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "answer/words/text.h"
 

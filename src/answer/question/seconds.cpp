@@ -1,6 +1,6 @@
 #include "answer/question/seconds.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <charconv>
 #include <utility>

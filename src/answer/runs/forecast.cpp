@@ -1,6 +1,6 @@
 #include "answer/runs/forecast.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <filesystem>

@@ -1,6 +1,6 @@
 #include "answer/runs/replay.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <chrono>

@@ -1,6 +1,6 @@
 #include "answer/runs/sweep.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <utility>
 

@@ -1,6 +1,6 @@
 #include "answer/runs/training_run.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <filesystem>

@@ -1,4 +1,4 @@
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "answer/schedules/comparison.h"
 #include "answer/schedules/schedule_question.h"

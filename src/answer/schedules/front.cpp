@@ -1,6 +1,6 @@
 #include "answer/schedules/front.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <chrono>

@@ -1,6 +1,6 @@
 #include "answer/schedules/input_files.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <filesystem>
 #include <string>

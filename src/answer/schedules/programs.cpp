@@ -1,6 +1,6 @@
 #include "answer/schedules/programs.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <array>

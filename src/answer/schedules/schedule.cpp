@@ -1,6 +1,6 @@
 #include "answer/schedules/schedule.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <utility>
 

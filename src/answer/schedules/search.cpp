@@ -1,6 +1,6 @@
 #include "answer/schedules/search.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cmath>
 #include <cstdint>

@@ -1,6 +1,6 @@
 #include "answer/words/text.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cstddef>

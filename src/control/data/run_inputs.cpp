@@ -1,6 +1,6 @@
 #include "control/data/run_inputs.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <filesystem>

@@ -1,6 +1,6 @@
 #include "control/run/run_checks.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <filesystem>

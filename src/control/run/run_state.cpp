@@ -1,6 +1,6 @@
 #include "control/run/run_state.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cmath>
 #include <limits>

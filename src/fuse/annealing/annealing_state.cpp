@@ -1,6 +1,6 @@
 #include "fuse/annealing/annealing_state.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <functional>

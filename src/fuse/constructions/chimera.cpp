@@ -1,5 +1,5 @@
 // Chimera: two equal pipelines in opposite directions.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <tuple>

@@ -1,5 +1,5 @@
 // GPipe, the variants of 1F1B including interleaved 1F1B, and one micro-batch at a time.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <functional>

@@ -1,5 +1,5 @@
 // Zero-bubble pipelines for split backwards: ZB-H1, ZB-H2 and ZB-V.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <array>

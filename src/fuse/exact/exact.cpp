@@ -1,6 +1,6 @@
 #include "fuse/exact/exact.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <limits>

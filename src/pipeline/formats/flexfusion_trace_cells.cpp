@@ -1,6 +1,6 @@
 #include "pipeline/formats/flexfusion_trace_cells.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <numeric>

@@ -1,6 +1,6 @@
 #include "pipeline/formats/pytorch_csv_actions.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <array>

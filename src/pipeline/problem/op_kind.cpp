@@ -1,6 +1,6 @@
 #include "pipeline/problem/op_kind.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 

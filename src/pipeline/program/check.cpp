@@ -1,6 +1,6 @@
 #include "pipeline/program/check.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <array>

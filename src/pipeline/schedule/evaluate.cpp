@@ -1,6 +1,6 @@
 #include "pipeline/schedule/evaluate.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <tuple>

@@ -1,6 +1,6 @@
 #include "pipeline/schedule/schedule_diff.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <array>

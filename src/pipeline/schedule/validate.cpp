@@ -1,6 +1,6 @@
 #include "pipeline/schedule/validate.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <array>

@@ -1,6 +1,6 @@
 #include "planner/rank/fusion_choice.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <iterator>

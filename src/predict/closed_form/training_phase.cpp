@@ -1,6 +1,6 @@
 #include "predict/closed_form/training_phase.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>

@@ -1,6 +1,6 @@
 #include "predict/closed_form/working_memory.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>

@@ -1,6 +1,6 @@
 #include "predict/played/inter_stage.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <utility>

@@ -1,6 +1,6 @@
 #include "predict/played/simulation.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cstddef>

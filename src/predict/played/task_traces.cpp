@@ -1,6 +1,6 @@
 #include "predict/played/task_traces.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>

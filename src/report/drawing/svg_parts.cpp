@@ -1,6 +1,6 @@
 #include "report/drawing/svg_parts.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <array>

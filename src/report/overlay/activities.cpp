@@ -1,6 +1,6 @@
 #include "report/overlay/activities.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cstddef>

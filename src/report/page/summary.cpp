@@ -1,6 +1,6 @@
 #include "report/page/summary.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <utility>

@@ -1,6 +1,6 @@
 #include "report/run/run_page.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <map>

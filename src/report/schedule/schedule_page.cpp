@@ -1,6 +1,6 @@
 #include "report/schedule/schedule_page.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cstddef>

@@ -1,7 +1,7 @@
 #include "runtime/model/weight_files.h"
 
 #include <ATen/ops/empty.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cstring>

@@ -1,7 +1,7 @@
 #include "runtime/profile/profile_command.h"
 
 #include <c10/core/InferenceMode.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 #include "runtime/ranks/device_transport.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cstdint>

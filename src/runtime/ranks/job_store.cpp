@@ -1,6 +1,6 @@
 #include "runtime/ranks/job_store.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <csignal>
 #include <cstddef>

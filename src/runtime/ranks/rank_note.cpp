@@ -1,6 +1,6 @@
 #include "runtime/ranks/rank_note.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <charconv>
 #include <cstddef>

@@ -1,6 +1,6 @@
 #include "runtime/ranks/rank_place.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 #include "runtime/ranks/run_rank.h"
 
 #include <c10/util/Logging.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 

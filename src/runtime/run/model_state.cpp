@@ -1,6 +1,6 @@
 #include "runtime/run/model_state.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <array>

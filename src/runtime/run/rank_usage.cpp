@@ -1,7 +1,7 @@
 #include "runtime/run/rank_usage.h"
 
 #include <c10/util/Exception.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <new>

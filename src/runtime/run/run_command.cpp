@@ -2,7 +2,7 @@
 
 #include <c10/core/Device.h>
 #include <c10/core/InferenceMode.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <malloc.h>
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 #include "runtime/run/run_reporter.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cstddef>
 #include <span>

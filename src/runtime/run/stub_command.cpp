@@ -1,6 +1,6 @@
 #include "runtime/run/stub_command.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cstdint>

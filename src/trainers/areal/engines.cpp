@@ -1,6 +1,6 @@
 #include "trainers/areal/engines.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <array>

@@ -1,6 +1,6 @@
 #include "trainers/export/change.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <iterator>

@@ -1,6 +1,6 @@
 #include "trainers/export/trainer_writer.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 

@@ -1,6 +1,6 @@
 #include "trainers/export/word_edit.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cstddef>

@@ -1,6 +1,6 @@
 #include "trainers/import/role_training.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cctype>

@@ -1,6 +1,6 @@
 #include "trainers/import/roles.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <numeric>

@@ -1,6 +1,6 @@
 #include "trainers/logs/logged_configuration.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <array>

@@ -1,6 +1,6 @@
 #include "trainers/logs/printed_object.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "base/document.h"
 

@@ -1,6 +1,6 @@
 #include "trainers/logs/step_log.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <charconv>

@@ -1,6 +1,6 @@
 #include "trainers/prime_rl/log.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <array>

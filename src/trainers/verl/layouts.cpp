@@ -1,6 +1,6 @@
 #include "trainers/verl/layouts.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <optional>
 

@@ -1,7 +1,7 @@
 // Comparison of collectives with OrderedCollectives.
 #pragma once
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <chrono>

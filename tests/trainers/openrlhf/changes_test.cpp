@@ -1,5 +1,5 @@
 // Effect of each OpenRLHF flag: which result it changes, whether it has none, or whether it is rejected.
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // Generated verl logs that begin with the configuration.
 #pragma once
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <string>
 #include <vector>
