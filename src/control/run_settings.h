@@ -10,7 +10,7 @@
 //     optimizer: {actor: {learning_rate: 1e-5, ...}}  # per trained role
 //     sampling, loss, reward, evaluate, checkpoint, guards: the structs of this file
 //
-// Paths are relative to the job's folder (plan/job_folder.h). Keys that the algorithm does not use are errors.
+// Paths are relative to the job's folder (plan/job_text.h). Keys that the algorithm does not use are errors.
 #pragma once
 
 #include <array>

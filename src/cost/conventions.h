@@ -85,7 +85,7 @@ struct Conventions {
   /// the logits are kept.
   std::int64_t logit_entries = 0;
 
-  int shard_group = 0;              ///< ranks that ZeRO shards over (llm/shard_groups.h); 0: all of data x context
+  int shard_group = 0;              ///< ranks that ZeRO shards over (llm/layout.h); 0: all of data x context
   double optimizer_host_share = 1;  ///< fraction on the host of an optimizer that is offloaded
 
   /// Sequences are dealt to data-parallel ranks by length, so that all get about the same tokens: verl's balance_batch
@@ -94,7 +94,7 @@ struct Conventions {
   bool balances_ranks = true;
   /// A batch is packed into micro-batches before these are dealt in turn, and packs are padded to one length with
   /// pipeline parallelism (NeMo-RL). Otherwise each rank packs its own sequences. Only simulations distinguish the two
-  /// (predict/played/packs.h).
+  /// (predict/played/ranks.h).
   bool deals_packs = false;
 
   // The allocator.

@@ -159,7 +159,7 @@ struct MinMargin {
 
 /// Limits that a job sets on its plans.
 struct Limits {
-  std::optional<MinMargin> margin;  ///< nullopt: the predictor chooses it (predict/closed_form/margin.h)
+  std::optional<MinMargin> margin;  ///< nullopt: the predictor chooses it (predict/closed_form/memory.h)
 
   friend bool operator==(const Limits&, const Limits&) = default;
 };
@@ -202,7 +202,7 @@ bool is_efficiency_file(std::string_view efficiency);
 /// The model of a task's role. REQUIRES: the task has a role.
 const llm::Transformer& model_of(const Job& job, workflow::TaskId task);
 
-/// All of a job that affects plans and predictions, as canonical JSON (canonical_json.h).
+/// All of a job that affects plans and predictions, as canonical JSON (base/hash.h).
 ///
 /// The result does not depend on the form of the job file. Amounts are in bytes, bytes/s, FLOP/s, seconds and ns.
 /// Lengths are points, and models are shapes. Adjacent equal nodes form one group, and defaults are filled in. Names

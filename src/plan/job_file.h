@@ -15,7 +15,7 @@
 //   fixed:                             # optional: settings that every plan of the job must have
 //     placement: [co-located]          # names of the placements to search
 //     actor_train: {devices: 0-7, layout: {tp: 4, zero: 1}, micro_batch: {count: 8}}  # any keys of a task in a plan
-//   train: {...}                       # optional: settings of runs (control/run_file.h), ignored by planning
+//   train: {...}                       # optional: settings of runs (control/run_settings.h), ignored by planning
 //
 // `software` has the members of Software (job.h). `efficiency` is the name of a bundled set, or the path of a .json or
 // .yaml file. With `profile: FILE`, measured layers replace the roofline model (cost/profile.h). With

@@ -13,7 +13,7 @@
 // A plan that was read from a trainer's configuration, or written for a job that was, also has `not_modelled` (see
 // NotModelled).
 //
-// `hash` is the SHA-256 of the file's other members as canonical JSON (canonical_json.h). `job_hash` is the hash of the
+// `hash` is the SHA-256 of the file's other members as canonical JSON (base/hash.h). `job_hash` is the hash of the
 // job that the plan was made for (see job_hash). Optional members: both hashes, `job` (the job's name), `placement`,
 // and `fusion` (fusion.h) with either or both of its members.
 //

@@ -8,9 +8,9 @@
 //   4. Activities begin, as soon as all their predecessors have ended and their devices are free. If several can begin,
 //      turns decide.
 //
-// Activities that do not get their devices wait for the next moment. Activities are never interrupted. plan/turns.h has
-// the rules for turns, for how far iterations run ahead, and for early edges. plan::time_iterations follows the same
-// rules without transfers. Without transfers both give the same result.
+// Activities that do not get their devices wait for the next moment. Activities are never interrupted. plan/timing.h
+// has the rules for turns, for how far iterations run ahead, and for early edges. plan::time_iterations follows the
+// same rules without transfers. Without transfers both give the same result.
 #pragma once
 
 #include <array>

@@ -34,6 +34,7 @@ ELSEWHERE = {
     "dpsk.md",
     "examples/configs",
     "examples/tuning",
+    "llama.cpp",
 }
 
 

@@ -41,7 +41,7 @@ class Pool {
 /// Returns the plans with their Trial::exact_score, the best first.
 std::vector<Found> scored_exactly(Trial& trial, std::vector<Found> found);
 
-/// Append plans to a message for other processes (parallel/message.h), and read them from one.
+/// Append plans to a message for other processes (parallel/exchange.h), and read them from one.
 void put(std::string& message, const std::vector<Found>& found);
 std::vector<Found> take_found(std::string_view& message);
 
