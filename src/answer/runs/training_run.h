@@ -55,7 +55,7 @@ auto options_of(const T*) {
       option("fuse", &T::fuse, Choice{.none = "as-planned"},
              "intra: trainings; inter: generation (default: as planned)"),
       option("placement", &T::placements, Words{"PLACEMENT"},
-             "family of plans to search, such as co-located (repeatable; default: all)"),
+             "family of plans, such as co-located (repeatable; default: all)"),
       option("plan-iterations", &T::plan_iterations, Count{1, 1'000'000'000'000},
              "iterations per chain of the plan search"),
       option("time-limit", &T::time_limit, Seconds{}, "time limit of the plan search: seconds, or 500ms, 30s, 2m"),
