@@ -31,7 +31,7 @@ struct Setting {
   cluster::Cluster cluster;
   llm::Layout layout;
   plan::Engine engine;
-  double room = 0;
+  double headroom = 0;
 
   Setting(const std::string& model, int data, int tensor)
       : facts(cost::facts_of(llm::find_bundled_model(model).value())) {
@@ -39,11 +39,11 @@ struct Setting {
     layout.tensor = tensor;
     cluster.groups.push_back({(layout.devices() + 7) / 8, 8, cluster::find_gpu("H100").value(), 0});
     cluster.networks.push_back({"network", 0, 50e9, 5e-6, {}});
-    room = 0.9 * static_cast<double>(cluster.groups[0].gpu.memory) -
+    headroom = 0.9 * static_cast<double>(cluster.groups[0].gpu.memory) -
            static_cast<double>(cost::weight_bytes(facts, layout)) - 4e9;
   }
 
-  simulate::GenerationTask task() const { return {facts, cluster, {0, layout.devices()}, layout, engine, room, {}}; }
+  simulate::GenerationTask task() const { return {facts, cluster, {0, layout.devices()}, layout, engine, headroom, {}}; }
 };
 
 template <class Value>
@@ -76,13 +76,13 @@ Row draw_row(std::uint64_t seed, std::uint64_t number, int draws) {
   workload.samples_per_prompt = draw_from<std::int64_t>({1, 8, 16}, random);
   workload.prompts = setting.layout.data * draw_from<std::int64_t>({16, 64, 256}, random) / workload.samples_per_prompt;
   setting.engine.chunked_prefill = random.below(4) > 0;
-  setting.room *= draw_from<double>({1, 1, 0.3, 0.1}, random);
+  setting.headroom *= draw_from<double>({1, 1, 0.3, 0.1}, random);
   Row row;
   const cost::GenerationWork work{static_cast<double>(workload.samples()),
                                   static_cast<double>(workload.samples_per_prompt), &workload.prompt_length,
                                   &workload.response_length};
   const simulate::GenerationTask task = setting.task();
-  const cost::EngineLimits limits{static_cast<double>(setting.engine.max_num_seqs), setting.room,
+  const cost::EngineLimits limits{static_cast<double>(setting.engine.max_num_seqs), setting.headroom,
                                   static_cast<double>(setting.engine.max_num_batched_tokens),
                                   setting.engine.chunked_prefill};
   const cost::GenerationSeconds closed = cost::generation_seconds(setting.facts, setting.layout, work, limits,
@@ -97,7 +97,7 @@ Row draw_row(std::uint64_t seed, std::uint64_t number, int draws) {
         static_cast<double>(generation.counts.recomputed) / static_cast<double>(generation.counts.decoded) / draws;
   }
   row.text = fmt::format("{} dp{} tp{}, {:.0f} GB, {} prompts of {} x {}, mean {} sigma {} cap {}, {} slots{}", model,
-                         setting.layout.data, tensor, setting.room * 1e-9, workload.prompts,
+                         setting.layout.data, tensor, setting.headroom * 1e-9, workload.prompts,
                          workload.prompt_length.longest(), workload.samples_per_prompt, mean, sigma, cap,
                          setting.engine.max_num_seqs, setting.engine.chunked_prefill ? "" : ", whole prompts");
   return row;

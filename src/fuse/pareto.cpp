@@ -278,7 +278,7 @@ PointBounds point_bounds(const Solution& solution, const Bounds& bounds, const B
   if (proven.makespan == makespan) return proven;
   Problem within = problem;
   within.capacity = problem.resident;
-  for (Memory& room : *within.capacity) room += peak;
+  for (Memory& headroom : *within.capacity) headroom += peak;
   BoundOptions of_makespan = proof;
   of_makespan.known_makespan = makespan;
   proven.makespan = std::max(proven.makespan, makespan_bound(within, std::nullopt, of_makespan));

@@ -28,7 +28,7 @@ struct Move {
 };
 
 /// Returns the `count` instances with the most unfinished samples, ascending.
-std::vector<std::size_t> most_unfinished(const std::vector<Instance>& instances, std::size_t count) {
+std::vector<std::size_t> max_unfinished(const std::vector<Instance>& instances, std::size_t count) {
   std::vector<std::size_t> order(instances.size());
   std::iota(order.begin(), order.end(), 0U);
   std::stable_sort(order.begin(), order.end(),
@@ -173,7 +173,7 @@ Migration migrate(const GenerationTask& task, Fleet& fleet, std::vector<Instance
   Migration migration;
   migration.at = at;
   for (const Instance& instance : instances) migration.unfinished += instance.unfinished();
-  migration.destinations = most_unfinished(instances, destinations);
+  migration.destinations = max_unfinished(instances, destinations);
   std::vector<Ticks> starts;
   for (const Instance& instance : instances) starts.push_back(std::max(at, instance.now()));
   std::vector<Move> moves = moves_to(fleet, migration.destinations, instances);

@@ -158,7 +158,7 @@ fit: [matrix_products, decode_step]
 rows:
   - {name: short, group: a, job: job.yaml, plan: plan.json, seconds: 14, phases: {generation: 7}}
   - {name: long, group: b, job: job.yaml, plan: plan.json, seconds: 15}
-  - {name: odd, job: job.yaml, plan: plan.json, seconds: 99, doubtful: the clock stood still}
+  - {name: odd, job: job.yaml, plan: plan.json, seconds: 99, doubtful: the clock was still}
 )";
 
 /// Paths of a folder with measurements, and of the job and plan that they name.
@@ -177,7 +177,7 @@ TEST(Calibrate, ReportsTheRemainingError) {
   EXPECT_THAT(result.out,
               ContainsRegex("\nshort +14 +[0-9.]+ +[+-][0-9.]+% +[+-][0-9.]+% +7: [0-9.]+ \\([+-][0-9.]+%\\)"));
   EXPECT_THAT(result.out, ContainsRegex("\nshort +generation +7 +50% +[0-9.]+ +[+-][0-9.]+% +[+-][0-9.]+%\n"));
-  EXPECT_THAT(result.out, ContainsRegex("\nodd +99 +[0-9.]+ +-[0-9.]+%.* the clock stood still\n"));
+  EXPECT_THAT(result.out, ContainsRegex("\nodd +99 +[0-9.]+ +-[0-9.]+%.* the clock was still\n"));
   EXPECT_THAT(result.out, ContainsRegex("\nmean absolute error: fitted [0-9.]+%, cross-validated [0-9.]+%\n"));
   EXPECT_THAT(result.out, ContainsRegex("\nmatrix_products +0.45 +0\\.[0-9]+"));
 }

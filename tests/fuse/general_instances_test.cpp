@@ -29,9 +29,9 @@ TEST(GeneralInstances, HaveATenthMoreMemoryThan1f1bNeeds) {
     const pipeline::Evaluation& serial = std::get<Solution>(answer).evaluation;
     const bool uniform = *problem.capacity == std::vector(problem.capacity->size(), problem.capacity->front());
     for (std::size_t device = 0; device < problem.capacity->size(); ++device) {
-      const Memory room = (*problem.capacity)[device] - problem.resident[device];
+      const Memory headroom = (*problem.capacity)[device] - problem.resident[device];
       const Memory peak = uniform ? serial.peak_activation : serial.devices[device].peak;
-      EXPECT_EQ(room * 10, peak * 11) << instance->name << ", device " << device;
+      EXPECT_EQ(headroom * 10, peak * 11) << instance->name << ", device " << device;
     }
   }
 }

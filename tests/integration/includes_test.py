@@ -54,6 +54,7 @@ BROUGHT_BY = {
     "cstdlib": {"cmath"},
     "utility": {"algorithm", "functional", "map", "memory", "optional", "string", "tuple", "variant", "vector"},
     "tuple": {"functional", "map"},
+    "fmt/core.h": {"fmt/format.h", "fmt/ranges.h"},
 }
 LITERAL_OR_COMMENT = re.compile(r'R"(\w*)\((?:.|\n)*?\)\1"|//[^\n]*|/\*(?:.|\n)*?\*/|"(?:\\.|[^"\\\n])*"')
 
@@ -123,12 +124,20 @@ def names_by(patterns, code):
     return {found for pattern in patterns for found in pattern.findall(code)}
 
 
+def fmt_headers_of(code):
+    """Returns the headers for the names of fmt in the code: core.h declares format(), format.h the rest."""
+    names = set(re.findall(r"\bfmt::(\w+)", code))
+    if names - {"format", "format_string", "print", "string_view", "vformat"}:
+        return {"fmt/format.h"}
+    return {"fmt/core.h"} if names else set()
+
+
 def missing_of_others(sources):
     """Returns [(source, header)] for names of the standard library and fmt whose header a source does not include."""
     missing = set()
     for name, code in sources.code.items():
         used = {HEADER_OF[found] for found in re.findall(r"\bstd::(\w+)", code) if found in HEADER_OF}
-        used |= {"fmt/format.h"} if re.search(r"\bfmt::", code) else set()
+        used |= fmt_headers_of(code)
         have = {header for seen in sources.seen_by(name) for header in sources.others.get(seen, [])}
         missing |= {(name, header) for header in used - have if not BROUGHT_BY.get(header, set()) & have}
     return sorted(missing)
@@ -181,7 +190,7 @@ class Includes(unittest.TestCase):
                 two: f'#include "{all_}"\nstd::vector<std::size_t> g() {{ return fmt::format("std::set"); }}\n',
             }
         )
-        expected = [(one, "algorithm"), (one, "optional"), (two, "fmt/format.h")]
+        expected = [(one, "algorithm"), (one, "optional"), (two, "fmt/core.h")]
         self.assertEqual(missing_of_others(sources), expected)
 
     def test_a_missing_own_header_is_found(self):

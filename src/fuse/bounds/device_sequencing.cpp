@@ -53,11 +53,11 @@ void DeviceSequencing::widen(std::size_t outer, std::size_t begin, std::size_t e
 }
 
 /// Follows the transitions of a state of the last pipeline. Returns false if the state cannot be passed.
-bool DeviceSequencing::go_on_from(std::size_t outer, std::size_t state, Memory room) {
+bool DeviceSequencing::go_on_from(std::size_t outer, std::size_t state, Memory headroom) {
   const LiveStates& inner = parts_.back();
   const std::size_t here = outer * inner_count_ + state;
   const Ticks now = reached_[here];
-  if (now > outer_.leave_by || now > inner.leave_by[state] || outer_.held + inner.held[state] > room) {
+  if (now > outer_.leave_by || now > inner.leave_by[state] || outer_.held + inner.held[state] > headroom) {
     reached_[here] = never;
     return false;
   }
@@ -71,7 +71,7 @@ bool DeviceSequencing::go_on_from(std::size_t outer, std::size_t state, Memory r
   return true;
 }
 
-std::int64_t DeviceSequencing::go_forwards(Memory room) {
+std::int64_t DeviceSequencing::go_forwards(Memory headroom) {
   const LiveStates& inner = parts_.back();
   std::int64_t looked_at = 0;
   if (reached_.size() < outer_count_ * inner_count_) reached_.resize(outer_count_ * inner_count_);
@@ -92,7 +92,7 @@ std::int64_t DeviceSequencing::go_forwards(Memory room) {
         for (const Step& step : outer_.steps)
           widen(outer + static_cast<std::size_t>(step.to) / inner_count_, ranges_[outer].begin, end);
       }
-      looked_at += go_on_from(outer, state, room) ? 1 : 0;
+      looked_at += go_on_from(outer, state, headroom) ? 1 : 0;
     }
   }
   return looked_at;
@@ -159,8 +159,9 @@ void DeviceSequencing::apply(const PositionNetwork& network, const std::vector<c
 }
 
 DeviceSequencing::Outcome DeviceSequencing::tighten(const PositionNetwork& network,
-                                                    const std::vector<const PipelineStates*>& pipelines, Memory room,
-                                                    std::size_t max_states, WindowPropagation& propagation) {
+                                                    const std::vector<const PipelineStates*>& pipelines,
+                                                    Memory headroom, std::size_t max_states,
+                                                    WindowPropagation& propagation) {
   parts_.clear();
   std::size_t states = 1;
   Outcome outcome;
@@ -179,7 +180,7 @@ DeviceSequencing::Outcome DeviceSequencing::tighten(const PositionNetwork& netwo
   const base::DeviceId device = network.rows[static_cast<std::size_t>(pipelines.front()->rows.front())].device;
   width_ = network.on[device.index()].size();
   const auto ops = static_cast<std::size_t>(network.ops_on[device.index()]);
-  outcome.work += go_forwards(room);
+  outcome.work += go_forwards(headroom);
   const Range last = ranges_.back();
   if (last.end < inner_count_ || last.begin == last.end || reached_[states - 1] == never) {
     propagation.set_impossible();

@@ -23,10 +23,10 @@ class DeviceSequencing {
   };
 
   /// Tightens the windows of `propagation` with what all feasible sequences of the ops of `pipelines` on a device have
-  /// in common, holding at most `room` at once. Reports if there is no such sequence. Gives up if that would take more
-  /// than `max_states` states.
+  /// in common, holding at most `headroom` at once. Reports if there is no such sequence. Gives up if that would take
+  /// more than `max_states` states.
   Outcome tighten(const PositionNetwork& network, const std::vector<const PipelineStates*>& pipelines,
-                  base::Memory room, std::size_t max_states, WindowPropagation& propagation);
+                  base::Memory headroom, std::size_t max_states, WindowPropagation& propagation);
 
  private:
   /// One state of every pipeline except the last.
@@ -45,8 +45,8 @@ class DeviceSequencing {
 
   void set_outer(std::size_t index);
   void widen(std::size_t outer, std::size_t begin, std::size_t end);
-  bool go_on_from(std::size_t outer, std::size_t state, base::Memory room);
-  std::int64_t go_forwards(base::Memory room);
+  bool go_on_from(std::size_t outer, std::size_t state, base::Memory headroom);
+  std::int64_t go_forwards(base::Memory headroom);
   void go_backwards();
   base::Ticks look_back(std::size_t from, std::size_t to, const Step& step, const std::int32_t* inner_counts);
   void apply(const PositionNetwork& network, const std::vector<const PipelineStates*>& pipelines,

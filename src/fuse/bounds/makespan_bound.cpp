@@ -35,8 +35,8 @@ Ticks one_after_the_other(const Problem& problem) {
 /// Raises a proven makespan bound by refuting smaller makespans.
 class MakespanSearch {
  public:
-  MakespanSearch(const Problem& problem, std::vector<Memory> room, Ticks least, const BoundOptions& options)
-      : room_(std::move(room)),
+  MakespanSearch(const Problem& problem, std::vector<Memory> headroom, Ticks least, const BoundOptions& options)
+      : room_(std::move(headroom)),
         least_(least),
         // Without a known schedule this limit may not be attainable, but no larger bound can be proven.
         most_(std::max(least, options.known_makespan.value_or(one_after_the_other(problem)))),

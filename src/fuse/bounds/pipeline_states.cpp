@@ -29,8 +29,8 @@ struct Need {
 /// Enumerates the states layer by layer: those with n ops done, then those with n + 1.
 class Enumeration {
  public:
-  Enumeration(const PositionNetwork& network, DeviceId device, PipelineId pipeline, Memory room)
-      : network_(network), room_(room) {
+  Enumeration(const PositionNetwork& network, DeviceId device, PipelineId pipeline, Memory headroom)
+      : network_(network), room_(headroom) {
     std::vector<std::int32_t> index_of(network.rows.size(), -1);
     for (const std::int32_t row : network.on[device.index()]) {
       if (network.rows[static_cast<std::size_t>(row)].pipeline != pipeline) continue;
@@ -125,8 +125,8 @@ class Enumeration {
 }  // namespace
 
 std::optional<PipelineStates> pipeline_states(const PositionNetwork& network, DeviceId device, PipelineId pipeline,
-                                              Memory room, std::size_t most) {
-  return Enumeration(network, device, pipeline, room).run(most);
+                                              Memory headroom, std::size_t most) {
+  return Enumeration(network, device, pipeline, headroom).run(most);
 }
 
 namespace {

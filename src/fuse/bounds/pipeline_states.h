@@ -34,10 +34,10 @@ struct PipelineStates {
   const std::int32_t* counts_of(std::size_t state) const { return counts.data() + state * rows.size(); }
 };
 
-/// Returns the states that hold at most `room` and respect the dependencies between the pipeline's ops on the device.
-/// The result has no states if no sequence reaches the last one. Returns nullopt if there are more than `most`.
+/// Returns the states that hold at most `headroom` and respect the dependencies between the pipeline's ops on the
+/// device. The result has no states if no sequence reaches the last one. Returns nullopt if there are more than `most`.
 std::optional<PipelineStates> pipeline_states(const PositionNetwork& network, base::DeviceId device,
-                                              base::PipelineId pipeline, base::Memory room, std::size_t most);
+                                              base::PipelineId pipeline, base::Memory headroom, std::size_t most);
 
 /// A transition with the window of its op.
 struct Step {

@@ -37,22 +37,22 @@ std::int64_t default_work(const pipeline::Problem& problem) {
 
 Refutation::Refutation(const pipeline::Problem& problem) : network_(position_network(problem)) {}
 
-bool Refutation::refutes(Ticks deadline, const std::vector<Memory>& room, ProofDepth depth, ProofBudget& budget) {
+bool Refutation::refutes(Ticks deadline, const std::vector<Memory>& headroom, ProofDepth depth, ProofBudget& budget) {
   if (network_.precedence_count > max_precedences) return false;
   std::int64_t work = 0;
-  Windows windows = first_windows(network_, deadline, room, work);
+  Windows windows = first_windows(network_, deadline, headroom, work);
   budget.work_left -= work;
   if (windows.impossible || depth == ProofDepth::windows || budget.spent()) return windows.impossible;
-  if (!enumerate_states(room, budget)) return true;
+  if (!enumerate_states(headroom, budget)) return true;
   if (depth == ProofDepth::cases)
-    return refutes_cases({std::move(windows), 0, Ticks(0), Ticks::max()}, room, 0, budget);
+    return refutes_cases({std::move(windows), 0, Ticks(0), Ticks::max()}, headroom, 0, budget);
   WindowPropagation propagation(network_, windows);
-  sequence_devices(room, propagation, budget);
+  sequence_devices(headroom, propagation, budget);
   return windows.impossible;
 }
 
 /// Returns false if a pipeline cannot be sequenced at all.
-bool Refutation::enumerate_states(const std::vector<Memory>& room, ProofBudget& budget) {
+bool Refutation::enumerate_states(const std::vector<Memory>& headroom, ProofBudget& budget) {
   states_.assign(static_cast<std::size_t>(network_.devices), {});
   for (std::size_t device = 0; device < states_.size() && !budget.spent(); ++device) {
     std::vector<base::PipelineId> pipelines;
@@ -60,7 +60,8 @@ bool Refutation::enumerate_states(const std::vector<Memory>& room, ProofBudget& 
       pipelines.push_back(network_.rows[static_cast<std::size_t>(row)].pipeline);
     pipelines.erase(std::unique(pipelines.begin(), pipelines.end()), pipelines.end());
     for (const base::PipelineId pipeline : pipelines) {
-      auto states = pipeline_states(network_, base::DeviceId(device), pipeline, room[device], max_states_of_a_pipeline);
+      auto states =
+          pipeline_states(network_, base::DeviceId(device), pipeline, headroom[device], max_states_of_a_pipeline);
       budget.work_left -=
           work_of_a_pipeline_state * static_cast<std::int64_t>(states ? states->size() : max_states_of_a_pipeline);
       if (states && states->size() == 0) return false;
@@ -71,12 +72,12 @@ bool Refutation::enumerate_states(const std::vector<Memory>& room, ProofBudget& 
 }
 
 /// Sequences all pipelines of the device together, or in pairs if that has too many states.
-void Refutation::sequence_device(const DeviceStates& states, Memory room, WindowPropagation& propagation,
+void Refutation::sequence_device(const DeviceStates& states, Memory headroom, WindowPropagation& propagation,
                                  ProofBudget& budget) {
   const auto is_over = [&] { return propagation.windows().impossible || budget.spent(); };
   const auto tighten = [&](const std::vector<const PipelineStates*>& pipelines) {
     const DeviceSequencing::Outcome outcome =
-        sequencing_.tighten(network_, pipelines, room, max_states_of_a_device, propagation);
+        sequencing_.tighten(network_, pipelines, headroom, max_states_of_a_device, propagation);
     budget.work_left -= outcome.work;
     return outcome.done;
   };
@@ -90,7 +91,7 @@ void Refutation::sequence_device(const DeviceStates& states, Memory room, Window
   }
 }
 
-void Refutation::sequence_devices(const std::vector<Memory>& room, WindowPropagation& propagation,
+void Refutation::sequence_devices(const std::vector<Memory>& headroom, WindowPropagation& propagation,
                                   ProofBudget& budget) {
   const Windows& windows = propagation.windows();
   budget.work_left -= propagation.propagate();
@@ -101,7 +102,7 @@ void Refutation::sequence_devices(const std::vector<Memory>& room, WindowPropaga
       if (!windows.changed_on[device]) continue;
       changed = true;
       propagation.set_unchanged(base::DeviceId(device));
-      sequence_device(states_[device], room[device], propagation, budget);
+      sequence_device(states_[device], headroom[device], propagation, budget);
       // Sequencing the device again would find nothing new. Only changes from other devices count.
       propagation.set_unchanged(base::DeviceId(device));
       budget.work_left -= propagation.propagate();
@@ -130,19 +131,20 @@ std::optional<std::int32_t> Refutation::op_to_halve(const Windows& windows) cons
   return best;
 }
 
-bool Refutation::refutes_cases(Case given, const std::vector<Memory>& room, int depth, ProofBudget& budget) {
+bool Refutation::refutes_cases(Case given, const std::vector<Memory>& headroom, int depth, ProofBudget& budget) {
   Windows& windows = given.windows;
   WindowPropagation propagation(network_, windows);
   propagation.raise_from(given.op, given.from);
   propagation.lower_until(given.op, given.until);
-  sequence_devices(room, propagation, budget);
+  sequence_devices(headroom, propagation, budget);
   if (windows.impossible) return true;
   if (budget.spent() || depth == deepest_case) return false;
   const std::optional<std::int32_t> op = op_to_halve(windows);
   if (!op) return false;
   const Ticks middle = windows.from[static_cast<std::size_t>(*op)] + Ticks(slack(network_, windows, *op).count() / 2);
-  if (!refutes_cases({windows, *op, Ticks(0), middle + network_.duration(*op)}, room, depth + 1, budget)) return false;
-  return refutes_cases({std::move(windows), *op, middle + Ticks(1), Ticks::max()}, room, depth + 1, budget);
+  if (!refutes_cases({windows, *op, Ticks(0), middle + network_.duration(*op)}, headroom, depth + 1, budget))
+    return false;
+  return refutes_cases({std::move(windows), *op, middle + Ticks(1), Ticks::max()}, headroom, depth + 1, budget);
 }
 
 }  // namespace dovetail::fuse

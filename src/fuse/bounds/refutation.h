@@ -41,9 +41,9 @@ class Refutation {
  public:
   explicit Refutation(const pipeline::Problem& problem);
 
-  /// Whether it is proven that no schedule ends by `deadline` and holds at most room[device] of activation on each
+  /// Whether it is proven that no schedule ends by `deadline` and holds at most headroom[device] of activation on each
   /// device. False proves nothing. Deducts the work from `budget`.
-  bool refutes(base::Ticks deadline, const std::vector<base::Memory>& room, ProofDepth depth, ProofBudget& budget);
+  bool refutes(base::Ticks deadline, const std::vector<base::Memory>& headroom, ProofDepth depth, ProofBudget& budget);
 
   const PositionNetwork& network() const { return network_; }
 
@@ -58,11 +58,11 @@ class Refutation {
     base::Ticks until = base::Ticks::max();
   };
 
-  bool enumerate_states(const std::vector<base::Memory>& room, ProofBudget& budget);
-  void sequence_devices(const std::vector<base::Memory>& room, WindowPropagation& propagation, ProofBudget& budget);
-  void sequence_device(const DeviceStates& states, base::Memory room, WindowPropagation& propagation,
+  bool enumerate_states(const std::vector<base::Memory>& headroom, ProofBudget& budget);
+  void sequence_devices(const std::vector<base::Memory>& headroom, WindowPropagation& propagation, ProofBudget& budget);
+  void sequence_device(const DeviceStates& states, base::Memory headroom, WindowPropagation& propagation,
                        ProofBudget& budget);
-  bool refutes_cases(Case given, const std::vector<base::Memory>& room, int depth, ProofBudget& budget);
+  bool refutes_cases(Case given, const std::vector<base::Memory>& headroom, int depth, ProofBudget& budget);
   std::optional<std::int32_t> op_to_halve(const Windows& windows) const;
 
   PositionNetwork network_;

@@ -19,13 +19,13 @@ std::size_t precedence_index(const PositionNetwork& network, const PositionRow& 
   return row.precedences + static_cast<std::size_t>(position) * width + static_cast<std::size_t>(on_device);
 }
 
-/// A stage holds at least `each` from the start of a forward to the end of the `releasing` op. So with `room`, the k-th
-/// forward can run only after all except room / each - 1 of the earlier ones are released.
+/// A stage holds at least `each` from the start of a forward to the end of the `releasing` op. So with `headroom`, the
+/// k-th forward can run only after all except headroom / each - 1 of the earlier ones are released.
 void limit_in_flight(const PositionNetwork& network, Windows& windows, WindowPropagation& propagation,
-                     std::int32_t forward, std::int32_t releasing, Memory each, Memory room) {
+                     std::int32_t forward, std::int32_t releasing, Memory each, Memory headroom) {
   if (each <= Memory(0)) return;
   const PositionRow& row = network.rows[static_cast<std::size_t>(forward)];
-  const std::int64_t most = std::max<std::int64_t>(0, room.count()) / each.count();
+  const std::int64_t most = std::max<std::int64_t>(0, headroom.count()) / each.count();
   if (most == 0) windows.impossible = true;
   for (std::int64_t position = most; position < row.size() && !windows.impossible; ++position)
     propagation.raise_preceding(row.begin + static_cast<std::int32_t>(position), releasing,
@@ -141,7 +141,7 @@ std::int64_t WindowPropagation::propagate() {
   return work;
 }
 
-Windows first_windows(const PositionNetwork& network, Ticks deadline, const std::vector<Memory>& room,
+Windows first_windows(const PositionNetwork& network, Ticks deadline, const std::vector<Memory>& headroom,
                       std::int64_t& work) {
   Windows windows;
   windows.from = network.heads;
@@ -156,7 +156,7 @@ Windows first_windows(const PositionNetwork& network, Ticks deadline, const std:
   for (std::size_t number = 0; number < network.rows.size() && !windows.impossible; ++number) {
     const PositionRow& forward = network.rows[number];
     if (forward.change <= Memory(0)) continue;
-    const Memory limit = room[forward.device.index()];
+    const Memory limit = headroom[forward.device.index()];
     // The row after a stage's forwards is its B or I. The next one is its W, if that releases memory.
     const PositionRow& backward = network.rows[number + 1];
     const auto next = static_cast<std::int32_t>(number + 1);

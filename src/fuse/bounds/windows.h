@@ -49,9 +49,9 @@ class WindowPropagation {
   std::vector<bool> queued_;
 };
 
-/// Returns the windows of schedules that end by `deadline` and hold at most room[device] of activation. They come from
-/// heads, tails and the number of micro-batches that a stage alone may have in flight. Adds the cost to `work`.
-Windows first_windows(const PositionNetwork& network, base::Ticks deadline, const std::vector<base::Memory>& room,
+/// Returns the windows of schedules that end by `deadline` and hold at most headroom[device] of activation. They come
+/// from heads, tails and the number of micro-batches that a stage alone may have in flight. Adds the cost to `work`.
+Windows first_windows(const PositionNetwork& network, base::Ticks deadline, const std::vector<base::Memory>& headroom,
                       std::int64_t& work);
 
 }  // namespace dovetail::fuse

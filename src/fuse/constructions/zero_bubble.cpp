@@ -148,16 +148,16 @@ class SlottedV {
     const int up = 2 * devices_ - 1 - device;
     const Column& first = columns_[index_of(down)];
     const Column& second = columns_[index_of(up)];
-    const int room = 2 * devices_ - held_[index_of(device)];
+    const int headroom = 2 * devices_ - held_[index_of(device)];
     const auto pending = [](const Column& column) { return column.weight_gradients < column.backwards; };
-    if (room == 0 && pending(first) && !backward_ready(down, slot))
+    if (headroom == 0 && pending(first) && !backward_ready(down, slot))
       return Step{OpKind::W, down, first.weight_gradients};
-    if (room > 0 && forward_ready(up, slot)) return Step{OpKind::F, up, second.forwards};
+    if (headroom > 0 && forward_ready(up, slot)) return Step{OpKind::F, up, second.forwards};
     if (backward_ready(down, slot)) return Step{OpKind::I, down, first.backwards};
     // The last activation slot is reserved for the second stage while none of its micro-batches waits for its backward.
     // Otherwise the V would deadlock.
-    const bool keep = room == 1 && second.forwards < microbatches_ && second.forwards == second.backwards;
-    if (room > 0 && !keep && forward_ready(down, slot)) return Step{OpKind::F, down, first.forwards};
+    const bool keep = headroom == 1 && second.forwards < microbatches_ && second.forwards == second.backwards;
+    if (headroom > 0 && !keep && forward_ready(down, slot)) return Step{OpKind::F, down, first.forwards};
     if (backward_ready(up, slot)) return Step{OpKind::I, up, second.backwards};
     if (pending(first)) return Step{OpKind::W, down, first.weight_gradients};
     if (pending(second)) return Step{OpKind::W, up, second.weight_gradients};

@@ -189,11 +189,11 @@ class CapBuilder {
   }
 
  private:
-  /// When forward k starts, `room` limits how many of the k earlier ones still hold memory to `room / each`. The others
-  /// must have ended their `giver` op.
-  void force(const ExactClass& forward, const ExactClass& giver, std::int64_t room, std::int64_t each) {
-    if (each == 0 || room / each >= static_cast<std::int64_t>(forward.count)) return;
-    const auto kept = static_cast<std::size_t>(room / each);
+  /// When forward k starts, `headroom` limits how many of the k earlier ones still hold memory to `headroom / each`.
+  /// The others must have ended their `giver` op.
+  void force(const ExactClass& forward, const ExactClass& giver, std::int64_t headroom, std::int64_t each) {
+    if (each == 0 || headroom / each >= static_cast<std::int64_t>(forward.count)) return;
+    const auto kept = static_cast<std::size_t>(headroom / each);
     for (std::size_t k = kept + 1; k < forward.count; ++k)
       forced_[forward.first + k].push_back({giver.first + (k - kept - 1), 0});
   }

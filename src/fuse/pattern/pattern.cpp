@@ -127,13 +127,13 @@ SolveOptions without_cap(SolveOptions options) {
 /// Returns `problem` with `permille` of the memory that its capacity and `cap` leave.
 pipeline::Problem with_part_of_room(const pipeline::Problem& problem, std::optional<base::Memory> cap,
                                     std::int64_t permille) {
-  const std::vector<base::Memory> room = pipeline::room_of(problem, cap);
+  const std::vector<base::Memory> headroom = pipeline::room_of(problem, cap);
   pipeline::Problem part = problem;
   part.capacity.emplace();
-  for (std::size_t device = 0; device < room.size(); ++device) {
+  for (std::size_t device = 0; device < headroom.size(); ++device) {
     // A device without a limit, or without free memory, is left unchanged.
-    const bool limited = room[device] > base::Memory(0) && room[device] < base::Memory::max();
-    const base::Memory here = limited ? base::Memory(room[device].count() / 1000 * permille) : room[device];
+    const bool limited = headroom[device] > base::Memory(0) && headroom[device] < base::Memory::max();
+    const base::Memory here = limited ? base::Memory(headroom[device].count() / 1000 * permille) : headroom[device];
     part.capacity->push_back(here == base::Memory::max() ? here : here + problem.resident[device]);
   }
   return part;

@@ -123,7 +123,7 @@ class Player {
     const auto slot = static_cast<std::size_t>(role.slot);
     const auto device = static_cast<std::size_t>(role.device);
     return !role.takes || in_flight_[slot] < task_.in_flight[slot] ||
-           held_[device] + role.activation + reserve_[device] <= task_.room[device];
+           held_[device] + role.activation + reserve_[device] <= task_.headroom[device];
   }
 
   /// Returns the index, in arrays of all ops, of the j-th op of a class that this pass starts.
@@ -245,9 +245,9 @@ std::int64_t Side::count_before(std::size_t op_class, std::int64_t time) const {
 }
 
 RampTask make_ramp_task(const Side& side, std::int64_t cut, const std::vector<std::int64_t>& in_flight,
-                        const std::vector<std::int64_t>& room) {
+                        const std::vector<std::int64_t>& headroom) {
   const ClassGraph& graph = *side.graph;
-  RampTask task{side, {}, {0}, in_flight, room};
+  RampTask task{side, {}, {0}, in_flight, headroom};
   std::vector<std::int64_t> at_cut(graph.stages.size());
   std::vector<std::int64_t> last(graph.stages.size());
   for (std::size_t index = 0; index < graph.classes.size(); ++index) {

@@ -37,7 +37,8 @@ struct RampTask {
   /// [class] index of its micro-batch 0 in arrays of all ops of the ramp; one more entry at the end
   std::vector<std::size_t> first;
   std::vector<std::int64_t> in_flight;  ///< [stage] micro-batches that may always be in flight
-  std::vector<std::int64_t> room;  ///< [device] beyond those, forwards may start only while at most this much is held
+  std::vector<std::int64_t>
+      headroom;  ///< [device] beyond those, forwards may start only while at most this much is held
 };
 
 /// A ramp, given by its order.
@@ -50,7 +51,7 @@ struct Ramp {
 
 /// Returns the task of all ops before `cut` in the side's timetable.
 RampTask make_ramp_task(const Side& side, std::int64_t cut, const std::vector<std::int64_t>& in_flight,
-                        const std::vector<std::int64_t>& room);
+                        const std::vector<std::int64_t>& headroom);
 
 /// Returns the best ramp of `passes` forward and backward passes: the one with the smallest maximum over devices of
 /// lateness + slack. `slack` is the lateness of the other end of the schedule. `start` gives the initial times; empty

@@ -33,15 +33,15 @@ struct Scenario {
 
 std::vector<std::int64_t> capacity_of(const Problem& problem, const SolveOptions& options) {
   std::vector<std::int64_t> capacity;
-  for (const base::Memory room : pipeline::room_of(problem, options.memory_cap))
-    capacity.push_back(std::max<std::int64_t>(0, room.count()));
+  for (const base::Memory headroom : pipeline::room_of(problem, options.memory_cap))
+    capacity.push_back(std::max<std::int64_t>(0, headroom.count()));
   return capacity;
 }
 
-std::int64_t excess_of(const std::vector<std::int64_t>& held, const std::vector<std::int64_t>& room) {
+std::int64_t excess_of(const std::vector<std::int64_t>& held, const std::vector<std::int64_t>& headroom) {
   std::int64_t excess = 0;
   for (std::size_t device = 0; device < held.size(); ++device) {
-    const std::int64_t beyond = std::max<std::int64_t>(0, held[device] - room[device]);
+    const std::int64_t beyond = std::max<std::int64_t>(0, held[device] - headroom[device]);
     excess = std::min(excess, std::numeric_limits<std::int64_t>::max() - beyond) + beyond;
   }
   return excess;
@@ -72,25 +72,25 @@ Scenario survey(const ClassGraph& graph, std::vector<std::int64_t> capacity, con
 }
 
 std::vector<std::int64_t> room_of(const Scenario& scenario, const PatternParameters& parameters) {
-  std::vector<std::int64_t> room = scenario.capacity;
+  std::vector<std::int64_t> headroom = scenario.capacity;
   const std::int64_t percent = scenario.activation / 100 + 1;
   const std::int64_t most = percent > std::numeric_limits<std::int64_t>::max() / std::max(1, parameters.memory)
                                 ? std::numeric_limits<std::int64_t>::max()
                                 : percent * parameters.memory;
-  for (std::int64_t& value : room) value = std::min(value, most);
-  return room;
+  for (std::int64_t& value : headroom) value = std::min(value, most);
+  return headroom;
 }
 
 /// Returns the timetable with the requested buffers, or as much of them as fits in memory.
 Timetable buffered(const Scenario& scenario, const PatternParameters& parameters,
-                   const std::vector<std::int64_t>& room) {
+                   const std::vector<std::int64_t>& headroom) {
   std::vector<std::int64_t> extra;
   for (const PatternPipeline& pipeline : scenario.graph.pipelines)
     extra.push_back(scenario.unit * parameters.buffer[static_cast<std::size_t>(pipeline.model)] / 100);
   for (;;) {
     Timetable timetable = with_buffers(scenario.graph, scenario.timetable, extra);
     const bool none = std::all_of(extra.begin(), extra.end(), [](std::int64_t rounds) { return rounds == 0; });
-    if (none || excess_of(activation_of(scenario.graph, in_flight_of(scenario.graph, timetable)), room) == 0)
+    if (none || excess_of(activation_of(scenario.graph, in_flight_of(scenario.graph, timetable)), headroom) == 0)
       return timetable;
     for (std::int64_t& rounds : extra) rounds = rounds * 3 / 4;
   }
@@ -141,8 +141,8 @@ Trial try_parameters(const Scenario& scenario, const PatternParameters& paramete
   const ClassGraph& graph = scenario.graph;
   Trial trial;
   CompactSchedule schedule;
-  const std::vector<std::int64_t> room = room_of(scenario, parameters);
-  schedule.timetable = buffered(scenario, parameters, room);
+  const std::vector<std::int64_t> headroom = room_of(scenario, parameters);
+  schedule.timetable = buffered(scenario, parameters, headroom);
   const std::vector<std::int64_t> in_flight = in_flight_of(graph, schedule.timetable);
   std::vector<std::int64_t> last;
   for (const PatternPipeline& pipeline : graph.pipelines) {
@@ -152,8 +152,8 @@ Trial try_parameters(const Scenario& scenario, const PatternParameters& paramete
   }
   const Side start{&graph, &schedule.timetable, false, schedule.ahead};
   const Side end{&graph, &schedule.timetable, true, last};
-  const RampTask tasks[2] = {make_ramp_task(start, cut_of(scenario, start, parameters), in_flight, room),
-                             make_ramp_task(end, cut_of(scenario, end, parameters), in_flight, room)};
+  const RampTask tasks[2] = {make_ramp_task(start, cut_of(scenario, start, parameters), in_flight, headroom),
+                             make_ramp_task(end, cut_of(scenario, end, parameters), in_flight, headroom)};
   Ramp ramps[2];
   std::vector<std::int64_t> late[2];
   // A pass examines all classes of the device.

@@ -12,7 +12,7 @@ CutWalk::CutWalk(SwapWalk& walk) : walk_(walk) {
   cut();
 }
 
-void CutWalk::mend() { walk_.find_times(); }
+void CutWalk::repair() { walk_.find_times(); }
 
 /// No edge leads from after the cut to before it: an op that starts in the first half starts no earlier than its
 /// predecessors.
@@ -108,7 +108,7 @@ void CutWalk::take_beyond(Place place) {
 }
 
 CutWalk::Outcome CutWalk::swap_mended(Place first, double loss) {
-  mend();
+  repair();
   Outcome outcome = Outcome::cycle;
   if (!walk_.makes_cycle(first)) {
     const SwapWalk::Trial trial = walk_.try_swap(first);
@@ -150,7 +150,7 @@ CutWalk::Outcome CutWalk::swap_on_one_side(Place near, double loss) {
 MakespanWalk::MakespanWalk(SwapWalk& walk, bool prompt) : walk_(walk), prompt_(prompt) {}
 
 MakespanWalk::~MakespanWalk() {
-  if (cut_) cut_->mend();
+  if (cut_) cut_->repair();
 }
 
 /// A rejected swap costs a cut walk two long updates. The threshold is measured on the published coolings. A walk that
@@ -162,7 +162,7 @@ void MakespanWalk::choose_way() {
   const bool pays = too_long_ <= max_too_long && walk_.can_be_cut() && !prompt_;
   steps_ = 0;
   too_long_ = 0;
-  if (cut_) cut_->mend();
+  if (cut_) cut_->repair();
   cut_.reset();
   if (pays) cut_.emplace(walk_);
 }

@@ -26,11 +26,11 @@ class CutWalk {
 
   enum class Outcome { made, too_long, cycle };
 
-  /// Cuts `walk`. Its head, tail, try_swap, is_prompt and makes_cycle are not valid until mend(). REQUIRES:
-  /// walk.can_be_cut(). The walk must not be moved until mend().
+  /// Cuts `walk`. Its head, tail, try_swap, is_prompt and makes_cycle are not valid until repair(). REQUIRES:
+  /// walk.can_be_cut(). The walk must not be moved until repair().
   explicit CutWalk(SwapWalk& walk);
   /// Restores the ends and tails of all ops.
-  void mend();
+  void repair();
 
   /// Swaps the op at `first` with the next one, unless that makes a cycle or increases the makespan by more than
   /// `loss`.

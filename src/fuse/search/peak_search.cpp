@@ -78,7 +78,7 @@ void PeakCycles::loosen(PeakWalker& walker, std::int64_t length) const {
   const std::vector<std::int64_t> no_limit(static_cast<std::size_t>(walker.chain.walk.devices()),
                                            std::numeric_limits<std::int64_t>::max());
   const std::int64_t most = rounds_.brief() ? length : std::max(rounds_.planned(), loosening_at_least);
-  const std::vector<std::int64_t>& limit = task_.room.empty() ? no_limit : task_.room;
+  const std::vector<std::int64_t>& limit = task_.headroom.empty() ? no_limit : task_.headroom;
   constexpr std::int64_t slice = 100'000;
   for (std::int64_t left = std::min(loosening * ops_, most); left > 0 && !rounds_.interrupted(); left -= slice)
     wander(walker.chain, std::min(left, slice), walker.deadline, limit);
@@ -86,7 +86,7 @@ void PeakCycles::loosen(PeakWalker& walker, std::int64_t length) const {
 
 PeakDescent PeakCycles::descent(const PeakWalker& walker, double heat, std::int64_t length, bool prompt) const {
   PeakDescent descent =
-      descent_from(walker.chain, peak_cooling(scale_, heat, length), walker.deadline, cap_step(scale_), task_.room);
+      descent_from(walker.chain, peak_cooling(scale_, heat, length), walker.deadline, cap_step(scale_), task_.headroom);
   descent.prompt = prompt;
   return descent;
 }
@@ -142,7 +142,7 @@ void lower_peaks(Rounds& rounds, const pipeline::OpGraph& graph, const PeakGoal&
   const auto is_met = [&] { return best_peak(rounds) <= goal.target; };
   PeakCycles cycles(
       rounds, graph, walkers_of(rounds, goal),
-      {"peak", goal.target, goal.room,
+      {"peak", goal.target, goal.headroom,
        [&rounds](std::size_t own, const Chain& walker) { take_lower(rounds.chains()[own], walker); }, is_met});
   const std::int64_t begin = rounds.done();
   const std::int64_t length = cycles.run([&] { return begin + (rounds.planned() - begin) / 4 * 3; }, plan_again);
@@ -161,7 +161,7 @@ std::int64_t min_makespan(const Rounds& rounds) {
 std::vector<Chain> free_chains(Rounds& rounds, const pipeline::OpGraph& graph, const std::vector<Order>& free,
                                const TighteningGoal& goal, std::int64_t max_room) {
   std::vector<std::int64_t> floor;
-  for (const std::int64_t room : goal.room) floor.push_back(max_room - room);
+  for (const std::int64_t headroom : goal.headroom) floor.push_back(max_room - headroom);
   std::vector<Chain> chains;
   for (std::size_t own = 0; own < rounds.chains().size(); ++own) {
     const auto number = static_cast<std::size_t>(rounds.number(own));
@@ -299,7 +299,7 @@ class Tightening {
 
 std::vector<FreeSchedule> tighten(Rounds& rounds, const pipeline::OpGraph& graph, const std::vector<Order>& free,
                                   const TighteningGoal& goal) {
-  const std::int64_t max_room = *std::max_element(goal.room.begin(), goal.room.end());
+  const std::int64_t max_room = *std::max_element(goal.headroom.begin(), goal.headroom.end());
   std::vector<Chain> chains = free_chains(rounds, graph, free, goal, max_room);
   shorten_freely(rounds, graph, chains, goal.iterations / 18, goal.makespan);
   Tightening tighten(rounds, graph, std::move(chains), goal, max_room);

@@ -23,9 +23,9 @@ struct PeakWalker {
 
 /// Goal of the cycles, and what is done with their results.
 struct PeakCyclesTask {
-  std::string_view phase;          ///< for progress reports
-  std::int64_t target;             ///< peak at which walkers may stop
-  std::vector<std::int64_t> room;  ///< [device] capacity, or empty for none
+  std::string_view phase;              ///< for progress reports
+  std::int64_t target;                 ///< peak at which walkers may stop
+  std::vector<std::int64_t> headroom;  ///< [device] capacity, or empty for none
   /// Called repeatedly during a cooling.
   std::function<void(std::size_t own, const Chain& walker)> take_over;
   std::function<bool()> is_over;  ///< must give the same result in all processes
@@ -69,8 +69,8 @@ class PeakCycles {
 /// Target and limits for lowering peaks.
 struct PeakGoal {
   std::int64_t deadline;
-  std::int64_t target;             ///< a proven lower bound on the peak, at which the search ends
-  std::vector<std::int64_t> room;  ///< [device] capacity, or empty for none
+  std::int64_t target;                 ///< a proven lower bound on the peak, at which the search ends
+  std::vector<std::int64_t> headroom;  ///< [device] capacity, or empty for none
   /// [own chain] start of its cycles, within deadline and capacity; empty to start from its best
   std::vector<pipeline::Order> starts;
 };
@@ -87,8 +87,8 @@ void lower_peaks(Rounds& rounds, const pipeline::OpGraph& graph, const PeakGoal&
 
 /// Target and limits for tightening.
 struct TighteningGoal {
-  const std::vector<std::int64_t>& room;  ///< [device] memory limit, in millionths
-  std::int64_t makespan;                  ///< makespan at which tightening may stop
+  const std::vector<std::int64_t>& headroom;  ///< [device] memory limit, in millionths
+  std::int64_t makespan;                      ///< makespan at which tightening may stop
   std::uint64_t seed;
   std::int64_t iterations;  ///< iterations of each chain in the whole search
 };

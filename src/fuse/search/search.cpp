@@ -106,9 +106,10 @@ std::vector<std::int64_t> room_of(const Problem& problem, const SolveOptions& op
   const bool min_peak = options.objective == Objective::memory && !options.deadline;
   if (!min_peak && !options.memory_cap && !problem.capacity) return {};
   const Memory most = min_peak ? peak_activation_bound(problem) : Memory::max();
-  std::vector<std::int64_t> room;
-  for (const Memory here : pipeline::room_of(problem, options.memory_cap)) room.push_back(std::min(here, most).count());
-  return room;
+  std::vector<std::int64_t> headroom;
+  for (const Memory here : pipeline::room_of(problem, options.memory_cap))
+    headroom.push_back(std::min(here, most).count());
+  return headroom;
 }
 
 /// More iterations than any time limit allows, but small enough to multiply.

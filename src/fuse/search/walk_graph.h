@@ -55,9 +55,9 @@ class WalkFront {
  public:
   using Place = std::int32_t;
 
-  /// `room` is the buffer for the queue, at least three places.
+  /// `headroom` is the buffer for the queue, at least three places.
   WalkFront(std::vector<std::int64_t>& times, const std::vector<std::int64_t>& duration, const WalkNeighbours& waits,
-            const WalkNeighbours& holds, std::vector<Place>& room)
+            const WalkNeighbours& holds, std::vector<Place>& headroom)
       : times_(times.data()),
         duration_(duration.data()),
         waits_first_(waits.first.data()),
@@ -66,9 +66,9 @@ class WalkFront {
         holds_first_(holds.first.data()),
         holds_second_(holds.second.data()),
         holds_lag_(holds.lag.data()),
-        room_(&room),
-        queue_(room.data()),
-        max_queued_(room.size() - 3) {}
+        room_(&headroom),
+        queue_(headroom.data()),
+        max_queued_(headroom.size() - 3) {}
 
   /// Sets the times of two neighbors that were swapped and updates everything after them. `near` is the place that
   /// comes first in this direction.
@@ -115,9 +115,9 @@ class WalkFront {
   }
 
   /// Separate and static, so that the loop keeps this object's members in registers.
-  [[gnu::noinline]] static Place* grown(std::vector<Place>& room) {
-    room.resize(2 * room.size());
-    return room.data();
+  [[gnu::noinline]] static Place* grown(std::vector<Place>& headroom) {
+    headroom.resize(2 * headroom.size());
+    return headroom.data();
   }
 
   /// Follows each queued place along its device until nothing changes.

@@ -16,7 +16,9 @@ inline bool breaks_capacity(const SwapWalk& walk, Place first, std::int64_t leve
   return level > walk.level(first) && level > capacity[static_cast<std::size_t>(walk.device(first))];
 }
 
-inline std::int64_t beyond(std::int64_t level, std::int64_t room) { return std::max<std::int64_t>(0, level - room); }
+inline std::int64_t beyond(std::int64_t level, std::int64_t headroom) {
+  return std::max<std::int64_t>(0, level - headroom);
+}
 
 /// Returns the sum over all levels of the excess over room_of(place).
 template <class RoomOf>

@@ -152,6 +152,17 @@ base::Status check_shared(const syntax::SettingTree& tree, std::string_view role
   return {};
 }
 
+/// Colocated engines use exactly the GPUs of the actor.
+base::Status check_colocated_engines(const syntax::SettingTree& tree, std::int64_t engine_gpus,
+                                     std::int64_t actor_gpus) {
+  if (engine_gpus == actor_gpus) return {};
+  return setting_error(
+      tree, engines_key,
+      fmt::format("x --vllm.tensor_parallel_size is {} with --train.colocate_all, which OpenRLHF rejects; "
+                  "accepted: the number of GPUs of the actor, {}",
+                  engine_gpus, actor_gpus));
+}
+
 base::Status read_openrlhf_pools(OpenrlhfDraft& draft) {
   const syntax::SettingTree& tree = draft.tree;
   ImportedRun& run = draft.run;
@@ -171,12 +182,7 @@ base::Status read_openrlhf_pools(OpenrlhfDraft& draft) {
     DOVETAIL_CHECK(check_shared(tree, "ref", "actor", all ? "--train.colocate_all" : "--train.colocate_actor_ref"));
   if (draft.critic && run.reward_model && with_reward)
     DOVETAIL_CHECK(check_shared(tree, "critic", "reward", "--train.colocate_critic_reward"));
-  if (all && !async && actor != instances * tensor)
-    return setting_error(
-        tree, engines_key,
-        fmt::format("x --vllm.tensor_parallel_size is {} with --train.colocate_all, which OpenRLHF rejects; "
-                    "accepted: the number of GPUs of the actor, {}",
-                    instances * tensor, actor));
+  if (all && !async) DOVETAIL_CHECK(check_colocated_engines(tree, instances * tensor, actor));
   std::vector<std::int64_t> counts{actor};
   const auto pool = [&counts](std::int64_t count) {
     counts.push_back(count);

@@ -234,13 +234,13 @@ RC_GTEST_PROP(RefutationProperty, RefutationsHoldForTighterLimits, ()) {
 
 TEST(Refutation, StopsWhenItsBudgetIsSpent) {
   const Problem& problem = pipeline::find_instance("exp0")->problem;
-  const std::vector<Memory> room(8, Memory(13'650'000));
+  const std::vector<Memory> headroom(8, Memory(13'650'000));
   Refutation refutation(problem);
   ProofBudget little{50'000};
-  EXPECT_FALSE(refutation.refutes(Ticks(708), room, ProofDepth::cases, little));
+  EXPECT_FALSE(refutation.refutes(Ticks(708), headroom, ProofDepth::cases, little));
   EXPECT_TRUE(little.spent());
   ProofBudget enough{20'000'000};
-  EXPECT_TRUE(refutation.refutes(Ticks(708), room, ProofDepth::cases, enough));
+  EXPECT_TRUE(refutation.refutes(Ticks(708), headroom, ProofDepth::cases, enough));
   EXPECT_FALSE(enough.spent());
 }
 

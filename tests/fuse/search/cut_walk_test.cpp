@@ -62,7 +62,7 @@ std::string_view first_difference_in(SwapWalk& walk, SwapWalk& whole, std::uint6
     if (outcome != swap_whole(whole, first, most)) return "outcome";
     if (walk.makespan() != whole.makespan()) return "makespan";
   }
-  cut.mend();
+  cut.repair();
   return first_difference(walk, whole);
 }
 

@@ -54,18 +54,18 @@ std::vector<std::int64_t> peaks_of(const OpGraph& graph, const Order& order) {
 
 /// Whether no device holds more than its limit, or more than at the start if it already exceeded it.
 bool are_within(const std::vector<std::int64_t>& peaks, const std::vector<std::int64_t>& start,
-                const std::vector<std::int64_t>& room) {
+                const std::vector<std::int64_t>& headroom) {
   for (std::size_t device = 0; device < peaks.size(); ++device)
-    if (peaks[device] > std::max(start[device], room[device])) return false;
+    if (peaks[device] > std::max(start[device], headroom[device])) return false;
   return true;
 }
 
 /// Returns a random limit for each device, on some less than the start holds.
 std::vector<std::int64_t> random_room(const std::vector<std::int64_t>& peaks) {
-  std::vector<std::int64_t> room;
+  std::vector<std::int64_t> headroom;
   for (const std::int64_t peak : peaks)
-    room.push_back(peak / 2 + *rc::gen::noShrink(rc::gen::inRange<std::int64_t>(0, peak + 1)));
-  return room;
+    headroom.push_back(peak / 2 + *rc::gen::noShrink(rc::gen::inRange<std::int64_t>(0, peak + 1)));
+  return headroom;
 }
 
 Order any_start(const Problem& problem, const Lowering& lowering) {
@@ -91,19 +91,19 @@ RC_GTEST_PROP(Shorten, NeverGetsWorseAndStaysWithinCapacity, ()) {
   const Lowering lowering = lower_split(problem);
   const Order start = any_start(problem, lowering);
   const std::vector<std::int64_t> peaks = peaks_of(lowering.graph, start);
-  const std::vector<std::int64_t> room = random_room(peaks);
+  const std::vector<std::int64_t> headroom = random_room(peaks);
   const bool limited = *rc::gen::noShrink(rc::gen::arbitrary<bool>());
   Chain chain = chain_from(lowering.graph, start, any_seed(), 0);
   const std::int64_t before = chain.best_makespan;
   MakespanDescent descent{Cooling(4, 0.5, 3'000), *rc::gen::arbitrary<bool>()};
-  shorten(chain, descent, 3'000, none, limited ? room : std::vector<std::int64_t>());
+  shorten(chain, descent, 3'000, none, limited ? headroom : std::vector<std::int64_t>());
   RC_ASSERT(is_consistent(chain, lowering.graph));
   RC_ASSERT(chain.best_makespan <= before);
   RC_ASSERT(chain.best_makespan <= chain.walk.makespan());
   RC_ASSERT(chain.best_makespan >= bounds_of(problem).makespan.count());
   if (!limited) return;
-  RC_ASSERT(are_within(peaks_of(lowering.graph, chain.best), peaks, room));
-  RC_ASSERT(are_within(peaks_of(lowering.graph, chain.walk.order()), peaks, room));
+  RC_ASSERT(are_within(peaks_of(lowering.graph, chain.best), peaks, headroom));
+  RC_ASSERT(are_within(peaks_of(lowering.graph, chain.walk.order()), peaks, headroom));
 }
 
 RC_GTEST_PROP(Shorten, WithAPriceOnlyFittingSchedulesBecomeBest, ()) {
@@ -111,7 +111,7 @@ RC_GTEST_PROP(Shorten, WithAPriceOnlyFittingSchedulesBecomeBest, ()) {
   const Lowering lowering = lower_split(problem);
   const Order start = any_start(problem, lowering);
   const std::vector<std::int64_t> peaks = peaks_of(lowering.graph, start);
-  const std::vector<std::int64_t> room = random_room(peaks);
+  const std::vector<std::int64_t> headroom = random_room(peaks);
   const std::uint64_t seed = any_seed();
   const bool prompt = *rc::gen::arbitrary<bool>();
   const auto run = [&](const std::vector<std::int64_t>& parts) {
@@ -119,7 +119,7 @@ RC_GTEST_PROP(Shorten, WithAPriceOnlyFittingSchedulesBecomeBest, ()) {
     MakespanDescent descent{Cooling(4, 0.5, 4 * Cooling::iterations_a_step), prompt};
     descent.price = 1e-6;
     descent.price_factor = 2;
-    for (const std::int64_t part : parts) shorten(chain, descent, part * Cooling::iterations_a_step, none, room);
+    for (const std::int64_t part : parts) shorten(chain, descent, part * Cooling::iterations_a_step, none, headroom);
     return chain;
   };
   const Chain chain = run({4});
@@ -127,8 +127,8 @@ RC_GTEST_PROP(Shorten, WithAPriceOnlyFittingSchedulesBecomeBest, ()) {
   RC_ASSERT(are_same(chain, run({1, 3})));
   if (chain.best.devices == start.devices) return;
   RC_ASSERT(chain.best_makespan < chain_from(lowering.graph, start, 0, 0).best_makespan);
-  const std::vector<std::int64_t> nothing(room.size(), 0);
-  RC_ASSERT(are_within(peaks_of(lowering.graph, chain.best), nothing, room));
+  const std::vector<std::int64_t> nothing(headroom.size(), 0);
+  RC_ASSERT(are_within(peaks_of(lowering.graph, chain.best), nothing, headroom));
 }
 
 TEST(Shorten, TinyPriceDoesNotLimitTheWalk) {
@@ -138,12 +138,12 @@ TEST(Shorten, TinyPriceDoesNotLimitTheWalk) {
   const Order start = order_by(solve_one_at_a_time, problem, lowering);
   Chain limited = chain_from(lowering.graph, start, 1, 0);
   Chain free = limited;
-  const std::vector<std::int64_t> room = peaks_of(lowering.graph, start);
+  const std::vector<std::int64_t> headroom = peaks_of(lowering.graph, start);
   MakespanDescent descent{Cooling(2, 0.2, 50'000)};
   MakespanDescent cheap = descent;
   cheap.price = 1e-30;
   shorten(free, descent, 50'000, none, {});
-  shorten(limited, cheap, 50'000, none, room);
+  shorten(limited, cheap, 50'000, none, headroom);
   EXPECT_EQ(limited.walk.order().devices, free.walk.order().devices);
   EXPECT_LT(limited.walk.makespan(), limited.best_makespan) << "a schedule that does not fit must not become the best";
 }
@@ -188,14 +188,14 @@ RC_GTEST_PROP(LowerPeak, StaysWithinDeadlineAndCapacity, ()) {
   const Lowering lowering = lower_split(problem);
   const Order start = any_start(problem, lowering);
   const std::vector<std::int64_t> peaks = peaks_of(lowering.graph, start);
-  const std::vector<std::int64_t> room = random_room(peaks);
+  const std::vector<std::int64_t> headroom = random_room(peaks);
   const bool limited = *rc::gen::noShrink(rc::gen::arbitrary<bool>());
   Chain chain = chain_from(lowering.graph, start, any_seed(), 0);
   const std::int64_t before = chain.best_peak;
   const std::int64_t deadline = chain.walk.makespan() + *rc::gen::noShrink(rc::gen::inRange<std::int64_t>(0, 20));
   const std::int64_t step = *rc::gen::noShrink(rc::gen::inRange<std::int64_t>(1, 400'000));
   PeakDescent descent =
-      descent_from(chain, Cooling(1e6, 3e4, 6'000), deadline, step, limited ? room : std::vector<std::int64_t>());
+      descent_from(chain, Cooling(1e6, 3e4, 6'000), deadline, step, limited ? headroom : std::vector<std::int64_t>());
   RC_ASSERT(descent.cap == before - step);
   for (int part = 0; part < 3; ++part) {
     lower_peak(chain, descent, 2'000, none);
@@ -208,7 +208,7 @@ RC_GTEST_PROP(LowerPeak, StaysWithinDeadlineAndCapacity, ()) {
     for (std::uint32_t place = 0; place < chain.walk.places(); ++place)
       energy += std::max<std::int64_t>(0, chain.walk.level(static_cast<SwapWalk::Place>(place)) - descent.cap);
     RC_ASSERT(descent.energy == static_cast<double>(energy));
-    if (limited) RC_ASSERT(are_within(peaks_of(lowering.graph, chain.walk.order()), peaks, room));
+    if (limited) RC_ASSERT(are_within(peaks_of(lowering.graph, chain.walk.order()), peaks, headroom));
   }
 }
 
