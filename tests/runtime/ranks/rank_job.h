@@ -60,6 +60,9 @@ class RankJob {
     store_ = std::move(*held);
     for (int rank = 0; rank < started; ++rank) {
       Variables variables = environment_variables();
+      // A rank runs its one test, whichever shard of the tests this is.
+      variables.erase("GTEST_TOTAL_SHARDS");
+      variables.erase("GTEST_SHARD_INDEX");
       variables[rank_part_variable] = part;
       variables["RANK"] = std::to_string(rank);
       variables["WORLD_SIZE"] = std::to_string(ranks);
