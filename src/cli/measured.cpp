@@ -90,7 +90,7 @@ void add_measured(CLI::App& program, Action& action) {
                   "  dovetail measured examples/measurements/verl-ppo.jsonl\n"
                   "  dovetail measured examples/measurements/nemo-rl-grpo.jsonl --job examples/jobs/grpo-8b.yaml \\\n"
                   "    --plan examples/jobs/grpo-8b.plan.json -o run.yaml\n"
-                  "  dovetail train examples/train/tiny-sft -o run\n"
+                  "  dovetail train examples/train/tiny-ppo -o run\n"
                   "  dovetail measured run/metrics.jsonl --job run/job.yaml --plan run/plan.json\n"
                   "  dovetail measured --follow run/metrics.jsonl");
   add_request(*command, arguments->request);

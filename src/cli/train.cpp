@@ -179,8 +179,8 @@ void add_train(CLI::App& program, Action& action) {
   auto arguments = std::make_shared<TrainArguments>();
   CLI::App* command =
       add_command(program, "train", "train the models of a job",
-                  "  dovetail train examples/train/tiny-sft -o run\n"
-                  "  dovetail train examples/train/tiny-sft -o run --resume --iterations 220\n"
+                  "  dovetail train examples/train/tiny-ppo -o run\n"
+                  "  dovetail train examples/train/tiny-ppo -o run --resume --iterations 140\n"
                   "  dovetail train --stub exp5 --tick 1ms -o exp5.html\n\n"
                   "The folder of -o must be new or empty; with --resume it must hold a run. With --stub,\n"
                   "JOB is a problem, a bundled instance, a schedule or a job, and -o is a file for the\n"

@@ -13,7 +13,7 @@ namespace {
 using testing::HasSubstr;
 using testing::StartsWith;
 
-const std::string example = repository_file("examples/train/tiny-sft");
+const std::string example = repository_file("examples/train/tiny-grpo");
 
 ProgramResult train(const TemporaryFolder& folder, std::vector<std::string> more) {
   std::vector<std::string> arguments{"train", example, "-o", folder.file("run")};
@@ -50,14 +50,18 @@ TEST(Train, RejectsAnUnsupportedPlanAtItsKey) {
   const TemporaryFolder folder;
   const std::string plan = folder.write("plan.json",
                                         R"({"format": "dovetail/plan@1", "tasks": [
-  {"task": "actor_train", "devices": "0", "layout": {"dp": 1, "recompute": "selective"}, "micro_batch": {"tokens": 4096}}]})");
+  {"task": "actor_train", "devices": "0", "layout": {"dp": 1, "recompute": "selective"}, "micro_batch": {"tokens": 4096}},
+  {"task": "actor_infer", "devices": "0", "layout": {}, "micro_batch": {"tokens": 4096}},
+  {"task": "actor_generate", "devices": "0", "layout": {}, "engine": {"cuda_graphs": false, "own_weights": false}}]})");
   const ProgramResult result = train(folder, {"--plan", plan});
   EXPECT_EQ(result.exit_code, 2);
   EXPECT_THAT(result.err,
               StartsWith(plan + ":2:76: actor_train: `recompute` is the string `selective`, which dovetail"));
   const std::string wide = folder.write("wide.json",
                                         R"({"format": "dovetail/plan@1", "tasks": [
-  {"task": "actor_train", "devices": "0-1", "layout": {"dp": 2}, "micro_batch": {"tokens": 4096}}]})");
+  {"task": "actor_train", "devices": "0-1", "layout": {"dp": 2}, "micro_batch": {"tokens": 4096}},
+  {"task": "actor_infer", "devices": "0", "layout": {}, "micro_batch": {"tokens": 4096}},
+  {"task": "actor_generate", "devices": "0", "layout": {}, "engine": {"cuda_graphs": false, "own_weights": false}}]})");
   const ProgramResult too_wide = train(folder, {"--plan", wide});
   EXPECT_EQ(too_wide.exit_code, 2);
   EXPECT_THAT(too_wide.err, StartsWith(wide + ":2:3: actor_train: "));

@@ -225,7 +225,7 @@ class Parity:
 def examples_of(source, name):
     """Returns (prompts, texts to learn)."""
     if name in MODELS:
-        texts = (source / "examples/train/tiny-sft/train.jsonl").read_text(encoding="utf-8").splitlines()
+        texts = (source / "examples/train/tiny-sft/held-out.jsonl").read_text(encoding="utf-8").splitlines()
         examples = [json.loads(line) for line in texts[:12]]
         return [example["prompt"] for example in examples[:8]], examples
     texts = (source / "examples/train/smollm2/prompts.jsonl").read_text(encoding="utf-8").splitlines()

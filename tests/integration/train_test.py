@@ -73,6 +73,13 @@ class Demonstrations(Runs):
         )
         self.assertEqual(done.returncode, 0, done.stdout)
 
+    def test_make_py_creates_the_files_that_are_not_in_git(self):
+        job = self.copy_of("tiny-sft")
+        (job / "train.jsonl").unlink(missing_ok=True)
+        subprocess.run([sys.executable, job.parent / "make.py"], check=True)
+        out, _ = self.train(job, "sft", "--iterations", "2")
+        self.assertEqual(len(rows_of(out / "metrics.jsonl")), 2)
+
     def test_ppo_reaches_the_predicted_optimum(self):
         """With +1 or -1 per clause and the coefficient b, the optimal share of good adjectives is sigmoid(2 / b),
         and the divergence per clause is ln 2 - H(share)."""

@@ -74,12 +74,12 @@ TEST(DemonstrationTokenizers, HaveATokenForEachWordOfAClause) {
     ASSERT_EQ(tokenizer.decode(tokens), " " + text.get<std::string>());
     ++texts;
   };
-  for (const char* name : {"tiny-sft/train.jsonl", "tiny-sft/held-out.jsonl", "tiny-rm/train.jsonl",
-                           "tiny-rm/held-out.jsonl", "tiny-ppo/prompts.jsonl", "tiny-ppo/held-out.jsonl"})
+  for (const char* name : {"tiny-sft/held-out.jsonl", "tiny-rm/held-out.jsonl", "tiny-ppo/prompts.jsonl",
+                           "tiny-ppo/held-out.jsonl"})
     for (const json& row : rows_of(name))
       for (const char* key : {"prompt", "response", "chosen", "rejected"})
         if (row.contains(key)) check(row[key]);
-  EXPECT_GT(texts, 10000U);
+  EXPECT_GT(texts, 4000U);
   EXPECT_EQ(base::read_file(demonstration("tiny-rm/model/tokenizer.json")).value(),
             base::read_file(demonstration("tiny-sft/model/tokenizer.json")).value());
 }
@@ -94,7 +94,7 @@ TEST(DemonstrationTokenizers, HaveATokenForEachDigit) {
     ASSERT_EQ(tokens, expected) << text;
     ASSERT_EQ(tokenizer.decode(tokens), text);
   };
-  for (const char* name : {"tiny-grpo/start.jsonl", "tiny-grpo/prompts.jsonl", "tiny-grpo/held-out.jsonl"})
+  for (const char* name : {"tiny-grpo/prompts.jsonl", "tiny-grpo/held-out.jsonl"})
     for (const json& row : rows_of(name))
       for (const char* key : {"prompt", "response", "answer"})
         if (row.contains(key)) check(row[key]);
