@@ -1,11 +1,10 @@
 #include <fmt/core.h>
 
-#include <array>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "accuracy_sets.h"
+#include "data_rows.h"
 #include "plan/job_file.h"
 
 namespace dovetail::bench {
@@ -20,66 +19,56 @@ constexpr int train_batch = 512;
 /// phases have recipes in recipes/llm/performance. The configuration of Qwen3-32B with phases is not named, so its
 /// later recipe and the defaults are used.
 struct Row {
-  const char* name;
-  const char* model;
-  int devices;       // of training, and the same number of generation
-  bool apart;        // one step off policy: generation on separate devices
-  int longest;       // prompt and response
-  double generated;  // mean tokens per response
-  int rollouts;
-  int samples_per_prompt;
-  int engine_tensor;
-  int tensor, context, expert, pipeline;
-  bool recomputed;
-  int scored;  // packs of inference are this many times the maximum length: logprob_batch_size
-  double seconds;
-  std::vector<measure::MeasuredPhase> phases = {};
-  const char* doubtful = "";
-  bool fully_sharded = false;     // PyTorch FSDP2
-  bool sequence_parallel = true;  // if there is tensor parallelism
+  std::string name;
+  std::string model;
+  int devices = 0;       // of training, and the same number of generation
+  bool apart = false;    // one step off policy: generation on separate devices
+  int longest = 0;       // prompt and response
+  double generated = 0;  // mean tokens per response
+  int rollouts = 0;
+  int samples_per_prompt = 0;
+  int engine_tensor = 0;
+  std::string training;  // conventions of the trainer
+  llm::Layout layout;
+  int scored = 0;  // packs of inference are this many times the maximum length: logprob_batch_size
+  double seconds = 0;
+  std::vector<measure::MeasuredPhase> phases;
+  std::string doubtful;
 };
 
-constexpr const char* llama_8b = "llama-3.1-8b";
-constexpr const char* llama_70b = "llama-3.1-70b";
-constexpr const char* qwen_32b = "qwen3-32b";
-constexpr const char* qwen_30b = "qwen3-30b-a3b";
-constexpr const char* qwen_235b = "qwen3-235b-a22b";
-constexpr const char* deepseek = "deepseek-v3";
-
-std::vector<measure::MeasuredPhase> phases(double training, double refit, double generation, double inference) {
+std::vector<measure::MeasuredPhase> phases_of(const DataRow& row) {
   using Kind = measure::PhaseKind;
-  return {
-      {Kind::training, training}, {Kind::refit, refit}, {Kind::generation, generation}, {Kind::inference, inference}};
+  if (!row.has("training_s")) return {};
+  return {{Kind::training, row.number("training_s")},
+          {Kind::refit, row.number("refit_s")},
+          {Kind::generation, row.number("generation_s")},
+          {Kind::inference, row.number("inference_s")}};
+}
+
+llm::Layout layout_of(const DataRow& row) {
+  llm::Layout layout;
+  layout.data = row.integer("dp");
+  layout.tensor = row.integer("tp");
+  layout.context = row.integer("cp");
+  layout.expert = row.integer("ep");
+  layout.pipeline = row.integer("pp");
+  layout.zero = row.text("training") == "fsdp2" ? 3 : 1;
+  layout.sequence_parallel = row.flag("sequence_parallel");
+  layout.recomputation = row.named<llm::Recomputation>("recompute");
+  layout.stage_layers = row.integers("stage_layers");
+  return layout;
 }
 
 std::vector<Row> table() {
-  const char* const printed = "its layouts contradict its recipe";
-  const char* const contradicts = "its step time contradicts its tokens/s";
-  const char* const fsdp = "another training backend";
-  const char* const blind = "blind check: not used for any fit";
-  return {
-      {"8B, on policy", llama_8b, 16, false, 4096, 1060, 2048, 32, 1, 1, 1, 1, 2, true, 2, 97.7},
-      {"8B, 1 off", llama_8b, 8, true, 4096, 1129, 2048, 32, 1, 1, 1, 1, 2, true, 2, 74.6},
-      {"8B, phases", llama_8b, 8, false, 4096, 795, 2048, 32, 1, 1, 1, 1, 1, false, 4, 112, phases(28, 5, 58, 18)},
-      {"70B, phases",          llama_70b, 64,    false, 4096, 398, 2048, 32, 4, 4, 1, 1, 4, false, 4, 147,
-       phases(28, 14, 84, 18), "",        false, false},
-      {"Qwen3-32B, on policy", qwen_32b, 32, false, 4096, 3206, 2048, 32, 4, 4, 1, 1, 4, false, 4, 393},
-      {"Qwen3-32B, 1 off", qwen_32b, 32, true, 4096, 3207, 2048, 32, 4, 4, 1, 1, 4, false, 4, 215},
-      {"Qwen3-32B, phases", qwen_32b, 64, false, 4096, 3283, 2048, 32, 4, 4, 1, 1, 2, false, 4, 213,
-       phases(68, 7, 96, 40)},
-      {"Qwen3-30B-A3B, on policy", qwen_30b, 32, false, 4096, 3154, 2048, 32, 4, 2, 1, 8, 1, false, 4, 225},
-      {"Qwen3-235B, on policy", qwen_235b, 128, false, 8192, 5671, 512, 32, 16, 2, 2, 16, 8, true, 1, 506},
-      {"DeepSeek-V3, on policy", deepseek, 256, false, 1536, 745, 512, 16, 32, 1, 1, 16, 16, true, 1, 154},
-      {"DeepSeek-V3, 1 off", deepseek, 256, true, 1536, 744, 512, 16, 32, 1, 1, 16, 16, true, 1, 77.9},
-      {"Qwen3-30B-A3B, 1 off", qwen_30b, 16, true, 4096, 3158, 2048, 32, 2, 1, 1, 8, 2, false, 4, 244, {}, printed},
-      {"Qwen3-235B, 1 off", qwen_235b, 128, true, 8192, 5691, 512, 32, 8, 4, 1, 16, 8, true, 1, 241, {}, contradicts},
-      {"Qwen3-30B-A3B, phases", qwen_30b, 64, false, 4096, 3251, 2048, 32, 4, 2, 1, 8, 1, false, 4, 167,
-       phases(50, 12, 78, 23), blind},
-      {"8B, phases: FSDP2", llama_8b, 8, false, 4096, 777, 2048, 32, 1, 1, 1, 1, 1, false, 2, 122,
-       phases(38, 4, 57, 19), fsdp, true},
-      {"70B, phases: FSDP2", llama_70b, 64, false, 4096, 395, 2048, 32, 4, 8, 1, 1, 1, false, 2, 230,
-       phases(97, 15, 82, 28), fsdp, true},
-  };
+  std::vector<Row> rows;
+  for (const DataRow& row : read_data("accuracy_nemo_rl.csv"))
+    rows.push_back({row.text("run"), row.text("model"), row.integer("training_gpus"),
+                    row.integer("steps_off_policy") > 0, row.integer("sequence_tokens"),
+                    row.number("mean_response_tokens"), row.integer("samples"), row.integer("samples_per_prompt"),
+                    row.integer("engine_tp"), row.text("training"), layout_of(row),
+                    row.integer("inference_micro_batch_sequences"), row.number("iteration_s"), phases_of(row),
+                    row.text("doubtful")});
+  return rows;
 }
 
 /// The spread of responses is unknown. measure::Measurement::responses replaces the lengths here.
@@ -93,24 +82,8 @@ plan::Job job_of(const Row& row) {
       "cluster: {{nodes: {}, gpus_per_node: 8, gpu: H100}}\n"
       "software: {{framework: any, training: {}}}\n",
       row.model, row.rollouts / row.samples_per_prompt, row.samples_per_prompt, train_batch, prompt,
-      static_cast<int>(row.generated), row.apart ? 1 : 0, (row.apart ? 2 : 1) * row.devices / 8,
-      row.fully_sharded ? "fsdp2" : "nemo-rl-megatron");
+      static_cast<int>(row.generated), row.apart ? 1 : 0, (row.apart ? 2 : 1) * row.devices / 8, row.training);
   return plan::parse_job(text, "nemo-rl.yaml").value();
-}
-
-llm::Layout training_layout(const Row& row) {
-  llm::Layout layout;
-  layout.tensor = row.tensor;
-  layout.context = row.context;
-  layout.expert = row.expert;
-  layout.pipeline = row.pipeline;
-  layout.data = row.devices / (row.tensor * row.context * row.pipeline);
-  layout.zero = row.fully_sharded ? 3 : 1;
-  layout.sequence_parallel = row.sequence_parallel && row.tensor > 1;
-  if (row.recomputed) layout.recomputation = llm::Recomputation::full;
-  if (row.model == qwen_235b) layout.stage_layers = {11, 12, 12, 12, 12, 12, 12, 11};
-  if (row.model == deepseek) layout.stage_layers = {3, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 2};
-  return layout;
 }
 
 /// Training and both log-probability passes run on the first devices. Engines run on the same devices with gradients
@@ -126,7 +99,7 @@ plan::TaskPlan task_plan(const Row& row, const workflow::Task& task) {
     planned.engine.memory_utilization = row.apart ? 0.8 : 0.6;
     return planned;
   }
-  planned.layout = training_layout(row);
+  planned.layout = row.layout;
   planned.offload.weights = task.role == "reference";
   const bool trains = task.kind == workflow::TaskKind::train;
   planned.micro_batching.tokens = trains ? row.longest : row.scored * row.longest;

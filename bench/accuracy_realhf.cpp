@@ -1,39 +1,35 @@
 #include <fmt/core.h>
 
-#include <array>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "accuracy_sets.h"
+#include "data_rows.h"
 #include "plan/job_file.h"
 
 namespace dovetail::bench {
 namespace {
 
 struct Row {
-  const char* sweep;
-  int generated;  // tokens per response, all equal
-  int devices;
-  int actor;   // actor and reference; billions of parameters
-  int critic;  // critic and reward
-  int batch;
-  double seconds;   // heuristic plan
-  double searched;  // plan that ReaL found
+  std::string sweep;
+  int generated = 0;  // tokens per response, all equal
+  int devices = 0;
+  int actor = 0;   // actor and reference; billions of parameters
+  int critic = 0;  // critic and reward
+  int batch = 0;
+  double seconds = 0;   // heuristic plan
+  double searched = 0;  // plan that ReaL found
 };
 
-constexpr std::array<Row, 21> table = {{
-    {"ScaleActor", 128, 8, 7, 7, 512, 31.3, 23.3},    {"ScaleActor", 128, 16, 13, 7, 512, 30.1, 24.3},
-    {"ScaleActor", 128, 32, 34, 7, 512, 34.0, 29.2},  {"ScaleActor", 128, 64, 70, 7, 512, 43.7, 41.6},
-    {"ScaleActor", 384, 8, 7, 7, 256, 42.3, 28.0},    {"ScaleActor", 384, 16, 13, 7, 256, 42.6, 31.3},
-    {"ScaleActor", 384, 32, 34, 7, 256, 50.5, 46.7},  {"ScaleActor", 384, 64, 70, 7, 256, 71.6, 65.9},
-    {"ScaleActor", 896, 8, 7, 7, 128, 63.3, 37.4},    {"ScaleActor", 896, 16, 13, 7, 128, 69.1, 44.2},
-    {"ScaleActor", 896, 32, 34, 7, 128, 84.7, 77.4},  {"ScaleActor", 896, 64, 70, 7, 128, 129.0, 123.8},
-    {"ScaleCritic", 128, 16, 7, 13, 512, 28.5, 20.8}, {"ScaleCritic", 128, 32, 7, 34, 512, 30.7, 26.7},
-    {"ScaleCritic", 128, 64, 7, 70, 512, 33.0, 29.8}, {"ScaleCritic", 384, 16, 7, 13, 256, 37.9, 24.6},
-    {"ScaleCritic", 384, 32, 7, 34, 256, 41.9, 29.4}, {"ScaleCritic", 384, 64, 7, 70, 256, 49.8, 37.8},
-    {"ScaleCritic", 896, 16, 7, 13, 128, 57.5, 34.3}, {"ScaleCritic", 896, 32, 7, 34, 128, 67.9, 43.4},
-    {"ScaleCritic", 896, 64, 7, 70, 128, 77.8, 43.4},
-}};
+std::vector<Row> table() {
+  std::vector<Row> rows;
+  for (const DataRow& row : read_data("accuracy_realhf.csv"))
+    rows.push_back({row.text("sweep"), row.integer("response_tokens"), row.integer("gpus"),
+                    row.integer("actor_billion_parameters"), row.integer("critic_billion_parameters"),
+                    row.integer("batch_sequences"), row.number("heuristic_s"), row.number("searched_s")});
+  return rows;
+}
 
 plan::Job job_of(const Row& row) {
   static const std::map<int, const char*> models = {
@@ -76,7 +72,7 @@ plan::Plan plan_of(const Row& row, const plan::Job& job) {
 
 measure::Measurements realhf_set() {
   measure::Measurements set{"a100/realhf", "ReaL, heuristic plan, A100-80", {}, {}, {}, {}};
-  for (const Row& row : table) {
+  for (const Row& row : table()) {
     plan::Job job = job_of(row);
     plan::Plan plan = plan_of(row, job);
     std::string name =
@@ -99,7 +95,7 @@ measure::Measurements realhf_set() {
 
 std::vector<double> realhf_searched_seconds() {
   std::vector<double> seconds;
-  for (const Row& row : table) seconds.push_back(row.searched);
+  for (const Row& row : table()) seconds.push_back(row.searched);
   return seconds;
 }
 

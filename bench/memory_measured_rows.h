@@ -1,8 +1,10 @@
-// Measured peak memory of training runs, from public sources, each with its whole configuration if the source gives it.
+// Measured peak memory of training runs, from public sources, each with its whole configuration if the source gives it
+// (bench/data/memory_measured.csv).
 //
-// The rows are those of SimuMax v1.2 (section 1), the functional tests of Megatron-LM (2), nanotron's benchmark (3),
-// ATorch's table of Llama-2 (4), torchtitan's of December 2024 (5), Megatron-Bridge's recipes and PithTrain (6). Each
-// function of the source names what its source reports.
+// The sections are SimuMax v1.2 (1), the functional tests of Megatron-LM (2), whose last rank logs, nanotron's
+// benchmark (3) and ATorch's table of Llama-2 (4), whose rank 0 logs, torchtitan's of December 2024 (5), the maximum
+// over all GPUs, Megatron-Bridge's recipes and PithTrain (6). In section 3 the layers of the first stage are known; the
+// division of the others does not affect it.
 #pragma once
 
 #include <string>
