@@ -40,10 +40,12 @@ struct Setting {
     cluster.groups.push_back({(layout.devices() + 7) / 8, 8, cluster::find_gpu("H100").value(), 0});
     cluster.networks.push_back({"network", 0, 50e9, 5e-6, {}});
     headroom = 0.9 * static_cast<double>(cluster.groups[0].gpu.memory) -
-           static_cast<double>(cost::weight_bytes(facts, layout)) - 4e9;
+               static_cast<double>(cost::weight_bytes(facts, layout)) - 4e9;
   }
 
-  simulate::GenerationTask task() const { return {facts, cluster, {0, layout.devices()}, layout, engine, headroom, {}}; }
+  simulate::GenerationTask task() const {
+    return {facts, cluster, {0, layout.devices()}, layout, engine, headroom, {}};
+  }
 };
 
 template <class Value>

@@ -20,8 +20,8 @@ struct ProgramResult {
 };
 
 struct RunOptions {
-  std::string input = {};                                         ///< on standard input
-  std::vector<std::string> environment = {};                      ///< "NAME=VALUE", added to the environment of the test
+  std::string input = {};                     ///< on standard input
+  std::vector<std::string> environment = {};  ///< "NAME=VALUE", added to the environment of the test
   std::optional<std::chrono::milliseconds> interrupt_after = {};  ///< sends SIGINT then
 };
 

@@ -125,7 +125,7 @@ def names_by(patterns, code):
 
 
 def fmt_headers_of(code):
-    """Returns the headers for the names of fmt in the code: core.h declares format(), format.h the rest."""
+    """Returns the header that declares the names of fmt in the code."""
     names = set(re.findall(r"\bfmt::(\w+)", code))
     if names - {"format", "format_string", "print", "string_view", "vformat"}:
         return {"fmt/format.h"}

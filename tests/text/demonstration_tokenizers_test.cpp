@@ -74,8 +74,8 @@ TEST(DemonstrationTokenizers, HaveATokenForEachWordOfAClause) {
     ASSERT_EQ(tokenizer.decode(tokens), " " + text.get<std::string>());
     ++texts;
   };
-  for (const char* name : {"tiny-sft/held-out.jsonl", "tiny-rm/held-out.jsonl", "tiny-ppo/prompts.jsonl",
-                           "tiny-ppo/held-out.jsonl"})
+  for (const char* name :
+       {"tiny-sft/held-out.jsonl", "tiny-rm/held-out.jsonl", "tiny-ppo/prompts.jsonl", "tiny-ppo/held-out.jsonl"})
     for (const json& row : rows_of(name))
       for (const char* key : {"prompt", "response", "chosen", "rejected"})
         if (row.contains(key)) check(row[key]);

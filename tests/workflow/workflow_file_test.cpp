@@ -268,8 +268,7 @@ TEST(ReadWorkload, ReportsMistakes) {
             "job.yaml:1:80: `mini_batch` is 100; accepted: a divisor of 128, the number of samples of an iteration");
   EXPECT_EQ(workload_error(sound + ", mini_batch: 64, mini_batches: 2"),
             "job.yaml:1:80: `mini_batch` and `mini_batches` cannot be combined; accepted: one of the two");
-  EXPECT_EQ(workload_error(sound + ", epochs: 0"),
-            "job.yaml:1:76: `epochs` must be an integer from 1 to 1000, not 0");
+  EXPECT_EQ(workload_error(sound + ", epochs: 0"), "job.yaml:1:76: `epochs` must be an integer from 1 to 1000, not 0");
   EXPECT_EQ(workload_error(sound + ", steps_off_policy: -1"),
             "job.yaml:1:86: `steps_off_policy` must be an integer from 0 to 1000, not -1");
   EXPECT_EQ(workload_error(sound + ", packing: yes"),

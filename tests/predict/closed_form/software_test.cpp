@@ -138,7 +138,8 @@ TEST(SoftwareLogits, LogitsOfLimitedEntriesKeepTheirGradients) {
   said.logit_entries = 9504;
   EXPECT_EQ(whole - bytes(), 18 * rows * 8192 - 2 * 9504 * 8192 - 2 * rows * 1024);
   said.logit_entries = plan::max_logit_entries;
-  EXPECT_EQ(whole - bytes(), 18 * rows * 8192 - 2 * rows * 8192 - 2 * rows * 1024) << "there are fewer entries than the limit";
+  EXPECT_EQ(whole - bytes(), 18 * rows * 8192 - 2 * rows * 8192 - 2 * rows * 1024)
+      << "there are fewer entries than the limit";
 }
 
 TEST(SoftwareLogits, ALossWithoutEntropyHasFewerLogits) {

@@ -3,11 +3,12 @@
 #include <c10/core/InferenceMode.h>
 #include <gtest/gtest.h>
 
+#include <thread>
+
 #include "cost/profile.h"
 #include "runtime/model/device.h"
 #include "runtime/profile/profile_command.h"
 #include "transport/threads.h"
-#include <thread>
 
 namespace dovetail::runtime {
 namespace {
