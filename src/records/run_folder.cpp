@@ -99,17 +99,18 @@ std::string row_of(const control::Figures& figures) {
   return row.text() + "\n";
 }
 
-std::string row_of(std::int64_t iteration, const control::Sample& sample) {
+std::string row_of(std::int64_t iteration, const control::Sample& sample, std::string_view prompt) {
   const auto& tokens = sample.sequence.tokens;
   const auto response = tokens.begin() + static_cast<std::ptrdiff_t>(sample.sequence.first_scored);
   base::JsonObject row;
   row.add("iteration", fmt::format("{}", iteration));
   row.add("epoch", fmt::format("{}", sample.epoch));
-  row.add("prompt", fmt::format("{}", sample.prompt));
+  row.add("prompt_index", fmt::format("{}", sample.prompt));
   row.add("copy", fmt::format("{}", sample.copy));
   row.add("reward", number_text(sample.reward));
   row.add("shaped_reward", number_text(sample.shaped_reward));
   row.add("ended", sample.ended ? "true" : "false");
+  row.add("prompt", base::json_string(prompt));
   row.add("text", base::json_string(sample.text));
   row.add("prompt_tokens", fmt::format("[{}]", fmt::join(tokens.begin(), response, ", ")));
   row.add("response_tokens", fmt::format("[{}]", fmt::join(response, tokens.end(), ", ")));
@@ -139,7 +140,7 @@ Result<RunFolder> RunFolder::open(const std::string& folder, std::int64_t iterat
   DOVETAIL_TRY(base::LineFile metrics, open_rows(path, metrics_file_name, iterations));
   DOVETAIL_TRY(base::LineFile evaluations,
                open_rows(path, evaluations_file_name, iterations - (is_to_be_evaluated ? 1 : 0)));
-  DOVETAIL_TRY(base::LineFile samples, open_rows(path, "samples.jsonl", iterations));
+  DOVETAIL_TRY(base::LineFile samples, open_rows(path, samples_file_name, iterations));
   // A run that starts over also drops the evaluation before its first iteration.
   const std::int64_t first_step = iterations == 0 && is_to_be_evaluated ? 0 : iterations + 1;
   DOVETAIL_TRY(EventFile events, EventFile::open((path / "tensorboard").string(), first_step));
@@ -156,9 +157,10 @@ Status RunFolder::add_evaluation(const control::Figures& figures) {
   return events_.add(figures, static_cast<std::int64_t>(figures.front().value), "evaluation");
 }
 
-Status RunFolder::add_samples(std::int64_t iteration, std::span<const control::Sample> samples) {
+Status RunFolder::add_samples(std::int64_t iteration, std::span<const control::Sample> samples,
+                              std::span<const control::PromptTokens> prompts) {
   std::string rows;
-  for (const control::Sample& sample : samples) rows += row_of(iteration, sample);
+  for (const control::Sample& sample : samples) rows += row_of(iteration, sample, prompts[sample.prompt].text);
   return samples_.append(rows);
 }
 

@@ -17,6 +17,7 @@
 #include "base/growing_file.h"
 #include "base/result.h"
 #include "control/algorithm/experience.h"
+#include "control/data/run_inputs.h"
 #include "control/run/run_sink.h"
 
 namespace dovetail::base {
@@ -27,14 +28,15 @@ namespace dovetail::records {
 
 inline constexpr const char* metrics_file_name = "metrics.jsonl";
 inline constexpr const char* evaluations_file_name = "eval.jsonl";
+inline constexpr const char* samples_file_name = "samples.jsonl";
 
 /// Formats a row of metrics.jsonl or eval.jsonl: the figures in order, timings in an object at the end. Numbers are the
 /// shortest text that reads back equal; values that are not numbers are null.
 std::string row_of(const control::Figures& figures);
 
-/// Formats a row of samples.jsonl: everything that a script needs to recompute rewards and losses. Values per token are
-/// lists; missing ones are omitted.
-std::string row_of(std::int64_t iteration, const control::Sample& sample);
+/// Formats a row of samples.jsonl: everything that a script needs to recompute rewards and losses. `prompt` is the text
+/// of the sample's prompt. Values per token are lists; missing ones are omitted.
+std::string row_of(std::int64_t iteration, const control::Sample& sample, std::string_view prompt);
 
 /// Returns the CRC-32C (Castagnoli) of the bytes.
 std::uint32_t crc32c(std::string_view bytes);
@@ -71,7 +73,9 @@ class RunFolder {
 
   base::Status add_metrics(const control::Figures& figures);
   base::Status add_evaluation(const control::Figures& figures);
-  base::Status add_samples(std::int64_t iteration, std::span<const control::Sample> samples);
+  /// `prompts` is the data that the samples' prompts are indices of.
+  base::Status add_samples(std::int64_t iteration, std::span<const control::Sample> samples,
+                           std::span<const control::PromptTokens> prompts);
   /// Flushes all rows to disk. Called before a checkpoint is kept, so that no checkpoint is ahead of the rows.
   base::Status flush();
 

@@ -169,7 +169,7 @@ class Replay:
         """Computes advantages and the critic's targets."""
         if not self.ppo:
             advantages = []
-            each = len(rows) // len({(row["epoch"], row["prompt"]) for row in rows})
+            each = len(rows) // len({(row["epoch"], row["prompt_index"]) for row in rows})
             for begin in range(0, len(rows), each):
                 rewards = torch.tensor([row["reward"] for row in rows[begin : begin + each]], dtype=torch.float64)
                 spread = rewards.std() + 1e-6 if (rewards != rewards[0]).any() else 1

@@ -94,7 +94,9 @@ class Demonstrations(Runs):
             kl = sum(p - q for row in rows for p, q in zip(row["sampled"], row["reference"])) / (good + bad)
             entropy = -share * math.log(share) - (1 - share) * math.log(1 - share)
             self.assertAlmostEqual(kl, math.log(2) - entropy, delta=0.03)
-            formed = [is_well_formed(prompts[row["prompt"]]["prompt"], row["text"]) for row in rows]
+            for row in rows:
+                self.assertEqual(row["prompt"], prompts[row["prompt_index"]]["prompt"])
+            formed = [is_well_formed(row["prompt"], row["text"]) for row in rows]
             self.assertGreater(sum(formed) / len(formed), 0.9)
             for row in rows:
                 words = row["text"].split()

@@ -48,6 +48,9 @@ std::vector<control::Sample> samples_of(std::int64_t iteration) {
   return samples;
 }
 
+/// Data of the samples, which are all of the first prompt.
+std::vector<control::PromptTokens> prompts() { return {{{1, 2}, "first", ""}}; }
+
 RunFolder opened(const std::string& path, std::int64_t iterations, bool is_to_be_evaluated = false) {
   auto folder = RunFolder::open(path, iterations, is_to_be_evaluated);
   EXPECT_TRUE(folder.ok()) << to_text(folder.error());
@@ -56,7 +59,7 @@ RunFolder opened(const std::string& path, std::int64_t iterations, bool is_to_be
 
 /// Reports an iteration like the loop of a run, with an evaluation after every second one.
 void report(RunFolder& folder, std::int64_t iteration) {
-  ASSERT_TRUE(folder.add_samples(iteration, samples_of(iteration)).ok());
+  ASSERT_TRUE(folder.add_samples(iteration, samples_of(iteration), prompts()).ok());
   ASSERT_TRUE(folder.add_metrics(figures_of(iteration)).ok());
   if (iteration % 2 == 0) {
     ASSERT_TRUE(folder.add_evaluation(figures_of(iteration)).ok());
@@ -94,9 +97,10 @@ TEST(RunRow, HasWhatAScriptNeedsOfASample) {
   sample.sampled = {-0.25, nan_value};
   sample.advantages = {1, 2};
   EXPECT_EQ(
-      row_of(5, sample),
-      "{\"iteration\": 5, \"epoch\": 2, \"prompt\": 17, \"copy\": 3, \"reward\": 0.1, \"shaped_reward\": -0.5, "
-      "\"ended\": true, \"text\": \"line\\u000Aof \\\"text\\\"\", \"prompt_tokens\": [1, 2], \"response_tokens\": [3, "
+      row_of(5, sample, "a prompt"),
+      "{\"iteration\": 5, \"epoch\": 2, \"prompt_index\": 17, \"copy\": 3, \"reward\": 0.1, \"shaped_reward\": -0.5, "
+      "\"ended\": true, \"prompt\": \"a prompt\", \"text\": \"line\\u000Aof \\\"text\\\"\", \"prompt_tokens\": [1, 2], "
+      "\"response_tokens\": [3, "
       "4], \"sampled\": [-0.25, null], \"advantages\": [1, 2]}\n");
 }
 
@@ -108,7 +112,7 @@ TEST(RunFolder, RowsAreVisibleImmediately) {
   report(run, 2);
   EXPECT_EQ(content_of(folder.file("metrics.jsonl")), row_of(figures_of(1)) + row_of(figures_of(2)));
   EXPECT_EQ(content_of(folder.file("eval.jsonl")), row_of(figures_of(2)));
-  EXPECT_TRUE(content_of(folder.file("samples.jsonl")).starts_with(row_of(1, samples_of(1)[0])));
+  EXPECT_TRUE(content_of(folder.file("samples.jsonl")).starts_with(row_of(1, samples_of(1)[0], "first")));
   EXPECT_TRUE(fs::is_directory(folder.file("checkpoints")));
   EXPECT_TRUE(run.flush().ok());
 }
@@ -218,7 +222,7 @@ TEST(RunFolder, AFullDiskLeavesNoPartialRow) {
       const FullDisk full(before.size() + 10);
       if (name == row_files[0]) return run.add_metrics(figures_of(3));
       if (name == row_files[1]) return run.add_evaluation(figures_of(3));
-      return run.add_samples(3, samples_of(3));
+      return run.add_samples(3, samples_of(3), prompts());
     }();
     ASSERT_FALSE(status.ok());
     EXPECT_EQ(status.error().failure, base::Failure::io);

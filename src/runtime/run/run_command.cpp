@@ -349,7 +349,7 @@ Status run_and_report(const RunArguments& arguments, const control::RunSetup& se
   DOVETAIL_CHECK(write_schedule(arguments.output, made.of_ranks));
   DOVETAIL_TRY(records::RunFolder folder,
                records::RunFolder::open(arguments.output, state.iterations, state.is_to_be_evaluated));
-  RunReporter reporter(folder, place, models, setup.iterations, account);
+  RunReporter reporter(folder, place, models, setup, account);
   if (state.iterations >= setup.iterations)
     cli::print_note(fmt::format("{} iterations are already done and the run has {}: there is nothing to train",
                                 state.iterations, setup.iterations));

@@ -40,9 +40,10 @@ control::RunSink RunReporter::sink() {
   return {
       .on_metrics = [this](const control::Figures& figures) { return take_metrics(figures); },
       .on_evaluation = [this](const control::Figures& figures) { return take_evaluation(figures); },
-      .on_samples = [this](
-                        std::int64_t iteration,
-                        std::span<const control::Sample> samples) { return folder_.add_samples(iteration, samples); },
+      .on_samples =
+          [this](std::int64_t iteration, std::span<const control::Sample> samples) {
+            return folder_.add_samples(iteration, samples, prompts_);
+          },
       .on_progress = [this](const control::RunProgress& progress) { take_progress(progress); },
       .on_warning = say_warning,
       .on_checkpoint = [this](const control::RunState& state, control::CheckpointReason reason,

@@ -3,10 +3,12 @@
 
 #include <chrono>
 #include <cstdint>
+#include <span>
 #include <string>
 
 #include "cli/progress_line.h"
 #include "control/models.h"
+#include "control/run/run.h"
 #include "control/run/run_sink.h"
 #include "records/checkpoints.h"
 #include "records/run_folder.h"
@@ -19,8 +21,14 @@ namespace dovetail::runtime {
 class RunReporter {
  public:
   RunReporter(records::RunFolder& folder, const records::CheckpointPlace& place, const control::Models& models,
-              std::int64_t iterations, MemoryAccount& account)
-      : folder_(folder), place_(place), models_(models), iterations_(iterations), account_(account), line_("train") {}
+              const control::RunSetup& setup, MemoryAccount& account)
+      : folder_(folder),
+        place_(place),
+        models_(models),
+        prompts_(setup.inputs.train.prompts),
+        iterations_(setup.iterations),
+        account_(account),
+        line_("train") {}
 
   control::RunSink sink();
 
@@ -33,6 +41,7 @@ class RunReporter {
   records::RunFolder& folder_;
   const records::CheckpointPlace& place_;
   const control::Models& models_;
+  std::span<const control::PromptTokens> prompts_;  // of the samples
   std::int64_t iterations_;
   MemoryAccount& account_;
   cli::ProgressLine line_;
