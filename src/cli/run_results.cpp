@@ -16,6 +16,7 @@
 #include "control/run/run_checks.h"
 #include "records/figure_table.h"
 #include "records/run_folder.h"
+#include "records/sample_rows.h"
 #include "report/page/page.h"
 #include "timeline/chrome_trace_file.h"
 
@@ -71,11 +72,14 @@ Result<report::RunReport> read_run(const std::string& folder) {
   std::string name = measured ? measured->predicted->job.name : base::display_path(folder);
   std::string subtitle = subtitle_of(measured);
   DOVETAIL_TRY(std::vector<records::TrainingPhase> phases, records::read_training_phases(folder));
+  auto samples = records::read_last_samples(file_in(folder, records::samples_file_name));
+  if (!samples.ok()) print_note("cannot show samples of the run: " + base::to_text(samples.error()));
   return report::RunReport{std::move(name),
                            std::move(subtitle),
                            {std::move(metrics), std::move(evaluations)},
                            std::move(measured),
-                           std::move(phases)};
+                           std::move(phases),
+                           samples.ok() ? std::move(samples).value() : std::vector<records::SampleRow>()};
 }
 
 base::Status write_run_results(const std::string& folder) {

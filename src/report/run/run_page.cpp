@@ -3,6 +3,9 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <limits>
 #include <map>
 #include <optional>
 #include <string>
@@ -12,6 +15,7 @@
 
 #include "answer/runs/phase_table.h"
 #include "answer/words/figures.h"
+#include "answer/words/text.h"
 #include "base/assert.h"
 #include "pipeline/schedule/evaluate.h"
 #include "records/figure_table.h"
@@ -288,6 +292,24 @@ void add_figures(Page& page, const RunFigures& figures) {
   add_effort(page, metrics);
 }
 
+/// Returns the text as shown in a table cell: line breaks and tabs as escapes, at most `max_excerpt` characters.
+std::string excerpt(std::string_view text) {
+  constexpr std::size_t max_excerpt = 400;
+  std::string escaped;
+  for (const char character : text.substr(0, 4 * max_excerpt)) {
+    if (character == '\n') {
+      escaped += "\\n";
+    } else if (character == '\t') {
+      escaped += "\\t";
+    } else if (character == '\r') {
+      escaped += "\\r";
+    } else {
+      escaped += character;
+    }
+  }
+  return answer::shorten(answer::clean_text(escaped), max_excerpt, "…");
+}
+
 /// Adds the tables that compare measured and predicted times.
 void add_measured(Page& page, const answer::MeasuredAnswer& measured) {
   DOVETAIL_ASSERT(measured.predicted.has_value());
@@ -347,12 +369,43 @@ CurvePicture run_picture(const RunFigures& figures, std::string title, std::stri
   return picture;
 }
 
+Table sample_table(const std::vector<records::SampleRow>& samples) {
+  constexpr std::size_t each = 4;  // of the best, and of the worst
+  DOVETAIL_ASSERT(!samples.empty());
+  std::vector<const records::SampleRow*> order;
+  for (const records::SampleRow& sample : samples) order.push_back(&sample);
+  // NaN has no order, so it counts as the lowest reward.
+  const auto reward = [](const records::SampleRow* sample) {
+    return std::isnan(sample->reward) ? -std::numeric_limits<double>::infinity() : sample->reward;
+  };
+  std::stable_sort(order.begin(), order.end(), [&](const auto* a, const auto* b) { return reward(a) > reward(b); });
+  if (order.size() > 2 * each) order.erase(order.begin() + each, order.end() - static_cast<std::ptrdiff_t>(each));
+  Table table;
+  table.title = fmt::format("Samples of iteration {}", samples.front().iteration);
+  table.note = order.size() == samples.size()
+                   ? "All responses of the iteration, highest reward first."
+                   : fmt::format("The {0} responses with the highest rewards and the {0} with the lowest, of {1}.",
+                                 each, samples.size());
+  table.note += " Long texts are cut; samples.jsonl has all of them.";
+  table.columns = {{"reward"}, {"prompt", Align::left}, {"response", Align::left}, {"tokens"}, {"end", Align::left}};
+  for (const records::SampleRow* sample : order)
+    table.rows.push_back({number_text(sample->reward), excerpt(sample->prompt), excerpt(sample->response),
+                          fmt::format("{}", sample->tokens), sample->ended ? "by itself" : "cut off at the cap"});
+  return table;
+}
+
 Page run_page(const RunReport& report) {
   Page page;
   page.title = report.name;
   page.subtitle = report.subtitle;
   add_figures(page, report.figures);
   for (LineChart& chart : run_charts(report.figures)) page.sections.emplace_back(std::move(chart));
+  // Curves are drawn in two columns, so the samples follow a full row.
+  constexpr std::size_t first_charts = 2;
+  if (!report.samples.empty())
+    page.sections.insert(
+        page.sections.begin() + static_cast<std::ptrdiff_t>(std::min(first_charts, page.sections.size())),
+        sample_table(report.samples));
   add_timeline(page, records::run_timeline(report.figures.metrics, report.figures.evaluations));
   if (report.measured) add_measured(page, *report.measured);
   for (const records::TrainingPhase& phase : report.phases) add_training_phase(page, phase);

@@ -7,6 +7,7 @@
 
 #include "answer/measured/measured.h"
 #include "records/figure_table.h"
+#include "records/sample_rows.h"
 #include "records/training_phases.h"
 #include "report/drawing/curve_svg.h"
 #include "report/page/page.h"
@@ -34,10 +35,15 @@ struct RunReport {
   RunFigures figures;
   std::optional<answer::MeasuredAnswer> measured;   ///< times compared with their prediction, which must be present
   std::vector<records::TrainingPhase> phases = {};  ///< phases that the ranks ran by a schedule
+  std::vector<records::SampleRow> samples = {};     ///< responses of the last iteration
 };
 
-/// Builds the page: rewards and total time, curves, timeline, time use, predicted and measured times, and each training
-/// phase of several ranks compared with its schedule.
+/// Returns the responses with the highest and the lowest rewards, highest first: a few of each, or all if there are not
+/// more. Control characters are shown as escapes and long texts are cut. REQUIRES: `samples` is not empty.
+Table sample_table(const std::vector<records::SampleRow>& samples);
+
+/// Builds the page: rewards and total time, curves with samples of the last iteration after the first two, timeline,
+/// time use, predicted and measured times, and each training phase of several ranks compared with its schedule.
 Page run_page(const RunReport& report);
 
 }  // namespace dovetail::report

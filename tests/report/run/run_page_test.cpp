@@ -4,6 +4,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <initializer_list>
+#include <limits>
+
 #include "pipeline/schedule/evaluate.h"
 #include "report/page/page.h"
 #include "report/xml_check.h"
@@ -95,6 +99,44 @@ TEST(RunPage, ShowsTheResultsOfARun) {
   EXPECT_EQ(of("training time"), "50.0 s");
   EXPECT_THAT(page.sections, SizeIs(3));
   EXPECT_THAT(render_html(page), HasSubstr("actor_train"));
+}
+
+std::vector<records::SampleRow> samples_with(std::initializer_list<double> rewards) {
+  std::vector<records::SampleRow> samples;
+  for (const double reward : rewards)
+    samples.push_back({7, "ask " + std::to_string(samples.size()), "say", 3, reward, samples.size() % 2 == 0});
+  return samples;
+}
+
+TEST(RunPage, ShowsSamplesOfTheLastIteration) {
+  RunReport report{"tiny", "A run.", figures_of(3), std::nullopt};
+  report.samples = samples_with({0.5, 1});
+  const Page page = run_page(report);
+  const auto found = std::find_if(page.sections.begin(), page.sections.end(), [](const Section& section) {
+    const auto* const table = std::get_if<Table>(&section);
+    return table != nullptr && table->title == "Samples of iteration 7";
+  });
+  ASSERT_NE(found, page.sections.end());
+  EXPECT_THAT(std::get<Table>(*found).rows, ElementsAre(ElementsAre("1", "ask 1", "say", "3", "cut off at the cap"),
+                                                        ElementsAre("0.5", "ask 0", "say", "3", "by itself")));
+}
+
+TEST(SampleTable, ShowsTheBestAndTheWorst) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const Table table = sample_table(samples_with({1, 2, 3, 4, 5, 6, nan, 8, 9, 10}));
+  std::vector<std::string> rewards;
+  for (const auto& row : table.rows) rewards.push_back(row[0]);
+  EXPECT_THAT(rewards, ElementsAre("10", "9", "8", "6", "3", "2", "1", "nan"));
+  EXPECT_THAT(table.note, HasSubstr("The 4 responses with the highest rewards and the 4 with the lowest, of 10."));
+}
+
+TEST(SampleTable, EscapesAndCutsTexts) {
+  std::vector<records::SampleRow> samples = samples_with({1});
+  samples[0].prompt = "<b>\n\tx\x1b[2J";
+  samples[0].response = std::string(5000, 'y');
+  const Table table = sample_table(samples);
+  EXPECT_EQ(table.rows[0][1], "<b>\\n\\tx\uFFFD[2J");
+  EXPECT_EQ(table.rows[0][2], std::string(399, 'y') + "…");
 }
 
 TEST(RunPage, HasNoCurvesWithoutFigures) {

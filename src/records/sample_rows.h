@@ -1,0 +1,30 @@
+// Reads the responses of a run's samples.jsonl.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace dovetail::records {
+
+/// A row of samples.jsonl, without its values per token.
+struct SampleRow {
+  std::int64_t iteration = 0;
+  std::string prompt;    ///< empty in files of older versions, which have no text of the prompt
+  std::string response;  ///< up to its stop text
+  std::int64_t tokens = 0;
+  double reward = 0;   ///< as judged; NaN if it was not a number
+  bool ended = false;  ///< false if the response was cut off
+};
+
+/// Returns the rows of the last iteration in `content`, in order. An incomplete last line is skipped. Errors name
+/// `path` and the line.
+base::Result<std::vector<SampleRow>> parse_last_samples(std::string_view content, const std::string& path);
+
+/// Reads the file at `path`, from its end. Empty if it does not exist.
+base::Result<std::vector<SampleRow>> read_last_samples(const std::string& path);
+
+}  // namespace dovetail::records
