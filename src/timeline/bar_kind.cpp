@@ -20,7 +20,7 @@ std::string_view name_of(BarKind bar_kind) {
     case BarKind::loading:
       return "loading";
     case BarKind::infer:
-      return "score";
+      return "inference";
     case BarKind::optimizer:
       return "optimizer";
     case BarKind::reallocation:

@@ -9,6 +9,13 @@ export interface Category {
   idle: boolean;
 }
 
+export interface LegendEntry {
+  name: string;
+  about?: string; // explanation of the name
+  idle: boolean;
+  categories: number[];
+}
+
 export interface FieldData {
   name: string;
   kind: "number" | "time" | "text";
@@ -31,6 +38,7 @@ export interface GanttData {
   time_unit: string;
   end: number;
   categories: Category[];
+  legend: LegendEntry[]; // each category belongs to one entry
   lanes: { name: string; bars: number; joined?: boolean }[];
   gap: number[]; // time between a bar and the previous one on its lane
   length: number[];

@@ -8,7 +8,7 @@ import { formatTime } from "./format";
 import { GanttCanvas } from "./gantt_canvas";
 import { listenToKeys } from "./key_input";
 import { axisHeight, gutterWidth, layOut, Layout, mostScroll, xOf } from "./layout";
-import { legend } from "./legend";
+import { glossary, legend } from "./legend";
 import { Panel } from "./panel";
 import { PointerInput } from "./pointer_input";
 import { onThemeChange } from "./theme";
@@ -63,6 +63,7 @@ export class GanttSection {
       element("div", { class: "section-head" }, element("h2", {}, data.title), toolbar.node),
       ...(data.note ? [element("p", { class: "note" }, data.note)] : []),
       legend(this.state),
+      ...glossary(this.state),
       element("div", { class: "chart" }, this.stage, panel.node),
     );
     this.layout = layOut(this.state, 600, this.gutter, false);

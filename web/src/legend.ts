@@ -1,28 +1,43 @@
-// Legend of a chart. Each entry shows or hides its bars.
+// Legend of a chart. Each entry shows or hides its bars and explains its name.
 
 import { ChartState } from "./chart_state";
-import { Category } from "./data";
+import { LegendEntry } from "./data";
 import { element } from "./dom";
 import { isDark, onThemeChange } from "./theme";
 
-export function paintSwatch(swatch: HTMLElement, colors: { color: string; dark: string }): void {
-  const paint = () => (swatch.style.background = isDark() ? colors.dark : colors.color);
+const mostStripes = 3;
+
+interface Colors {
+  color: string;
+  dark: string;
+}
+
+// Paints one color, or stripes of the first distinct colors if there are several.
+export function paintSwatch(swatch: HTMLElement, ...all: Colors[]): void {
+  const paint = () => {
+    const colors = [...new Set(all.map((one) => (isDark() ? one.dark : one.color)))].slice(0, mostStripes);
+    const share = 100 / colors.length;
+    const stops = colors.map((color, index) => `${color} ${index * share}% ${(index + 1) * share}%`);
+    swatch.style.background = colors.length === 1 ? colors[0]! : `linear-gradient(90deg, ${stops.join(", ")})`;
+  };
   onThemeChange(paint);
   paint();
 }
 
-function entry(state: ChartState, category: Category, index: number): HTMLElement {
-  const swatch = element("span", { class: category.idle ? "swatch low" : "swatch" });
-  paintSwatch(swatch, category);
+function chip(state: ChartState, entry: LegendEntry): HTMLElement {
+  const swatch = element("span", { class: entry.idle ? "swatch low" : "swatch" });
+  paintSwatch(swatch, ...entry.categories.map((category) => state.gantt.data.categories[category]!));
+  const explanation = entry.about === undefined ? "" : ` (${entry.about})`;
   const made = element(
     "button",
-    { type: "button", class: "chip", "aria-pressed": "true", title: `show or hide: ${category.name}` },
+    { type: "button", class: "chip", "aria-pressed": "true", title: `show or hide: ${entry.name}${explanation}` },
     swatch,
-    category.name,
+    entry.name,
   );
   made.addEventListener("click", () => {
-    state.visible[index] = !state.visible[index];
-    made.setAttribute("aria-pressed", String(state.visible[index]));
+    const shows = made.getAttribute("aria-pressed") !== "true";
+    for (const category of entry.categories) state.visible[category] = shows;
+    made.setAttribute("aria-pressed", String(shows));
     state.changed();
   });
   return made;
@@ -30,9 +45,7 @@ function entry(state: ChartState, category: Category, index: number): HTMLElemen
 
 export function legend(state: ChartState): HTMLElement {
   const entries = (idle: boolean) =>
-    state.gantt.data.categories.flatMap((category, index) =>
-      category.idle === idle ? [entry(state, category, index)] : [],
-    );
+    state.gantt.data.legend.filter((entry) => entry.idle === idle).map((entry) => chip(state, entry));
   const made = element(
     "div",
     { class: "legend", role: "group", "aria-label": "legend: show or hide categories of bars" },
@@ -41,4 +54,13 @@ export function legend(state: ChartState): HTMLElement {
   const idle = entries(true);
   if (idle.length > 0) made.append(element("span", { class: "legend-word" }, "idle:"), ...idle);
   return made;
+}
+
+// Explanations of the entries' names, folded. Empty if no entry has one.
+export function glossary(state: ChartState): HTMLElement[] {
+  const explained = state.gantt.data.legend.filter((entry) => entry.about !== undefined);
+  if (explained.length === 0) return [];
+  const rows = explained.flatMap((entry) => [element("dt", {}, entry.name), element("dd", {}, entry.about!)]);
+  const summary = element("summary", {}, "meaning of the colors");
+  return [element("details", { class: "glossary" }, summary, element("dl", {}, ...rows))];
 }

@@ -322,7 +322,8 @@ CurvePicture::Panel seconds_panel(const Sweep& sweep) {
               : std::nullopt);
     panel.lines.push_back(std::move(line));
   }
-  panel.lines.push_back(line_of(sweep, "analytical", [](const SweepFigures& of) { return of.iteration_seconds; }));
+  panel.lines.push_back(
+      line_of(sweep, "analytical (from formulas)", [](const SweepFigures& of) { return of.iteration_seconds; }));
   if (const SweepPoint& first = sweep.points.front(); !first.value && first.figures)
     panel.levels.push_back({"no migration", first.figures->seconds()});
   const std::optional<std::size_t> fastest = place_of(sweep, sweep.fastest);

@@ -140,7 +140,8 @@ std::string note_of(const Overlay& overlay, bool mixed, const std::string& align
   };
   if (std::any_of(overlay.lanes.begin(), overlay.lanes.end(), is_other))
     note += " No row name is in both, so rows are matched by position.";
-  return note;
+  const std::string terms = term_sentences(overlay.a.timeline);
+  return note + (terms.empty() ? term_sentences(overlay.b.timeline) : terms);
 }
 
 }  // namespace

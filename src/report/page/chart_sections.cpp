@@ -18,37 +18,48 @@ using timeline::Timeline;
 
 constexpr std::size_t max_waits = 20;
 
-/// [lane][category]
+/// [category] index of its legend entry
+std::vector<std::size_t> entry_of_category(const Legend& legend) {
+  std::vector<std::size_t> entries(legend.categories.size());
+  for (std::size_t entry = 0; entry < legend.entries.size(); ++entry)
+    for (const std::size_t category : legend.entries[entry].looks) entries[category] = entry;
+  return entries;
+}
+
+/// [lane][legend entry]
 std::vector<std::vector<Ticks>> times_of(const Timeline& timeline, const Legend& legend) {
+  const std::vector<std::size_t> entry_of = entry_of_category(legend);
   std::vector<std::vector<Ticks>> times;
   std::size_t number = 0;
   for (std::size_t lane = 0; lane < timeline.lanes.size(); ++lane) {
-    times.emplace_back(legend.categories.size());
+    times.emplace_back(legend.entries.size());
     for (const timeline::Bar& bar : bars_of(timeline, lane))
-      times.back()[static_cast<std::size_t>(legend.of[number++])] += bar.end - bar.begin;
+      times.back()[entry_of[static_cast<std::size_t>(legend.of[number++])]] += bar.end - bar.begin;
   }
   return times;
 }
 
-/// Adds the rows of `breakdown`: all lanes together, then each lane with any time in a category accepted by `is_part`.
+/// Adds the rows of `breakdown`: all lanes together, then each lane with any time in an entry accepted by `is_part`.
 template <class IsPart>
 void add_rows(Breakdown& breakdown, const Timeline& timeline, IsPart is_part) {
   const Legend legend = legend_of(timeline);
   breakdown.time_unit = timeline.time_unit;
-  std::vector<std::size_t> categories;
-  for (std::size_t category = 0; category < legend.categories.size(); ++category) {
-    const Category& of = legend.categories[category];
+  std::vector<std::size_t> entries;
+  for (std::size_t entry = 0; entry < legend.entries.size(); ++entry) {
+    const LookGroup& of = legend.entries[entry];
     if (!is_part(of)) continue;
-    categories.push_back(category);
-    breakdown.parts.push_back({of.name, of.ink, of.idle});
+    entries.push_back(entry);
+    std::vector<Ink> inks;
+    for (const std::size_t category : of.looks) inks.push_back(legend.categories[category].ink);
+    breakdown.parts.push_back({of.full_name(), ink_of_group(of, inks), of.idle});
   }
   const std::vector<std::vector<Ticks>> times = times_of(timeline, legend);
   breakdown.rows.push_back(
-      {fmt::format("all {}", answer::counted(2, timeline.lane_noun).substr(2)), std::vector<Ticks>(categories.size())});
+      {fmt::format("all {}", answer::counted(2, timeline.lane_noun).substr(2)), std::vector<Ticks>(entries.size())});
   for (std::size_t lane = 0; lane < times.size(); ++lane) {
     Breakdown::Row row{timeline.lanes[lane].name, {}};
-    for (std::size_t part = 0; part < categories.size(); ++part) {
-      row.amounts.push_back(times[lane][categories[part]]);
+    for (std::size_t part = 0; part < entries.size(); ++part) {
+      row.amounts.push_back(times[lane][entries[part]]);
       breakdown.rows.front().amounts[part] += row.amounts.back();
     }
     const bool has_any =
@@ -68,7 +79,7 @@ Breakdown time_breakdown(const Timeline& timeline) {
   Breakdown breakdown;
   breakdown.title = "Where the time goes";
   breakdown.note = fmt::format("Time of each {} by activity.", timeline.lane_noun);
-  add_rows(breakdown, timeline, [](const Category&) { return true; });
+  add_rows(breakdown, timeline, [](const LookGroup&) { return true; });
   return breakdown;
 }
 
@@ -76,7 +87,7 @@ Breakdown idle_breakdown(const Timeline& timeline) {
   Breakdown breakdown;
   breakdown.title = "Idle time by cause";
   breakdown.note = fmt::format("Idle time of each {} as a share of its total time.", timeline.lane_noun);
-  add_rows(breakdown, timeline, [](const Category& category) { return category.idle; });
+  add_rows(breakdown, timeline, [](const LookGroup& entry) { return entry.idle; });
   for (Breakdown::Row& row : breakdown.rows) row.whole = timeline.end;
   breakdown.rows.front().whole = timeline.end * static_cast<std::int64_t>(timeline.lanes.size());
   return breakdown;

@@ -1,8 +1,10 @@
 // Legend and sections computed from any timeline (time use, idle time, waits), and texts of times.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/quantity.h"
@@ -29,7 +31,7 @@ std::string signed_time(base::Ticks change, base::TimeUnit unit);
 /// "+1.2 s (+3.4%)".
 std::string change_text(base::Ticks from, base::Ticks to, base::TimeUnit unit);
 
-/// An entry of the legend. In `bar_title` and `bar_label`, "{NAME}" stands for the bar's value of the field NAME (see
+/// Bars with the same color. In `bar_title` and `bar_label`, "{NAME}" stands for the bar's value of the field NAME (see
 /// bar_fields in html.cpp).
 struct Category {
   std::string name;       ///< "actor forward"
@@ -42,15 +44,59 @@ struct Category {
 /// Returns the name of a category: "actor_generate decode". Idle time is named by its cause alone: "bubble".
 std::string category_name(const std::vector<timeline::Track>& tracks, timeline::BarKind bar_kind, std::int32_t track);
 
+/// Maximum number of entries of a legend, idle time included.
+inline constexpr std::size_t max_legend_entries = 10;
+
+/// Bars that look the same: one bar kind of one track, or bars of a trace with one name.
+struct Look {
+  timeline::BarKind bar_kind = timeline::BarKind::work;
+  std::int32_t track = -1;
+  base::Ticks time;       ///< length of all its bars
+  std::string name = {};  ///< for bars known only by name
+};
+
+/// An entry of a legend: one look or several.
+struct LookGroup {
+  std::string owner;  ///< "actor_train"; empty if looks of several tasks are together
+  std::string name;   ///< "forward", "inference", "other work"
+  std::string about;  ///< explanation of the name; may be empty
+  bool idle = false;
+  bool is_rest = false;  ///< "other work" or "other idle time"
+  base::Ticks time;
+  std::vector<std::size_t> looks;
+
+  /// "actor_train forward".
+  std::string full_name() const { return owner.empty() ? name : owner + " " + name; }
+};
+
+/// Groups looks into at most `max_groups` legend entries, work first. Looks of generation and inference, and of work
+/// that serves tasks, are grouped by bar kind. If there are still too many groups, replicas of a model share theirs,
+/// then all optimizers, all movements of weights, all of generation, and the passes of each training. At last, the
+/// groups with the least time become "other idle time" and then "other work". REQUIRES: max_groups >= 2.
+std::vector<LookGroup> group_looks(const std::vector<timeline::Track>& tracks, const std::vector<Look>& looks,
+                                   std::size_t max_groups = max_legend_entries);
+
+/// Returns the color of a group in a chart that draws it as one: the color of its last look (of prefill and decode, the
+/// latter), or gray for "other work" and "other idle time". `inks`: by index into `group.looks`.
+Ink ink_of_group(const LookGroup& group, const std::vector<Ink>& inks);
+
+/// Explains a bar kind: "one token per sequence and step". Empty for `work` and `idle`, which only names explain.
+std::string_view explanation_of(timeline::BarKind bar_kind);
+
+/// Explains the terms of a timeline that readers may not know, in sentences with a leading space each: " Hand-over:
+/// ...".
+std::string term_sentences(const timeline::Timeline& timeline);
+
 struct Legend {
   std::vector<Category> categories;
-  std::vector<std::int32_t> of;  ///< [bar] index into `categories`
+  std::vector<std::int32_t> of;    ///< [bar] index into `categories`
+  std::vector<LookGroup> entries;  ///< groups of categories; `looks` are indices into `categories`
 };
 
 /// Builds the legend: a category per bar kind of each track, in order of tracks, then work without a track, then a
 /// category per cause of idle time. Bars known only by name are grouped by their names with numbers ignored. The groups
 /// with the most time get their own category; the others share one for work and one for idle time. Colors are unique as
-/// long as there are enough.
+/// long as there are enough, except that categories of one entry may share theirs.
 Legend legend_of(const timeline::Timeline& timeline);
 
 }  // namespace dovetail::report

@@ -126,6 +126,16 @@ std::string to_json(const Category& category) {
   return object.text();
 }
 
+/// The explanation of an entry is omitted if it has none.
+std::string to_json(const LookGroup& entry) {
+  JsonObject object;
+  object.add("name", json_string(entry.full_name()));
+  if (!entry.about.empty()) object.add("about", json_string(entry.about));
+  object.add("idle", truth(entry.idle));
+  object.add("categories", numbers(entry.looks));
+  return object.text();
+}
+
 std::string to_json(const timeline::Lane& lane) {
   JsonObject object;
   object.add("name", json_string(lane.name));
@@ -197,6 +207,7 @@ std::string to_json(const Chart& chart) {
   object.add("time_unit", json_string(base::name_of(timeline.time_unit)));
   object.add("end", std::to_string(timeline.end.count()));
   object.add("categories", array_of(legend.categories, [](const Category& category) { return to_json(category); }));
+  object.add("legend", array_of(legend.entries, [](const LookGroup& entry) { return to_json(entry); }));
   object.add("lanes", array_of(timeline.lanes, [](const timeline::Lane& lane) { return to_json(lane); }));
   object.add("gap", numbers(gaps_of(timeline)));
   const auto column = [&](auto value) { return array_of(timeline.bars, value); };

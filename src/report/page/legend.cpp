@@ -4,6 +4,7 @@
 #include <cctype>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <map>
 #include <numeric>
 #include <string>
@@ -20,10 +21,12 @@ namespace {
 
 using timeline::Bar;
 
-constexpr std::size_t max_named = 14;
+/// Other names share a category for work and one for idle time.
+constexpr std::size_t max_named = max_legend_entries - 2;
 /// number of distinct plain inks; see plain_ink
 constexpr std::size_t inks = 16;
 constexpr Ink other_ink{{0x8A, 0x93, 0xA3}, {0x77, 0x82, 0x93}};
+constexpr Ink other_idle_ink{{0xE2, 0xE5, 0xE9}, {0x3A, 0x42, 0x4E}};
 
 bool is_digit(char character) { return std::isdigit(static_cast<unsigned char>(character)) != 0; }
 
@@ -181,6 +184,182 @@ Category work_category(const Timeline& timeline, BarKind bar_kind, std::int32_t 
   return category;
 }
 
+using Tracks = std::vector<Track>;
+
+bool is_service(BarKind bar_kind) {
+  return bar_kind == BarKind::reallocation || bar_kind == BarKind::migration || bar_kind == BarKind::loading ||
+         bar_kind == BarKind::hand_over;
+}
+
+bool is_generation(BarKind bar_kind) {
+  return bar_kind == BarKind::prefill || bar_kind == BarKind::decode || bar_kind == BarKind::recompute;
+}
+
+/// Successive degrees to which looks share legend entries. Each includes those before it.
+enum class Sharing : std::uint8_t { bar_kinds, replicas, optimizers, movements, generation, training };
+
+/// Key of the looks that share an entry.
+struct GroupKey {
+  bool idle = false;
+  std::int32_t owner = -1;  ///< track or, with Sharing::replicas, model of the pipelines
+  BarKind bar_kind = BarKind::work;
+  std::string name;
+
+  friend bool operator==(const GroupKey&, const GroupKey&) = default;
+};
+
+GroupKey group_key(const Tracks& tracks, const Look& look, Sharing sharing) {
+  GroupKey key{is_idle(look.bar_kind), -1, look.bar_kind, look.name};
+  if (key.idle || !look.name.empty()) return key;
+  if (sharing >= Sharing::movements && is_service(look.bar_kind) && look.bar_kind != BarKind::hand_over)
+    key.bar_kind = BarKind::reallocation;
+  if (sharing >= Sharing::generation && is_generation(look.bar_kind)) key.bar_kind = BarKind::decode;
+  if (look.track < 0 || is_service(look.bar_kind) || stage_ink(look.bar_kind)) return key;
+  if (sharing >= Sharing::optimizers && (look.bar_kind == BarKind::step || look.bar_kind == BarKind::optimizer)) {
+    key.bar_kind = BarKind::optimizer;
+    return key;
+  }
+  if (sharing >= Sharing::training && is_op(look.bar_kind)) key.bar_kind = BarKind::backward;
+  const Track& track = tracks[static_cast<std::size_t>(look.track)];
+  key.owner = sharing >= Sharing::replicas && track.kind == Track::Kind::pipeline ? track.model : look.track;
+  return key;
+}
+
+/// Returns the name of the track, or of the replicas' model, that all looks have; empty if they differ. Replicas of a
+/// model are named "critic/0", "critic/1".
+std::string owner_of(const Tracks& tracks, const std::vector<Look>& looks, const std::vector<std::size_t>& members) {
+  std::string owner;
+  for (const std::size_t member : members) {
+    const std::int32_t number = looks[member].track;
+    if (is_idle(looks[member].bar_kind) || number < 0) return "";
+    const Track& track = tracks[static_cast<std::size_t>(number)];
+    const bool is_one_of_replicas = members.size() > 1 && track.kind == Track::Kind::pipeline;
+    std::string name = is_one_of_replicas ? track.name.substr(0, track.name.rfind('/')) : track.name;
+    if (!owner.empty() && owner != name) return "";
+    owner = std::move(name);
+  }
+  return owner;
+}
+
+/// Names and explains a group of looks of one or several bar kinds.
+void describe_group(const std::vector<Look>& looks, LookGroup& group) {
+  const Look& first = looks[group.looks.front()];
+  const auto all_are = [&](auto is) {
+    return std::all_of(group.looks.begin(), group.looks.end(), [&](std::size_t look) { return is(looks[look]); });
+  };
+  if (!first.name.empty()) {
+    group.name = first.name;
+  } else if (all_are([&](const Look& look) { return look.bar_kind == first.bar_kind; })) {
+    group.name = name_of(first.bar_kind);
+    group.about = explanation_of(first.bar_kind);
+  } else if (all_are([](const Look& look) { return is_generation(look.bar_kind); })) {
+    group.owner.clear();
+    group.name = "generation";
+    group.about = "prefill (light), which reads prompts into the KV cache, and decoding (dark), one token at a time";
+  } else if (all_are([](const Look& look) { return is_service(look.bar_kind); })) {
+    group.name = "moving weights";
+    group.about = "new weights, weights in host memory, or the KV cache of unfinished sequences are moved";
+  } else if (all_are([](const Look& look) { return is_op(look.bar_kind) && look.bar_kind != BarKind::step; })) {
+    group.name = "forward, backward";
+    group.about = "forward pass (light) and backward pass (dark) of training";
+  } else {
+    group.name = "optimizer";
+    group.about = explanation_of(BarKind::optimizer);
+  }
+}
+
+std::vector<LookGroup> groups_at(const Tracks& tracks, const std::vector<Look>& looks, Sharing sharing) {
+  std::vector<GroupKey> keys;
+  std::vector<LookGroup> groups;
+  for (std::size_t look = 0; look < looks.size(); ++look) {
+    GroupKey key = group_key(tracks, looks[look], sharing);
+    const auto known = std::find(keys.begin(), keys.end(), key);
+    const auto number = static_cast<std::size_t>(known - keys.begin());
+    if (known == keys.end()) {
+      keys.push_back(std::move(key));
+      groups.emplace_back();
+      groups.back().idle = is_idle(looks[look].bar_kind);
+    }
+    groups[number].looks.push_back(look);
+    groups[number].time += looks[look].time;
+  }
+  for (LookGroup& group : groups) {
+    group.owner = owner_of(tracks, looks, group.looks);
+    describe_group(looks, group);
+  }
+  const auto rank = [&](const LookGroup& group) {
+    return group.idle ? 2 : is_service(looks[group.looks.front()].bar_kind) ? 1 : 0;
+  };
+  std::stable_sort(groups.begin(), groups.end(),
+                   [&](const LookGroup& a, const LookGroup& b) { return rank(a) < rank(b); });
+  return groups;
+}
+
+/// Joins the groups accepted by `is_rest`, if there are several, into one at the end.
+template <class IsRest>
+void join_rest(std::vector<LookGroup>& groups, std::string name, bool idle, IsRest is_rest) {
+  constexpr std::size_t max_listed = 8;
+  LookGroup rest{"", std::move(name), "", idle, true, {}, {}};
+  std::size_t joined = 0;
+  for (const LookGroup& group : groups) {
+    if (!is_rest(group)) continue;
+    if (++joined <= max_listed) rest.about += (joined == 1 ? "" : ", ") + group.full_name();
+    rest.looks.insert(rest.looks.end(), group.looks.begin(), group.looks.end());
+    rest.time += group.time;
+  }
+  if (joined > max_listed) rest.about += fmt::format(" and {} more", joined - max_listed);
+  std::erase_if(groups, is_rest);
+  groups.push_back(std::move(rest));
+}
+
+/// Keeps `kept` groups: work before idle time, and those with the most time first. The others, if several, become
+/// "other work" and "other idle time".
+std::vector<LookGroup> with_rest(const std::vector<LookGroup>& groups, std::size_t kept) {
+  std::vector<std::size_t> order(groups.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return groups[a].idle != groups[b].idle ? groups[b].idle : groups[a].time > groups[b].time;
+  });
+  std::vector<LookGroup> work;
+  std::vector<LookGroup> idle;
+  std::vector<bool> is_kept(groups.size());
+  for (std::size_t i = 0; i < kept; ++i) is_kept[order[i]] = true;
+  for (const bool is_idle_part : {false, true}) {
+    std::vector<LookGroup>& part = is_idle_part ? idle : work;
+    std::vector<std::size_t> dropped;  // first looks identify groups
+    for (std::size_t i = 0; i < groups.size(); ++i) {
+      if (groups[i].idle != is_idle_part) continue;
+      part.push_back(groups[i]);
+      if (!is_kept[i]) dropped.push_back(groups[i].looks.front());
+    }
+    if (dropped.size() < 2) continue;
+    join_rest(part, is_idle_part ? "other idle time" : "other work", is_idle_part, [&](const LookGroup& group) {
+      return std::find(dropped.begin(), dropped.end(), group.looks.front()) != dropped.end();
+    });
+  }
+  work.insert(work.end(), std::make_move_iterator(idle.begin()), std::make_move_iterator(idle.end()));
+  return work;
+}
+
+/// Groups categories into entries. `keys` has the bar kind and track of the first categories; the rest are names.
+std::vector<LookGroup> entries_of(const Timeline& timeline, const Legend& legend,
+                                  const std::map<Key, std::int32_t>& keys) {
+  std::vector<Look> looks(legend.categories.size());
+  for (std::size_t category = 0; category < looks.size(); ++category) {
+    looks[category].bar_kind = legend.categories[category].idle ? BarKind::idle : BarKind::work;
+    looks[category].name = legend.categories[category].name;
+  }
+  for (const auto& [key, number] : keys) {
+    Look& look = looks[static_cast<std::size_t>(number)];
+    look.bar_kind = std::get<BarKind>(key);
+    look.track = std::get<bool>(key) ? -1 : static_cast<std::int32_t>(std::get<std::uint32_t>(key));
+    look.name.clear();
+  }
+  for (std::size_t bar = 0; bar < timeline.bars.size(); ++bar)
+    looks[static_cast<std::size_t>(legend.of[bar])].time += timeline.bars[bar].end - timeline.bars[bar].begin;
+  return group_looks(timeline.tracks, looks);
+}
+
 }  // namespace
 
 std::string category_name(const std::vector<Track>& tracks, BarKind bar_kind, std::int32_t track) {
@@ -203,7 +382,90 @@ Legend legend_of(const Timeline& timeline) {
   groups.add_categories(legend.categories);
   for (const Bar& bar : timeline.bars)
     legend.of.push_back(timeline::is_known_by_name(bar) ? groups.category_of(bar) : numbers.at(key_of(bar)));
+  legend.entries = entries_of(timeline, legend, numbers);
   return legend;
+}
+
+std::vector<LookGroup> group_looks(const std::vector<Track>& tracks, const std::vector<Look>& looks,
+                                   std::size_t max_groups) {
+  std::vector<LookGroup> groups;
+  for (const Sharing sharing : {Sharing::bar_kinds, Sharing::replicas, Sharing::optimizers, Sharing::movements,
+                                Sharing::generation, Sharing::training}) {
+    groups = groups_at(tracks, looks, sharing);
+    if (groups.size() <= max_groups) return groups;
+  }
+  for (std::size_t kept = max_groups;; --kept)
+    if (std::vector<LookGroup> fewer = with_rest(groups, kept); fewer.size() <= max_groups) return fewer;
+}
+
+Ink ink_of_group(const LookGroup& group, const std::vector<Ink>& inks) {
+  return group.is_rest ? (group.idle ? other_idle_ink : other_ink) : inks.back();
+}
+
+std::string_view explanation_of(BarKind bar_kind) {
+  switch (bar_kind) {
+    case BarKind::prefill:
+      return "prompts are read into the KV cache";
+    case BarKind::decode:
+      return "responses are sampled, one token per sequence at a time";
+    case BarKind::recompute:
+      return "prefill is repeated for sequences that were preempted or moved without their KV cache";
+    case BarKind::migration:
+      return "the KV cache of unfinished sequences is moved to other devices";
+    case BarKind::loading:
+      return "weights are moved between host and device memory with no other work meanwhile";
+    case BarKind::infer:
+      return "forward pass for log-probabilities, values or rewards";
+    case BarKind::forward:
+      return "forward pass of training";
+    case BarKind::backward:
+      return "backward pass of training";
+    case BarKind::input_gradient:
+      return "half of a split backward pass: gradient of the input";
+    case BarKind::weight_gradient:
+      return "half of a split backward pass: gradient of the weights";
+    case BarKind::step:
+      return "optimizer step of a mini-batch on one stage";
+    case BarKind::optimizer:
+      return "optimizer step of a mini-batch with its collectives";
+    case BarKind::reallocation:
+      return "new weights are sent to the devices that use them next";
+    case BarKind::hand_over:
+      return "the trainer's software distributes data to tasks or collects their results";
+    case BarKind::warm_up:
+      return "idle before the first op of the device";
+    case BarKind::tail:
+      return "idle because generation is over on the device while long samples still decode elsewhere";
+    case BarKind::dependency:
+      return "idle until work on other devices ends";
+    case BarKind::transfer:
+      return "idle while data is in transit";
+    case BarKind::delay:
+      return "idle although the next op could start";
+    case BarKind::awaiting:
+      return "idle while new weights are in transit";
+    case BarKind::bubble:
+      return "idle while a pipeline fills, drains or waits for a neighboring stage";
+    case BarKind::imbalance:
+      return "idle while other ranks of the same task have more work";
+    case BarKind::launch:
+      return "waiting for kernels, which are launched one by one";
+    case BarKind::drain:
+      return "idle after the last op of the device";
+    case BarKind::work:
+    case BarKind::idle:
+      break;
+  }
+  return "";
+}
+
+std::string term_sentences(const Timeline& timeline) {
+  const std::string_view term = name_of(BarKind::hand_over);
+  const bool is_used = std::any_of(timeline.bars.begin(), timeline.bars.end(), [&](const Bar& bar) {
+    return bar.bar_kind == BarKind::hand_over || (is_known_by_name(bar) && bar.name >= 0 &&
+                                                  timeline.names[static_cast<std::size_t>(bar.name)].starts_with(term));
+  });
+  return is_used ? fmt::format(" Hand-over: {}.", explanation_of(BarKind::hand_over)) : "";
 }
 
 }  // namespace dovetail::report

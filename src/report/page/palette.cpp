@@ -97,6 +97,11 @@ constexpr std::array<Ink, 4> service_inks{{
     {{0x7D, 0x74, 0x53}, {0xD6, 0xC4, 0xA1}},  // khaki
 }};
 
+/// Generation is green and inference crimson. Found by a search like the one above.
+constexpr Ink prefill_ink{{0xC1, 0xF9, 0x61}, {0xD6, 0xFE, 0x6E}};
+constexpr Ink decode_ink{{0x71, 0xBC, 0x3D}, {0x4D, 0x9F, 0x22}};
+constexpr Ink inference_ink{{0xC4, 0x07, 0x6D}, {0xD2, 0x05, 0x86}};
+
 std::size_t service_of(BarKind bar_kind) {
   if (bar_kind == BarKind::reallocation) return 0;
   if (bar_kind == BarKind::migration) return 1;
@@ -139,16 +144,19 @@ std::optional<std::size_t> shade_of(timeline::BarKind bar_kind) {
   using timeline::BarKind;
   const auto shade_of_op = [](BarKind op) { return index_of(op) - index_of(timeline::op_bar_kinds.front()); };
   if (is_op(bar_kind)) return shade_of_op(bar_kind);
+  return bar_kind == BarKind::optimizer ? std::optional(shade_of_op(BarKind::step)) : std::nullopt;
+}
+
+std::optional<Ink> stage_ink(timeline::BarKind bar_kind) {
   switch (bar_kind) {
     case BarKind::prefill:
-    case BarKind::infer:
-      return shade_of_op(BarKind::forward);
+      return prefill_ink;
     case BarKind::decode:
-      return shade_of_op(BarKind::backward);
+      return decode_ink;
     case BarKind::recompute:
-      return shade_of_op(BarKind::weight_gradient);
-    case BarKind::optimizer:
-      return shade_of_op(BarKind::step);
+      return Ink{mix(prefill_ink.light, decode_ink.light, 50), mix(prefill_ink.dark, decode_ink.dark, 50)};
+    case BarKind::infer:
+      return inference_ink;
     default:
       return std::nullopt;
   }
@@ -195,6 +203,7 @@ std::size_t cause_of(BarKind idle) {
 
 Ink ink_of(const std::vector<timeline::Track>& tracks, BarKind bar_kind, std::int32_t track) {
   if (is_idle(bar_kind)) return idle_ink(cause_of(bar_kind));
+  if (const std::optional<Ink> ink = stage_ink(bar_kind)) return *ink;
   const std::optional<std::size_t> shade = shade_of(bar_kind);
   const bool has_hue = track >= 0 && tracks[static_cast<std::size_t>(track)].model >= 0;
   if (!shade || !has_hue) return service_ink(service_of(bar_kind));

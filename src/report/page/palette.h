@@ -39,9 +39,12 @@ bool is_dark(Color background);
 /// Number of shades of a track: one per kind of op.
 inline constexpr std::size_t shades = timeline::op_bar_kinds.size();
 
-/// Returns the shade of a bar kind within its track's colors. nullopt for idle time, and for work that serves the
-/// track, such as moving weights.
+/// Returns the shade of a kind of training work within its track's colors. nullopt for other work and for idle time.
 std::optional<std::size_t> shade_of(timeline::BarKind bar_kind);
+
+/// Returns the color of generation (light for prefill, dark for decode) or of inference. Their two hues differ from
+/// each other and from the first four models' hues. nullopt for other bar kinds.
+std::optional<Ink> stage_ink(timeline::BarKind bar_kind);
 
 /// Returns the colors of each track by shade: forward light, backward and input gradient dark, weight gradient between
 /// them, step darkest. Replicas of a model are shades of its hue. Hues repeat after eight models. A track without a
@@ -51,9 +54,9 @@ std::vector<std::array<Color, shades>> colors_of(const std::vector<timeline::Tra
 /// Returns `color` for light backgrounds, and the same hue for dark ones, lightened if it is dark.
 Ink ink_of(Color color);
 
-/// Returns the color of a bar; `track` is an index of `tracks`, or -1. Work of a model has its track's colors: light
-/// for forward passes and prefill, dark for decoding and backward passes, darkest for the optimizer. Work of no model
-/// and moving data have their own colors, and idle time has one per cause.
+/// Returns the color of a bar; `track` is an index of `tracks`, or -1. Generation and inference have one hue each.
+/// Training has its track's colors: light for forward passes, dark for backward passes, darkest for the optimizer. Work
+/// of no model and moving data have their own colors, and idle time has one per cause.
 Ink ink_of(const std::vector<timeline::Track>& tracks, timeline::BarKind bar_kind, std::int32_t track);
 
 /// Returns the index of a cause among the idle colors.

@@ -7,7 +7,7 @@
 
 namespace dovetail::report {
 
-/// Renders a self-contained SVG: lanes of bars colored by model (forward light, backward dark), labels if they fit,
+/// Renders a self-contained SVG: lanes of bars colored by kind of work and model (see ink_of), labels if they fit,
 /// idle time by cause, time axis, legend, and each lane's counter over time with its peak marked. Bars narrower than
 /// half a pixel are merged, so the file stays small even with a million ops. Text is escaped.
 std::string render_svg(const timeline::Timeline& timeline);

@@ -76,7 +76,9 @@ Page trace_page(timeline::Timeline trace, std::string title) {
                           fmt::format("in {}", answer::counted(static_cast<std::int64_t>(trace.lanes.size()), "row"))});
   Breakdown breakdown = time_breakdown(trace);
   breakdown.note = "Time of the slices on each row. Nested slices count on their own row as well.";
-  page.sections.push_back(Chart{"Timeline", "", std::move(trace)});
+  std::string note = "Rows marked with ▸ hold slices that are nested in those of the row above.";
+  note += term_sentences(trace);
+  page.sections.push_back(Chart{"Timeline", std::move(note), std::move(trace)});
   page.sections.push_back(std::move(breakdown));
   return page;
 }

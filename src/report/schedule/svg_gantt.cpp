@@ -3,10 +3,16 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "answer/words/text.h"
 #include "report/drawing/svg_parts.h"
+#include "report/page/chart_sections.h"
 #include "report/schedule/gantt.h"
 
 namespace dovetail::report {
@@ -65,67 +71,98 @@ using timeline::Track;
 constexpr double text_size = 12.5;
 constexpr double row_height = 24;
 constexpr double swatch = 14;
+/// Space between entries of different owners.
+constexpr double owner_gap = 18;
 /// Width of bold text relative to regular text.
 constexpr double bold_width = 1.15;
-/// Tracks beyond this number are counted, not listed.
-constexpr std::size_t max_listed = 12;
+/// Colors drawn in one swatch.
+constexpr std::size_t max_stripes = 3;
+
+/// Returns the looks of bars that take time, in order of tracks, then work without a track, then idle time. Waiting for
+/// launches is a look, although it has no bars.
+std::vector<Look> looks_of(const timeline::Timeline& timeline) {
+  std::map<std::tuple<bool, std::uint32_t, BarKind>, base::Ticks> times;
+  for (const timeline::Bar& bar : timeline.bars) {
+    const bool idle = is_idle(bar.bar_kind);
+    if (bar.end > bar.begin)
+      times[{idle, static_cast<std::uint32_t>(idle ? -1 : bar.track), bar.bar_kind}] += bar.end - bar.begin;
+    if (bar.launch > base::Ticks()) times[{true, static_cast<std::uint32_t>(-1), BarKind::launch}] += bar.launch;
+  }
+  std::vector<Look> looks;
+  for (const auto& [key, time] : times)
+    looks.push_back({std::get<BarKind>(key), static_cast<std::int32_t>(std::get<std::uint32_t>(key)), time});
+  return looks;
+}
 
 /// Writes legend entries in as many rows as needed.
 class LegendWriter {
  public:
   LegendWriter(const Picture& picture, double left, double right, double y)
-      : picture_(picture), left_(left), right_(right), x_(left), y_(y) {}
+      : picture_(picture),
+        looks_(looks_of(picture.timeline)),
+        groups_(group_looks(picture.timeline.tracks, looks_)),
+        left_(left),
+        right_(right),
+        x_(left),
+        y_(y) {}
 
-  void add_tracks() {
-    const std::vector<Track>& tracks = picture_.timeline.tracks;
-    for (std::size_t track = 0; track < tracks.size() && track < max_listed; ++track) add_track(track);
-    if (tracks.size() > max_listed) {
-      const std::string_view what = tracks.front().kind == Track::Kind::pipeline ? "pipelines" : "tasks";
-      add_text(fmt::format("and {} more {}", tracks.size() - max_listed, what), false);
+  /// Adds the entries of work. Entries of one owner follow its name.
+  void add_work() {
+    std::string owner;
+    for (const LookGroup& group : groups_) {
+      if (group.idle) continue;
+      if (group.owner != owner && !group.owner.empty()) add_owner(group.owner);
+      if (group.owner.empty() && !owner.empty()) x_ += owner_gap;
+      owner = group.owner;
+      add_swatch(group, group.name);
     }
-    for (const BarKind bar_kind : drawn_work(tracks.size())) add_swatch(bar_kind, -1, name_of(bar_kind));
   }
 
   void add_idle() {
     new_row();
     add_text(fmt::format("idle {}", percent(picture_.summary.idle_share)), true);
-    for (int cause = 0; cause < timeline::bar_kinds; ++cause) {
-      const auto bar_kind = static_cast<BarKind>(cause);
-      if (!is_idle(bar_kind) || picture_.summary.share[index_of(bar_kind)] <= 0) continue;
-      add_swatch(bar_kind, -1,
-                 fmt::format("{} {}", name_of(bar_kind), percent(picture_.summary.share[index_of(bar_kind)])));
+    for (const LookGroup& group : groups_) {
+      if (!group.idle) continue;
+      double share = 0;
+      std::vector<BarKind> causes;
+      for (const std::size_t look : group.looks) {
+        const BarKind cause = looks_[look].bar_kind;
+        if (std::find(causes.begin(), causes.end(), cause) != causes.end()) continue;
+        causes.push_back(cause);
+        share += picture_.summary.share[index_of(cause)];
+      }
+      if (share > 0) add_swatch(group, fmt::format("{} {}", group.name, percent(share)));
     }
+  }
+
+  /// Explains the terms that readers may not know.
+  void add_terms() {
+    const std::string terms = term_sentences(picture_.timeline);
+    if (terms.empty()) return;
+    new_row();
+    svg_ += text_element(x_, y_ + 11.5, terms.substr(1), {text_size, "#6b7280", "start", false, false});
+    x_ += text_width(terms, text_size);
   }
 
   double bottom() const { return y_ + row_height; }
   std::string take() { return std::move(svg_); }
 
  private:
-  /// Returns the kinds of work of a track that take time.
-  std::vector<BarKind> drawn_work(std::size_t track) const {
-    std::vector<BarKind> drawn;
-    for (int bar_kind = 0; bar_kind < timeline::bar_kinds; ++bar_kind)
-      if (picture_.summary.drawn[track][static_cast<std::size_t>(bar_kind)])
-        drawn.push_back(static_cast<BarKind>(bar_kind));
-    return drawn;
-  }
-
   void new_row() {
     if (x_ == left_) return;
     x_ = left_;
     y_ += row_height;
   }
 
-  void add_track(std::size_t track) {
-    const std::vector<BarKind> work = drawn_work(track);
-    if (work.empty()) return;
-    const std::string name = answer::shorten(answer::clean_text(picture_.timeline.tracks[track].name), 28, "\u2026");
+  /// Adds the name of an owner, in a new row if its entries do not fit into this one.
+  void add_owner(const std::string& owner) {
+    const std::string name = answer::shorten(answer::clean_text(owner), 28, "\u2026");
     double width = bold_width * text_width(name, text_size) + 26;
-    for (const BarKind bar_kind : work) width += swatch_width(name_of(bar_kind));
+    for (const LookGroup& group : groups_)
+      if (group.owner == owner) width += swatch_width(group.name);
+    if (x_ > left_) x_ += owner_gap;
     if (x_ + width > right_) new_row();
     add_text(name, true);
-    for (const BarKind bar_kind : work) add_swatch(bar_kind, static_cast<std::int32_t>(track), name_of(bar_kind));
-    x_ += 18;
   }
 
   static double swatch_width(std::string_view text) { return swatch + 6 + text_width(text, text_size) + 10; }
@@ -135,16 +172,29 @@ class LegendWriter {
     x_ += (bold ? bold_width : 1) * text_width(text, text_size) + 12;
   }
 
-  void add_swatch(BarKind bar_kind, std::int32_t track, std::string_view text) {
+  /// Draws the first distinct colors of the group as stripes.
+  void add_swatch(const LookGroup& group, std::string_view text) {
     if (x_ + swatch_width(text) > right_) new_row();
-    const std::string border = is_idle(bar_kind) ? " stroke=\"#d1d5db\"" : "";
-    svg_ += fmt::format("<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" rx=\"2.5\" fill=\"{}\"{}/>\n", number(x_),
-                        number(y_), number(swatch), number(swatch), fill_of(picture_, bar_kind, track), border);
-    svg_ += text_element(x_ + swatch + 6, y_ + 11.5, text, {text_size, "#4b5563", "start", false, false});
+    std::vector<std::string> fills;
+    for (const std::size_t look : group.looks) {
+      std::string fill = fill_of(picture_, looks_[look].bar_kind, looks_[look].track);
+      if (fills.size() < max_stripes && std::find(fills.begin(), fills.end(), fill) == fills.end())
+        fills.push_back(std::move(fill));
+    }
+    const double stripe = swatch / static_cast<double>(fills.size());
+    const std::string border = group.idle ? " stroke=\"#d1d5db\"" : "";
+    for (std::size_t i = 0; i < fills.size(); ++i)
+      svg_ += fmt::format("<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" rx=\"2.5\" fill=\"{}\"{}/>\n",
+                          number(x_ + stripe * static_cast<double>(i)), number(y_), number(stripe), number(swatch),
+                          fills[i], border);
+    svg_ += text_element(x_ + swatch + 6, y_ + 11.5, answer::clean_text(text),
+                         {text_size, "#4b5563", "start", false, false});
     x_ += swatch_width(text);
   }
 
   const Picture& picture_;
+  std::vector<Look> looks_;
+  std::vector<LookGroup> groups_;
   double left_;
   double right_;
   double x_;
@@ -179,8 +229,9 @@ std::string render_svg(const timeline::Timeline& timeline) {
 
 std::string svg_legend(const Picture& picture, double left, double right, double& y) {
   LegendWriter legend(picture, left, right, y);
-  legend.add_tracks();
+  legend.add_work();
   legend.add_idle();
+  legend.add_terms();
   y = legend.bottom();
   return legend.take();
 }

@@ -10,6 +10,7 @@
 
 #include "answer/words/text.h"
 #include "base/assert.h"
+#include "report/page/chart_sections.h"
 #include "report/page/palette.h"
 #include "report/page/summary.h"
 #include "report/schedule/gantt.h"
@@ -61,6 +62,12 @@ class GanttWriter {
   }
 
  private:
+  /// An unbreakable entry of the legend and its width on screen.
+  struct Entry {
+    std::string text;
+    std::size_t width;
+  };
+
   std::size_t width() const { return static_cast<std::size_t>(style_.columns); }
   std::string clean(std::string_view text) const {
     return style_.color ? answer::clean_text(text) : answer::ascii_text(text);
@@ -219,15 +226,25 @@ class GanttWriter {
   bool has(BarKind bar_kind) const { return summary_.share[index_of(bar_kind)] > 0; }
 
   void add_legend() {
-    std::vector<Entry> entries;
-    for (std::size_t track = 0; track < timeline_.tracks.size(); ++track) add_track_entry(entries, track);
+    std::vector<Entry> ops;
     if (!style_.color) {
       for (const pipeline::OpTraits& traits : pipeline::op_table) {
         if (!has_own_letter(traits) || !has(timeline::bar_kind_of(traits.kind))) continue;
         std::string text = fmt::format("{} {}", to_lower(traits.letter), traits.full_name);
-        entries.push_back({text, text.size()});
+        ops.push_back({text, text.size()});
       }
     }
+    const auto causes =
+        static_cast<std::size_t>(std::count_if(timeline::schedule_causes.begin(), timeline::schedule_causes.end(),
+                                               [this](BarKind cause) { return has(cause); }));
+    std::vector<Entry> entries;
+    for (std::size_t track = 0; track < timeline_.tracks.size(); ++track) add_track_entry(entries, track);
+    if (const std::size_t most = max_legend_entries - ops.size() - causes; entries.size() > most) {
+      std::string text = fmt::format("other pipelines: {}", entries.size() - (most - 1));
+      entries.resize(most - 1);
+      entries.push_back({text, text.size()});
+    }
+    entries.insert(entries.end(), ops.begin(), ops.end());
     add_wrapped(entries);
     entries.clear();
     for (const BarKind cause : timeline::schedule_causes) {
@@ -244,12 +261,6 @@ class GanttWriter {
     entries.front().width += heading.size();
     add_wrapped(entries);
   }
-
-  /// An unbreakable entry of the legend and its width on screen.
-  struct Entry {
-    std::string text;
-    std::size_t width;
-  };
 
   void add_track_entry(std::vector<Entry>& entries, std::size_t track) const {
     if (letter_index(track) != track && timeline_.tracks[track].replica > 0) return;

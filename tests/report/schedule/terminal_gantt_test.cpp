@@ -147,6 +147,16 @@ TEST(TerminalGantt, NamesWeightGradientsAndSteps) {
   EXPECT_THAT(text, HasSubstr("w weight gradient  s optimizer step"));
 }
 
+TEST(TerminalGantt, HasAtMostTenLegendEntries) {
+  timeline::Timeline timeline = test::small_timeline();
+  for (int model = 2; model < 14; ++model) timeline.tracks.push_back({"model" + std::to_string(model), model, 0});
+  const std::string text = render_terminal_gantt(timeline, {80, false, 0});
+  // Four causes of idle time leave six entries.
+  EXPECT_THAT(text, HasSubstr("e/E model4 forward/backward"));
+  EXPECT_THAT(text, Not(HasSubstr("model5")));
+  EXPECT_THAT(text, HasSubstr("other pipelines: 9"));
+}
+
 TEST(TerminalGantt, UsesLettersPerModelIfThereAreManyPipelines) {
   timeline::Timeline timeline = test::small_timeline();
   timeline.tracks.clear();
