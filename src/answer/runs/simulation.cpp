@@ -3,12 +3,16 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <optional>
+#include <string>
 #include <utility>
 
 #include "answer/words/plan_words.h"
 #include "cluster/mesh.h"
 #include "plan/fusion.h"
 #include "planner/rank/fusion_choice.h"
+#include "predict/closed_form/estimate.h"
+#include "trainers/import_run.h"
 
 namespace dovetail::answer {
 namespace {
@@ -36,6 +40,16 @@ void sweep_thresholds(const PlayOptions& play, const Watch& watch, SimulationAns
     answer.notes.push_back("generation cannot be fused with inference: " + reason);
 }
 
+/// Returns the plan of a trainer's configuration with its estimate; nullopt if the job is a job file.
+base::Result<std::optional<SimulationAnswer::Configured>> configured_plan(const JobInput& job,
+                                                                          const predict::Scenario& scenario) {
+  DOVETAIL_TRY(const std::string text, read_input({trainers::file_of(job.path), job.text}));
+  if (!trainers::is_foreign(job.path, text)) return std::optional<SimulationAnswer::Configured>();
+  DOVETAIL_TRY(trainers::Import import, read_import(job, {}));
+  predict::Estimate estimate = predict::estimate(scenario, import.plan);
+  return std::optional(SimulationAnswer::Configured{std::move(import.plan), std::move(estimate)});
+}
+
 }  // namespace
 
 base::Result<SimulationAnswer> ask(const SimulationRequest& request, const Watch& watch) {
@@ -56,9 +70,13 @@ base::Result<SimulationAnswer> ask(const SimulationRequest& request, const Watch
                           .simulation = std::move(played.simulation),
                           .variants = std::move(played.variants),
                           .notes = std::move(chosen.notes),
+                          .as_configured = asked.own_plan,
                           .outcome = unless_interrupted(watch, Outcome::done)};
   if (request.compared) {
     answer.ranking = std::move(chosen.ranking);
+    if (request.plan) {
+      DOVETAIL_TRY(answer.configured, configured_plan(request.job, answer.scenario));
+    }
     sweep_thresholds(play, watch, answer);
     answer.outcome = unless_interrupted(watch, Outcome::done);
   }

@@ -41,6 +41,13 @@ struct SimulationAnswer {
   std::optional<planner::Ranking> ranking = std::nullopt;  ///< plans of the job; set if `compared` and some plan fits
   std::optional<study::Sweep> thresholds = std::nullopt;   ///< the plan at each threshold; set if `compared` and
                                                            ///< generation can be fused
+  /// The plan of the trainer's configuration with its estimate; set if `compared` and another plan was given.
+  struct Configured {
+    plan::Plan plan;
+    predict::Estimate estimate;
+  };
+  std::optional<Configured> configured = std::nullopt;
+  bool as_configured = false;  ///< the plan is the one of the trainer's configuration
   Outcome outcome = Outcome::done;
 };
 

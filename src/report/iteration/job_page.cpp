@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <numeric>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -30,15 +31,6 @@ using simulate::BarKind;
 using simulate::Use;
 using Tasks = std::vector<timeline::Track>;
 
-/// Key of a part of a breakdown: work of one bar kind for one task (work without a task sorts last), or idle time of
-/// one cause.
-using Key = std::tuple<bool, std::uint32_t, BarKind>;
-
-Key key_of(const Use& use) {
-  const bool idle = is_idle(use.bar_kind);
-  return {idle, idle ? 0 : static_cast<std::uint32_t>(use.task), use.bar_kind};
-}
-
 /// A page with more bars would be tens of megabytes and take seconds to open.
 constexpr std::size_t max_bars = 250'000;
 
@@ -48,17 +40,46 @@ std::int64_t device_count(const simulate::Trace& trace) {
   return devices;
 }
 
-/// Adds a part for each distinct use. Returns the index of each part.
-std::map<Key, std::size_t> add_parts(Breakdown& breakdown, const Tasks& tasks, const std::vector<Use>& uses) {
-  std::map<Key, const Use*> examples;
-  for (const Use& use : uses) examples.try_emplace(key_of(use), &use);
-  std::map<Key, std::size_t> numbers;
-  for (const auto& [key, use] : examples) {
-    numbers[key] = breakdown.parts.size();
-    breakdown.parts.push_back({category_name(tasks, use->bar_kind, use->task), ink_of(tasks, use->bar_kind, use->task),
-                               is_idle(use->bar_kind)});
+/// Looks of uses: idle time has no track.
+struct UseLooks {
+  std::vector<Look> looks;
+  std::map<std::pair<std::int32_t, BarKind>, std::size_t> number;
+
+  static std::pair<std::int32_t, BarKind> key_of(const Use& use) {
+    return {is_idle(use.bar_kind) ? -1 : use.task, use.bar_kind};
   }
-  return numbers;
+  void add(const Use& use) {
+    const auto key = key_of(use);
+    const auto [place, added] = number.try_emplace(key, looks.size());
+    if (added) looks.push_back({key.second, key.first, {}});
+    looks[place->second].time += use.time;
+  }
+};
+
+/// Returns the looks in order of tasks, then work without a task, then idle time.
+UseLooks looks_of(std::vector<Use> uses) {
+  const auto order = [](const Use& use) {
+    const auto [task, bar_kind] = UseLooks::key_of(use);
+    return std::tuple(is_idle(bar_kind), static_cast<std::uint32_t>(task), bar_kind);
+  };
+  std::stable_sort(uses.begin(), uses.end(), [&](const Use& a, const Use& b) { return order(a) < order(b); });
+  UseLooks looks;
+  for (const Use& use : uses) looks.add(use);
+  return looks;
+}
+
+/// Adds a part for each group of looks. Returns the part of each look.
+std::vector<std::size_t> add_parts(Breakdown& breakdown, const Tasks& tasks, const std::vector<Look>& looks) {
+  std::vector<std::size_t> part_of(looks.size());
+  for (const LookGroup& group : group_looks(tasks, looks)) {
+    std::vector<Ink> inks;
+    for (const std::size_t look : group.looks) {
+      part_of[look] = breakdown.parts.size();
+      inks.push_back(ink_of(tasks, looks[look].bar_kind, looks[look].track));
+    }
+    breakdown.parts.push_back({group.full_name(), ink_of_group(group, inks), group.idle});
+  }
+  return part_of;
 }
 
 /// Adds parts and rows for the uses accepted by `counted`: all devices together, then one device of each lane.
@@ -66,11 +87,12 @@ template <class Counted>
 void add_uses(Breakdown& breakdown, const simulate::Trace& trace, const Tasks& tasks, Counted counted) {
   std::vector<Use> all = simulate::uses_of(trace);
   std::erase_if(all, [&](const Use& use) { return !counted(use); });
-  const std::map<Key, std::size_t> numbers = add_parts(breakdown, tasks, all);
+  const UseLooks looks = looks_of(all);
+  const std::vector<std::size_t> part_of = add_parts(breakdown, tasks, looks.looks);
   const auto add_row = [&](std::string name, const std::vector<Use>& uses) {
-    Breakdown::Row row{std::move(name), std::vector<base::Ticks>(numbers.size())};
+    Breakdown::Row row{std::move(name), std::vector<base::Ticks>(breakdown.parts.size())};
     for (const Use& use : uses)
-      if (counted(use)) row.amounts[numbers.at(key_of(use))] += use.time;
+      if (counted(use)) row.amounts[part_of[looks.number.at(UseLooks::key_of(use))]] += use.time;
     breakdown.rows.push_back(std::move(row));
   };
   add_row(fmt::format("all {}", answer::counted(device_count(trace), "device")), all);
@@ -133,8 +155,19 @@ Figure memory_figure(const answer::SimulationAnswer& played) {
 }
 
 std::vector<Figure> figures_of(const answer::SimulationAnswer& played) {
-  std::vector<Figure> figures{iteration_figure(played), throughput_figure(played), cost_figure(played),
-                              idle_figure(played), memory_figure(played)};
+  std::vector<Figure> figures{iteration_figure(played)};
+  if (const std::optional<Gain> gain = gain_of(played))
+    figures.push_back(
+        {"speed", fmt::format("{:.2f}x", gain->factor()),
+         fmt::format("compared with {}: {} (analytical)", gain->over, answer::seconds_text(gain->seconds_there))});
+  if (const planner::RankedPlan* const faster = faster_plan(played))
+    figures.push_back({"best plan found", answer::seconds_text(faster->estimate.iteration_seconds),
+                       fmt::format("{}, {} (analytical)", name_of(faster->placement),
+                                   answer::difference_text(faster->estimate.iteration_seconds,
+                                                           played.simulation.closed.iteration_seconds))});
+  for (Figure (*const figure)(const answer::SimulationAnswer&) :
+       {memory_figure, throughput_figure, cost_figure, idle_figure})
+    figures.push_back(figure(played));
   if (!played.variants.empty()) {
     const double without = played.variants.front().seconds;
     figures.push_back({"stage fusion", fmt::format("{:.2f}x", without / played.simulation.iteration_seconds),
@@ -159,9 +192,7 @@ Chart iteration_chart(timeline::Timeline timeline, std::string title) {
   const auto is_link = [](const timeline::Lane& lane) { return timeline::is_host_link_lane(lane.name); };
   if (std::any_of(timeline.lanes.begin(), timeline.lanes.end(), is_link))
     note += " The last rows are transfers over links to host memory.";
-  const auto is_hand_over = [](const timeline::Bar& bar) { return bar.bar_kind == BarKind::hand_over; };
-  if (std::any_of(timeline.bars.begin(), timeline.bars.end(), is_hand_over))
-    note += " Hand-over: the trainer's software distributes data to tasks or collects their results.";
+  note += term_sentences(timeline);
   timeline::Thinned thin = timeline::thinned(std::move(timeline), max_bars);
   if (thin.shortest > base::Ticks())
     note += fmt::format(" Neighboring bars shorter than {} are drawn as one bar of their main kind.",
@@ -225,6 +256,8 @@ Page job_page(const answer::SimulationAnswer& played) {
   add_capacities(played, timeline);
   Chart chart = iteration_chart(std::move(timeline), "Timeline");
   Table activities = activity_table(played, chart.timeline);
+  page.sections.emplace_back(plan_table(played));
+  if (played.ranking) page.sections.emplace_back(ranking_table(played));
   page.sections.emplace_back(std::move(chart));
   page.sections.emplace_back(std::move(activities));
   page.sections.emplace_back(use_breakdown(trace, tasks));
@@ -232,8 +265,6 @@ Page job_page(const answer::SimulationAnswer& played) {
   page.sections.emplace_back(fusion_table(played));
   if (played.thresholds) page.sections.emplace_back(threshold_chart(*played.thresholds));
   page.sections.emplace_back(memory_table(played));
-  if (played.ranking) page.sections.emplace_back(ranking_table(played));
-  page.sections.emplace_back(plan_table(played));
   if (!job.not_modelled.empty()) page.sections.emplace_back(not_modelled_table(job));
   return page;
 }

@@ -1,6 +1,7 @@
 // HTML report page of a simulated plan, and its sections.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,9 +18,9 @@ std::vector<timeline::Track> tasks_of(const plan::Job& job);
 /// Returns the timeline of the simulated iteration.
 timeline::Timeline timeline_of(const answer::SimulationAnswer& played);
 
-/// Builds the page. Sections in order: timeline with memory and its limit, activities, time use, idle time by cause,
-/// gain from stage fusion, migration thresholds, memory, ranked plans, the plan itself, and settings that are not
-/// modeled.
+/// Builds the page. Sections in order: the plan with its iteration time, gain and fit, the ranked plans, timeline with
+/// memory and its limit, activities, time use, idle time by cause, gain from stage fusion, migration thresholds,
+/// memory, and settings that are not modeled.
 Page job_page(const answer::SimulationAnswer& played);
 
 /// Returns the chart of an iteration. If there are too many bars for a page, short neighbors are combined
@@ -53,7 +54,24 @@ Table ranking_table(const answer::SimulationAnswer& played);
 /// figures.
 LineChart threshold_chart(const study::Sweep& thresholds);
 
-/// Returns a row per task with its devices, layout and settings.
+/// Gain of the shown plan over a plan that a reader would use otherwise. Seconds come from the analytical model.
+struct Gain {
+  std::string over;  ///< "the trainer's configuration", "co-located, the fastest usual placement"
+  double seconds_there = 0;
+  double seconds_here = 0;
+
+  double factor() const { return seconds_there / seconds_here; }
+};
+
+/// Returns the gain over the trainer's configuration, if the answer has it, otherwise over the fastest ranked plan of a
+/// usual placement that is not the shown plan. nullopt without either, and for the latter if there is a faster_plan.
+std::optional<Gain> gain_of(const answer::SimulationAnswer& played);
+
+/// Returns the fastest ranked plan if it is faster than the shown plan by the analytical model, otherwise null.
+const planner::RankedPlan* faster_plan(const answer::SimulationAnswer& played);
+
+/// Returns a row per task with its devices, layout and settings. The note gives the iteration time, the gain, and
+/// whether the plan fits.
 Table plan_table(const answer::SimulationAnswer& played);
 
 /// Returns a row per setting that no figure accounts for.

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -184,6 +186,8 @@ std::string fusion_note(const answer::SimulationAnswer& played) {
                            "trainer's software distributes data to tasks and collects their results.";
   if (const std::string less = answer::less_fusion_words(played.variants); !less.empty()) note += " " + less;
   note += sentences(played.notes);
+  if (note.find("analytical model") != std::string::npos)
+    note += " (Analytical model: times from formulas, not simulated.)";
   if (const auto& fused = played.simulation.training)
     note += fmt::format(
         " The fused training takes {}. Its lower bound is {} (proven); the models in sequence take {}, and with each "
@@ -193,6 +197,15 @@ std::string fusion_note(const answer::SimulationAnswer& played) {
         answer::seconds_text(base::seconds_of_ticks(fused->apart)),
         answer::seconds_text(base::seconds_of_ticks(fused->mini_by_mini)));
   return note;
+}
+
+/// "It fits, with the required margin of 5.2% of usable memory (...)."
+std::string fit_words(const answer::SimulationAnswer& played) {
+  const std::vector<predict::TaskMemory>& memory = played.simulation.closed.memory;
+  if (planner::missing_of(memory).bytes > 0) return fmt::format("It does not fit: {}.", answer::missing_words(memory));
+  const std::string margin = answer::margin_words(played.scenario);
+  if (played.simulation.closed.keeps_margin()) return fmt::format("It fits, with the required margin of {}.", margin);
+  return fmt::format("It is tight: some device keeps less than the required margin of {}.", margin);
 }
 
 std::string parts_text(const predict::TaskMemory& memory, const workflow::Workflow& workflow) {
@@ -218,6 +231,8 @@ std::vector<Candidate> candidates(const answer::SimulationAnswer& played) {
     all.push_back({std::string(name_of(ranked.placement)), &ranked.plan, &ranked.estimate, ranked.plan == played.plan});
   if (std::none_of(all.begin(), all.end(), [](const Candidate& candidate) { return candidate.shown; }))
     all.push_back({played.plan.placement, &played.plan, &played.simulation.closed, true});
+  if (played.configured)
+    all.push_back({played.configured->plan.placement, &played.configured->plan, &played.configured->estimate, false});
   std::stable_sort(all.begin(), all.end(), [](const Candidate& a, const Candidate& b) {
     return a.estimate->iteration_seconds < b.estimate->iteration_seconds;
   });
@@ -328,14 +343,9 @@ Table memory_table(const answer::SimulationAnswer& played) {
   const std::vector<predict::TaskMemory>& memory = played.simulation.closed.memory;
   Table table;
   table.title = "Does it fit?";
-  table.note = fmt::format(
-      "{} Each row is the device with the least memory left while the task runs, including everything that stays "
-      "resident.",
-      planner::missing_of(memory).bytes > 0 ? fmt::format("No: {}.", answer::missing_words(memory))
-      : played.simulation.closed.keeps_margin()
-          ? fmt::format("Yes, with the required margin of {}.", answer::margin_words(played.scenario))
-          : fmt::format("Tight: some device keeps less than the required margin of {}.",
-                        answer::margin_words(played.scenario)));
+  table.note = fit_words(played) +
+               " Each row is the device with the least memory left while the task runs, including everything that "
+               "stays resident.";
   table.columns = {{"task", Align::left},         {"device"}, {"peak memory"}, {"usable"}, {"free"},
                    {"largest parts", Align::left}};
   const bool offloads =
@@ -360,7 +370,8 @@ Table ranking_table(const answer::SimulationAnswer& played) {
   Table table;
   table.title = "Ranked plans";
   table.note = fmt::format(
-      "Ranked by analytical iteration time, fastest first; the mean prediction error is {}. The differences compare "
+      "Ranked by the iteration time of the analytical model (from formulas, not simulated), fastest first. Its mean "
+      "prediction error is {}. The differences compare "
       "each plan with the shown plan: idle time of the average device, the activities that differ most with their main "
       "cause, and tasks that overlap in only one of the plans.",
       percent(played.scenario.software.efficiency.error));
@@ -405,9 +416,67 @@ LineChart threshold_chart(const study::Sweep& thresholds) {
   return chart;
 }
 
+std::optional<Gain> gain_of(const answer::SimulationAnswer& played) {
+  const double here = played.simulation.closed.iteration_seconds;
+  if (played.configured)
+    return Gain{"the trainer's configuration", played.configured->estimate.iteration_seconds, here};
+  if (!played.ranking || faster_plan(played) != nullptr) return std::nullopt;
+  const auto is_usual = [&](const planner::RankedPlan& ranked) {
+    return std::find(std::begin(planner::named_placements), std::end(planner::named_placements), ranked.placement) !=
+               std::end(planner::named_placements) &&
+           ranked.plan != played.plan;
+  };
+  const planner::RankedPlan* fastest = nullptr;
+  for (const planner::RankedPlan& ranked : played.ranking->plans)
+    if (is_usual(ranked) &&
+        (fastest == nullptr || ranked.estimate.iteration_seconds < fastest->estimate.iteration_seconds))
+      fastest = &ranked;
+  if (fastest == nullptr) return std::nullopt;
+  return Gain{fmt::format("{}, the fastest usual placement", name_of(fastest->placement)),
+              fastest->estimate.iteration_seconds, here};
+}
+
+const planner::RankedPlan* faster_plan(const answer::SimulationAnswer& played) {
+  if (!played.ranking) return nullptr;
+  const planner::RankedPlan* fastest = nullptr;
+  for (const planner::RankedPlan& ranked : played.ranking->plans)
+    if (fastest == nullptr || ranked.estimate.iteration_seconds < fastest->estimate.iteration_seconds)
+      fastest = &ranked;
+  constexpr double visible = 0.9995;  // a difference that the printed digits show
+  const bool is_faster =
+      fastest != nullptr && fastest->estimate.iteration_seconds < visible * played.simulation.closed.iteration_seconds;
+  return is_faster ? fastest : nullptr;
+}
+
+namespace {
+
+/// "28.6 s per iteration (simulated). 1.18x the speed of co-located, the fastest usual placement (...). It fits: ..."
+std::string plan_note(const answer::SimulationAnswer& played) {
+  const predict::Estimate& closed = played.simulation.closed;
+  std::string note =
+      fmt::format("{} per iteration (simulated).", answer::seconds_text(played.simulation.iteration_seconds));
+  if (played.as_configured) note = "The plan of the trainer's configuration: " + note;
+  const std::optional<Gain> gain = gain_of(played);
+  if (gain)
+    note += fmt::format(" {:.2f}x the speed of {} ({} instead of {}).", gain->factor(), gain->over,
+                        answer::seconds_text(gain->seconds_here), answer::seconds_text(gain->seconds_there));
+  const planner::RankedPlan* const faster = faster_plan(played);
+  if (faster != nullptr)
+    note += fmt::format(" A faster plan was found: {}, {} instead of {} ({}).", name_of(faster->placement),
+                        answer::seconds_text(faster->estimate.iteration_seconds),
+                        answer::seconds_text(closed.iteration_seconds),
+                        answer::difference_text(faster->estimate.iteration_seconds, closed.iteration_seconds));
+  if (gain || faster != nullptr)
+    note += " Plans are compared by the analytical model: times come from formulas instead of simulation.";
+  return note + " " + fit_words(played);
+}
+
+}  // namespace
+
 Table plan_table(const answer::SimulationAnswer& played) {
   Table table;
   table.title = "Plan";
+  table.note = plan_note(played);
   table.columns = {{"task", Align::left}, {"devices", Align::left}, {"layout", Align::left}, {"settings", Align::left}};
   for (const answer::TaskWords& words : answer::task_words(played.scenario.job, played.plan))
     table.rows.push_back({words.task, words.devices, words.layout, words.settings});

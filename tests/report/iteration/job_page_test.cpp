@@ -1,5 +1,6 @@
 #include "report/iteration/job_page.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -9,6 +10,7 @@
 #include <stdexcept>
 
 #include "answer/words/figures.h"
+#include "report/page/chart_sections.h"
 #include "simulate/iteration.h"
 #include "support/jobs.h"
 
@@ -61,11 +63,78 @@ TEST(JobPage, ShowsIterationTimeAndWhetherThePlanFits) {
   EXPECT_THAT(fusion.rows, SizeIs(1)) << "this plan fuses nothing";
 }
 
+TEST(JobPage, BeginsWithThePlanItsTimeAndItsFit) {
+  const plan::Job job = test::grpo_job();
+  const answer::SimulationAnswer played = played_plan(job, test::co_located(job));
+  const Page page = job_page(played);
+  const auto& plan = std::get<Table>(page.sections.front());
+  EXPECT_EQ(plan.title, "Plan");
+  EXPECT_FALSE(plan.rows.empty());
+  EXPECT_THAT(plan.note, testing::StartsWith(answer::seconds_text(played.simulation.iteration_seconds) +
+                                             " per iteration (simulated)."));
+  EXPECT_THAT(plan.note, HasSubstr("It fits"));
+  EXPECT_TRUE(std::holds_alternative<Chart>(page.sections[1])) << "nothing to compare with";
+  EXPECT_FALSE(gain_of(played).has_value());
+}
+
+TEST(JobPage, ShowsTheGainOverUsualPlacements) {
+  const plan::Job job = ppo_job();
+  const planner::Ranking ranking = ranking_of(job);
+  answer::SimulationAnswer played = played_plan(job, ranking.plans.front().plan);
+  played.ranking = ranking;
+  const std::optional<Gain> gain = gain_of(played);
+  ASSERT_TRUE(gain.has_value());
+  EXPECT_THAT(gain->over, EndsWith(", the fastest usual placement"));
+  EXPECT_GE(gain->factor(), 1);
+  EXPECT_EQ(faster_plan(played), nullptr);
+  const Page page = job_page(played);
+  EXPECT_EQ(figure(page, "speed").value, fmt::format("{:.2f}x", gain->factor()));
+  EXPECT_THAT(std::get<Table>(page.sections[0]).note, HasSubstr("the fastest usual placement"));
+  EXPECT_EQ(std::get<Table>(page.sections[1]).title, "Ranked plans");
+  EXPECT_TRUE(std::holds_alternative<Chart>(page.sections[2]));
+}
+
+TEST(JobPage, ShowsTheGainOverTheTrainersConfiguration) {
+  const plan::Job job = ppo_job();
+  const planner::Ranking ranking = ranking_of(job);
+  ASSERT_GE(ranking.plans.size(), 2U);
+  answer::SimulationAnswer played = played_plan(job, ranking.plans.front().plan);
+  played.configured = {ranking.plans.back().plan, ranking.plans.back().estimate};
+  const std::optional<Gain> gain = gain_of(played);
+  ASSERT_TRUE(gain.has_value());
+  EXPECT_EQ(gain->over, "the trainer's configuration");
+  EXPECT_EQ(gain->seconds_there, ranking.plans.back().estimate.iteration_seconds);
+}
+
+TEST(JobPage, ShowsAFasterPlan) {
+  const plan::Job job = ppo_job();
+  const planner::Ranking ranking = ranking_of(job);
+  answer::SimulationAnswer played = played_plan(job, ranking.plans.back().plan);
+  played.ranking = ranking;
+  played.as_configured = true;
+  ASSERT_NE(faster_plan(played), nullptr);
+  EXPECT_FALSE(gain_of(played).has_value());
+  const Page page = job_page(played);
+  EXPECT_EQ(figure(page, "best plan found").value,
+            answer::seconds_text(faster_plan(played)->estimate.iteration_seconds));
+  EXPECT_THAT(std::get<Table>(page.sections[0]).note,
+              testing::AllOf(testing::StartsWith("The plan of the trainer's configuration: "),
+                             HasSubstr("A faster plan was found: ")));
+}
+
+TEST(JobPage, HasAtMostTenLegendEntries) {
+  const plan::Job job = ppo_job();
+  const answer::SimulationAnswer played = played_plan(job, ranking_of(job).plans.front().plan);
+  const Page page = job_page(played);
+  EXPECT_LE(legend_of(section<Chart>(page, "Timeline").timeline).entries.size(), max_legend_entries);
+  EXPECT_LE(section<Breakdown>(page, "Where the time goes").parts.size(), max_legend_entries);
+}
+
 TEST(JobPage, ShowsMemoryWithItsLimit) {
   const plan::Job job = test::grpo_job();
   const answer::SimulationAnswer played = played_plan(job, test::co_located(job));
   const Page page = job_page(played);
-  const auto& chart = std::get<Chart>(page.sections.front());
+  const auto& chart = section<Chart>(page, "Timeline");
   ASSERT_FALSE(chart.timeline.counters.empty());
   for (const timeline::Counter& counter : chart.timeline.counters) {
     ASSERT_TRUE(counter.capacity.has_value());
@@ -82,14 +151,14 @@ TEST(JobPage, ShowsMissingMemory) {
   ASSERT_FALSE(played.simulation.closed.fits());
   const Page page = job_page(played);
   EXPECT_THAT(figure(page, "does not fit").value, EndsWith("GiB missing"));
-  EXPECT_THAT(section<Table>(page, "Does it fit?").note, HasSubstr("No: "));
+  EXPECT_THAT(section<Table>(page, "Does it fit?").note, HasSubstr("It does not fit: "));
 }
 
 TEST(JobPage, LinksActivitiesToTheirFirstBars) {
   const plan::Job job = test::grpo_job();
   const answer::SimulationAnswer played = played_plan(job, test::separated(job));
   const Page page = job_page(played);
-  const auto& chart = std::get<Chart>(page.sections.front());
+  const auto& chart = section<Chart>(page, "Timeline");
   const Table& activities = section<Table>(page, "Activities");
   ASSERT_EQ(activities.bars.size(), activities.rows.size());
   for (std::size_t row = 0; row < activities.rows.size(); ++row) {
@@ -110,7 +179,7 @@ TEST(JobPage, LinksHostTransfersToTheirBars) {
   const answer::SimulationAnswer played = played_plan(job, test::pipelined_on_16(job));
   const std::size_t devices = played.simulation.iteration.trace.lanes.size();
   const Page page = job_page(played);
-  const auto& chart = std::get<Chart>(page.sections.front());
+  const auto& chart = section<Chart>(page, "Timeline");
   std::size_t behind_devices = 0;
   for (std::size_t lane = 0; lane < devices; ++lane) behind_devices += chart.timeline.lanes[lane].bars;
   const Table& activities = section<Table>(page, "Activities");
