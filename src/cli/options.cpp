@@ -57,14 +57,20 @@ void add_option(CLI::App& command, const Flagged& flagged, answer::JobFile kind,
     value.path = std::move(input.path);
     value.text = std::move(input.text);
   });
-  trainers::ImportOptions& import = value.import;
+  if (kind.takes_arguments)
+    add_option(command, {"ARGUMENT", "launch script arguments after '--', such as trainer.nnodes=2"},
+               answer::Words{"ARGUMENT"}, value.import.arguments);
+  add_import_options(command, value.import);
+  if (!kind.takes_lengths) return;
+  add_option(command, {"--lengths", "response lengths from a run's log, or from a CSV or JSONL file"},
+             answer::Words{"FILE"}, [&value](std::string path) { value.lengths = std::move(path); });
+}
+
+void add_import_options(CLI::App& command, trainers::ImportOptions& import) {
   const auto text = [&command](const char* name, const char* what, const char* help, std::optional<std::string>& to) {
     add_option(command, {name, help}, answer::Words{what},
                [&to](std::string value_text) { to = std::move(value_text); });
   };
-  if (kind.takes_arguments)
-    add_option(command, {"ARGUMENT", "launch script arguments after '--', such as trainer.nnodes=2"},
-               answer::Words{"ARGUMENT"}, import.arguments);
   text("--gpu", "GPU", "GPU type for a trainer's configuration (default: H100-80)", import.gpu);
   text("--cluster", "CLUSTER", "cluster override: [NODESx]GPUSxGPU, or a file with `cluster`", import.cluster);
   add_option(command, {"--model", "model override, such as actor=NAME or critic=FOLDER (repeatable)"},
@@ -75,8 +81,6 @@ void add_option(CLI::App& command, const Flagged& flagged, answer::JobFile kind,
   text("--prompt-length", "LENGTHS", "prompt lengths: tokens, mean=120,p90=400, file=FILE (default: cap)",
        import.prompt_length);
   text("--response-length", "LENGTHS", "response lengths, in the same forms (default: cap)", import.response_length);
-  if (!kind.takes_lengths) return;
-  text("--lengths", "FILE", "response lengths from a run's log, or from a CSV or JSONL file", value.lengths);
 }
 
 void add_option(CLI::App& command, const Flagged& flagged, answer::Words kind, std::function<void(std::string)> take) {

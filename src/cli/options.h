@@ -33,6 +33,9 @@ void add_option(CLI::App& command, const Flagged& flagged, answer::File kind, st
 void add_option(CLI::App& command, const Flagged& flagged, answer::File kind, std::vector<answer::Input>& values);
 /// Also adds the options for reading a trainer's configuration instead of a job file.
 void add_option(CLI::App& command, const Flagged& flagged, answer::JobFile kind, answer::JobInput& value);
+
+/// Adds the options that only a trainer's configuration accepts: --gpu, --cluster, --env, ...
+void add_import_options(CLI::App& command, trainers::ImportOptions& import);
 void add_option(CLI::App& command, const Flagged& flagged, answer::Words kind, std::function<void(std::string)> take);
 void add_option(CLI::App& command, const Flagged& flagged, answer::Words kind, std::vector<std::string>& values);
 void add_option(CLI::App& command, const Flagged& flagged, answer::Count kind, std::function<void(std::uint64_t)> take);

@@ -25,6 +25,7 @@
 #include "report/schedule/schedule_page.h"
 #include "timeline/chrome_trace_file.h"
 #include "timeline/schedule_timeline.h"
+#include "trainers/import_run.h"
 
 namespace dovetail::cli {
 namespace {
@@ -39,6 +40,7 @@ struct ReportArguments {
   std::optional<answer::Input> problem;
   std::optional<std::string> format;
   bool overlay = false;
+  trainers::ImportOptions import;  ///< for trainer configurations
   answer::PlayOptions play;
 };
 
@@ -58,11 +60,18 @@ base::Result<Input> read_trace(const ScheduleText& text) {
   return Input{name, std::move(trace)};
 }
 
-/// Simulates the plan at `plan`, or the best plan found if no plan is given.
+answer::JobInput job_input(const ScheduleText& text, const ReportArguments& arguments) {
+  answer::JobInput job(text.input.path, text.content);
+  job.import = arguments.import;
+  return job;
+}
+
+/// Simulates the plan at `plan`. Without one: the plan of a trainer's configuration, or the best plan found for a job
+/// file.
 base::Result<Input> play_job(const ScheduleText& text, const std::optional<std::string>& plan,
                              const ReportArguments& arguments, const parallel::Cancellation& stop) {
   answer::SimulationRequest request{
-      .job = {text.input.path, text.content}, .play = arguments.play, .compared = !arguments.overlay};
+      .job = job_input(text, arguments), .play = arguments.play, .compared = !arguments.overlay};
   if (plan) request.plan = answer::Input{*plan};
   Asking asking("report", {arguments.output}, PlainLines::none);
   answer::Watch watch = asking.watch();
@@ -82,7 +91,8 @@ base::Result<Source> read_source(const std::string& path, std::optional<answer::
     DOVETAIL_TRY(report::RunReport run, read_run(path));
     return Source(std::move(run));
   }
-  DOVETAIL_TRY(ScheduleText text, answer::read_schedule_text({path}, forced));
+  DOVETAIL_TRY(ScheduleText text, answer::read_schedule_text({trainers::file_of(path)}, forced));
+  text.input.path = path;
   if (answer::named_format(text.content) == "dovetail/plan")
     return base::Error{base::Failure::bad_input, base::display_path(path), 0, 0,
                        fmt::format("a plan needs its job; use dovetail report JOB --plan {}", path)};
@@ -100,10 +110,14 @@ base::Result<std::vector<Source>> read_sources(const ReportArguments& arguments)
   return sources;
 }
 
-/// The text of a job; null for other inputs.
+/// The text of a job file or of a trainer's configuration; null for other inputs.
 const ScheduleText* job_of(const Source& source) {
   const auto* const text = std::get_if<ScheduleText>(&source);
-  return text != nullptr && answer::named_format(text->content) == "dovetail/job" ? text : nullptr;
+  if (text == nullptr) return nullptr;
+  const std::string format = answer::named_format(text->content);
+  if (!format.empty()) return format == "dovetail/job" ? text : nullptr;
+  const bool is_schedule = text->format || timeline::is_chrome_trace(text->content);
+  return !is_schedule && trainers::is_foreign(text->input.path, text->content) ? text : nullptr;
 }
 
 base::Result<Input> input_of(const Source& source, const ReportArguments& arguments) {
@@ -199,16 +213,19 @@ void add_report(CLI::App& program, Action& action) {
   auto arguments = std::make_shared<ReportArguments>();
   CLI::App* command =
       add_command(program, "report", "write a self-contained HTML report of jobs, schedules or runs",
+                  "  dovetail report run.sh -o as-configured.html\n"
                   "  dovetail report examples/jobs/ppo-7b.yaml --time-limit 30s -o iteration.html\n"
                   "  dovetail report examples/jobs/grpo-8b.yaml --plan examples/jobs/grpo-8b.plan.json -o grpo.html\n"
                   "  dovetail schedule exp5 -o schedule.json\n"
                   "  dovetail report schedule.json -o schedule.html\n"
                   "  dovetail convert schedule.json trace.txt\n"
                   "  dovetail report schedule.json trace.txt --problem exp5 --overlay -o both.html");
-  add_positional_list(*command, "FILE", arguments->files,
-                      "jobs, schedules, Chrome traces or folders of runs ('-' for stdin)");
+  add_positional_list(
+      *command, "FILE", arguments->files,
+      "jobs, launch scripts or trainer configurations, schedules, Chrome traces or folders of runs ('-' "
+      "for stdin)");
   add_name_list(*command, "--plan", arguments->plans, "PLAN",
-                "dovetail/plan@1 file for the job (repeatable; default: best found)");
+                "dovetail/plan@1 file for the job (repeatable; default: the trainer's, or best found)");
   add_text_option(*command, "-o,--output", arguments->output, "FILE",
                   "HTML file to write, '-' for stdout (default: report.html)");
   add_text_option(*command, "--title", arguments->title, "TEXT", "title of the report (default: names of the files)");
@@ -217,6 +234,7 @@ void add_report(CLI::App& program, Action& action) {
   add_problem_option(*command, arguments->problem, "problem of the schedules (default: the one in the files)");
   add_text_option(*command, "--format", arguments->format, answer::read_formats,
                   "format of the schedules (default: detected from their content)");
+  add_import_options(*command, arguments->import);
   add_request(*command, arguments->play);
   set_action(*command, action, [arguments] { return run_report(*arguments); });
 }

@@ -178,6 +178,17 @@ TEST_F(JobReport, OverlaysPlansWhoseIterationsOverlap) {
   EXPECT_THAT(other.out, HasSubstr("\"device 5 · B\"")) << "which is one of devices 4-7 in the trace";
 }
 
+TEST_F(JobReport, ShowsTheConfigurationOfALaunchScript) {
+  const std::string script = std::string(DOVETAIL_SOURCE_DIR) + "/examples/trainers/verl-grpo.sh";
+  job = script;
+  const ProgramResult result = report({});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("The plan of the trainer's configuration: "));
+  const ProgramResult named = report({"--gpu", "H200"});
+  EXPECT_EQ(named.exit_code, 0) << named.err;
+  EXPECT_NE(named.out, result.out);
+}
+
 TEST_F(JobReport, ReportsMissingInputs) {
   const ProgramResult alone = run_program({"report", plan, "-o", "-"});
   EXPECT_EQ(alone.exit_code, 2);
