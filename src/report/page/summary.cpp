@@ -14,21 +14,21 @@ using timeline::Bar;
 using timeline::BarKind;
 
 /// Visible length of one look in a column, and its first bar there.
-struct Look {
+struct ColumnShare {
   std::size_t bar;
   double length;
 };
 
 bool same_look(const Bar& a, const Bar& b) { return a.bar_kind == b.bar_kind && a.track == b.track; }
 
-void add_look(std::vector<Look>& looks, std::span<const Bar> bars, std::size_t bar, double length) {
-  for (Look& look : looks) {
+void add_share(std::vector<ColumnShare>& shares, std::span<const Bar> bars, std::size_t bar, double length) {
+  for (ColumnShare& look : shares) {
     if (same_look(bars[look.bar], bars[bar])) {
       look.length += length;
       return;
     }
   }
-  looks.push_back({bar, length});
+  shares.push_back({bar, length});
 }
 
 std::size_t digits_of(std::int32_t value) {
@@ -115,21 +115,21 @@ std::int64_t round_step(double least) {
 std::vector<std::int32_t> dominant_bars(std::span<const Bar> bars, std::size_t first, std::size_t last, double from,
                                         double to, std::size_t columns) {
   std::vector<std::int32_t> shown(columns, -1);
-  std::vector<Look> looks;
+  std::vector<ColumnShare> shares;
   std::size_t bar = first;
   for (std::size_t column = 0; column < columns; ++column) {
     const double width = (to - from) / static_cast<double>(columns);
     const double begin = from + width * static_cast<double>(column);
     const double end = begin + width;
-    looks.clear();
+    shares.clear();
     for (; bar < last; ++bar) {
       const double length = std::min(as_double(bars[bar].end), end) - std::max(as_double(bars[bar].begin), begin);
-      if (length > 0) add_look(looks, bars, bar, length);
+      if (length > 0) add_share(shares, bars, bar, length);
       if (as_double(bars[bar].end) > end) break;
     }
-    const auto longest =
-        std::max_element(looks.begin(), looks.end(), [](const Look& a, const Look& b) { return a.length < b.length; });
-    if (longest != looks.end()) shown[column] = static_cast<std::int32_t>(longest->bar);
+    const auto longest = std::max_element(
+        shares.begin(), shares.end(), [](const ColumnShare& a, const ColumnShare& b) { return a.length < b.length; });
+    if (longest != shares.end()) shown[column] = static_cast<std::int32_t>(longest->bar);
   }
   return shown;
 }

@@ -58,7 +58,7 @@ TEST(JobPage, ShowsIterationTimeAndWhetherThePlanFits) {
   EXPECT_EQ(figure(page, "iteration").note, answer::seconds_text(played.simulation.closed.iteration_seconds) +
                                                 " analytical (from formulas, not simulated)");
   EXPECT_THAT(figure(page, "fits").value, EndsWith("GiB left"));
-  EXPECT_THAT(section<Table>(page, "Does it fit?").note, HasSubstr("Yes, with the required margin of "));
+  EXPECT_THAT(section<Table>(page, "Does it fit?").note, HasSubstr("It fits, with the required margin"));
   const Table& fusion = section<Table>(page, "Gain from stage fusion");
   EXPECT_THAT(fusion.rows, SizeIs(1)) << "this plan fuses nothing";
 }
