@@ -45,7 +45,7 @@ class DataRow {
   std::map<std::string, base::CsvCell, std::less<>> cells_;
 };
 
-/// Reads bench/data/NAME.
+/// Reads the file of that name in bench/data.
 std::vector<DataRow> read_data(const std::string& name);
 
 }  // namespace dovetail::bench

@@ -8,7 +8,7 @@ target_compile_options(dovetail_settings INTERFACE
 if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
   target_compile_options(dovetail_settings INTERFACE "SHELL:--param ggc-min-expand=1000" "SHELL:--param ggc-min-heapsize=524288")
 endif()
-# g++ 12 sees overlapping copies inside std::string where there are none (GCC bug 105329).
+# g++ 12 sees overlapping copies inside std::string that do not exist (GCC bug 105329).
 if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   target_compile_options(dovetail_settings INTERFACE -Wno-restrict)
 endif()

@@ -3,7 +3,8 @@
 
 usage: make.py [--check]
 
-With --check, nothing is written: prints the files that differ from its output and exits with 1 if there are any.
+With --check, nothing is written: prints the files that differ from its output and exits with 1 if there are any. The
+files in NOT_IN_GIT may be missing.
 
 Coin clauses (tiny-sft, tiny-rm, tiny-ppo): a prompt "3 harbor" asks for three clauses "adjective noun" about a
 topic. The topic determines the noun of clause i; the adjective is good or bad. Sorting (tiny-grpo): a prompt
@@ -21,6 +22,9 @@ GOOD = "good bright kind clear warm fine".split()
 BAD = "bad dark cruel dull cold rough".split()
 TOPICS = "harbor garden market river castle forest bridge island".split()
 MAX_CLAUSES = 8
+
+# Large, and used only to train the models in git again.
+NOT_IN_GIT = ("tiny-sft/train.jsonl", "tiny-rm/train.jsonl", "tiny-grpo/start.jsonl")
 
 
 def nouns_of(topic, clauses):
@@ -197,6 +201,8 @@ def main():
     for name, content in files().items():
         path = HERE / name
         if check:
+            if name in NOT_IN_GIT and not path.exists():
+                continue
             if not path.exists() or path.read_text(encoding="utf-8") != content:
                 wrong.append(name)
             continue

@@ -92,7 +92,7 @@ def texts_of_markdown(text):
                 yield start, flush()
             fenced = not fenced
             continue
-        if fenced:
+        if fenced or line.startswith("<!--"):
             continue
         if line.startswith("|"):
             if paragraph:
