@@ -398,8 +398,8 @@ std::vector<LookGroup> group_looks(const std::vector<Track>& tracks, const std::
     if (std::vector<LookGroup> fewer = with_rest(groups, kept); fewer.size() <= max_groups) return fewer;
 }
 
-Ink ink_of_group(const LookGroup& group, const std::vector<Ink>& inks) {
-  return group.is_rest ? (group.idle ? other_idle_ink : other_ink) : inks.back();
+Ink ink_of_group(const LookGroup& group, const std::vector<Ink>& given) {
+  return group.is_rest ? (group.idle ? other_idle_ink : other_ink) : given.back();
 }
 
 std::string_view explanation_of(BarKind bar_kind) {
