@@ -220,12 +220,10 @@ void add_report(CLI::App& program, Action& action) {
                   "  dovetail report schedule.json -o schedule.html\n"
                   "  dovetail convert schedule.json trace.txt\n"
                   "  dovetail report schedule.json trace.txt --problem exp5 --overlay -o both.html");
-  add_positional_list(
-      *command, "FILE", arguments->files,
-      "jobs, launch scripts or trainer configurations, schedules, Chrome traces or folders of runs ('-' "
-      "for stdin)");
+  add_positional_list(*command, "FILE", arguments->files,
+                      "jobs, trainer files, schedules, traces or folders of runs ('-' for stdin)");
   add_name_list(*command, "--plan", arguments->plans, "PLAN",
-                "dovetail/plan@1 file for the job (repeatable; default: the trainer's, or best found)");
+                "plan for the job (repeatable; default: the trainer's, or best found)");
   add_text_option(*command, "-o,--output", arguments->output, "FILE",
                   "HTML file to write, '-' for stdout (default: report.html)");
   add_text_option(*command, "--title", arguments->title, "TEXT", "title of the report (default: names of the files)");
