@@ -221,7 +221,7 @@ void add_report(CLI::App& program, Action& action) {
                   "  dovetail convert schedule.json trace.txt\n"
                   "  dovetail report schedule.json trace.txt --problem exp5 --overlay -o both.html");
   add_positional_list(*command, "FILE", arguments->files,
-                      "jobs, trainer files, schedules, traces or folders of runs ('-' for stdin)");
+                      "jobs, trainer files, schedules, traces or run folders ('-': stdin)");
   add_name_list(*command, "--plan", arguments->plans, "PLAN",
                 "plan for the job (repeatable; default: the trainer's, or best found)");
   add_text_option(*command, "-o,--output", arguments->output, "FILE",
