@@ -64,9 +64,9 @@ TEST(WithRanks, RanksOfAPipelineBeginWithTheSlowest) {
   ASSERT_EQ(trace.lanes.size(), 4U);
   EXPECT_EQ(simulate::find_fault(trace), std::nullopt);
   EXPECT_THAT(words(trace.lanes[1]),
-              ElementsAre("score 0-8", "imbalance 8-10", "score 10-18", "imbalance 18-20", "bubble 20-32"));
+              ElementsAre("inference 0-8", "imbalance 8-10", "inference 10-18", "imbalance 18-20", "bubble 20-32"));
   EXPECT_THAT(words(trace.lanes[3]),
-              ElementsAre("bubble 0-12", "score 12-20", "imbalance 20-22", "score 22-30", "imbalance 30-32"));
+              ElementsAre("bubble 0-12", "inference 12-20", "imbalance 20-22", "inference 22-30", "imbalance 30-32"));
 }
 
 TEST(WithRanks, ManyRanksFormEightGroups) {
@@ -79,7 +79,7 @@ TEST(WithRanks, ManyRanksFormEightGroups) {
   for (const Lane& lane : trace.lanes) all += lane.devices.size();
   EXPECT_EQ(all, 200U);
   EXPECT_EQ(trace.lanes[0].devices.size(), 2U);
-  EXPECT_THAT(words(trace.lanes[7]), ElementsAre("score 0-25", "imbalance 25-100"));
+  EXPECT_THAT(words(trace.lanes[7]), ElementsAre("inference 0-25", "imbalance 25-100"));
 }
 
 TEST(WithRanks, RanksWithoutWorkStillLaunch) {
