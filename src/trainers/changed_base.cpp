@@ -38,13 +38,13 @@ base::Result<const TrainerWriter*> find_writer(std::string_view name) {
   for (const TrainerWriter* const writer : writers)
     if (writer->name == name) return writer;
   const std::vector<std::string_view> names = export_names();
-  return base::bad_input(fmt::format("--to {}: no such trainer{}; accepted: {}", base::quote(name),
+  return base::bad_input(fmt::format("--to {}: unknown trainer{}; accepted: {}", base::quote(name),
                                      base::did_you_mean(name, names), fmt::join(names, ", ")));
 }
 
 namespace {
 
-/// Converts changes to Hydra words for keys that the file may lack. Values with special characters are quoted.
+/// Adds the prefix `++`, which allows keys that the file lacks, and quotes values with special characters.
 std::vector<Change> as_words(std::vector<Change> changes) {
   const auto quoted = [](Setter& set) {
     set.key.insert(0, "++");
@@ -65,9 +65,8 @@ std::string refusal_of(const Import& as_it_is, const ExportBase& switched) {
     return fmt::format("the job would have {}", *difference);
   if (import->job.software.training == as_it_is.job.software.training &&
       run_alike(as_it_is.job, import->plan, as_it_is.plan))
-    return "nothing would change: the script does not pass on its arguments; accepted: a script whose command ends "
-           "with "
-           "\"$@\"";
+    return "nothing would change, since the script does not pass on its arguments; accepted: a script whose command "
+           "ends with \"$@\"";
   return {};
 }
 

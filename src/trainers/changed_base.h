@@ -1,4 +1,4 @@
-// Configurations with changes applied to them and read again, and the trainers that can be written.
+// Applies changes to configurations and reads the results. Lists the trainers whose configurations can be written.
 #pragma once
 
 #include <string>
@@ -40,7 +40,8 @@ enum class ChangeForm {
 /// Returns the form of these changes. `import` is the unchanged base. Settings can only be removed in place.
 ChangeForm form_of(const TrainerWriter& writer, const Import& import, const std::vector<Change>& changes);
 
-/// Converts changes to the form in which they are applied. Hydra words may be for keys that the file lacks.
+/// Converts changes to `form`. Words for a trainer whose YAML files are edited in place get the prefix `++`, since the
+/// file may lack their keys.
 std::vector<Change> laid_as(ChangeForm form, const TrainerWriter& writer, std::vector<Change> changes);
 
 /// Returns the base with the changes applied. Errors come from in-place editing.
@@ -59,13 +60,13 @@ base::Result<std::string> edited_yaml(const ExportBase& base, const Import& impo
 /// A base changed to run the same job in another way.
 struct SwitchedBase {
   std::string name;             ///< see OtherWay
-  std::vector<Change> changes;  ///< changes that turn the base into this one
+  std::vector<Change> changes;  ///< changes that turn the original base into `base`
   ExportBase base;
-  std::string refusal;  ///< why it cannot run the job; empty: it can
+  std::string refusal;  ///< why `base` cannot run the job; empty: it can
 };
 
-/// Returns the other ways in which the trainer of the base may run the same job, within `allowed`. The job of each
-/// differs from the base's job only in its backend and in the settings that it fixes. Errors are those of import_run.
+/// Returns the base switched to each other backend and mode that `allowed` permits and its trainer has. Unless refused,
+/// each runs the same job; only the job's backend and fixed settings differ. Errors are those of import_run.
 base::Result<std::vector<SwitchedBase>> switched_bases(const ExportBase& base, const Allowed& allowed);
 
 }  // namespace dovetail::trainers

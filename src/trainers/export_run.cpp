@@ -29,8 +29,8 @@ struct Work {
   const Plan& plan;
 };
 
-/// Returns the part of a job that changes must not alter. The types of optimizer states may change with their
-/// placement.
+/// Returns the parts of a job that changes must not alter. They exclude the types of optimizer states, which may change
+/// with their placement.
 std::string kept_job(plan::Job job) {
   job.software.gradient_type = job.software.moment_type = plan::StateType::usual;
   job.software.master_type = plan::MasterType::usual;
@@ -48,7 +48,8 @@ std::vector<Change> all_but(std::vector<Change> changes, std::size_t index) {
   return changes;
 }
 
-/// Removes unnecessary changes one by one, until none can be removed. A change may be needed only because of another.
+/// Removes unnecessary changes until all that remain are needed. Takes several passes, since a change may be needed
+/// only because of another.
 std::vector<Change> needed(const Work& work, std::vector<Change> changes) {
   std::size_t before = 0;
   do {
@@ -85,7 +86,7 @@ base::Result<std::vector<Change>> all_changes(const Work& work, const std::vecto
   const base::Result<Import> changed = import_changed(work.base, work.as_it_is, changes);
   if (!changed.ok()) return changed.error();
   if (kept_job(changed->job) != kept_job(work.switched.job))
-    return base::bad_input("the plan's settings would change the job; accepted: a plan with the batches of the job");
+    return base::bad_input("the plan's settings would change the job; accepted: a plan with the job's batches");
   if (form == ChangeForm::words && run_alike(work.as_it_is.job, changed->plan, work.as_it_is.plan))
     return base::bad_input(
         fmt::format("{} does not pass on its arguments, so settings cannot be added; accepted: a script whose command "
@@ -105,7 +106,7 @@ base::Status check_export(const Import& as_it_is, const Plan& plan, const Traine
         fmt::format("the plan fuses tasks, which {} cannot run; accepted: a plan without fusion", writer.name));
   if (form_of(writer, as_it_is, {}) == ChangeForm::words && !writer.takes_words)
     return base::bad_input(
-        fmt::format("{} is a launch script, and {} accepts no settings after its configuration file; accepted: the "
+        fmt::format("{} is a launch script, but {} accepts no settings after its configuration file; accepted: the "
                     "configuration file that the script names",
                     as_it_is.files.front(), writer.name));
   return {};

@@ -1,4 +1,4 @@
-// Exports of a plan to a trainer: as changes to a given configuration, or as a new file.
+// Exports a plan to a trainer, as changes to a given configuration or as a new file.
 #pragma once
 
 #include <string>
@@ -24,20 +24,20 @@ struct KeptChange {
 
 struct Export {
   Import base;                      ///< unchanged base
-  std::vector<KeptChange> changes;  ///< empty: the base already runs the plan
-  std::string content;              ///< content of the base, with the changes if they are made in place
-  bool in_place = false;            ///< whether changes are made in place; otherwise words after those of the base
+  std::vector<KeptChange> changes;  ///< empty if the base already runs the plan
+  std::string content;              ///< content of the base, including changes made in place
+  bool in_place = false;  ///< whether changes are made in place; otherwise they are words appended to the base's
 };
 
-/// Returns the smallest set of settings that makes `base` run the plan. Without any one of them, another plan would run
-/// or the trainer would stop. Settings that the base already has are not included, and its job does not change. `plan`
-/// belongs to the job of the base with `switches` applied (changed_base.h). Returns an Error if the base is not a
-/// configuration of `trainer`, if it ignores added settings, or if the trainer cannot run the plan; the last one shows
-/// the requested and the resulting settings of each task that differs.
+/// Returns changes that make `base` run the plan, without changing its job. All of them are needed: without any one,
+/// the trainer would stop or run something else. `plan` belongs to the job of the base with `switches` applied
+/// (changed_base.h). Returns an Error if the base is not a configuration of `trainer`, if it ignores added settings, or
+/// if the trainer cannot run the plan. The last Error shows the requested and the resulting settings of each task that
+/// differs.
 base::Result<Export> export_run(const ExportBase& base, const plan::Plan& plan, std::string_view trainer,
                                 const std::vector<Change>& switches = {});
 
-/// Returns the content of an export. If its format has comments, each change has its reason in a comment line above it.
+/// Returns the content of an export. In YAML, `reasons[i]`, if present, becomes a comment above change i.
 base::Result<std::string> commented_content(const ExportBase& base, const Export& made,
                                             const std::vector<std::string>& reasons);
 
@@ -46,14 +46,13 @@ struct WholeExport {
   std::string trainer;
   bool is_script = true;  ///< launch script; otherwise a configuration
   std::vector<DemandedName> demanded;
-  std::vector<Change> changes;  ///< the settings that the plan needs
+  std::vector<Change> changes;  ///< settings that the plan needs
   std::string content;
 };
 
-/// Returns a file that starts the plan. It describes the job and how its tasks run, and requires environment variables
-/// for values that only the user knows. Read again with example values, which name the models, it yields the job, with
-/// lengths at their caps, and the plan. Returns an Error if the trainer cannot run them, or cannot without settings
-/// that only the user knows.
+/// Returns a file that runs the job by the plan. Environment variables supply the values that only the user knows. With
+/// example values for them, importing the file yields the job, with lengths at their caps, and the plan. Returns an
+/// Error if the trainer cannot run the job or the plan, or if that needs other settings that only the user knows.
 base::Result<WholeExport> export_whole(const plan::Job& job, const plan::Plan& plan, std::string_view trainer);
 
 }  // namespace dovetail::trainers

@@ -29,7 +29,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// All readers. The first whose configuration a file looks like reads it.
+/// All readers. A file is read by the first whose configuration it looks like.
 const std::array<const TrainerReader*, 6> readers{&verl_reader, &nemo_rl_reader, &openrlhf_reader,
                                                   &roll_reader, &areal_reader,   &slime_reader};
 
@@ -57,7 +57,7 @@ bool looks_like(const TrainerReader* reader, std::string_view content) {
 
 /// The trainer of an entry point.
 struct EntryReader {
-  const TrainerReader* reader = nullptr;  ///< null: not a trainer's
+  const TrainerReader* reader = nullptr;  ///< null: not a trainer's program
   bool sure = false;                      ///< recognized by is_entry, not only by may_be_entry
 };
 
@@ -104,7 +104,7 @@ std::string root_of(const std::string& file, const ImportOptions& options) {
   return folder.string();
 }
 
-/// Returns a reader of files below `root`, which relative paths start from. It adds the files read to `files`.
+/// Returns a reader of files below `root`. Paths are relative to `root`. Each file read is added to `files`.
 syntax::FileReader keeping_reader(const std::string& root, const std::shared_ptr<std::vector<std::string>>& files) {
   return [read = syntax::read_below(root), root, files](const std::string& path) -> base::Result<std::string> {
     const std::string whole = syntax::join_path(root, path);
@@ -122,8 +122,8 @@ struct MovedFile {
   bool operator==(const MovedFile&) const = default;
 };
 
-/// Returns a reader for scripts, which may name folders of other machines. A missing file is searched by the end of its
-/// path, at least a folder and a name, and added to `moved` if found.
+/// Returns a reader for scripts, whose paths may be those of another machine. If a file is missing, tries ever shorter
+/// ends of its path, down to a folder and a name. A file found that way is added to `moved`.
 syntax::FileReader moving_reader(const syntax::FileReader& read, const std::shared_ptr<std::vector<MovedFile>>& moved) {
   return [read, moved](const std::string& path) -> base::Result<std::string> {
     auto content = read(path);
@@ -145,7 +145,7 @@ syntax::FileReader moving_reader(const syntax::FileReader& read, const std::shar
   };
 }
 
-/// Adds to the error of a launch that an included file, which may set the missing value, was not read.
+/// Adds a note to the error of a launch if an included file, which may set the missing value, was not read.
 base::Error with_unread(base::Error error, const syntax::ScriptOutcome& outcome) {
   if (outcome.unread.empty()) return error;
   const syntax::UnreadFile& unread = outcome.unread.front();
@@ -177,7 +177,7 @@ base::Result<Reading> read_script(const ConfigurationFile& file, const std::stri
   };
   DOVETAIL_TRY(std::vector<syntax::Launch> launches, syntax::find_launches(outcome, script, is_trainer));
   const auto is_sure = [named](const syntax::Launch& launch) { return reader_of(launch.entry, named).sure; };
-  // If a program certainly is a trainer, the uncertain ones prepare data or evaluate.
+  // If one program is certainly a trainer, the uncertain ones prepare data or evaluate.
   if (std::any_of(launches.begin(), launches.end(), is_sure)) std::erase_if(launches, std::not_fn(is_sure));
   DOVETAIL_TRY(syntax::Launch launch, syntax::only_launch(outcome, launches));
   const TrainerReader* const reader = reader_of(launch.entry, named).reader;
@@ -291,7 +291,8 @@ base::Result<Import> import_run(const std::string& path, const std::string& cont
   auto job = plan::parse_job(text, file);
   if (!job.ok()) {
     base::Error error = std::move(job).error();
-    // Errors in files that the job names, such as lengths, keep their place. The text of the job has no lines to show.
+    // Errors in files that the job names, such as lengths, keep their place. Places in the job's text mean nothing to
+    // the user.
     if (!error.path.empty() && error.path != file) return error;
     return base::Error{error.failure, base::display_path(file), 0, 0, "cannot be converted to a job: " + error.message};
   }

@@ -20,14 +20,13 @@ struct Import {
   std::string trainer;             ///< "verl"
   std::string why;                 ///< how the trainer was recognized: "it starts verl.trainer.main_ppo"
   std::string file;                ///< path as given
-  std::vector<std::string> files;  ///< files that were read; those that places refer to come first
+  std::vector<std::string> files;  ///< files that were read, starting with those that places refer to
   ImportedRun run;
   std::string text;  ///< the job in dovetail/job@1
   plan::Job job;
   plan::Plan plan;
-  std::optional<syntax::Launch> launch =
-      std::nullopt;                   ///< the launch, for a launch script; its places refer to `files`
-  syntax::SettingTree settings = {};  ///< see ReadRun
+  std::optional<syntax::Launch> launch = std::nullopt;  ///< for a launch script; its places refer to `files`
+  syntax::SettingTree settings = {};                    ///< see ReadRun
 };
 
 /// Returns whether import_run should read `content`: if `path` names a trainer ("verl:run.sh", "nemo-rl:grpo.yaml"), or
@@ -37,16 +36,16 @@ bool is_foreign(const std::string& path, std::string_view content);
 /// Returns `path` without the name of a trainer before it.
 std::string file_of(const std::string& path);
 
-/// Reads a configuration, or a launch script, which is evaluated but never run. Only files below the options' `root`
-/// are read; by default that is the repository that contains the file, or the file's folder. Other models may be in
-/// `hub_cache`, the download cache of Hugging Face (import/models.h); if it is empty, no cache is used. Errors have a
-/// place if possible.
+/// Reads a configuration or a launch script. Scripts are evaluated but never run. Only files below the options' `root`
+/// are read. It defaults to the repository that contains the file, or else the file's folder. Models are also looked up
+/// in `hub_cache`, Hugging Face's download cache (import/models.h), unless it is empty. Errors have a place if
+/// possible.
 base::Result<Import> import_run(const std::string& path, const std::string& content, const ImportOptions& options,
                                 const std::string& hub_cache = {});
 
-/// "run.sh is read as a configuration of verl: it starts verl.trainer.main_ppo".
+/// Describes how the file was read: "run.sh is read as a configuration of verl: it starts verl.trainer.main_ppo".
 std::string reading_words(const Import& import);
-/// A finding with its place: "actor_rollout_ref.actor.strategy: fsdp2: ... (run.sh:12)".
+/// Returns a finding with its place: "actor_rollout_ref.actor.strategy: fsdp2: ... (run.sh:12)".
 std::string finding_words(const Import& import, const Finding& finding);
 
 }  // namespace dovetail::trainers

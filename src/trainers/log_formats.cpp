@@ -28,7 +28,7 @@ std::vector<LineReader> line_readers() {
 
 std::size_t first_of(std::string_view text, std::size_t from) { return text.find_first_not_of(" \t\r\n", from); }
 
-/// Returns whether a text starts like a JSON object. Python objects have keys in single quotes.
+/// Returns whether a text starts like a JSON object. A single quote after the brace indicates a Python dict.
 bool begins_as_json(std::string_view text) {
   const std::size_t open = first_of(text, 0);
   if (open == std::string_view::npos || text[open] != '{') return false;
@@ -55,7 +55,7 @@ base::Status add_file(const LogFile& file, StepLogBuilder& log) {
   if (find_ray_prefix(text) != std::string_view::npos || text.find('\x1B') != std::string_view::npos)
     return base::Error{
         base::Failure::bad_input, file.path, 0, 0,
-        "this is console output without metrics of steps; accepted: console output of a trainer that includes them"};
+        "this console output contains no step metrics; accepted: console output of a trainer that includes them"};
   const std::size_t begin = first_of(text, 0);
   if (begin != std::string_view::npos && text[begin] == '[')
     return base::Error{
@@ -104,7 +104,8 @@ base::Result<StepLog> read_step_log(const std::vector<LogFile>& files) {
   for (const LogFile& file : files) DOVETAIL_CHECK(add_file(file, builder));
   StepLog log = builder.take();
   if (log.series.empty() && !files.empty())
-    return base::Error{.path = files.front().path, .message = "the log contains no numbers; accepted: numbers by step"};
+    return base::Error{.path = files.front().path,
+                       .message = "the log contains no numbers; accepted: a log with numbers for each step"};
   return log;
 }
 

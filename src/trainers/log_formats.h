@@ -22,8 +22,8 @@ constexpr auto names_of(LogFormat) {
 
 const LogKeys& log_keys(LogFormat format);
 
-/// Reads the complete lines of a log that is still being written: console output or JSON lines. The log may be empty,
-/// and its last line may be incomplete. Errors are those of a line.
+/// Reads the complete lines of a log that is still being written: console output or JSON lines. The log may be empty.
+/// An incomplete last line is ignored. Returns an Error for an invalid line.
 base::Result<StepLog> read_lines_so_far(const LogFile& file);
 
 /// Reads and merges the files of one run. Each is console output (console.h) or a tracker's file (step_log.h), detected

@@ -99,7 +99,7 @@ using plan::Plan;
 using plan::TaskPlan;
 using workflow::TaskKind;
 
-/// Returns the plan with all members without effect set to defaults.
+/// Returns the plan with members that have no effect set to their defaults.
 Plan as_run(const plan::Job& job, Plan plan) {
   plan.placement = "custom";
   for (std::size_t task = 0; task < plan.tasks.size(); ++task) {
@@ -109,7 +109,7 @@ Plan as_run(const plan::Job& job, Plan plan) {
       planned.micro_batching = {};
     else
       planned.engine = {};
-    // Of ZeRO's stages, only the third affects inference.
+    // Only ZeRO stage 3 affects inference.
     if (kind == TaskKind::infer && planned.layout.zero < 3) planned.layout.zero = 0;
     if (kind == TaskKind::infer) planned.layout.recomputation = llm::Recomputation::none;
     if (planned.layout.data * planned.layout.context == 1) planned.layout.zero = 0;
@@ -165,21 +165,21 @@ std::optional<std::string> difference_of(const plan::Job& wanted, const plan::Jo
   };
   const workflow::Workload& a = wanted.workload;
   const workflow::Workload& b = got.workload;
-  if (names(wanted) != names(got)) return "other tasks";
-  if (shapes(wanted) != shapes(got)) return "other models";
+  if (names(wanted) != names(got)) return "different tasks";
+  if (shapes(wanted) != shapes(got)) return "different models";
   if (a.prompts != b.prompts || a.samples_per_prompt != b.samples_per_prompt || a.mini_batches != b.mini_batches ||
       a.epochs != b.epochs)
-    return "other batches";
-  if (a.steps_off_policy != b.steps_off_policy) return "other off-policy steps";
-  if (a.packing != b.packing) return "other packing";
-  // Without given lengths, all prompts and all responses have one length and fit into the sequence cap.
+    return "different batches";
+  if (a.steps_off_policy != b.steps_off_policy) return "different off-policy steps";
+  if (a.packing != b.packing) return "different packing";
+  // Without given lengths, all prompts and responses have fixed lengths whose sum is within the sequence cap.
   const auto beside_prompts = [](const workflow::Workload& workload) {
     return std::min(workload.response_length.longest(), workload.max_sequence() - workload.prompt_length.longest());
   };
   if (a.prompt_length.longest() != b.prompt_length.longest() || a.max_sequence() != b.max_sequence() ||
       beside_prompts(a) != beside_prompts(b))
-    return "other length caps";
-  if (cluster::device_count(wanted.cluster) != cluster::device_count(got.cluster)) return "other devices";
+    return "different length caps";
+  if (cluster::device_count(wanted.cluster) != cluster::device_count(got.cluster)) return "different devices";
   return std::nullopt;
 }
 

@@ -1,4 +1,4 @@
-// Changes to a trainer's settings that make it run a plan, and comparison of plans and jobs.
+// Changes to a trainer's settings that make it run a plan, and comparisons of plans and jobs.
 #pragma once
 
 #include <concepts>
@@ -14,7 +14,7 @@
 
 namespace dovetail::trainers {
 
-/// A setting. Hydra's prefix ("++key") allows keys that the configuration lacks.
+/// A setting and its value. Hydra's prefix ("++key") allows keys that the configuration lacks.
 struct Setter {
   std::string key;    ///< key, or name of a flag: "--ds.zero_stage"
   std::string value;  ///< value as written: "4", "True"; empty for a flag without a value
@@ -22,19 +22,20 @@ struct Setter {
   bool operator==(const Setter&) const = default;
 };
 
-/// A setting, with other settings without which the trainer rejects or ignores it.
+/// A new value of a setting, with the other settings that the trainer requires for it.
 struct Change {
   Setter set;
   std::vector<Setter> with = {};
-  std::vector<std::string> without = {};  ///< names of words to remove from the command, which the trainer would reject
-  bool removes = false;                   ///< remove the flag
+  std::vector<std::string> without = {};  ///< names of words to remove, because the trainer would reject them
+  bool removes = false;                   ///< remove the flag `set`
   bool in_place = false;                  ///< edit words of the script in place instead of adding words at the end
 
   bool operator==(const Change&) const = default;
 };
 
-/// Return "True" and "False" for Python and Hydra, and "true" and "false" for YAML.
+/// Formats a boolean for Python and Hydra: "True", "False".
 std::string flag_text(bool value);
+/// Formats a boolean for YAML: "true", "false".
 std::string yaml_flag(bool value);
 
 /// Collects changes.
@@ -53,19 +54,20 @@ struct ChangeList {
   void remove(std::string_view flag) { turn(flag, false); }
 };
 
-/// Returns the settings of a change as words: "key=value", "--flag value", "without --flag", "without key".
+/// Returns a change as words for the command line or for people: "key=value", "--flag value", "without --flag",
+/// "without key".
 std::vector<std::string> words_of(const Change& change);
 
 /// Concatenates changes. If both set the same key, `second` wins.
 std::vector<Change> joined(const std::vector<Change>& first, std::vector<Change> second);
 
-/// Formats a share or a number of the plan: "0.6", "4096".
+/// Formats a number of the plan exactly: "0.6", "4096".
 std::string number_text(double value);
 
-/// Megatron-LM's `recompute_granularity`: "null", "selective" or "full".
+/// Returns Megatron-LM's `recompute_granularity`: "null", "selective" or "full".
 std::string megatron_granularity(llm::Recomputation recomputation);
 
-/// Megatron-LM's `recompute_modules`, "[core_attn]" or "[moe]"; nullopt unless the granularity is selective.
+/// Returns Megatron-LM's `recompute_modules`, "[core_attn]" or "[moe]", or nullopt unless the granularity is selective.
 std::optional<std::string> megatron_modules(llm::Recomputation recomputation);
 
 /// Returns the plan of the task with this name, or null if the job has no such task.
@@ -74,12 +76,12 @@ const plan::TaskPlan* find_planned(const plan::Job& job, const plan::Plan& plan,
 /// Returns whether two plans run the tasks of the job in the same way. Members without effect may differ.
 bool run_alike(const plan::Job& job, const plan::Plan& a, const plan::Plan& b);
 
-/// Returns an Error that lists the tasks that differ, with the requested and the resulting settings.
+/// Returns an Error that shows the requested and the resulting settings of each task that differs.
 base::Error cannot_be_said(std::string_view trainer, const plan::Job& job, const plan::Plan& wanted,
                            const plan::Plan& got);
 
-/// Describes how the job in a configuration differs from the wanted one, ignoring the backend: "other batches". Returns
-/// nullopt if it does not.
+/// Describes the first difference between the job in a configuration and the wanted job, ignoring the backend:
+/// "different batches". Returns nullopt if there is none.
 std::optional<std::string> difference_of(const plan::Job& wanted, const plan::Job& got);
 
 }  // namespace dovetail::trainers

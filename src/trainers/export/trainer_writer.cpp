@@ -7,7 +7,8 @@
 namespace dovetail::trainers {
 namespace {
 
-/// Returns a quarter, half and three quarters of all GPUs, in whole nodes if there are several. Each size is distinct.
+/// Returns a quarter, half and three quarters of all GPUs, rounded down to whole nodes if there are several. Sizes are
+/// distinct.
 std::vector<int> engine_pools(const cluster::Cluster& cluster) {
   const int nodes = cluster::node_count(cluster);
   const int all = nodes > 1 ? nodes : cluster::device_count(cluster);

@@ -1,5 +1,5 @@
-// Interface between exports and a trainer's folder, which writes its configurations, and other ways to run a job:
-// another backend, or other pools of GPUs. changed_base.cpp lists all writers.
+// Interface of the code that writes one trainer's configurations, and other ways to run a job: another backend, or
+// other pools of GPUs. changed_base.cpp lists all writers.
 #pragma once
 
 #include <span>
@@ -19,10 +19,10 @@
 
 namespace dovetail::trainers {
 
-/// Aspects that may differ from the configuration.
+/// Aspects in which other ways to run a job may differ from the configuration.
 struct Allowed {
   bool backend = false;  ///< training backend: FSDP or Megatron
-  bool mode = false;     ///< whether engines share the trainer's GPUs, and otherwise how many they have
+  bool mode = false;     ///< whether engines share the trainer's GPUs, and their number of GPUs if not
 };
 
 struct OtherWay {
@@ -30,7 +30,7 @@ struct OtherWay {
   std::vector<Change> changes;  ///< changes to the configuration
 };
 
-/// A configuration as read.
+/// A configuration that was read, and the ways to look for.
 struct WaysRequest {
   const plan::Job& job;
   const plan::Plan& plan;
@@ -39,7 +39,7 @@ struct WaysRequest {
   Allowed allowed;
 };
 
-/// Numbers of GPUs of training and engines.
+/// Numbers of GPUs for training and for engines.
 struct Pools {
   int trainer = 0;
   int engines = 0;
@@ -49,17 +49,18 @@ struct Pools {
 /// Returns the pools of a plan.
 Pools present_pools(const plan::Job& job, const plan::Plan& plan);
 
-/// Returns each backend, each mode, and each pair of both.
+/// Returns all backends, all modes, and all combinations of one of each.
 std::vector<OtherWay> combined(const std::vector<OtherWay>& backends, const std::vector<OtherWay>& modes);
 
-/// Returns the other modes, with the change that `change_of` makes for their pools; empty unless modes are allowed.
-/// Engines share the trainer's GPUs, if no batches are generated ahead, or have a quarter, half or three quarters of
-/// all GPUs, in whole nodes on clusters of several nodes.
+/// Returns the other modes, each with the change that `change_of` returns for its pools. Empty unless modes are
+/// allowed. Engines either share the trainer's GPUs, unless batches are generated ahead, or have a quarter, half or
+/// three quarters of all GPUs. On several nodes, these are whole nodes.
 template <class ChangeOf>
 std::vector<OtherWay> mode_ways(const WaysRequest& request, const ChangeOf& change_of);
 
-/// Return the pools of these modes, and their names: "4 of 8 GPUs for engines".
+/// Returns the pools of these modes.
 std::vector<Pools> other_pools(const WaysRequest& request);
+/// Returns the name of a mode: "4 of 8 GPUs for engines".
 std::string pools_name(const cluster::Cluster& cluster, const Pools& pools);
 
 template <class ChangeOf>
@@ -75,10 +76,10 @@ std::vector<OtherWay> mode_ways(const WaysRequest& request, const ChangeOf& chan
 struct TrainerWriter {
   std::string_view name;  ///< "verl"
   /// Returns all settings for the tasks of the plan, including those that the configuration already has. `settings` are
-  /// those of the base; its backends and engines decide which keys are used.
+  /// the base's; its backends and engines decide which keys are used.
   std::vector<Change> (*changes_of)(const plan::Job& job, const plan::Plan& plan, const syntax::SettingTree& settings);
-  /// Returns other ways to run the job of a configuration. The caller reads the results again, since the trainer may
-  /// reject some. Null: there are no other ways.
+  /// Returns other ways to run the job of a configuration. The trainer may reject some, so the caller must read the
+  /// results again. Null: no other ways exist.
   std::vector<OtherWay> (*ways_of)(const WaysRequest& request) = nullptr;
   /// Returns the flags of the trainer's command. Null: settings are added as words, not as flags.
   std::span<const syntax::Flag> (*flags)() = nullptr;

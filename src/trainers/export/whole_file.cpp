@@ -29,12 +29,12 @@ base::Result<std::string> model_name(const plan::Job& job, std::string_view task
   auto bundled = llm::find_bundled_model(model.name);
   if (bundled.ok()) {
     bundled->head = model.head;
-    // A scalar head has no weights in common with the embedding.
+    // A scalar head shares no weights with the embedding.
     bundled->tied_embeddings = model.tied_embeddings;
     if (*bundled == model) return model.name;
   }
   return base::bad_input(
-      fmt::format("the model {} of {} is not bundled; accepted without --base: bundled models, by name",
+      fmt::format("the model {} of {} is not bundled; accepted without --base: a bundled model's name",
                   base::quote(model.name), task));
 }
 
@@ -52,7 +52,8 @@ base::Status check_kind(const plan::Job& job) {
         "{} samples cannot be divided into {} equal mini-batches; accepted: a number that divides the samples",
         job.workload.samples(), job.workload.mini_batches));
   if (job.workload.critic)
-    return base::bad_input("the critic has separate mini-batches; accepted without --base: the same for all models");
+    return base::bad_input(
+        "the critic has separate mini-batches; accepted without --base: the same mini-batches for all models");
   return {};
 }
 
@@ -71,7 +72,7 @@ base::Status check_software(const plan::Software& software) {
       said.optimizer_host_share == 1)
     return {};
   return base::bad_input(
-      "`software` of the job sets types, bits, logits, groups, buckets or shares; accepted without --base: none of "
+      "the job's `software` sets types, bits, logits, groups, buckets or shares; accepted without --base: none of "
       "these, or weights, gradients and moments in bf16");
 }
 
@@ -127,8 +128,8 @@ base::Status check_said_software(const JobFacts& facts, std::string_view trainer
                                        base::enum_name(facts.engine), fmt::join(names, ", ")));
   }
   if (facts.half_types && !words.half_types)
-    return base::bad_input(
-        fmt::format("{} files without --base cannot set types; accepted: a job without types in `software`", trainer));
+    return base::bad_input(fmt::format(
+        "{} files without --base cannot set state types; accepted: a job without types in `software`", trainer));
   if (facts.loss_entropy != plan::LossEntropy::usual && !words.loss_entropy)
     return base::bad_input(
         fmt::format("{} files without --base cannot set `loss_entropy`; accepted: a job without it", trainer));

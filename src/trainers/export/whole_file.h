@@ -1,4 +1,4 @@
-// Configurations made from a job alone, without a base.
+// Complete configurations for a job, written without a base.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace dovetail::trainers {
 /// Facts of a job that trainers' configurations contain.
 struct JobFacts {
   std::string algorithm;  ///< "ppo", "grpo", "reinforce++", "remax"
-  std::string training;   ///< memory conventions, which imply the backend
+  std::string training;   ///< memory conventions (cost/conventions.h), which imply the backend
   bool critic = false;
   bool reference = false;
   bool reward_model = false;              ///< otherwise a rule computes rewards
@@ -40,15 +40,15 @@ struct JobFacts {
   std::int64_t nodes = 1;
   std::int64_t gpus_per_node = 1;
 
-  /// Returns whether the sequence cap is less than both caps together.
+  /// Returns whether the sequence cap is less than the sum of the other caps.
   bool ends_together() const { return sequence_cap < prompt_cap + response_cap; }
   /// Returns whether Megatron is the training backend.
   bool megatron() const { return training.find("megatron") != std::string::npos; }
 };
 
 /// Returns the facts of a job and of the pools of its plan. Returns an Error if files without a base cannot express
-/// them: other algorithms; adapters; mini-batches that do not divide the samples, or separate ones of the critic;
-/// `software` settings other than bf16 states; models that are not bundled; nodes that differ.
+/// them. They cannot express other algorithms, adapters, uneven mini-batches, separate mini-batches of the critic,
+/// models that are not bundled, nodes that differ, or `software` settings other than bf16 states.
 base::Result<JobFacts> facts_of(const plan::Job& job, const plan::Plan& plan);
 
 /// The `software` settings that a trainer's files without a base can express.

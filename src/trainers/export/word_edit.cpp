@@ -90,7 +90,7 @@ Edit removal(std::string_view script, std::size_t begin, std::size_t end) {
     return script.substr(from, to - from).find_first_not_of(" \t\\") == std::string_view::npos;
   };
   const bool goes_on = script.substr(end, feed - end).find('\\') != std::string_view::npos;
-  // If the command ends here, the line must stay, empty: the previous line continues on it.
+  // If the command ends here, an empty line must remain, because the previous line continues on it.
   const bool ends_it = line > 1 && script[line - 2] == '\\' && !goes_on;
   if (is_blank(line, begin) && is_blank(end, feed) && feed < script.size() && !ends_it) return {line, feed + 1, {}};
   constexpr std::string_view blanks = " \t";
@@ -156,7 +156,7 @@ class WordEditor {
     if (const auto last = last_own(); last && !added_.empty()) {
       const syntax::Word& word = launch_.arguments[*last];
       const std::size_t end = end_of_word(script_, begin_of(word));
-      // Words before the program belong to arrays, which need no continuation marks.
+      // Words that come before the program are elements of arrays, which need no continuation marks.
       const bool in_array = begin_of(word) < offset_of(script_, launch_.place);
       std::string text;
       for (const std::string& each : added_) text += (in_array ? "\n   " : " \\\n   ") + each;
@@ -207,7 +207,7 @@ class WordEditor {
     return append(set, places);
   }
 
-  /// Returns whether the word is written as such in the script, not in another file and not the result of an expansion.
+  /// Returns whether the word itself is written in the script. It is not if it comes from another file or an expansion.
   bool is_own(std::size_t at) const {
     const syntax::Place& place = launch_.arguments[at].place;
     const auto shares = [&](const syntax::Word& each) { return each.place == place; };
@@ -269,16 +269,15 @@ class WordEditor {
     return {};
   }
 
-  /// Adds the setting after the last word, since the last occurrence counts.
+  /// Adds the setting after the last word, because the last occurrence counts.
   base::Status append(const Setter& set, const std::vector<std::size_t>& places) {
     const std::optional<std::size_t> last = last_own();
     if (!places.empty() && (!last || places.back() > *last)) return elsewhere(places.back(), set.key);
     if (!last)
-      return base::Error{
-          base::Failure::bad_input, sources_.front(), launch_.place.line, launch_.place.column,
-          fmt::format("{} cannot be added: all arguments of the command come from elsewhere; accepted: a "
-                      "script with arguments written in its command",
-                      set.key)};
+      return base::Error{base::Failure::bad_input, sources_.front(), launch_.place.line, launch_.place.column,
+                         fmt::format("{} cannot be added: the script does not write out any argument of the command; "
+                                     "accepted: a script with arguments written in its command",
+                                     set.key)};
     const char* const between = set.value.empty() ? "" : set.key.starts_with("--") ? " " : "=";
     added_.push_back(fmt::format("{}{}{}", set.key, between, set.value));
     return {};

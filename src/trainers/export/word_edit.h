@@ -13,16 +13,16 @@
 
 namespace dovetail::trainers {
 
-/// Returns the script with the changes. A flag of `launch` gets the new value in place, or is removed with its value,
-/// and with its line if nothing else is on it. Other flags, and those that come from an expansion or another file, are
-/// added after the last word of the command or of its last array, because the last occurrence counts. Older names of
-/// flags and `--no-x` are recognized. Returns an Error if a flag to be removed is not written as separate words, or if
-/// an occurrence in another file would still be the last.
+/// Returns the script with the changes. A flag written in the command gets its new value in place, or is removed with
+/// its value, and with its line if nothing else is on it. Any other flag, or one from an expansion or another file, is
+/// added after the last word of the command or of its last array: the last occurrence counts. Older names of flags and
+/// `--no-x` are recognized. Returns an Error if a flag to be removed is not written as separate words, or if an
+/// occurrence in another file would come after an added one.
 base::Result<std::string> edit_flags(std::string_view script, const syntax::Launch& launch,
                                      std::span<const syntax::Flag> flags, const std::vector<Change>& changes,
                                      const std::vector<std::string>& sources);
 
-/// Same for a command with Hydra overrides ("key=value") and options ("--config-name").
+/// Like edit_flags, for a command with Hydra overrides ("key=value") and options ("--config-name").
 base::Result<std::string> edit_overrides(std::string_view script, const syntax::Launch& launch,
                                          const std::vector<Change>& changes, const std::vector<std::string>& sources);
 

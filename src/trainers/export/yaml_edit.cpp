@@ -133,7 +133,7 @@ std::string yaml_value(const std::string& value, char quote) {
   return quoted + "'";
 }
 
-/// Returns a value as it will be read.
+/// Parses a value as written by yaml_value.
 base::Result<syntax::Setting> setting_of_value(const std::string& value) {
   const std::string text = yaml_value(value, 0);
   DOVETAIL_TRY(const base::Document document, base::parse_yaml(text, "a value"));
@@ -172,7 +172,7 @@ bool are_alike(const syntax::Setting& a, const syntax::Setting& b) {
   });
 }
 
-/// Edits a file value by value.
+/// Edits one value after another in a file.
 class YamlEditor {
  public:
   YamlEditor(std::string text, const std::string& path, const syntax::SettingTree& resolved)

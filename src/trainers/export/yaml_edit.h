@@ -14,14 +14,14 @@ namespace dovetail::trainers {
 struct YamlEdit {
   std::string key;           ///< "actor_train.strategy_args.strategy_config.tensor_model_parallel_size"
   std::string value;         ///< a number, `true`, `false`, `null`, or the characters of a string
-  std::string comment = {};  ///< comment in a separate line above the value; empty: none
+  std::string comment = {};  ///< comment on a separate line above the value; empty: no comment
 };
 
 /// Returns the content with the edits. The value of an existing key is replaced and keeps its quotes. A new key is
-/// added after the last plain member of its map, in the style of that map. If an alias or interpolation stands for the
-/// map, it is replaced by the map that it refers to, as in `resolved`. Read again, the result has exactly these values
-/// and no other changes. Returns an Error at its place if the content is not YAML, a key passes through a value that is
-/// not a map, or a value cannot change alone: it is shared by an anchor or extends over several lines.
+/// added after the last plain member of its map, in the style of that map. An alias or interpolation in place of that
+/// map is first replaced by the map that it refers to, as found in `resolved`. Parsing the result gives exactly the new
+/// values and no other changes. Returns an Error at its place if the content is not YAML, if a key leads through a
+/// value that is not a map, or if a value is shared by an anchor or extends over several lines.
 base::Result<std::string> edit_yaml(std::string_view content, const std::string& path,
                                     const std::vector<YamlEdit>& edits, const syntax::SettingTree& resolved);
 

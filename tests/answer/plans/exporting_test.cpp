@@ -462,7 +462,7 @@ TEST_F(Exporting, TrainerComesFromTheBaseOrTheJob) {
 TEST_F(Exporting, RejectsImpossibleExports) {
   ExportRequest request = request_for(bases()[0]);
   request.trainer = "verk";
-  EXPECT_THAT(error_of(request), HasSubstr("--to `verk`: no such trainer; did you mean 'verl'"));
+  EXPECT_THAT(error_of(request), HasSubstr("--to `verk`: unknown trainer; did you mean 'verl'"));
   request.trainer = "nemo-rl";
   EXPECT_THAT(error_of(request),
               HasSubstr("is a configuration of verl; accepted with --to nemo-rl: a configuration of nemo-rl"));

@@ -70,7 +70,7 @@ JobInput quantized() {
 }
 
 const plan::NotModelled fp8{"actor_rollout_ref.rollout.quantization",
-                            "fp8: the engine's matrix products are counted in bf16, so the real run is faster"};
+                            "fp8: the engine's matrix products are modeled in bf16; the real run is faster"};
 
 TEST(Importing, PlansKeepUnmodeledSettings) {
   const ImportAnswer answer = ask(ImportRequest{.job = quantized()}, {}).value();

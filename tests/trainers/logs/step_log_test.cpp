@@ -84,7 +84,7 @@ TEST(StepLog, ErrorsHaveAPlace) {
   EXPECT_THAT(log_fault("{\"step\": 1.5, \"a\": 1}\n"), HasSubstr("run.jsonl:1:10: the step `step` is 1.5"));
   EXPECT_THAT(log_fault("{\"a\": \"b\"}\n"), HasSubstr("the log contains no numbers"));
   EXPECT_THAT(log_fault("\x1B[36m(TaskRunner pid=7)\x1B[0m {'a': 1}\n"),
-              HasSubstr("run.jsonl: this is console output without metrics of steps"));
+              HasSubstr("run.jsonl: this console output contains no step metrics"));
   EXPECT_THAT(log_fault("hello\n"), HasSubstr("run.jsonl:1:1: this is not a log"));
   EXPECT_THAT(log_fault("Step,a\n1\n"), HasSubstr("run.jsonl:2:1: the number of cells is 1, but the header has 2"));
   EXPECT_THAT(log_fault("Step,a\nx,1\n"), HasSubstr("run.jsonl:2:1: the step `Step` is `x`"));
