@@ -40,7 +40,7 @@ void forget_places(syntax::Setting& setting) {
   for (auto& [name, value] : setting.members) forget_places(value);
 }
 
-/// Merges the tree over the defaults, which have no place.
+/// Merges the tree over the defaults, whose values get no place.
 base::Status lay_over_defaults(const BaseFiles& bases, syntax::Setting& root) {
   if (bases.defaults == nullptr) return {};
   DOVETAIL_TRY(syntax::Setting under, bases.defaults(root));
@@ -69,7 +69,7 @@ base::Status lay_words_over(const BaseFiles& bases, std::vector<syntax::Word> wo
     if (!syntax::is_override(word)) {
       if (!is_known(word.text))
         settings.assumed.push_back(
-            {"", fmt::format("{} is unknown: assumed to set nothing", describe(word.text)), word.place});
+            {"", fmt::format("{} is unknown; assumed to set nothing", describe(word.text)), word.place});
       continue;
     }
     DOVETAIL_TRY(syntax::Override override, syntax::parse_override(word, sources));
@@ -82,7 +82,7 @@ base::Status lay_words_over(const BaseFiles& bases, std::vector<syntax::Word> wo
   return syntax::apply_overrides(settings.tree, overrides);
 }
 
-/// Reads the file of a launch, relative to its working directory, else to the root, else from the bundled files.
+/// Reads the file of a launch: relative to its working directory, otherwise to the root, otherwise a bundled file.
 base::Result<ConfigurationFile> read_launch_file(const syntax::Launch& launch, const LaunchFile& named,
                                                  const BaseFiles& bases, const std::vector<std::string>& sources,
                                                  const RunRequest& request) {
@@ -123,7 +123,7 @@ base::Result<ComposedSettings> compose_settings(const BaseFiles& bases, const Co
     if (std::find(bundled->begin(), bundled->end(), source) != bundled->end()) {
       own.push_back(static_cast<int>(i));
       settings.assumed.push_back(
-          {"", fmt::format("{} does not exist: the copy from {} is used", source, bases.version)});
+          {"", fmt::format("{} does not exist; the copy from {} is used", source, bases.version)});
     }
     if (source == file.path) source = file.name;
   }
@@ -173,7 +173,7 @@ base::Result<ComposedSettings> composed_of_launch(const BaseFiles& bases, const 
     if (is_known(value)) settings.environment.emplace(variable, characters(value));
   if (!request.read || !request.read(file.path).ok())
     settings.assumed.push_back(
-        {"", fmt::format("{} does not exist: the copy from {} is used", file.name, bases.version)});
+        {"", fmt::format("{} does not exist; the copy from {} is used", file.name, bases.version)});
   return compose_settings(bases, file, sources, named.words, std::move(settings), request.read);
 }
 

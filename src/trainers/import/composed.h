@@ -22,7 +22,7 @@ struct ComposedSettings {
   std::map<std::string, std::string> environment;  ///< environment of the trainer
 };
 
-/// Configuration files that a trainer ships and that other files build on.
+/// Configuration files that ship with a trainer and that other files inherit from.
 struct BaseFiles {
   std::string_view version;  ///< version of the bundled files: "NeMo-RL 7ea279abf"
   /// Returns the bundled file for a path, or nullopt. Null: no files are bundled.
@@ -33,9 +33,8 @@ struct BaseFiles {
   base::Result<syntax::Setting> (*defaults)(const syntax::Setting& root) = nullptr;
 };
 
-/// Composes `file` with the given content, applies the words and resolves interpolations. `sources` come first in the
-/// resulting sources. Words without a place are from the command line. Returns an Error if a word changes a missing
-/// key.
+/// Composes `file`, applies the words and resolves interpolations. The resulting sources start with `sources`. Words
+/// without a place come from the command line. Returns an Error if a word changes a missing key.
 base::Result<ComposedSettings> compose_settings(const BaseFiles& bases, const ConfigurationFile& file,
                                                 const std::vector<std::string>& sources,
                                                 std::vector<syntax::Word> words, ComposedSettings settings,
@@ -51,12 +50,12 @@ struct LaunchFile {
   syntax::Place place;
   std::vector<syntax::Word> words;
 };
-/// Finds the file given by `flag`. Returns an Error if its path is unknown.
+/// Finds the file given by `flag` ("--config"). Returns an Error if its path is unknown.
 base::Result<LaunchFile> launch_file(const syntax::Launch& launch, const std::vector<std::string>& sources,
                                      std::string_view flag);
 
-/// Composes the settings of a launch with that file. The file is searched in the working directory of the launch, then
-/// in the root, then among the bundled files.
+/// Composes the settings of a launch with that file, which is looked up in the working directory of the launch, then in
+/// the root, then among the bundled files.
 base::Result<ComposedSettings> composed_of_launch(const BaseFiles& bases, const syntax::Launch& launch,
                                                   const LaunchFile& named, const std::vector<std::string>& sources,
                                                   const RunRequest& request);

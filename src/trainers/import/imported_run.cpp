@@ -15,7 +15,7 @@
 namespace dovetail::trainers {
 namespace {
 
-/// Returns a text as a YAML scalar, double-quoted unless it is certain to be plain.
+/// Returns a string as a YAML scalar, in double quotes unless it certainly needs none.
 std::string yaml_scalar(std::string_view text) {
   const auto is_plain = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_' ||
@@ -52,7 +52,7 @@ base::Result<std::string> lengths_text(std::string_view option, const std::optio
         !std::all_of(part.begin(), part.begin() + static_cast<std::ptrdiff_t>(equals), is_plain) ||
         !std::all_of(part.begin() + static_cast<std::ptrdiff_t>(equals) + 1, part.end(), is_plain))
       return base::bad_input(
-          fmt::format("--{} {}: {} is not KEY=NUMBER; accepted: a number of tokens, statistics such as "
+          fmt::format("--{} {}: {} does not have the form KEY=NUMBER; accepted: a number of tokens, statistics such as "
                       "mean=900,p90=2000, or file=lengths.csv",
                       option, base::quote(text), base::quote(part)));
     map += fmt::format("{}: {}, ", part.substr(0, equals), part.substr(equals + 1));
@@ -96,8 +96,8 @@ std::string critic_text(const ImportedRun& run) {
   return members.empty() ? "" : fmt::format("  critic: {{{}}}\n", members);
 }
 
-/// Returns the fixed settings: device pools, which are a mode of the trainer, unless all tasks have all GPUs; and the
-/// ZeRO stage of a task with another backend.
+/// Returns the settings that the job fixes: the trainer's device pools, unless all tasks use all GPUs, and the ZeRO
+/// stage of a task with another backend.
 std::string fixed_text(const ImportedRun& run) {
   const std::int64_t all = run.cluster.nodes * run.cluster.gpus_per_node;
   const auto has_all = [all](const ImportedTask& task) { return task.planned.mesh.count == all; };

@@ -17,8 +17,8 @@ namespace dovetail::trainers {
 /// A statement about a setting.
 struct Finding {
   std::string key;           ///< the trainer's key; empty: not about a single setting
-  std::string what;          ///< "16: counted as ..."
-  syntax::Place place = {};  ///< place in a source; line 0: not written anywhere
+  std::string what;          ///< "16: modeled as ..."
+  syntax::Place place = {};  ///< place in a source; line 0: the setting is not written in any
 
   bool operator==(const Finding&) const = default;
 };
@@ -28,7 +28,7 @@ struct ImportedModel {
   std::string role;
   std::string model;        ///< a bundled name, or the path of a config.json
   int lora = 0;             ///< rank of adapters; 0: the model itself is trained
-  std::string config = {};  ///< contents of a config.json in one line, instead of `model`; without adapters
+  std::string config = {};  ///< contents of a config.json on one line, instead of `model`; without adapters
 
   bool operator==(const ImportedModel&) const = default;
 };
@@ -37,7 +37,8 @@ struct ImportedModel {
 struct ImportedTask {
   std::string task;  ///< name in the workflow
   plan::TaskPlan planned;
-  bool other_backend = false;  ///< uses a different backend than the actor's training, which defines its ZeRO stage
+  bool other_backend =
+      false;  ///< uses a different backend than the actor's training; its ZeRO stage then follows from that backend
 
   bool operator==(const ImportedTask&) const = default;
 };

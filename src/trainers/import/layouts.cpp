@@ -109,7 +109,7 @@ base::Status watch_modules(const syntax::SettingTree& tree, const std::string& k
                   [](const std::string& name) { return name == "core_attn" || name == "moe"; }))
     return {};
   run.not_modelled.push_back(
-      {key, fmt::format("{}: only recomputation of attention and experts is counted", fmt::join(modules, ", ")),
+      {key, fmt::format("{}: only recomputation of attention and experts is modeled", fmt::join(modules, ", ")),
        place_of(tree, key)});
   return {};
 }

@@ -1,4 +1,4 @@
-// Layouts from the parallel degrees that Megatron-LM and generation engines define, shared by all trainers.
+// Layouts from the parallel degrees of Megatron-LM and of generation engines, shared by all trainers.
 #pragma once
 
 #include <string>
@@ -30,17 +30,17 @@ struct MegatronKeys {
 };
 
 /// Returns the layout on `devices` GPUs, without optimizer and recomputation. The expert tensor degree defaults to the
-/// tensor degree. Returns an Error at the key of a degree that does not divide the GPUs, those of a stage, or the
-/// experts, where Megatron-LM stops (`parallel_state.initialize_model_parallel`).
+/// tensor degree. Returns an Error at the key of a degree that does not divide the GPUs, the GPUs of a stage, or the
+/// experts. Megatron-LM stops there too (`parallel_state.initialize_model_parallel`).
 base::Result<llm::Layout> megatron_degrees(const syntax::SettingTree& tree, const MegatronKeys& keys, int devices,
                                            const llm::Transformer& model);
 
-/// Same, with Megatron-LM's own names (`tensor_model_parallel_size`, ...) below `keys`. The layers of the first and
-/// last stage are below `stages`.
+/// Like the above, for keys with Megatron-LM's own names (`tensor_model_parallel_size`, ...) below `keys`. The keys for
+/// the layers of the first and last stage are below `stages`.
 base::Result<llm::Layout> megatron_degrees(const syntax::SettingTree& tree, std::string_view keys,
                                            std::string_view stages, int devices, const llm::Transformer& model);
 
-/// Keys of Megatron-LM's recomputation settings. An empty key does not exist.
+/// Keys of Megatron-LM's recomputation settings. An empty key means that the trainer lacks the setting.
 struct RecomputationKeys {
   std::string granularity;   ///< `full`, `selective` or null
   std::string modules = {};  ///< modules that `selective` recomputes; default: attention
@@ -51,8 +51,8 @@ struct RecomputationKeys {
 /// Returns an Error for a combination that Megatron-LM rejects.
 base::Result<llm::Recomputation> recomputation_at(const syntax::SettingTree& tree, const RecomputationKeys& keys);
 
-/// Adds the `recompute_modules` at `key` to `not_modelled` if they name anything except attention and experts. Returns
-/// an Error if they are unknown before the script runs.
+/// Adds the `recompute_modules` at `key` to `not_modelled` if they name modules other than attention and experts.
+/// Returns an Error if the value is unknown before the script runs.
 base::Status watch_modules(const syntax::SettingTree& tree, const std::string& key, ImportedRun& run);
 
 /// Keys of an engine's parallel degrees. An empty key means 1.
@@ -65,8 +65,9 @@ struct EngineSizes {
 /// Returns the layout of the engine's instances on `devices` GPUs. Returns an Error if the degrees do not divide them.
 base::Result<llm::Layout> engine_degrees(const syntax::SettingTree& tree, const EngineSizes& keys, int devices);
 
-/// Return micro-batches with at most this many tokens or sequences.
+/// Returns micro-batches of at most this many tokens.
 plan::MicroBatching tokens_at_most(double tokens);
+/// Returns micro-batches of at most this many sequences.
 plan::MicroBatching sequences_at_most(double sequences);
 
 }  // namespace dovetail::trainers

@@ -88,13 +88,13 @@ std::optional<std::string> hub_config_path(const std::string& cache, std::string
 
 namespace {
 
-/// A model with the shape of another: a distillation, a later version, or a multimodal model by its language part. The
-/// first entry that a model's name starts with applies.
+/// A model with the shape of another: a distillation, a later version, or a multimodal model (shape of its language
+/// part). The first entry that a model's name starts with applies.
 struct KnownName {
   std::string_view name;
-  std::string_view shape;     ///< name that replaces it
+  std::string_view shape;     ///< name of the model with that shape
   bool has_others = false;    ///< has parts besides the language model
-  bool output_norms = false;  ///< has output norms, which are not counted
+  bool output_norms = false;  ///< has output norms, which are not modeled
 };
 constexpr KnownName known_names[] = {
     {"deepseek-r1-distill-qwen-1.5b", "deepseek-r1-distill-qwen-1.5b"},

@@ -12,7 +12,7 @@
 
 namespace dovetail::trainers {
 
-/// Returns the cache folder as Hugging Face's libraries find it: HF_HUB_CACHE, otherwise `hub` in HF_HOME, otherwise
+/// Returns the cache folder that Hugging Face's libraries use: HF_HUB_CACHE, otherwise `hub` in HF_HOME, otherwise
 /// `huggingface/hub` in XDG_CACHE_HOME or ~/.cache. Variables in `said` ("NAME=VALUE") take precedence over the
 /// environment of this process. Returns an empty string if no variable is set.
 std::string hub_cache_folder(const std::vector<std::string>& said);
@@ -36,11 +36,10 @@ struct ModelSources {
   syntax::FileReader read_cached;  ///< reader of files in the cache
 };
 
-/// Finds a model: the config.json in the folder `path`, otherwise the cached config.json of the hub model `path`,
-/// otherwise the bundled model whose name is contained in the last component of the path, ignoring tuning suffixes
-/// (`-Instruct`, `-Math`). For a multimodal model, returns its language part. Returns an Error without a place if no
-/// model is found, or if models of this name are known to have features that are not modeled. Also returns the Errors
-/// of llm::parse_config.
+/// Finds a model. Tries the config.json in the folder `path`, then the cached config.json of the hub model `path`, then
+/// the bundled model whose name occurs in the last component of the path, ignoring words about tuning (`-Instruct`,
+/// `-Math`). Returns the language part of a multimodal model. Returns an Error without a place if no model is found, if
+/// models of this name have features that are not modeled, or if llm::parse_config fails.
 base::Result<FoundModel> find_model(std::string_view path, const ModelSources& sources);
 
 }  // namespace dovetail::trainers

@@ -1,4 +1,4 @@
-// Options that a user gives with a trainer's configuration, and the cluster that they name.
+// Options that accompany a trainer's configuration, and the cluster that they name.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,8 @@ struct ImportOptions {
   bool operator==(const ImportOptions&) const = default;
 };
 
-/// Returns a length option that is a single number of tokens. Returns nullopt for statistics, files and no option.
+/// Returns the number of tokens in a length option. Returns nullopt if the option is missing or gives statistics or a
+/// file.
 std::optional<std::int64_t> plain_length(const std::optional<std::string>& said);
 
 /// A cluster for a job.
@@ -37,7 +38,7 @@ struct ClusterChoice {
 /// Returns an Error if it is malformed or the nodes in the file differ.
 base::Result<std::optional<ClusterChoice>> chosen_cluster(const ImportOptions& options);
 
-/// Default GPU.
+/// GPU type assumed without `--gpu` and `--cluster`.
 inline constexpr const char* assumed_gpu = "H100-80";
 
 /// Returns a cluster of identical nodes.

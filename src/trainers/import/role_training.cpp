@@ -59,7 +59,7 @@ void take_host_shares(const syntax::SettingTree& tree, const std::vector<HostSha
   for (const HostShare& role : roles)
     if (role.has_part() && role.share != taken->share)
       run.not_modelled.push_back({role.key,
-                                  fmt::format("{}: the optimizer's share on the host is counted as {}, the value of {}",
+                                  fmt::format("{}: the optimizer's share on the host is modeled as {}, the value of {}",
                                               role.share, taken->share, taken->key),
                                   place_of(tree, role.key)});
 }
@@ -110,11 +110,11 @@ base::Status take_engine_weights(const syntax::SettingTree& tree, const std::str
   const auto bits = named_bits(*said);
   if (!bits && run.software.engine_weight_bits > 0) return {};
   if (bits) run.software.engine_weight_bits = *bits;
-  run.not_modelled.push_back({key,
-                              *said + (bits ? ": the engine's matrix products are counted in bf16, so the real run is "
-                                              "faster"
-                                            : ": the engine's weights are counted in bf16"),
-                              place_of(tree, key)});
+  run.not_modelled.push_back(
+      {key,
+       *said + (bits ? ": the engine's matrix products are modeled in bf16; the real run is faster"
+                     : ": the engine's weights are modeled in bf16"),
+       place_of(tree, key)});
   return {};
 }
 
@@ -124,7 +124,7 @@ base::Status take_key_values(const syntax::SettingTree& tree, const std::string&
   if (const auto bits = named_bits(*said))
     run.software.key_value_bits = *bits;
   else
-    run.not_modelled.push_back({key, *said + ": the KV cache is counted in bf16", place_of(tree, key)});
+    run.not_modelled.push_back({key, *said + ": the KV cache is modeled in bf16", place_of(tree, key)});
   return {};
 }
 

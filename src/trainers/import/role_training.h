@@ -1,5 +1,4 @@
-// Software settings that a job has once, but that trainers may configure per role, only for the critic, or for the
-// engine.
+// Software settings that a job has once, but that trainers may set per role, for the critic only, or for the engine.
 #pragma once
 
 #include <cstdint>
@@ -15,10 +14,10 @@
 
 namespace dovetail::trainers {
 
-/// Types of a role's states, and the ranks over which they are sharded.
+/// Types of a role's states, and the number of ranks over which they are sharded.
 struct RoleTypes {
-  plan::Software types = {};            ///< only these fields are used
-  std::vector<Finding> otherwise = {};  ///< findings if another role has different types
+  plan::Software types = {};            ///< only types and `shard_group` are used
+  std::vector<Finding> otherwise = {};  ///< findings to report if another role has different types
 };
 
 /// Sets the types of the run to those of its roles. If the roles differ, the run keeps the types of its conventions,
@@ -47,7 +46,7 @@ void take_host_shares(const syntax::SettingTree& tree, const std::vector<HostSha
 base::Status take_sync_bucket(const syntax::SettingTree& tree, const std::string& key, std::int64_t unit,
                               ImportedRun& run);
 
-/// Returns the engine named at `key`, or vLLM if jobs do not know it.
+/// Returns the engine named at `key`, or vLLM if none is given or jobs cannot describe it.
 base::Result<plan::EngineKind> engine_kind(const syntax::SettingTree& tree, std::string_view key);
 
 /// Returns the bits per weight that a name implies, 8 or 4 ("fp8_e5m2", "/models/Qwen3-8B-AWQ"), or nullopt.

@@ -28,8 +28,8 @@ base::Result<FoundModel> find_requested(std::string_view path, const RunRequest&
   return find_model(path, {.read = request.read, .hub_cache = request.hub_cache, .read_cached = request.read_cached});
 }
 
-/// Records the parts of a model that are not counted, at `key`, or without a place if `key` is empty because the user
-/// gives the model.
+/// Records the parts of a model that are not modeled, at `key`. An empty key means that the user gives the model; the
+/// finding then has no place.
 void list_uncounted(const syntax::SettingTree& tree, const FoundModel& found, std::string_view path,
                     std::string_view key, ImportedRun& run) {
   for (const std::string& what : found.uncounted)
@@ -118,7 +118,7 @@ base::Result<int> adapter_rank_at(const syntax::SettingTree& tree, const std::st
 base::Status choose_gpu(const ImportOptions& options, std::int64_t nodes, std::int64_t gpus_per_node,
                         ImportedRun& run) {
   if (!options.gpu)
-    run.assumed.push_back({"", fmt::format("the GPUs are {}; set --gpu for another type", assumed_gpu)});
+    run.assumed.push_back({"", fmt::format("GPUs are assumed to be {}; set --gpu for another type", assumed_gpu)});
   DOVETAIL_TRY(const cluster::Gpu gpu, cluster::find_gpu(options.gpu.value_or(assumed_gpu)));
   run.cluster = plain_cluster(nodes, gpus_per_node, gpu.name);
   return {};
@@ -180,10 +180,10 @@ void take_sequence_cap(const syntax::SettingTree& tree, std::string_view key, st
   if (cap < 1) return;
   const std::int64_t both = run.prompt_cap + run.response_cap;
   if (cap <= run.prompt_cap || (!run.packing && cap < both)) {
-    const std::string_view why = run.packing ? "which a single prompt can reach" : "but rows are padded beyond it";
+    const std::string_view why = run.packing ? "which a prompt alone can reach" : "but rows are padded beyond it";
     run.not_modelled.push_back(
         {std::string(key),
-         fmt::format("{} tokens for prompt and response, {}: counted up to the sum of their caps, {}", cap, why, both),
+         fmt::format("{} tokens for prompt and response, {}; modeled up to the sum of their caps, {}", cap, why, both),
          place_of(tree, key)});
     return;
   }
@@ -194,7 +194,7 @@ void take_sequence_cap(const syntax::SettingTree& tree, std::string_view key, st
   run.response_cap = cap - run.prompt_cap;
   run.assumed.push_back(
       {std::string(key),
-       fmt::format("{} tokens for prompt and response: after the longest prompts, responses have at most {}", cap,
+       fmt::format("{} tokens for prompt and response; after the longest prompts, responses have at most {}", cap,
                    run.response_cap),
        place_of(tree, key)});
 }

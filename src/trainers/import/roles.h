@@ -1,4 +1,4 @@
-// Models and GPUs of an imported run. Options of the user take precedence over the configuration.
+// Models and GPUs of an imported run. The user's options take precedence over the configuration.
 #pragma once
 
 #include <cstdint>
@@ -44,12 +44,12 @@ base::Status check_said_models(const ImportOptions& options);
 base::Result<llm::Transformer> role_model(const syntax::SettingTree& tree, const RunRequest& request,
                                           const std::string& role, const std::string& key, ImportedRun& run);
 
-/// Returns the model that `key` appears to name, or nullopt if it is unknown.
+/// Returns the model named at `key`, or nullopt if the value or the model is unknown.
 std::optional<FoundModel> seen_model(const syntax::SettingTree& tree, const RunRequest& request, std::string_view key);
 
 /// Like role_model, for a role whose shape is set by flags, unless the user names another model. The run refers to a
-/// bundled model of that shape, preferably the one that `key` appears to name, or else contains the shape inline.
-/// Returns an Error at `shape_key` if jobs cannot express the shape.
+/// bundled model of that shape, preferably the one named at `key`, or else contains the shape inline. Returns an Error
+/// at `shape_key` if jobs cannot express the shape.
 base::Result<llm::Transformer> shaped_model(const syntax::SettingTree& tree, const RunRequest& request,
                                             const std::string& role, const std::string& key,
                                             const base::Result<llm::Transformer>& shape, const std::string& shape_key,
@@ -73,18 +73,18 @@ struct DealtPools {
 DealtPools deal_pools(const std::vector<std::int64_t>& counts, std::int64_t per_node);
 
 /// Assigns disjoint devices to pools of `counts` GPUs like deal_pools, and sets the cluster of the run: the user's, or
-/// else as many nodes as needed. Such nodes have 8 GPUs (fewer if fewer are needed), but at least `per_node`. Returns
-/// an Error if the user's cluster is too small.
+/// else as many nodes as needed. Without the user's cluster, nodes have `per_node` GPUs or as many as needed, up to 8,
+/// whichever is more. Returns an Error if the user's cluster is too small.
 base::Result<std::vector<cluster::Mesh>> choose_pools(const ImportOptions& options,
                                                       const std::vector<std::int64_t>& counts, std::int64_t per_node,
                                                       ImportedRun& run);
 
-/// Records in `assumed` that prompts and responses have the length of their cap, if the user does not give lengths.
+/// Records in `assumed` that prompts and responses have the length of their cap, unless the user gives lengths.
 void assume_lengths(const syntax::SettingTree& tree, const ImportOptions& options, std::string_view prompt_key,
                     std::string_view response_key, ImportedRun& run);
 
-/// Limits prompt plus response to `cap` tokens, the setting at `key`. Responses get what prompts leave. If that is
-/// nothing, or rows are padded beyond the cap, the setting is added to `not_modelled` instead. A cap of 0 or less has
+/// Limits prompt plus response to `cap` tokens, the setting at `key`. Responses get the tokens that prompts leave. If
+/// none are left, or rows are padded beyond the cap, adds the setting to `not_modelled` instead. A cap of 0 or less has
 /// no effect. REQUIRES: the run has its other caps.
 void take_sequence_cap(const syntax::SettingTree& tree, std::string_view key, std::int64_t cap, ImportedRun& run);
 

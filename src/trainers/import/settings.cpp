@@ -128,7 +128,7 @@ void add_handed_on(const std::string& key, const syntax::Setting& setting, std::
   }
   if (setting.place.line > 0)
     run.not_modelled.push_back(
-        {key, fmt::format("{}: passed on by the trainer unchanged; its effect is not counted", value_words(setting)),
+        {key, fmt::format("{}: passed on by the trainer unchanged; its effect is not modeled", value_words(setting)),
          setting.place});
 }
 

@@ -36,20 +36,21 @@ syntax::Place place_of(const syntax::SettingTree& tree, std::string_view key);
 /// Returns an Error at the value of `key`: "`KEY` WHAT".
 base::Error setting_error(const syntax::SettingTree& tree, std::string_view key, std::string_view what);
 
-/// "KEYS.NAME".
+/// Returns "KEYS.NAME".
 std::string key_below(std::string_view keys, std::string_view name);
 
 /// Returns whether a line of the content starts with `key:`, as top-level members do in YAML.
 bool has_top_key(std::string_view content, std::string_view key);
 
-/// Unwraps a configuration saved by W&B, whose members have the form {desc: ..., value: ...}.
+/// Unwraps a configuration saved by W&B, whose members have the form {desc: ..., value: ...}. Also removes W&B's own
+/// members.
 syntax::Setting without_wrapping(syntax::Setting root);
 
-/// A setting that affects time or memory and is modeled only for some values.
+/// A setting that affects time or memory, and is modeled only for some of its values.
 struct Watched {
   std::string_view key;
   std::string_view modelled;  ///< modeled values, separated by |; empty: none
-  std::string_view what;      ///< effect of any other value on the prediction
+  std::string_view what;      ///< how any other value is modeled, and its effect on the real run
 };
 
 /// Returns whether a value is one of those separated by |.
@@ -60,7 +61,7 @@ bool is_one_of(std::string_view value, std::string_view values);
 base::Status watch(const syntax::SettingTree& tree, std::string_view keys, std::span<const Watched> table,
                    ImportedRun& run);
 
-/// Adds a Finding to `not_modelled` for each setting below `key` that is written in a source and not in `read`. The
+/// Adds a Finding to `not_modelled` for each setting below `key` that a source sets and that `read` does not list. The
 /// trainer passes such a map on unchanged.
 void watch_handed_on(const syntax::SettingTree& tree, const std::string& key, std::span<const std::string_view> read,
                      ImportedRun& run);

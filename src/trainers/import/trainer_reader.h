@@ -1,5 +1,4 @@
-// Interface between import_run and a trainer's folder, which reads its configurations. import_run.cpp lists all
-// readers.
+// Interface of the code that reads one trainer's configurations. import_run.cpp lists all readers.
 #pragma once
 
 #include <optional>
@@ -18,7 +17,7 @@ namespace dovetail::trainers {
 /// A file that configures a run.
 struct ConfigurationFile {
   std::string name;  ///< path as written by the user, for messages
-  std::string path;  ///< path for the request's reader; files that it names are relative to it
+  std::string path;  ///< path for the request's reader; files that the configuration names are relative to it
   std::string content;
   std::optional<syntax::Setting> printed = {};  ///< settings already read from a log; places refer to the log
 };
@@ -45,7 +44,7 @@ struct TrainerReader {
   /// Returns whether an entry point may be a user's own program for this trainer. Used only if no trainer's is_entry
   /// matches. Null: never.
   bool (*may_be_entry)(const syntax::EntryPoint& entry) = nullptr;
-  /// Member that identifies the configuration which the trainer prints at the start of its log; empty: it prints none.
+  /// Member by which the configuration printed at the start of a log is recognized. Empty: the trainer prints none.
   std::string_view printed_by = {};
 };
 

@@ -431,7 +431,7 @@ TEST(NemoRlConfiguration, ALaunchScriptAppliesOverridesToItsFile) {
   ASSERT_TRUE(read.ok()) << base::to_text(read.error());
   EXPECT_EQ(read->job.workload.prompts, 128);
   EXPECT_EQ(planned(*read, "actor_infer").micro_batching.tokens, 16384);
-  EXPECT_NE(told(*read, read->run.assumed).find("grpo_math_1B.yaml does not exist: the copy from "), std::string::npos);
+  EXPECT_NE(told(*read, read->run.assumed).find("grpo_math_1B.yaml does not exist; the copy from "), std::string::npos);
   const base::Result<Import> plain = import_run("run.sh", "uv run examples/run_grpo.py cluster.gpus_per_node=8\n", {});
   ASSERT_TRUE(plain.ok()) << base::to_text(plain.error());
   EXPECT_EQ(plain->job.workload.prompts, 32);
