@@ -69,9 +69,9 @@ KeptChange kept_change(const Work& work, const std::vector<Change>& changes, std
   if (!without.ok())
     kept.stops = without.error().message;
   else if (without->job.software.training != work.switched.job.software.training)
-    kept.stops = "training would use another backend";
+    kept.stops = "training would use a different backend";
   else if (kept_job(without->job) != kept_job(work.switched.job))
-    kept.stops = "the job would have other devices";
+    kept.stops = "the job would have different devices";
   else
     kept.without = without->plan;
   return kept;
@@ -207,7 +207,7 @@ base::Result<syntax::SettingTree> settings_of(const WholeFile& file) {
 /// Like difference_of, but also compares the backend.
 std::optional<std::string> whole_difference(const plan::Job& wanted, const plan::Job& got) {
   if (auto difference = difference_of(wanted, got)) return difference;
-  if (wanted.software.training != got.software.training) return "another backend";
+  if (wanted.software.training != got.software.training) return "a different backend";
   return std::nullopt;
 }
 

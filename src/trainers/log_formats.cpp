@@ -28,7 +28,7 @@ std::vector<LineReader> line_readers() {
 
 std::size_t first_of(std::string_view text, std::size_t from) { return text.find_first_not_of(" \t\r\n", from); }
 
-/// Returns whether a text starts like a JSON object. A single quote after the brace indicates a Python dict.
+/// Returns whether `text` starts like a JSON object. A single quote after the brace indicates a Python dict.
 bool begins_as_json(std::string_view text) {
   const std::size_t open = first_of(text, 0);
   if (open == std::string_view::npos || text[open] != '{') return false;
@@ -36,7 +36,7 @@ bool begins_as_json(std::string_view text) {
   return next == std::string_view::npos || text[next] != '\'';
 }
 
-/// Returns whether a text starts with the `format` of a Dovetail file: a job, a plan, or the output of `measured`.
+/// Returns whether `text` starts with the `format` of a Dovetail file: a job, a plan, or the output of `measured`.
 bool is_own_format(std::string_view text) {
   text.remove_prefix(std::min(text.find_first_not_of("{\" \t\r\n"), text.size()));
   const std::string_view line = text.substr(0, text.find_first_of(",\n"));

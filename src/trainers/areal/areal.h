@@ -28,7 +28,7 @@ extern const TrainerReader areal_reader;
 /// settings that only the user knows.
 extern const TrainerWriter areal_writer;
 
-/// Keys of AReaL's logs (areal/utils/stats_logger.py): `timeperf/...` in seconds. No key times the whole
+/// Returns the keys of AReaL's logs (areal/utils/stats_logger.py): `timeperf/...` in seconds. No key times the whole
 /// iteration. One loop runs the logged phases in sequence.
 const LogKeys& areal_log_keys();
 
@@ -36,24 +36,27 @@ const LogKeys& areal_log_keys();
 /// keys and numbers alternate.
 LineReader areal_line_reader();
 
-/// Text of trainers/areal/defaults/ppo.yaml, which the build embeds in the library (cmake/EmbedTexts.cmake).
+/// Returns the text of trainers/areal/defaults/ppo.yaml, which the build embeds in the library
+/// (cmake/EmbedTexts.cmake).
 std::string_view areal_ppo_defaults();
 
-/// Whether the command runs one of AReaL's launchers, which start a user's program.
+/// Returns whether the command runs one of AReaL's launchers, which start a user's program.
 bool is_areal_entry(const syntax::EntryPoint& entry);
-/// Whether the command runs a script with a configuration, as users' programs with an AReaL trainer do.
+/// Returns whether the command runs a script with a configuration, as users' programs with an AReaL trainer do.
 bool may_be_areal_entry(const syntax::EntryPoint& entry);
 
-/// Settings of a launch: `--config FILE` and Hydra overrides over AReaL's defaults. The file is searched in the launch
-/// folder and then in the root. Fails if there is no file, or for an override of a key that the file does not have.
+/// Reads the settings of a launch: `--config FILE` and Hydra overrides over AReaL's defaults. The file is looked up in
+/// the launch folder, then in the root. Fails if there is no file, or for an override of a key that the file does not
+/// have.
 base::Result<ComposedSettings> areal_settings_of_launch(const syntax::Launch& launch,
                                                         const std::vector<std::string>& sources,
                                                         const RunRequest& request);
 
-/// Settings of a file, which may be one that AReaL saved. The options' arguments are overrides.
+/// Reads the settings of a file, which may be one that AReaL saved. The options' arguments are overrides.
 base::Result<ComposedSettings> areal_settings_of_file(const ConfigurationFile& file, const RunRequest& request);
 
-/// AReaL's defaults. They include a critic's settings, and no reference's because those equal the actor's.
+/// Returns AReaL's defaults. They include settings of a critic, but none of a reference, whose defaults are the actor's
+/// values.
 base::Result<syntax::Setting> areal_defaults();
 
 }  // namespace dovetail::trainers

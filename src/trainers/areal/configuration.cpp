@@ -70,7 +70,7 @@ base::Status read_algorithm(ArealDraft& draft) {
   return {};
 }
 
-/// Engine's cap of prompt and response together. Sets `key` to the setting that it is read from.
+/// Returns the engine's cap on prompt plus response. Sets `key` to the setting that it is read from.
 base::Result<std::optional<std::int64_t>> context_cap(const ArealDraft& draft, std::string& key) {
   key = draft.engine("rollout").allocation.backend == "sglang" ? "sglang.context_length" : "vllm.max_model_len";
   return optional_whole(draft.tree(), key);
@@ -104,10 +104,10 @@ base::Status read_lengths(ArealDraft& draft) {
           {response_key, "modeled with responses of this length; set --response-length", place_of(tree, response_key)});
   }
   if (both <= run.prompt_cap)
-    return setting_error(tree, both_key,
-                         fmt::format("is {} for prompt and response together; accepted: more than the {} of a "
-                                     "prompt",
-                                     both, run.prompt_cap));
+    return setting_error(
+        tree, both_key,
+        fmt::format("is {} for prompt and response together; accepted: more than the {} tokens of a prompt", both,
+                    run.prompt_cap));
   if (!prompt) run.max_prompt = both - 1;
   run.max_response = std::min(run.response_cap, both - 1);
   run.sequence_cap = both;
@@ -137,7 +137,7 @@ base::Status read_workload(ArealDraft& draft) {
   return read_lengths(draft);
 }
 
-/// Nodes of the run as configured in the file. Assigns the pools of `counts` GPUs to them.
+/// Returns the nodes that the file configures, and assigns the pools of `counts` GPUs to them.
 base::Result<ClusterChoice> cluster_of_file(ArealDraft& draft, const std::vector<std::int64_t>& counts,
                                             DealtPools& dealt) {
   const syntax::SettingTree& tree = draft.tree();
@@ -158,18 +158,18 @@ base::Result<ClusterChoice> cluster_of_file(ArealDraft& draft, const std::vector
   }
   dealt = deal_pools(counts, gpus);
   if (dealt.nodes > nodes)
-    return setting_error(tree, nodes_key,
-                         fmt::format("is {} nodes of {} GPUs, but the engines need {} GPUs on {} nodes; accepted: at "
-                                     "least {}",
-                                     nodes, gpus, needed, dealt.nodes, dealt.nodes));
+    return setting_error(
+        tree, nodes_key,
+        fmt::format("is {} nodes of {} GPUs, but the engines need {} GPUs on {} nodes; accepted: at least {} nodes",
+                    nodes, gpus, needed, dealt.nodes, dealt.nodes));
   if (place_of(tree, nodes_key).line == 0) {
     nodes = dealt.nodes;
-    draft.run.assumed.push_back({nodes_key, fmt::format("not given: the {} that the engines need", nodes)});
+    draft.run.assumed.push_back({nodes_key, fmt::format("not given; the engines need {}", nodes)});
   }
   return ClusterChoice{.text = {}, .nodes = nodes, .gpus_per_node = gpus};
 }
 
-/// Assigns a mesh to each engine: its own pool, or the pool of the engine whose GPUs it shares.
+/// Assigns a mesh to each engine: a separate pool, or the pool of the engine whose GPUs it shares.
 base::Status read_pools(ArealDraft& draft) {
   const ImportOptions& options = draft.request.options;
   DOVETAIL_TRY(draft.engines, areal_engines(draft.tree(), draft.run));
@@ -227,7 +227,7 @@ base::Status read_models(ArealDraft& draft) {
   return {};
 }
 
-/// Whether a role moves to the host while others run, because the rollout shares its GPUs or `offload` is set.
+/// Returns whether a role moves to the host while others run, because the rollout shares its GPUs or `offload` is set.
 base::Result<bool> leaves(const ArealDraft& draft, const std::string& role) {
   if (role == "actor" && areal_is_colocated(draft.engines)) return true;
   return flag_at(draft.tree(), role + ".offload");
@@ -241,7 +241,7 @@ base::Result<plan::TaskPlan> planned_task(const ArealDraft& draft, const std::st
   return task;
 }
 
-/// Whether exactly one of role and actor uses Megatron.
+/// Returns whether only one of the role and the actor uses Megatron.
 bool has_other_backend(const ArealDraft& draft, const std::string& role) {
   const auto is_megatron = [&](const std::string& of) { return draft.engine(of).allocation.backend == "megatron"; };
   return is_megatron(role) != is_megatron("actor");

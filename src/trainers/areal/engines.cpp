@@ -35,7 +35,7 @@ constexpr std::array<Degree, 6> all_degrees{{{'d', &ArealAllocation::data},
 /// Parser state: one string, and the position `at` of the next character.
 struct AllocationText {
   std::string text;  ///< without spaces
-  bool old = false;  ///< whether syntax from before per-engine strings is accepted
+  bool old = false;  ///< whether to accept the syntax from before per-engine strings
   std::size_t at = 0;
 
   bool takes(std::string_view token) {
@@ -155,14 +155,15 @@ base::Error at_key(const syntax::SettingTree& tree, const std::string& key, cons
   return setting_error(tree, key, fmt::format("is {}: {}", base::quote(value), error.message));
 }
 
-/// Allocation string of a role. nullopt if it has none.
+/// Returns the allocation string of a role, or nullopt if it has none.
 base::Result<std::optional<std::string>> allocation_string(const syntax::SettingTree& tree, const std::string& role) {
   DOVETAIL_TRY(auto text, optional_text(tree, role + ".backend"));
   if (text && text->empty()) text.reset();
   return text;
 }
 
-/// Role in `before` whose GPUs the engine shares according to its `scheduling_strategy`. Empty: separate GPUs.
+/// Returns the role in `before` whose GPUs the engine shares according to its `scheduling_strategy`. Empty: separate
+/// GPUs.
 base::Result<std::string> target_of(const syntax::SettingTree& tree, const ArealEngine& engine,
                                     const std::vector<ArealEngine>& before) {
   const std::string type_key = engine.role + ".scheduling_strategy.type";
@@ -201,7 +202,7 @@ base::Status check_kind(const syntax::SettingTree& tree, const ArealEngine& engi
                                    generates ? "sglang, vllm" : "fsdp, megatron, archon"));
 }
 
-/// Engines described by one string for all. Critic and reference share the actor's GPUs.
+/// Returns the engines that one string describes. Critic and reference share the actor's GPUs.
 base::Result<std::vector<ArealEngine>> engines_of_mode(const syntax::SettingTree& tree, const std::string& text,
                                                        const std::vector<std::string>& roles) {
   const std::string key(mode_key);
@@ -226,7 +227,7 @@ base::Result<std::vector<ArealEngine>> engines_of_backends(const syntax::Setting
     ArealEngine engine{.role = role, .key = role + ".backend", .allocation = {}, .target = {}};
     DOVETAIL_TRY(auto text, allocation_string(tree, role));
     if (!text && (role == "critic" || role == "ref")) {
-      run.assumed.push_back({engine.key, "not given: the actor's", place_of(tree, role)});
+      run.assumed.push_back({engine.key, "not given; modeled as the actor's", place_of(tree, role)});
       engine.allocation = engines.front().allocation;
     } else if (!text) {
       return setting_error(tree, engine.key,

@@ -1,7 +1,7 @@
 // Engines of an AReaL run: their allocation strings, which of them share GPUs, and checks of their settings.
 //
-// Allocation strings name a backend, its number of GPUs and its parallel degrees. areal/api/alloc_mode.py
-// defines the grammar. Since March 2026 each engine has its own string ("sglang:d4t2",
+// An allocation string names a backend and its parallel degrees, whose product is its number of GPUs.
+// areal/api/alloc_mode.py defines the grammar. Since March 2026 each engine has its own string ("sglang:d4t2",
 // "megatron:(attn:d4p2t2|ffn:d2p2e4)"). Before that, one string described all engines ("sglang:d4+fsdp:d4",
 // "sglang.d4p1t1+d4p1t1"), with + between engines on separate GPUs and | between engines that share GPUs.
 #pragma once
@@ -29,9 +29,10 @@ struct ArealAllocation {
   int expert = 1;
   int expert_tensor = 1;
 
-  /// Number of GPUs: the product of the data, tensor, pipeline and context degrees, capped at max_devices + 1.
+  /// Returns the number of GPUs: the product of the data, tensor, pipeline and context degrees, capped at max_devices +
+  /// 1.
   std::int64_t devices() const;
-  /// Whether the backend is a generation engine.
+  /// Returns whether the backend is a generation engine.
   bool generates() const { return backend == "sglang" || backend == "vllm"; }
 
   bool operator==(const ArealAllocation&) const = default;
@@ -49,9 +50,9 @@ struct ArealMode {
   bool colocated = false;  ///< whether they share GPUs
 };
 
-/// Parses the string for all engines in any version: with a dot in place of the colon, `m` in place of `t`, or training
-/// without a backend (Megatron if it has pipelines or experts, otherwise FSDP). Fails as parse_areal_backend does, and
-/// unless there is exactly one engine of each kind.
+/// Parses one string for all engines, in the syntax of any version. Older ones have a dot in place of the colon, `m` in
+/// place of `t`, or no training backend (Megatron if there are pipelines or expert degrees, otherwise FSDP). Fails as
+/// parse_areal_backend does, and unless there is exactly one engine of each kind.
 base::Result<ArealMode> parse_areal_mode(std::string_view text);
 
 struct ArealEngine {
@@ -61,23 +62,23 @@ struct ArealEngine {
   std::string target;  ///< role whose GPUs it shares; empty: it has separate GPUs
 };
 
-/// Engines in the order in which AReaL creates them: actor, critic if it has settings, reference if the run has one,
-/// rollout. Before March 2026 `allocation_mode` describes all of them. It is ignored if engines have their own strings.
-/// Fails at an invalid allocation, at a generation backend for training or vice versa, and at engines that AReaL does
-/// not let share GPUs. Adds what is assumed and ignored to `run`.
+/// Returns the engines in the order in which AReaL creates them: actor, critic if it has settings, reference if the run
+/// has one, rollout. Reads the `allocation_mode` of files from before March 2026, unless engines have their own
+/// strings. Fails at an invalid allocation, at a generation backend for training or vice versa, and at engines that
+/// AReaL does not let share GPUs. Adds assumptions and ignored settings to `run`.
 base::Result<std::vector<ArealEngine>> areal_engines(const syntax::SettingTree& tree, ImportedRun& run);
 
-/// Whether the role has settings, that is, whether the member is a map.
+/// Returns whether the role has settings, that is, whether the member is a map.
 bool areal_has_role(const syntax::SettingTree& tree, const std::string& role);
 
-/// Engine of a role. REQUIRES: it exists.
+/// Returns the engine of a role. REQUIRES: it exists.
 const ArealEngine& areal_engine_of(const std::vector<ArealEngine>& engines, std::string_view role);
 
-/// Whether rollout and actor share GPUs, so that each leaves them for the other.
+/// Returns whether rollout and actor share GPUs, so that each frees its memory for the other.
 bool areal_is_colocated(const std::vector<ArealEngine>& engines);
 
-/// Fails at the key of the first setting that stops AReaL at startup or makes it wait forever for a batch. Allocations
-/// and layouts are checked elsewhere. `run` has the workload.
+/// Fails at the key of the first setting that stops AReaL at startup or makes it wait forever for a batch.
+/// areal_engines and areal_layout check allocations and layouts. REQUIRES: `run` has its workload.
 base::Status check_areal_start(const syntax::SettingTree& tree, const std::vector<ArealEngine>& engines,
                                const ImportedRun& run);
 

@@ -33,7 +33,7 @@ base::Status lay_out_megatron(const syntax::SettingTree& tree, const ArealEngine
   return {};
 }
 
-/// Number of layer chunks per stage of an Archon pipeline. It depends on the schedule.
+/// Returns the number of layer chunks per stage of an Archon pipeline, which depends on the schedule.
 base::Result<int> archon_virtual_stages(const syntax::SettingTree& tree, const ArealEngine& engine,
                                         const llm::Transformer& model) {
   const int stages = engine.allocation.pipeline;
@@ -49,7 +49,7 @@ base::Result<int> archon_virtual_stages(const syntax::SettingTree& tree, const A
                                      base::quote(schedule)));
   DOVETAIL_TRY(const auto layers, optional_whole(tree, keys + ".pp_layers_per_stage"));
   if (!layers || *layers < 1) return interleaves && model.layers >= 2 * std::int64_t{stages} ? 2 : 1;
-  // Embedding and head count as layers, so their stages have correspondingly fewer.
+  // The embedding and the head count as layers, so their stages have fewer transformer layers.
   DOVETAIL_TRY(const std::int64_t first, whole_at(tree, keys + ".pp_first_stage_less_layers"));
   DOVETAIL_TRY(const std::int64_t last, whole_at(tree, keys + ".pp_last_stage_less_layers"));
   const std::int64_t chunks = (model.layers + std::max<std::int64_t>(first + last, 0) + *layers - 1) / *layers;

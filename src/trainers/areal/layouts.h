@@ -13,15 +13,16 @@
 
 namespace dovetail::trainers {
 
-/// Training layout of an actor, critic or reference, from its allocation and settings. Inference uses the same layout
-/// without recomputation. Fails at the key at which AReaL would stop.
+/// Returns the training layout of an actor, critic or reference, from its allocation and settings. Inference uses the
+/// same layout without recomputation. Fails at the key at which AReaL would stop.
 base::Result<llm::Layout> areal_layout(const syntax::SettingTree& tree, const ArealEngine& engine,
                                        const llm::Transformer& model);
 
-/// Micro-batches of training and inference: limited by tokens if a limit is given, otherwise a fixed number of them.
+/// Returns the micro-batches of training and inference: limited by tokens if a limit is given, otherwise a fixed number
+/// of them.
 base::Result<plan::MicroBatching> areal_micro_batching(const syntax::SettingTree& tree, const ArealEngine& engine);
 
-/// Whether the engine's optimizer is on the host.
+/// Returns whether the engine's optimizer is on the host.
 base::Result<bool> areal_optimizer_on_host(const syntax::SettingTree& tree, const ArealEngine& engine);
 
 /// Rollout instances and their settings.
@@ -29,7 +30,8 @@ struct ArealRollout {
   llm::Layout layout;
   plan::Engine engine;
 };
-/// Rollout instances of the engine `rollout`. All of them together generate at most `sequences` sequences at a time.
+/// Returns the rollout instances of the engine `rollout`. All of them together generate at most `sequences` sequences
+/// at a time.
 base::Result<ArealRollout> areal_rollout(const syntax::SettingTree& tree, const ArealEngine& rollout,
                                          const llm::Transformer& model, std::int64_t sequences);
 

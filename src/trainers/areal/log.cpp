@@ -37,7 +37,7 @@ std::vector<TableCell> cells_of(std::string_view text) {
   return cells;
 }
 
-/// Reads tables that follow the line of their step. In excerpts, the heading or the frame may be missing.
+/// Reads tables that follow the line of their step. Excerpts may lack the heading or the frame.
 struct ArealLines {
   enum class Table {
     none,

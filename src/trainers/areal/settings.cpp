@@ -10,7 +10,7 @@
 namespace dovetail::trainers {
 namespace {
 
-/// Sections in which a critic defaults to the actor's values.
+/// Sections whose values a critic takes from the actor by default.
 constexpr std::array<std::string_view, 5> shared_parts{"mb_spec", "fsdp", "archon", "megatron", "scheduling_strategy"};
 
 bool is_map(const syntax::Setting& root, std::string_view name) {
@@ -18,7 +18,7 @@ bool is_map(const syntax::Setting& root, std::string_view name) {
   return found != nullptr && found->kind == syntax::Setting::Kind::map;
 }
 
-/// Defaults for a configuration, limited to the roles that it has.
+/// Returns the defaults for a configuration, limited to the roles that it has.
 base::Result<syntax::Setting> defaults_of(const syntax::Setting& root) {
   DOVETAIL_TRY(syntax::Setting defaults, areal_defaults());
   const syntax::Setting actor = *find_member(defaults, "actor");
@@ -27,7 +27,8 @@ base::Result<syntax::Setting> defaults_of(const syntax::Setting& root) {
   return defaults;
 }
 
-/// Blanks out the Python tuple tags of a configuration saved by AReaL, so that tuples are lists. Places do not change.
+/// Blanks out the Python tuple tags in a configuration saved by AReaL, so tuples are read as lists. Places do not
+/// change.
 std::string without_tuple_tags(std::string content) {
   constexpr std::string_view tag = "!!python/tuple";
   for (std::size_t at = content.find(tag); at != std::string::npos; at = content.find(tag, at))

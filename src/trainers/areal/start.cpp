@@ -13,7 +13,7 @@
 namespace dovetail::trainers {
 namespace {
 
-/// Error for a value that stops AReaL. `what` is "REASON; accepted: VALUES".
+/// Returns an Error for a value that stops AReaL. `what` is "REASON; accepted: VALUES".
 base::Error stops(const syntax::SettingTree& tree, const std::string& key, std::string what) {
   what.insert(what.find("; accepted: "), ", which AReaL rejects");
   return setting_error(tree, key, what);
@@ -39,8 +39,8 @@ base::Status check_offload(const syntax::SettingTree& tree, const std::vector<Ar
   return {};
 }
 
-/// Fails if a batch can never be complete. The rollout starts at most (staleness + 1) x consumer_batch_size groups
-/// before the first training step, and consumer_batch_size more with each step.
+/// Fails if a batch can never be complete. Before the first training step, the rollout starts at most (staleness + 1) x
+/// consumer_batch_size groups. Each step allows consumer_batch_size more.
 base::Status check_queues(const syntax::SettingTree& tree, const ImportedRun& run) {
   const std::string consumed_key = "rollout.consumer_batch_size";
   const std::string queue_key = "rollout.queue_size";
@@ -101,11 +101,10 @@ base::Status check_trained(const syntax::SettingTree& tree, const ArealEngine& e
   const std::int64_t micro_batches = std::max(filled, min_count.value_or(1));
   const std::int64_t sequences = run.prompts * run.samples_per_prompt / allocation.data;
   if (sequences / parts < micro_batches)
-    return stops(
-        tree, parts_key,
-        fmt::format("is {}, but the {} sequences of a rank do not suffice for {} or more micro-batches per mini-batch; "
-                    "accepted: fewer",
-                    parts, sequences, micro_batches));
+    return stops(tree, parts_key,
+                 fmt::format("is {}, but the {} sequences of a rank do not suffice for {} or more micro-batches per "
+                             "mini-batch; accepted: fewer mini-batches",
+                             parts, sequences, micro_batches));
   return {};
 }
 

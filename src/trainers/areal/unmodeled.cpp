@@ -27,7 +27,7 @@ constexpr std::array whole_settings{
             "runs in the process of another engine; modeled as a separate process"},
     Watched{"rollout._version", "v1", "the rollout gateway is not modeled"},
     Watched{"rollout.agent.mode", "inline|subproc", "sessions arrive from outside; modeled as all starting at once"},
-    Watched{"rollout.api_url", "null", "a model outside the cluster; modeled as the engine"},
+    Watched{"rollout.api_url", "null", "generation uses a model outside the cluster; modeled as the run's engine"},
     Watched{"actor.weight_update_mode", "xccl",
             "weights are sent through files; modeled as NCCL, the real run is slower"},
     Watched{"gconfig.use_beam_search", "false", "beam search; modeled as one sequence"},
@@ -37,7 +37,7 @@ constexpr std::array whole_settings{
 
 /// Settings of each role.
 constexpr std::array role_settings{
-    Watched{"mb_spec.n_mbs", "1|null", "minimum number of micro-batches; modeled by their tokens"},
+    Watched{"mb_spec.n_mbs", "1|null", "minimum number of micro-batches; modeled as limited only by tokens"},
     Watched{"mb_spec.n_mbs_divisor", "1", "rounding the number of micro-batches is not modeled"},
     Watched{"mb_spec.granularity", "1", "sequences stay in groups; modeled as independent"},
     Watched{"mb_spec.packing_algorithm", "ffd", "modeled as packed by first fit"},
@@ -98,8 +98,9 @@ constexpr std::array megatron_settings{
     Watched{"main_grads_dtype", "float32", "gradients are modeled in the type in which they are reduced"},
     Watched{"main_params_dtype", "float32", "master weights are modeled in fp32"},
     Watched{"use_deterministic_algorithms", "false", "deterministic kernels; the real run is slower"},
-    Watched{"moe_shared_expert_overlap", "false", "shared experts overlap the exchange; the real run is faster"},
-    Watched{"moe_enable_deepep", "false", "DeepEP sends the experts' tokens; the real run sends faster"},
+    Watched{"moe_shared_expert_overlap", "false",
+            "shared experts are computed during the exchange of tokens; the real run is faster"},
+    Watched{"moe_enable_deepep", "false", "DeepEP sends the experts' tokens; the real run is faster"},
     Watched{"moe_token_dispatcher_type", "alltoall", "modeled as all-to-all"},
     Watched{"moe_permute_fusion", "false", "fused permutation; the real run is faster"},
     Watched{"fp8_config", "null", "training in fp8; modeled as bf16, the real run is faster"},
@@ -107,7 +108,7 @@ constexpr std::array megatron_settings{
 
 /// Settings of Megatron's recomputation.
 constexpr std::array megatron_recomputation{
-    Watched{"recompute_method", "uniform|null", "modeled as all layers"},
+    Watched{"recompute_method", "uniform|null", "modeled as recomputing all layers"},
     Watched{"recompute_num_layers", "1|null", "layers are recomputed in groups; modeled one by one"},
     Watched{"distribute_saved_activations", "null|false",
             "layer inputs are sharded over the tensor ranks; modeled as complete"},
@@ -192,7 +193,7 @@ constexpr std::array<std::string_view, 32> known_parts{"experiment_name",
                                                        "launcher",
                                                        "async_training",
                                                        "name_resolve"};
-/// Those of them that later versions removed.
+/// Sections in `known_parts` that later versions removed.
 constexpr std::array<std::string_view, 2> gone_parts{"launcher", "async_training"};
 
 bool is_among(std::span<const std::string_view> names, std::string_view name) {
@@ -231,7 +232,7 @@ base::Status add_handed_on(const syntax::SettingTree& tree, const std::string& s
   return {};
 }
 
-/// Reports an agent, which a program has if the file configures one. No setting describes its turns.
+/// Reports an agent if the file configures one. No setting describes its turns.
 void add_agent(const syntax::SettingTree& tree, const syntax::Setting& defaults, ImportedRun& run) {
   const syntax::Setting* const agent = find_setting(tree.root, "rollout.agent");
   if (agent == nullptr) return;
@@ -245,7 +246,7 @@ void add_agent(const syntax::SettingTree& tree, const syntax::Setting& defaults,
         {"rollout.agent", "multi-turn rollouts of an agent; modeled as one response without waiting", agent->place});
 }
 
-/// Reports settings of a role without effect: those of other backends, and of recomputation if it is off.
+/// Reports settings of a role that have no effect: settings for other backends, and for recomputation if it is off.
 void add_unheeded(const syntax::SettingTree& tree, const ArealEngine& engine, bool recomputes, ImportedRun& run) {
   const auto add = [&](const std::string& key, const std::string& why) {
     if (const syntax::Place place = place_of(tree, key); place.line > 0) run.ignored.push_back({key, why, place});
@@ -262,9 +263,9 @@ void add_unheeded(const syntax::SettingTree& tree, const ArealEngine& engine, bo
       add(fmt::format("{}.{}", engine.role, name), "no effect without gradient_checkpointing");
 }
 
-/// State types with Megatron. Gradients are summed in the type in which they are reduced. The precision-aware optimizer
-/// keeps only the part of the master weights that bf16 loses. adam_bf16 is this optimizer with moments in bf16. On the
-/// host, all states are in fp32.
+/// Returns the state types with Megatron. Gradients are summed in the type in which they are reduced. The
+/// precision-aware optimizer keeps only the part of the master weights that bf16 loses. adam_bf16 is this optimizer
+/// with moments in bf16. On the host, all states are in fp32.
 base::Result<RoleTypes> megatron_types(const syntax::SettingTree& tree, const ArealEngine& engine, bool is_adam_bf16) {
   RoleTypes role;
   const std::string keys = engine.role + ".megatron.";
@@ -400,14 +401,16 @@ base::Status watch_rollout(const syntax::SettingTree& tree, const ArealEngine& r
   const std::string consumed_key = "rollout.consumer_batch_size";
   DOVETAIL_TRY(const std::int64_t consumed, count_at(tree, consumed_key));
   if (consumed > run.prompts)
-    run.not_modelled.push_back({consumed_key,
-                                fmt::format("{}: more prompts start ahead than the {} of a batch; modeled as one batch",
-                                            consumed, run.prompts),
-                                place_of(tree, consumed_key)});
+    run.not_modelled.push_back(
+        {consumed_key,
+         fmt::format("{}: more prompts start ahead than the {} prompts of a batch; modeled as one batch", consumed,
+                     run.prompts),
+         place_of(tree, consumed_key)});
   return {};
 }
 
-/// Reports settings of critic and reference that differ from the actor's, where a job has one for all.
+/// Reports settings of the critic and the reference that differ from the actor's although a job has one value for all
+/// roles.
 base::Status add_differences(const syntax::SettingTree& tree, const std::vector<ArealEngine>& engines,
                              ImportedRun& run) {
   DOVETAIL_TRY(const std::string actor_path, text_at(tree, "actor.path"));

@@ -16,7 +16,7 @@ namespace {
 using llm::Layout;
 using llm::Recomputation;
 
-/// Degrees of an engine, such as "d4t2". Degrees of 1 are omitted, except for data.
+/// Returns the degrees of an engine, such as "d4t2". Degrees of 1 are omitted, except for data.
 std::string degrees_of(const Layout& layout, bool with_experts) {
   std::string text = fmt::format("d{}", layout.data);
   const auto add = [&text](char letter, int degree) {
@@ -29,7 +29,7 @@ std::string degrees_of(const Layout& layout, bool with_experts) {
   return text;
 }
 
-/// Degrees of an engine. Experts with a separate tensor degree have a separate part.
+/// Returns the degrees of an engine. Experts with a separate tensor degree have a separate part.
 std::string allocation_of(const Layout& layout) {
   if (layout.expert_tensor == 1) return degrees_of(layout, true);
   const int copy = layout.expert * layout.expert_tensor * layout.pipeline;
@@ -41,14 +41,14 @@ std::string allocation_of(const Layout& layout) {
   return fmt::format("(attn:{}|ffn:{})", degrees_of(layout, false), degrees_of(experts, true));
 }
 
-/// Allocation string of one engine: "fsdp[actor]:d4".
+/// Returns the allocation string of one engine: "fsdp[actor]:d4".
 std::string backend_text(const ArealAllocation& allocation, const Layout& layout) {
   return fmt::format("{}{}:{}", allocation.backend, allocation.name.empty() ? "" : "[" + allocation.name + "]",
                      allocation_of(layout));
 }
 
-/// Allocation string for all engines, in the style of the base's: with dots or colons, and without a training backend
-/// if the base has none and AReaL would choose the same.
+/// Returns the allocation string for all engines in the style of the base: with dots or colons, and without a training
+/// backend if the base omits it and AReaL would choose the same one.
 std::string mode_text(const std::string& base_text, const ArealAllocation& rollout, const Layout& generated,
                       const ArealAllocation& actor, const Layout& trained) {
   const char* const sign = base_text.find(':') == std::string::npos ? "." : ":";
@@ -76,7 +76,8 @@ class ArealChanges {
     if (backend != "megatron") return;
     set("megatron.ddp.use_distributed_optimizer", yaml_flag(layout.zero > 0));
     set("megatron.virtual_pipeline_parallel_size", std::to_string(layout.virtual_stages));
-    // Megatron-LM rejects a method or a number of layers with selective recomputation, and requires both with full.
+    // Megatron-LM rejects a method or a number of layers with selective recomputation, and requires both with full
+    // recomputation.
     const bool full = layout.recomputation == Recomputation::full;
     if (recomputes)
       set("megatron.recompute_granularity", megatron_granularity(layout.recomputation),
@@ -184,7 +185,7 @@ std::vector<Change> areal_changes(const plan::Job& job, const plan::Plan& plan, 
   return std::move(changes.all);
 }
 
-/// Whether all roles other than the rollout share the actor's GPUs, and each engine has its own string.
+/// Returns whether all roles other than the rollout share the actor's GPUs, and each engine has its own string.
 bool has_one_trainer(const std::vector<ArealEngine>& engines) {
   for (const ArealEngine& engine : engines)
     if (engine.role != "actor" && engine.role != "rollout" && engine.target != "actor") return false;
@@ -195,7 +196,7 @@ std::string allocation_text(std::string_view backend, const ArealAllocation& all
   return fmt::format("{}{}:d{}", backend, allocation.name.empty() ? "" : "[" + allocation.name + "]", devices);
 }
 
-/// Sets all allocation strings to one copy per GPU. A plan sets the other degrees later.
+/// Sets all allocation strings to one data-parallel replica per GPU. A plan sets the other degrees later.
 Change change_of(const std::vector<ArealEngine>& engines, const Pools& present, const Pools& pools,
                  const std::string& backend) {
   Change change;
@@ -259,7 +260,7 @@ base::Status check_areal_facts(const JobFacts& facts) {
       {.engines = {plan::EngineKind::vllm, plan::EngineKind::sglang}, .half_types = facts.training == "fsdp2"});
 }
 
-/// Settings of a trained role. The plan sets its layout and micro-batches.
+/// Returns the settings of a trained role. The plan sets its layout and micro-batches.
 std::string areal_trained_text(const JobFacts& facts, std::string_view role, std::string_view variable) {
   const std::int64_t samples = facts.prompts * facts.samples_per_prompt;
   return fmt::format(

@@ -5,7 +5,7 @@
 
 namespace dovetail::trainers {
 
-/// Keys below `timing` in each row.
+/// Returns the keys below `timing` in each row.
 const LogKeys& dovetail_log_keys();
 
 }  // namespace dovetail::trainers

@@ -81,7 +81,7 @@ base::Error cannot_be_said(std::string_view trainer, const plan::Job& job, const
                            const plan::Plan& got);
 
 /// Describes the first difference between the job in a configuration and the wanted job, ignoring the backend:
-/// "different batches". Returns nullopt if there is none.
+/// "different batches". Returns nullopt if they do not differ.
 std::optional<std::string> difference_of(const plan::Job& wanted, const plan::Job& got);
 
 }  // namespace dovetail::trainers

@@ -89,8 +89,8 @@ base::Result<std::string> job_text(const ImportedRun& run, const ImportOptions& 
 base::Status check_said_lengths(const ImportedRun& run, const ImportOptions& options,
                                 const workflow::Workload& workload);
 
-/// Returns the plan of the run for `job`, which was parsed from the text of the run. Returns an Error if the run lacks
-/// a task of the job's workflow, or if the tasks do not form a valid plan.
+/// Returns the plan of the run for `job`, which was parsed from job_text(run). Returns an Error if the run lacks a task
+/// of the job's workflow, or if the tasks do not form a valid plan.
 base::Result<plan::Plan> plan_of(const ImportedRun& run, const plan::Job& job);
 
 }  // namespace dovetail::trainers

@@ -24,7 +24,7 @@ std::optional<std::int64_t> plain_length(const std::optional<std::string>& said)
 
 namespace {
 
-/// Up to two counts, each followed by `x`, and the text after them.
+/// Up to two counts, each followed by `x`, and the rest of the string.
 struct ClusterParts {
   std::vector<std::int64_t> counts;
   std::string_view gpu;

@@ -1,4 +1,4 @@
-// Console output of a trainer: lines with Ray prefixes, colors and progress bars, between output of other programs.
+// Console output of a trainer: lines with Ray prefixes, colors and progress bars, mixed with output of other programs.
 #pragma once
 
 #include <cstddef>
@@ -13,8 +13,8 @@
 
 namespace dovetail::trainers {
 
-/// A line as a terminal finally shows it, without color codes. Each carriage return, with which a progress bar restarts
-/// its line, begins a new ConsoleLine.
+/// A line as a terminal shows it, without color codes. Each carriage return, which restarts the line of a progress bar,
+/// begins a new ConsoleLine.
 struct ConsoleLine {
   std::string text;
   const std::string* path = nullptr;
@@ -30,7 +30,7 @@ struct ConsoleLine {
   base::Error error(std::size_t at, std::string message) const;
 };
 
-/// Receives a line. `is_open`: it is the last line and has no line end.
+/// Receives a line. `is_open` is true for a last line without a line end.
 using TakeLine = std::function<base::Status(const ConsoleLine& line, bool is_open)>;
 
 /// Calls `take` for each line until it returns an Error. Returns an Error if the content exceeds the size limit.
@@ -40,8 +40,8 @@ base::Status for_each_console_line(std::string_view content, const std::string& 
 /// lines. Invalid numbers and unclosed objects are Errors at their place.
 using LineReader = std::function<base::Status(const ConsoleLine& line, StepLogBuilder& log)>;
 
-/// Passes every line to every reader. If the last line has no line end, it may be truncated: its values are dropped and
-/// counted as cut, unless the file has no other values.
+/// Passes every line to every reader. A last line without a line end may be truncated. Its values are dropped and the
+/// file is counted as cut, unless it has no other values.
 base::Status add_console_log(const LogFile& file, const std::vector<LineReader>& readers, StepLogBuilder& log);
 
 /// Returns the start of the first Ray prefix, "(TaskRunner pid=123, ip=10.0.0.1) ", at or after `from`, or npos.

@@ -12,14 +12,14 @@ std::string alike(std::string_view text) {
   return result;
 }
 
-/// Returns the name after `prefix` if it contains no '/'. A longer prefix of other keys may start with `prefix`.
+/// Returns the name after `prefix`, or nullopt if it contains '/', because the key may then have a longer prefix.
 std::optional<std::string> exact_name(std::string_view prefix, std::string_view key) {
   if (!key.starts_with(prefix) || key.find('/', prefix.size()) != std::string_view::npos) return std::nullopt;
   return std::string(key.substr(prefix.size()));
 }
 
-/// Returns the part of `key` after the first occurrence of `wanted` at the start of a word. A repeated prefix counts
-/// once. `text` is `key`, or alike(key).
+/// Returns the part of `key` after the first occurrence of `wanted` at the start of a word. Repetitions of `wanted` are
+/// skipped. `text` is `key` or alike(key).
 std::optional<std::string> name_after(const std::string& wanted, const std::string& text, std::string_view key) {
   std::size_t at = text.find(wanted);
   if (at == std::string::npos) return std::nullopt;

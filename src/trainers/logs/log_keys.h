@@ -14,12 +14,12 @@
 
 namespace dovetail::trainers {
 
-/// Kinds of steps that are timed together.
+/// Phases of an iteration that trainers time.
 enum class PhaseKind {
   generation,
   inference,
   training,
-  offload,  ///< loads states from host memory before training and returns them after it; often timed separately
+  offload,  ///< states move between host and device memory before or after a phase
   refit,    ///< weight sync: copies new weights from training to generation
 };
 constexpr auto names_of(PhaseKind) {
@@ -31,8 +31,8 @@ constexpr auto names_of(PhaseKind) {
 /// Relation of a logged time to the iteration.
 enum class TimeKind {
   iteration,     ///< the whole iteration
-  phase,         ///< a phase that plans have
-  other,         ///< in the iteration, but not a phase of plans: advantages, data
+  phase,         ///< a phase of plans
+  other,         ///< part of the iteration, but not a phase of plans: advantages, data
   interruption,  ///< only in some iterations: validation, checkpoints
   part,          ///< contained in another time, or contains others
   rate,          ///< not a time
@@ -49,11 +49,11 @@ struct TimedKey {
   TimeKind use = TimeKind::other;
   std::optional<PhaseKind> phase = {};       ///< kind of the phase
   std::vector<std::string_view> roles = {};  ///< roles whose tasks the phase times; empty: the kind has no role
-  std::string_view unless = {};              ///< if the log also times this name, this time is part of it
+  std::string_view unless = {};              ///< if the log also has a time with this name, this time is a part of it
 };
 
-/// Meaning of a series of lengths, in tokens per sample. If the mean response is not logged, it is the mean sequence
-/// minus the mean prompt.
+/// Meaning of a series of lengths, in tokens per sample. A missing mean response is the mean sequence minus the mean
+/// prompt.
 enum class LengthFigure {
   mean_response,
   max_response,
@@ -77,20 +77,21 @@ struct LogKeys {
   /// Whether keys must match exactly. Otherwise any text may precede a prefix, and '_' equals '/' in the first prefix
   /// and in names.
   bool exact = false;
-  /// If no key times the iteration, it is the sum of its phases and other times, since one loop runs them in sequence.
+  /// If no key times the iteration, its time is the sum of its phases and other times, since one loop runs them in
+  /// sequence.
   bool sums_iteration = false;
-  /// If the iteration of the first step took 0 s, each step has the time of the previous one.
+  /// If the first logged iteration takes 0 s, each step logs the time of the previous step.
   bool may_log_previous = false;
-  /// If no key times the weight sync, it is part of generation.
+  /// If no key times the weight sync, generation includes it.
   bool weight_sync_within_generation = false;
 };
 
-/// Returns the name of a time without everything up to its prefix ("data/timing_s/gen" gives "gen"), or nullopt if the
-/// key is not a time. Unless keys are exact, `/` equals `_`, which replaces it in TensorBoard's file names.
+/// Returns the name of a time without its prefix and any text before that ("data/timing_s/gen" gives "gen"), or nullopt
+/// if the key is not a time. Unless keys are exact, `/` equals `_`, which replaces it in TensorBoard's file names.
 std::optional<std::string> time_name(const LogKeys& keys, std::string_view key);
 
 /// Returns the entry of a time, or nullopt if it is unknown. A name below a known one ("policy_training/sharding") is a
-/// part of it.
+/// part of that time.
 std::optional<TimedKey> find_timed_key(const LogKeys& keys, std::string_view name);
 
 /// Returns the meaning of a series of lengths, or nullopt if the key is not one.

@@ -44,7 +44,7 @@ int brackets_in(std::string_view text) {
   return open;
 }
 
-/// Joins the lines of the object with a key, printed by one process, into one line.
+/// Joins the lines of the object that contains a key into one line. One process prints the object.
 class Gatherer {
  public:
   explicit Gatherer(std::string_view key) : key_(printed_key(key)) {}
@@ -80,8 +80,8 @@ class Gatherer {
     std::vector<ConsoleLine> lines;
   };
 
-  /// Returns the position of an object in a line: one whose first member is the key, or one at the start of the line.
-  /// Any other object is part of another one.
+  /// Returns the position of an object in a line: an object whose first member is the key, or one at the start of the
+  /// line. Any other object is part of another object.
   static std::optional<std::size_t> brace_of(std::string_view text, std::size_t from, std::size_t key) {
     const std::size_t before = key == std::string_view::npos ? key : text.find_last_not_of(' ', key - 1);
     if (key != std::string_view::npos && key > 0 && before != std::string_view::npos && text[before] == '{')
@@ -156,7 +156,8 @@ syntax::Setting setting_of(const ConsoleLine& text, const PrintedValue& value) {
   return setting;
 }
 
-/// Returns an Error if text that looks like part of the object follows its end. A bracket or a line is then missing.
+/// Returns an Error if text that looks like part of the object follows its end, because a bracket or a line is then
+/// missing.
 base::Status check_end(const ConsoleLine& object, std::size_t end) {
   const std::size_t next = object.text.find_first_not_of(" \t\n", end);
   if (next == std::string::npos) return {};

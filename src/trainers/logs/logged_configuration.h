@@ -14,21 +14,21 @@ namespace dovetail::trainers {
 /// Returns whether a log contains an object with the member `key`, as printed by Python.
 bool has_printed_configuration(std::string_view content, std::string_view key);
 
-/// Reads the first such object. It may extend over many lines, as pprint breaks them: the lines of one process, without
-/// Ray's prefixes, possibly with lines of other processes between. Places refer to the log as source 0. Returns an
-/// Error at the place where the object is not closed or is malformed. REQUIRES: has_printed_configuration(content,
-/// key).
+/// Reads the first such object. It may extend over many lines of one process, as pprint breaks them. Ray's prefixes and
+/// lines of other processes in between are skipped. Places refer to the log as source 0. Returns an Error at the place
+/// where the object is not closed or is malformed. REQUIRES: has_printed_configuration(content, key).
 base::Result<syntax::Setting> read_printed_configuration(std::string_view content, const std::string& path,
                                                          std::string_view key);
 
-/// Returns the YAML around the first line that starts with `key:`. All other lines are empty, so places are those of
-/// the log. The YAML has no empty lines, and its top-level members are not indented. Returns nullopt if no line starts
-/// with `key:`, or if no log line ("[2026-02-03 10:00:00] [pipeline.py (838)] [INFO] ...") follows; the file may then
-/// be a configuration itself.
+/// Returns the YAML printed in a log: the block of YAML lines around the first line that starts with `key:`. Lines of
+/// the log before the block become empty, so places are those of the log. Returns nullopt if no line starts with
+/// `key:`, or if no log line ("[2026-02-03 10:00:00] [pipeline.py (838)] [INFO] ...") follows, because the file may
+/// then itself be a configuration.
 std::optional<std::string> yaml_of_log(std::string_view content, std::string_view key);
 
 struct LoggedCommand {
-  /// The command at its lines and columns, with variables set on earlier lines. All other lines are empty.
+  /// The command, and earlier lines that set variables, at their lines and columns in the log. All other lines are
+  /// empty.
   std::string script;
   int line = 0;
   bool is_traced = false;  ///< printed by `set -x`, so variables are already expanded

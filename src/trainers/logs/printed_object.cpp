@@ -220,8 +220,8 @@ void add_leaves(const ConsoleLine& line, const std::string& path, const PrintedV
                     is_word ? value.number : PrintedNumber{true, std::nullopt}, value.begin});
 }
 
-/// Returns the digits of the number at the start of a text: "12", "-1", "1.5". Empty if it does not start with a
-/// number.
+/// Returns the number at the start of `text`, as written: "12", "-1", "1.5". Returns an empty string if `text` starts
+/// with anything else.
 std::string_view number_at(std::string_view text) {
   const std::size_t whole = text.starts_with('-') ? 1 : 0;
   std::size_t end = whole + digits_at(text.substr(whole));

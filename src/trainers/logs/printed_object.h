@@ -18,8 +18,8 @@ struct PrintedValue {
     map,
   };
   Kind kind = Kind::word;
-  std::string text;                 ///< a word as printed, or the characters of a text
-  PrintedNumber number;             ///< value of a word in a map; also well formed if the word is not a number
+  std::string text;                 ///< a word as printed, or the characters of a string
+  PrintedNumber number;             ///< value of a word in a map; well_formed also if the word is not a number
   std::vector<PrintedValue> items;  ///< items of a list, or values of a map
   std::vector<std::string> keys;    ///< keys of a map
   std::size_t begin = 0;            ///< position of the first character
@@ -27,19 +27,20 @@ struct PrintedValue {
 };
 
 /// Reads the map at a character of a line. Other text may follow. Adjacent strings are joined, as pprint splits long
-/// ones. Returns an Error at its place if there is no map, it is not closed, or a member has an invalid value.
+/// ones. Returns an Error at its place if there is no map, if the map is not closed, or if a member has an invalid
+/// value.
 base::Result<PrintedValue> read_printed_map(const ConsoleLine& line, std::size_t at);
 
 /// A scalar, string or list in an object.
 struct PrintedLeaf {
   std::string key;       ///< path from the root, separated by '/'
   std::string text;      ///< as printed
-  PrintedNumber number;  ///< also well formed, without a value, if the leaf is not a number
+  PrintedNumber number;  ///< well_formed without a value if the leaf is not a number
   std::size_t at = 0;    ///< position of the value in the line
 };
 
 /// Returns the leaves of the object at a character of a line. Other text may follow. Returns an Error at its place if
-/// there is no object, it is not closed, or it has an invalid number.
+/// there is no object, if the object is not closed, or if it has an invalid number.
 base::Result<std::vector<PrintedLeaf>> read_printed_object(const ConsoleLine& line, std::size_t at);
 
 /// Positions in "Global step 12: {": the step and the object.

@@ -118,7 +118,7 @@ bool has_series(const Node& root) {
   return true;
 }
 
-/// Returns the key of a scalar that TensorBoard exported alone, from the name of its file.
+/// Returns the key of a scalar that TensorBoard exported to its own file, from the name of the file.
 std::string key_of_file(const std::string& path) {
   const std::string stem = std::filesystem::path(path).stem().string();
   const std::size_t tag = stem.rfind("tag-");
@@ -130,7 +130,7 @@ class TableReader {
  public:
   TableReader(const LogFile& file, StepLogBuilder& log) : file_(file), log_(log) {}
 
-  /// Reads one object on all lines, or one per line.
+  /// Reads one object that spans all lines, or one object per line.
   Status add_json() {
     const std::string_view content = base::without_byte_order_mark(file_.content);
     DOVETAIL_CHECK(base::check_input_size(base::InputKind::lines, content.size(), file_.path));
@@ -264,7 +264,7 @@ class TableReader {
   Status add_row(const CsvRow& header, const CsvRow& row, std::optional<std::size_t> step_column, bool scalar) {
     if (row.size() != header.size())
       return base::error_at(row.front(), file_.path,
-                            fmt::format("the number of cells is {}, but the header has {}; accepted: equal numbers",
+                            fmt::format("the number of cells is {}, but the header has {}; accepted: the same number",
                                         row.size(), header.size()));
     std::int64_t step = objects_;
     if (step_column) {

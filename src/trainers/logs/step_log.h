@@ -1,4 +1,4 @@
-// Numbers by step, the common form of all logs, and readers of the files that trackers write and export.
+// Numbers by step, the common form of all logs, and readers of the files that trackers write or export.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ namespace dovetail::trainers {
 /// The content of a log file.
 struct LogFile {
   std::string content;
-  std::string path;      ///< for messages, and for the key of a scalar that is exported alone
+  std::string path;      ///< for messages, and for the key of a scalar exported to its own file
   std::string key = {};  ///< key of such a scalar, if given by the user
 };
 
@@ -35,8 +35,8 @@ struct LoggedSeries {
 };
 
 struct StepLog {
-  std::vector<LoggedSeries> series;  ///< ascending by key; none is empty
-  std::size_t not_numbers = 0;       ///< number of values that are text, lists, true, false, null, NaN or infinite
+  std::vector<LoggedSeries> series;  ///< ascending by key; each has at least one value
+  std::size_t not_numbers = 0;       ///< number of values that are strings, lists, true, false, null, NaN or infinite
   std::size_t repeated = 0;  ///< number of values replaced by a later one of the same key and step (resumed runs)
   std::size_t cut = 0;       ///< number of files whose last line or record is incomplete and was ignored
 };
@@ -89,7 +89,7 @@ base::Status add_json_log(const LogFile& file, StepLogBuilder& log);
 
 /// Adds a CSV file: `Wall time,Step,Value`, as TensorBoard exports one scalar, with the key in the name of the file
 /// (run-NAME-tag-KEY.csv, '_' for '/'); or one column per key and one for the steps, with a name listed above. Errors
-/// have a line and column. An empty file and one with a single column are Errors.
+/// have a line and column. Returns an Error for an empty file and for a single column.
 base::Status add_csv_log(const LogFile& file, StepLogBuilder& log);
 
 }  // namespace dovetail::trainers

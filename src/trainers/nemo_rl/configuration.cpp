@@ -34,7 +34,7 @@ struct NemoRlDraft {
   std::string key(std::string_view name) const { return fmt::format("{}.{}", loop, name); }
 };
 
-/// Whether an `env_name` anywhere below `data` is `name`, so that this environment judges the task.
+/// Returns whether an `env_name` anywhere below `data` is `name`, so that this environment scores the task.
 bool names_environment(const syntax::Setting& data, std::string_view name) {
   if (const syntax::Setting* const env = find_member(data, "env_name"); env != nullptr && env->text == name)
     return true;
@@ -69,8 +69,8 @@ base::Status read_algorithm(NemoRlDraft& draft) {
   return {};
 }
 
-/// Reads the length caps. NeMo-RL has one cap for prompt and response together. Prompts get one eighth of it unless
-/// their share is known.
+/// Reads the length caps. NeMo-RL caps prompt and response together. Prompts get an eighth of the cap unless their
+/// share is known.
 base::Status read_lengths(NemoRlDraft& draft) {
   const syntax::SettingTree& tree = draft.tree();
   ImportedRun& run = draft.run;
@@ -93,14 +93,14 @@ base::Status read_lengths(NemoRlDraft& draft) {
   if (!options.prompt_length)
     run.assumed.push_back(
         {key,
-         fmt::format("{}: cap of prompt and response together; modeled with prompts of {}, set --prompt-length", total,
-                     run.prompt_cap),
+         fmt::format("{}: cap of prompt and response together; modeled with prompts of {} tokens; set --prompt-length",
+                     total, run.prompt_cap),
          place_of(tree, key)});
   if (!options.response_length)
-    run.assumed.push_back(
-        {generated ? new_key : key,
-         fmt::format("modeled with responses of the maximum length, {}; set --response-length", run.response_cap),
-         place_of(tree, generated ? new_key : key)});
+    run.assumed.push_back({generated ? new_key : key,
+                           fmt::format("modeled with responses of the maximum length, {} tokens; set --response-length",
+                                       run.response_cap),
+                           place_of(tree, generated ? new_key : key)});
   return {};
 }
 
@@ -252,7 +252,7 @@ base::Status add_trained(NemoRlDraft& draft, const std::string& role, const std:
                                      draft.run.mini_batch, trained.layout.data));
   DOVETAIL_TRY(trained.micro_batching, nemo_rl_micro_batching(tree, keys, true));
   DOVETAIL_TRY(trained.offload.optimizer_on_host, nemo_rl_optimizer_on_host(tree, keys));
-  // All states leave before the engine wakes. Policy and value are never on the devices together.
+  // All states leave the devices before the engine wakes. Policy and value model are never on the devices together.
   const bool leaves = draft.colocated || draft.loop == "ppo";
   trained.offload.weights = trained.offload.gradients = leaves;
   DOVETAIL_TRY(const bool optimizer_leaves, is_on(tree, "policy.offload_optimizer_for_logprob"));
@@ -304,8 +304,8 @@ base::Result<ReadRun> nemo_rl_run(const ComposedSettings& settings, const RunReq
   const syntax::SettingTree& tree = settings.tree;
   const bool has_value = find_setting(tree.root, "ppo") != nullptr;
   if (find_setting(tree.root, "policy") == nullptr || (!has_value && find_setting(tree.root, "grpo") == nullptr)) {
-    base::Error error =
-        setting_error(tree, "policy", "needs the settings of a loop; accepted: `policy` with `grpo` or `ppo`");
+    base::Error error = setting_error(
+        tree, "policy", "is missing, or has no `grpo` or `ppo` next to it; accepted: `policy` with `grpo` or `ppo`");
     if (error.path.empty() && !tree.sources.empty()) error.path = tree.sources.front();
     return error;
   }
@@ -336,7 +336,7 @@ base::Result<ReadRun> nemo_rl_of_configuration(const ConfigurationFile& file, co
   return nemo_rl_run(settings, request);
 }
 
-/// Whether a file names a parent, `defaults: ../base.yaml`. Some files can be recognized only by that.
+/// Returns whether a file names a parent, `defaults: ../base.yaml`. Some files have no other sign of NeMo-RL.
 bool has_parent(std::string_view content) {
   const std::size_t at = content.starts_with("defaults: ") ? 0 : content.find("\ndefaults: ");
   if (at == std::string_view::npos) return false;

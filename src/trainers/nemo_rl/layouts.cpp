@@ -99,7 +99,7 @@ base::Status read_trtllm(const syntax::SettingTree& tree, int devices, const llm
   return {};
 }
 
-/// Engine layout of Megatron. It generates in its training layout, except for degrees that the engine overrides.
+/// Reads Megatron's generation layout: its training layout, except for degrees that the engine overrides.
 base::Status read_megatron(const syntax::SettingTree& tree, int devices, const llm::Transformer& model,
                            const llm::Layout& trained, NemoRlEngine& all) {
   const std::string keys = "policy.generation.mcore_generation_config";

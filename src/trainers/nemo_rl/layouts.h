@@ -14,26 +14,27 @@
 
 namespace dovetail::trainers {
 
-/// Whether Megatron trains the role. Otherwise DTensor with FSDP2 does. Fails if both are enabled, or neither is.
+/// Returns whether Megatron trains the role. Otherwise DTensor with FSDP2 does. Fails if both are enabled, or neither
+/// is.
 base::Result<bool> nemo_rl_has_megatron(const syntax::SettingTree& tree, const std::string& role);
 
-/// Training layout on `devices` devices. Inference uses the same layout. Fails at the key that does not divide the
-/// devices.
+/// Returns the training layout on `devices` devices. Inference uses the same layout. Fails at the key that does not
+/// divide the devices.
 base::Result<llm::Layout> nemo_rl_layout(const syntax::SettingTree& tree, const std::string& role, int devices,
                                          const llm::Transformer& model);
 
-/// Micro-batches of training or, unless `trains`, of inference. They are sized by tokens if sequences are packed or
-/// batches are dynamic.
+/// Returns the micro-batches of training or, unless `trains`, of inference. They are sized by tokens if sequences are
+/// packed or batches are dynamic.
 base::Result<plan::MicroBatching> nemo_rl_micro_batching(const syntax::SettingTree& tree, const std::string& role,
                                                          bool trains);
 
-/// Share of the optimizer that is kept and stepped on the host: all of it with DTensor, the configured fraction with
-/// Megatron.
+/// Returns the share of the optimizer that is kept and stepped on the host: all of it with DTensor, the configured
+/// fraction with Megatron.
 base::Result<HostShare> nemo_rl_host_share(const syntax::SettingTree& tree, const std::string& role);
-/// Whether the optimizer steps on the host.
+/// Returns whether the optimizer steps on the host.
 base::Result<bool> nemo_rl_optimizer_on_host(const syntax::SettingTree& tree, const std::string& role);
 
-/// Whether the key exists and is true.
+/// Returns whether the key exists and is true.
 base::Result<bool> is_on(const syntax::SettingTree& tree, const std::string& key);
 
 /// Generation engines and their settings.
@@ -41,7 +42,7 @@ struct NemoRlEngine {
   llm::Layout layout;
   plan::Engine engine;
 };
-/// Engines of any backend on `devices` devices. `trained` is the policy's layout.
+/// Returns the engines of any backend on `devices` devices. `trained` is the policy's layout.
 base::Result<NemoRlEngine> nemo_rl_engine(const syntax::SettingTree& tree, int devices, const llm::Transformer& model,
                                           const llm::Layout& trained);
 

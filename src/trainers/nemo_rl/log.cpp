@@ -13,15 +13,15 @@ namespace {
 
 constexpr std::string_view bullet = "\u2022 ";
 
-/// Removes leading symbols and spaces from a text.
+/// Removes leading symbols and spaces.
 std::string_view without_signs(std::string_view text) {
   while (!text.empty() && (text.front() == ' ' || static_cast<unsigned char>(text.front()) >= 0x80))
     text.remove_prefix(1);
   return text;
 }
 
-/// Reads lists that follow the heading of their step. If no heading gives a step (in excerpts, and for loops that print
-/// none), lists of results and times are counted from 1.
+/// Reads the lists below the heading of a step. If no heading gives a step (in excerpts, and for loops that print
+/// none), counts the lists of results and times from 1.
 struct NemoRlLines {
   std::optional<std::int64_t> step;
   bool says_steps = false;
@@ -37,7 +37,7 @@ struct NemoRlLines {
       if (in_times && text.substr(at + bullet.size()).starts_with("Total step time: ")) count_times();
       return step ? read_item(line, at + bullet.size(), log) : base::Status();
     }
-    // The prefix of the process may precede a heading.
+    // A Ray prefix may precede a heading.
     const std::size_t prefix = find_ray_prefix(text);
     const std::size_t after = prefix == std::string_view::npos ? 0 : text.find(')', prefix) + 1;
     const std::string_view heading = without_signs(text.substr(std::min(after, text.size())));
@@ -49,7 +49,7 @@ struct NemoRlLines {
     return {};
   }
 
-  /// Begins the times of a step. They are a new step if no heading and no results preceded them.
+  /// Begins the times of a step. If neither a heading nor results came first, they begin a new step.
   void count_times() {
     if (!says_steps && !has_results) step = step.value_or(0) + 1;
     has_results = false;

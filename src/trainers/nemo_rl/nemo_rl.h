@@ -29,31 +29,31 @@ extern const TrainerReader nemo_rl_reader;
 /// settings that only the user knows.
 extern const TrainerWriter nemo_rl_writer;
 
-/// Keys of NeMo-RL's logs: `timing/train/...` in seconds, from GRPO and PPO.
+/// Returns the keys of NeMo-RL's logs: `timing/train/...` in seconds, from GRPO and PPO.
 const LogKeys& nemo_rl_log_keys();
 
 /// Reads the console: the list below "Timing:" of each "=== Step 12/100 ===", and the mean generation length.
 LineReader nemo_rl_line_reader();
 
-// Texts of trainers/nemo_rl/defaults, which the build embeds in the library (cmake/EmbedTexts.cmake).
+// Returns the texts of trainers/nemo_rl/defaults, which the build embeds in the library (cmake/EmbedTexts.cmake).
 std::string_view nemo_rl_grpo_defaults();
 std::string_view nemo_rl_ppo_defaults();
 
-/// Whether the command runs any of NeMo-RL's programs.
+/// Returns whether the command runs any of NeMo-RL's programs.
 bool is_nemo_rl_entry(const syntax::EntryPoint& entry);
 
-/// Settings of a launch: the file given by `--config`, otherwise the program's default file, with Hydra overrides.
-/// Files are searched in the launch folder and then in the root. A missing file is replaced by the bundled file of the
+/// Reads the settings of a launch: the file given by `--config`, otherwise the program's default file, with Hydra
+/// overrides. Files are looked up in the launch folder, then in the root. A bundled file replaces a missing file of the
 /// same name. Fails for programs other than GRPO's and PPO's, and for an override of a key that the file does not have.
 base::Result<ComposedSettings> nemo_rl_settings_of_launch(const syntax::Launch& launch,
                                                           const std::vector<std::string>& sources,
                                                           const RunRequest& request);
 
-/// Settings of a file, with the options' arguments as overrides.
+/// Reads the settings of a file, with the options' arguments as overrides.
 base::Result<ComposedSettings> nemo_rl_settings_of_file(const ConfigurationFile& file, const RunRequest& request);
 
-/// Fails at the key for which NeMo-RL would stop before its first step. `loop` is "grpo" or "ppo". Sizes that do not
-/// divide the devices are reported by nemo_rl_layout instead. Sources: nemo_rl/algorithms/{grpo,ppo}.py,
+/// Fails at the key for which NeMo-RL would stop before its first step. `loop` is "grpo" or "ppo". nemo_rl_layout
+/// reports sizes that do not divide the devices. Sources: nemo_rl/algorithms/{grpo,ppo}.py,
 /// nemo_rl/models/policy/lm_policy.py, nemo_rl/models/{megatron,automodel}/setup.py and
 /// nemo_rl/models/generation/vllm/vllm_generation.py.
 base::Status check_nemo_rl_start(const ComposedSettings& settings, const std::string& loop);

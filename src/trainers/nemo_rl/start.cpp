@@ -13,13 +13,13 @@
 namespace dovetail::trainers {
 namespace {
 
-/// Checked settings.
+/// Settings to check.
 struct Start {
   const ComposedSettings& settings;
   const std::string& loop;
 
   const syntax::SettingTree& tree() const { return settings.tree; }
-  /// Error for a value that stops NeMo-RL. `what` is "REASON; accepted: VALUES".
+  /// Returns an Error for a value that stops NeMo-RL. `what` is "REASON; accepted: VALUES".
   base::Error stops(const std::string& key, std::string what) const {
     what.insert(what.find("; accepted: "), ", which NeMo-RL rejects");
     return setting_error(tree(), key, what);
@@ -145,8 +145,8 @@ base::Status check_role(const Start& start, const std::string& role) {
   return {};
 }
 
-/// Fails if inference and training have different batch sizes, which changes log-probabilities from tensor parallelism
-/// 4 on.
+/// Fails if inference and training have different micro-batch sizes with tensor parallelism of 4 or more, because
+/// log-probabilities then differ.
 base::Status check_batch_variance(const Start& start) {
   const syntax::SettingTree& tree = start.tree();
   DOVETAIL_TRY(const bool megatron, nemo_rl_has_megatron(tree, "policy"));

@@ -35,9 +35,10 @@ constexpr std::array megatron_settings{
     Watched{"empty_unused_memory_level", "0|1|2", "not modeled"},
     Watched{"defer_fp32_logits", "false", "logits stay in bf16; the real run uses less memory for logits"},
     Watched{"use_fused_linear_logprobs", "false", "fused kernels compute the logits; the real run uses less memory"},
-    Watched{"moe_enable_deepep", "false", "DeepEP sends the experts' tokens; the real run sends faster"},
+    Watched{"moe_enable_deepep", "false", "DeepEP sends the experts' tokens; the real run is faster"},
     Watched{"moe_token_dispatcher_type", "alltoall", "modeled as all-to-all"},
-    Watched{"moe_shared_expert_overlap", "false", "shared experts overlap the exchange; the real run is faster"},
+    Watched{"moe_shared_expert_overlap", "false",
+            "shared experts are computed during the exchange of tokens; the real run is faster"},
     Watched{"moe_permute_fusion", "true|false", "not modeled"},
     Watched{"fp8_cfg.enabled", "false", "training in fp8; modeled as bf16, the real run is faster"},
     Watched{"mtp_num_layers", "0|null", "multi-token prediction layers are not modeled; the real run uses more memory"},
@@ -57,10 +58,10 @@ constexpr std::array megatron_settings{
 };
 
 constexpr std::array dtensor_settings{
-    Watched{"_v2", "true", "modeled as version 2 of the worker"},
+    Watched{"_v2", "true", "modeled as version 2 of the DTensor worker"},
     Watched{"cpu_offload", "false",
             "weights and gradients are fetched from the host layer by layer; only the optimizer is modeled there"},
-    Watched{"custom_parallel_plan", "null", "modeled as the model's own plan"},
+    Watched{"custom_parallel_plan", "null", "modeled as the model's default parallel plan"},
     Watched{"defer_fsdp_grad_sync", "true|null", "modeled as one gradient reduction per step"},
 };
 
@@ -117,7 +118,7 @@ base::Status watch_role(const syntax::SettingTree& tree, const std::string& role
   return {};
 }
 
-/// State types with Megatron. Gradients are summed in bf16 by default.
+/// Returns the state types with Megatron. Gradients are summed in bf16 by default.
 base::Result<RoleTypes> megatron_types(const syntax::SettingTree& tree, const std::string& role) {
   RoleTypes types;
   const std::string key = role + ".megatron_cfg.distributed_data_parallel_config.grad_reduce_in_fp32";
@@ -129,7 +130,7 @@ base::Result<RoleTypes> megatron_types(const syntax::SettingTree& tree, const st
   return types;
 }
 
-/// Shard groups with DTensor. The groups are copies of each other.
+/// Returns the shard groups with DTensor. Each group has a full copy of the states.
 base::Result<RoleTypes> dtensor_types(const syntax::SettingTree& tree, const std::string& role,
                                       const llm::Layout& layout) {
   RoleTypes types;
@@ -181,7 +182,7 @@ void add_facts(const syntax::SettingTree& tree, ImportedRun& run) {
                                   place_of(tree, "policy.generation.vllm_cfg.expert_parallel_size")});
 }
 
-/// Applies the engine's own cap of prompt and response.
+/// Applies the engine's own cap on prompt plus response.
 base::Status watch_engine_cap(const syntax::SettingTree& tree, ImportedRun& run) {
   const std::string key = "policy.generation.vllm_cfg.max_model_len";
   DOVETAIL_TRY(const auto most, optional_whole(tree, key));

@@ -134,7 +134,7 @@ std::vector<Change> nemo_rl_changes(const plan::Job& job, const plan::Plan& plan
     NemoRlChanges changes(settings, megatron, all);
     const plan::TaskPlan* const trained = find_planned(job, plan, fmt::format("{}_train", role));
     const plan::TaskPlan* passed = find_planned(job, plan, fmt::format("{}_infer", role));
-    // The reference's inference has the policy's micro-batches.
+    // The reference infers with the policy's micro-batches.
     if (passed == nullptr && role == std::string_view("actor")) passed = find_planned(job, plan, "reference_infer");
     if (trained == nullptr) continue;
     changes.add_layout(trained->layout);
@@ -159,7 +159,8 @@ bool is_map(const syntax::SettingTree& settings, const std::string& key) {
   return found != nullptr && found->kind == syntax::Setting::Kind::map;
 }
 
-/// Whether the file has all settings that a role needs for a backend. Examples omit those of the other backend.
+/// Returns whether the file has all settings that a role needs for a backend. The examples omit the settings of the
+/// other backend.
 bool has_backend(const syntax::SettingTree& settings, const std::string& role, bool megatron) {
   return megatron ? is_map(settings, role + ".megatron_cfg.optimizer")
                   : is_map(settings, role + ".dtensor_cfg") && is_map(settings, role + ".optimizer");
@@ -198,7 +199,7 @@ std::vector<OtherWay> nemo_rl_ways(const WaysRequest& request) {
                   mode_ways(request, [&](const Pools& pools) { return change_of(request.job.cluster, pools); }));
 }
 
-/// Backend and packing of `policy` or `value`.
+/// Returns the backend and packing of `policy` or `value`.
 std::string backend_text(const JobFacts& facts) {
   return fmt::format(
       "  dtensor_cfg:\n    enabled: {}\n  megatron_cfg:\n    enabled: {}\n  sequence_packing:\n    enabled: {}\n"
@@ -232,7 +233,7 @@ base::Result<WholeFile> nemo_rl_whole(const JobFacts& facts) {
       "policy:\n  model_name: ${{oc.env:ACTOR_PATH}}\n  train_global_batch_size: {}\n  max_total_sequence_length: {}\n",
       facts.mini_batch, facts.sequence_cap);
   text += backend_text(facts);
-  // If only the total length is capped, responses get all that prompts leave.
+  // If only the total length is capped, responses get the tokens that prompts leave.
   if (!facts.ends_together()) text += fmt::format("  generation:\n    max_new_tokens: {}\n", facts.response_cap);
   if (facts.critic) text += "value:\n  model_name: ${oc.env:CRITIC_PATH}\n" + backend_text(facts);
   text += fmt::format("data:\n  max_input_seq_length: {}\n", facts.prompt_cap);

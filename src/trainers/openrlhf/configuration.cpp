@@ -33,7 +33,7 @@ struct OpenrlhfDraft {
   cluster::Mesh engine_mesh = {};
 };
 
-/// Whether the flag has a nonempty value.
+/// Returns whether the flag has a nonempty value.
 base::Result<bool> is_given(const syntax::SettingTree& tree, std::string_view key) {
   DOVETAIL_TRY(const auto value, optional_text(tree, key));
   return value && !value->empty();
@@ -69,7 +69,7 @@ base::Status read_openrlhf_algorithm(OpenrlhfDraft& draft) {
   return {};
 }
 
-/// Reads the length caps. OpenRLHF has one cap for prompt and response together and one for responses.
+/// Reads the length caps. OpenRLHF caps prompt and response together, and responses alone.
 base::Status read_caps(OpenrlhfDraft& draft) {
   const syntax::SettingTree& tree = draft.tree;
   ImportedRun& run = draft.run;
@@ -128,7 +128,7 @@ base::Status read_openrlhf_workload(OpenrlhfDraft& draft) {
   return read_caps(draft);
 }
 
-/// Number of GPUs of a role.
+/// Returns the number of GPUs of a role.
 base::Result<std::int64_t> role_gpus(const syntax::SettingTree& tree, std::string_view role) {
   const std::string nodes_key = fmt::format("--{}.num_nodes", role);
   DOVETAIL_TRY(const std::int64_t nodes, count_at(tree, nodes_key));
@@ -137,7 +137,7 @@ base::Result<std::int64_t> role_gpus(const syntax::SettingTree& tree, std::strin
   return setting_error(tree, nodes_key, fmt::format("is too large; accepted: at most {} GPUs in total", max_devices));
 }
 
-/// Fails unless a role that shares the GPUs of another has the same number of them.
+/// Fails unless a role that shares the GPUs of another has the same number of GPUs.
 base::Status check_shared(const syntax::SettingTree& tree, std::string_view role, std::string_view other,
                           std::string_view flag) {
   for (const std::string_view size : {"num_nodes", "num_gpus_per_node"}) {
@@ -152,7 +152,7 @@ base::Status check_shared(const syntax::SettingTree& tree, std::string_view role
   return {};
 }
 
-/// Colocated engines use exactly the GPUs of the actor.
+/// Fails unless colocated engines use exactly as many GPUs as the actor.
 base::Status check_colocated_engines(const syntax::SettingTree& tree, std::int64_t engine_gpus,
                                      std::int64_t actor_gpus) {
   if (engine_gpus == actor_gpus) return {};
@@ -235,7 +235,8 @@ base::Status read_openrlhf_models(OpenrlhfDraft& draft) {
   return {};
 }
 
-/// Layout on a role's GPUs. All roles have the same degrees. Roles that only infer are sharded only with ZeRO 3.
+/// Returns the layout on a role's GPUs. All roles have the same degrees. Roles that only infer are sharded only with
+/// ZeRO 3.
 base::Result<llm::Layout> openrlhf_layout(const syntax::SettingTree& tree, const cluster::Mesh& mesh, bool trains) {
   llm::Layout layout{.stage_layers = {}};
   constexpr std::string_view stage_key = "--ds.zero_stage";
@@ -254,7 +255,8 @@ base::Result<llm::Layout> openrlhf_layout(const syntax::SettingTree& tree, const
   return layout;
 }
 
-/// Micro-batches of training or inference. A token budget applies to each of the GPUs that share a sequence.
+/// Returns the micro-batches of training or inference. A token budget applies to each of the GPUs that share a
+/// sequence.
 base::Result<plan::MicroBatching> openrlhf_batching(const OpenrlhfDraft& draft, const llm::Layout& layout,
                                                     bool trains) {
   const syntax::SettingTree& tree = draft.tree;
@@ -389,7 +391,7 @@ base::Status check_openrlhf_start(const syntax::SettingTree& tree) {
   return {};
 }
 
-/// Fails unless there is a micro-batch for each copy of the actor.
+/// Fails unless each data-parallel replica of the actor gets a micro-batch.
 base::Status check_copies(const OpenrlhfDraft& draft) {
   constexpr std::string_view key = "--rollout.micro_batch_size";
   DOVETAIL_TRY(const llm::Layout layout, openrlhf_layout(draft.tree, draft.actor_mesh, true));
@@ -398,7 +400,7 @@ base::Status check_copies(const OpenrlhfDraft& draft) {
   if (batches >= layout.data) return {};
   return setting_error(
       draft.tree, key,
-      fmt::format("makes {} micro-batches for {} copies of the actor, which OpenRLHF rejects; accepted: at most {}",
+      fmt::format("makes {} micro-batches for {} replicas of the actor, which OpenRLHF rejects; accepted: at most {}",
                   batches, layout.data,
                   std::max<std::int64_t>(draft.run.prompts * draft.run.samples_per_prompt / layout.data, 1)));
 }

@@ -8,7 +8,7 @@ namespace {
 using syntax::Flag;
 using syntax::FlagKind;
 
-/// Later versions removed the last of these flags, from --prompt_max_len on.
+/// Later versions removed the flags at the end of this table, from --prompt_max_len on.
 constexpr std::array flags{
     Flag{"--ref.num_nodes", FlagKind::whole, "1", {}, "--ref_num_nodes"},
     Flag{"--ref.num_gpus_per_node", FlagKind::whole, "8", {}, "--ref_num_gpus_per_node"},

@@ -21,8 +21,8 @@ namespace dovetail::trainers {
 /// Commit of OpenRLHF whose flags and rules are implemented.
 inline constexpr std::string_view openrlhf_version = "3c3be623";
 
-/// Flags of the PPO trainer with their defaults. Each has its older name too, from before ed62d0e2 (April 2026), when
-/// names had no dot after their group.
+/// Returns the flags of the PPO trainer with their defaults and older names. Before ed62d0e2 (April 2026), names had no
+/// dot after their group.
 std::span<const syntax::Flag> openrlhf_flags();
 
 /// Reads OpenRLHF's launch scripts. Fails at the flag if a relevant setting is unknown or not accepted by OpenRLHF, if
@@ -33,8 +33,8 @@ extern const TrainerReader openrlhf_reader;
 /// settings that only the user knows.
 extern const TrainerWriter openrlhf_writer;
 
-/// Keys of OpenRLHF's logs (openrlhf/trainer/{ppo_trainer,ppo_trainer_async}.py): `timing/...` in seconds. Trackers
-/// prepend `train/`.
+/// Returns the keys of OpenRLHF's logs (openrlhf/trainer/{ppo_trainer,ppo_trainer_async}.py): `timing/...` in seconds.
+/// Trackers prepend `train/`.
 const LogKeys& openrlhf_log_keys();
 
 /// Reads the console (openrlhf/utils/logging_utils.py): "Global step 12: {'timing/generation': 30.1, ...}".

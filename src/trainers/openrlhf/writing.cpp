@@ -9,7 +9,7 @@
 namespace dovetail::trainers {
 namespace {
 
-/// Token budget of each of the GPUs that share a sequence.
+/// Returns the token budget of each GPU that shares a sequence.
 std::string tokens_per_gpu(const plan::TaskPlan& planned) {
   return fmt::format("{:.0f}", planned.micro_batching.tokens / (planned.layout.context * planned.layout.tensor));
 }
@@ -115,7 +115,7 @@ std::vector<OtherWay> openrlhf_ways(const WaysRequest& request) {
   });
 }
 
-/// Gives a role all GPUs, which the roles share.
+/// Gives a role all GPUs. The roles share them.
 void add_role(const JobFacts& facts, std::string_view role, std::vector<std::string>& arguments) {
   arguments.push_back(fmt::format("--{}.num_nodes {}", role, facts.nodes));
   arguments.push_back(fmt::format("--{}.num_gpus_per_node {}", role, facts.gpus_per_node));

@@ -6,7 +6,8 @@
 
 namespace dovetail::trainers {
 
-/// Keys of its monitors: `time/...` in seconds. No key times generation, which runs concurrently.
+/// Returns the keys of its monitors: `time/...` in seconds. No key times generation, which runs concurrently with
+/// training.
 const LogKeys& prime_rl_log_keys();
 
 /// Reads the console of the trainer or the orchestrator, which both time the iteration: "SUCCESS Step 12 |  34.5s |

@@ -46,9 +46,9 @@ struct RollDraft {
   const syntax::SettingTree& tree() const { return settings.tree; }
 };
 
-/// Whether the log-probabilities of the generating policy need a separate inference pass. They do if the weights change
-/// before the last of them is used, or if the reward includes their distance from the reference. `copies` is the number
-/// of copies that share a batch.
+/// Returns whether the log-probabilities of the generating policy need a separate inference pass. They do if the
+/// weights change before the last of them is used, or if the reward includes their distance from the reference.
+/// `copies` is the number of data-parallel replicas that share a batch.
 base::Result<bool> has_own_pass(const RollDraft& draft, int copies) {
   const syntax::SettingTree& tree = draft.tree();
   DOVETAIL_TRY(const bool never, roll_flag(tree, "force_disable_old_logprobs_recompute"));
@@ -126,7 +126,7 @@ base::Status read_roll_workload(RollDraft& draft) {
   return read_roll_lengths(draft);
 }
 
-/// GPUs of a role that needs some.
+/// Returns the GPUs of a role. Fails if it has none.
 base::Result<cluster::Mesh> role_mesh(const syntax::SettingTree& tree, const std::string& role) {
   const std::string key = role + ".device_mapping";
   DOVETAIL_TRY(const auto mesh, device_mapping_at(tree, key));
@@ -183,7 +183,8 @@ base::Status read_roll_devices(RollDraft& draft) {
 
 std::string model_key(const std::string& role) { return role + ".model_args.model_name_or_path"; }
 
-/// Key that names the actor. `pretrain` takes precedence over the roles' own names unless all three roles have one.
+/// Returns the key that names the actor. `pretrain` takes precedence over the roles' own names unless all three roles
+/// have one.
 base::Result<std::string> actor_key(const syntax::SettingTree& tree, ImportedRun& run) {
   DOVETAIL_TRY(const auto trained, optional_text(tree, model_key(train_role)));
   bool all = true;
@@ -206,7 +207,7 @@ base::Result<std::string> actor_key(const syntax::SettingTree& tree, ImportedRun
   return all ? model_key(train_role) : std::string("pretrain");
 }
 
-/// Rank of a role's adapters. 0 if it has none.
+/// Returns the rank of a role's adapters, or 0 if it has none.
 base::Result<int> roll_adapter_rank(const syntax::SettingTree& tree, const std::string& role) {
   const syntax::Setting* const target = find_setting(tree.root, role + ".model_args.lora_target");
   if (target == nullptr || (target->kind == syntax::Setting::Kind::null && !target->unknown)) return 0;
@@ -238,8 +239,8 @@ base::Status read_roll_models(RollDraft& draft) {
   return {};
 }
 
-/// Samples of an optimizer step with dynamic batches. A step has a fixed number of micro-batches, which are assumed to
-/// hold as many sequences of maximum length as fit.
+/// Returns the samples of an optimizer step with dynamic batches. A step has a fixed number of micro-batches, which are
+/// assumed to hold as many sequences of maximum length as fit.
 base::Result<std::int64_t> dynamic_mini_batch(RollDraft& draft, std::int64_t steps, int copies) {
   const syntax::SettingTree& tree = draft.tree();
   const std::string key = roll_budget_key(train_role, RollCut::dynamic, true);
@@ -258,14 +259,14 @@ base::Result<std::int64_t> dynamic_mini_batch(RollDraft& draft, std::int64_t ste
                            : static_cast<std::int64_t>(std::ceil(static_cast<double>(samples) / wanted));
   while (samples % parts != 0) ++parts;
   draft.run.assumed.push_back({key,
-                               fmt::format("an optimizer step has {} micro-batches per copy, of any number of samples; "
-                                           "modeled as {} samples, assuming maximum lengths",
+                               fmt::format("an optimizer step has {} micro-batches per data-parallel replica, each of "
+                                           "any number of samples; modeled as {} samples, assuming maximum lengths",
                                            steps, samples / parts),
                                place_of(tree, key)});
   return samples / parts;
 }
 
-/// Samples of an optimizer step of a role whose batch is split over `copies` copies.
+/// Returns the samples of an optimizer step of a role whose batch is split over `copies` data-parallel replicas.
 base::Result<std::int64_t> role_batch(const RollDraft& draft, const std::string& role, int copies) {
   const syntax::SettingTree& tree = draft.tree();
   const std::string key = role + ".training_args.gradient_accumulation_steps";
@@ -274,11 +275,10 @@ base::Result<std::int64_t> role_batch(const RollDraft& draft, const std::string&
   const std::int64_t samples = draft.run.prompts * draft.run.samples_per_prompt;
   const bool fits = each <= samples && steps <= samples && each * steps <= samples / copies;
   if (fits && samples % (each * steps * copies) == 0) return each * steps * copies;
-  return setting_error(
-      tree, key,
-      fmt::format("x {} samples x {} copies of {} does not divide the {} samples of an iteration, which ROLL "
-                  "rejects; accepted: a product that divides them",
-                  each, copies, role, samples));
+  return setting_error(tree, key,
+                       fmt::format("x {} samples x {} replicas of {} does not divide the {} samples of an iteration, "
+                                   "which ROLL rejects; accepted: a product that divides them",
+                                   each, copies, role, samples));
 }
 
 /// Fails unless a pack can hold the longest sequence.
@@ -317,7 +317,7 @@ base::Status read_roll_batches(RollDraft& draft) {
   return {};
 }
 
-/// Inference of a role. `use` is the purpose of its strategy.
+/// Returns how a role infers. `use` is the purpose of its strategy.
 base::Result<plan::TaskPlan> role_pass(const RollDraft& draft, const std::string& role, RollUse use,
                                        const cluster::Mesh& mesh, const llm::Transformer& model) {
   plan::TaskPlan passed{.mesh = mesh, .layout = {}, .micro_batching = {}, .engine = {}, .offload = {}};
@@ -328,8 +328,8 @@ base::Result<plan::TaskPlan> role_pass(const RollDraft& draft, const std::string
   return passed;
 }
 
-/// Training of a role. All its states are offloaded at the beginning of each iteration, even if nothing else needs the
-/// GPUs. With FSDP, gradients and optimizer stay.
+/// Returns how a role trains. All its states are offloaded at the start of each iteration, even if nothing else needs
+/// the GPUs. With FSDP, gradients and optimizer stay on the GPUs.
 base::Result<plan::TaskPlan> role_training(const RollDraft& draft, const std::string& role, const cluster::Mesh& mesh,
                                            const llm::Transformer& model) {
   const syntax::SettingTree& tree = draft.tree();
@@ -348,7 +348,7 @@ base::Status add_roll_generation(RollDraft& draft) {
   const syntax::SettingTree& tree = draft.tree();
   DOVETAIL_CHECK(roll_backend(tree, engine_role, RollUse::generates));
   DOVETAIL_TRY(RollEngine engine, roll_engine(tree, engine_role, draft.engines.count, draft.actor_model));
-  // The scheduler sends an instance at most this many requests, whatever its engine accepts.
+  // The scheduler sends an instance at most this many requests, even if its engine accepts more.
   const syntax::Setting* const router = find_setting(tree.root, "router_args");
   const bool routed = router != nullptr && router->kind == syntax::Setting::Kind::map;
   DOVETAIL_TRY(const std::int64_t requests,
@@ -364,7 +364,7 @@ base::Status add_roll_generation(RollDraft& draft) {
   return {};
 }
 
-/// Whether a role's backend differs from the one that trains the actor.
+/// Returns whether a role's backend differs from the one that trains the actor.
 base::Result<bool> has_other_backend(const syntax::SettingTree& tree, const std::string& role, RollUse use) {
   DOVETAIL_TRY(const RollBackend trained, roll_backend(tree, train_role, RollUse::trains));
   DOVETAIL_TRY(const RollBackend own, roll_backend(tree, role, use));
@@ -424,7 +424,7 @@ base::Status add_roll_tasks(RollDraft& draft) {
       {batch_key, fmt::format("{} samples per optimizer step; modeled as the actor's, {}", batch, run.mini_batch),
        place_of(draft.tree(), batch_key)},
       run);
-  // The critic is trained for one epoch, whatever the actor's number of epochs.
+  // The critic is always trained for one epoch, unlike the actor.
   if (run.epochs > 1) run.critic_epochs = 1;
   DOVETAIL_TRY(const bool other_backend, has_other_backend(draft.tree(), critic_role, RollUse::trains));
   run.tasks.push_back({"critic_infer", std::move(passed), other_backend});
@@ -457,7 +457,7 @@ base::Result<ReadRun> roll_of_launch(const syntax::Launch& launch, const std::ve
   return roll_run(settings, request);
 }
 
-/// Reads a configuration file, or a log, at whose start ROLL prints its configuration.
+/// Reads a configuration file, or a log, which starts with the configuration.
 base::Result<ReadRun> roll_of_configuration(const ConfigurationFile& file, const RunRequest& request) {
   ConfigurationFile read = file;
   if (std::optional<std::string> printed = yaml_of_log(file.content, roll_reader.told_by))
@@ -466,7 +466,8 @@ base::Result<ReadRun> roll_of_configuration(const ConfigurationFile& file, const
   return roll_run(settings, request);
 }
 
-/// Whether a file looks like a ROLL configuration. Includes unsupported pipelines, which are rejected later by name.
+/// Returns whether a file looks like a ROLL configuration. It may be of an unsupported pipeline, which is rejected
+/// later by name.
 bool is_of_roll(std::string_view content) {
   for (const std::string_view key : {"actor_train", "actor_infer", "student_train", "student", "sft_train"})
     if (has_top_key(content, key)) return true;

@@ -1,4 +1,4 @@
-// GPUs of ROLL's roles: `device_mapping`, which ROLL evaluates as a Python expression.
+// GPUs of ROLL's roles, given by `device_mapping`, which ROLL evaluates as a Python expression.
 #pragma once
 
 #include <cstdint>
@@ -13,16 +13,17 @@
 
 namespace dovetail::trainers {
 
-/// Integers listed by an expression, in its order. Accepts integers, `[...]`, `(...)`, `range`, `list`, `+`, `-` and
-/// `*`. Fails without a place for any other expression, and for more than max_devices numbers.
+/// Returns the integers that an expression lists, in its order. Accepts integers, `[...]`, `(...)`, `range`, `list`,
+/// `+`, `-` and `*`. Fails, without a place, for any other expression and for too many numbers.
 base::Result<std::vector<std::int64_t>> device_numbers(std::string_view expression);
 
-/// GPUs given at `key`, as an expression or a list. nullopt if the value is null, empty or absent. Fails at the key if
-/// device_numbers does not accept the expression, or if the GPUs are not consecutive and so form no mesh.
+/// Returns the GPUs given at `key`, as an expression or a list. Returns nullopt if the value is null, empty or missing.
+/// Fails at the key if device_numbers does not accept the expression, or if the GPUs are not consecutive and so form no
+/// mesh.
 base::Result<std::optional<cluster::Mesh>> device_mapping_at(const syntax::SettingTree& tree, const std::string& key);
 
-/// Role of the reward model that runs on GPUs: one of `rewards`, or the shared `reward_model`. Empty if no model judges
-/// on GPUs. Fails if there are several.
+/// Returns the role of the reward model that runs on GPUs: one of `rewards`, or the shared `reward_model`. Returns an
+/// empty string if no reward model uses GPUs. Fails if several do.
 base::Result<std::string> roll_judge(const syntax::SettingTree& tree);
 
 }  // namespace dovetail::trainers

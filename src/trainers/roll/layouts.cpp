@@ -47,8 +47,8 @@ char letter_of(RollUse use) {
   return 't';
 }
 
-/// Layers of each stage if the embedding or the loss counts as a layer (account_for_..._in_pipeline_split). Empty: even
-/// stages.
+/// Returns the layers of each stage if the embedding or the loss counts as a layer (account_for_..._in_pipeline_split).
+/// Empty: even stages.
 base::Result<std::vector<int>> accounted_layers(const syntax::SettingTree& tree, const std::string& keys,
                                                 const llm::Layout& layout, std::int64_t layers) {
   const std::string embedding_key = keys + ".account_for_embedding_in_pipeline_split";
@@ -87,7 +87,7 @@ base::Result<llm::Layout> megatron_layout_of_role(const syntax::SettingTree& tre
   return layout;
 }
 
-/// Recomputation of a Hugging Face model. It is on by default for training.
+/// Returns the recomputation of a Hugging Face model. It is on by default for training.
 base::Result<llm::Recomputation> checkpointed(const syntax::SettingTree& tree, const std::string& role, bool trains) {
   DOVETAIL_TRY(const bool disabled, roll_flag(tree, role + ".model_args.disable_gradient_checkpointing"));
   return trains && !disabled ? llm::Recomputation::full : llm::Recomputation::none;
@@ -142,7 +142,7 @@ base::Result<llm::Layout> deepspeed_layout_of_role(const syntax::SettingTree& tr
   return layout;
 }
 
-/// Layout of Hugging Face inference. A worker with several GPUs distributes the layers over them.
+/// Returns the layout of Hugging Face inference. A worker with several GPUs splits the layers among them.
 base::Result<llm::Layout> hugging_face_layout(const syntax::SettingTree& tree, const std::string& role, int devices) {
   const std::string key = role + ".num_gpus_per_worker";
   llm::Layout layout{.stage_layers = {}};
@@ -210,8 +210,8 @@ base::Status read_sglang_of_role(const syntax::SettingTree& tree, const std::str
   return {};
 }
 
-/// State types and shard groups of a role. FSDP keeps gradients and moments in the type of the weights. Megatron's
-/// types are those of the memory conventions.
+/// Returns the state types and shard groups of a role. FSDP keeps gradients and moments in the type of the weights.
+/// Megatron's types are those of the memory conventions.
 base::Result<RoleTypes> roll_types(const syntax::SettingTree& tree, const std::string& role, int devices) {
   RoleTypes types;
   DOVETAIL_TRY(const RollBackend backend, roll_backend(tree, role, RollUse::trains));

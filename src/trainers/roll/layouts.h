@@ -18,23 +18,24 @@ namespace dovetail::trainers {
 /// Framework that runs a role.
 enum class RollBackend { megatron, fsdp2, deepspeed, hugging_face, vllm, sglang };
 
-/// Purpose of a role's strategy: training, inference, generation or judging.
+/// Purpose of a role's strategy: training, inference, generation or scoring by a reward model.
 enum class RollUse { trains, passes, generates, judges };
 
-/// Backend of a role's `strategy_name`, by default the latest version's default. Fails if ROLL has no such strategy for
-/// the use.
+/// Returns the backend of a role's `strategy_name`, by default the latest version's default. Fails if ROLL has no such
+/// strategy for the use.
 base::Result<RollBackend> roll_backend(const syntax::SettingTree& tree, const std::string& role, RollUse use);
 
-/// Key of a role's `strategy_args.strategy_config`.
+/// Returns the key of a role's `strategy_args.strategy_config`.
 std::string roll_strategy_key(const std::string& role);
 
-/// Whether the key exists and is true.
+/// Returns whether the key exists and is true.
 base::Result<bool> roll_flag(const syntax::SettingTree& tree, const std::string& key);
 
-/// Count of at least 1 at the key, or `otherwise` if the key is absent.
+/// Returns the count, at least 1, at the key, or `otherwise` if the key is missing.
 base::Result<std::int64_t> roll_count(const syntax::SettingTree& tree, const std::string& key, std::int64_t otherwise);
 
-/// Layout of a role on `devices` devices. Fails at the key that does not divide them or at which ROLL would stop.
+/// Returns the layout of a role on `devices` devices. Fails at the key that does not divide them or at which ROLL would
+/// stop.
 base::Result<llm::Layout> roll_layout(const syntax::SettingTree& tree, const std::string& role, RollUse use,
                                       int devices, const llm::Transformer& model);
 
@@ -53,14 +54,15 @@ enum class RollCut {
   packed,     ///< a fixed number of sequences without padding
   balanced    ///< sequences packed up to a token budget
 };
-/// Micro-batching of a role in training or, unless `in_training`, in inference. `use` is its strategy's purpose.
+/// Returns how a role forms micro-batches in training or, unless `in_training`, in inference. `use` is its strategy's
+/// purpose.
 base::Result<RollCut> roll_cut(const syntax::SettingTree& tree, const std::string& role, RollUse use, bool in_training);
-/// Key of the token budget of a micro-batch. REQUIRES: `cut` is dynamic or balanced.
+/// Returns the key of the token budget of a micro-batch. REQUIRES: `cut` is dynamic or balanced.
 std::string roll_budget_key(const std::string& role, RollCut cut, bool in_training);
 base::Result<plan::MicroBatching> roll_micro_batching(const syntax::SettingTree& tree, const std::string& role,
                                                       RollUse use, bool in_training);
 
-/// Whether the role's optimizer steps on the host.
+/// Returns whether the role's optimizer steps on the host.
 base::Result<bool> roll_optimizer_on_host(const syntax::SettingTree& tree, const std::string& role);
 
 /// Sets the run's state types and shard groups, as take_types does. The actor trains on `actors` GPUs and the critic on

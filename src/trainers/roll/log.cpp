@@ -14,7 +14,7 @@ namespace {
 constexpr std::string_view tag = "metrics_tag: {";
 constexpr std::string_view metrics = "metrics/";
 
-/// Step whose start a line reports.
+/// Returns the step whose start a line reports, or nullopt.
 std::optional<std::int64_t> started_step(std::string_view text) {
   for (const std::string_view prefix : {"pipeline step ", "global step "}) {
     const std::size_t at = text.find(prefix);
@@ -39,20 +39,21 @@ base::Status add_tagged(const ConsoleLine& line, std::size_t at, StepLogBuilder&
   return {};
 }
 
-/// Whether an object has the metrics of a step. Not all versions include the step number, or times of steps.
+/// Returns whether an object has the metrics of a step. Not all versions include the step number, or times of steps.
 bool is_of_step(std::string_view object) {
   const auto has = [object](std::string_view text) { return object.find(text) != std::string_view::npos; };
   return has("\"time/step_") || (has("\"time/") && has("\"system/step\""));
 }
 
-/// Step that the metrics include. nullopt if they have none.
+/// Returns the step that the metrics include, or nullopt.
 std::optional<std::int64_t> own_step(const std::vector<PrintedLeaf>& leaves) {
   const auto found =
       std::find_if(leaves.begin(), leaves.end(), [](const PrintedLeaf& leaf) { return leaf.key == "system/step"; });
   return found == leaves.end() ? std::nullopt : logged_step(found->text);
 }
 
-/// Reads objects of metrics. Their step is in the metrics, otherwise in an earlier line, otherwise counted from 1.
+/// Reads objects of metrics. The step is in the metrics, otherwise on an earlier line. If neither has it, objects are
+/// counted from 1.
 struct RollLines {
   std::optional<std::int64_t> step;
   std::int64_t objects = 0;

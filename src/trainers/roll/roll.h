@@ -28,32 +28,32 @@ extern const TrainerReader roll_reader;
 /// settings that only the user knows.
 extern const TrainerWriter roll_writer;
 
-/// Keys of ROLL's logs (roll/pipeline/{rlvr,agentic}): `time/...` in seconds. The RLVR pipeline logs the total time of
-/// the previous step with each step.
+/// Returns the keys of ROLL's logs (roll/pipeline/{rlvr,agentic}): `time/...` in seconds. The RLVR pipeline logs the
+/// total time of the previous step with each step.
 const LogKeys& roll_log_keys();
 
-/// Reads two forms of log (roll/utils/tracking.py). One is an object of metrics that is a whole message of the
-/// pipeline. The last "pipeline step 12 start" or "global step 12 start" gives its step. The other is "metrics_tag:
-/// {"step": 12, "metrics": {...}}".
+/// Reads two forms of log (roll/utils/tracking.py). In one, a message of the pipeline is an object of metrics, whose
+/// step is in the last "pipeline step 12 start" or "global step 12 start". The other is "metrics_tag: {"step": 12,
+/// "metrics": {...}}".
 LineReader roll_line_reader();
 
 /// Commit of ROLL whose rules are implemented.
 inline constexpr std::string_view roll_version = "8eb27cc2";
 
-/// Whether the command runs any of ROLL's programs, `start_..._pipeline.py`.
+/// Returns whether the command runs any of ROLL's programs, `start_..._pipeline.py`.
 bool is_roll_entry(const syntax::EntryPoint& entry);
 
-/// Settings of a launch: the file given by `--config_path`, relative to the program's folder, and `--config_name`.
-/// Fails for programs other than RLVR's, for arguments at which the program would stop, and if the file is outside the
-/// root.
+/// Reads the settings of a launch: the file given by `--config_path`, relative to the program's folder, and
+/// `--config_name`. Fails for programs other than RLVR's, for arguments at which the program would stop, and if the
+/// file is outside the root.
 base::Result<ComposedSettings> roll_settings_of_launch(const syntax::Launch& launch,
                                                        const std::vector<std::string>& sources,
                                                        const RunRequest& request);
 
-/// Settings of a file, with the options' arguments as overrides.
+/// Reads the settings of a file, with the options' arguments as overrides.
 base::Result<ComposedSettings> roll_settings_of_file(const ConfigurationFile& file, const RunRequest& request);
 
-/// Fails if the settings belong to a pipeline other than RLVR. The message names what jobs cannot describe.
+/// Fails if the settings belong to a pipeline other than RLVR. The message names the feature that jobs cannot describe.
 base::Status check_roll_pipeline(const syntax::SettingTree& tree);
 
 /// Fails at the key for which the RLVR pipeline would stop before its first step. Layouts are checked by roll_layout.
@@ -63,8 +63,8 @@ base::Status check_roll_start(const syntax::SettingTree& tree);
 
 /// Completes a run that is otherwise read. Adds to `not_modelled` the settings that affect time or memory and are not
 /// modeled, the settings passed through to a strategy, and behavior of ROLL that plans cannot express. Adds settings
-/// without effect to `ignored`. Sets the run's types and engine. `judge` is the role of the model that judges on GPUs,
-/// or empty. Fails at a setting whose value is unknown.
+/// without effect to `ignored`. Sets the run's types and engine. `judge` is the role of the reward model that uses
+/// GPUs, or empty. Fails at a setting whose value is unknown.
 base::Status add_roll_watched(const syntax::SettingTree& tree, const std::string& judge, ImportedRun& run);
 
 }  // namespace dovetail::trainers

@@ -48,7 +48,8 @@ constexpr std::array watched_of_megatron{
     Watched{"pipeline_model_parallel_layout", "null", "explicit stage layout; modeled as even stages"},
     Watched{"moe_grouped_gemm", "true|null",
             "experts are computed one by one; modeled as grouped, the real run is slower"},
-    Watched{"moe_shared_expert_overlap", "false", "shared experts overlap the exchange; the real run is faster"},
+    Watched{"moe_shared_expert_overlap", "false",
+            "shared experts are computed during the exchange of tokens; the real run is faster"},
     Watched{"moe_expert_capacity_factor", "null", "dropping tokens over the expert capacity is not modeled"},
     Watched{"cross_entropy_loss_fusion", "false",
             "fused kernels compute log-probabilities; the real run uses less memory"},
@@ -63,13 +64,13 @@ constexpr std::array watched_of_megatron{
 };
 /// Settings of Megatron roles that train.
 constexpr std::array watched_of_megatron_training{
-    Watched{"recompute_method", "null|uniform", "modeled as each layer separately"},
-    Watched{"recompute_num_layers", "null|1", "modeled as each layer separately"},
+    Watched{"recompute_method", "null|uniform", "modeled as recomputing each layer separately"},
+    Watched{"recompute_num_layers", "null|1", "modeled as recomputing each layer separately"},
     Watched{"optimizer", "adam", "modeled as Adam, whose moments use more memory"},
     Watched{"ddp_bucket_size", "null", "the size of gradient messages is not modeled"},
     Watched{"use_batched_model_update", "true|null", "weights are sent one by one; the real run is slower"},
 };
-/// Other members of the same map: read for layouts, or without effect on time and memory.
+/// Other members of the same map. Layouts depend on them, or they affect neither time nor memory.
 constexpr std::array<std::string_view, 33> known_of_megatron{"tensor_model_parallel_size",
                                                              "moe_layer_recompute",
                                                              "pipeline_model_parallel_size",
@@ -173,8 +174,8 @@ void add_not_modelled(const syntax::SettingTree& tree, const std::string& key, s
   run.not_modelled.push_back({key, std::move(what), place_of(tree, key)});
 }
 
-/// Reports settings of the map at `keys`: those of `table`, those of `of_training` if the role trains, and all that are
-/// not in `known`, which are passed through.
+/// Reports settings of the map at `keys`: those in `table`, those in `of_training` if the role trains, and those not in
+/// `known`, which ROLL passes through.
 base::Status watch_strategy(const syntax::SettingTree& tree, const std::string& keys, std::span<const Watched> table,
                             std::span<const std::string_view> known, ImportedRun& run,
                             std::span<const Watched> of_training = {}, bool trains = false) {
@@ -193,7 +194,7 @@ void add_ignored(const syntax::SettingTree& tree, const std::string& key, std::s
     run.ignored.push_back({key, std::move(what), setting->place});
 }
 
-/// Whether any task uses expert parallelism.
+/// Returns whether any task uses expert parallelism.
 bool has_expert_groups(const ImportedRun& run) {
   return std::any_of(run.tasks.begin(), run.tasks.end(),
                      [](const ImportedTask& task) { return task.planned.layout.expert > 1; });
@@ -296,7 +297,8 @@ base::Status watch_roll_cut(const syntax::SettingTree& tree, const std::string& 
     DOVETAIL_TRY(const std::int64_t round, roll_count(tree, round_key, 4));
     if (round != 4)
       add_not_modelled(tree, round_key,
-                       fmt::format("{}: lengths are rounded up to a multiple; modeled without rounding", round), run);
+                       fmt::format("{}: lengths are rounded up to a multiple of this; modeled without rounding", round),
+                       run);
   } else {
     add_ignored(tree, round_key, "no effect without dynamic batches", run);
     add_ignored(tree, budget_key, "no effect without dynamic batches", run);
@@ -306,8 +308,11 @@ base::Status watch_roll_cut(const syntax::SettingTree& tree, const std::string& 
                                                 : ".sequence_packing_args.min_num_micro_batches_forward");
     DOVETAIL_TRY(const std::int64_t fewest, roll_count(tree, key, 1));
     if (fewest > 1)
-      add_not_modelled(tree, key,
-                       fmt::format("{}: minimum number of micro-batches; modeled with as few as fit", fewest), run);
+      add_not_modelled(
+          tree, key,
+          fmt::format("{}: minimum number of micro-batches; modeled with the fewest that the token budget allows",
+                      fewest),
+          run);
   }
   if (cut == RollCut::sequences && (in_training || use == RollUse::passes))
     add_not_modelled(
@@ -405,7 +410,7 @@ base::Status watch_roll_generation(const syntax::SettingTree& tree, ImportedRun&
   return {};
 }
 
-/// Reports that a reward model which generates its verdicts is modeled as inference.
+/// Reports that a reward model that generates its verdicts is modeled as inference.
 base::Status watch_roll_judge(const syntax::SettingTree& tree, const std::string& judge, ImportedRun& run) {
   if (judge.empty()) return {};
   DOVETAIL_CHECK(watch_roll_engine(tree, judge, run));

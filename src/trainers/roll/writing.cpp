@@ -16,8 +16,8 @@ namespace {
 
 using llm::Recomputation;
 
-/// Gradient accumulation steps with which an optimizer step of a role has the job's number of samples in the layout of
-/// `trained`. nullopt if a token budget determines the samples.
+/// Returns the gradient accumulation steps with which an optimizer step of a role has the job's number of samples in
+/// the layout of `trained`. Returns nullopt if a token budget determines the samples.
 std::optional<Setter> roll_steps(const syntax::SettingTree& settings, const std::string& role, const plan::Job& job,
                                  const plan::TaskPlan& trained) {
   const base::Result<RollCut> cut = roll_cut(settings, role, RollUse::trains, true);
@@ -127,7 +127,7 @@ class RollChanges {
       set("max_num_batched_tokens", std::to_string(engine.max_num_batched_tokens));
       set("enable_chunked_prefill", yaml_flag(engine.chunked_prefill));
     }
-    // The scheduler has its own limit per instance, so it must not be lower than the engine's.
+    // The scheduler has its own limit per instance, which must not be lower than the engine's.
     const syntax::Setting* const router = find_setting(settings_.root, "router_args");
     const bool routed = router != nullptr && router->kind == syntax::Setting::Kind::map;
     changes_.set(routed ? "router_args.max_running_requests" : "max_running_requests", engine.max_num_seqs);
@@ -259,7 +259,7 @@ base::Status check_roll_facts(const JobFacts& facts) {
       {.engines = {plan::EngineKind::vllm, plan::EngineKind::sglang}, .half_types = facts.training == "fsdp2"});
 }
 
-/// Strategy of a role. The plan sets its configuration.
+/// Returns the strategy of a role. The plan sets its configuration.
 std::string strategy_text(const JobFacts& facts, bool trains) {
   const std::string backend = facts.training == "roll-megatron" ? "megatron"
                               : facts.training == "fsdp2"       ? "fsdp2"

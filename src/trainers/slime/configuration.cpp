@@ -20,7 +20,7 @@ constexpr std::string_view prompt_key = "--rollout-max-prompt-len";
 constexpr std::string_view response_key = "--rollout-max-response-len";
 constexpr const char* checkpoint_key = "--hf-checkpoint";
 
-/// Assumed tokens of a prompt if there is no cap.
+/// Assumed length of prompts, in tokens, if they have no cap.
 constexpr std::int64_t usual_prompt = 1024;
 
 /// Partially read run.
@@ -59,7 +59,7 @@ base::Status read_slime_algorithm(SlimeDraft& draft) {
   return {};
 }
 
-/// Reads which states leave the GPUs between the phases that need them.
+/// Reads which states are moved off the GPUs between the phases that need them.
 base::Status read_slime_offload(SlimeDraft& draft) {
   const syntax::SettingTree& tree = draft.tree;
   DOVETAIL_TRY(draft.colocated, flag_at(tree, "--colocate"));
@@ -107,7 +107,7 @@ base::Status read_slime_lengths(SlimeDraft& draft) {
     if (!options.prompt_length)
       run.assumed.push_back(
           {std::string(prompt_key),
-           fmt::format("not given: modeled with prompts of {} tokens, set --prompt-length", run.prompt_cap)});
+           fmt::format("not given; modeled with prompts of {} tokens; set --prompt-length", run.prompt_cap)});
   }
   run.response_cap = std::min(response.value_or(room), std::max<std::int64_t>(room - run.prompt_cap, 1));
   run.sequence_cap = context.value_or(0);
@@ -124,7 +124,7 @@ base::Status read_slime_lengths(SlimeDraft& draft) {
   return {};
 }
 
-/// Samples of an optimizer step.
+/// Returns the samples of an optimizer step.
 base::Result<std::int64_t> slime_mini_batch(SlimeDraft& draft, std::int64_t samples) {
   const syntax::SettingTree& tree = draft.tree;
   constexpr std::string_view steps_key = "--num-steps-per-rollout";
@@ -147,7 +147,7 @@ base::Result<std::int64_t> slime_mini_batch(SlimeDraft& draft, std::int64_t samp
     mini_batch = std::min(sequences, samples) * draft.layout.data;
     draft.run.assumed.push_back(
         {std::string(batch_key),
-         fmt::format("not given: an optimizer step has one micro-batch per data parallel rank, {} samples",
+         fmt::format("not given; an optimizer step has one micro-batch per data-parallel rank, {} samples",
                      mini_batch)});
   }
   if (mini_batch <= samples && samples % mini_batch == 0) return mini_batch;
@@ -172,7 +172,7 @@ base::Status read_slime_workload(SlimeDraft& draft) {
   return read_slime_lengths(draft);
 }
 
-/// Whether an inference pass of the actor computes the old log-probabilities. It is skipped if the engines
+/// Returns whether an inference pass of the actor computes the old log-probabilities. It is skipped if the engines
 /// provide them, or if an iteration has a single step, whose forward pass provides them.
 base::Result<bool> has_actor_pass(const SlimeDraft& draft) {
   const syntax::SettingTree& tree = draft.tree;
@@ -204,7 +204,7 @@ base::Status add_slime_generation(SlimeDraft& draft) {
   DOVETAIL_TRY(const bool fraction, is_given(draft.tree, "--sglang-mem-fraction-static"));
   if (!fraction)
     draft.run.assumed.push_back({"--sglang-mem-fraction-static",
-                                 fmt::format("not given: modeled as {}, although SGLang derives it from its buffers",
+                                 fmt::format("not given; modeled as {}, although SGLang derives it from its buffers",
                                              generated.engine.memory_utilization)});
   draft.run.assumed.push_back(
       {"", fmt::format("scheduling is modeled as in vLLM, with at most {} sequences and {} tokens "
@@ -257,7 +257,7 @@ bool is_slime_entry(const syntax::EntryPoint& entry) {
   return name == "train.py" || name == "train_async.py";
 }
 
-/// Reports flags that the table does not have. Megatron-LM's parser ignores unknown flags.
+/// Reports flags that are not in the table. Megatron-LM's parser ignores unknown flags.
 void add_stray(const syntax::Arguments& arguments, ImportedRun& run) {
   for (const syntax::StrayWord& word : arguments.doubtful)
     run.assumed.push_back({"", fmt::format("{} is unknown; assumed not to be a flag", word.text), word.place});

@@ -47,7 +47,7 @@ base::Result<Requested> read_requested(const syntax::SettingTree& tree) {
   return requested;
 }
 
-/// Number of GPUs per node.
+/// Returns the number of GPUs per node.
 base::Result<std::int64_t> node_size(const syntax::SettingTree& tree, const Requested& requested) {
   DOVETAIL_TRY(const std::int64_t given, count_at(tree, "--num-gpus-per-node"));
   if (given > max_devices)

@@ -21,15 +21,16 @@ struct SlimePools {
 };
 
 /// Assigns devices (slime/ray/placement_group.py). Both meshes begin at the first GPU if they are colocated. Otherwise
-/// the engines follow the trainer. Sets the run's cluster to the user's choice, by default nodes of the size given by
-/// the flags. Fails at the flag that requests too many GPUs, or at the option that provides too few.
+/// the engines follow the trainer. Sets the run's cluster to the user's choice, or else to nodes of the size that the
+/// flags give. Fails at the flag that requests too many GPUs, or at the option that provides too few.
 base::Result<SlimePools> slime_pools(const syntax::SettingTree& tree, const ImportOptions& options, ImportedRun& run);
 
-/// Training layout on `devices` devices. Fails at the flag that does not divide them or at which Megatron-LM stops.
+/// Returns the training layout on `devices` devices. Fails at the flag that does not divide them or at which
+/// Megatron-LM stops.
 base::Result<llm::Layout> slime_layout(const syntax::SettingTree& tree, int devices, const llm::Transformer& model);
 
-/// Micro-batches of training and inference in `layout`. A token budget applies to each device that shares a sequence.
-/// Fails if slime would stop because of how a mini-batch of `samples` is split.
+/// Returns the micro-batches of training and inference in `layout`. A token budget applies to each device that shares a
+/// sequence. Fails if slime would stop because of how a mini-batch of `samples` is split.
 base::Result<plan::MicroBatching> slime_micro_batching(const syntax::SettingTree& tree, const llm::Layout& layout,
                                                        std::int64_t samples);
 
@@ -39,20 +40,21 @@ struct SlimeEngines {
   plan::Engine engine;
 };
 
-/// Generation engines on `devices` devices. An engine with data-parallel attention counts as one instance per such
-/// rank, with experts spread over all of them. For a dense model it counts as one. Fails at the flag that does not
-/// divide the devices.
+/// Returns the generation engines on `devices` devices. With data-parallel attention, each data-parallel rank of an
+/// engine counts as an instance, and the experts are spread over all of them. For a dense model, the engine counts as
+/// one instance. Fails at the flag that does not divide the devices.
 base::Result<SlimeEngines> slime_engines(const syntax::SettingTree& tree, int devices, const llm::Transformer& model);
 
 /// Flag at which unsupported shapes are reported.
 inline constexpr const char* slime_shape_key = "--num-layers";
 
-/// Description of the parts that the layers of a `--spec` add to a transformer and that are not modeled. nullopt if the
-/// layers are unknown or unsupported.
+/// Describes the parts that the layers of a `--spec` add to a transformer and that are not modeled. Returns nullopt if
+/// the layers are unknown or unsupported.
 std::optional<std::string_view> slime_uncounted(const syntax::Setting& spec);
 
-/// Shape given by the flags, with Megatron-LM's defaults. `vocabulary` applies if there is no `--vocab-size`, and 0
-/// means unknown. Fails at the flag that is missing, at which Megatron-LM stops, or that requests unsupported layers.
+/// Returns the shape given by the flags, with Megatron-LM's defaults. `vocabulary` is used without `--vocab-size`; 0
+/// means that it is unknown. Fails at the flag that is missing, at which Megatron-LM stops, or that requests
+/// unsupported layers.
 base::Result<llm::Transformer> slime_shape(const syntax::SettingTree& tree, std::int64_t vocabulary);
 
 }  // namespace dovetail::trainers

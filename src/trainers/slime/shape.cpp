@@ -15,11 +15,11 @@
 namespace dovetail::trainers {
 namespace {
 
-/// Module of slime's own layers, and what they add to a transformer.
+/// A module with slime's own layers, and their additions to a transformer.
 struct OwnLayers {
   std::string_view module;
   std::string_view what;
-  bool is_counted = false;  ///< whether they are supported, because the addition is negligible
+  bool is_counted = false;  ///< whether the layers are supported, because the addition is negligible
 };
 
 constexpr std::array own_layers{
@@ -38,7 +38,7 @@ const OwnLayers* find_layers(const syntax::Setting& spec) {
   return found == own_layers.end() ? nullptr : found;
 }
 
-/// Flag that requests unsupported layers, and their description.
+/// A flag that requests unsupported layers, and a description of the layers.
 struct OtherLayers {
   std::string_view key;
   std::string_view what;
@@ -76,12 +76,13 @@ base::Status check_layers(const syntax::SettingTree& tree) {
   return {};
 }
 
-/// Parser of a Python expression for the kinds of layers, `[0]*3+[1]*58` or `([1]*3+[0])*2`. 1 is a layer with experts.
+/// Parses a Python expression for the kinds of layers, such as `[0]*3+[1]*58` or `([1]*3+[0])*2`. 1 is a layer with
+/// experts.
 class LayerPattern {
  public:
   explicit LayerPattern(std::string_view text) : text_(text) {}
 
-  /// Kind of each layer. nullopt if the text is not such an expression or has too many layers.
+  /// Returns the kind of each layer, or nullopt if the text is not such an expression or has too many layers.
   std::optional<std::vector<int>> read() {
     std::optional<std::vector<int>> kinds = read_sum(0);
     return at_ == text_.size() ? kinds : std::nullopt;
@@ -157,7 +158,7 @@ class LayerPattern {
   std::size_t at_ = 0;
 };
 
-/// Number of leading layers without experts.
+/// Returns the number of leading layers without experts.
 base::Result<std::int64_t> dense_layers(const syntax::SettingTree& tree, std::int64_t layers) {
   constexpr std::string_view key = "--moe-layer-freq";
   DOVETAIL_TRY(const std::string pattern, text_at(tree, key));
@@ -217,7 +218,7 @@ base::Status read_experts(const syntax::SettingTree& tree, llm::Transformer& mod
   return {};
 }
 
-/// Reads the number of learned positions. They are the default unless rotary positions are set.
+/// Reads the number of learned positions, the default unless rotary positions are set.
 base::Status read_positions(const syntax::SettingTree& tree, llm::Transformer& model) {
   constexpr std::string_view key = "--position-embedding-type";
   DOVETAIL_TRY(const std::string kind, text_at(tree, key));

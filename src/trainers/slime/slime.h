@@ -30,23 +30,24 @@ extern const TrainerReader slime_reader;
 /// settings that only the user knows.
 extern const TrainerWriter slime_writer;
 
-/// Keys of slime's logs (slime/observability/{train_metric_utils,rollout_metrics}.py): `perf/..._time` in seconds.
+/// Returns the keys of slime's logs (slime/observability/{train_metric_utils,rollout_metrics}.py): `perf/..._time` in
+/// seconds.
 const LogKeys& slime_log_keys();
 
 /// Reads the console: "perf 12: {'perf/rollout_time': 30.1, ...}" of rollout and training, and "rollout 12: {...}". The
 /// number is the index of the rollout.
 LineReader slime_line_reader();
 
-/// All flags with their defaults: slime's own, SGLang's after `--sglang-`, and those of Megatron-LM that slime's
-/// scripts use or that affect time or memory.
+/// Returns all flags with their defaults: slime's own, SGLang's after `--sglang-`, and those of Megatron-LM that
+/// slime's scripts use or that affect time or memory.
 std::span<const syntax::Flag> slime_flags();
 
-/// Whether a flag has a value or, for a switch, is on.
+/// Returns whether a flag has a value or, for a switch, is on.
 base::Result<bool> is_given(const syntax::SettingTree& tree, std::string_view key);
 
 /// Fails at the flag for which slime would stop before its first step, or that makes it only train or only generate.
-/// Sizes that do not divide the devices are reported elsewhere. `async`: the program is train_async.py. Sources:
-/// slime/utils/arguments.py, train_async.py, and the argument checks of Megatron-LM and SGLang.
+/// slime_layout and slime_engines report sizes that do not divide the devices. `async`: the program is train_async.py.
+/// Sources: slime/utils/arguments.py, train_async.py, and the argument checks of Megatron-LM and SGLang.
 base::Status check_slime_start(const syntax::SettingTree& tree, bool async);
 
 /// Completes a run that is otherwise read. Adds flags that affect time or memory and are not modeled to `not_modelled`,

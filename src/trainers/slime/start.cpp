@@ -11,7 +11,7 @@
 namespace dovetail::trainers {
 namespace {
 
-/// Flag, and another flag or a text that belongs to it.
+/// A flag, and a related flag or a reason.
 struct Need {
   std::string_view key;
   std::string_view other;
@@ -170,7 +170,7 @@ base::Status check_weights(const syntax::SettingTree& tree) {
 base::Result<bool> is_given(const syntax::SettingTree& tree, std::string_view key) {
   const syntax::Setting* const setting = find_setting(tree.root, key);
   if (setting == nullptr) return false;
-  // A flag with an unknown value is given too.
+  // A flag whose value is unknown counts as given.
   if (setting->kind == syntax::Setting::Kind::unknown) return true;
   DOVETAIL_CHECK(check_known(tree, key, *setting));
   return setting->kind != syntax::Setting::Kind::null &&

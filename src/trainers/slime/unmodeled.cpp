@@ -68,8 +68,9 @@ constexpr std::array watched_training{
     Watched{"--freeze-indexer", "false", "some weights are frozen; modeled as trained"},
     Watched{"--moe-token-dispatcher-type", "alltoall|allgather",
             "the alternative exchange of the experts' tokens is not modeled"},
-    Watched{"--moe-enable-deepep", "false", "DeepEP sends the experts' tokens; the real run sends faster"},
-    Watched{"--moe-shared-expert-overlap", "false", "shared experts overlap the exchange; the real run is faster"},
+    Watched{"--moe-enable-deepep", "false", "DeepEP sends the experts' tokens; the real run is faster"},
+    Watched{"--moe-shared-expert-overlap", "false",
+            "shared experts are computed during the exchange of tokens; the real run is faster"},
     Watched{"--moe-expert-capacity-factor", "null", "dropping tokens over the expert capacity is not modeled"},
     Watched{"--moe-pad-expert-input-to-capacity", "false", "expert inputs are padded; the real run is slower"},
     Watched{"--num-critic-only-steps", "0", "the first steps do not train the actor; modeled as always trained"},
@@ -166,7 +167,7 @@ base::Status take_checkpoint(const syntax::SettingTree& tree, ImportedRun& run) 
   return take_key_values(tree, "--sglang-kv-cache-dtype", run);
 }
 
-/// Reports slime's own layers that are modeled as those of a transformer.
+/// Reports slime's own layers that are modeled as layers of a standard transformer.
 void watch_layers(const syntax::SettingTree& tree, ImportedRun& run) {
   const syntax::Setting* const spec = find_setting(tree.root, "--spec");
   if (spec == nullptr) return;
@@ -174,7 +175,8 @@ void watch_layers(const syntax::SettingTree& tree, ImportedRun& run) {
     add_finding(tree, "--spec", fmt::format("{}: {} are not modeled", value_words(*spec), *what), run.not_modelled);
 }
 
-/// Type of an optimizer state. nullopt if it is fp32, or a type that jobs cannot describe, which is reported.
+/// Returns the type of an optimizer state. Returns nullopt for fp32, and for a type that jobs cannot describe, which it
+/// reports.
 base::Result<std::optional<plan::StateType>> optimizer_type(const syntax::SettingTree& tree, const std::string& key,
                                                             const char* what, ImportedRun& run) {
   DOVETAIL_TRY(const std::string value, text_at(tree, key));

@@ -41,7 +41,7 @@ void add_engines(const plan::TaskPlan& planned, bool has_experts, ChangeList& ch
   changes.set("--sglang-mem-fraction-static", number_text(engine.memory_utilization));
   const std::int64_t sequences = engine.max_num_seqs * ranks;
   changes.set("--sglang-max-running-requests", sequences);
-  // This also limits an engine, so it must not be lower.
+  // This also limits an engine, so it must not be less than the plan's limit.
   changes.set("--sglang-server-concurrency", sequences);
   changes.set("--sglang-chunked-prefill-size", engine.chunked_prefill ? engine.max_num_batched_tokens : -1);
   changes.turn("--sglang-disable-cuda-graph", !engine.cuda_graphs);

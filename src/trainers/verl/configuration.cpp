@@ -100,7 +100,7 @@ base::Status read_verl_workload(VerlDraft& draft) {
   return {};
 }
 
-/// Devices of a separate pool after the existing nodes. It has whole nodes of the trainer's size.
+/// Adds a separate pool after the existing nodes and returns its devices. It has whole nodes of the trainer's size.
 base::Result<cluster::Mesh> own_pool(VerlDraft& draft, std::string_view keys, std::int64_t& nodes,
                                      std::int64_t gpus_per_node) {
   const std::string nodes_key = fmt::format("{}.nnodes", keys);
@@ -174,8 +174,8 @@ base::Status read_verl_models(VerlDraft& draft) {
   return {};
 }
 
-/// Layout of the role with these keys. With Megatron, all roles use the parallel degrees of the engine that is built
-/// first: the critic if there is one, otherwise the reference, otherwise the actor.
+/// Returns the layout of the role with these keys. With Megatron, all roles use the parallel degrees of the engine that
+/// is built first: the critic if there is one, otherwise the reference, otherwise the actor.
 base::Result<llm::Layout> layout_of(const VerlDraft& draft, const VerlEngineKeys& keys, const llm::Transformer& model) {
   if (!draft.megatron()) return fsdp_layout(draft.tree(), keys, draft.pool);
   const VerlEngineKeys& first = draft.critic          ? verl_critic_keys
@@ -184,7 +184,7 @@ base::Result<llm::Layout> layout_of(const VerlDraft& draft, const VerlEngineKeys
   return megatron_layout(draft.tree(), keys.megatron, first.megatron, draft.pool, model);
 }
 
-/// States that leave the devices while a trained role is idle.
+/// Returns the states that leave the devices while a trained role is idle.
 base::Result<plan::Offload> offload_of(const VerlDraft& draft, const VerlEngineKeys& keys, std::string_view optimizer) {
   const std::string_view engine = draft.megatron() ? keys.megatron : keys.fsdp;
   plan::Offload offload;
@@ -232,7 +232,7 @@ base::Status add_reference(VerlDraft& draft) {
   return {};
 }
 
-/// Layout of the engines on `mesh`, from their tensor, data and pipeline parallel sizes.
+/// Returns the layout of the engines on `mesh`, from their tensor, data and pipeline parallel sizes.
 base::Result<llm::Layout> engine_layout(const VerlDraft& draft, std::string_view keys, const cluster::Mesh& mesh) {
   return engine_degrees(draft.tree(),
                         {.tensor = fmt::format("{}.tensor_model_parallel_size", keys),

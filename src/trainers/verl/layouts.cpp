@@ -56,7 +56,8 @@ base::Result<plan::MicroBatching> verl_micro_batching(const syntax::SettingTree&
     return setting_error(
         tree, keys.per_gpu,
         fmt::format("is missing, which verl rejects; accepted: a number of sequences, or {}", keys.dynamic));
-  // The critic's size per rank defaults to the size for all ranks. That default does not apply if the latter is set.
+  // The critic's size per rank defaults to its size for all ranks. So if both have values, the size per rank takes
+  // precedence only if a source sets it.
   const bool is_own = per_gpu && (!all || place_of(tree, keys.per_gpu).line > 0);
   const std::int64_t sequences = is_own ? *per_gpu : *all / layout.data;
   if (sequences < 1)

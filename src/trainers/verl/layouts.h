@@ -74,21 +74,21 @@ inline constexpr std::string_view reward_keys = "reward.reward_model";
 
 inline constexpr std::string_view verl_rollout_keys = "actor_rollout_ref.rollout";
 
-/// FSDP layout on `devices` devices. Fails at the key that does not divide them.
+/// Returns the FSDP layout on `devices` devices. Fails at the key of a size that does not divide them.
 base::Result<llm::Layout> fsdp_layout(const syntax::SettingTree& tree, const VerlEngineKeys& keys, int devices);
 
-/// Megatron layout of the role whose settings are below `keys`. Parallel degrees are read below `degrees`, which may
-/// belong to another role.
+/// Returns the Megatron layout of the role whose settings are below `keys`. Parallel degrees are read below `degrees`,
+/// which may belong to another role.
 base::Result<llm::Layout> megatron_layout(const syntax::SettingTree& tree, std::string_view keys,
                                           std::string_view degrees, int devices, const llm::Transformer& model);
 
-/// Micro-batches of a task in `layout`. A token budget applies to each device that shares a sequence. Fails if the
-/// batch size is missing or too small.
+/// Returns the micro-batches of a task in `layout`. A token budget applies to each device that shares a sequence. Fails
+/// if the batch size is missing or too small.
 base::Result<plan::MicroBatching> verl_micro_batching(const syntax::SettingTree& tree, const VerlBatchKeys& keys,
                                                       const llm::Layout& layout);
 
-/// Share of Megatron's optimizer that is kept and stepped on the host, configured below `optimizer`. The share is 0
-/// unless a fraction is given. Fails if the fraction is not between 0 and 1.
+/// Returns the share of Megatron's optimizer that is kept and stepped on the host, configured below `optimizer`. The
+/// share is 0 unless a fraction is given. Fails if the fraction is not between 0 and 1.
 base::Result<HostShare> verl_host_share(const syntax::SettingTree& tree, std::string_view optimizer);
 
 }  // namespace dovetail::trainers

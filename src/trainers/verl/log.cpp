@@ -14,7 +14,8 @@ namespace {
 
 constexpr std::string_view separator = " - ";
 
-/// Position of the next record, "step:12 - ", at or after `from`, and the digits of its step. npos if there is no more.
+/// Returns the position of the next record, "step:12 - ", at or after `from`, and the digits of its step. The position
+/// is npos if there is no other record.
 std::pair<std::size_t, std::string_view> find_verl_step(std::string_view text, std::size_t from) {
   constexpr std::string_view word = "step:";
   for (std::size_t at = text.find(word, from); at != std::string_view::npos; at = text.find(word, at + 1)) {

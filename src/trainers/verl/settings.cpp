@@ -29,7 +29,7 @@ constexpr std::array<std::array<std::string_view, 2>, 5> renamed{{
 }};
 
 /// Removes the folder from an argument such as `model.path=$HOME/models/Qwen3-8B` if only the folder is unknown. The
-/// last name identifies the model.
+/// last component identifies the model.
 syntax::Word without_unknown_folder(syntax::Word word) {
   std::vector<syntax::Piece>& pieces = word.text.pieces;
   if (pieces.size() < 3 || pieces.front().unknown || pieces.back().unknown) return word;
@@ -113,7 +113,7 @@ base::Status lay_over(std::vector<syntax::Override> overrides, VerlSettings& set
     if (!is_there && override.kind == syntax::Override::Kind::change && !is_left_out(override.key))
       settings.ignored.push_back(
           {override.key, fmt::format("verl {} has no such setting", verl_defaults_version), override.place});
-    // Versions differ in their settings: one version adds (`+`) a setting that another version already has.
+    // A setting that must be added (`+`) in one version may exist in another.
     override.kind = syntax::Override::Kind::force;
   }
   std::erase_if(overrides,
@@ -121,7 +121,7 @@ base::Status lay_over(std::vector<syntax::Override> overrides, VerlSettings& set
   return syntax::apply_overrides(settings.tree, overrides);
 }
 
-/// Moves members with old names to their current names. Null values there are dropped.
+/// Moves members with old names to their current names. Drops old members whose value is null.
 void rename_members(syntax::Setting& root) {
   for (const auto& [old_name, name] : renamed) {
     const syntax::Setting* const found = find_setting(root, old_name);

@@ -70,7 +70,8 @@ constexpr std::array watched_rollout{
     Watched{"actor_rollout_ref.rollout.load_format", "dummy|auto|safetensors", "not modeled"},
     Watched{"actor_rollout_ref.rollout.multi_turn.enable", "false",
             "multi-turn rollouts with tools; modeled as one response without waiting"},
-    Watched{"actor_rollout_ref.rollout.multi_stage_wake_up", "false", "modeled as one wake-up"},
+    Watched{"actor_rollout_ref.rollout.multi_stage_wake_up", "false",
+            "weights and KV cache wake up separately; modeled as one wake-up"},
     Watched{"actor_rollout_ref.rollout.over_sample_rate", "0|0.0", "modeled without extra samples"},
     Watched{"actor_rollout_ref.rollout.checkpoint_engine.backend", "naive", "modeled as weights sent by NCCL"},
     Watched{"actor_rollout_ref.rollout.disaggregation.enabled", "false",
@@ -109,12 +110,12 @@ constexpr std::array<std::string_view, 7> read_of_them{"recompute_granularity",
                                                        "recompute_method",
                                                        "recompute_num_layers"};
 
-/// Accepted settings without effect.
+/// Settings that verl accepts but ignores.
 constexpr std::array<std::string_view, 3> megatron_without_effect{"actor_rollout_ref.actor.megatron.grad_offload",
                                                                   "actor_rollout_ref.ref.megatron.grad_offload",
                                                                   "critic.megatron.grad_offload"};
 
-/// Reports settings by which only some layers are recomputed.
+/// Reports settings that limit recomputation to some layers.
 base::Status add_recomputation(const syntax::SettingTree& tree, ImportedRun& run) {
   const std::string keys(handed_on.front());
   DOVETAIL_TRY(const auto granularity, optional_text(tree, keys + ".recompute_granularity"));
@@ -127,7 +128,7 @@ base::Status add_recomputation(const syntax::SettingTree& tree, ImportedRun& run
     DOVETAIL_CHECK(check_known(tree, key, *setting));
     const std::string value = value_words(*setting);
     if (!is_one_of(value, "null|uniform|1"))
-      run.not_modelled.push_back({key, value + ": modeled as all layers", setting->place});
+      run.not_modelled.push_back({key, value + ": modeled as recomputing all layers", setting->place});
   }
   return {};
 }
@@ -142,7 +143,8 @@ void add_facts(const VerlSettings& settings, ImportedRun& run) {
                                    [](const ImportedModel& model) { return model.role == "actor" && model.lora > 0; }))
     run.not_modelled.push_back({"", "the reference is the actor without its adapters; modeled as a separate model"});
   if (run.reward_model)
-    run.not_modelled.push_back({"reward.reward_model.enable", "true: an engine judges; modeled as a forward pass",
+    run.not_modelled.push_back({"reward.reward_model.enable",
+                                "true: an engine generates the verdicts; modeled as a forward pass",
                                 place_of(settings.tree, "reward.reward_model.enable")});
 }
 
@@ -155,15 +157,16 @@ base::Status add_critic(const syntax::SettingTree& tree, ImportedRun& run) {
   take_critic_batch(
       samples,
       {std::string(batch_key),
-       fmt::format("{} prompts, which do not divide the {} prompts of an iteration; modeled as the actor's mini-batch",
-                   batch, run.prompts),
+       fmt::format(
+           "{} prompts, which is not a divisor of the {} prompts of an iteration; modeled as the actor's mini-batch",
+           batch, run.prompts),
        place_of(tree, batch_key)},
       run);
   if (epochs != run.epochs) run.critic_epochs = epochs;
   return {};
 }
 
-/// Size of FSDP's shard groups on `devices` GPUs. 0: all GPUs.
+/// Returns the size of FSDP's shard groups on `devices` GPUs. 0: all GPUs.
 base::Result<int> fsdp_group(const syntax::SettingTree& tree, const std::string& key, int devices) {
   DOVETAIL_TRY(const auto size, optional_whole(tree, key));
   if (!size || *size < 0 || *size >= devices) return 0;
@@ -171,8 +174,8 @@ base::Result<int> fsdp_group(const syntax::SettingTree& tree, const std::string&
   return setting_error(tree, key, fmt::format("is {}; accepted: -1, or a divisor of the {} GPUs", *size, devices));
 }
 
-/// State types and shard groups with FSDP. It keeps weights, gradients and moments in the type in which it creates the
-/// model.
+/// Returns the state types and shard groups with FSDP, which keeps weights, gradients and moments in the type in which
+/// it creates the model.
 base::Result<RoleTypes> fsdp_types(const syntax::SettingTree& tree, const std::string& keys, int devices) {
   RoleTypes role;
   const std::string size_key = keys + ".fsdp_size";
@@ -197,7 +200,7 @@ base::Result<RoleTypes> fsdp_types(const syntax::SettingTree& tree, const std::s
   return role;
 }
 
-/// Type at `key`, which only the precision-aware optimizer uses.
+/// Returns the type at `key`, which only the precision-aware optimizer uses.
 base::Result<plan::StateType> aware_type(const syntax::SettingTree& tree, const std::string& key) {
   DOVETAIL_TRY(const auto value, optional_text(tree, key));
   const auto type = value ? state_type(*value) : plan::StateType::fp32;
@@ -205,8 +208,8 @@ base::Result<plan::StateType> aware_type(const syntax::SettingTree& tree, const 
   return *type == plan::StateType::fp32 ? plan::StateType::usual : *type;
 }
 
-/// State types with Megatron. Its precision-aware optimizer keeps only the part of the master weights that bf16 loses,
-/// and uses the given types for gradients and moments. On the host, all states are in fp32.
+/// Returns the state types with Megatron. Its precision-aware optimizer keeps only the part of the master weights that
+/// bf16 loses, and uses the given types for gradients and moments. On the host, all states are in fp32.
 base::Result<RoleTypes> megatron_types(const syntax::SettingTree& tree, const std::string& keys) {
   RoleTypes role;
   const std::string key = keys + ".use_precision_aware_optimizer";
@@ -235,7 +238,7 @@ base::Result<RoleTypes> megatron_types(const syntax::SettingTree& tree, const st
   return role;
 }
 
-/// Sets the share of the optimizers that is stepped on the host.
+/// Sets the share of the optimizer that is stepped on the host.
 base::Status add_host_shares(const syntax::SettingTree& tree, bool has_critic, ImportedRun& run) {
   std::vector<HostShare> shares;
   for (const std::string_view optimizer : {"actor_rollout_ref.actor.optim", "critic.optim"}) {

@@ -30,8 +30,8 @@ extern const TrainerReader verl_reader;
 /// settings that only the user knows.
 extern const TrainerWriter verl_writer;
 
-/// Keys of verl's logs (verl/trainer/ppo/metric_utils.py, verl/experimental): `timing_s/...` in seconds from all of its
-/// trainers, `timing/...` from old versions.
+/// Returns the keys of verl's logs (verl/trainer/ppo/metric_utils.py, verl/experimental): `timing_s/...` in seconds
+/// from all of its trainers, `timing/...` from old versions.
 const LogKeys& verl_log_keys();
 
 /// Reads the console logger (verl/utils/logger/aggregate_logger.py): "step:1 - timing_s/gen:12.3 - ...". The record may
@@ -41,16 +41,16 @@ LineReader verl_line_reader();
 /// Training backend. verl reads different settings for each.
 enum class VerlEngine { fsdp, megatron };
 
-/// verl's defaults for a backend. They have no source place, and interpolations are not resolved.
+/// Returns verl's defaults for a backend. Values have no source place, and interpolations are not resolved.
 const syntax::Setting& verl_defaults(VerlEngine engine);
 
-// Texts of trainers/verl/defaults, which the build embeds in the library (cmake/EmbedTexts.cmake).
+// Returns the texts of trainers/verl/defaults, which the build embeds in the library (cmake/EmbedTexts.cmake).
 std::string_view verl_common_defaults();
 std::string_view verl_fsdp_defaults();
 std::string_view verl_megatron_defaults();
 
-/// Whether the bundled defaults omit the setting because it affects neither time nor memory: profiling, checkpoints,
-/// tracing.
+/// Returns whether the bundled defaults omit the setting because it affects neither time nor memory: profiling,
+/// checkpoints, tracing.
 bool is_left_out(std::string_view key);
 
 /// Settings of a run: a launch script or a file, merged over verl's defaults.
@@ -61,23 +61,23 @@ struct VerlSettings {
   std::vector<Finding> ignored;  ///< settings that verl does not have
 };
 
-/// Whether the command runs any of verl's trainers.
+/// Returns whether the command runs any of verl's trainers.
 bool is_verl_entry(const syntax::EntryPoint& entry);
 
-/// Settings of a launch, whose arguments are Hydra overrides. Settings with names from older versions are moved to
-/// their current names. Fails for a trainer other than main_ppo or a configuration other than ppo_trainer's.
+/// Reads the settings of a launch, whose arguments are Hydra overrides. Settings with names from older versions are
+/// moved to their current names. Fails for a trainer other than main_ppo or a configuration other than ppo_trainer's.
 base::Result<VerlSettings> settings_of_launch(const syntax::Launch& launch, const std::vector<std::string>& sources,
                                               const std::map<std::string, std::string>& environment);
 
-/// Whether a map is a verl configuration: Hydra's resolved config.yaml, or the form in which W&B stores it, with each
-/// member under a `value`.
+/// Returns whether a map is a verl configuration: Hydra's resolved config.yaml, or the form in which W&B stores it,
+/// with each member under a `value`.
 bool is_verl_configuration(const syntax::Setting& root);
 
-/// Settings of such a map. `source` is the file that contains it.
+/// Reads the settings of such a map. `source` is the file that contains it.
 base::Result<VerlSettings> settings_of_configuration(syntax::Setting root, const std::string& source,
                                                      const std::map<std::string, std::string>& environment);
 
-/// Current name of a setting.
+/// Returns the current name of a setting.
 std::string present_key(std::string_view key);
 
 /// Completes a run that is otherwise read. Adds settings that affect time or memory and are not modeled to

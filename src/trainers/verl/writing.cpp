@@ -67,7 +67,7 @@ class VerlChanges {
     if (!megatron_) return;
     const std::string more = "++" + key_below(optimizer, "override_optimizer_config");
     // Megatron steps the given fraction on the host, 0 by default, and only with the precision-aware optimizer. If the
-    // optimizer stays on the device, precision-awareness would keep less state than the job has.
+    // optimizer stays on the device, a precision-aware optimizer would have smaller states than the job's.
     const std::string aware = more + ".use_precision_aware_optimizer";
     std::vector<Setter> with;
     if (offload.optimizer_on_host)
@@ -156,8 +156,8 @@ constexpr std::string_view packing_key(VerlEngine engine) {
                                         : "actor_rollout_ref.model.use_remove_padding";
 }
 
-/// Whether an argument of the command belongs only to the present engine, because the other engine's configuration has
-/// no such setting.
+/// Returns whether an argument of the command belongs only to the present engine, because the other engine's
+/// configuration has no such setting.
 bool is_of_engine(std::string_view name, VerlEngine present, VerlEngine other) {
   if (name == "--config-name") return present == VerlEngine::megatron;
   if (name.ends_with(".strategy")) return true;
@@ -168,7 +168,7 @@ bool is_of_engine(std::string_view name, VerlEngine present, VerlEngine other) {
 }
 
 std::vector<OtherWay> verl_ways(const WaysRequest& request) {
-  // Arguments of the present engine must be removed, which is only possible in a script.
+  // Arguments for the present engine must be removed, which is possible only in a script.
   if (!request.allowed.backend || request.launch == nullptr) return {};
   const bool megatron = request.job.software.training != "verl-fsdp";
   const VerlEngine present = megatron ? VerlEngine::megatron : VerlEngine::fsdp;
