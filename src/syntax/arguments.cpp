@@ -54,7 +54,7 @@ struct Called {
   std::optional<Text> value;  ///< text after `=`
 };
 
-/// Returns the text after position `at` of the first piece.
+/// Returns the rest of `text` after position `at` of its first piece.
 Text text_after(const Text& text, std::size_t at) {
   Text rest;
   append(rest, std::string_view(text.pieces.front().text).substr(at + 1));
@@ -99,7 +99,7 @@ Setting::Kind kind_of(FlagKind kind) {
   }
 }
 
-/// Returns a number that Python accepts in the form that YAML uses, or nullopt if the text is not a number.
+/// Returns a number that Python accepts in the form that YAML uses, or nullopt if `text` is not a number.
 std::optional<std::string> number_text(FlagKind kind, std::string_view said) {
   std::string text;
   for (const char c : said)
@@ -159,7 +159,7 @@ class ArgumentReader {
     return {};
   }
 
-  /// Returns the only flag whose name starts with `name`. Present names are tried first, then older names.
+  /// Returns the only flag whose name starts with `name`. Current names are tried before older ones.
   base::Result<Called> begun(const Word& word, std::string_view name) const {
     for (const bool older : {false, true}) {
       std::vector<std::string> names;

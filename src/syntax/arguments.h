@@ -1,4 +1,4 @@
-// Command lines as Python's argparse reads them: flags with types and defaults, read into a tree of settings.
+// Reads command lines as Python's argparse does: flags with types and defaults become a tree of settings.
 #pragma once
 
 #include <span>
@@ -39,15 +39,15 @@ struct StrayWord {
 };
 
 struct Arguments {
-  SettingTree tree;                 ///< values by present flag name; line 0 marks a default
+  SettingTree tree;                 ///< values by current flag name; line 0 marks a default
   std::vector<StrayWord> unknown;   ///< flags missing from the table, and words that belong to no flag
   std::vector<StrayWord> doubtful;  ///< words that belong to no flag and whose text is not fully known
 };
 
 /// Reads `words` over the defaults of `flags`: `--x value`, `--x=value`, or an unambiguous prefix of a name. The last
 /// of several occurrences wins. Negative numbers are values; other words that look like flags are not. Returns an Error
-/// at its place when argparse would stop: a value is missing or has the wrong type, a switch has a value, or a prefix
-/// is ambiguous.
+/// at its place where argparse would stop: if a value is missing or has the wrong type, if a switch has a value, or if
+/// a prefix is ambiguous.
 base::Result<Arguments> parse_arguments(std::span<const Flag> flags, std::span<const Word> words,
                                         const std::vector<std::string>& sources);
 

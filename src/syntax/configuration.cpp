@@ -51,7 +51,7 @@ std::string with_extension(const std::string& name) {
   return name.ends_with(".yaml") || name.ends_with(".yml") ? name : name + ".yaml";
 }
 
-/// Returns the last override that chooses from a group, by the group alone or with its package.
+/// Returns the last override that chooses from a group. It may name the group alone or with its package.
 const Override* chosen(const Composition& composition, const DefaultEntry& entry) {
   const Override* found = nullptr;
   const std::string name = name_of(entry.group, {});
@@ -326,7 +326,7 @@ std::optional<double> compute_sum(std::string_view name, double a, double b) {
   return std::nullopt;
 }
 
-/// Resolves a tree. Reads the tree as written and builds a resolved copy.
+/// Builds a resolved copy of a tree, without changing the original.
 class Resolver {
  public:
   Resolver(const SettingTree& tree, const std::map<std::string, std::string>& environment)
@@ -355,7 +355,7 @@ class Resolver {
     return path;
   }
 
-  /// Resolves the interpolations of a text. A text that is a single interpolation keeps the type of its value.
+  /// Resolves the interpolations in a string. A string that is a single interpolation gets the type of its value.
   Setting text_value(std::string_view text, const std::vector<std::string>& path, const Place& place) {
     if (depth_ >= max_resolved_depth) return not_resolved(place, base::quote(text) + ", a circular reference,");
     left_ -= static_cast<std::int64_t>(text.size() / 16) + 1;

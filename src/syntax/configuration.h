@@ -1,4 +1,4 @@
-// YAML configurations composed of several files, by Hydra's `defaults:` list or the path of a parent.
+// Composes YAML configurations from several files, by Hydra's `defaults:` list or the path of a parent file.
 #pragma once
 
 #include <map>

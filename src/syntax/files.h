@@ -28,7 +28,8 @@ std::string name_of(std::string_view path, std::string_view suffix);
 /// Returns an Error at a place in one of the sources.
 base::Error place_error(const std::vector<std::string>& sources, const Place& place, std::string message);
 
-/// Returns an Error for an unknown value that is needed. It names the way to set the value (`--env NAME=VALUE`).
+/// Returns an Error for an unknown value that is needed. Its message names the option that sets the value (`--env
+/// NAME=VALUE`), if there is one.
 base::Error unknown_error(const std::vector<std::string>& sources, const Unknown& unknown);
 
 }  // namespace dovetail::syntax

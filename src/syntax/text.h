@@ -1,4 +1,4 @@
-// Text of scripts and configurations as far as it can be known without running them, with unknown pieces and places.
+// Strings in scripts and configurations, as far as they are known without running anything.
 #pragma once
 
 #include <optional>
@@ -35,7 +35,7 @@ struct Piece {
   bool operator==(const Piece&) const = default;
 };
 
-/// A text made of pieces. No piece is empty, and no two adjacent pieces are known. Empty text has no pieces.
+/// A string made of pieces. No piece is empty, and no two adjacent pieces are known. An empty string has no pieces.
 struct Text {
   std::vector<Piece> pieces;
   std::vector<std::string> defaulted;  ///< unset variables whose defaults were used
@@ -59,7 +59,7 @@ bool is_known(const Text& text);
 bool is_empty(const Text& text);
 /// Returns the characters. REQUIRES: is_known().
 std::string_view characters(const Text& text);
-/// Returns whether a piece is known. Such a text cannot be empty.
+/// Returns whether any piece is known, so the string is certainly not empty.
 bool has_characters(const Text& text);
 /// Returns the first unknown piece. REQUIRES: not is_known().
 const Unknown& first_unknown(const Text& text);
@@ -69,10 +69,10 @@ std::size_t size_of(const Text& text);
 void append(Text& text, std::string_view more);
 void append(Text& text, const Text& more);
 
-/// Returns the text for messages: `a<the output of ...>b`.
+/// Returns the string for messages: `a<the output of ...>b`.
 std::string describe(const Text& text);
 
-/// Merges the texts of two branches, where `why` decides which branch runs. Words that both begin with stay known.
+/// Merges the strings of two branches. `why` decides which branch runs. Words that both start with stay known.
 Text either(const Text& one, const Text& other, const Unknown& why);
 
 /// Merges two lists. Words that both share at the start or end stay as they are; the words between become doubtful.

@@ -21,7 +21,7 @@ struct Setting {
   std::vector<Setting> items;                            ///< items of a list
   std::vector<std::pair<std::string, Setting>> members;  ///< members of a map, in order of first appearance
   Place place;                                           ///< place of the last assignment
-  std::optional<Unknown> unknown;  ///< the reason, for an unknown value; otherwise the condition under which it applies
+  std::optional<Unknown> unknown;  ///< why it is unknown; for a known value, the condition under which it applies
 
   bool operator==(const Setting&) const = default;
 };
@@ -45,7 +45,7 @@ std::vector<std::string> names_of_path(std::string_view path);
 bool put_setting(Setting& root, std::string_view path, Setting value);
 /// Removes a value. Returns false if it is missing.
 bool remove_setting(Setting& root, std::string_view path);
-/// Merges `over` into `under`: maps member by member; any other value is replaced.
+/// Merges `over` into `under`. Maps are merged member by member; any other value is replaced.
 void merge_setting(Setting& under, Setting over);
 
 /// Converts the root of a document by PyYAML's rules: plain `yes`, `On` and `True` are booleans, `1_000` is a number,

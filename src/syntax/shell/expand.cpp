@@ -255,7 +255,7 @@ void split_characters(std::string_view text, const std::string& separators, Fiel
       if (!is_blank(text[at])) {
         if (had_mark) break;
         had_mark = true;
-        // The text before a mark is a field, even if it is empty.
+        // The characters before a separator form a field, which may be empty.
         fields.add({}, true);
       }
       ++at;

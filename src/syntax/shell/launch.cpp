@@ -98,7 +98,7 @@ void add_launch(LaunchSearch& search, const ReachedCommand& command, std::size_t
 
 constexpr std::string_view stand_in = "DOVETAIL_UNKNOWN_";
 
-/// Returns the text as a script in which an unset variable replaces each unknown piece.
+/// Returns `text` as a script in which an unset variable replaces each unknown piece.
 std::string with_stand_ins(const Text& text) {
   std::string content;
   for (std::size_t i = 0; i < text.pieces.size(); ++i)
@@ -106,7 +106,7 @@ std::string with_stand_ins(const Text& text) {
   return content;
 }
 
-/// Replaces such a variable by the unknown piece of the text that it represents.
+/// Replaces the value of such a variable, which is unknown, by the unknown piece that it represents.
 void put_back(std::optional<Unknown>& unknown, const Text& text) {
   if (!unknown || !unknown->variable.starts_with(stand_in)) return;
   const std::string_view digits = std::string_view(unknown->variable).substr(stand_in.size());

@@ -31,14 +31,14 @@ struct Launch {
   std::optional<Unknown> doubt;  ///< condition that decides whether it starts; nullopt: always starts
 };
 
-/// Returns the launches of an outcome, in order. Looks at commands directly, after launchers (`uv run`, `ray job
-/// submit`, `srun`, `torchrun`, `accelerate launch`, `nohup`, `env`, ...), and in scripts run by `bash -c` or `bash
-/// FILE`, which are evaluated too. Adds the sources and unread files of such scripts to the outcome.
+/// Returns the launches of an outcome, in order. Finds trainers that are started directly, by a launcher (`uv run`,
+/// `ray job submit`, `srun`, `torchrun`, `accelerate launch`, `nohup`, `env`, ...), or by a script run by `bash -c` or
+/// `bash FILE`. Such scripts are evaluated too, and their sources and unread files are added to the outcome.
 base::Result<std::vector<Launch>> find_launches(ScriptOutcome& outcome, const ScriptRequest& request,
                                                 const TrainerTest& is_trainer);
 
-/// Returns the launch of a script, which may occur several times. Returns an Error if there is no launch, if several
-/// differ, or if an unknown value decides whether the trainer starts.
+/// Returns the only launch of a script; equal launches count as one. Returns an Error if there is no launch, if
+/// launches differ, or if an unknown value decides whether the trainer starts.
 base::Result<Launch> only_launch(const ScriptOutcome& outcome, const std::vector<Launch>& launches);
 
 }  // namespace dovetail::syntax

@@ -35,7 +35,7 @@ Text sure_text(const Word& word) { return word.doubt ? text_of(*word.doubt) : wo
 
 bool may_be_many(const Word& word) { return word.doubt || (!is_known(word.text) && first_unknown(word.text).many); }
 
-/// Returns the reason why the number of words is unknown, if it is.
+/// Returns the reason why the number of words is unknown, or nullopt if it is known.
 std::optional<Unknown> doubt_of_count(const std::vector<Word>& words) {
   for (const Word& word : words)
     if (may_be_many(word)) return word.doubt ? *word.doubt : first_unknown(word.text);
@@ -47,7 +47,7 @@ Word count_of(const std::vector<Word>& words, const Place& place) {
   return word_at(doubt ? text_of(*doubt) : text_of(std::to_string(words.size())), place);
 }
 
-/// Returns element `index` of a list, which is unknown if the presence of an earlier element is.
+/// Returns element `index` of a list. It is unknown if the presence of an earlier element is unknown.
 Word element_at(const Variable& variable, std::int64_t index, const Place& place) {
   if (index < 0 && !variable.indexed.empty()) index += variable.indexed.rbegin()->first + 1;
   for (const auto& [at, word] : variable.indexed) {
@@ -159,8 +159,7 @@ std::optional<bool> is_nothing(const BaseValue& base, bool counts_empty) {
   return sure ? std::optional(true) : std::nullopt;
 }
 
-/// Returns the operand in place of the value. If it is unquoted, the caller expands and splits it, so "$@" stays a
-/// list.
+/// Returns the operand in place of the value. The caller expands and splits an unquoted operand, so "$@" stays a list.
 ParameterValue operand_value(Shell& shell, const WordPart& part) {
   if (part.quoted) return {.words = {word_at(expand_text(shell, part.operands.front()), part.place)}};
   return {.words = {}, .operand = &part.operands.front()};

@@ -11,7 +11,7 @@
 
 namespace dovetail::syntax {
 
-/// Parses a script. At the first error, the error is kept and the position moves to the end, so parsing stops.
+/// Parses a script. The first error is stored and moves the position to the end, which stops parsing.
 class ShellParser {
  public:
   ShellParser(std::string_view content, const std::string& path, Place begin, int depth, ShellTrees& trees);
@@ -70,7 +70,8 @@ class ShellParser {
   void skip_continuations();
   void skip_blanks();
   void skip_separators();
-  /// Returns the characters up to the next blank or operator, or nothing if one of them quotes or expands.
+  /// Returns the characters up to the next blank or operator, or an empty string if one of them starts a quote or an
+  /// expansion.
   std::string_view peek_plain() const;
   void take_newline();
   void read_document(const PendingDocument& document);

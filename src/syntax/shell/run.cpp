@@ -161,7 +161,7 @@ Flow run_body(Shell& shell, const ShellNode& body) {
 }
 
 /// Evaluates a loop with an unknown number of iterations, possibly zero. The second pass starts from the merged state
-/// of the first and reaches every command that the first one reached.
+/// of the first. It reaches every command that the first pass reached.
 Flow run_any_times(Shell& shell, const Unknown& why, const std::function<Flow()>& turn) {
   const std::size_t reached = shell.outcome.commands.size();
   for (int pass = 0; pass < 2 && !shell.error; ++pass) {
@@ -172,7 +172,7 @@ Flow run_any_times(Shell& shell, const Unknown& why, const std::function<Flow()>
   return {};
 }
 
-/// Returns the reason for which an iteration may have left the loop, if any.
+/// Returns the reason why an iteration may have left the loop, or nullopt if none may have.
 std::optional<Unknown> doubt_of_end(const Shell& shell) {
   const auto& early = shell.frames.back().early;
   return early.empty() ? std::nullopt : std::optional(early.front().why);
@@ -238,7 +238,7 @@ Flow run_for_arithmetic(Shell& shell, const ShellNode& node) {
   });
 }
 
-/// Returns the reason why the number of words that a word expands to is unknown, if it is.
+/// Returns the reason why the number of words that a word expands to is unknown, or nullopt if it is known.
 std::optional<Unknown> doubt_of_word(const Word& word) {
   if (word.doubt) return word.doubt;
   if (!is_known(word.text) && first_unknown(word.text).many) return first_unknown(word.text);

@@ -31,7 +31,7 @@ struct ExitStatus {
   int code = 0;
   std::optional<Unknown> unknown;
   bool is_effect = false;              ///< the command runs for its effect, so success is expected
-  std::vector<std::string> defaulted;  ///< variables whose defaults led to the status
+  std::vector<std::string> defaulted;  ///< unset variables whose defaults affected the status
 
   bool operator==(const ExitStatus&) const = default;
 };
@@ -102,7 +102,7 @@ struct Shell {
   std::vector<DemandedVariable> newly_demanded;  ///< variables demanded by the last `exit`
   std::vector<Word> outputs;                     ///< files that receive the output
   Place exit_place;                              ///< place of the last `exit`
-  int source = 0;                                ///< index of the source in evaluation
+  int source = 0;                                ///< index of the source that is being evaluated
   bool captures = false;                         ///< whether output is captured
   int tested = 0;                                ///< depth of conditions, in which failures do not stop the script
   int depth = 0;
@@ -110,7 +110,7 @@ struct Shell {
   std::optional<base::Error> error;
 };
 
-/// Adds to the work done. Sets an error and returns false if a limit is exceeded.
+/// Adds to the work of the evaluation. Sets an error and returns false if a limit is exceeded.
 bool spend(Shell& shell, const Place& place, std::int64_t steps, std::int64_t bytes = 0);
 void fail(Shell& shell, const Place& place, std::string message);
 
@@ -158,9 +158,9 @@ Text expand_text(Shell& shell, const WordParts& parts);
 /// expression.
 Text expand_pattern(Shell& shell, const WordParts& parts, bool is_regex = false);
 Text command_output(Shell& shell, const WordPart& part);
-/// Splits a text into words at the characters in IFS.
+/// Splits a string into words at the characters in IFS.
 std::vector<Word> split(const Shell& shell, const Text& text, const Place& place);
-/// Splits a text into at most `count` fields, like `read`. The last field holds the rest.
+/// Splits a string into at most `count` fields, like `read`. The last field holds the rest.
 std::vector<std::string> split_off(const Shell& shell, std::string_view text, std::size_t count);
 
 // parameter.cpp
@@ -196,7 +196,7 @@ std::optional<Flow> run_builtin(Shell& shell, const std::vector<Word>& words, co
 /// Returns whether the pattern matches the whole text.
 bool matches_pattern(std::string_view pattern, std::string_view text);
 
-/// End of the text at which a pattern is removed, and whether the shortest or longest match is taken.
+/// Whether to remove a pattern from the start or the end of a string, and its shortest or longest match.
 enum class PatternPlace { min_prefix, max_prefix, min_suffix, max_suffix };
 std::string remove_pattern(std::string_view text, std::string_view pattern, PatternPlace place);
 

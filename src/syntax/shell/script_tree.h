@@ -109,8 +109,8 @@ struct ShellTrees {
   std::deque<WordParts> here_documents;
 };
 
-/// Parses a script and adds it to `trees`. `begin` is the place of its first character. A syntax error is an Error at
-/// its place in the file `path`.
+/// Parses a script and adds it to `trees`. `begin` is the place of its first character. Returns an Error at the place
+/// of a syntax error in the file `path`.
 base::Result<const ShellNode*> parse_shell(std::string_view content, const std::string& path, Place begin,
                                            ShellTrees& trees);
 

@@ -3,8 +3,8 @@
 // The evaluator computes what bash would compute from the script alone: variables, arrays, arithmetic, conditions,
 // loops, functions, here-documents, and a few commands (`echo`, `printf`, `seq`, `dirname`, `cd`, ...). It starts no
 // process and writes nothing. It reads only files named by `source`, through the given reader. The output and status of
-// any other command are unknown, and the output remains an unknown piece of the words that contain it. If a condition
-// is unknown, both branches are evaluated: values that differ afterwards are unknown, and the commands within are
+// any other command are unknown. Words that contain such output have an unknown piece in its place. If a condition is
+// unknown, both branches are evaluated. Values that differ afterwards are unknown, and commands in the branches are
 // doubtful.
 #pragma once
 
@@ -30,7 +30,7 @@ struct ScriptRequest {
   std::string path;  ///< path of the script as invoked: its `$0`, and its name in messages
   std::string content;
   std::string directory;  ///< working directory at the start; empty: unknown
-  /// Environment variables given by the user. They also replace values that the script sets but that are unknown.
+  /// Environment variables given by the user. They also replace unknown values of variables that the script sets.
   std::map<std::string, std::string> environment;
   std::vector<std::string> arguments;                   ///< `"$@"`
   FileReader read;                                      ///< reader for `source`; empty: no file is read
@@ -70,8 +70,7 @@ struct ScriptEnd {
 struct ScriptOutcome {
   std::vector<std::string> sources;  ///< files that places refer to: the script, then included files
   std::vector<ReachedCommand> commands;
-  std::map<std::string, std::vector<Word>>
-      variables;  ///< final values: any number of words for an array, otherwise one
+  std::map<std::string, std::vector<Word>> variables;  ///< final values; one word unless it is an array
   std::vector<DemandedVariable> demanded;
   std::vector<UnreadFile> unread;
   std::optional<ScriptEnd> end;

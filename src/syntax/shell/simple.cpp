@@ -18,8 +18,8 @@ bool is_declaration(const std::vector<Word>& words) {
   return name == "export" || name == "declare" || name == "typeset" || name == "local" || name == "readonly";
 }
 
-/// Replaces an unknown value by the user's value for the variable. Without one, records the variable's name in the
-/// unknown pieces.
+/// Replaces an unknown value by the user's value for the variable. If the user gives no value, records the variable's
+/// name in the unknown pieces.
 Text decided(const Shell& shell, const std::string& name, Text value) {
   if (is_known(value)) return value;
   if (const auto given = shell.request->environment.find(name); given != shell.request->environment.end())

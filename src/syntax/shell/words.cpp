@@ -359,7 +359,7 @@ void ShellParser::parse_double_quoted(WordParts& parts) {
       ++position_;
     }
   }
-  // A quoted text is a word even if it is empty.
+  // A quoted string is a word even if it is empty.
   if (position_ == before) {
     parts.emplace_back();
     parts.back().quoted = true;

@@ -37,8 +37,7 @@ struct ImportedModel {
 struct ImportedTask {
   std::string task;  ///< name in the workflow
   plan::TaskPlan planned;
-  bool other_backend =
-      false;  ///< uses a different backend than the actor's training; its ZeRO stage then follows from that backend
+  bool other_backend = false;  ///< its backend differs from the actor's training and fixes its ZeRO stage
 
   bool operator==(const ImportedTask&) const = default;
 };

@@ -146,7 +146,7 @@ bool is_one_of(std::string_view value, std::string_view values) {
 base::Status check_known(const syntax::SettingTree& tree, std::string_view key, const syntax::Setting& setting) {
   if (!setting.unknown && setting.kind != syntax::Setting::Kind::unknown) return {};
   base::Error error = unknown_error(tree.sources, setting.unknown.value_or(syntax::Unknown{}));
-  error.message = fmt::format("`{}` depends on this: {}", key, error.message);
+  error.message = fmt::format("`{}` depends on an unknown value: {}", key, error.message);
   return error;
 }
 

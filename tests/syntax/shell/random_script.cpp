@@ -7,8 +7,8 @@
 namespace dovetail::syntax {
 namespace {
 
-/// Writes statements. Variables `a` to `e` are strings, `n` and `m` integers, `x` and `y` arrays, `t` an associative
-/// array.
+/// Writes random statements. Variables `a` to `e` are strings, `n` and `m` integers, `x` and `y` arrays, `t` an
+/// associative array.
 class ScriptWriter {
  public:
   explicit ScriptWriter(std::uint64_t seed) : random_(seed) {}
