@@ -12,7 +12,7 @@
 
 namespace dovetail::trainers {
 
-/// The result of an import.
+/// The results of an import as strings.
 struct Told {
   std::string job;
   std::string plan;
@@ -56,10 +56,10 @@ inline const plan::TaskPlan& planned(const Import& import, std::string_view task
   return none;
 }
 
-/// Returns a job without the devices that it fixes if roles have separate ones.
+/// Returns a job without its `fixed` section, which lists separate devices of roles.
 inline std::string without_pools(const std::string& job) { return job.substr(0, job.find("fixed:\n")); }
 
-/// Effects of changing one setting.
+/// The result that changing one setting affects.
 enum class Where { job, plan, not_modelled, ignored };
 
 inline void expect_changed(const Told& before, const Told& after, Where where) {

@@ -12,7 +12,7 @@ struct ArealChange {
   const char* override;
   Where where;
   const char* file = fsdp_grpo;
-  std::string given = {};  ///< overrides added both before and after
+  std::string given = {};  ///< overrides that both runs have
 };
 
 const ArealChange areal_changes[] = {

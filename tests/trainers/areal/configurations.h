@@ -82,7 +82,7 @@ inline constexpr const char* archon_grpo =
     "  ppo_n_minibatches: 1\n"
     "train_dataset: {batch_size: 32, max_length: 1024}\n";
 
-/// A file from before March 2026.
+/// A file in the format from before March 2026.
 inline constexpr const char* old_grpo =
     "allocation_mode: sglang.d4p1t1+d2p2t1\n"
     "cluster: {n_nodes: 1, n_gpus_per_node: 8}\n"
@@ -100,12 +100,12 @@ inline constexpr const char* old_grpo =
     "async_training: true\n"
     "train_dataset: {batch_size: 64, max_length: 512}\n";
 
-/// Overrides for a rollout on the actor's GPUs.
+/// Overrides that put the rollout on the actor's GPUs.
 inline constexpr const char* areal_sharing =
     "enable_offload=true +actor.weight_update_mode=disk +rollout.scheduling_strategy.type=colocation "
     "+rollout.scheduling_strategy.target=actor";
 
-/// Overrides separated by spaces.
+/// Returns options with these overrides, which are separated by spaces.
 inline ImportOptions areal_overrides(const std::string& overrides) {
   ImportOptions options;
   std::size_t begin = 0;

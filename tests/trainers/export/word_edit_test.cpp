@@ -21,7 +21,7 @@ constexpr std::array flags{Flag{"--awake", FlagKind::either},
                            Flag{"--engines", FlagKind::whole, "1", {}, "--old_engines|--older_engines"},
                            Flag{"--sleep", FlagKind::on}, Flag{"--share", FlagKind::number, "0.9"}};
 
-/// Returns the script with the changes, or the error. `overrides`: the words are Hydra overrides.
+/// Returns the script with the changes, or the error. If `overrides` is set, the words are Hydra overrides.
 std::string edited(const std::string& script, const std::vector<Change>& changes, bool overrides = false) {
   const syntax::ScriptRequest request{.path = "run.sh",
                                       .content = script,

@@ -122,8 +122,8 @@ namespace {
 namespace fs = std::filesystem;
 using testing::HasSubstr;
 
-/// A cache as created by huggingface_hub: contents in `blobs`, links to them in snapshots, the revision of `main` in
-/// `refs`.
+/// A cache as huggingface_hub creates it: contents in `blobs`, links to them in `snapshots`, and the revision of `main`
+/// in `refs`.
 class HubCache : public testing::Test {
  protected:
   void SetUp() override {

@@ -24,8 +24,7 @@ inline std::vector<std::size_t> numbers_behind(std::string_view text, std::strin
   return places;
 }
 
-/// Replaces a number after a marker by something else and expects an Error on its line, for any log of a kind, any
-/// number in it and any damage.
+/// Property: if any number after a marker is replaced by something invalid, reading the log gives an Error on its line.
 inline void check_damage(const std::string& text, const std::vector<std::string>& markers) {
   std::vector<std::size_t> places;
   for (const std::string& marker : markers)

@@ -88,7 +88,7 @@ TEST(PrintedConfiguration, InvalidSettingsAreErrorsWithALine) {
   EXPECT_THAT(base::to_text(import.error()), HasSubstr("ppo_mini_batch_size"));
 }
 
-/// A missing bracket, quote, colon or line, or a missing end, is never read as a complete configuration.
+/// A configuration that lacks a bracket, quote, colon, line or its end is never read as complete.
 RC_GTEST_PROP(PrintedConfiguration, DamageIsAnErrorWithItsPlace, ()) {
   std::vector<std::string> lines = printed;
   const auto kind = *rc::gen::inRange(0, 3);
@@ -105,7 +105,7 @@ RC_GTEST_PROP(PrintedConfiguration, DamageIsAnErrorWithItsPlace, ()) {
     RC_PRE(at != 0 || mark > lines[0].find("{'actor'"));
     lines[at].erase(mark, 1);
   } else if (kind == 1) {
-    // Without a line that only sets another value, the rest is complete.
+    // If the missing line only sets another value, the rest is complete.
     const std::vector<std::size_t> needed{0, 1, 9, 10, 12, 13, 15, 17};
     const std::size_t lost = *rc::gen::elementOf(needed);
     RC_PRE(lost != 0);

@@ -59,7 +59,7 @@ const std::string async = std::string(beside) +
                           " grpo.async_grpo.enabled=true loss_fn.use_importance_sampling_correction=true "
                           "policy.generation.vllm_cfg.async_engine=true";
 
-/// Overrides separated by spaces.
+/// Returns options with these overrides, which are separated by spaces.
 ImportOptions with(const std::string& overrides) {
   ImportOptions options;
   std::size_t begin = 0;
@@ -197,7 +197,7 @@ struct NemoRlChange {
   const char* override;
   Where where;
   const char* file = megatron_grpo;
-  std::string given = {};  ///< overrides added both before and after
+  std::string given = {};  ///< overrides that both runs have
 };
 
 const NemoRlChange nemo_rl_changes[] = {

@@ -19,7 +19,7 @@ struct OpenrlhfChange {
   const char* flag;
   Where where;
   const std::string& script = openrlhf_ppo;
-  std::string given = {};  ///< flags added both before and after
+  std::string given = {};  ///< flags that both runs have
 
   std::string_view name() const {
     const std::string_view all = flag;
@@ -125,7 +125,7 @@ const OpenrlhfChange openrlhf_changes[] = {
     {"--actor_init_on_gpu", Where::ignored},
 };
 
-/// Prefixes of flags that are not modeled: learning rates, data, logs, checkpoints and evaluation.
+/// Prefixes of flags that affect neither time nor memory: learning rates, data, logs, checkpoints and evaluation.
 constexpr std::array without_effect = std::to_array<std::string_view>({"--algo.advantage.is_correction",
                                                                        "--algo.advantage.lambd",
                                                                        "--algo.advantage.gamma",

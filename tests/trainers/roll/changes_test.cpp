@@ -12,7 +12,7 @@ struct RollChange {
   const char* override;
   Where where;
   const char* file = megatron_rlvr;
-  std::string given = {};  ///< overrides added both before and after
+  std::string given = {};  ///< overrides that both runs have
 };
 
 const RollChange roll_changes[] = {

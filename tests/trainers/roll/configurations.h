@@ -8,7 +8,7 @@
 
 namespace dovetail::trainers {
 
-/// Dense model trained by Megatron, with engines on some of its GPUs and a reward model for one domain on the others.
+/// Dense model trained by Megatron. Engines use some of its GPUs, and a reward model for one domain uses the others.
 inline constexpr const char* megatron_rlvr =
     "hydra: {run: {dir: .}}\n"
     "num_gpus_per_node: 8\n"
@@ -109,11 +109,11 @@ inline const std::string roll_balanced =
     "++actor_train.use_sequence_packing=true ++actor_train.sequence_packing_args.algorithm=load_balance "
     "++actor_train.sequence_packing_args.max_packed_sequence_length_train=8192 "
     "++actor_train.sequence_packing_args.max_packed_sequence_length_forward=16384";
-/// With adapters, the actor without them is the reference.
+/// Overrides that train adapters. The reference is then the actor without its adapters.
 inline const std::string roll_adapters =
     "++actor_train.model_args.lora_target=all-linear ++actor_train.model_args.lora_rank=32";
 
-/// Overrides separated by spaces.
+/// Returns options with these overrides, which are separated by spaces.
 inline ImportOptions with_words(const std::string& overrides) {
   ImportOptions options;
   std::size_t begin = 0;

@@ -19,7 +19,7 @@ const std::string dense_shape =
     "--normalization RMSNorm --vocab-size 151936 --kv-channels 128 --qk-layernorm "
     "--untie-embeddings-and-output-weights ";
 
-/// A layer pattern with `dense` dense layers before those with experts, in the form used by scripts.
+/// Returns shape flags with `dense` dense layers before the layers with experts, in the form that scripts use.
 std::string expert_shape(int dense, const std::string& more) {
   return fmt::format(
       "--disable-bias-linear --swiglu --normalization RMSNorm --position-embedding-type rope --num-layers 12 "
@@ -64,7 +64,7 @@ const std::string in_parts = grpo + "--recompute-granularity selective ";
 const std::string recomputed =
     grpo + "--recompute-granularity full --recompute-method uniform --recompute-num-layers 1 ";
 
-/// The script without a flag.
+/// Returns the script without a flag.
 std::string without(std::string from, const std::string& flag) {
   const std::size_t at = from.find(flag);
   EXPECT_NE(at, std::string::npos) << flag;
@@ -113,7 +113,7 @@ TEST(SlimeConfiguration, PpoHasTheCriticOnTheActorsGpusAndEnginesAfterIt) {
   EXPECT_FALSE(generated.offload.weights);
 }
 
-/// The shape of the actor in the job.
+/// Returns the shape of the actor in the job.
 llm::Transformer shape_of(const std::string& flags) {
   const auto read = imported(script(flags + rollouts + "--colocate"));
   EXPECT_TRUE(read.ok()) << base::to_text(read.error());

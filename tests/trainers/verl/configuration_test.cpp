@@ -274,7 +274,7 @@ TEST(VerlConfiguration, AcceptsOldNames) {
   EXPECT_EQ(told(script_of(said)).plan, told(script_of(ppo_megatron)).plan);
 }
 
-/// The `software` section of a job.
+/// Returns the `software` section of a job.
 std::string software_line(const Told& run) {
   const std::size_t begin = run.job.find("software: ");
   return run.job.substr(begin, run.job.find('\n', begin) - begin);

@@ -8,7 +8,7 @@
 
 namespace dovetail::trainers {
 
-/// A script with these overrides.
+/// Returns a launch script with these overrides.
 inline std::string script_of(const std::vector<std::string>& overrides, const std::string& more = {}) {
   std::string script = "#!/bin/bash\nset -x\npython3 -m verl.trainer.main_ppo";
   for (const std::string& override : overrides) script += " \\\n    " + override;

@@ -31,7 +31,7 @@ inline const std::vector<std::string> printed{
     " 'trainer': {'logger': ('console', 'wandb'), 'n_gpus_per_node': 8, 'nnodes': 2}}",
 };
 
-/// A step of verl's console with this many seconds of generation.
+/// Returns a step of verl's console output with this many seconds of generation.
 inline std::string verl_step(int step, double generation, double mean_response = 400) {
   return fmt::format(
       "step:{} - timing_s/gen:{:.3f} - timing_s/old_log_prob:3.000 - timing_s/ref:3.000 - timing_s/update_actor:20.000 "
@@ -41,7 +41,7 @@ inline std::string verl_step(int step, double generation, double mean_response =
       step, generation, generation + 30, mean_response);
 }
 
-/// A log with other output first, then these lines after `prefix`, then steps.
+/// Returns a log of other output, then these lines, each after `prefix`, then steps.
 inline std::string log_with(const std::vector<std::string>& lines, const std::string& prefix,
                             const std::string& between = "") {
   std::string log = "2026-01-05 10:00:00,000 INFO worker.py: Started a local Ray instance.\n" + prefix + "\n";
