@@ -32,8 +32,8 @@ struct Launch {
 };
 
 /// Returns the launches of an outcome, in order. Finds trainers that are started directly, by a launcher (`uv run`,
-/// `ray job submit`, `srun`, `torchrun`, `accelerate launch`, `nohup`, `env`, ...), or by a script run by `bash -c` or
-/// `bash FILE`. Such scripts are evaluated too, and their sources and unread files are added to the outcome.
+/// `ray job submit`, `srun`, `torchrun`, `accelerate launch`, `nohup`, `env`, ...), or by another script. Scripts run
+/// by `bash -c` or `bash FILE` are evaluated too. Their sources and unread files are added to the outcome.
 base::Result<std::vector<Launch>> find_launches(ScriptOutcome& outcome, const ScriptRequest& request,
                                                 const TrainerTest& is_trainer);
 

@@ -1,6 +1,7 @@
 // Reader, writer, settings and log format of AReaL (inclusionAI/AReaL).
 //
-// The rules are those of areal/trainer/rl_trainer.py, areal/api and areal/engine. docs/trainer-areal.md lists them all.
+// Implements the rules of areal/trainer/rl_trainer.py, areal/api and areal/engine. docs/trainer-areal.md lists them
+// all.
 #pragma once
 
 #include <string>
@@ -19,9 +20,9 @@ namespace dovetail::trainers {
 /// Version of AReaL whose defaults are bundled.
 inline constexpr std::string_view areal_version = "AReaL 4aef98d8d";
 
-/// Reads AReaL's launch scripts and configurations of PPO and its variants. Fails at the key if a relevant setting is
-/// unknown or not accepted by AReaL, if AReaL would stop at startup, or if a job cannot describe the model, engine or
-/// loop.
+/// Reads AReaL's launch scripts and configurations of PPO and its variants. Fails at the key of a relevant setting that
+/// is unknown or that AReaL rejects. Also fails if AReaL would stop at startup, or if a job cannot describe the model,
+/// engine or loop.
 extern const TrainerReader areal_reader;
 
 /// Writes plans as AReaL settings, and jobs as complete configurations. Fails if AReaL cannot run the job or needs

@@ -82,9 +82,9 @@ bool areal_is_colocated(const std::vector<ArealEngine>& engines);
 base::Status check_areal_start(const syntax::SettingTree& tree, const std::vector<ArealEngine>& engines,
                                const ImportedRun& run);
 
-/// Completes a run that is otherwise read. Adds settings that affect time or memory and are not modeled to
-/// `not_modelled`, and settings that have no effect or do not exist to `ignored`. Sets the run's types and engine.
-/// `model` is the actor. Fails at a setting whose value is unknown.
+/// Completes an imported run. Adds settings that affect time or memory and are not modeled to `not_modelled`, and
+/// settings that have no effect or do not exist to `ignored`. Sets the run's types and engine. `model` is the actor.
+/// Fails at a setting whose value is unknown.
 base::Status add_areal_watched(const syntax::SettingTree& tree, const std::vector<ArealEngine>& engines,
                                const llm::Transformer& model, ImportedRun& run);
 

@@ -47,8 +47,8 @@ struct JobFacts {
 };
 
 /// Returns the facts of a job and of the pools of its plan. Returns an Error if files without a base cannot express
-/// them. They cannot express other algorithms, adapters, uneven mini-batches, separate mini-batches of the critic,
-/// models that are not bundled, nodes that differ, or `software` settings other than bf16 states.
+/// them. Examples are other algorithms, adapters, models that are not bundled, nodes that differ, uneven mini-batches,
+/// and most `software` settings.
 base::Result<JobFacts> facts_of(const plan::Job& job, const plan::Plan& plan);
 
 /// The `software` settings that a trainer's files without a base can express.

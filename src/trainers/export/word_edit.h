@@ -14,7 +14,7 @@
 namespace dovetail::trainers {
 
 /// Returns the script with the changes. A flag written in the command gets its new value in place, or is removed with
-/// its value, and with its line if nothing else is on it. Any other flag, or one from an expansion or another file, is
+/// its value. A line that becomes empty is removed too. Any other flag, or one from an expansion or another file, is
 /// added after the last word of the command or of its last array: the last occurrence counts. Older names of flags and
 /// `--no-x` are recognized. Returns an Error if a flag to be removed is not written as separate words, or if an
 /// occurrence in another file would come after an added one.

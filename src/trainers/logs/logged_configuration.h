@@ -22,8 +22,8 @@ base::Result<syntax::Setting> read_printed_configuration(std::string_view conten
 
 /// Returns the YAML printed in a log: the block of YAML lines around the first line that starts with `key:`. Lines of
 /// the log before the block become empty, so places are those of the log. Returns nullopt if no line starts with
-/// `key:`, or if no log line ("[2026-02-03 10:00:00] [pipeline.py (838)] [INFO] ...") follows, because the file may
-/// then itself be a configuration.
+/// `key:`. Also returns nullopt if no log line ("[2026-02-03 10:00:00] [pipeline.py (838)] [INFO] ...") follows, since
+/// the file may then itself be a configuration.
 std::optional<std::string> yaml_of_log(std::string_view content, std::string_view key);
 
 struct LoggedCommand {

@@ -1,6 +1,6 @@
 // Reader, writer, settings and log format of NeMo-RL (NVIDIA-NeMo/RL).
 //
-// The rules are those of nemo_rl/algorithms/{grpo,ppo}.py and nemo_rl/models. docs/trainer-nemo-rl.md lists them all.
+// Implements the rules of nemo_rl/algorithms/{grpo,ppo}.py and nemo_rl/models. docs/trainer-nemo-rl.md lists them all.
 #pragma once
 
 #include <string>
@@ -21,8 +21,9 @@ namespace dovetail::trainers {
 /// Version of NeMo-RL whose base configurations are bundled.
 inline constexpr std::string_view nemo_rl_version = "NeMo-RL 7ea279abf";
 
-/// Reads NeMo-RL's launch scripts and configurations of GRPO and PPO. Fails at the key if a relevant setting is unknown
-/// or not accepted by NeMo-RL, if NeMo-RL would stop at startup, or if a job cannot describe the model, engine or loop.
+/// Reads NeMo-RL's launch scripts and configurations of GRPO and PPO. Fails at the key of a relevant setting that is
+/// unknown or that NeMo-RL rejects. Also fails if NeMo-RL would stop at startup, or if a job cannot describe the model,
+/// engine or loop.
 extern const TrainerReader nemo_rl_reader;
 
 /// Writes plans as NeMo-RL settings, and jobs as complete configurations. Fails if NeMo-RL cannot run the job or needs
@@ -58,9 +59,9 @@ base::Result<ComposedSettings> nemo_rl_settings_of_file(const ConfigurationFile&
 /// nemo_rl/models/generation/vllm/vllm_generation.py.
 base::Status check_nemo_rl_start(const ComposedSettings& settings, const std::string& loop);
 
-/// Completes a run that is otherwise read. Adds settings that affect time or memory and are not modeled to
-/// `not_modelled`, and settings without effect to `ignored`. Sets the run's types, engine and shares on the host.
-/// `loop` is "grpo" or "ppo". Fails at a setting whose value is unknown.
+/// Completes an imported run. Adds settings that affect time or memory and are not modeled to `not_modelled`, and
+/// settings without effect to `ignored`. Sets the run's types, engine and shares on the host. `loop` is "grpo" or
+/// "ppo". Fails at a setting whose value is unknown.
 base::Status add_nemo_rl_watched(const syntax::SettingTree& tree, const std::string& loop, ImportedRun& run);
 
 }  // namespace dovetail::trainers

@@ -1,7 +1,7 @@
 // Reader, writer, flags and log format of OpenRLHF (OpenRLHF/OpenRLHF).
 //
-// The rules are those of openrlhf/cli/train_ppo_ray.py and openrlhf/trainer at 3c3be623. docs/trainer-openrlhf.md lists
-// them all.
+// Implements the rules of openrlhf/cli/train_ppo_ray.py and openrlhf/trainer at 3c3be623. docs/trainer-openrlhf.md
+// lists them all.
 #pragma once
 
 #include <span>
@@ -25,8 +25,8 @@ inline constexpr std::string_view openrlhf_version = "3c3be623";
 /// dot after their group.
 std::span<const syntax::Flag> openrlhf_flags();
 
-/// Reads OpenRLHF's launch scripts. Fails at the flag if a relevant setting is unknown or not accepted by OpenRLHF, if
-/// OpenRLHF would stop at startup, or if a job cannot describe the model or trainer.
+/// Reads OpenRLHF's launch scripts. Fails at the flag of a relevant setting that is unknown or that OpenRLHF rejects.
+/// Also fails if OpenRLHF would stop at startup, or if a job cannot describe the model or trainer.
 extern const TrainerReader openrlhf_reader;
 
 /// Writes plans as OpenRLHF flags, and jobs as complete launch scripts. Fails if OpenRLHF cannot run the job or needs
@@ -40,9 +40,9 @@ const LogKeys& openrlhf_log_keys();
 /// Reads the console (openrlhf/utils/logging_utils.py): "Global step 12: {'timing/generation': 30.1, ...}".
 LineReader openrlhf_line_reader();
 
-/// Completes a run that is otherwise read. Adds flags that affect time or memory and are not modeled to `not_modelled`,
-/// and flags without effect to `ignored`. Sets the gradient type and whether the loss computes entropy. Fails at a flag
-/// whose value is unknown.
+/// Completes an imported run. Adds flags that affect time or memory and are not modeled to `not_modelled`, and flags
+/// without effect to `ignored`. Sets the gradient type and whether the loss computes entropy. Fails at a flag whose
+/// value is unknown.
 base::Status add_openrlhf_watched(const syntax::SettingTree& tree, ImportedRun& run);
 
 }  // namespace dovetail::trainers

@@ -364,7 +364,7 @@ base::Status add_roll_generation(RollDraft& draft) {
   return {};
 }
 
-/// Returns whether a role's backend differs from the one that trains the actor.
+/// Returns whether a role's backend differs from the actor's training backend.
 base::Result<bool> has_other_backend(const syntax::SettingTree& tree, const std::string& role, RollUse use) {
   DOVETAIL_TRY(const RollBackend trained, roll_backend(tree, train_role, RollUse::trains));
   DOVETAIL_TRY(const RollBackend own, roll_backend(tree, role, use));

@@ -1,6 +1,6 @@
 // Reader, writer, settings and log format of ROLL (alibaba/ROLL).
 //
-// The rules are those of roll/configs, roll/pipeline/rlvr and roll/distributed/strategy. docs/trainer-roll.md lists
+// Implements the rules of roll/configs, roll/pipeline/rlvr and roll/distributed/strategy. docs/trainer-roll.md lists
 // them all.
 #pragma once
 
@@ -19,9 +19,9 @@
 
 namespace dovetail::trainers {
 
-/// Reads launch scripts and configurations of ROLL's RLVR pipelines, for text and for images. Fails at the key if a
-/// relevant setting is unknown or not accepted by ROLL, if ROLL would stop at startup, if a role's GPUs are not
-/// consecutive, or if a job cannot describe the model, strategy or pipeline.
+/// Reads launch scripts and configurations of ROLL's RLVR pipelines, for text and for images. Fails at the key of a
+/// relevant setting that is unknown or that ROLL rejects. Also fails if ROLL would stop at startup, if a role's GPUs
+/// are not consecutive, or if a job cannot describe the model, strategy or pipeline.
 extern const TrainerReader roll_reader;
 
 /// Writes plans as ROLL settings, and jobs as complete configurations. Fails if ROLL cannot run the job or needs
@@ -61,10 +61,10 @@ base::Status check_roll_pipeline(const syntax::SettingTree& tree);
 /// roll/distributed/strategy.
 base::Status check_roll_start(const syntax::SettingTree& tree);
 
-/// Completes a run that is otherwise read. Adds to `not_modelled` the settings that affect time or memory and are not
-/// modeled, the settings passed through to a strategy, and behavior of ROLL that plans cannot express. Adds settings
-/// without effect to `ignored`. Sets the run's types and engine. `judge` is the role of the reward model that uses
-/// GPUs, or empty. Fails at a setting whose value is unknown.
+/// Completes an imported run. Adds to `not_modelled` the settings that affect time or memory and are not modeled, the
+/// settings passed through to a strategy, and behavior of ROLL that plans cannot express. Adds settings without effect
+/// to `ignored`. Sets the run's types and engine. `judge` is the role of the reward model that uses GPUs, or empty.
+/// Fails at a setting whose value is unknown.
 base::Status add_roll_watched(const syntax::SettingTree& tree, const std::string& judge, ImportedRun& run);
 
 }  // namespace dovetail::trainers

@@ -1,6 +1,6 @@
 // Reader, writer, flags and log format of slime (THUDM/slime).
 //
-// The rules are those of slime/utils/arguments.py, train.py, train_async.py, slime/ray/placement_group.py and
+// Implements the rules of slime/utils/arguments.py, train.py, train_async.py, slime/ray/placement_group.py and
 // slime/backends at 624b824a8. docs/trainer-slime.md lists them all.
 #pragma once
 
@@ -22,8 +22,8 @@ namespace dovetail::trainers {
 /// Commit of slime whose flags and rules are implemented.
 inline constexpr std::string_view slime_version = "624b824a8";
 
-/// Reads slime's launch scripts. Fails at the flag if a relevant setting is unknown or not accepted by slime, if slime
-/// would stop at startup, or if a job cannot describe the model or trainer.
+/// Reads slime's launch scripts. Fails at the flag of a relevant setting that is unknown or that slime rejects. Also
+/// fails if slime would stop at startup, or if a job cannot describe the model or trainer.
 extern const TrainerReader slime_reader;
 
 /// Writes plans as slime flags, and jobs as complete launch scripts. Fails if slime cannot run the job or needs
@@ -50,9 +50,8 @@ base::Result<bool> is_given(const syntax::SettingTree& tree, std::string_view ke
 /// Sources: slime/utils/arguments.py, train_async.py, and the argument checks of Megatron-LM and SGLang.
 base::Status check_slime_start(const syntax::SettingTree& tree, bool async);
 
-/// Completes a run that is otherwise read. Adds flags that affect time or memory and are not modeled to `not_modelled`,
-/// and flags without effect to `ignored`. Sets the run's types. `async`: the program is train_async.py. `model` is the
-/// actor.
+/// Completes an imported run. Adds flags that affect time or memory and are not modeled to `not_modelled`, and flags
+/// without effect to `ignored`. Sets the run's types. `async`: the program is train_async.py. `model` is the actor.
 base::Status add_slime_watched(const syntax::SettingTree& tree, bool async, const llm::Transformer& model,
                                ImportedRun& run);
 

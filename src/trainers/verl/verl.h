@@ -1,6 +1,6 @@
 // Reader, writer, settings and log format of verl (verl-project/verl).
 //
-// The rules are those of verl's V1 trainer (verl/trainer/ppo/v1, verl/workers). docs/trainer-verl.md lists them all.
+// Implements the rules of verl's V1 trainer (verl/trainer/ppo/v1, verl/workers). docs/trainer-verl.md lists them all.
 #pragma once
 
 #include <map>
@@ -22,8 +22,8 @@ namespace dovetail::trainers {
 /// Version of verl whose defaults are bundled.
 inline constexpr std::string_view verl_defaults_version = "v0.9 (1dda039b9)";
 
-/// Reads verl's launch scripts and configurations. Fails at the key if a relevant setting is unknown or not accepted by
-/// verl, if verl would stop at startup, or if a job cannot describe the model, engine or trainer.
+/// Reads verl's launch scripts and configurations. Fails at the key of a relevant setting that is unknown or that verl
+/// rejects. Also fails if verl would stop at startup, or if a job cannot describe the model, engine or trainer.
 extern const TrainerReader verl_reader;
 
 /// Writes plans as verl settings, and jobs as complete launch scripts. Fails if verl cannot run the job or needs
@@ -80,9 +80,9 @@ base::Result<VerlSettings> settings_of_configuration(syntax::Setting root, const
 /// Returns the current name of a setting.
 std::string present_key(std::string_view key);
 
-/// Completes a run that is otherwise read. Adds settings that affect time or memory and are not modeled to
-/// `not_modelled`, and settings without effect to `ignored`. Sets the run's types, engine and shares on the host. Fails
-/// at a setting whose value is unknown.
+/// Completes an imported run. Adds settings that affect time or memory and are not modeled to `not_modelled`, and
+/// settings without effect to `ignored`. Sets the run's types, engine and shares on the host. Fails at a setting whose
+/// value is unknown.
 base::Status add_watched(const VerlSettings& settings, ImportedRun& run);
 
 }  // namespace dovetail::trainers
