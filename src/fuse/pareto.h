@@ -14,22 +14,22 @@ namespace dovetail::fuse {
 /// decreasing peak. No other schedule that was found matches or beats one of them in both.
 ///
 /// Both ends are searched first, each with a quarter of the iterations: minimum makespan, then minimum peak. The rest
-/// goes to deadlines, a 32nd each. Each deadline is in the widest gap (makespan times peak) in which a lower peak is
-/// not proven impossible. Every search is solve_auto, started from the front's schedule that meets its deadline.
+/// is spent on deadlines, a 32nd for each. Each deadline is in the widest gap (makespan times peak) in which a lower
+/// peak is not proven impossible. Every search runs solve_auto from the schedule on the front that meets its deadline.
 ///
 /// `options.iterations` and `time_limit_seconds` cover the whole front and are divided in the same proportions. If both
 /// are absent, each end uses the default of solve_auto. `objective`, `deadline` and `robustness_percent` are ignored.
 /// `on_better` is called for each schedule that joins the front.
 ///
-/// Searched schedules carry the front's record: solver "pareto" with the iterations that reproduce it, and the reason
-/// it stopped. The reason is `bound` if no remaining gap can contain another schedule. If no schedule that was found
-/// fits, the result is only the one with the least excess.
+/// Schedules from a search carry the record of the whole front: solver "pareto" with the iterations that reproduce it,
+/// and the reason it stopped. The reason is `bound` if no remaining gap can contain another schedule. If no schedule
+/// found fits, the result holds only the one with the least excess.
 std::vector<Solution> solve_pareto(const pipeline::Problem& problem, const SolveOptions& options);
 
 /// Lower bounds for the schedules on either side of one schedule of the front.
 struct PointBounds {
-  base::Ticks makespan;  ///< for schedules with at most its peak
-  base::Memory peak;     ///< for schedules with at most its makespan
+  base::Ticks makespan;  ///< for schedules with at most the same peak
+  base::Memory peak;     ///< for schedules with at most the same makespan
 };
 
 /// Returns the bounds for `solution`, given the `bounds` of its problem. They combine what the solution itself proves

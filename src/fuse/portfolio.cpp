@@ -115,7 +115,8 @@ class Portfolio {
     if (static_cast<std::int64_t>(solution->graph.size()) <= max_ops_to_search) starts_.push_back(std::move(*solution));
   }
 
-  /// Tight capacities leave walks little freedom, so the result depends on the start.
+  /// Adds patterns made for slightly less memory as starts. Tight capacities leave walks little freedom, so the result
+  /// depends on the start.
   void try_patterns_within() {
     if ((!problem_.capacity && !options_.memory_cap) || !are_quick(problem_)) return;
     SolveOptions options = options_;

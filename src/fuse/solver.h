@@ -21,13 +21,13 @@ struct Solver {
   Answer (*solve)(const pipeline::Problem& problem, const SolveOptions& options) = nullptr;
 };
 
-/// Returns the solvers that do not search, in the order of tables. They are fast and deterministic.
+/// Returns the solvers that do not search, in the order in which tables list them. They are fast and deterministic.
 std::span<const Solver> direct_solvers();
 
 /// Whether all direct solvers together take less than a second, so that no clock is needed between them.
 bool are_quick(const pipeline::Problem& problem);
 
-/// Returns all solvers, in the order of tables. "auto" is last because it uses the others.
+/// Returns all solvers, in the order in which tables list them. "auto" is last because it uses the others.
 std::span<const Solver> solvers();
 /// Returns the solver of that name, or nullptr if it does not exist.
 const Solver* find_solver(std::string_view name);

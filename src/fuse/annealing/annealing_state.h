@@ -13,7 +13,7 @@
 
 namespace dovetail::fuse {
 
-/// Quality of an annealed schedule in the published order (is_trace_more_optimal), compared member by member.
+/// Quality of an annealed schedule. Compared member by member, in the published order (is_trace_more_optimal).
 struct AnnealingMetric {
   base::Ticks makespan;
   base::Memory peak;

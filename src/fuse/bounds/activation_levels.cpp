@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::int64_t none = std::numeric_limits<std::int64_t>::max();
 constexpr std::int64_t max_steps = 100'000;
-/// More distinct amounts than this have too many sums to search.
+/// Maximum number of distinct amounts. More would have too many sums to search.
 constexpr std::size_t max_items = 64;
 
 }  // namespace

@@ -9,7 +9,8 @@
 
 namespace dovetail::fuse {
 
-/// The possible peaks. No peak lies between two neighboring levels, so a peak above one is at least the next.
+/// The possible peaks. No peak lies between two neighboring levels, so a peak above one level is at least the next
+/// level.
 class ActivationLevels {
  public:
   explicit ActivationLevels(const pipeline::Problem& problem);

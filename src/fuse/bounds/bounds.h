@@ -66,8 +66,8 @@ base::Memory peak_activation_bound(const pipeline::Problem& problem, base::Ticks
 base::Ticks makespan_bound(const pipeline::Problem& problem, std::optional<base::Memory> cap,
                            const BoundOptions& options = {});
 
-/// A claim of a file, a bound or an `optimal` flag, that is false or not confirmed here. A long search may have proven
-/// more.
+/// A claim in a schedule file (a bound or an `optimal` flag) that is false or could not be confirmed. An unconfirmed
+/// claim may be true, because a long search may have proven more.
 struct DoubtfulClaim {
   std::string key;  ///< "bounds.makespan"
   bool refuted = false;

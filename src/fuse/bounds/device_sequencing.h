@@ -22,9 +22,9 @@ class DeviceSequencing {
     std::int64_t work = 0;  ///< states examined
   };
 
-  /// Tightens the windows of `propagation` with what all feasible sequences of the ops of `pipelines` on a device have
-  /// in common, holding at most `headroom` at once. Reports if there is no such sequence. Gives up if that would take
-  /// more than `max_states` states.
+  /// Tightens the windows of `propagation` to what all feasible sequences of a device's ops have in common. A sequence
+  /// runs the ops of `pipelines` and holds at most `headroom` at once. Marks the windows as impossible if there is no
+  /// such sequence. Gives up, and sets Outcome::done to false, if this would take more than `max_states` states.
   Outcome tighten(const PositionNetwork& network, const std::vector<const PipelineStates*>& pipelines,
                   base::Memory headroom, std::size_t max_states, WindowPropagation& propagation);
 

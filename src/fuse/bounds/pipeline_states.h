@@ -1,5 +1,5 @@
-// States of one pipeline on one device: the states that a sequence of its ops passes through, as counts of finished
-// ops. Live states are those that the ops' windows allow.
+// The states that a sequence of one pipeline's ops on one device passes through, as counts of finished ops. Live states
+// are those that the ops' windows allow.
 #pragma once
 
 #include <cstddef>
@@ -51,7 +51,7 @@ struct Step {
 /// The states of `source` that the pipeline can pass through if nothing else runs on the device, in the same order.
 struct LiveStates {
   std::vector<base::Memory> held;
-  std::vector<base::Ticks> leave_by;    ///< latest time to leave that keeps the windows of the pipeline alone
+  std::vector<base::Ticks> leave_by;    ///< latest time to leave it that meets this pipeline's windows
   std::vector<std::size_t> step_begin;  ///< [state], plus one entry at the end
   std::vector<Step> steps;              ///< `to` is the index of a live state
   /// [state] last state that a step leads to, or the state itself if there is no step
@@ -62,7 +62,7 @@ struct LiveStates {
   std::size_t size() const { return held.size(); }
 };
 
-/// Returns the live states of `source`. Empty if the pipeline alone cannot keep its windows.
+/// Returns the live states of `source`. Empty if the pipeline cannot meet its windows even alone.
 LiveStates live_states(const PositionNetwork& network, const PipelineStates& source, const Windows& windows);
 
 }  // namespace dovetail::fuse

@@ -81,7 +81,7 @@ class Dispatcher {
     touched_.push_back(device);
   }
 
-  /// A gate that opened by one slot lets one op try again. The others could not pass it.
+  /// Lets one op parked at the gate try again after a slot has opened. The others could not pass.
   void unpark_one(std::size_t gate) {
     if (parked_[gate].empty()) return;
     make_ready(parked_[gate].top().second);
@@ -127,7 +127,7 @@ class Dispatcher {
   std::vector<std::int32_t> waits_;
   std::vector<Ticks> earliest_;
   std::vector<std::int32_t> open_;            // [gate] free slots
-  std::vector<MinFirst<Choice>> parked_;      // [gate] ready ops that found it closed
+  std::vector<MinFirst<Choice>> parked_;      // [gate] ready ops that wait for a slot
   std::vector<MinFirst<Choice>> ready_;       // [device]
   std::vector<bool> busy_;                    // [device]
   std::vector<std::vector<OpId>> sequences_;  // [device]

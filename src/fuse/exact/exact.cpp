@@ -114,8 +114,8 @@ class Prover {
       result_.makespan_proven = minimise_makespan(Ticks(0), best_.evaluation.peak_activation.count());
   }
 
-  /// Minimizes the makespan of schedules with a peak of at most `peak`. Any schedule that ends by `enough` is good
-  /// enough. Sets makespan_bound; returns false if stopped.
+  /// Minimizes the makespan of schedules with a peak of at most `peak`. Stops at the first schedule that ends by
+  /// `enough`. Sets makespan_bound; returns false if stopped.
   bool minimise_makespan(Ticks enough, std::int64_t peak) {
     const std::int64_t grain = model_.time_grain;
     std::int64_t bound = std::max(result_.makespan_bound, enough).count();
@@ -160,7 +160,7 @@ class Prover {
     return make_capped_model(model_, std::move(caps));
   }
 
-  /// A schedule that is found becomes the best.
+  /// Searches for a schedule within the caps that ends by `deadline`. If there is one, it becomes the best.
   Outcome decide(std::int64_t deadline, const CappedModel& capped, std::int64_t peak) {
     const Outcome outcome = search_.find(deadline, capped, peak);
     stopped_ = outcome == Outcome::stopped;

@@ -17,12 +17,13 @@ namespace dovetail::fuse {
 struct ExactClass {
   std::size_t device = 0;
   std::int64_t duration = 0;
-  std::int64_t acquire = 0;     ///< memory acquired at the start of each op
-  std::int64_t release = 0;     ///< memory released at the end of each op
-  std::size_t first = 0;        ///< number of its first op; the others follow
-  std::size_t count = 0;        ///< number of ops
-  bool awaits_several = false;  ///< whether several inputs can be under way to it: with a lag, from several devices, or
-                                ///< one op that feeds several
+  std::int64_t acquire = 0;  ///< memory acquired at the start of each op
+  std::int64_t release = 0;  ///< memory released at the end of each op
+  std::size_t first = 0;     ///< number of its first op; the others follow
+  std::size_t count = 0;     ///< number of ops
+  /// Whether several inputs can be in transit to it at once: over edges with a lag, from several devices, or from one
+  /// op that feeds several ops.
+  bool awaits_several = false;
 };
 
 /// A predecessor op, and the lag between its end and the earliest start of the waiting op.
@@ -37,7 +38,7 @@ struct WaitRows {
   std::vector<Wait> waits;
 };
 
-/// The lowered problem with split backwards if a model splits them, and classes for ops of a kind.
+/// The lowered problem, with split backwards if a model splits them, and its op classes.
 struct ExactModel {
   pipeline::Lowering lowering;
   std::vector<ExactClass> classes;

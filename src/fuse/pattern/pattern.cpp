@@ -106,8 +106,8 @@ Answer answer_of(const pipeline::Problem& problem, const SolveOptions& options) 
   return construction_answer("pattern", problem, std::move(lowering), std::move(order));
 }
 
-/// Returns the pattern that is found without a capacity, if it fits. A capacity that is met must not make the result
-/// worse.
+/// Returns the pattern found without a capacity, if it fits within the capacity. A capacity that this pattern meets
+/// must not make the result worse.
 std::optional<Solution> fitting_without_capacity(const pipeline::Problem& problem, SolveOptions options) {
   const std::optional<base::Memory> cap = std::exchange(options.memory_cap, std::nullopt);
   pipeline::Problem unlimited = problem;
@@ -124,7 +124,8 @@ SolveOptions without_cap(SolveOptions options) {
   return options;
 }
 
-/// Returns `problem` with `permille` of the memory that its capacity and `cap` leave.
+/// Returns `problem` with smaller capacities: `permille` thousandths of the free memory that its capacity and `cap`
+/// leave.
 pipeline::Problem with_part_of_room(const pipeline::Problem& problem, std::optional<base::Memory> cap,
                                     std::int64_t permille) {
   const std::vector<base::Memory> headroom = pipeline::room_of(problem, cap);

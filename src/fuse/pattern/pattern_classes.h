@@ -15,7 +15,8 @@
 
 namespace dovetail::fuse {
 
-/// A link to a predecessor or successor class: for each micro-batch, a start `lag` after the end.
+/// A link to a predecessor or successor class. For each micro-batch, the later op starts at least `lag` after the
+/// earlier one ends.
 struct ClassLink {
   std::int32_t op_class = -1;
   std::int64_t lag = 0;

@@ -12,9 +12,9 @@ namespace {
 using pipeline::Model;
 using pipeline::Problem;
 
-/// Ops that the passes of a search may schedule, about ten seconds on one core; and how many per second of a short time
-/// limit.
+/// Maximum number of ops that the passes of a search schedule, about ten seconds on one core.
 constexpr std::int64_t max_plays = 60'000'000;
+/// Number of these ops per second of a short time limit.
 constexpr std::int64_t plays_per_second = 3'000'000;
 /// Problems with at least twice this many classes are first tuned on a subset of their devices with about this many
 /// classes.

@@ -21,8 +21,8 @@ Scale scale_of(const pipeline::OpGraph& graph);
 /// Returns a cooling of the makespan for turn 0, 1, 2, ... Crowded problems need little heat, loose ones more.
 MakespanDescent makespan_descent(const Scale& scale, std::size_t turn, std::int64_t iterations);
 
-/// Returns a cooling of the makespan within capacities. Every fourth turn allows violations at a price. It starts so
-/// hot, and so cheap, that nothing of the starting schedule remains.
+/// Returns a cooling of the makespan within capacities. Every fourth turn allows violations at a price. It starts at so
+/// high a temperature and so low a price that nothing of the starting schedule remains.
 MakespanDescent limited_makespan_descent(const Scale& scale, std::size_t turn, std::int64_t iterations);
 
 /// Returns the lengths of makespan coolings that take `iterations` in total: each is twice as long as the previous one,

@@ -16,7 +16,7 @@ inline bool is_too_long(std::int64_t longest, std::int64_t makespan, double loss
   return longest > makespan && static_cast<double>(longest - makespan) > loss;
 }
 
-/// A cut through the schedule at half of its makespan. Ops before the cut know their ends, ops after it their tails.
+/// A cut through the schedule at half of its makespan. Ops before the cut store their ends, ops after it their tails.
 /// The makespan is the longest end + tail over what crosses the cut. A swap updates only one of the two, and only up to
 /// the cut: a quarter of the cost of updating both through the whole schedule. While few swaps are too long, that saves
 /// more than detecting long swaps beforehand.
@@ -58,8 +58,9 @@ class CutWalk {
   std::vector<std::int32_t> crossing_;  // [place] the crossing with an end at the op there, or -1
 };
 
-/// Accepts or rejects swaps by what they add to the makespan. While few are too long, swaps are made to find out how
-/// long they are (CutWalk). Otherwise they are tried first (SwapWalk). Both ways make the same swaps.
+/// Accepts or rejects swaps by what they add to the makespan. While few are too long, each swap is made and then undone
+/// if it is too long (CutWalk). Otherwise it is evaluated before it is made (SwapWalk). Both methods make the same
+/// swaps.
 class MakespanWalk {
  public:
   using Outcome = CutWalk::Outcome;

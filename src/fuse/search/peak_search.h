@@ -14,7 +14,7 @@
 
 namespace dovetail::fuse {
 
-/// A chain that goes through cycles. Its best is the best of the cycle.
+/// A chain that runs cycles. The chain's best is the best of the current cycle.
 struct PeakWalker {
   Chain chain;
   pipeline::Order start;  ///< start of each cycle

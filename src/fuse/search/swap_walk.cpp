@@ -12,7 +12,7 @@ using pipeline::OpId;
 using pipeline::Order;
 using Place = SwapWalk::Place;
 
-/// Returns, for each op, the number of its class of alike ops.
+/// Returns, for each op, the number of its class of like ops.
 std::vector<std::int32_t> number_classes(const OpGraph& graph) {
   std::vector<std::int32_t> numbers(graph.size());
   std::int32_t classes = 0;

@@ -2,10 +2,10 @@
 // after every op.
 //
 // Swapping two neighbors of a device changes only the paths through them. So whether the new makespan stays within a
-// limit follows in constant time from the heads and tails of their neighbors. Only a swap that is made costs an update,
-// of the ops whose paths it changes. Memory depends only on the order: a swap changes the level between the two ops and
-// nothing else. Source: neighborhoods for job shops (van Laarhoven, Aarts, Lenstra 1992; Taillard 1994), with memory as
-// a level of each prefix.
+// limit follows in constant time from the heads and tails of their neighbors. Only a swap that is made needs an update,
+// and only of the ops whose paths it changes. Memory depends only on the order: a swap changes the level between the
+// two ops and nothing else. Source: neighborhoods for job shops (van Laarhoven, Aarts, Lenstra 1992; Taillard 1994),
+// with memory as a level of each prefix.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +21,7 @@
 namespace dovetail::fuse {
 
 /// The candidate of a walk. Times are ticks and levels are millionths, as plain integers, because this is the innermost
-/// loop of the searches. Alike ops (same pipeline, stage and kind) never swap: micro-batches are interchangeable, so
+/// loop of the searches. Like ops (same pipeline, stage and kind) never swap: micro-batches are interchangeable, so
 /// that would not improve the order.
 class SwapWalk {
  public:
@@ -39,7 +39,7 @@ class SwapWalk {
     std::int64_t longest;
   };
 
-  /// Starts from `order`. REQUIRES: the order is feasible and has no barriers, and alike ops are in the order of their
+  /// Starts from `order`. REQUIRES: the order is feasible and has no barriers, and like ops are in the order of their
   /// micro-batches.
   SwapWalk(const pipeline::OpGraph& graph, const pipeline::Order& order);
 

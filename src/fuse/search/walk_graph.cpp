@@ -30,7 +30,7 @@ bool has_detour(const OpGraph& graph, OpId from, OpId to, std::int64_t least, in
   return false;
 }
 
-/// Omits edges with a detour. Among alike predecessors of an op the last is enough, among alike successors the first:
+/// Omits edges with a detour. Among like predecessors of an op the last is enough, among like successors the first:
 /// their ids increase with the micro-batch, and they are adjacent among a step's neighbors.
 std::vector<WalkEdge> needed_edges(const OpGraph& graph) {
   constexpr int deepest = 3;

@@ -28,11 +28,11 @@ struct WalkGraph {
   std::vector<WalkEdge> edges;
 };
 
-/// Whether two ops have the same pipeline, stage and kind. Micro-batches are interchangeable, so alike ops never need
-/// to swap.
+/// Whether two ops have the same pipeline, stage and kind. Micro-batches are interchangeable, so like ops never need to
+/// swap.
 bool are_alike(const pipeline::OpLabel& a, const pipeline::OpLabel& b);
 
-/// Returns the edges of `graph`, with joints, but without most of those implied by others if alike ops keep their order
+/// Returns the edges of `graph`, with joints, but without most of those implied by others if like ops keep their order
 /// on their device. Each omitted edge has an alternative path that is at least as long.
 WalkGraph walk_graph(const pipeline::OpGraph& graph);
 
