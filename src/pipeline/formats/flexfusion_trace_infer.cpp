@@ -131,16 +131,17 @@ class ProblemInference {
     return std::nullopt;
   }
 
-  /// Finds the largest number if it appears less than half as often as the most common one. It is more likely wrong
-  /// than the rest of its ops missing.
+  /// Reports the largest number if it appears less than half as often as the most common one. The number is then more
+  /// likely wrong than its other ops are missing.
   std::optional<Error> find_stray(const std::map<int, Mention>& mentions, std::string_view what,
                                   std::size_t index) const {
     const auto& [number, mention] = *mentions.rbegin();
     std::int64_t most = 0;
     for (const auto& [other, of_other] : mentions) most = std::max(most, of_other.count);
     if (2 * mention.count >= most) return std::nullopt;
-    return error(mention.first, fmt::format("{} {} of model {} has {} ops, others have {}: too few to infer from", what,
-                                            number, index, mention.count, most));
+    return error(mention.first,
+                 fmt::format("{} {} of model {} has {} ops, others have {}: too few to infer the problem", what, number,
+                             index, mention.count, most));
   }
 
   Status check_sizes(std::size_t index) {
@@ -171,7 +172,7 @@ class ProblemInference {
     return pipeline.stages[static_cast<std::size_t>(is_forward(cell) ? cell.stage : pipeline.max_stage - cell.stage)];
   }
 
-  /// Sets the most common duration of each stage, forward and backward; of equally common ones the first in the file.
+  /// Sets the duration of each stage, forward and backward, to the most common one. Ties go to the first in the file.
   void find_durations() {
     std::map<std::tuple<int, int, Ticks>, std::int64_t> counts;
     const auto count_of = [&](const TraceCell& cell, Ticks duration) -> std::int64_t& {

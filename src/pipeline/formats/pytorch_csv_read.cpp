@@ -214,7 +214,7 @@ class CommunicationCheck {
     return error_at(path_, action.place, Failure::invalid, std::move(message));
   }
 
-  /// Whether messages pass between the two stages. Returns an Error if there is a message although they do not.
+  /// Whether messages pass between the two stages. Returns an Error if there is a message although none should pass.
   Result<bool> is_crossed(const End& end, const Action* message) const {
     const bool exists = end.other_stage >= 0 && end.other_stage < model_.stages();
     const bool crossed = exists && stage_ranks_[static_cast<std::size_t>(end.stage)] !=

@@ -66,10 +66,10 @@ inline constexpr Memory trace_activation_tolerance{100};
 /// Tolerance{trace_activation_tolerance}.
 base::Result<ScheduleFile> parse_trace(std::string_view content, const std::string& path, const Problem* problem);
 
-/// Writes the schedule as a trace, the ops of each device in order of start, with the block `Ours:`, and `Theoretically
-/// best:` if the claims have a bound of the makespan. Returns an Error for schedules outside the format: a split
-/// backward, steps, several stages of a pipeline on a device, a device without ops. REQUIRES: validate(schedule) found
-/// nothing.
+/// Writes the schedule as a trace, with the ops of each device in order of start. The summary has the block `Ours:`,
+/// and `Theoretically best:` if the claims have a makespan bound. Returns an Error for schedules outside the format: a
+/// split backward, steps, several stages of a pipeline on a device, a device without ops. REQUIRES: validate(schedule)
+/// found nothing.
 base::Result<std::string> schedule_to_trace(const Schedule& schedule);
 
 /// Actions that a file holds.

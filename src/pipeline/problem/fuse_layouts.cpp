@@ -65,14 +65,15 @@ struct Suggestion {
   std::int64_t distance = 0;
 };
 
-/// Measures the distance between layouts, in the same order as the sum of |log2 ratio| of their degrees. The product of
-/// the ratios is the product of the larger degrees divided by that product of the smaller. Multiplied, the two products
-/// are constant: the GPUs of one model times the GPUs of the other.
+/// Returns the product of the larger degrees, which orders layouts by distance like the sum of |log2 ratio| of their
+/// degrees. The product of the ratios is this product divided by the product of the smaller degrees. The two products
+/// multiply to a constant: the GPUs of one model times the GPUs of the other.
 std::int64_t distance_between(const Degrees& a, const Degrees& b) {
   return std::max(a.data, b.data) * std::max(a.pipeline, b.pipeline) * std::max(a.tensor, b.tensor);
 }
 
-/// Whether to suggest a tensor parallelism. Nodes have a power of two of GPUs, so a model that uses one keeps one.
+/// Whether to suggest a tensor parallelism. Nodes usually have a power of two of GPUs, so a power of two is only
+/// replaced by another one.
 bool is_usual(std::int64_t tensor, std::int64_t current_tensor) {
   const auto is_power_of_two = [](std::int64_t number) {
     return std::has_single_bit(static_cast<std::uint64_t>(number));

@@ -23,12 +23,13 @@ Fault find_other_models(std::span<const Program> programs) {
   for (std::size_t rank = 0; rank < programs.size(); ++rank) {
     const Program& program = programs[rank];
     if (program.rank != static_cast<int>(rank))
-      return fault_of(program.rank, fmt::format("the program is in the place of rank {}", rank));
+      return fault_of(program.rank,
+                      fmt::format("the program is listed as rank {}; programs must be in rank order", rank));
     if (program.ranks != static_cast<int>(programs.size()))
       return fault_of(program.rank, fmt::format("the program is for {} ranks; there are {} programs", program.ranks,
                                                 programs.size()));
     if (program.problem != programs.front().problem || program.models != programs.front().models)
-      return fault_of(program.rank, "the program is for another problem than the program of rank 0");
+      return fault_of(program.rank, "the program is for a different problem from rank 0's");
   }
   return std::nullopt;
 }
@@ -61,7 +62,7 @@ Fault find_stages(std::span<const Program> programs, std::map<StageKey, std::vec
         const bool is_whole =
             holder != holders.end() && std::set<int>(holder->second.begin(), holder->second.end()) == named[key];
         if (!is_whole || holder->second.size() != holders.at({ModelId(m), ReplicaId(0), StageId(0)}).size())
-          return fault_of(0, fmt::format("stage {} of {}, replica {}, has no complete set of ranks", stage,
+          return fault_of(0, fmt::format("stage {} of {}, replica {}, has an incomplete set of ranks", stage,
                                          models[m].name, replica));
       }
   return std::nullopt;
@@ -120,7 +121,7 @@ Fault find_incomplete_reductions(std::span<const Program> programs,
       const auto [known, is_new] = reductions.try_emplace(reduction.number, key_of(program, reduction), 0);
       if (known->second.first != key_of(program, reduction))
         return fault_of(program.rank,
-                        fmt::format("reduction {} differs from the one of other ranks", reduction.number));
+                        fmt::format("reduction {} differs from the same reduction on other ranks", reduction.number));
       ++known->second.second;
     }
   for (const auto& [number, entry] : reductions)
@@ -263,12 +264,12 @@ class Run {
     const Instruction& instruction = program.code[next_[rank]];
     if (instruction.code == Code::await) {
       const Reduction& reduction = program.reductions[static_cast<std::size_t>(instruction.target)];
-      return fmt::format("it awaits reduction {}, the {} of mini-batch {} of {}", reduction.number,
+      return fmt::format("this rank awaits reduction {}, the {} of mini-batch {} of {}", reduction.number,
                          base::enum_name(reduction.kind), reduction.minibatch,
                          program.models[reduction.model.index()].name);
     }
     const Message& message = program.messages[static_cast<std::size_t>(instruction.target)];
-    return fmt::format("it waits for message {} from rank {}, for {}", message.sequence, message.peer,
+    return fmt::format("this rank waits for message {} from rank {}, for {}", message.sequence, message.peer,
                        describe(program, message.stage, message.forward ? 'F' : 'B', message.microbatch));
   }
 

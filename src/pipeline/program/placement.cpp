@@ -29,7 +29,7 @@ Status check_sizes(const Model& model, const ModelPlacement& placement, int grou
         fmt::format("model {} must have the same number of ranks on every stage, at least one", model.name));
   if (placement.stages() != model.stages() * placement.parts)
     return base::bad_input(
-        fmt::format("model {} has ranks for {} stages; it must have {}, {} for each of the problem's", model.name,
+        fmt::format("model {} has ranks for {} stages; it must have {}, {} for each stage of the problem", model.name,
                     placement.stages(), model.stages() * placement.parts, placement.parts));
   const int replicas = static_cast<int>(model.replicas.size()) * groups;
   if (placement.replicas() != replicas)

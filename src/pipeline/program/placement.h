@@ -10,7 +10,7 @@
 
 namespace dovetail::pipeline {
 
-/// Ranks of one model, by its own stages: `parts` consecutive ones form one stage of the problem.
+/// Ranks of one model, by the model's own stages. `parts` consecutive stages form one stage of the problem.
 struct ModelPlacement {
   int parts = 1;
   /// [replica][stage] ranks that compute it together, a tensor-parallel group. Replica r of the problem in group g is

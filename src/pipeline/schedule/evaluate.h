@@ -15,7 +15,7 @@ struct DeviceUse {
   Ticks busy;         ///< sum of its ops' durations
   Ticks first_start;  ///< start of its first op; 0 if it has no ops
   Ticks last_end;     ///< end of its last op; 0 if it has no ops
-  Memory peak;        ///< peak activation, without what is resident
+  Memory peak;        ///< peak activation, without resident memory
 };
 
 /// Times and costs of a schedule.
@@ -65,7 +65,7 @@ Problem with_cap(Problem problem, std::optional<Memory> cap);
 /// A device whose peak exceeds the smaller of its capacity and the cap.
 struct CapacityExcess {
   DeviceId device;
-  Memory peak;  ///< including what is resident
+  Memory peak;  ///< including resident memory
   Memory capacity;
 };
 /// Returns the devices that do not fit, in order; empty if all fit or nothing is limited.

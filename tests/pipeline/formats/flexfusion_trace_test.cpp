@@ -380,9 +380,10 @@ TEST(FlexFusionTrace, WithoutAProblemANumberJustBeyondTheOthersIsReported) {
     }
     line += "\n";
   }
-  EXPECT_EQ(error_of(line),
-            "t:3:49: micro-batch 3 of model 0 has 1 ops, others have 8: too few to infer from; specify the problem "
-            "with --problem");
+  EXPECT_EQ(
+      error_of(line),
+      "t:3:49: micro-batch 3 of model 0 has 1 ops, others have 8: too few to infer the problem; specify the problem "
+      "with --problem");
 }
 
 TEST(FlexFusionTrace, WithoutAProblemARepeatedLineIsADuplicate) {

@@ -247,7 +247,7 @@ TEST(Check, FindsRanksThatWaitForEachOther) {
   for (const Delivery delivery : deliveries) {
     const auto fault = check(programs, delivery);
     ASSERT_TRUE(fault.has_value());
-    EXPECT_THAT(describe(*fault), testing::HasSubstr("wait for each other: it waits for message 0 from rank 1"));
+    EXPECT_THAT(describe(*fault), testing::HasSubstr("wait for each other: this rank waits for message 0 from rank 1"));
   }
 }
 
