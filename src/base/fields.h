@@ -23,7 +23,8 @@ Status require_format(const Node& map, std::string_view what, std::string_view f
 /// Whether a text is a valid name: not empty, and without control characters (has_controls).
 bool is_name(std::string_view text);
 
-/// Reads a name, the value of `key`. An Error at `node` if it is not a string, is empty or has control characters.
+/// Reads a name, the value of `key`. Returns an Error at `node` if it is not a string, is empty or has control
+/// characters.
 Result<std::string> read_name(const Node& node, std::string_view key);
 
 /// Reads a non-empty string. An Error at `node` names `what`.

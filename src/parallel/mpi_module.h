@@ -24,7 +24,8 @@ struct DovetailMpiModule {
 
 inline constexpr std::int32_t dovetail_mpi_module_version = 1;
 
-/// Exit code of the launcher after MPI is aborted, whatever the exit codes of the ranks: that for a lost process.
+/// Exit code of the launcher after MPI is aborted, whatever the exit codes of the ranks. Equals the exit code for a
+/// lost process.
 inline constexpr int dovetail_mpi_abort_code = 4;
 
 /// File name of the module.

@@ -43,9 +43,9 @@ struct Bundles {
   std::vector<Bundle> bundles;
 };
 
-/// The bundles that must move from `source` to `destination`. Each element is in one bundle: every weight that both
-/// models have and some device lacks. With `trained_only`, only the trained weights (adapters, if there are any). A
-/// tied head counts as the embedding wherever it is held. REQUIRES: no fault.
+/// Returns the bundles that must move from `source` to `destination`. Together they hold, exactly once, every weight
+/// that both models have and some device lacks. With `trained_only`, they hold only the trained weights (the adapters,
+/// if there are any). A tied head counts as the embedding wherever it is held. REQUIRES: no fault.
 Bundles bundles_of(const Side& source, const Side& destination, bool trained_only);
 
 /// Position of an element of a bundle's stream.
@@ -56,7 +56,8 @@ struct StreamPlace {
 };
 StreamPlace place_of(const Pattern& pattern, std::int64_t element);
 
-/// The element that starts the row of `element`, where a stream may be cut. REQUIRES: 0 <= element <= the stream's end.
+/// Returns the element that starts the row of `element`, where a stream may be cut. REQUIRES: 0 <= element <= the
+/// stream's end.
 std::int64_t row_start(const Pattern& pattern, std::int64_t element);
 
 }  // namespace dovetail::realloc

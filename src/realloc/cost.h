@@ -51,14 +51,15 @@ struct ReallocationSeconds {
   double gap() const { return lower_bound > 0 ? seconds / lower_bound - 1 : 0; }
 };
 
-/// `links`: cluster::links_of(cluster, cluster::hull_of(source.mesh, destination.mesh)).
+/// Returns the time of `plan` and the lower bound. `links`: cluster::links_of(cluster, cluster::hull_of(source.mesh,
+/// destination.mesh)).
 ReallocationSeconds reallocation_seconds(const Plan& plan, const cluster::Links& links, const Overhead& overhead = {});
 /// The same for `traffic` from traffic_of(plan).
 ReallocationSeconds reallocation_seconds(const Plan& plan, const std::vector<DeviceTraffic>& traffic,
                                          const cluster::Links& links, const Overhead& overhead = {});
 
-/// Minimum bytes between nodes: for each piece, as many copies as there are nodes that need and lack it.
-/// plan_reallocation moves exactly this many. Computed without the flows.
+/// Returns the minimum bytes between nodes of any plan: for each piece, as many copies as there are nodes that need and
+/// lack it. plan_reallocation moves exactly this many. Computed without the flows.
 std::int64_t min_bytes_between(const Plan& plan);
 
 }  // namespace dovetail::realloc

@@ -71,7 +71,7 @@ struct Transfer {
   DeviceId to;
 };
 
-/// All transfers, in an order in which every sender has its data.
+/// Returns all transfers, in an order in which every sender has its data.
 std::vector<Transfer> transfers_of(const Plan& plan);
 
 /// Bytes, messages and pieces that a device sends and receives. A message is a bucket, a piece a rectangle.
@@ -91,7 +91,7 @@ struct DeviceTraffic {
   std::int64_t received() const { return received_inside + received_between; }
 };
 
-/// Traffic of each device of the cluster.
+/// Returns the traffic of each device of the cluster.
 std::vector<DeviceTraffic> traffic_of(const Plan& plan);
 
 /// Totals of a plan. All members except transfers and messages are in bytes.

@@ -22,7 +22,7 @@ std::optional<std::string> find_side_fault(const cluster::Cluster& cluster, cons
   return std::nullopt;
 }
 
-/// The model without the properties in which the two sides may differ.
+/// Returns the model without the properties in which the two sides may differ.
 llm::Transformer common_part(llm::Transformer model) {
   model.name.clear();
   model.head = llm::Head::language_model;

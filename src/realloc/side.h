@@ -28,17 +28,17 @@ struct Side {
   int shard_group = 0;  ///< 0: all ranks
 };
 
-/// Why weights cannot move from `source` to `destination`, and what is accepted. nullopt if they can. The models may
-/// differ in their name and head. Two language models must both be tied, or both not.
+/// Returns why weights cannot move from `source` to `destination` and what is accepted; nullopt if they can. The models
+/// may differ in their name and head. Two language models must both be tied, or both not.
 std::optional<std::string> find_fault(const cluster::Cluster& cluster, const Side& source, const Side& destination);
 
-/// Number of ranks of a pipeline stage. Rank r is at position r % positions of stage r / positions.
+/// Returns the number of ranks of a pipeline stage. Rank r is at position r % positions of stage r / positions.
 int positions_of(const llm::Layout& layout);
 
-/// [layer] the pipeline stage that holds it. REQUIRES: no fault.
+/// Returns the pipeline stage that holds each layer. REQUIRES: no fault.
 std::vector<int> stages_of_layers(const Side& side);
 
-/// The stages that hold the token embedding: the first, and also the last if the head is tied to it.
+/// Returns the stages that hold the token embedding: the first, and also the last if the head is tied to it.
 std::vector<int> embedding_stages(const Side& side);
 
 }  // namespace dovetail::realloc

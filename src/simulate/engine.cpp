@@ -32,7 +32,7 @@ struct Early {
 /// State at the end of an iteration that determines everything after it.
 struct Moment {
   Ticks time;
-  /// Of later iterations: state, time since its beginning, arriving transfers.
+  /// Activities of later iterations: state, time since the activity began, number of transfers still to arrive.
   std::vector<std::tuple<State, Ticks, std::size_t>> under_way;
 
   bool like(const Moment& other) const { return under_way == other.under_way; }

@@ -68,9 +68,10 @@ struct Play {
   base::Ticks period() const;
 };
 
-/// Simulates iterations until n of them, with all activities in progress at their end, equal the n before. From then on
-/// everything repeats. Simulates at most `max_iterations` to get there. Then simulates as many iterations as the
-/// stretch has, and each activity once more, so that the caller may let the stretch begin at any moment of it.
+/// Simulates iterations until the last n of them equal the n before, including the activities in progress at their
+/// ends. From then on everything repeats. Simulates at most `max_iterations` to get there. Then simulates as many
+/// further iterations as the stretch has, and each activity once more, so that the caller may begin the stretch at any
+/// moment in it.
 ///
 /// `courses` caches transfers across calls; null: no cache. A requested `cancellation` stops the simulation as
 /// `max_iterations` does. REQUIRES: at least one item, at least 2 iterations, meshes within the devices from 0 on, no

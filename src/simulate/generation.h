@@ -57,9 +57,10 @@ struct Generation {
   GenerationCounts counts;
 };
 
-/// Simulates all of generation. Bit-identical wherever the seconds of cost are. Groups are dealt to the instances in
-/// turn as engines do, in the order of their first samples. If there are fewer groups than instances, samples are
-/// dealt. REQUIRES: layout and engine settings have no fault. Prompts have at least 1 token, responses at least 0.
+/// Simulates all of generation. The result has the same bits on all machines on which the cost model's seconds do.
+/// Groups are dealt to the instances in turn as engines do, in the order of their first samples. If there are fewer
+/// groups than instances, samples are dealt. REQUIRES: layout and engine settings have no fault. Prompts have at least
+/// 1 token, responses at least 0.
 Generation simulate_generation(const GenerationTask& task, const std::vector<Sample>& samples);
 
 // Building blocks of simulations that include generation.
@@ -73,7 +74,7 @@ struct Fleet {
 };
 
 Fleet fleet_of(const GenerationTask& task, const std::vector<Sample>& samples);
-/// Returns instances at time 0 whose shares wait. They use the fleet's clock.
+/// Returns the instances at time 0, with the samples of their shares waiting. They use the fleet's clock.
 std::vector<Instance> instances_of(Fleet& fleet, const GenerationTask& task, const std::vector<Sample>& samples);
 /// Adds the totals of an instance to `counts`.
 void add_counts(const InstanceLog& log, GenerationCounts& counts);

@@ -2,13 +2,13 @@
 // weights.
 //
 // - A fixed number of prompts is in progress. At the beginning of each iteration new prompts replace the trained ones.
-//   Generation ends as soon as as many prompts as an iteration trains on have all of their responses. A group is never
-//   split, because GRPO compares within it. Each instance ends its step. Unfinished samples stay on their instance with
-//   their tokens.
+//   Generation ends as soon as enough prompts to train on in one iteration have all of their responses. A group is
+//   never split, because GRPO compares within it. Each instance ends its step. Unfinished samples stay on their
+//   instance with their tokens.
 // - Keys and values of the old weights are invalid under the new ones. Resumed samples are recomputed first (AReaL,
 //   arXiv 2505.24298, section 4.1), before new prompts enter.
-// - New prompts go to the instance with the fewest sequences. Complete prompts in excess wait for the next iteration,
-//   which trains on the first that were complete.
+// - New prompts go to the instance with the fewest sequences. Surplus complete prompts wait for the next iteration,
+//   which trains first on the prompts that were complete first.
 //
 // Ending once enough samples have finished, with more in progress than needed, is APRIL's rule (arXiv 2509.18521). Kimi
 // k1.5 also resumes unfinished samples (arXiv 2501.12599, section 2.6.2).
