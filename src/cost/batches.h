@@ -1,4 +1,4 @@
-// Batches of sequences: how they are split into micro-batches, and the share of the slowest data-parallel rank.
+// Batches of sequences: their split into micro-batches, and the share of the slowest data-parallel rank.
 //
 // An optimizer step, or a forward pass over a batch, ends when the rank with the most tokens does
 // (docs/facts.md#training-and-forward-passes).
@@ -37,7 +37,7 @@ using plan::MicroBatching;
 /// Returns a limit of tokens or sequences as an integer: rounded down, at most 10^15.
 std::int64_t whole_limit(double limit);
 
-/// Returns how many micro-batches `sequences` sequences of these lengths make, at least 1.
+/// Returns the number of micro-batches of `sequences` sequences with these lengths, at least 1.
 /// - With a fixed count: that count, capped by the number of sequences or groups.
 /// - With a token limit: the number of bins in first-fit decreasing packing of lengths at equal quantiles. At most 256
 ///   lengths are packed and the result is scaled up. A sequence longer than the limit gets its own micro-batch.
@@ -80,13 +80,13 @@ NormalMaximum normal_maximum(int count);
 Share slowest_share(const Batch& batch, double steps, int ranks);
 
 /// Returns the expected tokens of each rank as fractions of the slowest rank's, in descending order from 1. With
-/// balancing, the ranks without the overlong sequence share the rest equally. Without balancing, the k-th of R ranks is
-/// at the quantile 1 - (k - 0.375) / (R + 0.25) (Blom 1958) of the distribution of slowest_share, scaled so that all
-/// ranks together hold all tokens. REQUIRES: as slowest_share.
+/// balancing, the ranks that do not hold an overlong sequence share the rest equally. Without balancing, the k-th of R
+/// ranks is at the quantile 1 - (k - 0.375) / (R + 0.25) (Blom 1958) of the distribution of slowest_share, scaled so
+/// that all ranks together hold all tokens. REQUIRES: as slowest_share.
 std::vector<double> shares_of_ranks(const Batch& batch, double steps, int ranks);
 
-/// Return the micro-batches of a share, as the overloads above do for a number of sequences. With a token limit, a
-/// share counts as that many tokens in sequences of mean length.
+/// Return the number of micro-batches of a share, as the overloads above do for a number of sequences. With a token
+/// limit, a share counts as that many tokens in sequences of mean length.
 double count_micro_batches(const Batch& batch, const Share& share, const MicroBatching& micro_batching);
 int whole_micro_batches(const llm::Layout& layout, const Batch& batch, const Share& share,
                         const MicroBatching& micro_batching);

@@ -31,7 +31,7 @@ struct Candidate {
   std::vector<double> workload;
 };
 
-/// A number of Candidate to fit, within bounds. REQUIRES: 0 < low <= high.
+/// A member of Candidate to fit, within bounds. REQUIRES: 0 < low <= high.
 struct Unknown {
   std::string name;
   double low = 0;
@@ -54,8 +54,8 @@ struct MeasuredSeconds {
 /// A measured run.
 struct CalibrationRow {
   std::string name;
-  std::string group;                                                    ///< left out together: a model, or a sweep
-  std::vector<MeasuredSeconds> measured;                                ///< at least one
+  std::string group;                      ///< rows that are left out together: a model, or a sweep
+  std::vector<MeasuredSeconds> measured;  ///< at least one
   std::function<std::vector<double>(const Candidate&)> predicted = {};  ///< seconds for each entry of `measured`
 };
 

@@ -286,7 +286,7 @@ base::Result<Conventions> find_conventions(std::string_view name) {
       std::find_if(std::begin(bundled), std::end(bundled), [name](const Named& named) { return named.name == name; });
   if (found != std::end(bundled)) return found->make();
   const std::vector<std::string_view> names = conventions_names();
-  return base::bad_input(fmt::format("there are no memory conventions {}{}; accepted: {}", base::quote(name),
+  return base::bad_input(fmt::format("unknown memory conventions {}{}; accepted: {}", base::quote(name),
                                      base::did_you_mean(name, names), fmt::join(names, ", ")));
 }
 

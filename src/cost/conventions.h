@@ -119,7 +119,7 @@ std::vector<std::string_view> conventions_names();
 /// names and lists all.
 base::Result<Conventions> find_conventions(std::string_view name);
 
-/// Support of a trainer for one kind of parallelism.
+/// A trainer's support for one kind of parallelism.
 enum class Ability {
   searched,  ///< the search may choose the degree
   pinned,    ///< supported, but only on explicit request
@@ -136,7 +136,8 @@ struct TrainerLimits {
   bool experts_again = false;  ///< supports recomputing only the expert networks of a layer
 };
 
-/// Returns the limits of the trainer with these conventions. Unknown names get all that the cost model supports.
+/// Returns the limits of the trainer with these conventions. For an unknown name, returns everything that the cost
+/// model supports.
 const TrainerLimits& trainer_limits(std::string_view conventions);
 
 }  // namespace dovetail::cost

@@ -13,7 +13,7 @@ namespace dovetail::cost {
 
 namespace {
 
-/// ReaL's runtime: eager, fp16, on nodes of 8 A100-80 with InfiniBand.
+/// Returns the constants of ReaL's runtime: eager, fp16, on nodes of 8 A100-80 with InfiniBand.
 Efficiency a100_realhf() {
   Efficiency efficiency;
   efficiency.name = "a100/realhf";
@@ -28,7 +28,7 @@ Efficiency a100_realhf() {
   return efficiency;
 }
 
-/// NeMo-RL v0.3 and v0.4 on DGX H100: Megatron-core trains, vLLM generates.
+/// Returns the constants of NeMo-RL v0.3 and v0.4 on DGX H100: Megatron-core trains, vLLM generates.
 Efficiency h100_megatron_vllm() {
   Efficiency efficiency;
   efficiency.name = "h100/megatron-vllm";
@@ -50,7 +50,7 @@ Efficiency h100_megatron_vllm() {
   return efficiency;
 }
 
-/// dovetail-train on one core (examples/measurements/dovetail-cpu.yaml).
+/// Returns the constants of dovetail-train on one core (examples/measurements/dovetail-cpu.yaml).
 Efficiency cpu_dovetail() {
   Efficiency efficiency;
   efficiency.name = "cpu/dovetail";
@@ -98,7 +98,7 @@ base::Result<Efficiency> find_efficiency(std::string_view name) {
       std::find_if(bundled.begin(), bundled.end(), [name](const Efficiency& one) { return one.name == name; });
   if (found != bundled.end()) return *found;
   const std::vector<std::string_view> names = efficiency_names();
-  return base::bad_input(fmt::format("there are no bundled efficiencies {}{}; accepted: {}", base::quote(name),
+  return base::bad_input(fmt::format("unknown set of efficiencies {}{}; accepted: {}", base::quote(name),
                                      base::did_you_mean(name, names, 2), fmt::join(names, ", ")));
 }
 

@@ -20,8 +20,8 @@ struct Decoding {
 Efficiency without_launch(Efficiency efficiency);
 
 /// Returns the seconds of one engine step that decodes (unless there are 0 sequences) and prefills `prefilled` in the
-/// same pass, as a roofline (docs/facts.md#decode-step). It is the longer of two times: the decode step, and, with
-/// infinite memory bandwidth, the decode step plus the forward pass of prefill_seconds. The decode step already
+/// same pass, as a roofline (docs/facts.md#decode-step). It is the longer of two times: the decode step alone, or the
+/// decode step with infinite memory bandwidth plus the forward pass of prefill_seconds. The decode step already
 /// includes launch overhead, so the forward pass counts none.
 double mixed_step_seconds(const ModelFacts& facts, const llm::Layout& layout, const Decoding& decoding,
                           const llm::Tokens& prefilled, const Machine& machine, const Efficiency& efficiency);

@@ -90,9 +90,9 @@ double prefill_seconds(const ModelFacts& facts, const llm::Layout& layout, const
                        const Machine& machine, const Efficiency& efficiency);
 
 /// Returns the seconds to send new weights to the engines on `devices` devices, tensor by tensor, and to restart the
-/// engines. The number of tensors dominates for mixtures of experts. Engines on the training devices: each device
-/// gathers the whole model itself, over its own link to other nodes if there are several (NeMo-RL). Engines `apart`:
-/// one broadcast to all of them, shared by the devices of a node.
+/// engines. The number of tensors dominates for mixtures of experts. For engines on the training devices, each device
+/// gathers the whole model itself, over its own link to other nodes if there are several (NeMo-RL). For engines
+/// `apart`, one broadcast reaches all of them, and the devices of a node share it.
 double weight_sync_seconds(const ModelFacts& facts, int devices, bool apart, const Machine& machine,
                            const Efficiency& efficiency);
 
@@ -105,8 +105,8 @@ struct SequenceSeconds {
   double context = 0;  ///< to each step, for each token before it
 };
 
-/// Returns the expected extra seconds of the slowest of `instances` compared with the average one. 0 for one instance
-/// or equal lengths. Deterministic across machines.
+/// Returns the expected extra seconds of the slowest of `instances` compared with the average one. It is 0 for one
+/// instance or equal lengths, and the same on every machine.
 ///
 /// Each instance has `sequences` (> 0) with independent lengths. A response of l tokens after a prompt of p adds
 /// `step` l + `context` (p l + l^2 / 2). Sums are treated as normal. The maximum of n of them is the quantile

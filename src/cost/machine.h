@@ -22,7 +22,8 @@ Machine machine_of(const cluster::Cluster& cluster, const cluster::Mesh& mesh, c
 /// Returns a parallel group of ranks that are `stride` devices apart, on nodes of `devices_per_node`.
 cluster::RankGroup group_of(int ranks, int stride, int devices_per_node);
 
-/// The groups of a layout whose ranks are numbered tensor first, then context, data, pipeline (llm::Coordinates).
+/// Return the groups of a layout whose ranks are numbered tensor first, then context, data, pipeline
+/// (llm::Coordinates).
 cluster::RankGroup tensor_group(const llm::Layout& layout, const Machine& machine);
 cluster::RankGroup context_group(const llm::Layout& layout, const Machine& machine);
 cluster::RankGroup data_group(const llm::Layout& layout, const Machine& machine);

@@ -40,7 +40,7 @@ double saved_bytes(const ModelFacts& facts, double of_layers, double of_experts)
          (facts.element_bytes - facts.engine_expert_bytes) * of_experts;
 }
 
-/// Counts the tensors of all layers, which are like the first or the last one, and of embedding and head.
+/// Counts the tensors of all layers, each of which equals the first or the last one, and of embedding and head.
 double count_tensors(const ModelFacts& facts) {
   const auto of_layer = [&](std::int64_t layer) {
     return static_cast<double>(llm::layer_tensors(facts.model, layer).size());

@@ -1,4 +1,4 @@
-// Counts of parameters, products and bytes of a model that all costs are calculated from. Computed once per model.
+// Counts of a model's parameters, products and bytes, from which all costs are calculated. Computed once per model.
 #pragma once
 
 #include <vector>

@@ -179,7 +179,8 @@ class Cache {
   }
 
  private:
-  /// Each completion frees cache for returning sequences, so recomputation takes at most as many steps as completions.
+  /// Returns the result. Each completion frees cache for returning sequences, so recomputation takes at most as many
+  /// steps as there are completions.
   Occupancy finish() {
     made_.recomputed = so_far_.recomputed;
     made_.recomputing_steps = std::min(so_far_.came_back, so_far_.ended);

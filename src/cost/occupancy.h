@@ -33,7 +33,7 @@ std::vector<double> lengths_on_grid(const workflow::LengthDistribution& lengths)
 /// Returns the occupancy of `places` slots by `sequences` sequences, with enough KV cache for all slots. All slots
 /// start together and are refilled at once while sequences wait.
 ///
-/// If the sequences fit in the slots, none waits, and the tail is the lengths' survival function in 200 parts.
+/// If the sequences fit in the slots, none waits, and the tail follows the lengths' survival function, in 200 parts.
 /// Otherwise completions form a renewal process (Feller, An Introduction to Probability Theory, volume 2, chapter XI).
 /// Their expected number is summed on lengths_on_grid. Waves after the third take the mean length each, which is the
 /// limit. All tokens are accounted for: the parts decode sequences * mean tokens. REQUIRES: sequences > 0, places >= 1.

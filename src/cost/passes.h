@@ -1,4 +1,4 @@
-// Seconds of passes of micro-batches through pipeline stages, and of whole pipelines of them.
+// Seconds of a micro-batch's passes through pipeline stages, and of whole pipelines.
 #pragma once
 
 #include <vector>
@@ -38,9 +38,9 @@ struct PassSeconds {
 PassSeconds forward_pass(const ModelFacts& facts, const llm::Layout& layout, const StageLayers& stage,
                          const llm::Tokens& micro_batch, const Machine& machine, const Efficiency& efficiency);
 
-/// Returns the seconds of the backward pass, compared with the forward:
+/// Returns the seconds of the backward pass. Compared with the forward pass, it takes:
 ///
-/// - Twice the products. With adapters once, because frozen weights have no gradients.
+/// - Twice the products. With adapters, the products only once, because frozen weights have no gradients.
 /// - 2.5 times the attention: flash attention recomputes one of its five products (arXiv 2205.14135).
 /// - The same collectives. With sequence parallelism each gathering is repeated (arXiv 2205.05198, section 4.2.2).
 /// - With full recomputation, another forward.
@@ -49,7 +49,7 @@ PassSeconds forward_pass(const ModelFacts& facts, const llm::Layout& layout, con
 PassSeconds backward_pass(const ModelFacts& facts, const llm::Layout& layout, const StageLayers& stage,
                           const llm::Tokens& micro_batch, const Machine& machine, const Efficiency& efficiency);
 
-/// Seconds of one pipeline for its micro-batches, all of which are alike.
+/// Seconds of one pipeline for its micro-batches, all of which are equal.
 struct PipelineSeconds {
   double seconds = 0;    ///< total
   double bubbles = 0;    ///< part in which the slowest stage waits
@@ -88,15 +88,15 @@ inline constexpr int played_in_all = 32;
 ///
 ///     max over runs of adjacent stages k ... e, n = e - k + 1, of (sum_{k..e} t_s + 2 (n - 1) c) / n
 ///
-///   which is t + 2 c (p - 1) / p if all are equal. Interleaved 1F1B allows 2 n - 1 passes meanwhile instead of n. That
-///   hides messages of up to half of a chunk's pass, but its stages wait for each other where chunks differ.
+///   which is t + 2 c (p - 1) / p if all are equal. Interleaved 1F1B allows 2 n - 1 passes in that time instead of n.
+///   That hides messages of up to half of a chunk's pass, but its stages wait for each other where chunks differ.
 ///
-/// Therefore the first micro-batches are played. A pass starts when its stage has finished the passes that 1F1B orders
-/// before it and its input has arrived. Passes are numbered so that each depends only on lower numbers, or on earlier
-/// passes of the same number: F_i of stage s is number i + s. B_j is j + p - 1, last stage first (v = 1), or
-/// j + (v + 1) p - 2 - s (v > 1, where i and j count the passes of a stage in all chunks, in order). This gives two
-/// loops over the stages for each number. Later micro-batches follow at the formula's pace (v = 1), or at the pace of
-/// the last p.
+/// Therefore the first micro-batches are simulated. A pass starts when its stage has finished the passes that 1F1B
+/// orders before it and its input has arrived. Passes are numbered so that each depends only on lower numbers, or on
+/// earlier passes of the same number: F_i of stage s is number i + s. B_j is j + p - 1, last stage first (v = 1), or j
+/// + (v + 1) p - 2 - s (v > 1, where i and j count the passes of a stage in all chunks, in order). This gives two loops
+/// over the stages for each number. Later micro-batches follow at the formula's pace (v = 1), or at the pace of the
+/// last p.
 ///
 /// REQUIRES: at least one stage and micro-batch, chunks a multiple of the stages. With several chunks per stage,
 /// micro-batches are a multiple of the stages.

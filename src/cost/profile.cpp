@@ -144,7 +144,8 @@ std::optional<cluster::Link> measured_link(const Profile& profile) {
     }
   }
   if (xx == 0) return std::nullopt;
-  // Points of one size, or noise, cannot determine both: then all is bandwidth, or all is latency.
+  // Points of one size, or noise, cannot determine both. Then all of the time is attributed to bandwidth, or all to
+  // latency.
   const double determinant = xx * yy - xy * xy;
   const bool tell_both = determinant > 1e-9 * xx * yy;
   double byte_seconds = tell_both ? (xx * y - xy * x) / determinant : y / yy;

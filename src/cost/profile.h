@@ -1,7 +1,7 @@
 // Measured seconds of layers, decode steps and links, which replace the roofline where they exist.
 //
 // ReaL plans from such profiles alone (arXiv 2406.14088): each layer's passes, measured over a grid of batches and
-// lengths. Here they are tables that are interpolated between their points and extrapolated with the roofline.
+// lengths. Here profiles are tables, interpolated between their points and extrapolated with the roofline.
 //
 // The file format is dovetail/profile@2:
 //

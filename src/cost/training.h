@@ -20,7 +20,7 @@ struct Stepping {
   double step_bytes = bytes_an_optimizer_step;  ///< per parameter (Conventions::step_bytes)
 };
 
-/// Passes of every pipeline of a training task for each micro-batch of each mini-batch, all of which are alike.
+/// Passes of a training task's pipelines. All pipelines, mini-batches and micro-batches are equal.
 struct TrainingPasses {
   int micro_batches = 0;            ///< of the slowest data-parallel rank, in each mini-batch
   llm::Tokens micro_batch;          ///< the average one
@@ -57,8 +57,8 @@ struct TrainingSeconds {
 ///
 /// On the host (ZeRO-Offload, arXiv 2101.06840), the ranks of a node share its memory bandwidth for the offloaded part.
 /// The bandwidth is assumed to be 120 GB/s, about half of the published figure for two processors with six channels of
-/// DDR4-2666. It was not measured. The 16-bit weights then return to the device. The gradients move to the host in 16
-/// bits before, which counts unless they follow the backward. The device steps its own part first.
+/// DDR4-2666. It was not measured. The 16-bit weights then return to the device. Before the step, the gradients move to
+/// the host in 16 bits. This time counts unless they follow the backward. The device steps its own part first.
 ///
 /// REQUIRES: the layout has no fault.
 TrainingSeconds training_seconds(const ModelFacts& facts, const llm::Layout& layout, const Batch& batch,

@@ -96,8 +96,8 @@ MemoryParts max_static_memory(const llm::Transformer& model, const llm::Layout& 
 std::int64_t gathered_in_forward(const llm::Transformer& model, const llm::Layout& layout,
                                  const Conventions& conventions);
 
-/// Returns the micro-batches whose activations stage `stage` holds at its peak. TrainingShape::in_flight overrides the
-/// rules:
+/// Returns the number of micro-batches whose activations stage `stage` holds at its peak. TrainingShape::in_flight
+/// overrides the rules:
 ///
 /// - 1F1B: min(stages - stage, micro-batches).
 /// - Interleaved: 2 (stages - stage - 1) + (chunks - 1) stages + 1 passes through its chunks (Megatron-LM, arXiv
@@ -122,8 +122,8 @@ struct TrainingMemory {
   const StageMemory& peak() const { return stages[static_cast<std::size_t>(worst)]; }
 };
 
-/// Returns the peak memory of each stage. REQUIRES: llm::find_fault accepts model and layout. A sequence length (or
-/// packed tokens), sequences and micro-batches of at least 1. in_flight is empty or has a value per stage.
+/// Returns the peak memory of each stage. REQUIRES: llm::find_fault accepts model and layout; sequence length (or
+/// packed tokens), sequences and micro-batches are at least 1; in_flight is empty or has a value per stage.
 TrainingMemory training_memory(const llm::Transformer& model, const llm::Layout& layout, const TrainingShape& shape,
                                const Conventions& conventions);
 
