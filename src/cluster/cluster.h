@@ -61,14 +61,14 @@ bool nodes_are_equal(const Cluster& cluster);
 
 NodeId node_of(const Cluster& cluster, DeviceId device);
 DeviceId first_device(const Cluster& cluster, NodeId node);
-/// Index of the node's group in `groups`.
+/// Returns the index of the node's group in `groups`.
 std::size_t group_of(const Cluster& cluster, NodeId node);
-/// Number of devices of the node.
+/// Returns the number of devices of the node.
 int devices_of(const Cluster& cluster, NodeId node);
 const Gpu& gpu_of(const Cluster& cluster, DeviceId device);
 
-/// The network level that joins two devices and all devices between them. 0 inside a node, otherwise 1 + the index in
-/// `networks` of the innermost level that joins their nodes.
+/// Returns the network level that joins two devices and all devices between them: 0 inside a node, otherwise 1 + the
+/// index in `networks` of the innermost level that joins their nodes.
 int meeting_level(const Cluster& cluster, DeviceId a, DeviceId b);
 
 }  // namespace dovetail::cluster

@@ -33,18 +33,19 @@ constexpr double min_speed = 1e9;
 constexpr double max_latency = 1;
 constexpr std::int64_t min_memory = 1'000'000;
 
-/// Message about an implausible amount, or an empty string. If 0 is not accepted, it was rejected before.
+/// Returns a message about an implausible amount, or an empty string. Accepts 0: callers that do not accept it have
+/// rejected it before.
 std::string_view doubt(Measure measure, double amount) {
   if (amount == 0) return {};
   if (measure == Measure::bandwidth && amount < min_bandwidth) {
-    return "is less than 1MB/s; accepted: at least that, such as `50GB/s` (numbers without a unit are in bytes/s)";
+    return "is less than 1MB/s; accepted: 1MB/s or more, such as `50GB/s` (numbers without a unit are in bytes/s)";
   }
   if (measure == Measure::compute && amount < min_speed) {
-    return "is less than 1GFLOP/s; accepted: at least that, such as `989TFLOP/s` (numbers without a unit are in "
+    return "is less than 1GFLOP/s; accepted: 1GFLOP/s or more, such as `989TFLOP/s` (numbers without a unit are in "
            "FLOP/s)";
   }
   if (measure == Measure::time && amount > max_latency) {
-    return "is more than 1s; accepted: at most that, such as `5us` (numbers without a unit are in seconds)";
+    return "is more than 1s; accepted: 1s or less, such as `5us` (numbers without a unit are in seconds)";
   }
   return {};
 }
@@ -60,7 +61,7 @@ Result<std::int64_t> read_memory(const Node& node, const std::string& what, Zero
   DOVETAIL_TRY(const std::int64_t bytes, base::read_bytes(node, what, zero));
   if (bytes > 0 && bytes < min_memory) {
     return node.error(fmt::format(
-        "{}: {} is less than 1MB; accepted: at least that, such as `80GiB` (numbers without a unit are in bytes)", what,
+        "{}: {} is less than 1MB; accepted: 1MB or more, such as `80GiB` (numbers without a unit are in bytes)", what,
         node.describe()));
   }
   return bytes;
@@ -93,7 +94,7 @@ Status read_gpu_memory(const Node& map, const std::string& what, Gpu& gpu) {
     DOVETAIL_TRY(gpu.usable_memory, read_memory(*usable, "`usable_memory` of " + what));
     if (gpu.usable_memory > gpu.memory) {
       return usable->error(
-          fmt::format("`usable_memory` of {}: {} is more than its `memory`, {}; accepted: at most that", what,
+          fmt::format("`usable_memory` of {}: {} is more than its `memory`, {}; accepted: at most its `memory`", what,
                       usable->describe(), memory.describe()));
     }
   }
@@ -295,7 +296,7 @@ Result<Cluster> read_cluster(const Node& node) {
 Result<Cluster> read_cluster_file(const std::string& path) {
   DOVETAIL_TRY(const std::string content, base::read_file(path));
   DOVETAIL_TRY(const base::Document document, base::parse_yaml_or_json(content, base::display_path(path)));
-  DOVETAIL_TRY(const Node cluster, base::require(document.root(), "a file of a cluster", "cluster"));
+  DOVETAIL_TRY(const Node cluster, base::require(document.root(), "a cluster file", "cluster"));
   return read_cluster(cluster);
 }
 

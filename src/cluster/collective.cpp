@@ -33,7 +33,8 @@ double transfer_of(const Link& link, const Work& work, double message) {
   return work.share * (message + link.half_size) / link.bandwidth;
 }
 
-/// Time if both levels work at once, on `bytes` inside the nodes and on each rank's share of them between nodes.
+/// Returns the time if both levels work at once, on `bytes` inside the nodes and on each rank's share of them between
+/// nodes.
 double overlapped(const Links& links, const Places& places, const Work& inside, const Work& between, double bytes) {
   DOVETAIL_ASSERT(bytes >= 0);
   if (bytes == 0) return 0;
@@ -42,18 +43,18 @@ double overlapped(const Links& links, const Places& places, const Work& inside, 
                   transfer_of(links.between, between, bytes / places.in_node));
 }
 
-/// The depth of a binary tree.
+/// Returns the depth of a binary tree.
 int tree_hops(int nodes) { return static_cast<int>(std::bit_width(static_cast<unsigned>(nodes - 1))); }
 
-/// Fraction of a message that belongs to the other ranks.
+/// Returns the fraction of a message that belongs to the other ranks.
 double share_of_others(int ranks) { return static_cast<double>(ranks - 1) / ranks; }
 
 Work ring(int ranks) { return {.hops = ranks - 1, .share = share_of_others(ranks)}; }
 
-/// Sends the whole message to all others.
+/// Returns the work of sending the whole message to all other ranks.
 Work spread(int ranks, int hops) { return {.hops = hops, .share = ranks > 1 ? 1.0 : 0.0}; }
 
-/// The slowest network level that a mesh crosses, before efficiencies except the half size.
+/// Returns the slowest network level that a mesh crosses, before efficiencies except the half size.
 Link slowest_network(const Cluster& cluster, int level, double default_half_size) {
   Link slowest;
   for (int i = 0; i < level; ++i) {

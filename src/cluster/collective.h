@@ -23,10 +23,10 @@
 // messages with share 1. Their times add up, because data for other nodes is collected inside first. There are r-1 hops
 // inside and N-1 between.
 //
-// Ranks that do not fill their last node cost as if they did, except in an all-to-all. A group of one rank, and a
-// message of 0 bytes, take no time. More bytes, more ranks on nodes of the same size, or slower links never take less
-// time. Contention is not modeled: groups may run at once only if each has its own links, as the parallel groups of a
-// layout do.
+// A group that does not fill its last node costs as much as one that does, except in an all-to-all. A group of one
+// rank, and a message of 0 bytes, take no time. More bytes, more ranks on nodes of the same size, or slower links never
+// take less time. Contention is not modeled: groups may run at once only if each has its own links, as the parallel
+// groups of a layout do.
 #pragma once
 
 #include "cluster/cluster.h"
@@ -65,10 +65,10 @@ struct CommunicationEfficiency {
   LinkEfficiency between{.bandwidth = 0.93, .latency = 0, .half_size = 1e6};
 };
 
-/// The links of groups on `mesh`. Inside is the slowest of its nodes. Between is the slowest network level up to the
-/// one that joins the mesh, or the first level for a mesh in one node. It is at most as fast as inside, because a
-/// device's own link limits it. For transfers between two meshes, pass their hull_of. REQUIRES: the mesh is in the
-/// cluster, and the efficiencies' fractions are above 0.
+/// Returns the links of groups on `mesh`. `inside` is the link of its slowest node. `between` is the slowest network
+/// level up to the one that joins the mesh, or the first level for a mesh in one node. It is at most as fast as
+/// `inside`, because a device's own link limits it. For transfers between two meshes, pass their hull_of. REQUIRES: the
+/// mesh is in the cluster, and the efficiencies' fractions are above 0.
 Links links_of(const Cluster& cluster, const Mesh& mesh, const CommunicationEfficiency& efficiency = {});
 
 /// Ranks that communicate: `ranks` of them, with `ranks_per_node` on each node. ranks_per_node may exceed ranks.
@@ -80,7 +80,7 @@ struct RankGroup {
 // All results are in seconds. REQUIRES: ranks and ranks per node at least 1, bytes at least 0, bandwidths above 0,
 // latencies and half sizes at least 0.
 
-/// One message from a device to another.
+/// Time of one message from a device to another.
 double send_seconds(const Link& link, double bytes);
 /// `bytes`: size of each rank's buffer.
 double all_reduce_seconds(const Links& links, RankGroup group, double bytes);
@@ -96,12 +96,12 @@ struct AllToAllBytes {
   double inside = 0;   ///< to the other ranks of its node
   double between = 0;  ///< to other nodes
 };
-/// Destinations of a rank's `bytes` if they are divided evenly among all ranks, including itself.
+/// Returns how a rank's `bytes` are divided by destination, if all ranks, including itself, receive equal parts.
 AllToAllBytes all_to_all_bytes(RankGroup group, double bytes);
 /// `bytes`: size of each rank's input for all ranks, including itself.
 double all_to_all_seconds(const Links& links, RankGroup group, double bytes);
-/// One dispatch or combine of expert parallelism. `bytes` is tokens * experts per token * hidden size * bytes per
-/// element of each rank. `hottest_load` is the busiest rank's load over the mean. REQUIRES: hottest_load >= 1.
+/// Time of one dispatch or combine of expert parallelism. `bytes` is tokens * experts per token * hidden size * bytes
+/// per element of each rank. `hottest_load` is the busiest rank's load over the mean. REQUIRES: hottest_load >= 1.
 double expert_all_to_all_seconds(const Links& links, RankGroup group, double bytes, double hottest_load);
 
 }  // namespace dovetail::cluster

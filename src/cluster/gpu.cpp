@@ -41,7 +41,7 @@ constexpr std::array<Row, 14> rows = {{
     {"MI300X", {"MI300X-192"}, 196592, 5300, 1307.4, 1307.4, 2614.9, 448, 64, 400},
 }};
 
-/// The name in lower case, without dashes, spaces and a final GB.
+/// Returns the name in lower case, without dashes, spaces and a final GB.
 std::string normalized(std::string_view name) {
   std::string kept;
   for (const char c : name) {
@@ -81,7 +81,7 @@ const Row* row_named(std::string_view name) {
   return nullptr;
 }
 
-/// Compares names in upper case, like those of the table.
+/// Returns the message about an unknown name. Names are compared in upper case, as in the table.
 std::string unknown_name_message(std::string_view name) {
   std::string capitals = normalized(name);
   for (char& c : capitals) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));

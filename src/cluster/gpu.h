@@ -28,8 +28,8 @@ struct Gpu {
   friend bool operator==(const Gpu&, const Gpu&) = default;
 };
 
-/// Bytes that one process can allocate of `memory`: all except 1.25 GiB for the driver and the process's context, but
-/// at least half.
+/// Returns the bytes that one process can allocate of `memory`: all except 1.25 GiB for the driver and the process's
+/// context, but at least half.
 ///
 /// This is an assumption from two cases. On a B200 with 183359 MiB, a process that has allocated nothing finds 182014
 /// free (1.3 GiB less). On an H100 with 81559 MiB, the driver reserves 551, and a context takes about 500. Buffers of
@@ -40,8 +40,8 @@ std::int64_t usable_of(std::int64_t memory);
 std::vector<std::string_view> gpu_names();
 
 /// Finds a bundled GPU by name. Case, dashes, spaces and a final GB do not matter ("h100-80gb"). The memory size may be
-/// left out if one size is usual ("A100" is A100-80). The Error for an unknown name
-/// has no position. It suggests the nearest names and lists all.
+/// left out if one size is usual ("A100" is A100-80). The Error for an unknown name has no position. It suggests the
+/// nearest names and lists all of them.
 ///
 /// The specifications are from data sheets. Memory is as above. Peak speeds are without sparsity; if a data sheet has
 /// only the sparse value, it is halved. Links are those of the SXM or OAM board in an 8-GPU server: the sum of all

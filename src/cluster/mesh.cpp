@@ -18,7 +18,8 @@ bool is_in(const Cluster& cluster, const Mesh& mesh) {
   return mesh.first >= 0 && mesh.count > 0 && mesh.count <= device_count(cluster) - mesh.first;
 }
 
-/// Sizes of the blocks inside a node with this many devices: powers of two and divisors, smaller than the node.
+/// Returns the sizes of the blocks inside a node with this many devices: powers of two and divisors, smaller than the
+/// node.
 std::vector<int> block_sizes(int devices) {
   std::vector<int> sizes;
   for (int size = 1; size < devices; ++size) {
@@ -41,7 +42,7 @@ bool is_whole_nodes(const Cluster& cluster, const Mesh& mesh) {
   return begins_a_node(cluster, mesh) && ends_a_node(cluster, mesh);
 }
 
-/// The first group that equals group `index`, apart from the number of nodes.
+/// Returns the first group that equals group `index` in everything except the number of nodes.
 std::size_t first_alike(const Cluster& cluster, std::size_t index) {
   NodeGroup wanted = cluster.groups[index];
   for (std::size_t i = 0; i < index; ++i) {

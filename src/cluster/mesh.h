@@ -18,7 +18,8 @@ struct Mesh {
   friend auto operator<=>(const Mesh&, const Mesh&) = default;
 };
 
-/// All meshes of at least `min_devices` that a search considers, ordered by number of devices, then by first device:
+/// Returns all meshes of at least `min_devices` that a search considers, ordered by number of devices, then by first
+/// device:
 /// - inside a node of D devices, every block of b < D devices that starts at a multiple of b, counted from the node's
 ///   first device. b is a power of two or a divisor of D.
 /// - every run of whole nodes, even unequal ones.
@@ -32,24 +33,24 @@ std::vector<Mesh> meshes_of(const Cluster& cluster, int min_devices = 1,
 /// Whether the mesh has devices, all in the cluster, and either lies inside one node or consists of whole nodes.
 bool is_sound(const Cluster& cluster, const Mesh& mesh);
 
-/// Whether a plan that was not searched may use the mesh. It must be sound, or consist of whole nodes plus the first
+/// Whether a plan that no search produced may use the mesh. It must be sound, or consist of whole nodes plus the first
 /// devices of the next node or the last devices of the previous node. Costs assume that every node has as few devices
 /// of the mesh as the node with the fewest.
 bool is_usable(const Cluster& cluster, const Mesh& mesh);
 
 /// Whether the two meshes share a device.
 bool overlap(const Mesh& a, const Mesh& b);
-/// The smallest run of devices that contains both.
+/// Returns the smallest run of devices that contains both.
 Mesh hull_of(const Mesh& a, const Mesh& b);
 
 // REQUIRES for all of these: the mesh has devices, and all are in the cluster.
 
-/// Number of nodes that the mesh touches.
+/// Returns the number of nodes that the mesh touches.
 int nodes_of(const Cluster& cluster, const Mesh& mesh);
-/// The network level that joins all its devices; see meeting_level.
+/// Returns the network level that joins all its devices; see meeting_level.
 int level_of(const Cluster& cluster, const Mesh& mesh);
-/// Name of the mesh. If it consists of whole nodes, "0-15" with the cluster's device numbers. If it is part of a node,
-/// "node 3: 4-7" or "node 3: 4" with the node's device numbers.
+/// Returns the name of the mesh. If it consists of whole nodes, "0-15" with the cluster's device numbers. If it is part
+/// of a node, "node 3: 4-7" or "node 3: 4" with the node's device numbers.
 std::string name_of(const Cluster& cluster, const Mesh& mesh);
 
 /// Consecutive nodes that contribute equal devices to a mesh.

@@ -95,10 +95,10 @@ struct Algorithm {
   Workflow (*make)(const AlgorithmOptions&) = nullptr;
 };
 
-/// All algorithms, in the order of the table above.
+/// Returns all algorithms, in the order of the table above.
 const std::vector<Algorithm>& algorithms();
 
-/// The algorithm with this name, or nullptr.
+/// Returns the algorithm with this name, or nullptr.
 const Algorithm* find_algorithm(std::string_view name);
 
 }  // namespace dovetail::workflow

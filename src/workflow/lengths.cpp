@@ -57,7 +57,7 @@ std::vector<LengthPoint> thinned(const std::vector<LengthPoint>& points) {
   return put_together(points, [&](const LengthPoint& a, const LengthPoint& b) { return bin_of(a) == bin_of(b); });
 }
 
-/// x^exponent by squaring, for x in [0, 1].
+/// Returns x^exponent by squaring, for x in [0, 1].
 double whole_power(double x, std::int64_t exponent) {
   double power = 1.0;
   for (; exponent > 0; exponent /= 2) {
@@ -67,7 +67,7 @@ double whole_power(double x, std::int64_t exponent) {
   return power;
 }
 
-/// Bins of width 1 below `finest`. Above it, the width is 1 / finest of the bin's start.
+/// Returns bins that are 1 wide below `finest`, and 1 / finest of their start above it.
 std::vector<LengthBin> bins_of(std::int64_t longest, std::int64_t finest) {
   std::vector<LengthBin> bins;
   for (std::int64_t first = 0; first <= longest;) {
@@ -143,7 +143,7 @@ double LengthDistribution::second_moment() const {
 std::int64_t LengthDistribution::quantile(double p) const {
   if (!(p > 0.0)) return shortest();
   if (p >= 1.0) return longest();
-  // A p such as 0.07 has no exact representation. Of 100 equal weights it must select the 7th, not the 8th.
+  // A p such as 0.07 has no exact representation. Among 100 equal weights it must select the 7th, not the 8th.
   constexpr double rounding = 1e-12;
   return point_at(static_cast<std::int64_t>(std::ceil((p - rounding) * static_cast<double>(total_weight())))).length;
 }
@@ -197,7 +197,7 @@ LengthDistribution scaled(const LengthDistribution& lengths, double factor, std:
 
 std::optional<double> factor_for_mean(const LengthDistribution& lengths, double mean, std::int64_t cap) {
   DOVETAIL_ASSERT(mean > 0);
-  // This factor takes every length to the maximum.
+  // This factor raises every length to the maximum.
   const auto most = static_cast<double>(std::min(cap, max_length));
   double enough = most / static_cast<double>(std::max<std::int64_t>(1, lengths.shortest()));
   if (scaled(lengths, enough, cap).mean() < mean) return std::nullopt;

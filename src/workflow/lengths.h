@@ -31,29 +31,30 @@ inline constexpr std::size_t max_length_points = 5000;
 class LengthDistribution {
  public:
   /// Makes a distribution from points in any order. Points of equal length are merged and points without weight are
-  /// dropped. If more than max_length_points remain, neighbors are merged at their mean. An Error without a position if
-  /// a length or weight is negative or too large, if the total weight is 0, or if all lengths are 0.
+  /// dropped. If more than max_length_points remain, neighbors are merged at their mean. Returns an Error without a
+  /// position if a length or weight is negative or too large, if the total weight is 0, or if all lengths are 0.
   static base::Result<LengthDistribution> of(std::vector<LengthPoint> points);
   /// Makes a distribution of a single length. REQUIRES: 1 <= length <= max_length.
   static LengthDistribution fixed(std::int64_t length);
 
-  /// Points by ascending length, each with a weight of at least 1.
+  /// Returns the points in ascending order of length, each with a weight of at least 1.
   const std::vector<LengthPoint>& points() const { return points_; }
   std::int64_t total_weight() const { return weight_up_to_.back(); }
   std::int64_t shortest() const { return points_.front().length; }
   std::int64_t longest() const { return points_.back().length; }
 
-  /// The expected length.
+  /// Returns the expected length.
   double mean() const;
-  /// The expected square of the length, in tokens^2. The cost of attention is proportional to it.
+  /// Returns the expected square of the length, in tokens^2. The cost of attention is proportional to it.
   double second_moment() const;
-  /// The smallest length that at least the fraction p does not exceed. The shortest if p <= 0, the longest if p >= 1.
+  /// Returns the smallest length that at least a fraction p of the lengths does not exceed: the shortest if p <= 0, the
+  /// longest if p >= 1.
   std::int64_t quantile(double p) const;
-  /// The fraction longer than `length`: the responses still being generated after that many tokens.
+  /// Returns the fraction of lengths above `length`: the responses still being generated after that many tokens.
   double survival(std::int64_t length) const;
-  /// The expected length of those longer than `length`, or nullopt if no length is longer.
+  /// Returns the expected length given that it exceeds `length`, or nullopt if no length does.
   std::optional<double> mean_beyond(std::int64_t length) const;
-  /// The expected maximum of `draws` independent lengths. REQUIRES: draws >= 1.
+  /// Returns the expected maximum of `draws` independent lengths. REQUIRES: draws >= 1.
   double expected_maximum(std::int64_t draws) const;
   /// Draws one length.
   std::int64_t draw(base::Random& random) const;
@@ -64,9 +65,9 @@ class LengthDistribution {
 
  private:
   explicit LengthDistribution(std::vector<LengthPoint> points);
-  /// The number of points not longer than `length`.
+  /// Returns the number of points not longer than `length`.
   std::size_t points_up_to(std::int64_t length) const;
-  /// The point that contains weight number `rank`, counted from 1.
+  /// Returns the point that contains weight number `rank`, counted from 1.
   const LengthPoint& point_at(std::int64_t rank) const;
 
   std::vector<LengthPoint> points_;
@@ -80,8 +81,8 @@ struct LengthBin {
   std::int64_t last = 0;
 };
 
-/// Bins that cover the lengths from 0 to `longest`, as narrow as max_length_points allows. Long bins are wider in
-/// proportion to their length. REQUIRES: 0 <= longest <= max_length.
+/// Returns the bins that cover the lengths from 0 to `longest`, as narrow as max_length_points allows. Long bins are
+/// wider in proportion to their length. REQUIRES: 0 <= longest <= max_length.
 std::vector<LengthBin> length_bins(std::int64_t longest);
 
 /// Multiplies every length by `factor`, rounds it, and cuts it at `cap`. Lengths other than 0 stay at least one token.
@@ -89,13 +90,13 @@ std::vector<LengthBin> length_bins(std::int64_t longest);
 /// factor > 0, 1 <= cap.
 LengthDistribution scaled(const LengthDistribution& lengths, double factor, std::int64_t cap = max_length);
 
-/// The smallest factor, within 1 part in a million, for which the mean of scaled(lengths, factor, cap) is at least
-/// `mean` tokens. At least the factor at which all lengths are one token. nullopt if the cap prevents such a mean.
-/// REQUIRES: mean > 0.
+/// Returns the smallest factor, within 1 part in a million, for which the mean of scaled(lengths, factor, cap) is at
+/// least `mean` tokens. It is at least the factor at which all lengths are one token. nullopt if the cap prevents such
+/// a mean. REQUIRES: mean > 0.
 std::optional<double> factor_for_mean(const LengthDistribution& lengths, double mean, std::int64_t cap = max_length);
 
-/// The factor for which the median of scaled(lengths, factor, cap) is `median` tokens. nullopt if `median` exceeds the
-/// cap, or if half of the lengths are 0. REQUIRES: median > 0.
+/// Returns the factor for which the median of scaled(lengths, factor, cap) is `median` tokens. nullopt if `median`
+/// exceeds the cap, or if half of the lengths are 0. REQUIRES: median > 0.
 std::optional<double> factor_for_median(const LengthDistribution& lengths, double median,
                                         std::int64_t cap = max_length);
 

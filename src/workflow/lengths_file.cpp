@@ -54,7 +54,7 @@ bool sounds_like_length(std::string_view name) {
   return name.find("length") != std::string_view::npos || name.find("tokens") != std::string_view::npos;
 }
 
-/// The index in `names` of the column with the lengths, or an error.
+/// Returns the index in `names` of the column with the lengths, or an error.
 Result<std::size_t> choose_column(const std::vector<std::string_view>& names, std::string_view column) {
   std::vector<std::size_t> chosen;
   for (std::size_t i = 0; i < names.size(); ++i)
@@ -66,7 +66,7 @@ Result<std::size_t> choose_column(const std::vector<std::string_view>& names, st
     return base::bad_input(fmt::format("the column {} appears twice; accepted: once", quote(column)));
   if (column.empty())
     return base::bad_input(
-        fmt::format("more than one column, or none, looks like lengths; name it with `column`; {}", accepted));
+        fmt::format("no column, or more than one, looks like lengths; choose one with `column`; {}", accepted));
   return base::bad_input(
       fmt::format("there is no column {}{}; {}", quote(column), base::did_you_mean(column, names), accepted));
 }

@@ -30,7 +30,7 @@ struct LogLengths {
 
 constexpr double beyond_all = 40.0;  ///< a z beyond all lengths
 
-/// The z below which lengths are shorter than `length`.
+/// Returns the z below which lengths are shorter than `length`.
 double z_of(const LogLengths& lengths, double length) {
   const double log_length = natural_log(length);
   const auto& knots = lengths.knots;
@@ -45,7 +45,7 @@ double z_of(const LogLengths& lengths, double length) {
   return std::min(beyond_all, knots[knot].z + (log_length - knots[knot].log_length) / slope);
 }
 
-/// Integral of length times density below z, for a line through a knot.
+/// Returns the integral of length times density below z, for a line through a knot.
 double mean_before(double z, const LogLengths::Knot& knot, double slope) {
   if (z <= no_probability_before) return 0.0;
   // exp(log_length + slope * (z - knot.z)) is a length even on a steep line, but the exponential of slope^2 / 2 may
@@ -55,7 +55,7 @@ double mean_before(double z, const LogLengths::Knot& knot, double slope) {
   return exponential(knot.log_length - slope * knot.z + slope * slope / 2.0) * normal_cumulative(z - slope);
 }
 
-/// The expected length, capped at `cap`, before rounding to integers.
+/// Returns the expected length, capped at `cap`, before rounding to integers.
 double mean_of(const LogLengths& lengths, double cap) {
   const double cap_z = z_of(lengths, cap);
   const auto& knots = lengths.knots;
@@ -114,7 +114,7 @@ std::array<Quantile, 3> quantiles_of(const LengthFigures& figures) {
 
 double cap_of(const LengthFigures& figures) { return static_cast<double>(figures.cap.value_or(max_length)); }
 
-/// The quantiles that determine lengths below the cap.
+/// Returns the quantiles that determine lengths below the cap.
 std::vector<LogLengths::Knot> knots_of(const LengthFigures& figures) {
   std::vector<LogLengths::Knot> knots;
   bool at_cap = false;

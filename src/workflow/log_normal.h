@@ -29,14 +29,14 @@ struct FigureFault {
   std::string message;      ///< what is wrong, and what is accepted
 };
 
-/// Why log_normal_lengths() cannot meet these statistics, or nullopt if it can.
+/// Returns why log_normal_lengths() cannot meet these statistics, or nullopt if it can.
 ///
 /// Two of p50, p90, p99, at_cap (with a cap), mean and sigma determine a log-normal distribution. One alone does not.
 /// sigma must be combined with exactly one other. Contradictions are faults: quantiles that decrease or exceed the cap,
-/// an at_cap that implies another quantile than the one given, or a mean that no spread gives with these quantiles.
+/// an at_cap that implies another quantile than the one given, or a mean that no spread yields with these quantiles.
 std::optional<FigureFault> find_fault(const LengthFigures& figures);
 
-/// The distribution with these statistics. REQUIRES: !find_fault(figures).
+/// Returns the distribution with these statistics. REQUIRES: !find_fault(figures).
 ///
 /// Two statistics give a log-normal distribution, cut at the cap. No log-normal meets more than two quantiles exactly
 /// (at_cap counts as one: 1 - at_cap of the lengths are below the cap). In that case the logarithm of the length is

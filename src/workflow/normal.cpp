@@ -32,7 +32,7 @@ constexpr double tail_begins = 0.02425;
 /// Start of the range in which Laplace's continued fraction converges quickly.
 constexpr double fraction_begins = 4.0;
 
-/// The quantile of a probability in the lower tail, which is negative.
+/// Returns the quantile of a probability in the lower tail, which is negative.
 double tail_quantile(double p) {
   const double q = std::sqrt(2.0 * base::negative_log(p));
   return polynomial(tail_numerator, q) / polynomial(tail_denominator, q);

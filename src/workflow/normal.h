@@ -6,27 +6,27 @@
 
 namespace dovetail::workflow {
 
-/// e^x, within 1e-14 of its value. REQUIRES: |x| <= 700.
+/// Returns e^x, within 1e-14 of its value. REQUIRES: |x| <= 700.
 double exponential(double x);
 
-/// ln(x), within 1e-12 (absolute). REQUIRES: 1e-300 <= x <= 1e300.
+/// Returns ln(x), within 1e-12 (absolute). REQUIRES: 1e-300 <= x <= 1e300.
 double natural_log(double x);
 
 /// Normal quantile below which the probability counts as 0.
 inline constexpr double no_probability_before = -37.0;
 
-/// The standard normal density at z, within a relative 1e-12. REQUIRES: |z| <= -no_probability_before.
+/// Returns the standard normal density at z, within a relative 1e-12. REQUIRES: |z| <= -no_probability_before.
 double normal_density(double z);
 
-/// The standard normal probability of at most z, within 1e-14, and within a relative 1e-10 far below 0.
+/// Returns the standard normal probability of at most z, within 1e-14, and within a relative 1e-10 far below 0.
 double normal_cumulative(double z);
 
-/// Mills' ratio: the probability of more than x divided by the density at x, within a relative 1e-10. It is defined
-/// even if both underflow. REQUIRES: x >= 0.
+/// Returns Mills' ratio: the probability of more than x divided by the density at x, within a relative 1e-10. It is
+/// defined even if both underflow. REQUIRES: x >= 0.
 double mills_ratio(double x);
 
-/// The z with normal_cumulative(z) = p, within a relative 2e-9, by Acklam's rational approximation (2003). REQUIRES:
-/// 1e-300 <= p < 1.
+/// Returns the z with normal_cumulative(z) = p, within a relative 2e-9, by Acklam's rational approximation (2003).
+/// REQUIRES: 1e-300 <= p < 1.
 double normal_quantile(double p);
 
 }  // namespace dovetail::workflow

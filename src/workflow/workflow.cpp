@@ -13,8 +13,8 @@
 namespace dovetail::workflow {
 namespace {
 
-/// Data edges of tasks, which need not be a valid workflow: from the task that writes a key to each task that reads it,
-/// ordered by (to, from). If several tasks write a key, the last one counts.
+/// Returns the data edges of tasks, which need not be a valid workflow: from the task that writes a key to each task
+/// that reads it, ordered by (to, from). If several tasks write a key, the last one counts.
 std::vector<DataEdge> data_edges_of(const std::vector<Task>& tasks) {
   std::map<std::string_view, TaskId> producers;
   for (std::size_t i = 0; i < tasks.size(); ++i)
@@ -30,7 +30,7 @@ std::vector<DataEdge> data_edges_of(const std::vector<Task>& tasks) {
   return edges;
 }
 
-/// The tasks in topological order, with ties by index. Tasks on a cycle, or that depend on one, are left out.
+/// Returns the tasks in topological order, with ties by index. Tasks on a cycle, or that depend on one, are left out.
 std::vector<TaskId> topological_order(std::size_t tasks, const std::vector<DataEdge>& edges) {
   std::vector<std::size_t> waits_for(tasks, 0);
   for (const DataEdge& edge : edges) ++waits_for[edge.to.index()];
@@ -66,7 +66,7 @@ bool is_trained(const std::vector<Task>& tasks, std::string_view role) {
                      [&](const Task& task) { return task.kind == TaskKind::train && task.role == role; });
 }
 
-/// Mistakes in the names of roles or tasks.
+/// Returns the first mistake in the names of roles or tasks.
 template <class Named>
 Fault find_name_fault(const std::vector<Named>& named, std::string_view what, bool in_roles) {
   std::set<std::string_view> names;
@@ -274,7 +274,7 @@ Fault find_cycle(const std::vector<Task>& tasks) {
   return WorkflowFault{false, path[begin].index(), "inputs", 0, text};
 }
 
-/// The index of the element with this name.
+/// Returns the index of the element with this name.
 template <class IdType, class Named>
 std::optional<IdType> find_named(const std::vector<Named>& named, std::string_view name) {
   const auto found =

@@ -1,7 +1,7 @@
 // The dataflow of one iteration: tasks, the roles whose models run them, and their dependencies.
 //
-// Modeled after ReaL's model function calls (MFCDef): data edges follow from the keys that tasks read and write. In
-// addition, edges order training and the next use of the trained weights: version_edges().
+// Modeled after ReaL's model function calls (MFCDef): data edges follow from the keys that tasks read and write.
+// Further edges order training and the next use of the trained weights (version_edges).
 #pragma once
 
 #include <array>
@@ -123,7 +123,7 @@ struct WorkflowFault {
   std::string message = {};  ///< what is wrong, and what is accepted
 };
 
-/// The first mistake, or nullopt. Mistakes are:
+/// Returns the first mistake, or nullopt. Mistakes are:
 /// - no tasks;
 /// - a missing or repeated name of a role or task;
 /// - an unknown role, or a role that no task, average or initialization uses;
@@ -141,21 +141,21 @@ std::optional<WorkflowFault> find_fault(const std::vector<Role>& roles, const st
 /// Makes the workflow of these roles and tasks. REQUIRES: !find_fault(roles, tasks).
 Workflow make_workflow(std::string name, std::vector<Role> roles, std::vector<Task> tasks);
 
-/// Edges from each train task to every use of its role, or of its moving averages, in a later iteration, including
-/// itself. Ordered by (use, train).
+/// Returns the edges from each train task to every use of its role, or of its moving averages, in a later iteration,
+/// including itself. Ordered by (use, train).
 ///
 /// `iterations` is 1, except 1 + steps_off_policy for generation. With one step off policy, iteration k + 1 generates
 /// with the weights from before the training of iteration k, so both may run in parallel. REQUIRES: steps_off_policy
 /// >= 0.
 std::vector<VersionEdge> version_edges(const Workflow& workflow, int steps_off_policy);
 
-/// The tasks whose outputs `task` reads, in the order of Workflow::tasks.
+/// Returns the tasks whose outputs `task` reads, in the order of Workflow::tasks.
 std::vector<TaskId> predecessors(const Workflow& workflow, TaskId task);
 
-/// Keys that tasks read and no task writes, in order of appearance. They come from the dataset.
+/// Returns the keys that tasks read and no task writes, in order of appearance. They come from the dataset.
 std::vector<std::string> dataset_keys(const Workflow& workflow);
 
-/// The role or task with this name, or nullopt.
+/// Returns the role or task with this name, or nullopt.
 std::optional<RoleId> find_role(const Workflow& workflow, std::string_view name);
 std::optional<TaskId> find_task(const Workflow& workflow, std::string_view name);
 

@@ -31,24 +31,24 @@ struct Workload {
   bool packing = true;
   /// Maximum tokens of a prompt and its response together. 0: not limited.
   std::int64_t sequence_cap = 0;
-  /// Responses before sequence_cap cut them to response_length (set_responses). nullopt: not cut.
+  /// Lengths of responses before sequence_cap cuts them (set_responses). nullopt: the cap cuts none.
   std::optional<LengthDistribution> uncut_responses = {};
 
   std::optional<OwnTraining> critic = {};  ///< settings of the role "critic"; nullopt: the same as for all roles
 
   std::int64_t samples() const { return prompts * samples_per_prompt; }
-  /// Tokens of the longest prompt and the longest response together, limited by sequence_cap.
+  /// Returns the tokens of the longest prompt and the longest response together, limited by sequence_cap.
   std::int64_t max_sequence() const {
     const std::int64_t both = prompt_length.longest() + response_length.longest();
     return sequence_cap > 0 ? std::min(both, sequence_cap) : both;
   }
-  /// Optimizer steps of an iteration, except for a critic with its own settings.
+  /// Returns the number of optimizer steps of an iteration, except for a critic with its own settings.
   std::int64_t optimizer_steps() const { return mini_batches * epochs; }
 };
 
-/// Sets the responses and cuts them at sequence_cap. REQUIRES: sequence_cap is 0 or exceeds every prompt.
+/// Sets the response lengths and cuts them at sequence_cap. REQUIRES: sequence_cap is 0 or exceeds every prompt.
 void set_responses(Workload& workload, LengthDistribution responses);
-/// The responses that set_responses was given.
+/// Returns the response lengths before the cap, as passed to set_responses.
 const LengthDistribution& responses_before_cap(const Workload& workload);
 
 /// Limits of values in files.
@@ -59,19 +59,19 @@ inline constexpr std::int64_t max_token_count = 1'000'000'000'000;
 inline constexpr int max_epoch_count = 1000;
 inline constexpr int max_steps_off_policy = 1000;
 
-/// Sequences of `task` in an iteration. For a train task, in each epoch.
+/// Returns the number of sequences of `task` in an iteration; for a train task, in each epoch.
 std::int64_t sequences_of(const Task& task, const Workload& workload);
 
-/// Mini-batches and epochs of a train task. The critic may have its own.
+/// Returns the mini-batches and epochs of a train task. A critic may have its own settings.
 OwnTraining training_of(const Task& task, const Workload& workload);
 inline std::int64_t mini_batches_of(const Task& task, const Workload& workload) {
   return training_of(task, workload).mini_batches;
 }
 inline int epochs_of(const Task& task, const Workload& workload) { return training_of(task, workload).epochs; }
-/// Optimizer steps of a train task in an iteration.
+/// Returns the number of optimizer steps of a train task in an iteration.
 std::int64_t optimizer_steps_of(const Task& task, const Workload& workload);
 
-/// Sequences that must be in the same micro-batch: the loss of a preference pair needs both.
+/// Returns the number of sequences that must share a micro-batch: 2 for preference pairs, whose loss needs both.
 int sequences_together(const Task& task);
 
 }  // namespace dovetail::workflow

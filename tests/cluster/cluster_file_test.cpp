@@ -205,8 +205,7 @@ TEST(ReadCluster, ReportsMistakesInTheGpu) {
             "job.yaml:1:44: GPU `X` needs the key `bandwidth`; accepted: `bandwidth: 3.35TB/s`");
   EXPECT_EQ(gpu_error("{name: X, memory: 80GiB, usable_memory: 81GiB}"),
             "job.yaml:1:84: `usable_memory` of GPU `X`: the string `81GiB` is more than its `memory`, the string "
-            "`80GiB`; accepted: at "
-            "most that");
+            "`80GiB`; accepted: at most its `memory`");
   EXPECT_EQ(gpu_error("{name: X, memory: 80GiB, bandwidth: 3TB}"),
             "job.yaml:1:80: `bandwidth` of GPU `X`: the string `3TB` has the unknown unit `TB`; " + bandwidths);
   EXPECT_EQ(gpu_error("{name: X, memory: 80GiB, bandwidth: 3TB/s}"),
@@ -244,19 +243,19 @@ TEST(ReadCluster, ReportsMistakesInTheNetwork) {
 
 TEST(ReadCluster, DetectsMissingUnits) {
   EXPECT_EQ(line_error("network: {bandwidth: 50}"),
-            "job.yaml:4:24: `bandwidth` of `network`: 50 is less than 1MB/s; accepted: at least that, such as `50GB/s` "
+            "job.yaml:4:24: `bandwidth` of `network`: 50 is less than 1MB/s; accepted: 1MB/s or more, such as `50GB/s` "
             "(numbers without a unit are in bytes/s)");
   EXPECT_EQ(line_error("network: {latency: 5}"),
-            "job.yaml:4:22: `latency` of `network`: 5 is more than 1s; accepted: at most that, such as `5us` (numbers "
+            "job.yaml:4:22: `latency` of `network`: 5 is more than 1s; accepted: 1s or less, such as `5us` (numbers "
             "without a unit are in seconds)");
   EXPECT_EQ(line_error("host_memory: 2000"),
-            "job.yaml:4:16: `host_memory` of `cluster`: 2000 is less than 1MB; accepted: at least that, such as "
+            "job.yaml:4:16: `host_memory` of `cluster`: 2000 is less than 1MB; accepted: 1MB or more, such as "
             "`80GiB` (numbers without a unit are in bytes)");
   EXPECT_EQ(gpu_error("{name: X, memory: 80}"),
-            "job.yaml:1:62: `memory` of GPU `X`: 80 is less than 1MB; accepted: at least that, such as `80GiB` "
+            "job.yaml:1:62: `memory` of GPU `X`: 80 is less than 1MB; accepted: 1MB or more, such as `80GiB` "
             "(numbers without a unit are in bytes)");
   EXPECT_EQ(gpu_error("{name: X, memory: 80GiB, bandwidth: 3TB/s, bf16: 989}"),
-            "job.yaml:1:93: `bf16` of GPU `X`: 989 is less than 1GFLOP/s; accepted: at least that, such as "
+            "job.yaml:1:93: `bf16` of GPU `X`: 989 is less than 1GFLOP/s; accepted: 1GFLOP/s or more, such as "
             "`989TFLOP/s` (numbers without a unit are in FLOP/s)");
   EXPECT_EQ(line_error("network: {bandwidth: 1MB/s, latency: 1s}"), "no error");
 }
