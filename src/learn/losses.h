@@ -51,7 +51,7 @@ struct PolicyClip {
   double above = 0.2;
 };
 
-/// The PPO loss of a token with figures for metrics.
+/// The PPO loss of a token, with values for metrics.
 struct PolicyLoss {
   Loss loss;  ///< slope with respect to the new log-probability
   double ratio = 1;

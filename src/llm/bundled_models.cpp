@@ -68,19 +68,20 @@ Transformer deepseek(Transformer model, const Experts& experts) {
   return with_latent(std::move(model), {1536, 512, 128, 64, 128}, experts);
 }
 
-/// As DeepSeek-V2-Lite, without compressed queries.
+/// Adds the latent attention and experts of DeepSeek-V2-Lite, without compressed queries.
 Transformer small_deepseek(Transformer model, const Experts& experts) {
   return with_latent(std::move(model), {0, 512, 128, 64, 128}, experts);
 }
 
-/// GLM-4: biases of queries, keys and values.
+/// Adds the biases of GLM-4: of queries, keys and values.
 Transformer glm(Transformer model) {
   model.head_size = 128;
   model.query_key_value_bias = true;
   return model;
 }
 
-/// Layer norms, biases everywhere, learned positions (two more than the context), tied embeddings.
+/// Adds the features of OPT: layer norms, biases everywhere, learned positions (two more than the context), tied
+/// embeddings.
 Transformer opt(Transformer model) {
   model.feed_forward = FeedForward::plain;
   model.normalization = Normalization::layer;
@@ -211,7 +212,7 @@ bool alike(Transformer one, const Transformer& other) {
   return one == other;
 }
 
-/// Members of all families that describe the shape. Each family reads its own keys.
+/// Returns the members of all families that describe the shape. Each family reads its own keys.
 std::vector<Member> members_of(const Transformer& shape) {
   std::vector<Member> members;
   const auto add = [&members](std::string_view key, const auto& value) {

@@ -25,12 +25,12 @@ std::vector<std::string> bundled_model_names();
 /// the defaults of vLLM and NeMo AutoModel (hy3). No shape includes the layers that predict further tokens.
 base::Result<Transformer> find_bundled_model(std::string_view name);
 
-/// The bundled model with this shape. If several have it, `preferred` if it is one of them, otherwise the first.
-/// nullopt if no bundled model has it.
+/// Returns the name of a bundled model with this shape: `preferred` if it has the shape, otherwise the first. nullopt
+/// if no bundled model has it.
 std::optional<std::string> bundled_model_of(const Transformer& shape, const std::string& preferred = {});
 
-/// The shape as the map of a config.json on one line of JSON, which parse_config reads back, without unnecessary keys.
-/// An Error without a position if no known family has such a shape.
+/// Returns the shape as the map of a config.json on one line of JSON, which parse_config reads back, without
+/// unnecessary keys. Returns an Error without a position if no known family has such a shape.
 base::Result<std::string> config_line(const Transformer& shape);
 
 }  // namespace dovetail::llm

@@ -32,7 +32,7 @@ constexpr auto names_of(Scaling) {
                     base::EnumName{"llama3", Scaling::llama3}};
 }
 
-/// The value of `key`, or nullopt if it is missing or null: configurations write null for missing features.
+/// Returns the value of `key`, or nullopt if it is missing or null: configurations write null for missing features.
 std::optional<Node> value_of(const Node& map, std::string_view key) {
   auto node = map.find(key);
   if (node && node->is_null()) return std::nullopt;

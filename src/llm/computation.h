@@ -28,7 +28,7 @@ struct Computation {
   std::optional<Llama3Scaling> llama3 = {};
   double norm_epsilon = 1e-6;
   std::int64_t context = 2048;                ///< maximum tokens of a sequence
-  std::vector<std::int32_t> end_tokens = {};  ///< tokens that end a text
+  std::vector<std::int32_t> end_tokens = {};  ///< tokens that end a sequence
   std::optional<std::int32_t> begin_token = {};
   std::optional<std::int32_t> pad_token = {};
   std::string number_type = "float32";  ///< type of the weights in files: torch_dtype
@@ -44,8 +44,8 @@ struct Computation {
 /// quantized weights.
 base::Result<Computation> parse_computation(const base::Node& config, const Transformer& shape);
 
-/// Frequencies of the pairs of a head, [size / 2], in radians per position: base^(-2 i / size), scaled. Single
-/// precision, as in the transformers library.
+/// Returns the frequencies of the pairs of a head, [size / 2], in radians per position: base^(-2 i / size), scaled.
+/// Single precision, as in the transformers library.
 std::vector<float> rotary_frequencies(const Computation& computation, std::int64_t head_size);
 
 /// Writes a config.json for a model with this shape, which parse_config and parse_computation read back. The family is

@@ -14,7 +14,8 @@ struct Sums {
   std::int64_t multiplied = 0;  // multiplied with each token
 };
 
-/// One expert represents all of them, because layers with hundreds of experts have thousands of tensors.
+/// Returns the model with one expert, which represents all of them: layers with hundreds of experts have thousands of
+/// tensors.
 Transformer with_one_expert(Transformer model) {
   if (model.experts) model.experts->count = model.experts->active = 1;
   return model;
@@ -60,7 +61,7 @@ std::int64_t layers_with_experts(const Transformer& model) {
   return model.experts ? std::max<std::int64_t>(0, model.layers - model.experts->dense_layers) : 0;
 }
 
-/// Size of a head's query and value together.
+/// Returns the size of a head's query and value together.
 std::int64_t score_size(const Transformer& model) {
   if (model.latent) return model.latent->plain_size + model.latent->rotary_size + model.latent->value_size;
   return 2 * model.head_size;

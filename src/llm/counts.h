@@ -22,10 +22,10 @@ struct ParameterCounts {
 };
 ParameterCounts count_parameters(const Transformer& model);
 
-/// Parameters of a layer that a token is multiplied with, which determine FLOPs: projections, router and active
-/// experts, without norms and biases.
+/// Returns the number of parameters of a layer that a token is multiplied with, which determines FLOPs: projections,
+/// router and active experts, without norms and biases.
 std::int64_t layer_multiplications(const Transformer& model, std::int64_t layer);
-/// The same for the head: vocabulary x hidden, tied or not; hidden for a scalar head.
+/// Returns the same for the head: vocabulary x hidden, tied or not; hidden for a scalar head.
 std::int64_t head_multiplications(const Transformer& model);
 
 /// Token count of sequences, and the sum of the squares of their lengths.
@@ -34,15 +34,16 @@ struct Tokens {
   double squares = 0;
 };
 
-/// FLOPs of a forward pass through one layer: 2 for each multiplication and token, plus causal attention. Attention
-/// takes 2 x heads x (query + value size) x s^2 / 2 for a sequence: two products over the unmasked half of the scores.
+/// Returns the FLOPs of a forward pass through one layer: 2 for each multiplication and token, plus causal attention.
+/// Attention takes 2 x heads x (query + value size) x s^2 / 2 for a sequence: two products over the unmasked half of
+/// the scores.
 double layer_forward_flops(const Transformer& model, std::int64_t layer, const Tokens& tokens);
-/// FLOPs of a forward pass through all layers, and through the head for each token.
+/// Returns the FLOPs of a forward pass through all layers, and through the head for each token.
 double forward_flops(const Transformer& model, const Tokens& tokens);
-/// KV cache elements of a token in all layers. Latent attention caches its compressed form.
+/// Returns the number of KV cache elements of a token in all layers. Latent attention caches its compressed form.
 std::int64_t key_value_elements(const Transformer& model);
-/// KV cache elements of a token on one of `ranks` tensor-parallel ranks. If there are fewer key-value heads than ranks,
-/// they are replicated. The compressed form of latent attention is on every rank.
+/// Returns the number of KV cache elements of a token on one of `ranks` tensor-parallel ranks. If there are fewer
+/// key-value heads than ranks, they are replicated. The compressed form of latent attention is on every rank.
 std::int64_t key_value_elements(const Transformer& model, std::int64_t ranks);
 
 }  // namespace dovetail::llm

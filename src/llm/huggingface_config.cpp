@@ -68,13 +68,13 @@ bool is_among(std::string_view name, std::initializer_list<std::string_view> nam
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-/// Whether it is a vision or audio model. Some have their keys next to those of the language model.
+/// Whether it is a vision or audio model. Some store the keys of other parts next to those of the language model.
 bool has_other_parts(const Node& config) {
   return is_among(text_at(config, "model_type"), {"qwen2_vl", "qwen2_5_vl", "minicpmo"}) ||
          config.find("vision_config") || config.find("audio_config");
 }
 
-/// The attention window in use, in tokens as written.
+/// Returns the attention window in use, in tokens as written.
 std::optional<Node> window_of(const Node& config) {
   const auto window = config.find("sliding_window");
   if (!window || !window->is_number()) return std::nullopt;
@@ -150,7 +150,7 @@ class ConfigReader {
  public:
   explicit ConfigReader(const Node& config) : config_(config) {}
 
-  /// The value of `key`, which is required.
+  /// Returns the value of `key`, which is required.
   std::int64_t whole(std::string_view key) {
     const auto node = value_of(key);
     if (!node)
@@ -159,7 +159,7 @@ class ConfigReader {
     return read(*node, key);
   }
 
-  /// The value of `key`, or `otherwise`.
+  /// Returns the value of `key`, or `otherwise`.
   std::int64_t whole(std::string_view key, std::int64_t otherwise) {
     const auto node = value_of(key);
     return node ? read(*node, key) : otherwise;
@@ -177,7 +177,7 @@ class ConfigReader {
   std::optional<base::Error>& error() { return error_; }
 
  private:
-  /// The value of `key`, or nullopt if it is missing or null: configurations write null for missing features.
+  /// Returns the value of `key`, or nullopt if it is missing or null: configurations write null for missing features.
   std::optional<Node> value_of(std::string_view key) const {
     auto node = config_.find(key);
     if (node && node->is_null()) return std::nullopt;
@@ -208,7 +208,7 @@ Result<Family> read_family(const Node& config) {
                                 fmt::join(config_families(), ", ")));
 }
 
-/// Default head size of a family.
+/// Returns the default head size of a family.
 std::int64_t usual_head_size(Family family, const Transformer& model) {
   if (family == Family::gemma) return 256;
   if (family == Family::qwen3 || family == Family::seed_oss || family == Family::glm) return 128;
@@ -233,7 +233,7 @@ void read_opt(ConfigReader& reader, Transformer& model) {
   model.query_key_value_bias = model.attention_output_bias = model.feed_forward_bias = reader.flag("enable_bias", true);
 }
 
-/// Experts in all layers, each as wide as a dense network of the configuration.
+/// Reads experts in all layers, each as wide as a dense network of the configuration.
 Experts read_plain_experts(ConfigReader& reader, Family family) {
   Experts experts;
   experts.active = reader.whole("num_experts_per_tok");
@@ -243,7 +243,7 @@ Experts read_plain_experts(ConfigReader& reader, Family family) {
   return experts;
 }
 
-/// Experts in all layers except the first ones, with shared experts as wide as routed ones.
+/// Reads experts in all layers except the first ones, with shared experts as wide as routed ones.
 Experts read_later_experts(ConfigReader& reader, Family family) {
   const bool hunyuan = family == Family::hy_v3;
   Experts experts;

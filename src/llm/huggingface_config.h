@@ -18,26 +18,26 @@ namespace dovetail::llm {
 /// deepseek_v2, deepseek_v3, kimi_k2, gemma, seed_oss, glm, glm4, glm4_moe, glm4_moe_lite, mimo, minimax_m2, hy_v3, and
 /// gpt2-like shapes through opt.
 ///
-/// For vision and audio models, reads the language part. The shape lacks the features that uncounted_parts
-/// lists. Other keys are ignored. Missing keys have the defaults of the transformers library. Errors
-/// name the key, its position, and what is accepted.
+/// For vision and audio models, reads the language part. The shape lacks the features that uncounted_parts lists. Other
+/// keys are ignored. Missing keys have the defaults of the transformers library. Errors name the key, its position and
+/// the accepted values.
 base::Result<Transformer> parse_config(const base::Node& config, const std::string& name);
 
-/// Values of `model_type` that parse_config supports.
+/// Returns the values of `model_type` that parse_config supports.
 std::vector<std::string_view> config_families();
 
-/// Feature of models with this `model_type` that a Transformer cannot describe: "most of its layers use linear
-/// attention". nullopt if a Transformer can describe them.
+/// Returns what a Transformer cannot describe in models with this `model_type`: "most of its layers use linear
+/// attention". nullopt if it can describe them.
 std::optional<std::string_view> beyond_transformer(std::string_view model_type);
 
-/// The part of a config.json that describes the language model: `text_config`, `llm_config` or `thinker_config` in
-/// vision and audio models, otherwise all of it.
+/// Returns the part of a config.json that describes the language model: `text_config`, `llm_config` or `thinker_config`
+/// in vision and audio models, otherwise all of it.
 base::Node language_part(const base::Node& config);
 /// Whether the language model is only a part of the config.json.
 bool has_language_part(const base::Node& config);
 
-/// Sentences about features of a config.json that parse_config ignores: parts other than the language model, norms of
-/// sublayer outputs, attention windows.
+/// Returns sentences about features of a config.json that parse_config ignores: parts other than the language model,
+/// norms of sublayer outputs, attention windows.
 std::vector<std::string> uncounted_parts(const base::Node& config);
 
 /// The sentence for vision and audio models.

@@ -11,7 +11,7 @@
 namespace dovetail::llm {
 namespace {
 
-/// Layers of each chunk of the model, in forward order.
+/// Returns the layers of each chunk of the model, in forward order.
 std::vector<int> layers_of_chunks(const Layout& layout, const Transformer& model) {
   const int chunks = layout.pipeline * layout.virtual_stages;
   std::vector<int> layers(static_cast<std::size_t>(chunks));

@@ -42,7 +42,7 @@ struct Layout {
   int virtual_stages = 1;  ///< chunks of layers on each pipeline stage (interleaved 1F1B)
   int expert = 1;          ///< groups that experts are divided among
   int expert_tensor = 1;   ///< tensor parallelism within an expert
-  int zero = 0;            ///< ZeRO stage over data x context: 0 none, 1 optimizer, 2 also gradients, 3 also weights
+  int zero = 0;  ///< ZeRO stage over data x context: 0: none, 1: optimizer, 2: also gradients, 3: also weights
   bool sequence_parallel = false;  ///< also shards activations between tensor-parallel regions (arXiv 2205.05198)
   Recomputation recomputation = Recomputation::none;
   /// [pipeline stage] layers; empty: as even as possible, with the remainder on the first stages
@@ -109,12 +109,12 @@ struct Chunk {
   friend bool operator==(const Chunk&, const Chunk&) = default;
 };
 
-/// The chunks of pipeline stage `stage`, in forward order: one, or virtual_stages of them. Chunk v of stage p is chunk
-/// v P + p of the model. The embedding is with the first chunk of stage 0, the head with the last chunk of the last
-/// stage. REQUIRES: no fault.
+/// Returns the chunks of pipeline stage `stage`, in forward order: one, or virtual_stages of them. Chunk v of stage p
+/// is chunk v P + p of the model. The embedding is with the first chunk of stage 0, the head with the last chunk of the
+/// last stage. REQUIRES: no fault.
 std::vector<Chunk> chunks_of(const Layout& layout, const Transformer& model, int stage);
 
-/// Why `model` cannot have this layout, and what is accepted. nullopt if it can.
+/// Returns why `model` cannot have this layout and what is accepted; nullopt if it can.
 std::optional<std::string> find_fault(const Layout& layout, const Transformer& model);
 
 /// The part of a tensor that a rank holds, before ZeRO shards it further.
@@ -123,20 +123,20 @@ struct HeldTensor {
   Slice slice;
 };
 
-/// The parts that rank `rank` holds, in the order of tensors_of: its stage's layers, its experts, its tensor-parallel
-/// slices. A tied tensor is left out if the other one is on the same stage. REQUIRES: no fault.
+/// Returns the parts that rank `rank` holds, in the order of tensors_of: its stage's layers, its experts, its
+/// tensor-parallel slices. A tied tensor is left out if the other one is on the same stage. REQUIRES: no fault.
 std::vector<HeldTensor> tensors_of_rank(const Layout& layout, const Transformer& model, int rank);
 
-/// The layout as text: "dp8 tp4 pp2", followed by settings that differ from the defaults.
+/// Returns the layout as text: "dp8 tp4 pp2", followed by settings that differ from the defaults.
 std::string to_text(const Layout& layout);
 
-/// The number of ranks that ZeRO shards over, among `ranks` with equal data: `group`, if there are several groups of
-/// equal size, otherwise all. 0 means all.
+/// Returns the number of ranks that ZeRO shards over, among `ranks` ranks with equal data: `group` if it divides
+/// `ranks` into several groups, otherwise all. A `group` of 0 means all.
 inline std::int64_t shard_ranks(std::int64_t ranks, int group) {
   return group > 0 && group < ranks && ranks % group == 0 ? group : ranks;
 }
 
-/// The same for the data-parallel and context-parallel ranks of a layout.
+/// Returns the same for the data-parallel and context-parallel ranks of a layout.
 inline int shard_ranks(const Layout& layout, int group) {
   return static_cast<int>(shard_ranks(std::int64_t{layout.data} * layout.context, group));
 }

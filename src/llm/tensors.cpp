@@ -134,7 +134,7 @@ Tensor outer_tensor(std::string name, Part part, std::int64_t rows, std::int64_t
   return tensor;
 }
 
-/// [begin, end) of the share of `rank`, if `total` is divided among `ranks` in multiples of `unit`.
+/// Returns the share [begin, end) of `rank`, if `total` is divided among `ranks` in multiples of `unit`.
 std::pair<std::int64_t, std::int64_t> share_of(std::int64_t total, std::int64_t unit, std::int64_t ranks,
                                                std::int64_t rank) {
   const std::int64_t units = total / unit;

@@ -32,10 +32,10 @@ struct Tensor {
   std::int64_t elements() const { return rows * columns; }
 };
 
-/// All tensors of the model: the embedding, the layers, the last norm and the head.
+/// Returns all tensors of the model: the embedding, the layers, the last norm and the head.
 std::vector<Tensor> tensors_of(const Transformer& model);
 
-/// The tensors of one layer, of the embedding, and of the part after the last layer.
+/// Returns the tensors of one layer, of the embedding, and of the part after the last layer.
 std::vector<Tensor> layer_tensors(const Transformer& model, std::int64_t layer);
 std::vector<Tensor> embedding_tensors(const Transformer& model);
 std::vector<Tensor> head_tensors(const Transformer& model);
@@ -51,8 +51,8 @@ struct Slice {
   friend bool operator==(const Slice&, const Slice&) = default;
 };
 
-/// The slice of `tensor` that tensor-parallel rank `rank` of `ranks` holds. Ignores expert parallelism. Units are
-/// divided evenly, with the remainder on the first ranks. If there are fewer units than ranks (key-value heads),
+/// Returns the slice of `tensor` that tensor-parallel rank `rank` of `ranks` holds. Ignores expert parallelism. Units
+/// are divided evenly, with the remainder on the first ranks. If there are fewer units than ranks (key-value heads),
 /// neighboring ranks hold the same unit. REQUIRES: 0 <= rank < ranks.
 Slice slice_of(const Tensor& tensor, std::int64_t ranks, std::int64_t rank);
 

@@ -138,11 +138,11 @@ inline bool has_experts(const Transformer& model, std::int64_t index) {
   return model.experts && index >= model.experts->dense_layers;
 }
 
-/// `model` with its own scalar head, as a critic or reward model.
+/// Returns `model` with its own scalar head, as a critic or reward model.
 Transformer with_scalar_head(Transformer model);
 
-/// Why `model` is invalid, such as heads that key-value heads do not divide. nullopt if it is valid. Limits ensure that
-/// no count of parameters, bytes or FLOPs exceeds 63 bits.
+/// Returns why `model` is invalid, such as key-value heads that do not divide the heads; nullopt if it is valid. Limits
+/// ensure that no count of parameters, bytes or FLOPs exceeds 63 bits.
 std::optional<std::string> find_fault(const Transformer& model);
 
 }  // namespace dovetail::llm

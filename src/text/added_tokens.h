@@ -1,5 +1,5 @@
 // Tokens that do not come from the model of a tokenizer: added tokens, which are found in the text before it is split
-// ("<|im_start|>"), and those that the post-processor puts around a text.
+// ("<|im_start|>"), and those that the post-processor puts around the input.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +25,7 @@ struct AddedToken {
 /// Parses `added_tokens` of tokenizer.json. Invalid keys and duplicate ids or contents are Errors.
 base::Result<std::vector<AddedToken>> parse_added_tokens(const base::Node& node);
 
-/// A part of a text: an added token, or the text between two.
+/// A part of the input: an added token, or the text between two.
 struct TextPart {
   const AddedToken* token = nullptr;  ///< null for text
   std::string_view text;
@@ -48,13 +48,13 @@ class AddedTokenFinder {
   std::vector<std::vector<const AddedToken*>> by_first_byte_;  ///< [byte] longest first
 };
 
-/// Tokens that the post-processor puts around a text.
+/// Tokens that the post-processor puts around the input.
 struct TextFrame {
   std::vector<TokenId> before;
   std::vector<TokenId> after;
 };
 
-/// Parses a `post_processor`: null, ByteLevel (which adds nothing), TemplateProcessing of a single text, or a Sequence
+/// Parses a `post_processor`: null, ByteLevel (which adds nothing), TemplateProcessing of a single input, or a Sequence
 /// of these. Anything else is an Error.
 base::Result<TextFrame> parse_frame(const base::Node& node);
 

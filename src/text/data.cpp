@@ -105,7 +105,7 @@ Result<std::vector<Segment>> segments_of(const Node& node, const std::vector<Mes
 }
 
 Result<Example> read_example(const Node& map, int line, ChatTemplate chat_template) {
-  constexpr std::string_view what = "a text to imitate";
+  constexpr std::string_view what = "an example";
   DOVETAIL_CHECK(base::check_keys(map, what, {"text", "prompt", "response", "messages"}));
   if (const auto text = map.find("text")) {
     if (map.size() > 1) return text->error("`text` cannot be combined with other keys; accepted: `text` alone");

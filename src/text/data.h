@@ -1,5 +1,5 @@
-// The data of a run, as JSON lines: prompts, texts to imitate, and preference pairs. Also the chat templates that turn
-// conversations into text.
+// The data of a run, as JSON lines: prompts, examples for supervised fine-tuning, and preference pairs. Also the chat
+// templates that turn conversations into text.
 #pragma once
 
 #include <array>
@@ -40,7 +40,7 @@ struct Prompt {
   int line = 0;
 };
 
-/// A part of a text to imitate.
+/// A part of an example.
 struct Segment {
   std::string text;
   bool learned = false;  ///< trained on; otherwise only context

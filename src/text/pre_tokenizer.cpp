@@ -22,7 +22,7 @@ using base::Result;
 constexpr std::string_view words_expression =
     R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
 
-/// A part of a text: a match of an expression, or the text between two matches.
+/// A part of the input: a match of an expression, or the text between two matches.
 struct MatchedRange {
   Range range;
   bool match = false;

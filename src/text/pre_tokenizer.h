@@ -16,7 +16,7 @@
 
 namespace dovetail::text {
 
-/// A part of a text, in bytes.
+/// A range of bytes of the input.
 struct Range {
   std::size_t begin = 0;
   std::size_t end = 0;

@@ -1,4 +1,4 @@
-// Detects texts that end a response, even if they begin or end within a token.
+// Detects strings that end a response, even if they begin or end within a token.
 #pragma once
 
 #include <algorithm>
@@ -11,17 +11,17 @@
 
 namespace dovetail::text {
 
-/// Scans the bytes of one response for stop texts.
+/// Scans the bytes of one response for stop strings.
 class StopFinder {
  public:
-  /// Ignores empty texts.
+  /// Ignores empty strings.
   explicit StopFinder(std::vector<std::string> stops) : stops_(std::move(stops)) {
     std::erase_if(stops_, [](const std::string& stop) { return stop.empty(); });
     for (const std::string& stop : stops_) longest_ = std::max(longest_, stop.size());
   }
 
   /// Adds the bytes of the next token. If a stop ends within them, returns the number of bytes of the response before
-  /// it, otherwise nullopt. Chooses the stop that ends first and, among those, the longest.
+  /// it, otherwise nullopt. Of several stops, chooses the one that ends first and, among those, the longest.
   std::optional<std::size_t> add(std::string_view bytes) {
     for (const char byte : bytes) {
       tail_ += byte;

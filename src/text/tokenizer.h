@@ -15,7 +15,7 @@
 
 namespace dovetail::text {
 
-/// Whether encoding adds the tokens that frame a text in training ("<|begin_of_text|>").
+/// Whether encoding adds the tokens that frame a sequence in training ("<|begin_of_text|>").
 enum class Frame { none, added };
 
 /// Whether decoded text includes special tokens.
@@ -31,7 +31,7 @@ class Tokenizer {
   /// Encodes `text`. Returns an Error if matching an expression of the tokenizer takes too long. REQUIRES: it is UTF-8.
   base::Result<std::vector<TokenId>> encode(std::string_view text, Frame frame = Frame::none) const;
 
-  /// Returns the bytes of tokens. One character may need several tokens. Tokens that the tokenizer does not have
+  /// Returns the bytes of tokens. One character may need several tokens. Token ids that the tokenizer does not have
   /// contribute nothing.
   std::string bytes_of(std::span<const TokenId> tokens, SpecialTokens special = SpecialTokens::shown) const;
   /// Returns the bytes of tokens as UTF-8. Invalid bytes become U+FFFD.

@@ -179,7 +179,7 @@ constexpr std::int64_t max_moment = 4'000'000'000'000'000'000;
 constexpr double millionths = 1e6;
 constexpr double max_count = 9e18;
 
-/// Returns the id of a process or thread in the trace, a number or a text.
+/// Returns the id of a process or thread in the trace: a number or a string.
 std::string id_of(const Node& event, std::string_view key) {
   const auto node = event.find(key);
   return node && (node->is_number() || node->is_string()) ? std::string(node->text()) : "";
@@ -215,7 +215,7 @@ Result<base::Memory> amount_of(const Node& node, std::string_view what, std::str
   return base::Memory(static_cast<std::int64_t>(std::llround(std::clamp(count, -max_count, max_count))));
 }
 
-/// Texts in order of first appearance.
+/// Numbers strings in order of first appearance.
 class Names {
  public:
   std::int32_t number(std::string_view name) {
@@ -347,7 +347,7 @@ Result<Node> events_of(const Node& root) {
   return events;
 }
 
-/// Reads the texts of "otherData", which Dovetail writes.
+/// Reads the strings of "otherData", which Dovetail writes.
 void read_other_data(const Node& root, Timeline& trace) {
   const auto about = root.is_map() ? root.find("otherData") : std::nullopt;
   const auto has_value = [&](std::string_view key, std::string_view value) {

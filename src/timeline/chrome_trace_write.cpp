@@ -66,7 +66,7 @@ class TraceWriter {
     return base::format_time(time, unit_ == TimeUnit::tick ? TimeUnit::tick : TimeUnit::us);
   }
 
-  /// Returns the latest expressible time within the bar: an arrow binds to the slice that is running at its time.
+  /// Returns the latest representable time within the bar: an arrow binds to the slice that is running at its time.
   std::string just_before_end(const Bar& bar) const {
     return unit_ == TimeUnit::tick ? microseconds(bar.end - Ticks(1)) + ".999" : microseconds(bar.end - Ticks(1));
   }

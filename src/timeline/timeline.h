@@ -83,11 +83,11 @@ struct Timeline {
   std::vector<Lane> lanes;
   std::vector<Bar> bars;  ///< lane by lane; a bar's number is its index
   std::vector<Arrow> arrows;
-  std::vector<Counter> counters;   ///< drawn are those named like the first one, one per lane
+  std::vector<Counter> counters;   ///< those named like the first one are drawn, one per lane
   std::vector<std::string> notes;  ///< omissions and assumptions, a sentence each
 };
 
-/// [lane] Number of its first bar; the last entry is the number of bars.
+/// Returns, for each lane, the number of its first bar; the last entry is the number of bars.
 std::vector<std::size_t> first_bars(const Timeline& timeline);
 /// Returns the lane of a bar. `first` is the result of first_bars.
 std::size_t lane_of(const std::vector<std::size_t>& first, std::size_t bar);
@@ -97,7 +97,7 @@ std::span<Bar> bars_of(Timeline& timeline, std::size_t lane);
 /// Appends a lane with these bars.
 void add_lane(Timeline& timeline, std::string name, const std::vector<Bar>& bars, bool joined = false);
 
-/// [lane] Counter that is drawn, or null.
+/// Returns, for each lane, the counter that is drawn, or null.
 std::vector<const Counter*> drawn_counters(const Timeline& timeline);
 /// Returns the first time of the maximum of `counter`, and its value; zeros if it has no steps.
 std::pair<base::Ticks, base::Memory> peak_of(const Counter& counter);

@@ -20,7 +20,7 @@ class Checkpoint {
  public:
   /// Opens `model.safetensors` or, if it is missing, `model.safetensors.index.json` and the files it names. Fails if a
   /// file is invalid, if the index names a file outside the folder or a tensor that its file lacks, or if the folder
-  /// has neither file. The last Error names other weight formats in the folder.
+  /// has neither file. The Error for the latter names other weight formats in the folder.
   static base::Result<Checkpoint> open(const std::string& folder);
 
   const std::string& folder() const { return folder_; }
