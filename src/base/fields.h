@@ -1,4 +1,4 @@
-// Values in files: readers for formats, names, texts and numbers, and the kinds of values that fields of a described
+// Values in files: readers for formats, names, strings and numbers, and the kinds of values that fields of a described
 // struct (descriptor.h) can have, with their readers, JSON form and text.
 #pragma once
 
@@ -20,7 +20,7 @@ namespace dovetail::base {
 /// another kind is reported as such. `what` names the file in messages ("a job").
 Status require_format(const Node& map, std::string_view what, std::string_view format);
 
-/// Whether a text is a valid name: not empty, and without control characters (has_controls).
+/// Whether `text` is a valid name: not empty, and without control characters (has_controls).
 bool is_name(std::string_view text);
 
 /// Reads a name, the value of `key`. Returns an Error at `node` if it is not a string, is empty or has control

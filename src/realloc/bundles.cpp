@@ -66,8 +66,8 @@ Sharing sharing_of(const llm::Layout& layout, std::int64_t experts, const llm::T
   return sharing;
 }
 
-/// [rank] the first rank with the same slice. Slices repeat if there are fewer key-value heads than ranks, or if the
-/// tensor is not split.
+/// Returns, for each rank, the first rank with the same slice. Slices repeat if there are fewer key-value heads than
+/// ranks, or if the tensor is not split.
 std::vector<int> first_equal_ranks(const std::vector<llm::Slice>& slices) {
   std::vector<int> first;
   for (const llm::Slice& slice : slices)
@@ -81,7 +81,7 @@ std::size_t PositionSets::number_of(std::vector<int> positions) {
   return entry->second;
 }
 
-/// Elements [begin, end) of `slice`, counted row by row, as up to three rectangles. Empty if begin == end.
+/// Returns the elements [begin, end) of `slice`, counted row by row, as up to three rectangles. Empty if begin == end.
 std::vector<llm::Slice> flat_range(const llm::Slice& slice, std::int64_t begin, std::int64_t end) {
   std::vector<llm::Slice> ranges;
   const std::int64_t width = slice.column_end - slice.column_begin;
@@ -105,8 +105,8 @@ std::vector<llm::Slice> flat_range(const llm::Slice& slice, std::int64_t begin, 
   return ranges;
 }
 
-/// The parts of `tensor` on the stage that holds it. Parts are disjoint and cover the tensor. `experts`: experts of
-/// each layer of the model, for tensors of experts. `shard_group`: see Side.
+/// Returns the parts of `tensor` on the stage that holds it. Parts are disjoint and cover the tensor. `experts`: number
+/// of experts in each layer of the model, for tensors of experts. `shard_group`: see Side.
 std::vector<HeldPart> parts_of(const llm::Layout& layout, int shard_group, std::int64_t experts,
                                const llm::Tensor& tensor, PositionSets& sets) {
   const Sharing sharing = sharing_of(layout, experts, tensor);

@@ -10,7 +10,7 @@ double time_of(const cluster::Link& link, double bytes, double messages) {
   return messages * link.latency + (bytes + messages * link.half_size) / link.bandwidth;
 }
 
-/// Seconds of a device's slowest link.
+/// Returns the seconds of a device's slowest link.
 double slowest_link(const DeviceTraffic& traffic, const cluster::Links& links) {
   const auto seconds = [](const cluster::Link& link, std::int64_t bytes, std::int64_t messages) {
     return time_of(link, static_cast<double>(bytes), static_cast<double>(messages));
@@ -21,7 +21,7 @@ double slowest_link(const DeviceTraffic& traffic, const cluster::Links& links) {
                    seconds(links.between, traffic.received_between, traffic.messages_received_between)});
 }
 
-/// Time until the first bucket of a share reaches its last link, for the share with the longest path.
+/// Returns the time until the first bucket of a share reaches its last link, for the share with the longest path.
 double max_way(const Plan& plan, const cluster::Links& links) {
   double longest = 0;
   for (const Flow& flow : plan.flows) {

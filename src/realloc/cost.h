@@ -47,14 +47,14 @@ struct ReallocationSeconds {
   double seconds = 0;
   double lower_bound = 0;
 
-  /// Relative distance to the bound, or 0 if nothing moves.
+  /// Returns the relative distance to the bound, or 0 if nothing moves.
   double gap() const { return lower_bound > 0 ? seconds / lower_bound - 1 : 0; }
 };
 
 /// Returns the time of `plan` and the lower bound. `links`: cluster::links_of(cluster, cluster::hull_of(source.mesh,
 /// destination.mesh)).
 ReallocationSeconds reallocation_seconds(const Plan& plan, const cluster::Links& links, const Overhead& overhead = {});
-/// The same for `traffic` from traffic_of(plan).
+/// Returns the same for `traffic` from traffic_of(plan).
 ReallocationSeconds reallocation_seconds(const Plan& plan, const std::vector<DeviceTraffic>& traffic,
                                          const cluster::Links& links, const Overhead& overhead = {});
 

@@ -80,8 +80,8 @@ class Router {
     }
   }
 
-  /// The maximum loads of a device, which rounds reduce in lexicographic order: the greater and the lesser of bytes
-  /// sent and received between nodes, then bytes sent inside.
+  /// Returns the maximum loads of any device, which rounds reduce in lexicographic order: the larger and the smaller of
+  /// its bytes sent and received between nodes, then its bytes sent inside.
   std::array<std::int64_t, 3> worst() const {
     Load most;
     for (const Load& load : loads_) {
@@ -113,8 +113,8 @@ class Router {
     for (const DeviceId device : bundle.holders) place(device).holders.push_back(device.value);
   }
 
-  /// Number of shares of the bundle. Enough for several senders, and to avoid large shares. A multiple of the maximum
-  /// number of receivers on a node, so that each receives equally from the network.
+  /// Returns the number of shares of the bundle. It is large enough for several senders and to avoid large shares, and
+  /// a multiple of the maximum number of receivers on a node, so that each receives equally from the network.
   std::int64_t shares_of(const Bundle& bundle) const {
     if (bundle.holders.size() == 1 && bundle.lacking.size() == 1) return 1;
     std::size_t receivers = 1;
@@ -127,7 +127,7 @@ class Router {
     return std::clamp<std::int64_t>((wanted + each - 1) / each * each, 1, most);
   }
 
-  /// Average bytes that a device receives, divided by parts_received. Larger shares would not balance.
+  /// Returns the average bytes that a device receives, divided by parts_received. Larger shares would not balance.
   static std::int64_t large_share_of(const Plan& plan) {
     double arriving = 0;  // multiplied by the devices it might exceed 63 bits
     std::vector<bool> receives(plan.node_of.size());
@@ -233,8 +233,8 @@ class Router {
   std::vector<Carrier> inside_;                             // devices of the current node that have it
 };
 
-/// Bundles with the fewest possible senders first, then by descending size, so that small and flexible bundles balance
-/// the loads.
+/// Returns the order in which bundles are routed: fewest possible senders first, then by descending size, so that small
+/// and flexible bundles balance the loads.
 std::vector<std::size_t> routing_order(const std::vector<Bundle>& bundles) {
   std::vector<std::size_t> order(bundles.size());
   std::iota(order.begin(), order.end(), std::size_t{0});

@@ -41,7 +41,7 @@ std::optional<std::string> find_fault(const cluster::Cluster& cluster, const Sid
     return fmt::format("{} and {} have different weights; accepted: models that differ only in their head", from.name,
                        to.name);
   if (from.head == to.head && from.tied_embeddings != to.tied_embeddings)
-    return fmt::format("only one of {} and {} has a head that is tied to its embedding; accepted: both or none",
+    return fmt::format("only one of {} and {} has a head that is tied to its embedding; accepted: both or neither",
                        from.name, to.name);
   return std::nullopt;
 }
