@@ -23,9 +23,9 @@ enum class PartSizes {
 /// largest difference between their largest and smallest part are merged: the largest part of one joins the smallest of
 /// the other, and so on.
 ///
-/// Ties between drafts of equal difference go to the one with the larger largest part, then to the one with the longest
-/// sequence. Ties between parts of equal tokens go to the one with the longest sequence. Among sequences of equal
-/// length, the smaller id counts as longer. The tokens of the parts therefore do not depend on the order of the
+/// Between drafts of equal difference, the one whose largest part has more tokens comes first, then the one with the
+/// longest sequence. Ties between parts of equal tokens go to the one with the longest sequence. Among sequences of
+/// equal length, the smaller id counts as longer. The tokens of the parts therefore do not depend on the order of the
 /// sequences.
 ///
 /// Returns the parts in descending order of tokens, each with ascending ids. If there are fewer sequences than parts,

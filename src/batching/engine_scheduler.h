@@ -1,6 +1,5 @@
-// Rules of continuous batching in a generation engine with a paged KV cache. They involve no clock, no log and no
-// response lengths: the caller reports which sequences have ended. The simulator and the runtime both run
-// this code.
+// Rules of continuous batching in a generation engine with a paged KV cache. They need no clock, log or response
+// lengths: the caller reports which sequences have ended. The simulator and the runtime both run this code.
 //
 // The rules follow vLLM's V1 scheduler:
 //

@@ -9,15 +9,15 @@
 //     price: 2.5                                    # of a GPU for an hour
 //
 // | key             | value                                                                     | default   |
-// |-----------------|---------------------------------------------------------------------------|-----------| | `nodes`
-// | number of nodes                                                           | required  | | `gpus_per_node` | GPUs of
-// a node, any number                                                | required  | | `gpu`           | name of a bundled
-// GPU (gpu.h), or a map of specifications                 | required  | | `host_memory`   | memory of a node; `0`:
-// unusable                                           | 2 TB      | | `groups`        | for unequal nodes: a list of
-// maps with the keys above, in place of them   |           | | `network`       | network between nodes: `bandwidth`,
-// `latency`, `half_bandwidth_size`      | see below | | `networks`      | in place of `network`: a list of levels with
-// a `name`, innermost first    |           | | `price`         | price of a GPU for an hour, in any currency
-// | none      |
+// |-----------------|---------------------------------------------------------------------------|-----------|
+// | `nodes`         | number of nodes                                                           | required  |
+// | `gpus_per_node` | GPUs of a node, any number                                                | required  |
+// | `gpu`           | name of a bundled GPU (gpu.h), or a map of specifications                 | required  |
+// | `host_memory`   | memory of a node; `0`: unusable                                           | 2 TB      |
+// | `groups`        | for unequal nodes: a list of maps with the keys above, in place of them   |           |
+// | `network`       | network between nodes: `bandwidth`, `latency`, `half_bandwidth_size`      | see below |
+// | `networks`      | in place of `network`: a list of levels with a `name`, innermost first    |           |
+// | `price`         | price of a GPU for an hour, in any currency                               | none      |
 //
 // Keys of a network: `bandwidth` of a GPU in one direction, `latency` of a message (default: 5us), and
 // `half_bandwidth_size`, the measured size of a message that reaches half of the bandwidth. The default bandwidth is a

@@ -93,10 +93,10 @@ inline constexpr int played_in_all = 32;
 ///
 /// Therefore the first micro-batches are simulated. A pass starts when its stage has finished the passes that 1F1B
 /// orders before it and its input has arrived. Passes are numbered so that each depends only on lower numbers, or on
-/// earlier passes of the same number: F_i of stage s is number i + s. B_j is j + p - 1, last stage first (v = 1), or j
-/// + (v + 1) p - 2 - s (v > 1, where i and j count the passes of a stage in all chunks, in order). This gives two loops
-/// over the stages for each number. Later micro-batches follow at the formula's pace (v = 1), or at the pace of the
-/// last p.
+/// earlier passes of the same number: F_i of stage s is number i + s. B_j is j + p - 1, last stage first (v = 1), or
+/// j + (v + 1) p - 2 - s (v > 1, where i and j count the passes of a stage in all chunks, in order). This gives two
+/// loops over the stages for each number. Later micro-batches follow at the formula's pace (v = 1), or at the pace of
+/// the last p.
 ///
 /// REQUIRES: at least one stage and micro-batch, chunks a multiple of the stages. With several chunks per stage,
 /// micro-batches are a multiple of the stages.

@@ -42,7 +42,7 @@ struct Layout {
   int virtual_stages = 1;  ///< chunks of layers on each pipeline stage (interleaved 1F1B)
   int expert = 1;          ///< groups that experts are divided among
   int expert_tensor = 1;   ///< tensor parallelism within an expert
-  int zero = 0;  ///< ZeRO stage over data x context: 0: none, 1: optimizer, 2: also gradients, 3: also weights
+  int zero = 0;  ///< ZeRO stage over data x context (0: none, 1: optimizer, 2: also gradients, 3: also weights)
   bool sequence_parallel = false;  ///< also shards activations between tensor-parallel regions (arXiv 2205.05198)
   Recomputation recomputation = Recomputation::none;
   /// [pipeline stage] layers; empty: as even as possible, with the remainder on the first stages

@@ -19,7 +19,7 @@ namespace dovetail::simulate {
 /// A task that scores samples. Its facts must outlive everything built from it.
 struct InferTask {
   const cost::ModelFacts& facts;
-  /// As planned for all devices. A replica is one data-parallel rank of it, however many replicas run here.
+  /// Layout as planned for all devices. A replica is one of its data-parallel ranks, however many replicas run here.
   llm::Layout layout;
   plan::MicroBatching micro_batching;
   cost::Machine machine;
@@ -27,7 +27,8 @@ struct InferTask {
   base::Ticks load;                     ///< time to load its weights from host memory
   std::vector<std::size_t> after = {};  ///< earlier tasks of the same list whose results it reads
   std::int32_t task = 0;                ///< Span::task
-  base::Ticks alone = {};      ///< inference of all samples on all devices without other work, load and hand-over
+  base::Ticks alone =
+      {};  ///< time of inference of all samples on all devices, without other work, loading and hand-over
   std::int64_t held = 0;       ///< bytes on each device while a worker has its model
   base::Ticks hand_over = {};  ///< time until a worker that is new to the task can receive samples
   base::Ticks gathering = {};  ///< time to gather weights from other devices, after `load`

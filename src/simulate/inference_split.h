@@ -39,9 +39,9 @@ bool can_split(const std::vector<InferTask>& tasks, std::size_t freed, std::size
 ///
 /// - No replicas: all workers start by the rules.
 /// - The same workers, but each that a task's replica fits on starts with that task.
-/// - All numbers of replicas that leave no space for another replica, if there are at most 64.
-/// - Otherwise the numbers that minimize the most work per replica of any task, improved by moving the replicas on one
-///   worker's devices from one task to another while that helps.
+/// - All combinations of replica numbers that leave no space for another replica, if there are at most 64.
+/// - Otherwise the numbers that minimize the largest work per replica of any task, improved by moving the replicas on
+///   one worker's devices from one task to another while that helps.
 ///
 /// Starts that leave a task without a worker are skipped. Without tasks there are no workers. REQUIRES: can_split().
 SplitInference infer_best(const std::vector<InferTask>& tasks, const std::vector<Sample>& samples,
