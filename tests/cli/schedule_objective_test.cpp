@@ -115,8 +115,9 @@ TEST(ScheduleCapacity, ReportsCapacityByDevice) {
   uneven.insert(uneven.find("models:"), "memory: {resident: [0, 0.5]}\n");
   const ProgramResult result = run_program({"schedule", "-", "--memory-cap", "1"}, {.input = uneven});
   EXPECT_EQ(result.exit_code, 3);
-  EXPECT_THAT(result.err, AllOf(HasSubstr("minimum capacity for a schedule to fit: 3 on the device that needs most\n"),
-                                testing::ContainsRegex("\ndevice +minimum capacity\n[- ]+\n +0 +1.5\n +1 +3\n")));
+  EXPECT_THAT(result.err,
+              AllOf(HasSubstr("minimum capacity for a schedule to fit: 3 on the device that needs the most\n"),
+                    testing::ContainsRegex("\ndevice +minimum capacity\n[- ]+\n +0 +1.5\n +1 +3\n")));
   EXPECT_EQ(run_program({"schedule", "-", "--memory-cap", "3"}, {.input = uneven}).exit_code, 0);
   EXPECT_EQ(run_program({"schedule", "-", "--memory-cap", "2.9"}, {.input = uneven}).exit_code, 3);
 }

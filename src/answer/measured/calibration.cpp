@@ -68,7 +68,7 @@ std::string left_out_text(const PredictedPhase& phase) {
   return phase.left_out ? error_text(*phase.left_out, phase.measured) : "";
 }
 
-/// Predicted seconds of a row, with more decimals if its iteration is shorter than a second.
+/// Predicted seconds of a phase, with more decimals if the row's iteration is shorter than a second.
 std::string fitted_text(const PredictedRow& row, const PredictedPhase& phase) {
   return fmt::format("{:.{}f}", phase.fitted, row.iteration.measured < 1 ? 4 : 1);
 }
@@ -82,7 +82,8 @@ std::string phase_text(const PredictedRow& row, const PredictedPhase& phase) {
 
 bool counts(const PredictedRow& row) { return row.weight > 0; }
 
-/// Table of the rows that count or of the others: iterations, and the kinds of phases that occur in any row.
+/// Table of the rows with weight, or of those without. Shows the iteration and each kind of phase that occurs in any
+/// row.
 Sections rows_table(const Calibration& calibration, bool counting) {
   const bool left_out = counting && calibration.left_out.has_value();
   std::vector<Column> columns = {{"row", Align::left}, {"measured s"}, {"fitted s"}, {"error"}};
@@ -109,7 +110,7 @@ Sections rows_table(const Calibration& calibration, bool counting) {
   return cells.empty() ? Sections() : Table{columns, cells};
 }
 
-/// Table of the measured phases of the rows that count.
+/// Table of the measured phases of the rows with weight.
 Sections phases_table(const Calibration& calibration) {
   std::vector<Column> columns = {{"row", Align::left}, {"phase", Align::left}, {"measured s"},
                                  {"share of row"},     {"fitted s"},           {"error"}};
@@ -164,7 +165,7 @@ base::Result<CalibrationAnswer> ask(const CalibrationRequest& request, const Wat
   DOVETAIL_TRY(const std::string text, read_input(request.measurements));
   DOVETAIL_TRY(const measure::Measurements measurements,
                measure::parse_measurements(text, name_of(request.measurements)));
-  // The fit does not read the layer profiles that jobs name. They still count as inputs, so that no output overwrites
+  // The fit does not read the layer profiles that jobs name. Listing them as inputs keeps outputs from overwriting
   // them.
   for (const measure::Measurement& row : measurements.rows)
     if (!row.job.software.profile.empty()) base::count_as_read(row.job.software.profile);

@@ -22,10 +22,10 @@ using measure::MeasuredComparison;
 using measure::MeasuredRun;
 using trainers::StepLog;
 
-/// Looks without new data after which the last step counts as complete.
+/// Number of looks without new data after which the last step counts as complete.
 constexpr int quiet_looks = 2;
-/// Max bytes of the log that are parsed again with new data. Of longer logs, the values of the oldest lines are kept
-/// instead.
+/// Max bytes of the log that are parsed again when new data arrives. Beyond that, only the values of the oldest lines
+/// are kept.
 constexpr std::size_t max_window = 4U << 20U;
 constexpr std::chrono::milliseconds nap{50};
 

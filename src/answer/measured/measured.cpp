@@ -17,14 +17,15 @@
 namespace dovetail::answer {
 namespace {
 
-/// Converts a document to one line of JSON, to be embedded in another document.
+/// Converts a document to one line of JSON for embedding in another document.
 base::Result<std::string> in_one_line(const std::string& document, const std::string& name) {
   DOVETAIL_TRY(const base::Document parsed, base::parse_yaml_or_json(document, name));
   DOVETAIL_TRY(const syntax::Setting setting, syntax::setting_of(parsed, document, 0));
   return syntax::to_json(setting);
 }
 
-/// Path to write into a file at `output`: relative to its folder if `path` is relative or lies below that folder.
+/// Path to write into a file at `output`: relative to the folder of `output` if `path` is relative or below that
+/// folder.
 std::string path_from(const std::string& path, const std::string& output) {
   namespace fs = std::filesystem;
   const fs::path folder = output == "-" ? fs::path() : fs::path(output).parent_path();

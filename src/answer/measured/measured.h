@@ -31,7 +31,7 @@ auto options_of(const T*) {
       option("FILE", &T::logs, File{}, "logs of one run (FILE or KEY=FILE), '-' for standard input"),
       option("job", &T::job, JobFile{.takes_arguments = false},
              "job or configuration that ran (default: configuration in the log)"),
-      option("plan", &T::plan, File{}, "plan that ran, dovetail/plan@1 (default: of the configuration)"),
+      option("plan", &T::plan, File{}, "plan that ran, dovetail/plan@1 (default: plan of the configuration)"),
       option("format", &T::format, Choice{"auto"}, "log format"),
       option("statistic", &T::statistic, Choice{}, "statistic over the steps (default {})"),
       option("skip", &T::skip, Count{0, 1'000'000'000}, "warm-up steps to leave out (default 2, fewer in short runs)"));
@@ -44,7 +44,7 @@ inline constexpr double noticed_times = 2;
 struct MeasuredPrediction {
   plan::Job job;
   std::string efficiency;         ///< name of the efficiencies used
-  std::string efficiency_choice;  ///< the efficiencies as a job selects them: a bundled set or a file
+  std::string efficiency_choice;  ///< value of `efficiency` that selects them in a job: a bundled set or a file
   bool parted = false;  ///< the plan fuses stages, but the trainer runs them separately; fusion was removed for the
                         ///< comparison
   std::vector<std::vector<std::string>> fused;  ///< tasks that the plan runs as one phase
@@ -73,8 +73,8 @@ struct MeasuredAnswer {
 /// the request has options for it.
 base::Result<MeasuredAnswer> ask(const MeasuredRequest& request, const Watch& watch);
 
-/// Reason why a request cannot produce a measurement file, as far as it is known in advance. Such a file refers to its
-/// job and plan by path, or embeds those of a trainer's configuration.
+/// Reason why a request cannot produce a measurement file; nullopt if none is known before the logs are read. Such a
+/// file refers to its job and plan by path, or embeds the job and plan of a trainer's configuration.
 std::optional<std::string> find_measurement_fault(const MeasuredRequest& request);
 
 /// The run as a dovetail/measurement@1 file at `path`: JSON if it ends in .json, otherwise YAML. `name` is the name of
@@ -98,12 +98,12 @@ struct FollowOptions {
 /// Follows the single log of `request` until `watch` asks to stop.
 ///
 /// Reports a line per finished step, with the measured and predicted seconds of its phases. Another line reports each
-/// phase that takes at least noticed_times its prediction and exceeds it by more than noticed_part of the iteration.
-/// Warm-up steps and steps with a validation or checkpoint are exempt.
+/// phase that takes at least noticed_times its prediction and exceeds the prediction by more than noticed_part of the
+/// iteration. Warm-up steps and steps with a validation or checkpoint are exempt.
 ///
-/// Returns the answer for the log as far as it was read, with the number of unusual steps per phase; nullopt if the log
-/// has no step. Errors: the job, the plan, or the log as a whole. A malformed line is reported and skipped. REQUIRES:
-/// exactly one log, and not standard input.
+/// Returns the answer for the part of the log that was read, with the number of unusual steps per phase; nullopt if the
+/// log has no step. Errors: an unreadable job, plan or log. A malformed line is reported and skipped. REQUIRES: exactly
+/// one log, and not standard input.
 base::Result<std::optional<MeasuredAnswer>> follow(const MeasuredRequest& request, const FollowOptions& options,
                                                    const Watch& watch);
 

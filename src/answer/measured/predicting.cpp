@@ -52,8 +52,8 @@ base::Status check_no_job(const MeasuredRequest& request) {
     return base::bad_input("--plan needs a job; give --job, or a log that starts with the trainer's configuration");
   if (has_import_options(request.job))
     return base::bad_input(
-        "options for trainer configurations such as --gpu need one; give --job, or a log that starts with the "
-        "configuration");
+        "--gpu and other options for trainer configurations need a configuration; give --job, or a log that starts "
+        "with one");
   return {};
 }
 

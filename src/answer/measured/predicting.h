@@ -19,9 +19,10 @@ base::Status check_inputs(const MeasuredRequest& request);
 /// Reads the logs of a request.
 base::Result<std::vector<trainers::LogFile>> read_logs(const MeasuredRequest& request);
 
-/// Predicts the run: for the job of the request, otherwise for the first log that starts with a configuration; nullopt
-/// without either. A configuration without lengths uses those of `run`. Errors: input that cannot be read, and options
-/// that need a missing job. An unreadable configuration in a log is only a note, unless the request has options for it.
+/// Predicts the run with the job of the request, otherwise with the configuration at the start of the first log that
+/// has one; nullopt without either. A configuration without lengths uses those of `run`. Errors: input that cannot be
+/// read, and options that need a missing job. An unreadable configuration in a log is only a note, unless the request
+/// has options for it.
 base::Result<std::optional<PredictionAnswer>> predict_run(const MeasuredRequest& request,
                                                           const std::vector<trainers::LogFile>& logs,
                                                           const measure::MeasuredRun& run, const Watch& watch);

@@ -99,7 +99,7 @@ std::string activity_name(const ExplanationAnswer& answer, const planner::Activi
 
 std::string plain_seconds(double seconds) { return seconds < negligible ? "-" : seconds_text(seconds); }
 
-/// The same, with a sign if fusion saves time.
+/// Seconds of one use of devices; negative, with a sign, if fusion saves time.
 std::string use_seconds_text(double seconds) {
   return seconds <= -negligible ? signed_seconds(seconds) : plain_seconds(seconds);
 }
@@ -184,7 +184,7 @@ std::string repair_text(const ExplanationAnswer& answer, const Change& repair) {
 Sections changes_sections(const ExplanationAnswer& answer) {
   const planner::Explanation& explanation = answer.explanation;
   const std::string of_all = explanation.ranking.cut_short
-                                 ? "\nNo single change tried before the stop"
+                                 ? "\nNo single change that was tried before the search stopped"
                                  : "\nNo single change (of one task, of two tasks side by side, or of fusion)";
   if (explanation.fits()) {
     if (explanation.changes.empty()) return of_all + " makes it faster.\n";
@@ -196,12 +196,12 @@ Sections changes_sections(const ExplanationAnswer& answer) {
   return explanation.repair ? none + repair_text(answer, *explanation.repair) : none + "\n";
 }
 
-/// Activities that are fused with an earlier one have no seconds; the first of them has all.
+/// Seconds of an activity. Fused activities show their total at the first one.
 std::string step_seconds_text(double seconds, bool fused) {
   return fused && seconds < negligible ? "fused" : plain_seconds(seconds);
 }
 
-/// Main cause of the difference. Parts are not comparable if only one of the plans fuses the activity.
+/// Main cause of the difference. The parts of an activity cannot be compared if only one of the plans fuses it.
 std::string max_text(const planner::ActivityComparison& step) {
   if (step.fused_here != step.fused_there) return step.fused_here ? "fused here" : "fused in the best plan";
   if (!step.part || std::abs(step.of_part.lost()) < negligible) return "";

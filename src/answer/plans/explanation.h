@@ -28,7 +28,7 @@ auto options_of(const T*) {
 struct ExplanationAnswer {
   predict::Scenario scenario;
   plan::Plan plan;
-  planner::Explanation explanation;  ///< with at most `shown` changes
+  planner::Explanation explanation;  ///< has at most `shown` changes
   Outcome outcome = Outcome::done;
 };
 

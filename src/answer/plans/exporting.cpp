@@ -21,14 +21,14 @@
 namespace dovetail::answer {
 namespace {
 
-/// Bytes that the device with the highest use is short by; negative: bytes left.
+/// Max number of bytes by which a device exceeds its memory; negative: bytes left.
 std::int64_t missing_bytes(const predict::Estimate& estimate) {
   std::int64_t most = std::numeric_limits<std::int64_t>::min();
   for (const predict::TaskMemory& task : estimate.memory) most = std::max(most, -task.room());
   return most;
 }
 
-/// Compares a run without the change to the plan.
+/// Reason for a change: how a run without it differs from the plan.
 std::string reason_of(const predict::Scenario& scenario, const trainers::KeptChange& kept,
                       const predict::Estimate& whole, std::string_view trainer) {
   if (!kept.without)
@@ -86,7 +86,7 @@ base::Result<ExportAnswer> answer_of(const predict::Scenario& scenario, const tr
   return answer;
 }
 
-/// Plan without its least useful change; nullopt if every change is worth it.
+/// Plan without its least useful change; nullopt if every change gains at least min_gain.
 std::optional<plan::Plan> without_the_least(const predict::Scenario& scenario, const trainers::Export& made,
                                             const plan::Plan& plan) {
   double most = predict::estimate(scenario, plan).iteration_seconds * (1 + min_gain);

@@ -30,7 +30,7 @@ struct ExportRequest {
   std::optional<Input> job;  ///< job, to write a complete file
   std::string trainer;       ///< empty: the trainer of the base or the framework of the job
   ExportFormat format = ExportFormat::file;
-  std::vector<std::string> allowed = {};  ///< settings of the base that may be switched (allowed_of)
+  std::vector<std::string> allowed = {};  ///< settings of the base that may change, see allowed_of
 };
 template <std::same_as<ExportRequest> T>
 auto options_of(const T*) {
@@ -54,11 +54,11 @@ struct ExportAnswer {
   std::string trainer;
   std::string job_name;
   std::string base_file;                         ///< path as given; empty for a complete file
-  std::string reading;                           ///< description of the imported base
+  std::string reading;                           ///< trainers::reading_words of the base
   bool is_script = true;                         ///< the output is a launch script, otherwise a configuration
-  bool in_place = false;                         ///< `content` is the output
+  bool in_place = false;                         ///< the output is `content`
   std::string base_content;                      ///< unchanged content
-  std::string content;                           ///< content with the changes if they are made in place, or the
+  std::string content;                           ///< content with the changes if they are made in place; the
                                                  ///< complete file
   std::vector<trainers::DemandedName> demanded;  ///< variables that a complete file needs from its user
   std::string plan_name;                         ///< placement of the plan
@@ -71,8 +71,8 @@ struct ExportAnswer {
   Outcome outcome = Outcome::done;
 };
 
-/// Errors: input that cannot be read, those of trainers::export_run and trainers::export_whole, and a request with
-/// neither or both of base and job.
+/// Errors: input that cannot be read, errors of trainers::export_run and trainers::export_whole, and a request with
+/// both a base and a job, or with neither.
 base::Result<ExportAnswer> ask(const ExportRequest& request, const Watch& watch);
 
 /// Exports a plan that was found for the configuration `input`. `switches` turn the configuration into the scenario's
@@ -80,9 +80,9 @@ base::Result<ExportAnswer> ask(const ExportRequest& request, const Watch& watch)
 base::Result<ExportAnswer> export_found(const JobInput& input, const predict::Scenario& scenario, plan::Plan plan,
                                         const std::vector<trainers::Change>& switches = {});
 
-/// Text to write to `target`. A launch script: a script that starts it with the changed settings in an array. A
-/// configuration: one that includes it. If values are changed in place: a copy. Without a base: a complete file. With
-/// ExportFormat::args: lines. Paths are relative to the folder of `target`.
+/// Text to write to `target`. Paths are relative to its folder. For a launch script: a script that starts it with the
+/// changed settings in an array. For a configuration: a configuration that includes it. If values are changed in place:
+/// a changed copy. Without a base: a complete file. With ExportFormat::args: one line per setting.
 std::string exported_file(const ExportAnswer& answer, const std::string& target);
 
 /// Changes with their reasons, and the iteration before and after.

@@ -23,7 +23,7 @@ FittedPlan fitted_plan(const predict::Scenario& scenario, const plan::Plan& plan
   return {plan, predict::estimate(scenario, plan), planner::grow_lengths(scenario, plan)};
 }
 
-/// The plan that the answer about a job refers to.
+/// The plan of an answer about a job: the fastest that fits, or the closest one.
 std::optional<FittedPlan> plan_of(const predict::Scenario& scenario, const planner::JobFit& fit) {
   if (const planner::RankedPlan* const fastest = fit.fastest())
     return FittedPlan{fastest->plan, fastest->estimate, planner::grow_lengths(scenario, fastest->plan)};

@@ -1,5 +1,5 @@
-// Checks whether a job fits its cluster, or a plan the memory of its devices: margins, and the task that sets the
-// limit.
+// Checks whether a job fits its cluster, or whether a plan fits the memory of its devices. Reports margins and the task
+// that sets the limit.
 #pragma once
 
 #include <concepts>

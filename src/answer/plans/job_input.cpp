@@ -29,7 +29,7 @@ base::Result<predict::Software> software_of(const plan::Job& job, const Input& i
   base::Error error = std::move(software).error();
   if (!error.path.empty()) return error;
   error.path = name_of(input);
-  // A fault of a fixed setting has its place. Otherwise a name is unknown.
+  // An invalid fixed setting already has a position. All other errors are unknown names.
   if (error.line > 0) return error;
   const base::FilePlace place = predict::conventions_of(job.software).ok() ? job.efficiency_place : job.training_place;
   error.line = place.line;
@@ -70,7 +70,7 @@ base::Result<ReadJob> read_job(const JobInput& input, const Watch& watch) {
 
 namespace fs = std::filesystem;
 
-/// Lengths in the syntax of `--response-length`.
+/// Lengths of a log in the syntax of `--response-length`.
 std::string lengths_text(const measure::LengthsOfLog& lengths) {
   if (!lengths.figures) return fmt::format("{}", lengths.mean);
   const workflow::LengthFigures& figures = *lengths.figures;
@@ -92,7 +92,7 @@ std::int64_t response_cap(const trainers::ImportedRun& run, const LengthsLogged&
   return std::clamp<std::int64_t>(run.sequence_cap - prompt, 1, run.said_response_cap());
 }
 
-/// Takes lengths from a log, unless they are given.
+/// Sets lengths that `options` lacks from a log.
 void take_logged(const LengthsLogged& lengths, const trainers::Import& import, trainers::ImportOptions& options,
                  const Watch& watch) {
   const trainers::ImportedRun& run = import.run;

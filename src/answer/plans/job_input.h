@@ -13,7 +13,7 @@
 
 namespace dovetail::answer {
 
-/// Returns the import options of a trainer's configuration with content `text`. Lengths come from a log or a table if
+/// Returns the import options for a trainer's configuration with content `text`. Lengths come from a log or a table if
 /// `input` names one.
 base::Result<trainers::ImportOptions> import_options(const JobInput& input, const std::string& text,
                                                      const Watch& watch);
@@ -29,7 +29,7 @@ void tell_findings(const trainers::Import& import, const Watch& watch);
 base::Result<predict::Scenario> read_scenario(const JobInput& job, const Watch& watch,
                                               const parallel::Cancellation* cancellation = nullptr);
 
-/// The same for a job that was read from `input`.
+/// As read_scenario, for a job that was read from `input`.
 base::Result<predict::Scenario> scenario_for(const plan::Job& job, const Input& input,
                                              const parallel::Cancellation* cancellation = nullptr);
 
@@ -68,9 +68,9 @@ base::Result<AskedJob> read_asked(const JobInput& job, const std::optional<Input
 /// Returns the lengths in the log of a run.
 LengthsLogged lengths_logged(const measure::MeasuredRun& run, std::string name);
 
-/// Adds lengths to the import options of `input` where it gives none: from the file that it names, otherwise from its
-/// log. `import` is the configuration without them. A note reports what is used. An Error if the file is neither a log
-/// with lengths nor a table of them.
+/// Adds the lengths that the import options of `input` lack: from the file that `input` names, otherwise from its log.
+/// `import` is the configuration without them. A note reports what is used. An Error if the file is neither a log with
+/// lengths nor a table of them.
 base::Result<trainers::ImportOptions> options_with_lengths(const JobInput& input, const trainers::Import& import,
                                                            const Watch& watch);
 

@@ -22,7 +22,7 @@ std::string part_words(const PlanAtPart& at) {
   return fmt::format("{:.0f}% of the cap, {:.0f} tokens", 100 * at.part, at.mean);
 }
 
-/// Sentence on whether the choice of the plan depends on the lengths.
+/// States whether the choice of the plan depends on the lengths.
 std::string choice_text(const OpenLengths& lengths) {
   if (!lengths.decide())
     return fmt::format(

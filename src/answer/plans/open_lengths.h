@@ -1,4 +1,4 @@
-// Predictions for jobs with unknown response lengths, of which only the cap is known: at several shares of the cap.
+// Predictions at several shares of the cap, for jobs whose response lengths are unknown except for the cap.
 #pragma once
 
 #include <array>
@@ -12,12 +12,12 @@
 
 namespace dovetail::answer {
 
-/// Mean lengths that are tried, as shares of the cap.
+/// Mean response lengths to try, as shares of the cap.
 inline constexpr std::array open_parts{0.25, 0.5, 0.9};
-/// Share of the cap that an answer for a single length assumes.
+/// Mean response length that an answer assumes, as a share of the cap.
 inline constexpr double answered_part = 0.5;
 
-/// Scenario with this mean response length; lengths are log-normal and truncated at the cap.
+/// The scenario with a mean response length of `part` of the cap; lengths are log-normal and truncated at the cap.
 predict::Scenario at_part_of_cap(const predict::Scenario& scenario, double part);
 
 /// Iteration of a plan at a share of the cap, and the best plan found there.
@@ -26,8 +26,8 @@ struct PlanAtPart {
   double mean = 0;           ///< mean response, tokens
   double seconds = 0;        ///< iteration of the answer's plan
   bool fits = true;          ///< the answer's plan fits
-  std::string placement;     ///< of the best plan found there; empty: not searched, or none fits
-  double first_seconds = 0;  ///< iteration of that plan
+  std::string placement;     ///< placement of the best plan found there; empty: not searched, or no plan fits
+  double first_seconds = 0;  ///< iteration of the best plan found there
 };
 
 /// Effect of unknown response lengths on an answer.
@@ -37,7 +37,8 @@ struct OpenLengths {
   std::vector<PlanAtPart> parts;
   bool fits_at_cap = true;  ///< the plan fits if all responses reach the cap
 
-  /// Whether at some share another plan is faster by more than `error`, or the plan does not fit.
+  /// Whether the lengths decide the plan: at some share, another plan is faster by more than `error`, or the plan does
+  /// not fit.
   bool decide() const;
 };
 

@@ -38,7 +38,7 @@ Json activity_json(const PredictionAnswer& answer, std::size_t index) {
   return object;
 }
 
-/// Parts that make up at least a twentieth of an activity's seconds.
+/// Parts with at least a twentieth of an activity's seconds.
 std::string parts_text(const predict::ActivitySeconds& step) {
   std::vector<std::string> parts;
   for (const predict::SecondsPart& part : step.parts)

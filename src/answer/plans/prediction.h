@@ -40,13 +40,13 @@ struct PredictionAnswer {
 /// Seconds from the start of an iteration to the start of an activity, including overheads of the iteration.
 double begin_of_activity(const predict::Estimate& estimate, std::size_t activity);
 
-/// Reads the job and the plan, and predicts. Fusion is removed unless `fused`. Without `plan`, the plan of the
-/// trainer's configuration is used; an Error if the job is a job file.
+/// Reads the job and the plan, and predicts. Removes fusion from the plan unless `fused`. Without `plan`, uses the plan
+/// of the trainer's configuration; for a job file, that is an Error.
 base::Result<PredictionAnswer> predict_plan(const JobInput& job, const std::optional<Input>& plan, bool fused,
                                             const Watch& watch);
 
-/// Errors: input that cannot be read. A plan that does not fit is predicted all the same. Unknown response lengths are
-/// assumed at answered_part of their cap.
+/// Errors: input that cannot be read. A plan that does not fit is predicted, too. Unknown response lengths are assumed
+/// at answered_part of their cap.
 base::Result<PredictionAnswer> ask(const PredictionRequest& request, const Watch& watch);
 
 /// Table of the activities, and the costs of an iteration.

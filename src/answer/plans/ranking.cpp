@@ -17,7 +17,7 @@
 namespace dovetail::answer {
 namespace {
 
-/// Ranks the plans of a request's job, ignoring `allowed`. `whole`: also finds inputs that would change the choice.
+/// Ranks the plans of a request's job and ignores `allowed`. `whole`: also finds inputs that would change the choice.
 using RankJob = base::Result<RankingAnswer>(const RankingRequest& request, const Watch& watch, bool whole);
 
 /// Minimum gain of another way over the configuration, as a share of the iteration.
@@ -58,7 +58,7 @@ base::Result<RankingAnswer> rank_ways(const RankingRequest& request, const Watch
   DOVETAIL_TRY(const std::vector<WayInput> ways, way_inputs(request.job, allowed, watch));
   DOVETAIL_CHECK(check_way(request.way, ways));
   DOVETAIL_CHECK(tell_read(watch));
-  // The final, complete answer gets a share of the time, too.
+  // The complete answer at the end gets a share of the time, too.
   const std::size_t shares = ways.size() + 1;
   std::vector<TriedWay> tried;
   std::size_t best = 0;
@@ -108,7 +108,7 @@ base::Result<Search> read(const RankingRequest& request, const Watch& watch) {
   return Search{std::move(scenario), std::move(options), asked.has_open_lengths()};
 }
 
-/// The same for one of several processes; all return alike.
+/// As `read`, in one of several processes. All of them return the same result.
 base::Result<Search> read_as_one_of(const parallel::Exchange& exchange, const RankingRequest& request,
                                     const Watch& watch) {
   base::Result<Search> search = read(request, watch);
@@ -146,13 +146,13 @@ void look_at_other_lengths(const predict::Scenario& scenario, const planner::Ran
       tell_label(watch, label_at(scenario, at.part));
       const predict::Scenario other = at_part_of_cap(scenario, at.part);
       auto ranked = planner::rank_plans(other, planner::with_share_of_time(options, scenario, left--));
-      // The search was stopped before it tried any plan; the answer keeps the known figures.
+      // The search stopped before it tried any plan; the answer keeps the figures it has.
       if (!ranked.ok()) continue;
       ranking = *std::move(ranked);
       if (ranking.plans.empty()) continue;
       found = &ranking.plans.front();
     }
-    // A search may miss plans that another one found.
+    // This search may have missed the answer's plan.
     if (at.fits && at.seconds <= found->estimate.iteration_seconds) found = &answer.ranking.plans.front();
     at.placement = name_of(found->placement);
     at.first_seconds = found == &answer.ranking.plans.front() ? at.seconds : found->estimate.iteration_seconds;
@@ -160,7 +160,7 @@ void look_at_other_lengths(const predict::Scenario& scenario, const planner::Ran
   answer.open_lengths = std::move(lengths);
 }
 
-/// Ranks the plans of one configuration, as specified by RankJob.
+/// The RankJob for one configuration.
 base::Result<RankingAnswer> rank_job(const RankingRequest& request, const Watch& watch, bool whole) {
   DOVETAIL_TRY(Search search,
                request.exchange != nullptr ? read_as_one_of(*request.exchange, request, watch) : read(request, watch));

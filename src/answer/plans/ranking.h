@@ -22,9 +22,9 @@ struct RankingRequest {
   int shown = static_cast<int>(planner::RankOptions{}.shown);
   int simulated = default_simulated;
   PlanSearchOptions search = {};
-  std::vector<std::string> allowed = {};  ///< settings of a trainer's configuration that may be switched (allowed_of)
-  int way = 0;                            ///< number of the way to answer for, as in the table; 0: the fastest
-  /// Processes that share the search. All ask the same question and get the same answer. Null: none.
+  std::vector<std::string> allowed = {};  ///< settings of a trainer's configuration that may change, see allowed_of
+  int way = 0;  ///< number of the way that the answer is about, as in the table; 0: the fastest
+  /// Processes that share the search. All ask the same question and get the same answer. Null: no other process.
   const parallel::Exchange* exchange = nullptr;
   /// Called with the best plan so far and its job, whenever the search finds a better one.
   std::function<void(const plan::Plan&, const plan::Job&)> on_better = {};
@@ -37,7 +37,7 @@ auto options_of(const T*) {
              "family of plans, such as co-located (repeatable; default: all)"),
       option("top", &T::shown, Count{1, 1000}, "max number of plans to show (default {})"),
       option("simulate", &T::simulated, Count{0, 1000},
-             "number of tied plans to simulate and to rank by the result (default {})"),
+             "number of tied plans to simulate and rank by simulated time (default {})"),
       group(&T::search),
       option("allow", &T::allowed, Words{"WHAT"}, "also try other ways to run the job: backend, mode or backend,mode"),
       option("way", &T::way, Count{0, 1000}, "number of the way to answer for, with --allow (default {}: fastest)"),
@@ -55,8 +55,8 @@ struct RankingAnswer {
   predict::Scenario scenario;
   planner::Ranking ranking;
   std::vector<planner::Flip> flips;
-  bool all_inputs_tried = false;  ///< all inputs were tried for the flips before the time limit
-  bool too_many_samples = false;  ///< too many samples to simulate any plan, as requested
+  bool all_inputs_tried = false;  ///< the search for flips tried all inputs before the time limit
+  bool too_many_samples = false;  ///< simulation was requested, but an iteration has too many samples
   Outcome outcome = Outcome::done;
   /// Set if response lengths are unknown: the first plan at other lengths, and the best plans found there.
   std::optional<OpenLengths> open_lengths = std::nullopt;

@@ -19,7 +19,7 @@ namespace {
 using planner::RankedPlan;
 using workflow::TaskKind;
 
-/// Seconds from the first start to the last end of the tasks of a kind, within an iteration; 0 without such tasks.
+/// Seconds from the first start to the last end of an iteration's tasks of one kind; 0 without such tasks.
 double phase_seconds(const plan::Job& job, const predict::Estimate& estimate, workflow::TaskKind kind) {
   std::optional<base::Ticks> begin;
   base::Ticks end;
@@ -32,7 +32,7 @@ double phase_seconds(const plan::Job& job, const predict::Estimate& estimate, wo
   return begin ? base::seconds_of_ticks(end - *begin) : 0;
 }
 
-/// Max host memory over the nodes, in bytes.
+/// Max host memory of a node, in bytes.
 std::int64_t max_host_bytes(const predict::Estimate& estimate) {
   std::int64_t max = 0;
   for (const predict::TaskMemory& memory : estimate.memory) max = std::max(max, memory.host);

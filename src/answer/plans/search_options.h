@@ -29,7 +29,8 @@ auto options_of(const T*) {
       group(&T::budget));
 }
 
-/// RankOptions::simulated of all questions other than the ranking, so that they agree on the first plan.
+/// Number of tied plans to simulate: the default for the ranking, and fixed for other questions. They then agree on the
+/// first plan.
 inline constexpr int default_simulated = 5;
 
 /// Converts the options. `placements` are names; empty: all. The search reports progress to `watch`, which is copied.
@@ -37,7 +38,7 @@ inline constexpr int default_simulated = 5;
 base::Result<planner::RankOptions> rank_options(const PlanSearchOptions& options,
                                                 const std::vector<std::string>& placements, const Watch& watch);
 
-/// planner::rank_plans within half of the remaining time, if that is limited; the rest is for work on the plan. Errors
+/// Calls planner::rank_plans. If time is limited, the search gets half of it; the rest is for work on the plan. Errors
 /// name the job. If no plan fits, the Error ends with `advice`, which may be empty.
 base::Result<planner::Ranking> find_plans(const predict::Scenario& scenario, const planner::RankOptions& options,
                                           const Input& job, const std::string& advice);

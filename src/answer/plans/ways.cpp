@@ -55,7 +55,7 @@ base::Result<std::vector<WayInput>> way_inputs(const JobInput& input, const trai
   for (trainers::SwitchedBase& each : switched) {
     JobInput changed = input;
     changed.text = std::move(each.base.content);
-    // The options already contain the lengths of a log.
+    // The lengths of a log are already in the options.
     changed.import = std::move(each.base.options);
     changed.lengths.reset();
     changed.logged.reset();

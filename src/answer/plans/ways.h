@@ -11,10 +11,10 @@
 
 namespace dovetail::answer {
 
-/// Reads the configuration and its import options.
+/// Reads a trainer's configuration and its import options.
 base::Result<trainers::ExportBase> read_base(const JobInput& input, const Watch& watch);
 
-/// Parses "backend", "mode" or both separated by a comma; repetitions are allowed. An Error for any other word.
+/// Parses words: each is "backend", "mode" or both separated by a comma, and may repeat. Any other word is an Error.
 base::Result<trainers::Allowed> allowed_of(const std::vector<std::string>& words);
 
 /// One way to run the job.

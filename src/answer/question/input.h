@@ -23,14 +23,14 @@ struct Input {
 
 /// Lengths found in a log.
 struct LengthsLogged {
-  std::string name;  ///< of the log
+  std::string name;  ///< name of the log
   std::optional<measure::LoggedLengths> prompts;
   std::optional<measure::LoggedLengths> responses;
 
   bool operator==(const LengthsLogged&) const = default;
 };
 
-/// Document that a job is read from: a job file, or a trainer's configuration with import options.
+/// Document that describes a job: a job file, or a trainer's configuration with import options.
 struct JobInput : Input {
   JobInput() = default;
   JobInput(Input input) : Input(std::move(input)) {}
@@ -61,7 +61,7 @@ bool is_standard_input(const Input& input);
 /// Name of the input in messages.
 std::string name_of(const Input& input);
 
-/// Error if more than one of the inputs is standard input.
+/// Checks that at most one of the inputs is standard input.
 base::Status check_standard_input(const std::vector<std::optional<Input>>& inputs);
 
 /// Returns `error` with the input's name as its path, if it has none.

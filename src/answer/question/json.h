@@ -13,8 +13,8 @@ namespace dovetail::answer {
 /// JSON object that keeps the order of its keys.
 using Json = nlohmann::ordered_json;
 
-/// Returns `decimal` as a JSON number: an integer if possible, else the nearest double, which prints the same decimal
-/// up to 15 digits.
+/// Returns `decimal` as a JSON number: an integer if possible, otherwise the nearest double. Doubles print the same
+/// decimal up to 15 digits.
 Json json_number(const std::string& decimal);
 Json json_time(base::Ticks time, base::TimeUnit unit);
 Json json_memory(base::Memory memory);

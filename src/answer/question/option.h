@@ -34,7 +34,7 @@ struct Flag {};
 struct File {
   std::string_view kind = "FILE";
 };
-/// File to read a job from (JobInput), together with the options for trainer configurations.
+/// File that describes a job (JobInput), together with the options for trainer configurations.
 struct JobFile {
   bool takes_arguments = true;  ///< arguments of a launch script after "--"
   bool takes_lengths = true;    ///< offers `--lengths`; false if the request has its own option of that name
@@ -52,7 +52,8 @@ struct Count {
 struct Seconds {};
 /// Amount of memory (base::Memory), in the unit of the problem's `activation`.
 struct Amount {};
-/// Value of an enum with names (base/enum_names.h). `none` is the name of an empty std::optional, if it has one.
+/// Value of an enum with names (base/enum_names.h). `none` is the name that selects an empty std::optional; empty: no
+/// such name.
 struct Choice {
   std::string_view none = {};
 };
@@ -103,7 +104,7 @@ std::tuple<Options...> options(Options... all) {
   return {std::move(all)...};
 }
 
-/// Calls `f` with each option of the request, in order. Groups are passed as they are, not expanded.
+/// Calls `f` with each option of the request, in order. Groups are passed unexpanded.
 template <class Request, class F>
 void for_each_option(F&& f) {
   std::apply([&f](const auto&... each) { (f(each), ...); }, options_of(static_cast<const Request*>(nullptr)));

@@ -5,7 +5,7 @@
 
 namespace dovetail::answer {
 
-/// Adds a last member `output` to the JSON object `object`: `content` as JSON if it parses, otherwise as a string.
+/// Appends a member `output` to the JSON object `object`: `content` as JSON if it parses, otherwise as a string.
 std::string json_with_output(const std::string& object, const std::string& content);
 
 }  // namespace dovetail::answer

@@ -1,5 +1,5 @@
-// Human-readable content of an answer as data: texts and tables in reading order. The command line prints it, and pages
-// draw it.
+// Human-readable content of an answer: texts and tables in reading order. The command line prints it; report pages
+// display it.
 #pragma once
 
 #include <cstddef>

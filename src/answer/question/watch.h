@@ -11,7 +11,7 @@
 
 namespace dovetail::answer {
 
-/// Field of a progress line, with its separator. If space is short, fields with a low rank are kept first.
+/// Field of a progress line, with its separator. If the line is too long, fields with a higher rank are dropped first.
 struct ProgressField {
   std::string text;
   int rank = 0;
@@ -51,7 +51,7 @@ enum class Outcome {
   interrupted  ///< stopped; the answer is the best so far
 };
 
-/// Returns `outcome`, or Outcome::interrupted if the caller asked to stop.
+/// Returns `outcome`, or Outcome::interrupted if the caller requested a stop.
 inline Outcome unless_interrupted(const Watch& watch, Outcome outcome) {
   return parallel::is_requested(watch.cancellation) ? Outcome::interrupted : outcome;
 }

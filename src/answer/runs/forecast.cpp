@@ -15,7 +15,7 @@
 namespace dovetail::answer {
 namespace {
 
-/// File with the growth of lengths, unless --lengths lists it directly.
+/// Path of the file with the growth of lengths; nullopt if --lengths is a list or not given.
 std::optional<Input> growth_file(const ForecastRequest& request) {
   if (!request.lengths || request.lengths->find(':') != std::string::npos) return std::nullopt;
   return Input{*request.lengths};

@@ -65,7 +65,7 @@ Json points_json(const ForecastAnswer& answer) {
   return points;
 }
 
-/// "3.2 days", "5.1 h", "12 min": duration of a long run.
+/// Formats the duration of a run: "3.2 days", "5.1 h", "12 min".
 std::string long_time(double seconds) {
   if (seconds >= 2 * 86400) return fmt::format("{:.1f} days", seconds / 86400);
   if (seconds >= 3600) return fmt::format("{:.1f} h", seconds / 3600);

@@ -18,13 +18,13 @@ struct FusionGain {
   double saved() const;
 };
 
-/// Both functions REQUIRE valid schedules.
+/// The functions below REQUIRE valid schedules.
 
 /// nullopt if the schedule has a single model, or if 1F1B does not apply to its problem.
 std::optional<FusionGain> fusion_gain(const pipeline::Schedule& schedule);
 
-/// Rows of makespans: predicted, computed from measured op times, and measured on the ranks in the last run. For a
-/// fused phase also the models in sequence and the share that fusion saves.
+/// Table of makespans: predicted, computed from measured op times, and measured on the ranks in the last run. For a
+/// fused phase, also of the models in sequence, with the share of time that fusion saves.
 Table phase_table(const records::TrainingPhase& phase);
 
 }  // namespace dovetail::answer

@@ -23,7 +23,8 @@ std::optional<double> bound_of(const predict::Scenario& scenario, const planner:
                                        .training = fusion.training.has_value()};
   if (const auto& ranking = chosen.ranking) {
     if (!fuses.any()) return ranking->bound > 0 ? std::optional(ranking->bound) : std::nullopt;
-    // The ranking's bound covers all fusion that the job allows. The chosen plan may fuse less, or with --fuse more.
+    // The ranking's bound covers all fusion that the job allows. The chosen plan may fuse less than that, or more with
+    // --fuse.
     if (ranking->fused_bound && planner::open_fusion(scenario.job) == fuses) return ranking->fused_bound;
   }
   const planner::SearchSpace space = planner::make_search_space(scenario, planner::search_meshes(scenario.job),
@@ -33,7 +34,7 @@ std::optional<double> bound_of(const predict::Scenario& scenario, const planner:
   return bound > 0 ? std::optional(predict::iteration_seconds(scenario, bound)) : std::nullopt;
 }
 
-/// Plan to fuse, and the notes about it.
+/// Plan to apply fusion to, and the notes about the result.
 struct ToFuse {
   const predict::Scenario& scenario;
   const PlayOptions& options;
@@ -88,7 +89,7 @@ void fuse_generation(const ToFuse& target) {
                                .value_or("no threshold is faster than running both stages in sequence"));
 }
 
-/// Applies the requested fusion to the plan, or adds a note that says why it cannot.
+/// Applies the requested fusion to the plan, or adds a note on why it is impossible.
 void apply_fusion(const ToFuse& target) {
   const std::optional<study::FusionMode> fuse = target.options.fuse;
   if (!fuse) return;

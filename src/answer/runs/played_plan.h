@@ -39,7 +39,7 @@ struct ChosenPlan {
   plan::Plan plan;
   /// Lower bound in seconds for plans that fuse no more; nullopt if unknown.
   std::optional<double> bound;
-  std::optional<planner::Ranking> ranking;  ///< plans found by a search, if there was one and some plan fits
+  std::optional<planner::Ranking> ranking;  ///< plans found by the search; nullopt without a search or if no plan fits
   std::vector<std::string> notes;           ///< how the requested fusion was applied, or why it was not
 };
 
@@ -51,13 +51,13 @@ base::Status check_playable(const plan::Job& job, const Input& input);
 base::Result<ChosenPlan> choose_plan(const PlayOptions& options, const Input& job, const AskedJob& asked, bool ranked,
                                      const Watch& watch);
 
-/// Converts to simulation options.
+/// Converts the options to those of predict::Simulator.
 predict::SimulationOptions simulation_options(const PlayOptions& options);
 
 /// Simulation of a plan, and of the plan with less fusion.
 struct PlayedPlan {
   predict::Simulation simulation;
-  /// By increasing fusion; empty if nothing is fused or the simulation was stopped.
+  /// Sorted by increasing fusion; empty if nothing is fused or the simulation was stopped.
   std::vector<study::FusionVariant> variants;
 };
 

@@ -184,7 +184,7 @@ std::string heading(const ReplayAnswer& answer) {
                                  counted(static_cast<std::int64_t>(ops), "op"), speed_text(answer));
   const base::Ticks given = makespan_of(answer);
   const auto scaled = static_cast<std::int64_t>(static_cast<double>(given.count()) * answer.ns_per_tick);
-  // Differences from rounding to nanoseconds are not reported.
+  // Ignores differences that come from rounding to nanoseconds.
   if (scaled > answer.figures.planned.count() + answer.figures.planned.count() / 1'000'000)
     text += fmt::format("the schedule takes {}; without its idle waits, the same order takes {}\n",
                         seconds_words(base::Ticks(scaled)), seconds_words(answer.figures.planned));

@@ -30,7 +30,7 @@ constexpr auto names_of(ReplaySourceKind) {
                     base::EnumName{"job", ReplaySourceKind::job}};
 }
 
-/// How to obtain the schedule, unless it is read from a file.
+/// How to obtain the schedule of a problem or a job.
 struct ReplaySearch {
   std::optional<Input> plan = std::nullopt;               ///< for a job; nullopt: the best plan found
   std::optional<study::FusionMode> fuse = std::nullopt;   ///< for a job; nullopt: as planned
@@ -46,11 +46,12 @@ struct ReplaySource {
 
 /// Reads what `input` names. A schedule must be valid. A problem or a bundled instance is scheduled as by `dovetail
 /// schedule`. A job (or a folder with a job.yaml) uses the plan of `search`, otherwise the plan.json in its folder,
-/// otherwise the best plan found. Its training runs the fused schedule, or 1F1B without fusion. Errors: those of all
-/// these, an option that does not apply to the kind of input, and train tasks that do not form one schedule.
+/// otherwise the best plan found. Its training runs the fused schedule, or 1F1B without fusion. Errors: failures to
+/// read the input or to find a schedule, an option that does not apply to the kind of input, and train tasks that do
+/// not form one schedule.
 base::Result<ReplaySource> read_replay_source(const Input& input, const ReplaySearch& search, const Watch& watch);
 
-/// Carrier of the messages.
+/// How messages between ranks travel.
 enum class ReplayTransport : std::uint8_t {
   threads,  ///< ranks are threads of this process
   gloo,     ///< ranks are dovetail-train processes on this machine

@@ -17,7 +17,8 @@
 namespace dovetail::answer {
 namespace {
 
-/// Simulates the plan at every threshold if generation can be fused with inference; otherwise a note explains why not.
+/// Simulates the plan at every threshold if generation can be fused with inference. Otherwise adds a note with the
+/// reason.
 void sweep_thresholds(const PlayOptions& play, const Watch& watch, SimulationAnswer& answer) {
   study::SweepOptions options;
   options.over = study::SweepInput::threshold;
@@ -33,7 +34,7 @@ void sweep_thresholds(const PlayOptions& play, const Watch& watch, SimulationAns
     if (swept->fastest) answer.thresholds = std::move(swept).value();
     return;
   }
-  // A requested fusion that failed has added this note before.
+  // If a fusion was requested and is impossible, the note already exists.
   const std::string reason = plan::as_reason(swept.error().message);
   const auto is_reported = [&](const std::string& note) { return note.find(reason) != std::string::npos; };
   if (std::none_of(answer.notes.begin(), answer.notes.end(), is_reported))

@@ -1,4 +1,4 @@
-// Simulates a plan event by event and accounts for the time of every device.
+// Simulates a plan event by event and breaks down the time of every device.
 #pragma once
 
 #include <concepts>
@@ -59,17 +59,17 @@ base::Result<SimulationAnswer> ask(const SimulationRequest& request, const Watch
 Sections sections(const SimulationAnswer& answer);
 /// A dovetail/simulation@1 object.
 std::string to_json(const SimulationAnswer& answer);
-/// The same, with the spans of every device.
+/// The object of to_json, with the spans of every device.
 std::string timeline_json(const SimulationAnswer& answer);
 
 /// One activity, or several that run as one. Times are in seconds.
 struct ActivityLine {
-  std::size_t activity = 0;  ///< index in Estimate::graph
+  std::size_t activity = 0;  ///< index in the graph of predict::Estimate
   std::string name;          ///< "actor_train + critic_train", "weights to actor_generate"
   std::string devices;       ///< "0-255"; empty if it uses none
-  double begin = 0;          ///< since the start of the first activity
+  double begin = 0;          ///< seconds since the start of the first activity
   double simulated = 0;
-  double closed = 0;  ///< predicted by the analytical model
+  double closed = 0;  ///< duration in the analytical model
 };
 
 /// Returns the activities in the order of the iteration's graph. An activity within another one is named together with

@@ -29,7 +29,7 @@ std::string task_name(const SimulationAnswer& answer, std::int32_t task) {
   return task < 0 ? "" : answer.scenario.job.workflow.tasks[static_cast<std::size_t>(task)].name;
 }
 
-/// Bytes that a process can allocate on each of the lane's devices.
+/// Bytes of memory that a process can allocate on each of the lane's devices.
 std::int64_t usable_memory(const SimulationAnswer& answer, const simulate::Lane& lane) {
   return cluster::gpu_of(answer.scenario.job.cluster, base::DeviceId(lane.devices.front())).usable_memory;
 }
@@ -97,7 +97,7 @@ Json variants_json(const SimulationAnswer& answer) {
   return variants;
 }
 
-/// Everything except the devices.
+/// The answer without its devices.
 Json head_json(const SimulationAnswer& answer) {
   const predict::Simulation& simulation = answer.simulation;
   Json object{{"format", "dovetail/simulation@1"},
@@ -153,7 +153,7 @@ Table steps_table(const SimulationAnswer& answer) {
       rows};
 }
 
-/// Name of a use, without its task.
+/// Name of a use of a device, without its task.
 std::string use_name(const Use& use) {
   if (simulate::is_idle(use.bar_kind) && use.task < 0) return "no activity";
   return std::string(simulate::name_of(use.bar_kind));

@@ -1,4 +1,4 @@
-// Varies one parameter of a job or of its plan and compares the costs.
+// Varies one parameter of a job or of its plan, and compares the costs.
 #pragma once
 
 #include <concepts>

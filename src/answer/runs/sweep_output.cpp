@@ -67,8 +67,8 @@ const std::string& task_name(const SweepAnswer& answer, const SweepFigures& figu
   return answer.scenario.job.workflow.tasks[figures.fullest].name;
 }
 
-/// Bars of seconds with a limited number of characters. They start below the minimum, so that small differences are
-/// visible, but not so close to it that noise is.
+/// Draws seconds as bars of a limited number of characters. Bars start somewhat below the minimum: close enough to show
+/// small differences, but not noise.
 class Bars {
  public:
   explicit Bars(const Sweep& sweep) {
@@ -205,7 +205,7 @@ std::string migration_text(const SweepAnswer& answer) {
                      percent(1 - best.figures->seconds() / none.figures->seconds()), undecided);
 }
 
-/// Whether generation and training share devices, so that neither can run ahead of the other.
+/// Whether generation and training share devices. Neither can then run ahead of the other.
 bool takes_turns(const plan::Job& job, const plan::Plan& plan) {
   for (std::size_t one = 0; one < plan.tasks.size(); ++one)
     for (std::size_t two = 0; two < plan.tasks.size(); ++two)

@@ -100,7 +100,7 @@ Table model_table(const TrainingRunAnswer& answer) {
   return table;
 }
 
-/// Max memory that a task needs on a device.
+/// Max memory that any task needs on a device.
 std::int64_t needed_bytes(const predict::Estimate& estimate) {
   std::int64_t most = 0;
   for (const predict::TaskMemory& memory : estimate.memory) most = std::max(most, memory.needed());

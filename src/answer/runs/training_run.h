@@ -39,7 +39,7 @@ struct TrainingRunRequest {
   RunDevice device = RunDevice::cpu;
   std::optional<transport::CarrierKind> carrier = std::nullopt;         ///< nullopt: NCCL between GPUs, otherwise Gloo
   std::optional<transport::CollectiveKind> collectives = std::nullopt;  ///< nullopt: default of the carrier
-  std::optional<int> ranks = std::nullopt;                              ///< nullopt: as many as the job's devices
+  std::optional<int> ranks = std::nullopt;                              ///< nullopt: the number of the job's devices
   std::optional<double> timeout = std::nullopt;                         ///< max wait of a rank for another one, in
                                                                         ///< seconds
   std::string folder = {};  ///< folder of the run; empty: runs/NAME for the job's name
@@ -82,16 +82,15 @@ struct TrainingRunAnswer {
   Outcome outcome = Outcome::done;
 };
 
-/// Reads the job of a run or of a profile. An Error for an invalid job, standard input, or the configuration of a
-/// trainer.
+/// Reads the job of a run or of a profile. Errors: an invalid job, standard input, and the configuration of a trainer.
 base::Result<control::RunJob> read_run_job(const Input& job, std::optional<int> ranks);
 
 /// Error for NCCL on CPUs.
 base::Error nccl_without_gpus();
 
 /// Reads the job, checks its inputs (control::check_run) and its folder, then reads or searches the plan. A resumed run
-/// keeps the plan in its folder. Errors: those of all these, a fusion that the runtime does not support, and no plan
-/// that fits.
+/// keeps the plan in its folder. Errors: an invalid job, input, folder or plan, a fusion that the runtime does not
+/// support, and no plan that fits.
 base::Result<TrainingRunAnswer> ask(const TrainingRunRequest& request, const Watch& watch);
 
 /// Models and data of the run, and its plan.

@@ -80,7 +80,7 @@ Json working_json(const Working& working) {
   DOVETAIL_ASSERT(false);
 }
 
-/// The job with `steps` steps off policy, for plans of that job.
+/// Returns the job with `steps` steps off policy, to describe a plan for it.
 plan::Job with_steps(plan::Job job, int steps) {
   job.workload.steps_off_policy = steps;
   return job;

@@ -41,7 +41,7 @@ inline constexpr std::array variations{50, 100};
 
 /// Result of one solver.
 struct ComparedSolver {
-  std::string solver;  ///< as requested; the solution's record may name the solver that it delegated to
+  std::string solver;  ///< name as requested; the solution's record may name another solver that it delegated to
   fuse::Solved solved;
   std::array<fuse::Variation, variations.size()> varied;
 };
@@ -55,7 +55,7 @@ struct Refusal {
 struct ComparisonAnswer {
   Asked asked;
   int draws = 0;
-  std::string baseline_name;            ///< solver that speed-ups refer to
+  std::string baseline_name;            ///< solver that speed-ups are relative to
   std::optional<base::Ticks> baseline;  ///< its makespan
   std::vector<ComparedSolver> rows;     ///< in the order of the request, otherwise of the registry
   std::vector<Refusal> refusals;

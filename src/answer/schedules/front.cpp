@@ -15,10 +15,10 @@
 namespace dovetail::answer {
 namespace {
 
-/// Resolution of the peak bound's curve: number of steps over the range of makespans.
+/// Number of steps of the peak bound's curve, over the range of makespans.
 constexpr int bound_resolution = 512;
 
-/// Runs the constructions in at most a quarter of the time limit. The search starts from its own ones.
+/// Runs the constructions for comparison, in at most a quarter of the time limit. The search constructs its own start.
 std::vector<ReferenceSchedule> reference_schedules(const pipeline::Problem& problem, fuse::SolveOptions options) {
   constexpr double share_of_time = 0.25;
   if (options.time_limit_seconds) *options.time_limit_seconds *= share_of_time;
@@ -36,7 +36,7 @@ std::vector<ReferenceSchedule> reference_schedules(const pipeline::Problem& prob
   return references;
 }
 
-/// Adds bounds to a schedule. They are proven with less effort than for a single schedule, because there are many.
+/// Adds bounds to a schedule of the front. Spends less effort on each proof than for a single schedule.
 FrontSchedule with_bounds(fuse::Solution solution, const fuse::Bounds& bounds, const fuse::SolveOptions& options,
                           std::size_t schedules) {
   constexpr std::int64_t work_of_all = 20'000'000;

@@ -22,7 +22,7 @@ struct FrontRequest {
   const parallel::Exchange* exchange = nullptr;  ///< processes that share the chains; null: none
 };
 
-/// Converts a `request` with Objective::pareto; an Error if it sets an option that a front does not support.
+/// Converts a request with Objective::pareto. An option that a front does not support is an Error.
 base::Result<FrontRequest> front_of(const ScheduleRequest& request);
 
 /// Schedule of the front with its bounds.
@@ -32,8 +32,8 @@ struct FrontSchedule {
   base::Memory peak_bound;     ///< lower bound for schedules with at most this makespan
 
   const pipeline::Evaluation& evaluation() const { return solved.solution.evaluation; }
-  /// shortest(): no schedule with at most this peak is shorter. lowest(): no schedule with at most this makespan has a
-  /// lower peak.
+  /// shortest(): proven that no schedule with at most this peak is shorter. lowest(): proven that no schedule with at
+  /// most this makespan has a lower peak.
   bool shortest() const { return evaluation().makespan == makespan_bound; }
   bool lowest() const { return evaluation().peak_activation == peak_bound; }
 };

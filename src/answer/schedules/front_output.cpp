@@ -91,7 +91,7 @@ Table front_table(const FrontAnswer& front) {
   return table;
 }
 
-/// Numbers of the front's schedules that dominate the construction, as "2 to 5": they are consecutive.
+/// Range of the front's schedules that dominate the construction, as "2 to 5". They are always consecutive.
 std::string beaten_by(const FrontAnswer& front, const ReferenceSchedule& reference) {
   std::size_t first = 0;
   std::size_t last = 0;

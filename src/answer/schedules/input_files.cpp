@@ -21,7 +21,7 @@
 namespace dovetail::answer {
 namespace {
 
-/// Bytes that are inspected to recognize a file. Every format names itself near its start.
+/// Number of leading bytes to inspect when recognizing a file. Every format names itself near its start.
 constexpr std::size_t looked_through = 4096;
 
 bool holds_document(const Input& input) {
@@ -49,7 +49,8 @@ base::Error no_schedule(const std::string& path) {
           "(with an action such as 0F0)"};
 }
 
-/// A CSV holds one pipeline. Explains this before the reader rejects a problem with several.
+/// Reports a problem with several pipelines for a CSV, which holds only one. The reader's own message would not explain
+/// this.
 base::Status check_one_pipeline(const pipeline::Problem& problem, const std::string& path) {
   const auto pipelines = static_cast<std::int64_t>(pipeline::pipelines_of(problem).size());
   if (pipelines == 1) return {};
@@ -94,7 +95,7 @@ base::Result<pipeline::ScheduleFile> parse_of(const NamedProblem& named, Schedul
   return file;
 }
 
-/// Reads the schedule with `parse`, which receives the format, the content and the path for messages.
+/// Reads the schedule by calling parse(format, content, path for messages).
 template <class Parse>
 base::Result<LoadedSchedule> load_parsed(const ScheduleText& text, const Watch& watch, const Parse& parse) {
   LoadedSchedule loaded{name_of(text.input), text.format.value_or(ScheduleFormat::json), {}};
@@ -102,7 +103,7 @@ base::Result<LoadedSchedule> load_parsed(const ScheduleText& text, const Watch& 
                                                     ? parse(loaded.format, text.content, loaded.path)
                                                     : base::Result<pipeline::ScheduleFile>(no_schedule(loaded.path));
   if (!parsed.ok()) {
-    // Only for unreadable files: a name in a valid schedule may look like anything.
+    // Guess only for unreadable files: names in a valid schedule may resemble any format.
     const auto other = describe_other_content(text.content, text.input.path);
     if (other) return base::Error{base::Failure::bad_input, loaded.path, 0, 0, *other};
     return std::move(parsed).error();

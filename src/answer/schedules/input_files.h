@@ -40,8 +40,8 @@ base::Result<std::optional<ScheduleFormat>> format_to_read(const std::optional<s
 /// quote, a comma (an empty cell) or a parenthesis. A byte order mark is skipped.
 std::optional<ScheduleFormat> format_of_content(std::string_view content);
 
-/// Explains what `content` is if it is not a readable schedule, and what to do with it: a problem, a Chrome trace, a
-/// picture. `path` is the path that the user gave. nullopt if the content is not recognized.
+/// If `content` is a problem, a Chrome trace, a picture or another known file instead of a schedule, says so and what
+/// to do. `path` is the path that the user gave. nullopt if the content is not recognized.
 std::optional<std::string> describe_other_content(std::string_view content, const std::string& path);
 
 /// Returns the Dovetail format that the key `format` names, without its version: "dovetail/job"; empty if it names
@@ -57,8 +57,8 @@ struct NamedProblem {
   pipeline::Problem problem;
 };
 
-/// Reads the text that `input` holds, standard input for "-", an existing file, or a bundled instance, in this order.
-/// Otherwise an Error that suggests similar instances.
+/// Reads the text in `input`, standard input for "-", an existing file, or a bundled instance, in this order of
+/// precedence. Otherwise an Error that suggests similar instances.
 base::Result<NamedProblem> read_problem(const Input& input, const Watch& watch);
 
 /// Whether `input` names a bundled instance and no file.

@@ -15,7 +15,7 @@ namespace dovetail::answer {
 /// Returns the programs of a schedule, with one rank per device. REQUIRES: the schedule is valid.
 base::Result<std::vector<pipeline::Program>> programs_of(const pipeline::Schedule& schedule);
 
-/// Reads the programs in a folder and checks them (pipeline::check) under each kind of delivery. An Error
+/// Reads the programs in a folder and checks them with pipeline::check for each kind of message delivery. An Error
 /// (Failure::invalid) points to the faulty instruction. A missing or malformed file is an Error, too.
 base::Result<std::vector<pipeline::Program>> load_programs(const std::string& folder);
 

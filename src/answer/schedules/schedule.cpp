@@ -33,7 +33,8 @@ base::Result<fuse::SolveOptions> options_for(const ScheduleRequest& request, bas
   return options;
 }
 
-/// Schedule with the bound on the makespan only, and without the reason why the search stopped. REQUIRES: it is valid.
+/// The best schedule so far. Of the bounds, it has only the makespan's. It has no reason why the search stopped.
+/// REQUIRES: it is valid.
 pipeline::Schedule schedule_so_far(const fuse::Solution& solution, const fuse::Bounds& bounds) {
   pipeline::Schedule schedule = pipeline::to_schedule(solution.problem, solution.graph, solution.evaluation);
   schedule.claims.bound_makespan = bounds.makespan;

@@ -16,7 +16,7 @@
 
 namespace dovetail::answer {
 
-/// Primary objective. A front is a separate question (front.h); front_of converts the request.
+/// Primary objective. `pareto` is a separate question (front.h): front_of converts the request.
 enum class Objective { makespan, memory, pareto };
 constexpr auto names_of(Objective) {
   return std::array{base::EnumName{"makespan", Objective::makespan}, base::EnumName{"memory", Objective::memory},
@@ -48,7 +48,7 @@ auto options_of(const T*) {
                     group(&T::search), unlisted(&T::exchange), unlisted(&T::on_better));
 }
 
-/// Results in addition to the bounds of makespan and peak.
+/// Results in addition to the bounds on makespan and peak.
 struct ScheduleRemarks {
   /// Lower bound on the peak of schedules that meet the deadline. nullopt if none is proven to exist.
   std::optional<base::Memory> peak_at_deadline;

@@ -32,7 +32,7 @@ base::Status check_inputs(const Input& problem, const std::optional<Input>& from
 base::Result<fuse::Solution> read_start(const NamedProblem& named, const Input& from, const Watch& watch) {
   DOVETAIL_TRY(const ScheduleText text, read_schedule_text(from));
   DOVETAIL_TRY(LoadedSchedule loaded, load_schedule_of(named, text, watch));
-  // The schedule is valid, but the claims of a trace are rounded.
+  // Even in a valid schedule, the claims of a trace are rounded.
   pipeline::Claims claims;
   claims.solver = loaded.file.schedule.claims.solver;
   loaded.file.schedule.claims = std::move(claims);
@@ -111,7 +111,7 @@ base::Result<SearchInput> read_search_input(const Input& problem, const std::opt
 
 std::vector<base::Memory> min_capacities(const pipeline::Problem& problem) {
   std::vector<base::Memory> capacities(static_cast<std::size_t>(problem.devices));
-  // With zero capacity, the excess of each device is the memory that it cannot do without.
+  // With zero capacity, the excess of each device is the minimum memory that it needs.
   for (const pipeline::CapacityExcess& device : fuse::find_impossible(problem, base::Memory(0)))
     capacities[device.device.index()] = device.peak;
   return capacities;
@@ -131,7 +131,8 @@ Sections min_capacity_sections(const pipeline::Problem& problem) {
                           base::format_memory(capacities[first])});
     first = last + 1;
   }
-  return fmt::format("{}: {} on the device that needs most\n", intro, base::format_memory(*most)) + std::move(table);
+  return fmt::format("{}: {} on the device that needs the most\n", intro, base::format_memory(*most)) +
+         std::move(table);
 }
 
 base::Memory max_excess(const std::vector<pipeline::CapacityExcess>& excess) {

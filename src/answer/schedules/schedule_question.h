@@ -22,7 +22,7 @@ namespace dovetail::answer {
 /// Problem, options and bounds of a question.
 struct Asked {
   NamedProblem named;
-  fuse::SolveOptions options;  ///< without the context of the search: start, cancellation, other processes, progress
+  fuse::SolveOptions options;  ///< without start, cancellation, other processes and progress
   fuse::Bounds bounds;         ///< for the problem
 
   /// Whether `solution` meets the deadline, if there is one.
@@ -68,7 +68,7 @@ std::vector<base::Memory> min_capacities(const pipeline::Problem& problem);
 /// The same as a line, or as a table if devices differ.
 Sections min_capacity_sections(const pipeline::Problem& problem);
 
-/// Message if no schedule can fit (fuse::find_impossible); a table follows.
+/// Message if no schedule can fit (fuse::find_impossible). excess_table follows it.
 inline constexpr const char* impossible_message =
     "no schedule fits in memory: a single micro-batch exceeds the capacity";
 

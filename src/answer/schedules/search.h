@@ -21,13 +21,13 @@ namespace dovetail::answer {
 /// Finds a solver by name. An Error lists all solvers and suggests a similar one.
 base::Result<const fuse::Solver*> solver_named(std::string_view name);
 
-/// Default solver: the last of the registry, which takes the best result of the others.
+/// Default solver, the last of the registry: returns the best result of the others.
 const fuse::Solver& default_solver();
 
 /// Lists the solvers with their summaries, one per line.
 std::string list_of_solvers();
 
-/// "annealing, seed 1, 4 chains x 120000 iterations", as far as recorded.
+/// "annealing, seed 1, 4 chains x 120000 iterations"; leaves out what is not recorded.
 std::string describe(const pipeline::SolverRecord& solver);
 /// The same for a solution, with the reason why its search stopped.
 std::string describe_solver(const fuse::Solution& solution);
@@ -50,12 +50,12 @@ fuse::SolveOptions solve_options(const ScheduleSearchOptions& search);
 /// Parses --deadline in the problem's unit; nullopt if it is not given.
 base::Result<std::optional<base::Ticks>> deadline_of(const std::optional<std::string>& text, base::TimeUnit unit);
 
-/// Time after which work that includes a search is cut short. The search ends by itself at its time limit, so that its
-/// iteration count reproduces it. Only work that overruns this grace period is interrupted.
+/// Returns the time limit plus a grace period, in seconds, after which work that includes a search is cancelled. The
+/// search ends at the time limit by itself, so that its iteration count reproduces it.
 std::optional<double> with_patience(std::optional<double> time_limit_seconds);
 
-/// Best result so far, its bound and gap, the speed and the time left fit in eighty columns. Wider lines also show the
-/// peak with `peak_bound`, the phase of the search and the share that is done.
+/// Fields of a progress line. Eighty columns have space for the best result, its bound and gap, the speed and the time
+/// left. Wider lines also show the peak with `peak_bound`, the phase of the search and the share that is done.
 std::vector<ProgressField> progress_fields(const fuse::Progress& progress, base::Ticks bound,
                                            std::optional<base::Memory> peak_bound, base::TimeUnit unit);
 

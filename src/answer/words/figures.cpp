@@ -38,7 +38,7 @@ std::string format_thousandths(std::int64_t thousandths, base::TimeUnit unit) {
 }
 
 std::string format_thousandths_rounded(std::int64_t thousandths, base::TimeUnit unit) {
-  // A thousandth of the unit has as many thousandths of a tick as the unit has ticks.
+  // A thousandth of `unit` has this many thousandths of a tick.
   const std::int64_t step = base::ticks_per(unit);
   return format_thousandths((thousandths + step / 2) / step * step, unit);
 }

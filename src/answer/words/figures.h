@@ -15,7 +15,7 @@ std::string time_with_unit(base::Ticks time, base::TimeUnit unit);
 
 /// Exact shortest decimal of `thousandths` of an internal tick, in `unit`.
 std::string format_thousandths(std::int64_t thousandths, base::TimeUnit unit);
-/// The same rounded half up to three decimals of `unit`.
+/// As format_thousandths, rounded half up to three decimals of `unit`.
 std::string format_thousandths_rounded(std::int64_t thousandths, base::TimeUnit unit);
 
 /// "12.3%".
@@ -35,11 +35,11 @@ std::string change_text(Amount from, Amount to, Format format) {
   return to < from ? "-" + format(from - to) : "+" + format(to - from);
 }
 
-/// The same as a share of the first amount: "+12.3%"; empty if nothing changes or the first amount is 0.
+/// Change as a share of the first amount: "+12.3%"; empty if nothing changes or the first amount is 0.
 std::string change_share_text(base::Ticks from, base::Ticks to);
 std::string change_share_text(base::Memory from, base::Memory to);
 
-/// "+2.3%": relative difference of `value` to `with`; empty if there is nothing to compare with.
+/// "+2.3%": relative difference of `value` to `with`; empty if `with` is 0.
 std::string difference_text(double value, double with);
 
 /// "950", "12.3k", "4.6M": a rate, to three digits.

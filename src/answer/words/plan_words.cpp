@@ -91,7 +91,7 @@ std::vector<std::string> changed_settings(const TaskPlan& from, const TaskPlan& 
   return texts;
 }
 
-/// Names another task on `mesh`: " (shared with critic_train)", or an empty text.
+/// " (shared with critic_train)" if another task runs on `mesh`; otherwise empty.
 std::string where_text(const plan::Job& job, const plan::Plan& from, std::size_t task, const cluster::Mesh& mesh) {
   for (std::size_t other = 0; other < from.tasks.size(); ++other)
     if (other != task && job.workflow.role_of[other] && from.tasks[other].mesh == mesh)

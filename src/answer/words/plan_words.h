@@ -46,8 +46,7 @@ std::string missing_words(const std::vector<predict::TaskMemory>& memory);
 std::string_view short_name(predict::Fit fit);
 
 /// "It fits if nothing is fused." for a plan that fits only with less fusion. "The iteration is shorter if ..." for a
-/// plan that is faster with less fusion, as far as the printed digits show. Otherwise empty. `variants`:
-/// study::play_fusion_variants.
+/// plan whose printed iteration is shorter with less fusion. Otherwise empty. `variants`: study::play_fusion_variants.
 std::string less_fusion_words(const std::vector<study::FusionVariant>& variants);
 
 /// Returns a line per fusion of the estimate, with its seconds and the seconds without it; empty if nothing is fused.

@@ -8,13 +8,13 @@
 
 namespace dovetail::answer {
 
-/// Number of code points: the width in a terminal if no character is wide or combining.
+/// Number of code points. This is the width in a terminal unless characters are wide or combining.
 std::size_t count_code_points(std::string_view text);
 
-/// Replaces everything that a terminal interprets (base::has_controls) and every invalid UTF-8 byte by U+FFFD.
+/// Replaces every character that a terminal interprets (base::has_controls) and every invalid UTF-8 byte with U+FFFD.
 std::string clean_text(std::string_view text);
 
-/// Replaces each code point that is not printable ASCII by '?'.
+/// Replaces each code point that is not printable ASCII with '?'.
 std::string ascii_text(std::string_view text);
 
 /// Cuts `text` to `width` code points. A text that is cut ends with `ellipsis`, unless that does not fit.

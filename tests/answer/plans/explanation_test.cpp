@@ -64,7 +64,8 @@ TEST(Explanation, MakesNoClaimsAboutUntriedChangesWhenStopped) {
   answer.explanation.ranking.cut_short = std::nullopt;
   EXPECT_THAT(texts(sections(answer)), HasSubstr("No single change (of one task, of two tasks side by side"));
   answer.explanation.ranking.cut_short = parallel::EndedBy::time;
-  EXPECT_THAT(texts(sections(answer)), HasSubstr("No single change tried before the stop makes it faster.\n"));
+  EXPECT_THAT(texts(sections(answer)),
+              HasSubstr("No single change that was tried before the search stopped makes it faster.\n"));
 }
 
 TEST(Explanation, AcceptsAPlanAsText) {
