@@ -18,7 +18,7 @@
 
 namespace dovetail::cli {
 
-/// Adds an option without a value. Sets `value` to whether the option is given.
+/// Adds an option without a value. `value` becomes true if the option is given.
 void add_flag(CLI::App& command, const std::string& name, bool& value, const std::string& description);
 
 /// Adds --json.
@@ -29,7 +29,7 @@ void add_json_flag(CLI::App& command, bool& json);
 void add_choice_option(CLI::App& command, const std::string& name, std::string& value, const std::string& choices,
                        const std::string& description);
 
-/// Same, but calls `take` with the choice if the option is given.
+/// As above, but calls `take` with the choice if the option is given.
 void add_choice_option(CLI::App& command, const std::string& name, const std::string& choices,
                        const std::string& description, const std::function<void(const std::string&)>& take);
 
@@ -46,8 +46,8 @@ void add_positional(CLI::App& command, const std::string& name, std::string& val
 void add_positional_list(CLI::App& command, const std::string& name, std::vector<std::string>& values,
                          const std::string& description);
 
-/// Adds an option that takes a text; --help shows `kind` as its value. Leaves `value` unchanged if the option is not
-/// given.
+/// Adds an option that takes any string; --help shows `kind` as its value. Leaves `value` unchanged if the option is
+/// not given.
 void add_text_option(CLI::App& command, const std::string& names, std::optional<std::string>& value,
                      const std::string& kind, const std::string& description);
 void add_text_option(CLI::App& command, const std::string& names, std::string& value, const std::string& kind,
@@ -65,7 +65,7 @@ void add_count_option(CLI::App& command, const std::string& name, int& value, in
 void add_seconds_option(CLI::App& command, const std::string& name, const std::string& description,
                         std::optional<double>& seconds);
 
-/// Rejects command lines that give both options.
+/// Rejects command lines with both options.
 void exclude_option(CLI::App& command, const std::string& name, const std::string& other);
 
 /// Adds a subcommand whose --help ends with `example`.
@@ -75,7 +75,7 @@ CLI::App* add_command(CLI::App& program, const std::string& name, const std::str
 /// Sets `action` to `run` when the command line selects `command`.
 void set_action(CLI::App& command, Action& action, Action run);
 
-/// Splits `text` at each separator. An empty text yields one empty part.
+/// Splits `text` at each separator. An empty string yields one empty part.
 std::vector<std::string> split(const std::string& text, char separator);
 
 }  // namespace dovetail::cli

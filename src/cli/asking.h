@@ -1,5 +1,5 @@
-// Asks a question on behalf of a command: shows progress, stops on Ctrl-C, keeps outputs from overwriting inputs, and
-// prints the answer.
+// Asks a question for a command: shows progress, stops on Ctrl-C, prevents outputs from overwriting inputs, and prints
+// the answer.
 #pragma once
 
 #include <functional>
@@ -18,7 +18,7 @@
 
 namespace dovetail::cli {
 
-/// Progress line and input protection of one question.
+/// Shows the progress of one question and protects its input files.
 class Asking {
  public:
   /// `label` names the work until the question sets its own label. `outputs` are the files that will be written.
@@ -43,7 +43,7 @@ auto ask(const Request& request, const std::string& label, std::vector<std::opti
   return ask(request, asking.watch());
 }
 
-/// Output file of an answer, with its content computed on demand.
+/// Output file of an answer. `content` is computed on demand.
 struct AnswerFile {
   std::optional<std::string> path;
   std::function<base::Result<std::string>()> content;

@@ -34,7 +34,7 @@ struct BoundsArguments {
   bool json = false;
 };
 
-/// The question in the problem's units.
+/// The options, converted to the problem's units.
 struct Question {
   std::optional<base::Ticks> deadline;
   std::optional<base::Memory> memory_cap;
@@ -44,10 +44,10 @@ struct Question {
 /// Proven lower bounds.
 struct Proven {
   fuse::Bounds bounds;
-  base::Ticks makespan;                              ///< of any schedule that fits in memory
-  base::Memory peak_at_makespan;                     ///< of a schedule with that makespan
+  base::Ticks makespan;                              ///< lower bound for schedules that fit in memory
+  base::Memory peak_at_makespan;                     ///< lower bound for schedules with that makespan
   std::optional<base::Memory> peak_at_deadline;      ///< nullopt without a deadline, or if no schedule meets it
-  std::vector<pipeline::CapacityExcess> impossible;  ///< devices whose memory no schedule fits
+  std::vector<pipeline::CapacityExcess> impossible;  ///< devices whose capacity is too small for any schedule
 };
 
 struct Argument {
@@ -68,7 +68,7 @@ std::vector<Argument> arguments_of(const Proven& proven) {
           {"sequences", "sequences: search over the orders of each device", proven.makespan, nullptr}};
 }
 
-/// The devices with the largest value.
+/// Returns the devices with the largest value.
 std::vector<std::size_t> min_margin_devices(const std::vector<base::Ticks>& by_device) {
   std::vector<std::size_t> devices;
   for (std::size_t device = 0; device < by_device.size(); ++device) {

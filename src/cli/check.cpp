@@ -44,7 +44,7 @@ struct Checked {
   std::vector<fuse::DoubtfulClaim> doubts;
 
   const pipeline::Problem& problem() const { return loaded.file.schedule.problem; }
-  /// Whether the file claims something false about the schedule.
+  /// Whether any claim in the file about the schedule is false.
   bool has_false_claim() const {
     return std::any_of(doubts.begin(), doubts.end(), [](const fuse::DoubtfulClaim& claim) { return claim.refuted; });
   }
@@ -66,7 +66,7 @@ std::string describe_awaited(const Checked& checked, const timeline::Bar& idle) 
                      timeline::lane_of(timeline::first_bars(checked.timeline), awaited));
 }
 
-/// All idle bars, ordered by device and time.
+/// Returns all idle bars, ordered by device and time.
 std::vector<IdleStretch> idle_stretches(const Checked& checked) {
   std::vector<IdleStretch> stretches;
   std::size_t bar = 0;
@@ -110,11 +110,11 @@ std::string max_idle_table(const Checked& checked) {
     return bar.end - bar.begin;
   };
   std::vector<IdleStretch> stretches = idle_stretches(checked);
-  // Idle time at the end delays no op.
+  // Idle time after the last op delays no op.
   std::erase_if(stretches,
                 [&checked](const IdleStretch& stretch) { return bar_of(checked, stretch).bar_kind == BarKind::drain; });
   const auto shown = std::min(stretches.size(), idle_stretches_shown);
-  // Equally long stretches are ordered by device and time.
+  // Stretches of equal length stay ordered by device and time.
   const auto is_before = [&length](const IdleStretch& a, const IdleStretch& b) {
     return std::tuple(length(b), a.bar) < std::tuple(length(a), b.bar);
   };
@@ -211,7 +211,7 @@ answer::Json to_json(const Checked& checked, double seconds) {
   return object;
 }
 
-/// With --json, also prints an invalid schedule as an answer. The Error still goes to stderr.
+/// With --json, prints the answer for an invalid schedule, too. The Error still goes to stderr.
 base::Error report_invalid(const CheckArguments& arguments, base::Error error) {
   if (!arguments.json || error.failure != base::Failure::invalid) return error;
   answer::Json violation{{"message", error.message}};

@@ -1,7 +1,7 @@
 // The subcommands and their exit codes.
 //
-// CLI11's headers take longer to compile than all of Dovetail's. Only the files that define, parse or print the command
-// line include them.
+// CLI11's headers take longer to compile than all headers of Dovetail. Only the files that define, parse or print the
+// command line include them.
 #pragma once
 
 #include <functional>
@@ -27,7 +27,7 @@ enum ExitCode : int {
   exit_interrupted = 130
 };
 
-// Each adds one subcommand to `program` and sets `action` if the command line selects that subcommand.
+// Each function adds one subcommand to `program`, and sets `action` if the command line selects it.
 void add_schedule(CLI::App& program, Action& action);
 void add_compare(CLI::App& program, Action& action);
 void add_check(CLI::App& program, Action& action);

@@ -82,14 +82,14 @@ std::vector<CompletedPositional> positionals_of(const CLI::App& command) {
   return positionals;
 }
 
-/// Bash assignments that complete a value: words, and files if allowed.
+/// Bash assignments that complete a value with words and, if allowed, with files.
 std::string bash_value(const Completion& completion) {
   std::string text = fmt::format("words=\"{}\"", fmt::join(completion.words, " "));
   if (completion.files) text += "; files=1";
   return text;
 }
 
-/// Bash cases of a command: first its options with a value, then any other argument.
+/// Bash cases of a command: first the options with a value, then all other arguments.
 std::string bash_command(const CLI::App& command) {
   const std::string& name = command.get_name();
   std::string cases;

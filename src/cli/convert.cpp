@@ -37,7 +37,7 @@ void renew_claims(pipeline::Schedule& schedule) {
   claims.optimal_peak_activation = claims.peak_activation == claims.bound_peak_activation;
 }
 
-/// A CSV without its problem can be viewed, but its times are made up. They must not be saved.
+/// A CSV without its problem can be viewed with placeholder times. These must not be saved.
 base::Error needs_problem(const std::string& path) {
   return {base::Failure::bad_input, path, 0, 0,
           "a CSV holds the order of ops but no times; give its problem with --problem PROBLEM"};
@@ -77,8 +77,8 @@ void add_convert(CLI::App& program, Action& action) {
                   "  dovetail convert schedule.json schedule.chrome.json\n"
                   "  dovetail convert schedule.json trace.txt\n"
                   "  dovetail convert schedule.json programs/\n\n"
-                  "CSV of several pipelines becomes one file per pipeline. Programs become a folder with\n"
-                  "one file per rank.");
+                  "A schedule of several pipelines becomes one CSV per pipeline. Programs become a folder\n"
+                  "with one file per rank.");
   add_positional(*command, "IN", arguments->input, "schedule: JSON, FlexFusion trace, PyTorch CSV, or '-' for stdin");
   add_positional(*command, "OUT", arguments->output, "file or folder to write, or '-' for stdout");
   add_text_option(*command, "--from", arguments->from, answer::read_formats,

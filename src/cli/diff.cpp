@@ -62,8 +62,8 @@ struct Difference {
   std::size_t devices() const { return sides[0].evaluation.devices.size(); }
 };
 
-/// Loads both schedules. Their problem is the one given by --problem, else the one in a file that contains its problem,
-/// else the one inferred from the first file.
+/// Loads both schedules. Their problem comes from --problem, otherwise from a file that contains its problem, otherwise
+/// it is inferred from the first file.
 base::Result<std::array<LoadedSchedule, 2>> load_both(const DiffArguments& arguments) {
   if (std::count(arguments.files.begin(), arguments.files.end(), "-") +
           (arguments.problem == answer::Input{"-"} ? 1 : 0) >
@@ -179,7 +179,8 @@ std::string devices_text(const std::vector<std::size_t>& devices) {
   return fmt::format("devices {} and {}", fmt::join(but_last, ", "), devices.back());
 }
 
-/// "B is better: 12 ticks shorter; lower peak on devices 0 and 1", or empty if this schedule is nowhere better.
+/// "B is better: 12 ticks shorter; lower peak on devices 0 and 1". Empty if the schedule `winner` is better in no
+/// respect.
 std::string gains(const Difference& difference, std::size_t winner) {
   const base::TimeUnit unit = difference.unit();
   const Side& self = difference.sides[winner];
@@ -247,7 +248,7 @@ std::string to_text(const Difference& difference) {
   return text + "\n" + device_table(difference) + moves_table(difference);
 }
 
-/// The change from `from` to `to` as a JSON number, which may be negative.
+/// The change from `from` to `to` as a JSON number; may be negative.
 template <class Amount, class Format>
 answer::Json json_change(Amount from, Amount to, Format format) {
   const std::string text = answer::change_text(from, to, format);

@@ -1,4 +1,4 @@
-// dovetail fit: checks whether a job fits on its cluster, or a plan in device memory, and what limits it.
+// dovetail fit: checks whether a job fits its cluster or a plan fits device memory, and what sets the limit.
 // dovetail explain: explains why a plan is slow or does not fit, and what to change.
 #include <memory>
 

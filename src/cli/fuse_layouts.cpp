@@ -31,7 +31,7 @@ struct FuseLayoutsArguments {
 
 constexpr const char* model_example = "actor,dp=2,pp=8,tp=8,forward=5,backward=10,activation=1.95,microbatches=32";
 
-/// A model as read. Costs stay texts because their number depends on pp, which may come later.
+/// Values of a --model option. Costs stay strings because their number depends on pp, which may follow them.
 struct ModelText {
   std::string name;
   int dp = 0;

@@ -18,8 +18,8 @@ sigset_t interrupts() {
   return set;
 }
 
-/// Returns false if the handler was already installed. Reinstalling it after a first signal would keep a second one
-/// from ending the program.
+/// Returns false if the handler was installed before. If it were reinstalled after a first signal, a second signal
+/// would not end the program.
 bool install_handler() {
   static bool installed = false;
   if (installed) return false;
@@ -27,14 +27,14 @@ bool install_handler() {
   struct sigaction action{};
   action.sa_handler = request_stop;
   sigemptyset(&action.sa_mask);
-  // The handler is removed by the first signal, so that a second one ends a program that does not stop.
+  // The first signal removes the handler, so that a second signal ends a program that does not stop.
   action.sa_flags = static_cast<int>(SA_RESETHAND | SA_RESTART);
   sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);
   return true;
 }
 
-/// Waits for the signals that all threads block. The second one takes its default action.
+/// Waits for the signals that all threads block. A second signal takes its default action.
 void take_interrupts() {
   const sigset_t held = interrupts();
   int signal = 0;
@@ -60,7 +60,7 @@ const parallel::Cancellation& stop_on_interrupt() {
 
 const parallel::Cancellation& stop_on_interrupt_apart() {
   hold_interrupts();
-  // The handler serves threads that libraries started earlier: these do not block the signals.
+  // The handler is for threads that libraries started earlier, which do not block the signals.
   if (install_handler()) std::thread(take_interrupts).detach();
   return cancellation;
 }

@@ -9,13 +9,13 @@ namespace dovetail::cli {
 /// ends the program at once.
 const parallel::Cancellation& stop_on_interrupt();
 
-/// Same as stop_on_interrupt(), for programs whose kernels leave no valid stack to a signal handler. oneDNN kernels
-/// compute with the stack pointer like any other register, so a handler on their thread would write into the heap. Here
-/// a separate thread waits for the signals, and all other threads block them. Call it before other threads exist.
+/// As stop_on_interrupt(), for programs whose kernels leave no valid stack for a signal handler. oneDNN kernels use the
+/// stack pointer as a general register, so a handler on their thread would write into the heap. A separate thread waits
+/// for the signals, and all other threads block them. Call it before other threads exist.
 const parallel::Cancellation& stop_on_interrupt_apart();
 
-/// Blocks SIGINT and SIGTERM until the program that replaces this one calls stop_on_interrupt(), so that no signal is
-/// lost in between.
+/// Blocks SIGINT and SIGTERM until the program that replaces this one calls stop_on_interrupt(). No signal is lost
+/// before that.
 void hold_interrupts();
 
 }  // namespace dovetail::cli

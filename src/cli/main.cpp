@@ -26,13 +26,13 @@
 namespace dovetail::cli {
 namespace {
 
-/// The selected subcommand, or else the program itself.
+/// Returns the selected subcommand, or the program itself if none is selected.
 const CLI::App& deepest(const CLI::App& program) {
   const std::vector<CLI::App*> chosen = program.get_subcommands();
   return chosen.empty() ? program : *chosen.front();
 }
 
-/// Describes the first unexpected argument: an unknown command, an unknown option, or a surplus argument.
+/// Describes the first unexpected argument: an unknown command, an unknown option, or an extra argument.
 std::string unexpected_argument(const CLI::App& command, const std::string& text) {
   const std::string argument = text.starts_with("-") ? text.substr(0, text.find('=')) : text;
   std::vector<std::string> known;
@@ -51,8 +51,8 @@ std::string unexpected_argument(const CLI::App& command, const std::string& text
                      answer::hint_and_list(argument, "the commands are", candidates));
 }
 
-/// The parser's message, improved in two cases: an option without its value, and a missing option, for which the
-/// accepted value is added.
+/// Returns the parser's message, reworded for an option without its value. For a missing option, it also shows the kind
+/// of value.
 std::string text_of(const CLI::App& command, const CLI::ParseError& error) {
   std::string text = error.what();
   if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr) {
@@ -122,7 +122,7 @@ base::Status check_arguments(std::span<char* const> arguments) {
   return {};
 }
 
-/// Flushes stdout and reports its failure: a full disk or a closed pipe may show only now.
+/// Flushes stdout and reports a failure. A full disk or a closed pipe may not be detected earlier.
 int flush_output(int code) {
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
   print_error(fmt::format("dovetail: standard output: {}\n", std::strerror(errno)));
@@ -142,7 +142,7 @@ class OneLineFormatter : public CLI::Formatter {
 int run(int argument_count, char** arguments) {
   std::signal(SIGINT, exit_at_once);
   std::signal(SIGTERM, exit_at_once);
-  // A write beyond the file size limit then fails like one on a full disk.
+  // Makes a write beyond the file size limit fail as on a full disk.
   std::signal(SIGXFSZ, SIG_IGN);
   if (const base::Status checked = check_arguments({arguments, static_cast<std::size_t>(argument_count)});
       !checked.ok())

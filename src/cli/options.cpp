@@ -12,7 +12,7 @@ namespace {
 
 bool is_positional(const Flagged& flagged) { return !flagged.name.starts_with("-"); }
 
-/// Finishes an option; --help shows its value kind unless it is positional.
+/// Sets whether the option is required, and the kind of value that --help shows. Positional options show none.
 CLI::Option* finish(CLI::Option* option, const Flagged& flagged, std::string_view kind) {
   return option->required(flagged.required)->option_text(is_positional(flagged) ? " " : std::string(kind));
 }
@@ -25,10 +25,10 @@ void add_list(CLI::App& command, const Flagged& flagged, std::string_view kind,
   finish(option, flagged, kind);
 }
 
-/// Adds an option whose text `read` parses. A message that `read` returns rejects the value.
+/// Adds an option whose value `read` parses. If `read` returns a message, the value is rejected with it.
 void add_read(CLI::App& command, const Flagged& flagged, std::string_view kind,
               std::function<std::string(const std::string&)> read) {
-  // The check does all the work, before any command runs.
+  // The check below parses the value before any command runs. The function of the option does nothing.
   CLI::Option* const option =
       command.add_option_function<std::string>(flagged.name, [](const std::string&) {}, flagged.help);
   finish(option->check(CLI::Validator(std::move(read), "")), flagged, kind);

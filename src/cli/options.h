@@ -27,7 +27,8 @@ struct Flagged {
   bool required = false;
 };
 
-// Each adds one option that sets the value if it is given, and rejects values that the kind does not accept.
+// Each function adds one option. The option sets the value if it is given, and rejects values that its kind does not
+// accept.
 void add_option(CLI::App& command, const Flagged& flagged, answer::Flag kind, bool& value);
 void add_option(CLI::App& command, const Flagged& flagged, answer::File kind, std::function<void(answer::Input)> take);
 void add_option(CLI::App& command, const Flagged& flagged, answer::File kind, std::vector<answer::Input>& values);
@@ -77,7 +78,7 @@ std::string help_with(const std::string& help, const Value& value) {
   return help.substr(0, at) + text + help.substr(at + 2);
 }
 
-/// Names of an enum joined by '|', preceded by the name for "no value" if there is one.
+/// Names of an enum joined by '|'. If `none` is not empty, it comes first.
 template <class Enum>
 std::string choices_of(const answer::Choice& kind) {
   const std::string names = fmt::format("{}", fmt::join(base::enum_names<Enum>(), "|"));

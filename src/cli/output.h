@@ -7,16 +7,16 @@
 
 namespace dovetail::cli {
 
-/// Silences every later print in this process, because another process prints for all of them.
+/// Disables all later printing in this process, because another process prints for all of them.
 void print_nothing();
 /// Prints a JSON text (answer/question/json.h) and a newline on stdout.
 void print_json(std::string_view text);
-/// Prints `text` on stdout. Control characters that a terminal would obey (base::has_controls) are escaped, except tabs
-/// and newlines: names, paths and arguments come from outside.
+/// Prints `text` on stdout. Escapes control characters that a terminal interprets (base::has_controls), except tabs and
+/// newlines, because names, paths and arguments come from outside.
 void print(std::string_view text);
 /// Flushes stdout.
 void flush_output();
-/// Prints a chart on stdout unchanged, including its color codes. REQUIRES: texts from outside in the chart are escaped
+/// Prints a chart on stdout unchanged, including its color codes. REQUIRES: text from outside in the chart is escaped
 /// or clean.
 void print_drawn(std::string_view chart);
 /// Same as print(), but on stderr. Write failures are ignored.
@@ -32,13 +32,13 @@ void print_warning(std::string_view text);
 int exit_code_of(base::Failure failure);
 
 /// Prints the error on stderr and returns the exit code for its kind. The message starts with the error's path, so that
-/// editors can jump to the location, or with `program` if the error has no path.
+/// editors can jump to the location. Without a path, it starts with `program`.
 int report_failure(const base::Error& error, std::string_view program);
 
 enum class ColorChoice { automatic, always, never };
 
-/// Width of a chart on stdout in columns: COLUMNS if set, else the width of the terminal, else 80. Never below
-/// report::min_gantt_columns.
+/// Width of a chart on stdout in columns: COLUMNS if set, otherwise the width of the terminal, otherwise 80. Never
+/// below report::min_gantt_columns.
 int chart_columns();
 
 /// Whether to print ANSI colors on stdout. `automatic` means yes on a terminal that is not dumb, unless NO_COLOR is set

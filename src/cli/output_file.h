@@ -19,8 +19,8 @@ bool is_standard_output(const std::string& path);
 base::Status check_output_path(const std::string& path);
 
 /// Returns an Error if writing `path` would overwrite an input: a file that was read, including files that other inputs
-/// name (base::read_as), or one of `to_be_read`. write_output() checks the same; call this before long work to fail
-/// early. A missing path is always accepted.
+/// name (base::read_as), or one of `to_be_read`. write_output() makes the same check; call this before long work to
+/// fail early. nullopt is always accepted.
 base::Status check_no_input(const std::optional<std::string>& path,
                             const std::vector<std::optional<std::string>>& to_be_read = {});
 
@@ -38,17 +38,18 @@ struct OutputFile {
 /// REQUIRES: if there are several files, none of them is standard output.
 base::Result<std::vector<std::string>> write_outputs(const std::vector<OutputFile>& files);
 
-/// Prints `text` about an answer that is written to `path`: on stderr if `path` is standard output, else on stdout.
+/// Prints `text` about an answer that is written to `path`: on stderr if `path` is standard output, otherwise on
+/// stdout.
 void print_beside(const std::optional<std::string>& path, std::string_view text);
 
 /// Whether the file at `path` can be written repeatedly. Standard output, pipes and devices can be written only once.
 bool can_be_rewritten(const std::string& path);
 
-/// Keeps the -o file of a distributed search up to date, so that its best answer survives the loss of a process. The
-/// longer a write takes, the rarer the writes.
+/// Keeps the -o file of a distributed search up to date, so that its best answer survives the loss of a process. Slow
+/// writes happen less often.
 class BestFile {
  public:
-  /// Takes a function that writes an answer better than all before it. Its failures are ignored: the final write of the
+  /// Schedules `write`, which writes a better answer than all before it. Ignores its failures: the final write of the
   /// answer reports them.
   void take(std::function<void()> write);
   /// Writes the pending answer, if any, once enough time has passed since the last write.

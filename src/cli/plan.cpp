@@ -24,7 +24,7 @@ struct PlanArguments {
   std::optional<answer::Input> plan;
   std::optional<std::string> output;
   std::optional<std::string> exported;  ///< file for the changed configuration
-  int pick = 1;                         ///< number of a plan, from 1
+  int pick = 1;                         ///< number of a plan, counted from 1
   bool json = false;
   MpiArguments mpi;
 };
@@ -67,7 +67,7 @@ void keep_best(BestFile& file, const std::string& output, answer::RankingRequest
   };
 }
 
-/// Computes the ranking. Checks the output after the input is read, so that all processes end alike.
+/// Computes the ranking. Checks the output only after the input is read, so that all processes return the same Error.
 base::Result<answer::RankingAnswer> rank(const PlanArguments& arguments) {
   answer::RankingRequest request = arguments.request;
   Asking asking("plan", {arguments.output, arguments.exported}, PlainLines::none);

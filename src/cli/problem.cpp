@@ -32,7 +32,7 @@ struct ProblemArguments {
   bool json = false;
 };
 
-/// Both sides of NAME=VALUE.
+/// Name and value of NAME=VALUE.
 struct Assignment {
   std::string name;
   std::string value;
@@ -178,7 +178,7 @@ std::string_view title_of(pipeline::InstanceGroup group) {
   DOVETAIL_ASSERT(false);
 }
 
-/// Whether the summary of the group's problems includes their models.
+/// Whether the summaries of the group's problems mention their models.
 bool summary_has_models(pipeline::InstanceGroup group) {
   return group == pipeline::InstanceGroup::published || group == pipeline::InstanceGroup::scale;
 }

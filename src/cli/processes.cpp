@@ -17,7 +17,7 @@
 namespace dovetail::cli {
 namespace {
 
-/// Longer than one round of a search, even with more processes than processors.
+/// Exceeds one round of a search, even with more processes than processors.
 constexpr double default_timeout_seconds = 60;
 
 }  // namespace

@@ -20,15 +20,15 @@ struct MpiArguments {
 /// Adds --mpi and --mpi-timeout.
 void add_mpi_options(CLI::App& command, MpiArguments& arguments);
 
-/// Whether another process reports errors of this command line: --mpi is given, and the launcher's environment
-/// variables show that this is not the first process. Use it before there is an Exchange. For errors in input files see
-/// agree_on_input.
+/// Whether another process reports the errors of this command line: --mpi is given, and the launcher's environment
+/// variables show that this is not the first process. For use before there is an Exchange. For errors in input files,
+/// see agree_on_input.
 bool another_process_speaks(int argument_count, const char* const* arguments);
 
 /// Connects to the other processes if --mpi is given. Afterwards only the first process prints (output.h).
 base::Result<std::optional<parallel::Exchange>> connect_processes(const MpiArguments& arguments);
 
-/// Waits before this process exits because another one was lost. Its exit ends the MPI job, so this gives the first
+/// Call before this process exits because another one was lost. The exit ends the MPI job, so the wait gives the first
 /// process time to write its best answer.
 void wait_for_the_first(const parallel::Exchange& exchange);
 

@@ -49,7 +49,7 @@ base::Result<int> run_profile(const ProfileArguments& arguments) {
   const auto models = control::open_models(run);
   if (!models.ok()) return models.error();
   DOVETAIL_CHECK(check_output_path(output));
-  // The output may replace an earlier profile that the job names.
+  // The output may overwrite an earlier profile that the job names.
   if (std::error_code none; std::filesystem::equivalent(output, run.path, none)) DOVETAIL_CHECK(check_no_input(output));
   DOVETAIL_TRY(std::string program, find_runtime());
   const int ranks = arguments.options.ranks.value_or(cluster::device_count(run.job.cluster));

@@ -54,7 +54,7 @@ void ProgressLine::update(const answer::Figures& figures) {
   if ((on_terminal_ || plain_ == PlainLines::every_few_seconds) && is_due()) show(figures());
 }
 
-/// Whether the last line is old enough. If so, restarts the interval.
+/// Whether the interval since the last line is over. If so, restarts it.
 bool ProgressLine::is_due() {
   if (Clock::now() < next_) return false;
   next_ = Clock::now() + (on_terminal_ ? terminal_interval : plain_interval);
@@ -72,7 +72,7 @@ void ProgressLine::show(std::vector<ProgressField> fields) {
     return;
   }
   const auto columns = static_cast<std::size_t>(stderr_columns() - 1);
-  // A long file name must not displace the figures.
+  // Omit a long label: a file name must not displace the figures.
   if (min_width(fields) > columns) fields.erase(fields.begin());
   rewrite_line(fit_fields(fields, columns));
   std::fflush(stderr);

@@ -16,8 +16,8 @@ using answer::ProgressField;
 /// Output if stderr is not a terminal.
 enum class PlainLines { none, every_few_seconds };
 
-/// Concatenates, in their original order, the fields that fit into `columns` columns. Fields are admitted by rank, and
-/// from left to right within a rank, until one does not fit. So no line is cut within a number.
+/// Concatenates, in their original order, the fields that fit into `columns` columns. Adds fields by rank, and from
+/// left to right within a rank, until one does not fit. A line is never cut within a number.
 std::string fit_fields(const std::vector<ProgressField>& fields, std::size_t columns);
 
 class ProgressLine {

@@ -44,7 +44,7 @@ struct ReportArguments {
   answer::PlayOptions play;
 };
 
-/// Content of a file on the command line, ready to show.
+/// Content of a file on the command line, ready to be shown.
 struct Input {
   std::string name;
   std::variant<pipeline::Schedule, timeline::Timeline, answer::SimulationAnswer, report::RunReport> content;
@@ -66,8 +66,8 @@ answer::JobInput job_input(const ScheduleText& text, const ReportArguments& argu
   return job;
 }
 
-/// Simulates the plan at `plan`. Without one: the plan of a trainer's configuration, or the best plan found for a job
-/// file.
+/// Simulates the plan at `plan`. Without it, simulates the plan of a trainer's configuration, or the best plan found
+/// for a job file.
 base::Result<Input> play_job(const ScheduleText& text, const std::optional<std::string>& plan,
                              const ReportArguments& arguments, const parallel::Cancellation& stop) {
   answer::SimulationRequest request{
@@ -99,7 +99,7 @@ base::Result<Source> read_source(const std::string& path, std::optional<answer::
   return Source(std::move(text));
 }
 
-/// Reads all inputs before any simulation, so that a mistake in the last file costs no time.
+/// Reads all inputs before any simulation, to report a mistake in the last file at once.
 base::Result<std::vector<Source>> read_sources(const ReportArguments& arguments) {
   DOVETAIL_TRY(const auto forced, answer::format_to_read(arguments.format));
   std::vector<Source> sources;
@@ -175,7 +175,7 @@ report::Page build(const std::vector<Input>& inputs, bool overlay) {
   return pages.size() == 1 ? std::move(pages.front()) : report::join_pages(std::move(pages));
 }
 
-/// --overlay needs two timelines. Each plan of a job counts as one.
+/// Checks that --overlay has two timelines. Each plan of a job counts as one.
 base::Status check_overlay(const ReportArguments& arguments) {
   const std::size_t timelines = arguments.files.size() + std::max<std::size_t>(arguments.plans.size(), 1) - 1;
   if (!arguments.overlay || timelines == 2) return {};

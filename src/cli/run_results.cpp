@@ -35,7 +35,7 @@ Result<records::FigureTable> read_rows(const std::string& path) {
   return records::read_figures(path);
 }
 
-/// Compares the run with its prediction. Returns nullopt and prints a note if that is not possible.
+/// Compares the run with its prediction. If that is impossible, prints a note and returns nullopt.
 std::optional<answer::MeasuredAnswer> measure(const std::string& folder) {
   answer::MeasuredRequest request;
   request.logs = {{file_in(folder, records::metrics_file_name)}};

@@ -105,7 +105,8 @@ Result<int> exit_code_of_program(std::vector<std::string> arguments) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-/// Maps the exit code of dovetail-train, which uses the same codes, to a Status. The program has printed the reason.
+/// Converts the exit code of dovetail-train, which uses the codes of ExitCode, to a Status. The program has already
+/// printed the reason.
 base::Status status_of(int code) {
   if (code == exit_done) return {};
   if (code == exit_interrupted || stop_on_interrupt().requested())
@@ -155,7 +156,7 @@ Result<execute::ReplayTimes> launch_replay(const pipeline::Schedule& schedule, c
                                      "--",      "stub",    "--schedule",      schedule_file,
                                      "--tick",  "1ns",     "--message-bytes", std::to_string(run.message_bytes),
                                      "--trace", trace_file};
-  // A rank may wait as long as the whole schedule takes.
+  // A rank may wait for as long as the whole schedule takes.
   const double seconds = base::seconds_of_ticks(schedule.claims.makespan.value()) + run.timeout.value_or(60);
   arguments.insert(arguments.end(), {"--timeout", fmt::format("{:.3f}s", seconds)});
   DOVETAIL_TRY(const int code, exit_code_of_program(std::move(arguments)));

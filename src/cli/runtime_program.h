@@ -1,4 +1,4 @@
-// Starting dovetail-train, the program that runs tensors and the processes of ranks.
+// Starts dovetail-train, the program that computes with tensors and starts the processes of ranks.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace dovetail::cli {
 
-/// Path of dovetail-train: next to this program, or on the PATH. If it is in neither place, the Error lists the
+/// Returns the path of dovetail-train: next to this program, or on the PATH. If it is in neither, the Error lists the
 /// packages to install.
 base::Result<std::string> find_runtime();
 

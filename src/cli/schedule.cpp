@@ -61,8 +61,8 @@ base::Result<Output> output_of(const ScheduleArguments& arguments) {
   return Output{arguments.output, format};
 }
 
-/// Answers with a progress line and keeps `file` up to date. If `output` is an Error, reports it as an input error:
-/// with several processes only the first one writes, and all must end alike.
+/// Answers `request` with a progress line and keeps `file` up to date. An Error in `output` becomes an input error:
+/// only the first of several processes writes, but all must return the same Error.
 template <class Request>
 auto ask_for(const Request& request, const base::Result<Output>& output, BestFile* file = nullptr) {
   Asking asking("schedule", {output.ok() ? output->path : std::nullopt}, PlainLines::every_few_seconds);
@@ -77,13 +77,13 @@ auto ask_for(const Request& request, const base::Result<Output>& output, BestFil
   return ask(request, watch);
 }
 
-/// Produces the content of an answer's file, and writes it.
+/// How to produce the content of an answer's file, and how to write it.
 struct Written {
   std::function<base::Result<std::string>()> content;
   std::function<base::Result<std::vector<std::string>>()> write;
 };
 
-/// Writes and prints an answer. The text names the files written.
+/// Writes and prints an answer. The printed text names the files written.
 template <class Answer>
 base::Status deliver_written(Answer& answer, bool json, const std::optional<std::string>& path,
                              const Written& written) {

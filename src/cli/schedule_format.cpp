@@ -59,7 +59,7 @@ bool is_folder(const std::string& path) {
   return std::filesystem::is_directory(path, ignored);
 }
 
-/// Checks that `path` can be written in that format. Programs need a folder that exists or can be created.
+/// Checks that `path` can be written in `format`. Programs need a folder that exists or can be created.
 base::Status check_place(std::string path, ScheduleFormat format) {
   if (format == ScheduleFormat::programs) {
     if (is_folder(path)) return {};
@@ -68,7 +68,7 @@ base::Status check_place(std::string path, ScheduleFormat format) {
   return check_output_path(path);
 }
 
-/// The format given by `name`, or else by the path.
+/// The format named by `name`, otherwise by the path.
 base::Result<ScheduleFormat> format_of(const std::string& path, const std::optional<std::string>& name) {
   if (name) {
     if (const auto format = base::enum_named<ScheduleFormat>(*name)) return *format;
@@ -85,7 +85,7 @@ base::Result<ScheduleFormat> format_of(const std::string& path, const std::optio
                   path, written_formats));
 }
 
-/// Writes one file per rank, after checking the programs.
+/// Checks the programs and writes one file per rank.
 base::Result<std::vector<std::string>> write_programs(const pipeline::Schedule& schedule, const std::string& folder) {
   DOVETAIL_TRY(const std::vector<pipeline::Program> programs, answer::programs_of(schedule));
   std::error_code failed;

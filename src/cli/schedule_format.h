@@ -17,9 +17,9 @@ using answer::ScheduleFormat;
 /// Values of --format for writing.
 inline constexpr const char* written_formats = "json|trace|chrome|svg|csv|csv-comms|programs";
 
-/// The format in which to write `path`: `name` if given, else by the extension of `path` (.chrome.json, .trace.json,
-/// .json, .svg, .csv, .txt or .trace). A folder, or a path that ends with a slash, means programs. Returns an Error if
-/// the format is unknown or `path` cannot be written, so that a typo does not cost a long search.
+/// Returns the format in which to write `path`: `name` if given, otherwise by the extension of `path` (.chrome.json,
+/// .trace.json, .json, .svg, .csv, .txt or .trace). A folder, or a path that ends with a slash, means programs. Returns
+/// an Error if the format is unknown or `path` cannot be written. Call it before a long search.
 base::Result<ScheduleFormat> format_to_write(const std::string& path, const std::optional<std::string>& name);
 
 /// Renders the schedule in that format, with `title` as the title of pictures. Returns an Error if the result needs

@@ -28,7 +28,7 @@ std::string mpi() {
   return "no: built without libopenmpi-dev, or with MPI disabled";
 }
 
-/// The first line that `program --version` prints, empty if it cannot run.
+/// Returns the first line that `program --version` prints; empty if the program cannot run.
 std::string version_of(const std::string& program) {
   std::string quoted = "'";
   for (const char each : program) quoted += each == '\'' ? std::string("'\\''") : std::string(1, each);
@@ -41,7 +41,7 @@ std::string version_of(const std::string& program) {
   return text.substr(0, text.find('\n'));
 }
 
-/// dovetail-train is built separately, so only it knows its libtorch.
+/// dovetail-train is built separately, so only the program itself knows its libtorch.
 std::string libtorch() {
   const auto program = find_runtime();
   if (!program.ok()) return fmt::format("none: install {} and build dovetail-train", runtime_packages);
