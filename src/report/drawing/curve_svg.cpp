@@ -27,12 +27,12 @@ constexpr double heading_height = 96;
 constexpr double panel_height = 230;
 constexpr double panel_pitch = panel_height + 62;
 constexpr double foot_height = 40;
-constexpr double rings_height = 26;  // of the legend of rings
+constexpr double rings_height = 26;  // margin of the legend of rings
 constexpr double radius = 4.5;
 constexpr double entry_size = 12.5;  // font size of legend entries
 constexpr double entry_mark = 26;    // width of the mark before an entry
 constexpr double entry_gap = 20;
-/// Lines with more values have no points, which would overlap.
+/// Lines with more values are drawn without points, because these would overlap.
 constexpr std::size_t max_dotted = 60;
 constexpr std::size_t max_title = 90;
 constexpr std::size_t max_name = 40;
@@ -69,7 +69,7 @@ std::string value_text(double value) {
   return value >= 1000 ? fmt::format("{:.0f}", value) : fmt::format("{:.4g}", value);
 }
 
-/// Axes are integers: values in thousandths.
+/// Axis values are integers: thousandths of the value.
 constexpr double scale = 1000;
 /// Limit that keeps axis values and steps within an integer.
 constexpr double max_on_axis = 1e15;
@@ -327,7 +327,7 @@ CurvePicture::Panel seconds_panel(const Sweep& sweep) {
   if (const SweepPoint& first = sweep.points.front(); !first.value && first.figures)
     panel.levels.push_back({"no migration", first.figures->seconds()});
   const std::optional<std::size_t> fastest = place_of(sweep, sweep.fastest);
-  // With different amounts of work, the shortest is not the best.
+  // If the amounts of work differ, the shortest iteration is not the best.
   if (fastest && has_same_work(sweep.over))
     panel.marks.push_back({0, *fastest, "best: " + label_of(sweep, sweep.points[*sweep.fastest])});
   return panel;

@@ -53,7 +53,7 @@ struct CurvePicture {
   std::string x_name;            ///< name of the input, with its unit
   bool logarithmic = false;      ///< logarithmic input axis; every x must be positive
   std::vector<Place> places;     ///< ascending x
-  std::string hollow_name = {};  ///< legend entry of the rings: "does not fit"; shown if there are rings
+  std::string hollow_name = {};  ///< legend entry of the rings, "does not fit"; shown only if there are rings
   std::vector<Panel> panels;
 };
 

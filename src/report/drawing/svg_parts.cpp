@@ -21,7 +21,7 @@ namespace {
 
 using timeline::BarKind;
 
-/// Tints of idle time without a pattern, by cause_of.
+/// Tints of idle time without a pattern, indexed by cause_of.
 constexpr std::array<std::string_view, 7> idle_tints{"#f6d5d5", "#e5e7eb", "#d6e4f0", "#e4dcf0",
                                                      "#f3eed2", "#ddebdd", "#f0e2d2"};
 
@@ -82,8 +82,8 @@ std::vector<std::int64_t> linear_ticks(double from, double to, std::int64_t step
   return ticks;
 }
 
-/// Returns the densest linear ticks with at most `most` values. If both ends are on ticks, there is one tick more than
-/// steps, so a larger step may be needed.
+/// Returns the densest linear ticks with at most `most` values. Ticks at both ends are one more than the steps between
+/// them, so a larger step may be needed.
 std::vector<std::int64_t> chosen_linear_ticks(double from, double to, std::size_t most) {
   std::int64_t step = round_step((to - from) / static_cast<double>(most));
   std::vector<std::int64_t> ticks = linear_ticks(from, to, step);

@@ -13,7 +13,7 @@
 
 namespace dovetail::report {
 
-/// Fonts of all text: whichever of these the reader's system has.
+/// Fonts of all text: the first of these that the reader's system has.
 constexpr std::string_view font_family =
     "system-ui,-apple-system,'Segoe UI',Roboto,'Helvetica Neue',Arial,'Noto Sans','Liberation Sans',sans-serif";
 
@@ -24,7 +24,7 @@ std::string time_words(const timeline::Timeline& timeline, base::Ticks time);
 /// "1.64" or "61.2 GiB": a value of a lane's counter.
 std::string value_words(const timeline::Counter& counter, base::Memory value);
 
-/// Timeline with the derived data that all parts draw from.
+/// Timeline with the derived data that all parts of a picture use.
 struct Picture {
   const timeline::Timeline& timeline;
   Summary summary;
@@ -55,7 +55,7 @@ struct TextStyle {
 /// Returns one line of text at (x, baseline), cleaned and escaped.
 std::string text_element(double x, double baseline, std::string_view text, const TextStyle& style);
 
-/// Returns an upper estimate of the width of a text in a common sans-serif font.
+/// Returns an upper estimate of the width of `text` in common sans-serif fonts.
 double text_width(std::string_view text, double size);
 
 /// Returns a filled rectangle without a border.

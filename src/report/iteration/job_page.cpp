@@ -31,7 +31,7 @@ using simulate::BarKind;
 using simulate::Use;
 using Tasks = std::vector<timeline::Track>;
 
-/// A page with more bars would be tens of megabytes and take seconds to open.
+/// Max bars of a page. With more, it would be tens of megabytes and take seconds to open.
 constexpr std::size_t max_bars = 250'000;
 
 std::int64_t device_count(const simulate::Trace& trace) {
@@ -40,7 +40,7 @@ std::int64_t device_count(const simulate::Trace& trace) {
   return devices;
 }
 
-/// Looks of uses: idle time has no track.
+/// Looks of the uses of devices, with their total times. Idle time of all tasks shares one look per cause.
 struct UseLooks {
   std::vector<Look> looks;
   std::map<std::pair<std::int32_t, BarKind>, std::size_t> number;
@@ -56,7 +56,7 @@ struct UseLooks {
   }
 };
 
-/// Returns the looks in order of tasks, then work without a task, then idle time.
+/// Returns the looks: in order of tasks, then of work without a task, then of idle time.
 UseLooks looks_of(std::vector<Use> uses) {
   const auto order = [](const Use& use) {
     const auto [task, bar_kind] = UseLooks::key_of(use);
@@ -68,7 +68,7 @@ UseLooks looks_of(std::vector<Use> uses) {
   return looks;
 }
 
-/// Adds a part for each group of looks. Returns the part of each look.
+/// Adds parts to `breakdown` in order of the groups of looks. Returns the part of each look.
 std::vector<std::size_t> add_parts(Breakdown& breakdown, const Tasks& tasks, const std::vector<Look>& looks) {
   std::vector<std::size_t> part_of(looks.size());
   for (const LookGroup& group : group_looks(tasks, looks)) {

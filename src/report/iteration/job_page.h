@@ -28,8 +28,7 @@ Page job_page(const answer::SimulationAnswer& played);
 Chart iteration_chart(timeline::Timeline timeline, std::string title);
 
 /// Breaks down the devices' time in ns: one row for all devices together, then one row per lane for a single device.
-/// Waiting for launches counts as idle time here, although bars include it in their work. `tasks` is indexed by
-/// Span::task.
+/// Counts waiting for launches as idle time, although bars include it in their work. `tasks` is indexed by Span::task.
 Breakdown use_breakdown(const simulate::Trace& trace, const std::vector<timeline::Track>& tasks);
 /// Breaks down idle time by cause, as a share of each row's total time. The lanes with the most idle time come first.
 Breakdown idle_use_breakdown(const simulate::Trace& trace, const std::vector<timeline::Track>& tasks);
@@ -42,8 +41,8 @@ Table activity_table(const answer::SimulationAnswer& played, const timeline::Tim
 /// by cause. Without variants, the only row is the plan itself. The note gives the reasons.
 Table fusion_table(const answer::SimulationAnswer& played);
 
-/// Returns a row per task: memory needed, usable and left on the device with the least memory left. Marks the task with
-/// the least.
+/// Returns a row per task: memory needed, usable and free on the device with the least free memory. Marks the task with
+/// the least free memory.
 Table memory_table(const answer::SimulationAnswer& played);
 
 /// Returns the ranked plans and the shown plan, fastest first by the analytical model, with the activities that differ
@@ -63,8 +62,9 @@ struct Gain {
   double factor() const { return seconds_there / seconds_here; }
 };
 
-/// Returns the gain over the trainer's configuration, if the answer has it, otherwise over the fastest ranked plan of a
-/// usual placement that is not the shown plan. nullopt without either, and for the latter if there is a faster_plan.
+/// Returns the gain over the trainer's configuration if the answer has it. Otherwise returns the gain over the fastest
+/// ranked plan of a usual placement that is not the shown plan, or nullopt if there is no such plan or if there is a
+/// faster_plan.
 std::optional<Gain> gain_of(const answer::SimulationAnswer& played);
 
 /// Returns the fastest ranked plan if it is faster than the shown plan by the analytical model, otherwise null.
@@ -74,13 +74,12 @@ const planner::RankedPlan* faster_plan(const answer::SimulationAnswer& played);
 /// whether the plan fits.
 Table plan_table(const answer::SimulationAnswer& played);
 
-/// Returns a row per setting that no figure accounts for.
+/// Returns a row per setting that the figures do not account for.
 Table not_modelled_table(const plan::Job& job);
 
-/// Explains in a few words why `plan` is slower or faster than `other`: "idle time +1.9 s, actor_train +1.2 s (bubbles
-/// +0.9 s)". Lists at most three reasons: the average device's idle time, the critical activities that differ most
-/// (fused activities count as one), and tasks that overlap in only one of the plans. If no activity differs, the text
-/// says so.
+/// Explains briefly why `plan` is slower or faster than `other`: "idle time +1.9 s, actor_train +1.2 s (bubbles +0.9
+/// s)". Lists at most three reasons: the average device's idle time, the critical activities that differ most (fused
+/// activities count as one), and tasks that overlap in only one of the plans. If no activity differs, the text says so.
 std::string reasons_against(const predict::Scenario& scenario, const planner::EstimatedPlan& plan,
                             const planner::EstimatedPlan& other);
 

@@ -23,7 +23,7 @@
 namespace dovetail::report {
 namespace {
 
-/// Seconds that are too few to matter.
+/// Differences below this many seconds do not count.
 constexpr double negligible = 0.0005;
 
 /// An activity, or several that one of the plans fuses.
@@ -44,7 +44,7 @@ std::vector<std::vector<std::size_t>> fused_tasks(const predict::Scenario& scena
   return groups;
 }
 
-/// Returns what only `fusing` fuses, one difference per fused activity. Removes its tasks from `activities`.
+/// Returns a difference for each activity that only the plan `fusing` fuses. Removes its tasks from `activities`.
 std::vector<Difference> take_fused(const predict::Scenario& scenario, const plan::Plan& fusing, const char* note,
                                    std::vector<planner::ActivityComparison>& activities) {
   std::vector<Difference> differences;
@@ -87,7 +87,7 @@ std::vector<Difference> differences_of(const predict::Scenario& scenario, const 
   for (Difference& difference : take_fused(scenario, plan.plan, "fused", activities))
     differences.push_back(std::move(difference));
   for (const planner::ActivityComparison& activity : activities)
-    // An activity off the critical path does not matter.
+    // Activities off the critical path explain no difference.
     if (std::max(activity.critical.here, activity.critical.there) > 0.01)
       differences.push_back(difference_of(scenario, activity));
   std::stable_sort(differences.begin(), differences.end(),
@@ -442,7 +442,7 @@ const planner::RankedPlan* faster_plan(const answer::SimulationAnswer& played) {
   for (const planner::RankedPlan& ranked : played.ranking->plans)
     if (fastest == nullptr || ranked.estimate.iteration_seconds < fastest->estimate.iteration_seconds)
       fastest = &ranked;
-  constexpr double visible = 0.9995;  // a difference that the printed digits show
+  constexpr double visible = 0.9995;  // max ratio of iterations whose printed digits differ
   const bool is_faster =
       fastest != nullptr && fastest->estimate.iteration_seconds < visible * played.simulation.closed.iteration_seconds;
   return is_faster ? fastest : nullptr;
@@ -486,7 +486,7 @@ Table plan_table(const answer::SimulationAnswer& played) {
 Table not_modelled_table(const plan::Job& job) {
   Table table;
   table.title = "Not modeled";
-  table.note = "Settings that affect time or memory but that no figure here accounts for.";
+  table.note = "Settings that affect time or memory, but that the figures here do not account for.";
   table.columns = {{"setting", Align::left}, {"meaning", Align::left}};
   for (const plan::NotModelled& setting : job.not_modelled) table.rows.push_back({setting.key, setting.what});
   return table;

@@ -20,7 +20,7 @@ using base::Ticks;
 using timeline::Lane;
 using timeline::Timeline;
 
-/// Sets the activity's start and length from its bars, which are in order of start.
+/// Sets the activity's start and length from its bars, which are sorted by start.
 void time_activity(TimelineActivity& activity, const Timeline& timeline, const std::vector<std::size_t>& bars,
                    std::optional<Ticks> stretch) {
   const Ticks first = timeline.bars[bars.front()].begin;
@@ -43,7 +43,7 @@ void time_activity(TimelineActivity& activity, const Timeline& timeline, const s
   activity.begin = activity.length == *stretch ? std::nullopt : std::optional(resumed);
 }
 
-/// [bar] whether it is on a row of links to host memory, where transfers overlap with the activity's own bars.
+/// [bar] whether the bar is on a row of links to host memory, where transfers overlap with other bars of the activity.
 std::vector<char> bars_on_host_links(const Timeline& timeline) {
   std::vector<char> on_links;
   for (const Lane& lane : timeline.lanes)
@@ -56,7 +56,7 @@ using timeline::Beginning;
 using timeline::Timeline;
 
 /// Returns the activity with which both timelines can begin, or null. An activity with which both already begin comes
-/// first. Otherwise returns the earliest of `activities` if `in_time`, else the first in their order.
+/// first. Otherwise returns the earliest common one if `in_time`, or else the first in the order of `activities`.
 const TimelineActivity* first_common(const TimelineActivities& activities, const TimelineActivities& other,
                                      bool in_time) {
   const TimelineActivity* first = nullptr;

@@ -18,15 +18,15 @@ namespace dovetail::report {
 /// Work that begins and ends as a unit across all rows.
 struct TimelineActivity {
   std::string name;  ///< see activity_name
-  /// Start of the first bar. In a timeline that repeats, an activity may wrap around the end of the repeating part, so
-  /// its longest pause separates its end from its start. nullopt if it never pauses.
+  /// Start of the first bar. In a timeline that repeats, an activity may wrap around the end of the repeating part. Its
+  /// longest pause is then taken as the gap between its end and its start. nullopt if it never pauses.
   std::optional<base::Ticks> begin;
   base::Ticks length;
 };
 
 struct TimelineActivities {
   std::vector<TimelineActivity> activities;  ///< in order of their categories
-  /// [bar] its activity; -1 for idle time, links to host memory, and bars after the repeating part
+  /// [bar] index of its activity; -1 for idle time, links to host memory, and bars after the repeating part
   std::vector<std::int32_t> of;
   std::optional<base::Ticks> stretch;                      ///< end of the repeating part (stretch_end); nullopt if the
                                                            ///< timeline does not repeat

@@ -37,9 +37,9 @@ std::optional<BarKind> cause_in(std::string_view title, const std::set<BarKind>&
   return best;
 }
 
-/// Gives bars known only by name the kind of equally named bars in `known`. A bar gets the kind of the work with that
-/// title. Idle time gets the cause whose name begins its own: "dependency" for "dependency on reward_infer". REQUIRES:
-/// `named` has no tracks.
+/// Sets the kind of bars known only by name. A bar gets the kind of the work in `known` with the same title. Idle time
+/// gets the cause that its name starts with: "dependency" for "dependency on reward_infer". REQUIRES: `named` has no
+/// tracks.
 Timeline with_kinds_of(Timeline named, const Timeline& known) {
   std::map<std::string, const Bar*> work;  // by title
   std::set<BarKind> causes;
@@ -56,7 +56,7 @@ Timeline with_kinds_of(Timeline named, const Timeline& known) {
     if (bar.bar_kind == BarKind::idle) {
       bar.bar_kind = cause_in(title, causes).value_or(BarKind::idle);
     } else if (const auto found = work.find(title); bar.bar_kind == BarKind::work && found != work.end()) {
-      // Fields that the title does not show may differ.
+      // Copies only fields that the title determines.
       bar.bar_kind = found->second->bar_kind;
       bar.track = found->second->track;
       if (bar.track >= 0 && known.tracks[static_cast<std::size_t>(bar.track)].kind == timeline::Track::Kind::pipeline)
@@ -72,7 +72,7 @@ using timeline::Timeline;
 
 constexpr std::int64_t ticks_of_a_tick = 1000;
 
-/// Converts times in ticks to ns, with 1 tick = 1 microsecond.
+/// Converts a timeline in ticks to microseconds, with 1 tick = 1 microsecond.
 void to_nanoseconds(Timeline& timeline) {
   const auto convert = [](Ticks& time) { time = Ticks(time.count() * ticks_of_a_tick); };
   convert(timeline.end);
@@ -139,7 +139,7 @@ std::string note_of(const Overlay& overlay, bool mixed, const std::string& align
     return overlay.a.timeline.lanes[pair.a].name != overlay.b.timeline.lanes[pair.b].name;
   };
   if (std::any_of(overlay.lanes.begin(), overlay.lanes.end(), is_other))
-    note += " No row name is in both, so rows are matched by position.";
+    note += " No row name is in both timelines, so rows are matched by position.";
   const std::string terms = term_sentences(overlay.a.timeline);
   return note + (terms.empty() ? term_sentences(overlay.b.timeline) : terms);
 }

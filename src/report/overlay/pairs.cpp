@@ -61,13 +61,13 @@ using timeline::Lane;
 using timeline::Timeline;
 using timeline::Track;
 
-/// Merges the elements of two timelines into one list by key.
+/// Merges the elements of two timelines into one list. Elements with the same key become one.
 template <class Key, class Element>
 class Merged {
  public:
   explicit Merged(std::vector<Element>& elements) : elements_(elements) {}
 
-  /// [index in `elements`] index in the merged list
+  /// Returns [index in `elements`] index in the merged list.
   template <class KeyOf>
   std::vector<std::int32_t> add(const std::vector<Element>& elements, KeyOf key_of) {
     std::vector<std::int32_t> numbers;

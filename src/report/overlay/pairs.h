@@ -27,9 +27,10 @@ struct LanePair {
 /// position.
 std::vector<LanePair> pair_lanes(const timeline::Timeline& a, const timeline::Timeline& b);
 
-/// Matches the bars of matched lanes: the k-th bar of a title with the k-th bar of the same title, without idle time.
-/// In a timeline that repeats, bars count from the start of their activity, and a bar cut by the end of the repeating
-/// part matches no whole bar. Pairs are in order of the bars of `a`. `activities` belong to `a` and `b`.
+/// Matches the work bars of matched lanes: the k-th bar with a title in one timeline and the k-th bar with that title
+/// in the other. In a timeline that repeats, bars are counted from the start of their activity, and a bar cut by the
+/// end of the repeating part matches no whole bar. Pairs are in order of the bars of `a`. `activities` belong to `a`
+/// and `b`.
 std::vector<BarPair> pair_bars(const timeline::Timeline& a, const timeline::Timeline& b,
                                const std::array<TimelineActivities, 2>& activities, const std::vector<LanePair>& lanes);
 

@@ -75,7 +75,7 @@ std::vector<std::string> activity_row(const Overlay& overlay, const std::string&
 }
 
 std::string bars_note(std::size_t pairs, std::size_t differ) {
-  if (pairs == 0) return "No bars match: no row has a bar of the same name in both.";
+  if (pairs == 0) return "No bars match: no row has a bar with the same name in both timelines.";
   if (differ == 0) return "All matched bars are equal.";
   return (differ > max_listed ? fmt::format("The {} largest of {}", max_listed, differ)
                               : std::string("Largest first")) +

@@ -33,7 +33,7 @@ using timeline::Counter;
 using timeline::Timeline;
 using Steps = std::vector<std::pair<Ticks, base::Memory>>;
 
-/// Returns the pieces of bars [first, last) in their new order.
+/// Rotates bars [first, last) of one row. Returns their pieces in the new order.
 std::vector<Piece> turned_pieces(const Timeline& timeline, std::size_t first, std::size_t last, Ticks begin,
                                  Ticks stretch) {
   std::vector<Piece> pieces;
@@ -83,7 +83,7 @@ Steps turned_steps(const Steps& steps, Ticks begin, Ticks stretch) {
 using timeline::Counter;
 using timeline::Timeline;
 
-/// A row to build: the row that it is taken from, and its devices.
+/// A row to build: the row that it comes from, and its devices.
 struct SplitRow {
   std::size_t lane = 0;
   std::vector<int> devices;  ///< empty: keep the whole row

@@ -29,9 +29,9 @@ bool is_idle_bar(const timeline::Timeline& timeline, std::size_t bar);
 /// bars have the larger launch time. References to a bar lead to its first piece.
 timeline::Timeline made_of(const timeline::Timeline& timeline, const std::vector<PieceLane>& lanes);
 
-/// Returns the end of the repeating part of a timeline. Only the hand-over that an iteration adds on all devices comes
-/// after it: a last bar of kind hand_over without a task on every row of devices. Returns the end of the timeline if
-/// there is no such bar.
+/// Returns the end of the repeating part of a timeline. Only an iteration's own hand-over on all devices may follow it:
+/// on every row of devices, a last bar of kind hand_over without a task. Without such bars, returns the end of the
+/// timeline.
 base::Ticks stretch_end(const timeline::Timeline& timeline);
 
 /// Rotates a repeating timeline so that it begins at time `begin`. The part before `begin` moves to the end of the
@@ -46,7 +46,7 @@ bool is_same_work(const timeline::Timeline& timeline, std::size_t bar, std::size
 timeline::Timeline delayed(timeline::Timeline timeline, base::Ticks by);
 
 /// Splits each row of devices of `timeline` by the rows of `other`, so that each row has the same devices in both
-/// timelines or is in only one of them. Rows are in order of their first devices if all are rows of devices. Two
+/// timelines or is in only one of them. If all rows are rows of devices, they are sorted by their first device. Two
 /// timelines that are split by each other have the same rows.
 timeline::Timeline divide_rows(const timeline::Timeline& timeline, const timeline::Timeline& other);
 

@@ -39,7 +39,7 @@ std::vector<std::vector<Ticks>> times_of(const Timeline& timeline, const Legend&
   return times;
 }
 
-/// Adds the rows of `breakdown`: all lanes together, then each lane with any time in an entry accepted by `is_part`.
+/// Adds the rows of `breakdown`: all lanes together, then each lane with time in any entry that `is_part` accepts.
 template <class IsPart>
 void add_rows(Breakdown& breakdown, const Timeline& timeline, IsPart is_part) {
   const Legend legend = legend_of(timeline);

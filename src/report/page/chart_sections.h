@@ -59,7 +59,7 @@ struct Look {
 struct LookGroup {
   std::string owner;  ///< "actor_train"; empty if looks of several tasks are together
   std::string name;   ///< "forward", "inference", "other work"
-  std::string about;  ///< explanation of the name; may be empty
+  std::string about;  ///< explains the name; may be empty
   bool idle = false;
   bool is_rest = false;  ///< "other work" or "other idle time"
   base::Ticks time;
@@ -70,21 +70,20 @@ struct LookGroup {
 };
 
 /// Groups looks into at most `max_groups` legend entries, work first. Looks of generation and inference, and of work
-/// that serves tasks, are grouped by bar kind. If there are still too many groups, replicas of a model share theirs,
-/// then all optimizers, all movements of weights, all of generation, and the passes of each training. At last, the
-/// groups with the least time become "other idle time" and then "other work". REQUIRES: max_groups >= 2.
+/// that serves tasks, are grouped by bar kind. If there are still too many groups, these are joined in turn: replicas
+/// of a model, all optimizers, all movements of weights, all of generation, and the passes of each training. Finally,
+/// the groups with the least time become "other idle time", then "other work". REQUIRES: max_groups >= 2.
 std::vector<LookGroup> group_looks(const std::vector<timeline::Track>& tracks, const std::vector<Look>& looks,
                                    std::size_t max_groups = max_legend_entries);
 
-/// Returns the color of a group in a chart that draws it as one: the color of its last look (of prefill and decode, the
-/// latter), or gray for "other work" and "other idle time". `inks`: by index into `group.looks`.
+/// Returns the color of a group that a chart draws in one color: that of its last look (decode rather than prefill), or
+/// gray for "other work" and "other idle time". `inks`: by index into `group.looks`.
 Ink ink_of_group(const LookGroup& group, const std::vector<Ink>& inks);
 
 /// Explains a bar kind: "one token per sequence and step". Empty for `work` and `idle`, which only names explain.
 std::string_view explanation_of(timeline::BarKind bar_kind);
 
-/// Explains the terms of a timeline that readers may not know, in sentences with a leading space each: " Hand-over:
-/// ...".
+/// Explains the terms of a timeline that readers may not know. Each sentence has a leading space: " Hand-over: ...".
 std::string term_sentences(const timeline::Timeline& timeline);
 
 struct Legend {
@@ -95,8 +94,8 @@ struct Legend {
 
 /// Builds the legend: a category per bar kind of each track, in order of tracks, then work without a track, then a
 /// category per cause of idle time. Bars known only by name are grouped by their names with numbers ignored. The groups
-/// with the most time get their own category; the others share one for work and one for idle time. Colors are unique as
-/// long as there are enough, except that categories of one entry may share theirs.
+/// with the most time get their own category; the others share one for work and one for idle time. Categories of one
+/// entry may share a color. Otherwise colors are unique as long as there are enough.
 Legend legend_of(const timeline::Timeline& timeline);
 
 }  // namespace dovetail::report

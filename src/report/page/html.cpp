@@ -23,7 +23,7 @@ using timeline::Bar;
 using timeline::Timeline;
 using timeline::Track;
 
-/// Returns the task of a bar, or -1. Bars of pipelines name theirs in the title.
+/// Returns the task of a bar, or -1. For bars of pipelines, the title already names the task.
 std::int64_t task_of(const Timeline& timeline, const Bar& bar) {
   return bar.track >= 0 && timeline.tracks[static_cast<std::size_t>(bar.track)].kind == Track::Kind::task ? bar.track
                                                                                                           : -1;
@@ -298,7 +298,7 @@ std::string to_json(const Figure& figure) {
   return object.text();
 }
 
-/// Escapes '<', which occurs only in strings, so that nothing in the script element can end it or open a comment.
+/// Escapes '<', so that nothing can end the script element or open a comment. In JSON, '<' occurs only in strings.
 std::string without_tags(std::string_view json) {
   std::string safe;
   safe.reserve(json.size());

@@ -21,7 +21,7 @@ namespace {
 
 using timeline::Bar;
 
-/// Other names share a category for work and one for idle time.
+/// Max number of names with their own category. Other names share one category for work and one for idle time.
 constexpr std::size_t max_named = max_legend_entries - 2;
 /// number of distinct plain inks; see plain_ink
 constexpr std::size_t inks = 16;
@@ -43,7 +43,7 @@ std::string without_numbers(std::string_view name) {
   return pattern;
 }
 
-/// Returns the first ink from `first` on that no category uses, or ink `first` if all are used.
+/// Returns the first unused ink, starting with ink number `first`. If all are used, returns ink `first`.
 Ink free_ink(const std::vector<Category>& categories, bool idle, std::size_t first) {
   const auto ink_number = [&](std::size_t number) { return idle ? idle_ink(number) : plain_ink(number); };
   const auto is_free = [&](const Ink& ink) {
@@ -129,7 +129,8 @@ std::int32_t NamedGroups::category_of(const Bar& bar) const {
   return groups_[group_of_.at({bar.name, is_idle(bar.bar_kind)})].category;
 }
 
-/// Assigns the category `rest` to all groups without one that match it in being idle.
+/// Assigns the category `rest` to all groups without a category: to those of idle time if `rest` is idle, otherwise to
+/// those of work.
 void NamedGroups::share_rest(std::vector<Category>& categories, Category rest) {
   const auto number = static_cast<std::int32_t>(categories.size());
   const auto is_left = [&](const Group& group) { return group.category < 0 && group.idle == rest.idle; };
@@ -144,7 +145,7 @@ using timeline::BarKind;
 using timeline::Timeline;
 using timeline::Track;
 
-/// Work of one bar kind for one track (work without a track sorts last), or idle time of one cause.
+/// Sort key of a category: work of one bar kind and track, with work without a track last, or idle time of one cause.
 using Key = std::tuple<bool, std::uint32_t, BarKind>;
 
 Key key_of(const Bar& bar) {
@@ -195,7 +196,7 @@ bool is_generation(BarKind bar_kind) {
   return bar_kind == BarKind::prefill || bar_kind == BarKind::decode || bar_kind == BarKind::recompute;
 }
 
-/// Successive degrees to which looks share legend entries. Each includes those before it.
+/// Which looks share legend entries. Each value includes all before it.
 enum class Sharing : std::uint8_t { bar_kinds, replicas, optimizers, movements, generation, training };
 
 /// Key of the looks that share an entry.
@@ -295,7 +296,7 @@ std::vector<LookGroup> groups_at(const Tracks& tracks, const std::vector<Look>& 
   return groups;
 }
 
-/// Joins the groups accepted by `is_rest`, if there are several, into one at the end.
+/// If `is_rest` accepts several groups, joins them into one at the end.
 template <class IsRest>
 void join_rest(std::vector<LookGroup>& groups, std::string name, bool idle, IsRest is_rest) {
   constexpr std::size_t max_listed = 8;
@@ -312,8 +313,8 @@ void join_rest(std::vector<LookGroup>& groups, std::string name, bool idle, IsRe
   groups.push_back(std::move(rest));
 }
 
-/// Keeps `kept` groups: work before idle time, and those with the most time first. The others, if several, become
-/// "other work" and "other idle time".
+/// Keeps `kept` groups. Work takes precedence over idle time, and then the groups with the most time. The other groups
+/// become "other work" and "other idle time" if there are several.
 std::vector<LookGroup> with_rest(const std::vector<LookGroup>& groups, std::size_t kept) {
   std::vector<std::size_t> order(groups.size());
   std::iota(order.begin(), order.end(), 0);
@@ -435,7 +436,7 @@ std::string_view explanation_of(BarKind bar_kind) {
     case BarKind::warm_up:
       return "idle before the first op of the device";
     case BarKind::tail:
-      return "idle because generation is over on the device while long samples still decode elsewhere";
+      return "idle because generation has ended on the device while long samples still decode elsewhere";
     case BarKind::dependency:
       return "idle until work on other devices ends";
     case BarKind::transfer:

@@ -1,5 +1,5 @@
 // Content of an HTML report: a title, headline figures, and sections in reading order. Schedules, simulated iterations,
-// runs and traces are all converted to a Page, which render_html draws as a self-contained file.
+// runs and traces are converted to a Page. render_html turns it into a self-contained file.
 #pragma once
 
 #include <cstdint>
@@ -47,10 +47,10 @@ struct Breakdown {
   std::string note;
   base::TimeUnit time_unit = base::TimeUnit::tick;
   std::vector<Part> parts;
-  std::vector<Row> rows;  ///< the first is drawn larger: the sum or mean of the others
+  std::vector<Row> rows;  ///< the first row is the sum or mean of the others and is drawn larger
 };
 
-/// Tables of alternatives, differences or variations. A row may link to a bar of the chart above.
+/// Tables of alternatives, differences or variations. A row may link to a bar of the preceding chart.
 using answer::Align;
 using answer::Table;
 

@@ -78,8 +78,8 @@ int distance(Color a, Color b) {
 
 using timeline::BarKind;
 
-/// Found, with those below, by a search for colors that are far apart in CIELAB for all common types of color vision,
-/// from each other and from the first four models. palette_test checks this.
+/// These colors and the next ones were found by a search like the one above: they are far apart in CIELAB, for all
+/// common types of color vision, from each other and from the first four models. palette_test checks this.
 constexpr std::array<Ink, 7> idle_inks{{
     {{0xCB, 0xCD, 0xBC}, {0x56, 0x5B, 0x5C}},  // gray
     {{0xB6, 0x91, 0x80}, {0x5B, 0x34, 0x30}},  // brown
@@ -130,7 +130,7 @@ int terminal_color(Color color) {
   const int gray_step = std::clamp(((color.red + color.green + color.blue) / 3 - 3) / 10, 0, 23);
   const auto gray_level = static_cast<std::uint8_t>(8 + 10 * gray_step);
   const Color gray{gray_level, gray_level, gray_level};
-  // A dark hue may be nearer to a gray than to the coarse cube, but must remain a hue.
+  // A dark hue may be nearer to a gray than to any color of the coarse cube, but it must not turn gray.
   const auto [least, most] = std::minmax({color.red, color.green, color.blue});
   const bool is_gray = most - least < 48 && distance(color, gray) < distance(color, in_cube);
   return is_gray ? 232 + gray_step : 16 + 36 * red + 6 * green + blue;

@@ -1,5 +1,4 @@
-// Colors of pictures, pages and terminals. Each model has a hue that stays distinct with all common types of color
-// vision.
+// Colors of pictures, pages and terminals. The hues of models are distinct with all common types of color vision.
 #pragma once
 
 #include <array>

@@ -13,7 +13,7 @@ namespace {
 using timeline::Bar;
 using timeline::BarKind;
 
-/// Visible length of one look in a column, and its first bar there.
+/// Total length of one look within a column, and its first bar there.
 struct ColumnShare {
   std::size_t bar;
   double length;

@@ -1,4 +1,4 @@
-// Summary of a timeline for captions, and the bars to show where several share a pixel. For drawing only.
+// Summary of a timeline for captions, and the choice of bars where several share a pixel. For drawing only.
 #pragma once
 
 #include <array>
@@ -38,7 +38,7 @@ base::TimeUnit shown_unit(const timeline::Timeline& timeline);
 /// "ticks", "ms", ...: the unit after a number.
 std::string_view plural_of(base::TimeUnit unit);
 
-/// Returns the smallest of 1, 2, 5, 10, 20, ... that is at least `least`: an axis step with exact labels.
+/// Returns the smallest of 1, 2, 5, 10, 20, ... that is at least `least`, for axis steps with exact labels.
 std::int64_t round_step(double least);
 
 /// Splits [from, to) into `columns` equal columns and returns the bar to show in each: the first bar of the look (bar

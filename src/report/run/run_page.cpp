@@ -170,8 +170,8 @@ std::vector<CurvePicture::Place> places_of(const std::vector<std::vector<Curve>>
   std::vector<CurvePicture::Place> listed;
   std::int64_t steps = -1;
   for (auto& [iteration, place] : places) {
-    // A point that averages several iterations may end at any number, so the first one at or after a round number is
-    // labeled.
+    // A point that averages several iterations may end at any number. Label the first point at or after each round
+    // number.
     if (iteration / step > steps && (iteration == 0 || iteration >= step)) place.label = fmt::format("{}", iteration);
     steps = iteration / step;
     listed.push_back(place);
@@ -370,7 +370,7 @@ CurvePicture run_picture(const RunFigures& figures, std::string title, std::stri
 }
 
 Table sample_table(const std::vector<records::SampleRow>& samples) {
-  constexpr std::size_t each = 4;  // of the best, and of the worst
+  constexpr std::size_t each = 4;  // number of the best and of the worst samples
   DOVETAIL_ASSERT(!samples.empty());
   std::vector<const records::SampleRow*> order;
   for (const records::SampleRow& sample : samples) order.push_back(&sample);
@@ -400,7 +400,7 @@ Page run_page(const RunReport& report) {
   page.subtitle = report.subtitle;
   add_figures(page, report.figures);
   for (LineChart& chart : run_charts(report.figures)) page.sections.emplace_back(std::move(chart));
-  // Curves are drawn in two columns, so the samples follow a full row.
+  // Curves are drawn in two columns. The samples follow a full row.
   constexpr std::size_t first_charts = 2;
   if (!report.samples.empty())
     page.sections.insert(

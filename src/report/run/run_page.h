@@ -33,7 +33,7 @@ struct RunReport {
   std::string name;      ///< name of the job
   std::string subtitle;  ///< "A run of dovetail train: ppo on 1 device."
   RunFigures figures;
-  std::optional<answer::MeasuredAnswer> measured;   ///< times compared with their prediction, which must be present
+  std::optional<answer::MeasuredAnswer> measured;   ///< times compared with their prediction; `predicted` must be set
   std::vector<records::TrainingPhase> phases = {};  ///< phases that the ranks ran by a schedule
   std::vector<records::SampleRow> samples = {};     ///< responses of the last iteration
 };

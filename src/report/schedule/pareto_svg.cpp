@@ -182,7 +182,7 @@ class ParetoWriter {
     return lines;
   }
 
-  /// Returns a label next to the point where it covers nothing, or an empty text if there is no such place.
+  /// Returns a label next to the point at a place where it covers nothing; empty if there is no such place.
   std::string label(const TradePoint& point, double radius, std::string_view text, std::string_view color, bool bold) {
     const double x = x_of(point.makespan);
     const double y = y_of(point.peak);
@@ -217,7 +217,7 @@ class ParetoWriter {
 
   std::string marks() {
     std::string text;
-    // Place the baseline's name first: it is the most important one.
+    // The baseline's name is the most important one, so it is placed first.
     for (const bool emphasized : {true, false}) {
       for (const NamedPoint& point : picture_.others) {
         if (point.emphasized != emphasized) continue;

@@ -25,7 +25,7 @@ using timeline::Timeline;
 /// Letters of models. w and s are reserved for weight gradients and steps.
 constexpr std::string_view letters = "abcdefghijklmnopqrtuvxyz";
 constexpr std::size_t widest_lane_name = 12;
-/// A legend entry of this length fits into 40 columns with its letters or swatches.
+/// Max length of a legend entry. It fits into 40 columns with its letters or swatches.
 constexpr std::size_t max_legend_name = 18;
 
 /// Column widths of a line.
@@ -118,12 +118,12 @@ class GanttWriter {
     text_ += '\n';
   }
 
-  /// Letters go by pipeline if there are enough of them, otherwise by model.
+  /// Each pipeline has its letter if there are enough of them; otherwise each model does.
   std::size_t letter_index(std::size_t track) const {
     return timeline_.tracks.size() <= letters.size() ? track : static_cast<std::size_t>(timeline_.tracks[track].model);
   }
 
-  /// Ops whose outputs are sent have the letter of their pipeline. Other ops have their own letter.
+  /// Ops that send their output have the letter of their pipeline. Other ops have the letter of their kind.
   static bool has_own_letter(const pipeline::OpTraits& traits) { return traits.output == pipeline::OutputTo::nowhere; }
   static char to_lower(char letter) { return static_cast<char>(letter - 'A' + 'a'); }
 
