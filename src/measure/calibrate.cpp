@@ -23,8 +23,7 @@ constexpr double min_seconds = 1e-9;
 constexpr std::size_t sigma =
     0;  // index in Candidate::workload: standard deviation of the logarithm of response lengths
 
-/// A row with one spread of its responses, and values computed once for it because they depend little or not at all on
-/// efficiencies.
+/// A row with one spread of response lengths. Caches values that depend little or not at all on efficiencies.
 struct Scene {
   explicit Scene(plan::Job job_of_spread)
       : job(std::move(job_of_spread)),
@@ -37,7 +36,7 @@ struct Scene {
   std::optional<std::vector<predict::TaskMemory>> memory;  ///< set if the software prefetches
 };
 
-/// The seconds of the iteration, then of each phase.
+/// Returns the seconds of the iteration, then of each phase.
 std::vector<double> seconds_of(const std::vector<Phase>& phases, const plan::Job& job,
                                const predict::TimedIteration& iteration) {
   std::vector<double> seconds = {iteration.iteration_seconds};
@@ -61,8 +60,8 @@ class RowPredictor {
     return seconds_of(phases_, scene.job, predict::timed_iteration(scene.scenario, row_.plan));
   }
 
-  /// Same, but fast enough for the hundred thousands of calls of a fit: fused trainings scale with their lower bound,
-  /// because no schedule is computed per candidate.
+  /// As above, but fast enough for the hundreds of thousands of calls of a fit. Computes no schedule per candidate:
+  /// fused trainings scale with their lower bound.
   std::vector<double> predicted(const Candidate& candidate) {
     Scene& scene = scene_of(candidate);
     compute_once(scene);
@@ -71,7 +70,7 @@ class RowPredictor {
     const predict::KnownParts known{training ? &*training : nullptr, scene.memory ? &*scene.memory : nullptr};
     std::vector<double> seconds =
         seconds_of(phases_, scene.job, predict::timed_iteration(scene.scenario, row_.plan, {}, known));
-    // The fit takes logarithms, so a phase without predicted time gets a minimum.
+    // The fit takes logarithms of times, so a predicted time of 0 is raised to a minimum.
     for (double& phase : seconds) phase = std::max(phase, min_seconds);
     return seconds;
   }
@@ -238,7 +237,7 @@ std::vector<FittedValue> values_of(const std::vector<cost::Unknown>& unknowns, C
   return values;
 }
 
-/// The fit without a group, or the fit to all rows if no row of the group has a weight.
+/// The fit without `group`, or the fit to all rows if no row of the group has a weight.
 const Candidate* fit_without(const std::string& group, const Calibration& calibration,
                              const std::vector<cost::LeftOut>& left_out) {
   const auto found =
@@ -293,7 +292,7 @@ Calibration calibrate(const Measurements& measurements, const CalibrateOptions& 
   std::vector<cost::LeftOut> left_out;
   if (groups > 1 && !calibration.stopped)
     left_out = cost::leave_one_out(rows, unknowns, start_of(measurements), fit_options);
-  // A stopped fit cannot serve for cross-validation.
+  // Cross-validation needs complete fits.
   if (calibration.stopped) left_out.clear();
 
   if (leaves_spread_open(measurements)) calibration.spread = calibration.fit.candidate.workload[sigma];

@@ -20,9 +20,9 @@ namespace dovetail::measure {
 /// outlive the result.
 cost::CalibrationRow calibration_row(const Measurement& row);
 
-/// The values to fit: the constants that the measurements name, or else those that the rows determine. A row determines
-/// a constant if raising it by 10% changes the prediction of some weighted time by at least 0.2%. Includes the spread
-/// of response lengths if a row leaves it open.
+/// The values to fit: the constants that the measurements name, otherwise the constants that the rows determine. A row
+/// determines a constant if raising it by 10% changes the prediction of some weighted time by at least 0.2%. Includes
+/// the spread of response lengths if a row leaves it open.
 std::vector<cost::Unknown> unknowns_of(const Measurements& measurements);
 
 /// Measured and predicted seconds of a phase. `measured` is 0 if the phase was not measured.
@@ -78,8 +78,8 @@ struct CalibrateOptions {
 };
 
 /// Fits to all rows with a positive weight, then without each group in turn. The mean error of these cross-validation
-/// fits becomes the error of the efficiencies. Without cross-validation, it is the start values' error or the fit's
-/// error, whichever is larger. The result depends only on the measurements, seed, restarts and evaluations. REQUIRES:
+/// fits becomes the error of the efficiencies. Without cross-validation, the error is that of the start values or of
+/// the fit, whichever is larger. The result depends only on the measurements, seed, restarts and evaluations. REQUIRES:
 /// at least one row has a positive weight; the start values are within their bounds.
 Calibration calibrate(const Measurements& measurements, const CalibrateOptions& options = {});
 

@@ -34,7 +34,7 @@ bool has_times(const StepLog& log, LogFormat format) {
   });
 }
 
-/// Whether the log has a known time of the format. Several trainers may share a prefix.
+/// Whether the log has a time that this format knows. A prefix is not enough, because several trainers may share it.
 bool has_known_times(const StepLog& log, LogFormat format) {
   const LogKeys& keys = trainers::log_keys(format);
   return std::any_of(log.series.begin(), log.series.end(), [&keys](const LoggedSeries& series) {
@@ -83,7 +83,7 @@ Status check_seconds(const LoggedSeries& series) {
   return {};
 }
 
-/// Moves each time to the previous step. A trainer whose first time is 0 s logs the time of the step before.
+/// Moves each time to the previous step. For trainers that log the time of the previous step: their first time is 0 s.
 void shift_to_previous(std::vector<LoggedValue>& values) {
   for (std::size_t index = 0; index + 1 < values.size(); ++index) {
     const std::int64_t step = values[index].step;
@@ -93,7 +93,8 @@ void shift_to_previous(std::vector<LoggedValue>& values) {
   values.pop_back();
 }
 
-/// The iteration of a log without an iteration time: the sum of the times that its loop runs in sequence.
+/// Computes the iteration of a log without an iteration time: the sum of the times that the trainer's loop runs in
+/// sequence.
 MeasuredTime summed_iteration(const MeasuredRun& run) {
   std::map<std::int64_t, LoggedValue> sums;
   for (const MeasuredTime& time : run.times)
@@ -108,7 +109,7 @@ MeasuredTime summed_iteration(const MeasuredRun& run) {
   return time;
 }
 
-/// Turns times into parts if the log also has the time that contains them.
+/// Marks times as parts if the log also has the time that includes them.
 void sort_parts(std::vector<MeasuredTime>& times) {
   const auto is_timed = [&](std::string_view name) {
     return std::any_of(times.begin(), times.end(), [&](const MeasuredTime& time) { return time.known.name == name; });
@@ -362,7 +363,8 @@ LengthsOfLog lengths_of_log(const LoggedLengths& logged, std::int64_t cap, std::
   const auto limit = static_cast<double>(cap);
   LengthFigures figures{.mean = std::min(logged.mean, limit), .cap = cap};
   const bool reaches = logged.longest && *logged.longest >= limit;
-  // If the longest response of a step is at the cap, at least one response is, even if the logged fraction rounds to 0.
+  // If the longest response of a step is at the cap, at least one response is, even if the logged fraction is rounded
+  // to 0.
   const double at_cap = std::max(logged.at_cap.value_or(0), reaches ? 1.0 / static_cast<double>(draws) : 0.0);
   if (at_cap > 0 && at_cap < 1) {
     figures.at_cap = at_cap;
@@ -371,7 +373,7 @@ LengthsOfLog lengths_of_log(const LoggedLengths& logged, std::int64_t cap, std::
   }
   if (logged.longest && !reaches) {
     figures.sigma = sigma_of_longest(figures, std::max(*logged.longest, logged.mean), draws);
-    if (figures.sigma) return {figures, whole, fmt::format("the longest of a step has {:.0f}", *logged.longest)};
+    if (figures.sigma) return {figures, whole, fmt::format("maximum of a step {:.0f}", *logged.longest)};
   }
   figures.sigma = usual_sigma;
   if (!workflow::find_fault(figures))

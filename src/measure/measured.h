@@ -1,4 +1,4 @@
-// Phase times and lengths of a logged training run: the duration of a warm iteration and the variation between steps.
+// Phase times and lengths of a logged training run, without warm-up, and their variation between steps.
 #pragma once
 
 #include <array>
@@ -53,7 +53,7 @@ struct TimeSpread {
 /// one value.
 TimeSpread spread_of(std::vector<double> values);
 
-/// Time of the log, at the steps that count.
+/// A time in the log, at the steps that count.
 struct MeasuredTime {
   std::string key;   ///< key in the log
   std::string name;  ///< key without its prefix
@@ -112,8 +112,8 @@ struct LoggedLengths {
 std::optional<LoggedLengths> logged_responses(const MeasuredRun& run);
 std::optional<LoggedLengths> logged_prompts(const MeasuredRun& run);
 
-/// Log-normal lengths with the logged mean, cut at `cap`. The spread reproduces the logged fraction at the cap, else
-/// the logged maximum of `draws` lengths, else it is usual_sigma.
+/// Log-normal lengths with the logged mean, cut at `cap`. The spread reproduces the logged fraction at the cap,
+/// otherwise the logged maximum of `draws` lengths. Without either, it is usual_sigma.
 struct LengthsOfLog {
   std::optional<workflow::LengthFigures> figures;  ///< nullopt: no spread fits, so all lengths equal the mean
   std::int64_t mean = 1;                           ///< tokens, rounded

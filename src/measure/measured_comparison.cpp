@@ -17,9 +17,9 @@ using workflow::TaskKind;
 
 constexpr double noticed_length = 0.05;  // relative difference of mean lengths
 constexpr double noticed_cap = 0.02;     // fraction of the responses
-constexpr double wide_spread = 0.2;      // quartiles apart, of the median
+constexpr double wide_spread = 0.2;      // distance between the quartiles, as a fraction of the median
 
-/// Run, job and plan in which reasons are looked for.
+/// Run, job and plan to search for reasons.
 struct ReasonScenario {
   const MeasuredRun& run;
   const plan::Job& job;
@@ -195,7 +195,7 @@ std::vector<std::string> iteration_reasons(const ReasonScenario& scenario, const
   return reasons;
 }
 
-/// Time of the log with the job's tasks that it covers.
+/// A time of the log and the job's tasks that it covers.
 struct TimedTasks {
   const MeasuredTime* time;
   std::vector<std::size_t> tasks;
@@ -234,7 +234,7 @@ class Comparer {
     return seconds;
   }
 
-  /// The times of a kind. Times without a matching task of the job become only measured.
+  /// Returns the times of a kind. Times without a matching task of the job go to only_measured.
   std::vector<TimedTasks> times_of(PhaseKind kind) {
     std::vector<TimedTasks> times;
     for (const MeasuredTime& time : run_.times) {

@@ -22,7 +22,7 @@ struct MeasuredAgainst {
   TimeSpread measured;            ///< sum over the keys
   double seconds = 0;             ///< measured seconds by the run's statistic
   double predicted = 0;           ///< seconds
-  bool with_weight_sync = false;  ///< whether both sides include the weight sync, because the log does not time it
+  bool with_weight_sync = false;  ///< both times include the weight sync, because the log does not time it separately
   bool whole = true;  ///< whether the measured phase matches a phase of the plan, so that it can go into a measurement
   std::vector<std::string> reasons;  ///< possible reasons for the difference, the likeliest first; empty if it is small
 
@@ -49,9 +49,9 @@ struct MeasuredComparison {
 inline constexpr double noticed_difference = 0.1;
 inline constexpr double noticed_part = 0.02;
 
-/// Compares a run with its prediction. Compares tasks separately if the log times each of them, else all tasks of a
-/// kind together. Times of tasks that the job lacks go to only_measured. REQUIRES: `predicted` belongs to this job and
-/// the run's plan.
+/// Compares a run with its prediction. Compares tasks separately if the log times each of them, otherwise all tasks of
+/// a kind together. Times of tasks that the job lacks go to only_measured. REQUIRES: `predicted` belongs to this job
+/// and the run's plan.
 MeasuredComparison compare_measured(const MeasuredRun& run, const plan::Job& job,
                                     const planner::EstimatedPlan& predicted);
 

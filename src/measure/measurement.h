@@ -48,13 +48,13 @@ struct OpenLengths {
 /// A measured run. REQUIRES for all computations: the plan is valid and belongs to the job.
 struct Measurement {
   std::string name;
-  std::string group;  ///< rows that cross-validation leaves out together: a model or a sweep
+  std::string group;  ///< rows of one group, such as a model or a sweep, are left out together in cross-validation
   plan::Job job;
   plan::Plan plan;
   double seconds = 0;  ///< of an iteration
   std::vector<MeasuredPhase> phases = {};
   double weight = 1;                          ///< weight in the fit and in the mean error; 0 if the row is only shown
-  std::string doubtful = {};                  ///< why the row does not count; empty if it does
+  std::string doubtful = {};                  ///< why the row does not count; empty: it counts
   std::optional<OpenLengths> responses = {};  ///< replaces the job's response lengths; the spread is fitted
 };
 
@@ -65,12 +65,12 @@ struct Spread {
   double high = 1.3;
 };
 
-/// Runs on one GPU type with one version of the software at one site, which share one set of efficiencies.
+/// Runs that share one set of efficiencies: on one GPU type, with one version of the software, at one site.
 struct Measurements {
   std::string name;    ///< name of the set
   std::string source;  ///< source of the measurements
   cost::Efficiency start;
-  /// Names of constants (cost/efficiency.h); empty: all that the rows say anything of.
+  /// Names of constants to fit (cost/efficiency.h); empty: all that the rows determine.
   std::vector<std::string> fitted;
   Spread spread;
   std::vector<Measurement> rows;
@@ -80,12 +80,12 @@ struct Measurements {
 /// other tasks, because no task waits for them.
 bool is_in_phase(const Phase& phase, const plan::Job& job, const plan::Activity& step);
 
-/// Seconds of an activity that belong to the phase: all of them for a task. The training and offload phases each get
-/// their part.
+/// Seconds of an activity that belong to the phase. The phases training and offload each get their part; any other
+/// phase gets all.
 double seconds_in_phase(const Phase& phase, const plan::Job& job, const plan::Activity& step,
                         const predict::ActivitySeconds& seconds);
 
-/// Weight of a phase in the fit: half of its row's weight if it takes at least 10% of the iteration, else a tenth.
+/// Weight of a phase in the fit: half of its row's weight if it takes at least 10% of the iteration, otherwise a tenth.
 double phase_weight(const Measurement& row, double seconds);
 
 }  // namespace dovetail::measure

@@ -42,10 +42,10 @@ struct MeasurementNames {
   std::string source;
   std::string job;  ///< paths relative to the folder of the file
   std::string plan;
-  std::string start = {};  ///< start of the fit: a set's name, or a relative path; empty: `assumed`
+  std::string start = {};  ///< start of the fit: name of a set, or a relative path; empty: `assumed`
   std::vector<std::vector<std::string>> fused = {};  ///< tasks that ran as one phase
   std::string job_text = {};   ///< content of the job file as one line of JSON, replaces the path; may be empty
-  std::string plan_text = {};  ///< same for the plan
+  std::string plan_text = {};  ///< as `job_text`, for the plan
 };
 
 /// Writes one row with the iteration and the phases that match phases of the plan and take at least 1 ms. Includes the

@@ -28,8 +28,8 @@ struct Run {
   Costs costs;
 };
 
-/// The first steps at which the lengths reach evenly spaced targets between the first and the longest lengths, one per
-/// search.
+/// Returns the step of each search: the first at which lengths reach a target. Targets are spaced evenly from the first
+/// to the longest lengths.
 std::vector<std::int64_t> search_steps(const LengthGrowth& growth, const std::vector<RunPart>& parts, int searches) {
   std::vector<std::int64_t> max_steps{0};
   for (const RunPart& part : parts) max_steps.push_back(growth.step_of_max_length(part.first, part.last));
@@ -63,7 +63,7 @@ base::Status find_candidates(Run& run, const plan::Plan* given) {
   }
   planner::RankOptions rank = run.options.rank;
   rank.shown = std::min(rank.shown, plans_of_a_search);
-  rank.simulated = 0;  // all candidates are compared in closed form
+  rank.simulated = 0;  // compare all candidates in closed form
   const std::vector<std::int64_t> steps = search_steps(run.growth, run.parts, run.options.searches);
   for (std::size_t index = 0; index < steps.size() && !run.scenario.is_stopped(); ++index) {
     const std::int64_t step = steps[index];
@@ -87,7 +87,7 @@ base::Status find_candidates(Run& run, const plan::Plan* given) {
   return {};
 }
 
-/// Computes the costs of all plans in all parts. If stopped before that is complete, uses fewer parts.
+/// Computes the costs of all plans in all parts. If stopped early, divides the run into fewer parts instead.
 void find_costs(Run& run) {
   run.costs = run_costs(run.scenario, run.growth, run.parts, run.plans, run.scenario.cancellation);
   if (run.costs.size() == run.parts.size()) return;
@@ -122,7 +122,8 @@ bool may_change(const PartCost& from, const PartCost& to, double error) {
   return to.fits && (!from.fits || to.seconds * (1 + error) < from.seconds);
 }
 
-/// The plan of each part: the fastest sequence that obeys the rules. REQUIRES: some plan fits in every part.
+/// Returns the plan of each part, in the fastest sequence that obeys the rules of forecast(). REQUIRES: some plan fits
+/// in every part.
 std::vector<std::size_t> schedule_of(const Run& run, bool starts_with_first) {
   constexpr double never = std::numeric_limits<double>::infinity();
   const double error = run.scenario.software.efficiency.error;
@@ -166,7 +167,7 @@ double seconds_of(const Run& run, std::size_t part, std::size_t plan) {
   return run.costs[part][plan].seconds * static_cast<double>(run.parts[part].steps());
 }
 
-/// The index of a plan in the forecast. Adds the plan if it is new.
+/// Returns the index of a plan in the forecast. Adds the plan if it is new.
 std::size_t entered(Forecast& forecast, std::vector<std::size_t>& numbers, const Run& run, std::size_t plan) {
   const auto known = std::find(numbers.begin(), numbers.end(), plan);
   if (known != numbers.end()) return static_cast<std::size_t>(known - numbers.begin());
@@ -307,7 +308,7 @@ plan::Job with_lengths(const plan::Job& job, workflow::LengthDistribution length
   return other;
 }
 
-/// Bytes of the first memory part of this type; 0 if the task has no such part.
+/// Bytes of the first memory part with this kind and role; 0 if the task has no such part.
 std::int64_t bytes_like(const predict::TaskMemory& memory, const predict::MemoryPart& part) {
   const auto like = std::find_if(memory.parts.begin(), memory.parts.end(),
                                  [&](const predict::MemoryPart& one) { return one.is_like(part); });

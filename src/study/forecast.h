@@ -26,9 +26,9 @@ struct ForecastOptions {
   std::int64_t steps = 1;  ///< from 1 to max_step_number
   std::vector<Pause> pauses = {};
   double restart_seconds = 0;  ///< seconds to change the plan
-  int searches = 3;  ///< number of lengths for which plans are searched, spread evenly from the first to the longest; 0
+  int searches = 3;  ///< number of lengths to search plans for, spread evenly from the first to the longest; 0
                      ///< keeps the given plan
-  planner::RankOptions rank = {};  ///< the time limit is for the whole forecast
+  planner::RankOptions rank = {};  ///< options of these searches; the time limit is for the whole forecast
   std::function<void(std::int64_t step)> on_search =
       {};  ///< called before each search, with the step whose lengths it uses
 };
@@ -47,8 +47,8 @@ struct ForecastSpan {
   std::int64_t last = 0;
   double first_seconds = 0;  ///< seconds of an iteration at the first and the last step
   double last_seconds = 0;
-  double seconds = 0;  ///< total seconds of its iterations
-  /// Extra seconds that the span would take with the previous span's plan, not counting the restart. nullopt for the
+  double seconds = 0;  ///< total seconds of the span's iterations
+  /// Seconds that the span saves compared with the previous span's plan, not counting the restart. nullopt for the
   /// first span, or if that plan no longer fits.
   std::optional<double> saved;
 };
@@ -103,7 +103,7 @@ struct Forecast {
 /// current one stops fitting, or if another is faster by more than the model's error. Among all schedules that obey
 /// these rules, the result is the shortest.
 ///
-/// Returns errors of rank_plans, and an infeasible Error if no plan is given and none fits. REQUIRES: a plan, or
+/// Errors: those of rank_plans, and an infeasible Error if no plan is given and no plan fits. REQUIRES: a plan, or
 /// searches > 0.
 base::Result<Forecast> forecast(const predict::Scenario& scenario, const plan::Plan* plan, const LengthGrowth& growth,
                                 const ForecastOptions& options);
@@ -134,8 +134,8 @@ class RunStep {
 
   const plan::Job& job() const { return job_; }
   const predict::Scenario& scenario() const { return scenario_; }
-  /// Estimates the plan with estimate_like. If that does not fit, estimates it with a new fused schedule, which may
-  /// need less memory.
+  /// Estimates the plan with estimate_like. If the estimate does not fit, repeats it with a new fused schedule, which
+  /// may need less memory.
   predict::Estimate estimate(const ForecastPlan& plan) const;
 
  private:

@@ -28,7 +28,7 @@ struct GrowthPoint {
   friend bool operator==(const GrowthPoint&, const GrowthPoint&) = default;
 };
 
-/// A figure at some steps. It is linear between them and constant after the last one. Before the first one it starts
+/// A figure at some steps. It is linear between them and constant after the last one. Up to the first one, it is linear
 /// from the job's own value at step 0.
 struct Growth {
   GrowthFigure figure = GrowthFigure::factor;
@@ -48,8 +48,8 @@ base::Result<Growth> parse_growth_table(std::string_view content, const std::str
 /// Response lengths of a run.
 class LengthGrowth {
  public:
-  /// Lengths of a job whose responses initially follow `lengths` and end at `cap` as they grow; nullopt: no cap.
-  /// Returns an Error without location if the cap makes a figure unreachable.
+  /// Returns the growth of responses that initially follow `lengths` and never exceed `cap`; nullopt: no cap. Returns
+  /// an Error without location if the cap makes a figure unreachable.
   static base::Result<LengthGrowth> of(const workflow::LengthDistribution& lengths, Growth growth,
                                        std::optional<std::int64_t> cap);
 
@@ -57,7 +57,7 @@ class LengthGrowth {
   double factor_at(double step) const;
   /// The response lengths at a step.
   workflow::LengthDistribution at(double step) const;
-  /// The response lengths for the figure's mean over the steps from `first` to `last`.
+  /// The response lengths at the mean of the figure over the steps from `first` to `last`.
   workflow::LengthDistribution mean_of(std::int64_t first, std::int64_t last) const;
   /// The first step between `first` and `last` at which responses are longest.
   std::int64_t step_of_max_length(std::int64_t first, std::int64_t last) const;

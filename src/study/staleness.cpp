@@ -42,8 +42,8 @@ int version_lag(const plan::Job& job, const plan::IterationGraph& graph, const p
   const std::int64_t begun = timing.activities[taken].begin.count();
   const std::int64_t period = timing.period.count();
   DOVETAIL_ASSERT(period > 0);
-  // Relative to iteration 0, training i ends at ended + i * period. Those of i = -1, -2, ... that end after `begun` are
-  // missed.
+  // Relative to iteration 0, training i ends at ended + i * period. The weights lack trainings i = -1, -2, ... that end
+  // after `begun`.
   const std::int64_t wait = std::max<std::int64_t>(0, ended - begun);
   return static_cast<int>(std::clamp<std::int64_t>((wait + period - 1) / period - 1, 0, job.workload.steps_off_policy));
 }

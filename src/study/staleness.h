@@ -1,8 +1,8 @@
 // Staleness of the policy that generated the samples, at the time they are trained on.
 //
 // One iteration's training makes one policy version, however many optimizer steps it has. Later mini-batches of an
-// iteration always train on samples from before its earlier optimizer steps. This holds for every row of a comparison,
-// so it is not counted.
+// iteration always train on samples from before its earlier optimizer steps. That is the same for every row of a
+// comparison, so it does not count.
 #pragma once
 
 #include <optional>

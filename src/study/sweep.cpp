@@ -50,7 +50,7 @@ const Facts& facts_of(SweepInput input) {
 
 /// Parses `text` as a value of that type, without checking its limits.
 std::optional<double> read_value(Values values, std::string_view text) {
-  double divisor = 1;  // exact: 35 / 100 equals 0.35, but 35 * 0.01 does not
+  double divisor = 1;  // division is exact: 35 / 100 equals 0.35, but 35 * 0.01 does not
   const auto drop = [&text](char suffix) {
     if (text.empty() || text.back() != suffix) return false;
     text.remove_suffix(1);
@@ -233,7 +233,7 @@ base::Result<SweptJob> with_value(SweepInput input, double value, const plan::Jo
 
 namespace {
 
-/// Copies the figures of an estimate that a sweep keeps.
+/// Copies the figures that a sweep needs from an estimate.
 SweepFigures figures_of(const predict::Scenario& scenario, const predict::Estimate& estimate) {
   SweepFigures figures;
   figures.iteration_seconds = estimate.iteration_seconds;
@@ -376,7 +376,8 @@ std::optional<std::string> find_sweep_fault(const predict::Scenario& scenario, c
 }
 
 void find_best(Sweep& sweep) {
-  // The own or fastest point stays the best unless another one is better by more than rounding.
+  // The point with the job's own value, or the fastest one, stays the best unless another point is better by more than
+  // rounding.
   constexpr double noticed = 1 + 1e-9;
   const auto better = [&sweep](std::optional<std::size_t>& best, std::size_t point, const auto& cost) {
     if (!best || cost(*sweep.points[point].figures) * noticed < cost(*sweep.points[*best].figures)) best = point;
@@ -425,7 +426,8 @@ base::Result<Sweep> sweep(const predict::Scenario& given, const plan::Plan* plan
     if (options.on_point) options.on_point(index, values.size());
     auto point =
         of_plan ? of_plan->point(values[index]) : nodes_point(scenario, *values[index], options, values.size() - index);
-    // A point that was cut short cannot be compared with others. But a search for nodes has had its share of the time.
+    // A point that was cut short cannot be compared with others. A search for nodes is complete once it has used its
+    // share of the time.
     const auto ended_by = limit.ended_by();
     if (ended_by && !(point.ok() && !of_plan && ended_by == parallel::EndedBy::time)) break;
     if (!point.ok()) return point.error();

@@ -46,7 +46,7 @@ constexpr auto names_of(SweepInput) {
 }
 /// Label of the values' axis, such as "prompts per iteration".
 std::string_view axis_name(SweepInput input);
-/// Whether users choose the input, so that one value is the best. Otherwise it is an external condition.
+/// Whether users choose the input, so that one value is the best. Other inputs are external conditions.
 bool is_choice(SweepInput input);
 /// "20%", "512", "1.5x".
 std::string value_text(SweepInput input, double value);
@@ -59,8 +59,8 @@ base::Result<std::vector<double>> parse_values(SweepInput input, std::string_vie
 
 /// The value in the job or the plan; nullopt if the plan has no threshold. REQUIRES: a plan, except for nodes.
 std::optional<double> own_value(SweepInput input, const plan::Job& job, const plan::Plan* plan);
-/// Default values: simulate::usual_thresholds(), factors from a quarter up, or for a number in the job that number and
-/// powers of two around it. In increasing order, including the own value if there is one. REQUIRES: as own_value.
+/// Default values, increasing: simulate::usual_thresholds(), factors from a quarter up, or a number of the job with its
+/// multiples by powers of two. They include own_value if there is one. REQUIRES: as own_value.
 std::vector<double> default_values(SweepInput input, const plan::Job& job, const plan::Plan* plan);
 
 /// A job and its plan at one value.
@@ -115,7 +115,7 @@ struct SweepFigures {
 /// The plan at one value.
 struct SweepPoint {
   std::optional<double> value;  ///< in the unit of the input; nullopt: no threshold ("do not migrate")
-  plan::Plan plan;  ///< plan of the figures: for nodes the one found there, else the given plan with the value
+  plan::Plan plan;  ///< plan of the figures: for nodes the plan found there, otherwise the given plan with the value
   std::optional<SweepFigures> figures;  ///< nullopt if the value is not possible
   std::string problem = {};             ///< why the value is not possible
 };
@@ -123,12 +123,12 @@ struct SweepPoint {
 struct Sweep {
   SweepInput over = SweepInput::threshold;
   std::optional<std::int64_t> cap;  ///< SweepOptions::cap
-  std::vector<SweepPoint> points;   ///< no threshold first, then by increasing value
+  std::vector<SweepPoint> points;   ///< the point without a threshold first, then by increasing value
   std::optional<std::size_t> own;   ///< the point with the value of the job or plan
   std::optional<std::size_t>
       fastest;  ///< among points that fit, the one with the most samples per second; nullopt if the input is not a
                 ///< choice. Ties go to `own`, or for thresholds to the first point.
-  std::optional<std::size_t> cheapest;  ///< same for the fewest GPU-hours per sample; ties go to `fastest`
+  std::optional<std::size_t> cheapest;  ///< the point with the fewest GPU-hours per sample; ties go to `fastest`
   /// The first point whose plan does not fit after one that fits, by increasing value.
   std::optional<std::size_t> overflow;
   bool complete = true;  ///< false if stopped before the last point
@@ -146,14 +146,14 @@ struct SweepOptions {
 };
 
 /// Evaluates the plan at each value. SweepInput::nodes needs no plan and uses the best plan that rank_plans finds for
-/// each node count (with_nodes). If a value is not possible or no plan is found, its point has a problem. If the plan
-/// does not fit, its figures show that. If stopped, returns the points so far. Returns an Error if no point is possible
+/// each node count (with_nodes). If a value is not possible or no plan is found, its point has a `problem`. If the plan
+/// does not fit, its figures say so. If stopped, returns the points so far. Returns an Error if no point is possible
 /// (generation that cannot be fused, a network that the job lacks), for errors of Simulator, and if stopped before the
 /// first point. REQUIRES: a valid plan, except for nodes; increasing values that find_value_fault accepts.
 base::Result<Sweep> sweep(const predict::Scenario& scenario, const plan::Plan* plan, const SweepOptions& options);
 
-/// Whether the draws do not separate a point from the fastest one: in at least one draw it took no longer. REQUIRES: a
-/// sweep over thresholds whose points are all simulated on the same draws; a fastest point.
+/// Whether the draws cannot distinguish a point from the fastest one: in at least one draw, it took no longer.
+/// REQUIRES: a sweep over thresholds whose points are all simulated on the same draws; a fastest point.
 bool ties_with_fastest(const Sweep& sweep, const SweepPoint& point);
 
 /// Label of a point: "do not migrate", or its value in the unit of the input.

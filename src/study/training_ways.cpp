@@ -40,7 +40,7 @@ TaskRun without(std::string why) { return {.why_not = std::move(why)}; }
 
 constexpr const char* as_small_as_can_be = "micro-batches cannot be smaller";
 
-/// Runs that fit are better than runs that do not, then faster ones. Applies to tasks and phases.
+/// Whether `one` is better: runs that fit are better than others, then faster runs are. For tasks and phases.
 template <class Run>
 bool is_better(const Run& one, const Run& other) {
   if (one.fits() != other.fits()) return one.fits();
@@ -144,7 +144,7 @@ class TaskWays {
     return predict::task_memory(scenario_, plan)[task_];
   }
 
-  /// Time and activations of the schedule, without its fit.
+  /// Time and activations of the schedule. Does not check whether it fits.
   TaskRun measured(const Problem& problem, Construction construct, const TaskPlan& planned) const {
     const fuse::Answer answer = construct(problem, {});
     if (const auto* none = std::get_if<fuse::NotApplicable>(&answer)) return without(none->why);
@@ -200,7 +200,7 @@ bool is_planned(const plan::Job& job, const plan::Plan& plan, const TrainingAlte
                      [&](std::size_t task) { return phase.plan.tasks[task] == plan.tasks[task]; });
 }
 
-/// Adds a run on `mesh` to the busy time of each device and to the totals of the phase.
+/// Adds a task's run on `mesh` to the busy time of each device and to the totals of the phase.
 void add(const TaskRun& run, const cluster::Mesh& mesh, std::vector<double>& busy, TrainingAlternative& phase) {
   for (int device = mesh.first; device < mesh.first + mesh.count; ++device) {
     double& seconds = busy[static_cast<std::size_t>(device)];

@@ -1,7 +1,8 @@
-// Alternative schedules for the training phase of a plan on the same devices, which a fused schedule has to beat.
+// Alternative schedules for the training phase of a plan on the same devices. A fused schedule is worth using only if
+// it is faster.
 //
 // Each alternative is a schedule of training_problem with all mini-batches and their optimizer steps, but without host
-// transfers and handovers. A task keeps its layout and settings except for what the alternative changes. If an
+// transfers and hand-overs. A task keeps its layout and settings except for what the alternative changes. If an
 // alternative does not apply to a task, the task runs under 1F1B. Tasks on the same devices run one after the other,
 // others run in parallel.
 #pragma once
@@ -28,7 +29,7 @@ enum class TrainingWay {
   fused_smaller,          ///< fused, with smaller micro-batches of both trainings
   as_planned,             ///< each task with the virtual stages of its plan
 };
-/// The ways with which a plan is compared.
+/// The ways to compare a plan with.
 inline constexpr TrainingWay training_ways[] = {TrainingWay::serial,      TrainingWay::interleaved,
                                                 TrainingWay::zero_bubble, TrainingWay::smaller_micro_batches,
                                                 TrainingWay::fused,       TrainingWay::fused_smaller};
@@ -46,7 +47,7 @@ struct TrainingAlternative {
   std::int64_t activations = 0;  ///< peak activation bytes on any device, for the largest micro-batches
   predict::Fit fit = predict::Fit::does_not_fit;
   bool planned = false;      ///< whether the plan already works this way
-  std::string how = {};      ///< changed tasks and settings, or for `serial` the order of the tasks; may be empty
+  std::string how = {};      ///< changed tasks and settings; for `serial`, the order of the tasks; may be empty
   std::string why_not = {};  ///< why the way is not possible; the figures are then meaningless
   plan::Plan plan = {};      ///< the plan with the changes, and with the fusion of the given plan
 

@@ -71,7 +71,7 @@ std::vector<DeviceSplit> device_splits(const planner::SearchSpace& space) {
 
 namespace {
 
-/// Simulation of a plan, or its closed-form estimate.
+/// Figures of a plan, from its simulation or its closed-form estimate.
 struct PlayedPlan {
   plan::IterationGraph graph;
   plan::Timing timing;
@@ -229,7 +229,7 @@ class Study {
     const OtherJob other(scenario_, what_if.working.steps);
     if (!space_)
       space_ = planner::make_search_space(scenario_, planner::search_meshes(scenario_.job), {}, options_.threads);
-    // The choices for tasks do not depend on the staleness of weights.
+    // The space can be reused: choices for tasks do not depend on the staleness of weights.
     space_->scenario = &other.scenario;
     std::vector<DeviceSplit> splits =
         planner::impossible_task(*space_) ? std::vector<DeviceSplit>() : device_splits(*space_);
@@ -275,7 +275,7 @@ class Study {
     set_throughput(seconds_with_generation(plan, base::Ticks(generation.count() / count)), *what_if.figures);
   }
 
-  /// Staleness of tokens for other reasons, in versions.
+  /// Staleness in versions that tokens have without partial rollout.
   std::size_t base_age() const {
     return static_cast<std::size_t>(version_lag(scenario_.job, base_->graph, base_->timing, *policy_));
   }

@@ -6,7 +6,6 @@
 //   2507.01663): some devices train while the others generate and run inference. The split that is best in the closed
 //   form is simulated. version_lag reads the staleness off the simulation.
 // - Partial rollout: simulate/partial_rollout.h simulates generation over several iterations, in the plan's own layout.
-//   All other activities take as long as in the simulation without inter-stage fusion, because no tail is left to fill.
 //   plan::time_iterations combines them.
 #pragma once
 
@@ -33,7 +32,7 @@ struct DeviceSplit {
 
 /// Returns the best plan for every split of the cluster that the placement "disaggregated" allows, found by coordinate
 /// descent (selection_of). Infer tasks move to the training devices if that is faster and fits. Sorted by iteration
-/// time, then by the number of training devices. The space's scenario specifies the steps off policy.
+/// time, then by the number of training devices. The scenario of `space` sets the steps off policy.
 std::vector<DeviceSplit> device_splits(const planner::SearchSpace& space);
 
 /// One way to run the plan.
@@ -41,7 +40,8 @@ struct Working {
   enum class Kind {
     fusion,      ///< the plan with this fusion
     off_policy,  ///< devices split; generation uses weights at most `steps` trainings old
-    partial      ///< the plan, but generation ends when `finished` of the prompts in flight have all responses
+    partial      ///< the plan, but generation ends when the fraction `finished` of the prompts in flight has all its
+                 ///< responses
   };
   Kind kind = Kind::fusion;
   bool inter = false;
@@ -81,7 +81,7 @@ struct WhatIfOptions {
   int threads = 1;                                ///< does not affect the result
 };
 
-/// All results, and data computed along the way.
+/// All results, and intermediate results that other answers reuse.
 struct WhatIfs {
   std::vector<WhatIf> ways;                             ///< in this order: fusions, off policy, partial rollout
   std::optional<simulate::ThresholdChoice> thresholds;  ///< nullopt if generation cannot be fused with inference
@@ -90,7 +90,8 @@ struct WhatIfs {
   bool complete = true;                                 ///< false if stopped before the last way
 };
 
-/// Finds the result for this fusion, at the plan's threshold if it has one. Returns null if it was not reached.
+/// Finds the result for this fusion, at the plan's threshold if it has one. Returns null if the evaluation stopped
+/// before it.
 const WhatIf* find_fusion(const WhatIfs& what_ifs, bool inter, bool intra);
 /// Finds the result that fuses generation at this threshold, with or without fused trainings. Returns null if none was
 /// simulated.

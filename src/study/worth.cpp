@@ -16,7 +16,7 @@
 namespace dovetail::study {
 namespace {
 
-/// "12.3%": how much less `seconds` is than `with`.
+/// "12.3%": the share by which `seconds` is less than `with`.
 std::string shorter(double seconds, double with) { return fmt::format("{:.1f}%", 100 * (1 - seconds / with)); }
 
 /// The reason why both trainings of a plan cannot share one schedule; nullopt if they can.
@@ -31,7 +31,7 @@ std::optional<std::string> why_not_fused_training(const predict::Scenario& scena
   if (first.layout.pipeline > 1 || second.layout.pipeline > 1) return std::nullopt;
   std::string why = "pipelines of one stage have no bubbles to fill";
   if (predict::overhead_seconds(scenario, (*pair)[0], first).hand_over > 0)
-    why += "; fusion would only save a handover of data";
+    why += "; fusion would only save a hand-over of data";
   return why;
 }
 
@@ -45,7 +45,7 @@ const TrainingAlternative* fastest(const std::vector<TrainingAlternative>& ways,
   return best;
 }
 
-/// Ways that take less than `seconds` but do not fit, as the end of a sentence.
+/// Lists ways that take less than `seconds` but do not fit, as the end of a sentence.
 std::string too_large_ones(const std::vector<TrainingAlternative>& ways, double seconds) {
   std::string text;
   for (const TrainingAlternative& way : ways)
@@ -82,7 +82,7 @@ TrainingAlternative no_way(TrainingWay way, std::string why_not) { return {.way 
 constexpr const char* no_time = "there was no time to evaluate it";
 constexpr const char* too_large = "the phase exceeds the limits of schedules";
 
-/// The fraction of generation time that the average instance waits for the last one.
+/// The fraction of generation time for which the average instance waits for the last one.
 double tail_of(const predict::Scenario& scenario, const plan::Plan& plan, std::size_t generate, std::uint64_t seed) {
   const simulate::Generation generation = predict::generation_of(scenario, generate, plan.tasks[generate], {seed, 0});
   base::Ticks tail;
@@ -111,8 +111,8 @@ Worth judge_gain(const GenerationWorth& found, const FusedAt& best, const std::s
   return {Verdict::yes, reason};
 }
 
-/// Judges fused generation. `fault` is the result of find_migration_fault. If several instances all end together, the
-/// missing tail is the reason instead.
+/// Judges fused generation. `fault` is the result of find_migration_fault. It is ignored if several instances all end
+/// together; the reason is then that there is no tail.
 Worth judge(const GenerationWorth& found, int instances, const std::optional<std::string>& fault) {
   if (fault && (instances == 1 || *found.tail > 0)) return {Verdict::no, *fault};
   constexpr double short_tail = 0.05;
@@ -128,8 +128,8 @@ Worth judge(const GenerationWorth& found, int instances, const std::optional<std
           tail + ", but moving samples and loading models costs as much as inference during the tail saves"};
 }
 
-/// The reason why a gain of both stages does not shorten the simulated iteration; nullopt if it does, or if it was not
-/// simulated.
+/// The reason why a gain in generation and inference does not shorten the simulated iteration. nullopt if it does, or
+/// if the iteration was not simulated.
 std::optional<std::string> why_lost(const WhatIfs& what_ifs, bool trained, double threshold) {
   const WhatIf* fused = find_threshold(what_ifs, threshold, trained);
   const WhatIf* plain = find_fusion(what_ifs, false, trained);

@@ -1,10 +1,10 @@
 // Judges whether stage fusion is worth it for a plan, and why. Compares fused training with other ways to fill its
-// bubbles, and fused generation with plain generation and with generation one step off policy.
+// bubbles, and fused generation with generation that is followed by inference.
 //
 // A fusion is worth it if it fits and takes at least 1% less time than the best alternative without fusion. Fusion of
 // generation must also shorten the iteration by 1%, if that was simulated. Its alternatives run the inference tasks
 // after generation, one after the other or in parallel on parts of the devices. A fused stage also runs them in
-// parallel, which saves handovers and loads regardless of the tail.
+// parallel, which saves hand-overs and loads regardless of the tail.
 #pragma once
 
 #include <optional>
@@ -29,8 +29,8 @@ struct Worth {
 /// Verdict for the training phase.
 struct TrainingWorth {
   std::vector<TrainingAlternative>
-      ways;                     ///< one of each in training_ways, plus the plan itself if none of them equals it
-  std::optional<double> bound;  ///< lower bound in seconds for a schedule of both trainings, for TrainingWay::fused
+      ways;                     ///< one for each of training_ways, and the plan itself if it equals none of them
+  std::optional<double> bound;  ///< lower bound in seconds on schedules of both trainings (TrainingWay::fused)
   Worth fusion;
 };
 
@@ -48,11 +48,11 @@ struct FusedAt {
 /// Verdict for generation and the inference after it. Times are means over the draws.
 struct GenerationWorth {
   std::optional<double> plain;  ///< seconds of generation, then inference; nullopt if there is nothing to fuse
-  double side_by_side =
-      0;  ///< same, but the inference tasks run in parallel on parts of the devices; a single task uses all of them
+  double side_by_side = 0;  ///< as `plain`, but the inference tasks run in parallel on parts of the devices; a single
+                            ///< task uses all of them
   std::vector<FusedAt> fused;       ///< at the best threshold and, if simulated, at the plan's; by increasing threshold
   std::optional<std::size_t> best;  ///< index in `fused`; nullopt if none is better than plain
-  /// Fraction of generation time that the average instance waits for the last one, for the first draw.
+  /// Fraction of generation time for which the average instance waits for the last one, in the first draw.
   std::optional<double> tail;
   Worth fusion;
 };

@@ -119,7 +119,7 @@ TEST(Worth, FusedGenerationIsNoWithoutATail) {
 }
 
 TEST(Worth, FusedGenerationIsNoIfParallelInferenceSavesAsMuch) {
-  // Three inference tasks with a handover each take less time in parallel than one after the other.
+  // Three inference tasks with a hand-over each take less time in parallel than one after the other.
   const plan::Job job = ppo_with(test::long_tail);
   const Scene scene(job, pipelined(job, 4));
   ASSERT_GT(scene.scenario.software.efficiency.task, 0);
