@@ -60,8 +60,8 @@ std::vector<SecondsPart> parts_of(const cost::PipelineSeconds& pipeline) {
           {SecondsOf::bubbles, pipeline.bubbles}};
 }
 
-/// Returns the bytes loaded from host memory on the device with the most. Training, and an engine that copies its
-/// weights, unload as many.
+/// Returns the bytes loaded from host memory, on the device that loads most. Training, and an engine that copies its
+/// weights, unload the same number.
 std::int64_t loaded_bytes_of(const TaskScenario& task) {
   const bool trains = task.task.kind == TaskKind::train;
   if (task.task.kind == TaskKind::generate) {

@@ -1,4 +1,4 @@
-// Durations of an iteration's activities, and how their seconds are spent.
+// Durations of an iteration's activities, and the parts that they consist of.
 #pragma once
 
 #include <array>
@@ -28,10 +28,10 @@ enum class SecondsOf {
   bubbles,
   gradients,
   optimizer,
-  host_transfers,  ///< devices wait for loads from and unloads to host memory
-  hand_over,       ///< to the next task
+  host_transfers,  ///< devices wait for transfers from and to host memory
+  hand_over,       ///< hand-over to the next task
   weight_sync,
-  transfer,  ///< of a reallocation that is not a weight sync
+  transfer,  ///< reallocation that is not a weight sync
   rule,
   fused_schedule,
   until_threshold,
@@ -39,11 +39,11 @@ enum class SecondsOf {
   tail,
   rest,
   nothing,  ///< the work is done within another activity
-  // Time of devices in an iteration that is not part of an activity.
+  // Time of devices that is not part of an activity.
   moving_weights,
   between_iterations,
-  /// Negative: time that fusion takes off the iteration. The fused activities are counted as if unfused, so that they
-  /// can be compared with an unfused plan.
+  /// Negative: time by which fusion shortens the iteration. The fused activities count as if unfused, so that they can
+  /// be compared with an unfused plan.
   hidden_by_fusion,
   idle
 };
@@ -94,17 +94,17 @@ ActivitySeconds sum_of(std::vector<SecondsPart> parts);
 /// Returns the durations in integer ns: [activity].
 std::vector<base::Ticks> durations_of(const std::vector<ActivitySeconds>& activities);
 
-/// Returns the bytes of an engine's weights on the device with the most, in the engine's precision. An engine without
-/// expert parallelism shards experts over its tensor-parallel ranks, like all other weights (vLLM).
+/// Returns the bytes of an engine's weights, in its precision, on the device that holds most. An engine without expert
+/// parallelism shards experts over its tensor-parallel ranks, like all other weights (vLLM).
 std::int64_t engine_weight_bytes(const cost::ModelFacts& facts, llm::Layout layout);
 
-/// Bytes of each device for an engine's activations, graphs and buffers (2 to 5 GB,
-/// docs/facts.md#space-for-the-kv-cache).
+/// Bytes that an engine needs on each device for activations, graphs and buffers. Real engines need 2 to 5 GB
+/// (docs/facts.md#space-for-the-kv-cache).
 inline constexpr double engine_reserve = 4e9;
 
-/// Returns the bytes of each device for an engine's KV cache: its share of memory minus the weights and, depending on
-/// plan::EngineKind, engine_reserve. Negative if there is no space. Unlimited for an engine without separate weights,
-/// whose cache grows with its batch.
+/// Returns the bytes on each device for an engine's KV cache: the engine's share of memory minus its weights and,
+/// depending on plan::EngineKind, engine_reserve. Negative if there is no space. Unlimited for an engine without
+/// separate weights, whose cache grows with its batch.
 double key_value_room(const cost::ModelFacts& facts, const plan::TaskPlan& task, const cluster::Gpu& gpu,
                       plan::EngineKind kind);
 
@@ -116,12 +116,12 @@ plan::Engine engine_in_use(const plan::Engine& engine);
 /// sequence at a time. task_memory reports that it does not fit.
 cost::GenerationSeconds generation_seconds(const Scenario& scenario, std::size_t task, const plan::TaskPlan& planned);
 
-/// Returns the bytes that an infer or train task loads from host memory, on the device with the most. A train task
-/// unloads as many. 0 for other tasks.
+/// Returns the bytes that an infer or train task loads from host memory, on the device that loads most. A train task
+/// unloads the same number. 0 for other tasks.
 std::int64_t loaded_bytes(const Scenario& scenario, std::size_t task, const plan::TaskPlan& planned);
 
 /// Seconds of a task outside its passes and steps: host transfers (frozen weights are only loaded) and the hand-over to
-/// the next task. For generation, only the engine's weights count, if they are in host memory while it sleeps.
+/// the next task. Generation has only transfers of the engine's weights, if these are in host memory while it sleeps.
 struct OverheadSeconds {
   double host_transfers = 0;
   double hand_over = 0;
@@ -130,9 +130,9 @@ struct OverheadSeconds {
 };
 OverheadSeconds overhead_seconds(const Scenario& scenario, std::size_t task, const plan::TaskPlan& planned);
 
-/// Returns the seconds until a device that infers in a fused stage has its slice of the task's weights from another
-/// device. Devices that work together in a stage are neighbors, those of a replica's pipeline stages are not. 0 if a
-/// replica has one stage or its weights come from host memory. REQUIRES: the task infers.
+/// Returns the seconds until a device that infers in a fused stage has received its slice of the task's weights from
+/// another device. Devices that work together in a stage are neighbors; the pipeline stages of a replica are not. 0 if
+/// a replica has one stage or its weights come from host memory. REQUIRES: the task infers.
 double gathering_seconds(const Scenario& scenario, std::size_t task, const plan::TaskPlan& planned);
 
 /// Returns the seconds of a task: generation, a forward pass, training in optimizer steps, or a rule's time for each
@@ -148,8 +148,8 @@ struct Reallocation {
 Reallocation reallocation(const Scenario& scenario, const plan::Plan& plan, const plan::Activity& activity);
 
 /// Returns the seconds of an activity of the plan's graph, ignoring fusion. A task includes all its host transfers. A
-/// reallocation into an engine uses the measured speed and overhead of the efficiencies, any other one the plan of
-/// realloc.
+/// reallocation into an engine uses the measured speed and overhead of the efficiencies. Any other reallocation uses
+/// the plan of realloc.
 ActivitySeconds activity_seconds(const Scenario& scenario, const plan::Plan& plan, const plan::Activity& activity);
 
 }  // namespace dovetail::predict

@@ -83,7 +83,7 @@ namespace {
 using plan::Activity;
 using plan::HostTransfer;
 
-/// An iteration with some transfers as separate activities.
+/// An iteration in which some transfers are separate activities.
 struct Variant {
   plan::IterationGraph graph;
   std::vector<ActivitySeconds> activities;
@@ -110,7 +110,7 @@ void subtract(double seconds, ActivitySeconds& from) {
   from = sum_of(std::move(from.parts));
 }
 
-/// Builds variants of an iteration that move transfers out of the tasks' activities.
+/// Builds variants of an iteration in which transfers are separate from the tasks' activities.
 class Variants {
  public:
   Variants(const Scenario& scenario, const plan::Plan& plan, const std::vector<TaskMemory>& memory, Variant inside)

@@ -4,9 +4,9 @@
 // (planner/space/trial.h) has separate code, and a test checks that both agree.
 //
 // Prefetching turns host transfers into separate activities (plan/host_transfers.h) that overlap with other tasks, if
-// memory allows. Data of one task may be on its devices while another task runs there if the device with the least
-// memory left has space for it, together with everything else that comes or goes meanwhile. The next tasks in the order
-// of the workflow get this space first. Without space, the transfer and the task run in sequence.
+// memory allows. The data of one task may be on a device while another task runs there. The device with the least free
+// memory must have space for it, together with all other data in transit at that time. The next tasks in the order of
+// the workflow get this space first. Without space, the transfer and the task run in sequence.
 #pragma once
 
 #include <optional>
@@ -34,7 +34,7 @@ struct TimedIteration {
 
 /// Results that are already known and expensive to compute. Null: unknown.
 struct KnownParts {
-  const IntraStage* training = nullptr;             ///< of the plan's two fused train tasks, exact or not
+  const IntraStage* training = nullptr;             ///< result for the plan's two fused train tasks, exact or not
   const std::vector<TaskMemory>* memory = nullptr;  ///< task_memory of the plan, needed only for prefetching
 };
 
@@ -52,12 +52,12 @@ double iteration_seconds(const Scenario& scenario, double period);
 
 /// Returns, for [task][other task], whether the data of a task does not fit in memory while the other task runs (see
 /// above). Fused tasks and tasks that load nothing from host memory have no conflicts. `graph` is the graph of the
-/// plan, with fused tasks as one activity. `memory` is its task_memory.
+/// plan, with fused tasks as one activity. `memory` is the plan's task_memory.
 plan::Conflicts transfer_conflicts(const Scenario& scenario, const plan::Plan& plan, const plan::IterationGraph& graph,
                                    const std::vector<TaskMemory>& memory);
 
-/// Makes host transfers separate activities, one after the other in the order of the workflow. Keeps each one only if
-/// it does not make the iteration longer. `activities` ([activity of `graph`]) and `graph` are given without
+/// Makes host transfers separate activities, one transfer after the other in the order of the workflow. Reverts each
+/// change that makes the iteration longer. `activities` ([activity of `graph`]) and `graph` are given without
 /// prefetching. Fused tasks keep their transfers.
 void prefetch(const Scenario& scenario, const plan::Plan& plan, const std::vector<TaskMemory>& memory,
               plan::IterationGraph& graph, std::vector<ActivitySeconds>& activities);
@@ -66,11 +66,11 @@ struct Estimate : TimedIteration {
   std::vector<TaskMemory> memory;  ///< [task]
 
   double samples_per_second = 0;
-  double tokens_per_second = 0;  ///< per device of the cluster, over the prompts and responses of all samples
+  double tokens_per_second = 0;  ///< per device of the cluster; counts the prompts and responses of all samples
   double gpu_hours = 0;          ///< per iteration, over all devices of the cluster
   std::optional<double> price;   ///< per iteration; nullopt if the cluster has no price
 
-  Fit fit() const;  ///< of the task that fits worst
+  Fit fit() const;  ///< fit of the task that fits worst
   bool fits() const { return fit() != Fit::does_not_fit; }
   bool keeps_margin() const { return fit() == Fit::fits; }
 };
@@ -81,8 +81,8 @@ struct Estimate : TimedIteration {
 Estimate estimate(const Scenario& scenario, const plan::Plan& plan,
                   const std::optional<IntraStage>& training = std::nullopt, const plan::IterationOrder& order = {});
 
-/// Returns the estimate without making a schedule for fused training. It takes `over_bound` times its bound
-/// (intra_stage_over_bound), a ratio from a similar plan. Without `over_bound` or fused training, this is estimate().
+/// Returns the estimate without making a schedule for fused training. The training takes `over_bound`, a ratio from a
+/// similar plan, times its bound (intra_stage_over_bound). Without `over_bound` or fused training, this is estimate().
 Estimate estimate_like(const Scenario& scenario, const plan::Plan& plan, std::optional<double> over_bound);
 
 }  // namespace dovetail::predict

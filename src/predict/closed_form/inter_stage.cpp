@@ -21,9 +21,9 @@ struct Group {
   int size = 1;  ///< devices of each worker
   int tasks = 0;
   double work = 0;      ///< seconds of all its tasks on one worker
-  double overhead = 0;  ///< of each worker, once
-  double last = 0;      ///< for one sample
-  double loads = 0;     ///< of all models
+  double overhead = 0;  ///< seconds of each worker, once
+  double last = 0;      ///< seconds for one sample
+  double loads = 0;     ///< seconds of all models' loads
   double max_load = 0;
   int workers = 0;
 
@@ -41,7 +41,7 @@ struct Group {
   }
 };
 
-/// The freed devices' workers, and the tasks that must wait.
+/// Workers on the freed devices, and tasks that must wait.
 struct Split {
   std::vector<Group> groups;
   double after = 0;  ///< seconds of tasks that fit only on the keepers' devices
@@ -75,11 +75,11 @@ std::optional<Split> split_of(const TailDevices& devices, const InferenceLoad& i
   return split;
 }
 
-/// Gives each group workers in proportion to its work, at least one. Remaining devices go to the group with the most
-/// work per worker.
+/// Gives each group workers in proportion to its work, but at least one. Remaining devices go to the group with the
+/// most work per worker.
 void hand_out(int freed, std::vector<Group>& groups) {
   int left = freed;
-  double work = 0;  // of groups that may get more than one worker, in seconds times devices
+  double work = 0;  // work of groups that may get more than one worker, in seconds times devices
   for (bool fixed = true; fixed;) {
     fixed = false;
     work = 0;
@@ -110,10 +110,10 @@ void hand_out(int freed, std::vector<Group>& groups) {
 
 /// Progress of all groups together, at the pace of the slowest.
 struct Pace {
-  double seconds = 0;  ///< of all work, on the freed devices alone
+  double seconds = 0;  ///< seconds of all work, on the freed devices alone
   double set_up = 0;
   double joining = 0;  ///< set-up of a worker that joins them
-  double last = 0;     ///< after the end of the last sample, if nothing else is left
+  double last = 0;     ///< seconds after the end of the last sample, if nothing else is left
   int largest = 1;     ///< devices of the largest worker
 };
 
@@ -146,13 +146,13 @@ class TailInference {
     done_ = std::min(slice.finished, done_ + working * speed_ / pace_.seconds);
     if (!keepers_help_ || slice.idle <= joined_ || (slice.finished - done_) * pace_.seconds <= pace_.joining * speed_)
       return;
-    // The work lost during their set-up is subtracted at once.
+    // Subtract the work lost during their set-up at once.
     done_ -= (slice.idle - joined_) * keeper_ * pace_.joining / pace_.seconds;
     joined_ = slice.idle;
     speed_ = 1 + joined_ * keeper_;
   }
 
-  /// Returns the seconds until everything is scored after the tail has ended.
+  /// Returns the seconds from the end of the tail until all inference is done.
   double rest() const {
     const double left = (1 - done_) * pace_.seconds;
     const double alone = std::max(pace_.last, setting_up_ + left / speed_);
@@ -169,7 +169,7 @@ class TailInference {
   double setting_up_;
   double done_ = 0;    // fraction of all work
   double joined_ = 0;  // number of keepers
-  double speed_ = 1;   // relative to the freed devices alone
+  double speed_ = 1;   // speed relative to the freed devices alone
 };
 
 }  // namespace
@@ -243,7 +243,7 @@ struct GenerationScenario {
   double samples = 0;
 };
 
-/// Returns m of the formula in inter_stage.h for `left` samples.
+/// Returns the number m of keepers in the formula of inter_stage.h, for `left` unfinished samples.
 int keepers_of(const GenerationScenario& of, double left) {
   const plan::TaskPlan& planned = of.planned;
   double most = std::ceil(left / of.generation.flat_batch);
@@ -272,7 +272,7 @@ void migrate(const GenerationScenario& of, const cost::TailSlice& slice, InterSt
   fused.migration = std::min(sending, prefilling);
 }
 
-/// [slice] seconds, by number of instances. The thresholds share few numbers of keepers.
+/// [slice] seconds, by number of instances. Many thresholds have the same number of keepers.
 using SliceSeconds = std::map<int, std::vector<double>>;
 
 const std::vector<double>& seconds_on(const GenerationScenario& of, int instances, SliceSeconds& known) {
@@ -284,7 +284,7 @@ const std::vector<double>& seconds_on(const GenerationScenario& of, int instance
   return entry->second;
 }
 
-/// Returns the mean number of keepers without unfinished samples, given that there are some.
+/// Returns the mean number of keepers without unfinished samples, given that at least one keeper has some.
 double idle_keepers(int keepers, double unfinished) {
   const double none = std::exp(-unfinished / keepers);
   const double others_none = std::exp(-unfinished * (keepers - 1) / keepers);

@@ -1,5 +1,5 @@
 // Inter-stage fusion in closed form: the time to infer on finished samples while the longest ones are still generated
-// (RLHFuse, NSDI 2025, section 4). simulate/inter_stage.h plays it event by event.
+// (RLHFuse, NSDI 2025, section 4). simulate/inter_stage.h simulates it event by event.
 //
 // The batch slots of all n instances empty as computed by cost::generation_seconds. The threshold R is reached when no
 // sample waits for a slot and at most R of all B samples are left. Then m instances keep the tail, and the samples of
@@ -7,18 +7,18 @@
 //
 //   m = max( ceil(R B / flat batch), ceil(R B M / C), ceil(R B / max sequences of the engine) )
 //
-// M is the KV cache of the longest sample, and C the KV cache space of an instance. Either the KV cache of the moved
-// samples is sent over the links, each device of a keeper receiving its part, or they are prefilled again, whichever is
-// faster. The n - m freed instances drop the actor and run inference on finished samples. With m = n nothing moves, and
+// M is the KV cache of the longest sample, and C the KV cache space of an instance. The moved samples are prefilled
+// again, or their KV cache is sent over the links, to each device of a keeper its part. The model uses the faster of
+// the two. The n - m freed instances drop the actor and run inference on finished samples. If m = n, nothing moves, and
 // the tasks run in sequence.
 //
 // The remaining samples are assumed to be spread randomly over the keepers (Poisson). With k samples per keeper on
 // average, a keeper has none with probability p = e^-k. Of m keepers, at least one of which has samples, m p (1 -
 // p^(m-1)) / (1 - p^m) have none on average.
 //
-// The time that the slowest instance takes beyond the average one counts in full before the threshold, so that
-// generation does not end sooner fused than alone. The model ignores that instances differ in how many long samples
-// they have when they move. It uses the mean.
+// The extra time of the slowest instance over the average one counts in full before the threshold. Otherwise generation
+// would end sooner fused than alone. The model uses the mean number of long samples per instance when they move, and
+// ignores that it varies.
 #pragma once
 
 #include <cstddef>
@@ -36,15 +36,15 @@ namespace dovetail::predict {
 /// An inference task in its layout on all devices. Times are in seconds.
 struct InferenceTask {
   double passes = 0;
-  double load = 0;       ///< until devices have its weights from host memory, at each change to this model
-  double hand_over = 0;  ///< in addition, the first time
-  double last = 0;       ///< for one sample of maximum length through the pipeline
+  double load = 0;       ///< time to load its weights from host memory, at each change to this model
+  double hand_over = 0;  ///< hand-over, the first time only
+  double last = 0;       ///< time of one sample of maximum length through the pipeline
   int replicas = 1;      ///< number of data-parallel replicas, with the same number of devices each
-  double gathering = 0;  ///< until a worker has the weights from other devices: gathering_seconds
+  double gathering = 0;  ///< time to gather a worker's weights from other devices: gathering_seconds
 
   double overhead() const { return load + hand_over; }
-  double loading() const { return load + gathering; }      ///< of a worker, each time
-  double set_up() const { return loading() + hand_over; }  ///< of a worker, the first time
+  double loading() const { return load + gathering; }      ///< seconds of a worker, at each change to this model
+  double set_up() const { return loading() + hand_over; }  ///< seconds of a worker, the first time
 };
 
 /// Returns an inference task that takes `seconds`, its task_seconds. REQUIRES: the task infers, and `planned` has no
@@ -55,7 +55,7 @@ InferenceTask inference_task(const Scenario& scenario, std::size_t task, const p
 struct InferenceLoad {
   double work = 0;                   ///< seconds of their passes on all devices, one task after the other
   double overheads = 0;              ///< seconds of their overheads on all devices, one task after the other
-  std::vector<InferenceTask> tasks;  ///< the one with the largest replica first
+  std::vector<InferenceTask> tasks;  ///< in order of decreasing replica size
 
   void add(const InferenceTask& task);
   void clear();
@@ -63,7 +63,7 @@ struct InferenceLoad {
 
 /// A slice of the tail on the keepers. The length of the tail depends on the sampled lengths.
 struct TailSlice {
-  double seconds = 0;   ///< if the tail has not ended before
+  double seconds = 0;   ///< duration, if the tail has not ended before
   double finished = 0;  ///< fraction of all samples that have finished by the end of the slice
   double idle = 0;      ///< mean number of keepers without unfinished samples, over tails that have not ended
   double ends = 0;      ///< probability that the tail ends with this slice; the slices add up to 1
@@ -86,7 +86,7 @@ struct InferenceEnd {
   double rest = 0;  ///< mean over all possible ends of the tail
 };
 
-/// Returns the inference times of a stage. If all instances keep the tail, the tasks run in sequence.
+/// Returns the inference times of a stage. If all instances keep the tail, the tasks follow it in sequence.
 ///
 /// Otherwise the freed devices are divided among the tasks by work, as in the first step of simulate::infer_best. Each
 /// task gets a worker of a replica's size, the largest first. A task without space shares the worker with the least
@@ -94,17 +94,17 @@ struct InferenceEnd {
 /// the pace of the slowest, start after the longest set-up (a shared worker sets up all its models), and never overtake
 /// finished samples.
 ///
-/// A keeper without samples becomes a worker if the available work takes the others longer than its set-up. All keepers
-/// do so when the tail ends. The last sample must still be scored, by tasks that share a worker in sequence, including
-/// reloading. A task that fits only on the keepers' devices follows afterwards. If nothing fits on the freed devices,
-/// or a task fits on neither, all tasks follow the tail in sequence.
+/// A keeper without samples becomes a worker if the available work would take the other workers longer than the
+/// keeper's set-up. All keepers do so when the tail ends. The last sample must still be scored, by tasks that share a
+/// worker in sequence, including reloading. A task that fits only on the keepers' devices follows afterwards. If
+/// nothing fits on the freed devices, or a task fits on neither, all tasks follow the tail in sequence.
 ///
 /// If `rest` is at least `enough` seconds, the returned value may be too small, but is at least `enough`.
 InferenceEnd inference_end(const TailDevices& devices, const std::vector<TailSlice>& slices,
                            const InferenceLoad& inference, double enough = std::numeric_limits<double>::infinity());
 
-/// Returns an upper bound in seconds on inference on all devices that is done before the tail ends, as a mean over all
-/// ends. Assumes that all freed devices and keepers without samples work from the beginning.
+/// Returns an upper bound on the inference done before the tail ends: in seconds on all devices, as a mean over all
+/// possible ends. Assumes that all freed devices and keepers without samples work from the beginning.
 double max_hidden(const TailDevices& devices, const std::vector<TailSlice>& slices);
 
 /// Timeline of generation fused with inference, in seconds.
@@ -117,7 +117,7 @@ struct InterStage {
   bool prefills = false;  ///< whether moved samples are prefilled again; otherwise their KV cache is sent
   double until = 0;       ///< from the beginning until the threshold is reached
   double migration = 0;
-  double set_up = 0;  ///< of the freed instances, parallel to the tail
+  double set_up = 0;  ///< set-up of the freed instances, parallel to the tail
   double tail = 0;    ///< from the migration to the last sample, on the keepers
   double rest = 0;    ///< inference after the tail, including delays by the keepers' set-up
   double apart = 0;   ///< without fusion: generation, then the inference tasks in sequence
@@ -135,7 +135,7 @@ ActivitySeconds activity_seconds(const InterStage& fused);
 
 /// Generation at a threshold, independent of the inference fused with it.
 struct GenerationTail {
-  InterStage generation;  ///< without the stage's inference, set_up and rest; `apart` is generation alone
+  InterStage generation;  ///< `set_up` and `rest` are not set; `apart` is generation alone
   TailDevices devices;
   std::vector<TailSlice> slices;  ///< empty if nothing moves
 };

@@ -7,7 +7,7 @@
 namespace dovetail::predict {
 namespace {
 
-/// A schedule, and whether the memory for activations limited it.
+/// A schedule, and whether the memory for activations limits it.
 struct FoundSchedule {
   FusedSchedule schedule;
   bool limited = false;
@@ -26,7 +26,7 @@ std::optional<FoundSchedule> schedule_of(const Scenario& scenario, const plan::P
   return FoundSchedule{within.ok() ? *within : *free, true};
 }
 
-/// Returns the phase as if both trainings ran in sequence, with all fields that need no schedule.
+/// Returns the phase as if both trainings ran in sequence. Sets all fields that need no schedule.
 IntraStage without_schedule(const Scenario& scenario, const plan::Plan& plan) {
   IntraStage fused;
   fused.pair = plan.fusion.training.value();
@@ -51,7 +51,7 @@ ActivitySeconds fused_training_seconds(double schedule_seconds, const OverheadSe
 
 std::int64_t activation_room(const Scenario& scenario, const plan::Plan& plan) {
   const TaskMemory memory = task_memory(scenario, plan, 0)[(*plan.fusion.training)[0]];
-  // If the margin leaves nothing, it may be used as well.
+  // If nothing is left within the margin, use the margin as well.
   const std::int64_t left = memory.room() > 0 ? memory.room() : memory.margin();
   return static_cast<std::int64_t>(static_cast<double>(left) /
                                    std::max(1.0, scenario.software.conventions.reserved_factor));

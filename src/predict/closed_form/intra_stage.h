@@ -1,9 +1,9 @@
-// Intra-stage fusion: two train tasks of a plan in one schedule, with the memory it takes (RLHFuse, NSDI 2025, section
-// 5).
+// Intra-stage fusion: two train tasks of a plan in one schedule, and the memory that it needs (RLHFuse, NSDI 2025,
+// section 5).
 //
-// The schedule is a real one of all mini-batches (fused_schedule), found by a short search. Longer searches gain
-// little, as the reported lower bound shows. Its activations are limited to the memory that both models and all other
-// resident data leave on each device.
+// The schedule covers all mini-batches (fused_schedule) and is found by a short search. Longer searches gain little, as
+// the reported lower bound shows. Its activations are limited to the memory that both models and all other resident
+// data leave on each device.
 #pragma once
 
 #include <cstdint>
@@ -21,11 +21,11 @@ namespace dovetail::predict {
 struct IntraStage {
   plan::TrainPair pair{};
   KeptSchedule schedule;        ///< null if none was made
-  double schedule_seconds = 0;  ///< all passes and steps of both
-  double bound = 0;             ///< lower bound on every schedule of both
-  /// Of both; their transfers share the link to host memory, and there is one hand-over.
+  double schedule_seconds = 0;  ///< passes and steps of both trainings
+  double bound = 0;             ///< lower bound on every schedule of both trainings
+  /// Overhead of both trainings: their transfers share the link to host memory, and there is one hand-over.
   OverheadSeconds overhead;
-  double apart = 0;  ///< in sequence, each by its own layout
+  double apart = 0;  ///< both trainings in sequence, each by its own layout
   /// Peak bytes on a device, with the largest micro-batches. nullopt without a schedule.
   std::optional<std::int64_t> activations;
   bool limited = false;  ///< whether more memory for activations might give another schedule
@@ -43,7 +43,7 @@ inline constexpr std::int64_t fused_iterations = 100;
 
 // All functions below REQUIRE: the plan has no fault, and fuses two train tasks.
 
-/// Returns the bytes of each device that are left for the activations of both, minus the allocator's reserve for them.
+/// Returns the bytes left on each device for the activations of both trainings, minus the allocator's reserve for them.
 /// The margin is also subtracted, unless nothing would be left.
 std::int64_t activation_room(const Scenario& scenario, const plan::Plan& plan);
 
@@ -54,15 +54,15 @@ std::optional<std::int64_t> average_activation_room(const Scenario& scenario, co
 /// Returns IntraStage::overhead.
 OverheadSeconds fused_overhead(const Scenario& scenario, const plan::Plan& plan);
 
-/// Returns the fused phase. If it is longer or larger than schedules can be, the trainings run in sequence.
+/// Returns the fused phase. If it exceeds the limits of schedules, the trainings run in sequence.
 IntraStage intra_stage(const Scenario& scenario, const plan::Plan& plan);
 
-/// Returns the fused phase without making a schedule. It takes `over_bound` times its bound, a ratio from a similar
-/// plan, and holds as many activations as both trainings alone.
+/// Returns the fused phase without making a schedule. It takes `over_bound`, a ratio from a similar plan, times its
+/// bound, and holds as many activations as both trainings alone.
 IntraStage intra_stage_over_bound(const Scenario& scenario, const plan::Plan& plan, double over_bound);
 
 /// Returns the fused phase with fused_training_floor as its schedule and bound, and without `activations` and `apart`.
-/// Fast enough for a search. nullopt if the two cannot be fused.
+/// Fast enough for a search. nullopt if the two trainings cannot be fused.
 std::optional<IntraStage> intra_stage_floor(const Scenario& scenario, const plan::Plan& plan);
 
 /// Returns the fused phase of the same plan as `like` under other efficiencies, for fitting efficiencies. Its schedule

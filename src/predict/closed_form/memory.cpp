@@ -83,7 +83,7 @@ class MemoryAccount {
     return worst;
   }
 
-  /// Returns the bytes on `device` in addition to what `task` itself needs. nullopt: all bytes between tasks.
+  /// Returns the bytes on `device` in addition to the needs of `task` itself. nullopt: all bytes between tasks.
   std::int64_t resident(std::optional<std::size_t> task, int device) const {
     std::vector<MemoryPart> parts;
     for (const Copy& copy : copies_) add_resident(copy, task, device, parts);
@@ -114,9 +114,9 @@ class MemoryAccount {
     return {std::move(of), role, owner.mesh, held};
   }
 
-  /// Returns the parts on `device` while `task` receives newly trained weights. It has its own weights already, but
-  /// nothing else (engines wake up weights first). The trained weights are back on their devices, and a tensor or two
-  /// messages are in transit.
+  /// Returns the parts on `device` while `task` receives newly trained weights. The task already holds its own copy of
+  /// the weights, but nothing else, because engines wake up weights first. The trained weights are back on their
+  /// devices. One tensor or two messages are in transit.
   std::vector<MemoryPart> while_weights_arrive(std::size_t task, int device) const {
     const auto to = std::find_if(copies_.begin(), copies_.end(), [task](const Copy& copy) { return uses(copy, task); });
     if (!receives(to->of, scenario_.job.workflow)) return {};
@@ -132,7 +132,7 @@ class MemoryAccount {
     return parts;
   }
 
-  /// Adds the fragments that other models' memory causes in a training process. Engines have a separate pool.
+  /// Adds the memory lost to fragmentation by other models in a training process. Engines have a separate pool.
   void add_reserved(std::size_t task, int device, std::vector<MemoryPart>& parts) const {
     std::vector<MemoryPart> others;
     for (const Copy& copy : copies_)
@@ -177,7 +177,7 @@ class MemoryAccount {
     return bytes;
   }
 
-  /// Sets the host memory of the task's node with the least left.
+  /// Sets the host memory to that of the task's node with the least left.
   void add_host(std::size_t task, TaskMemory& memory) const {
     const cluster::Cluster& cluster = scenario_.job.cluster;
     const cluster::Mesh& mesh = plan_.tasks[task].mesh;

@@ -1,5 +1,5 @@
-// Memory that each task of a plan needs on its devices, with everything else that stays there, and the margin that
-// plans keep for errors of this account.
+// Memory that each task of a plan needs on its devices, including everything else that stays there, and the margin for
+// errors of this account.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,8 @@
 
 namespace dovetail::predict {
 
-/// Default minimum share of a device's usable memory that plans leave free. Predictions have at least this error.
+/// Default minimum share of a device's usable memory that plans leave free. Predictions are assumed to have at least
+/// this error.
 inline constexpr double min_margin_share = 0.04;
 
 /// Returns the minimum margin of the job's plans: from its `limits`, otherwise the larger of min_margin_share and the
@@ -26,7 +27,7 @@ std::int64_t plan_memory(const Scenario& scenario, const cluster::Gpu& gpu);
 
 /// Whether a plan fits in memory.
 enum class Fit {
-  fits,          ///< and leaves the margin
+  fits,          ///< fits and leaves the margin
   tight,         ///< within usable memory, but without the margin
   does_not_fit,  ///< exceeds the memory of a device or of a host
 };
@@ -38,9 +39,9 @@ struct TaskMemory {
   std::vector<MemoryPart> parts;  ///< the largest first
   std::int64_t usable = 0;        ///< bytes that a process can allocate on the device
   std::int64_t min_margin = 0;    ///< bytes of `usable` that plans leave free
-  int device = 0;                 ///< of the cluster; the first of those with the highest use
-  std::int64_t host = 0;          ///< bytes offloaded to host memory, on the task's node with the least left
-  std::int64_t host_memory = 0;   ///< bytes of host memory of that node
+  int device = 0;                 ///< device of the cluster; the first with the highest use
+  std::int64_t host = 0;         ///< bytes offloaded to host memory, on the task's node with the least host memory left
+  std::int64_t host_memory = 0;  ///< bytes of host memory of that node
 
   std::int64_t needed() const;
   std::int64_t margin() const { return usable - needed(); }
@@ -49,25 +50,25 @@ struct TaskMemory {
   bool fits() const { return fit() != Fit::does_not_fit; }
 };
 
-/// Returns the memory of each task: [task of the workflow], empty for rules. While a task runs, its devices hold
-/// - everything the task itself needs: working_memory, and for inference the weights;
+/// Returns the memory of each task: [task of the workflow], empty for rules. While a task runs, its devices hold:
+/// - the needs of the task itself: working_memory, and for inference the weights;
 /// - of each other role, and of each other copy of the role's weights in another mesh or layout, everything that is not
 ///   offloaded while idle: weights, and gradients and optimizer if it is trained. An engine that does not offload keeps
 ///   its weights, but always frees its KV cache.
 ///
-/// Stages and ranks of different tasks meet on a device in many ways. The account takes the largest of each, so that it
-/// is never too low.
+/// Different devices hold different stages and ranks of several tasks. The account takes the largest of each, so it is
+/// never too low.
 ///
 /// Before the task, newly trained weights in another form may arrive. The old and new weights and the data in transit
-/// are then in memory together, and count if that is more. Reserved memory is included if the framework's factor is
-/// known. Two train tasks in one schedule need fused_working_memory, with `fused_activations` bytes of micro-batches in
-/// flight, or as much as both need alone if that is nullopt.
+/// are then in memory together. If that is more, it counts instead. Reserved memory is included if the framework's
+/// factor is known. Two train tasks in one schedule need fused_working_memory, with `fused_activations` bytes of
+/// micro-batches in flight, or with as many as both need alone if that is nullopt.
 std::vector<TaskMemory> task_memory(const Scenario& scenario, const plan::Plan& plan,
                                     std::optional<std::int64_t> fused_activations = std::nullopt);
 
 /// Returns the bytes that task_memory counts on each device in addition to what `task` itself needs (working_memory):
-/// [device of the cluster], including devices outside the task's mesh. nullopt means between tasks, when this is all
-/// that is there. Excludes weights in transit. REQUIRES: the task is not a rule.
+/// [device of the cluster], including devices outside the task's mesh. nullopt means between tasks, when the devices
+/// hold nothing else. Excludes weights in transit. REQUIRES: the task is not a rule.
 std::vector<std::int64_t> resident_memory(const Scenario& scenario, const plan::Plan& plan,
                                           std::optional<std::size_t> task);
 

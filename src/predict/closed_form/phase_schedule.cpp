@@ -21,8 +21,8 @@ void apply(std::span<const PhaseCounts> counts, pipeline::Problem& problem) {
   }
 }
 
-/// Returns the placement in which stage s of data-parallel rank d is its tensor-parallel group. Each d is a separate
-/// group.
+/// Returns the placement in which the tensor-parallel group of stage s in data-parallel rank d runs that stage. Each d
+/// is a separate group.
 pipeline::Placement placement_of(const llm::Layout& layout) {
   pipeline::Placement placement{.ranks = layout.devices(), .groups = layout.data, .models = {}};
   pipeline::ModelPlacement& own = placement.models.emplace_back();
@@ -86,7 +86,7 @@ Result<PhaseSchedule> phase_schedule(const Scenario& scenario, const plan::Plan&
 Result<pipeline::Schedule> reordered(const Scenario& scenario, const plan::Plan& plan, const pipeline::Schedule& fused,
                                      const pipeline::Problem& measured) {
   pipeline::Problem problem = measured;
-  // The plan limits the memory, not the old schedule.
+  // The limit is the plan's memory, not the memory of the old schedule.
   problem.capacity.reset();
   const Result<pipeline::Schedule> own = pipeline::retimed(fused, problem);
   const Result<pipeline::Schedule> found = solve_within_room(scenario, plan, problem);

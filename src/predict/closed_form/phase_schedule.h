@@ -36,10 +36,10 @@ base::Result<PhaseSchedule> phase_schedule(const Scenario& scenario, const plan:
 /// Minimum relative gain for which a new order is used.
 inline constexpr double min_gain_of_new_order = 0.03;
 
-/// Returns `fused`, the schedule of two fused trainings, in the order that is fastest for op times measured in
-/// `measured`. The same search finds this order within the memory that the plan leaves. The old order stays if the gain
-/// is below min_gain_of_new_order or if nothing is found. The schedule keeps its planned times. Deterministic across
-/// machines. REQUIRES: `measured` equals the problem of `fused`, except for times and capacity.
+/// Returns `fused`, the schedule of two fused trainings, in the order that is fastest with the measured op times of
+/// `measured`. The search of intra_stage finds this order within the memory that the plan leaves. The old order stays
+/// if the gain is below min_gain_of_new_order or if nothing is found. The schedule keeps its planned times.
+/// Deterministic across machines. REQUIRES: `measured` equals the problem of `fused`, except for times and capacity.
 base::Result<pipeline::Schedule> reordered(const Scenario& scenario, const plan::Plan& plan,
                                            const pipeline::Schedule& fused, const pipeline::Problem& measured);
 

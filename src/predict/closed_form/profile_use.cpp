@@ -15,7 +15,7 @@ SecondsFrom from_table(const cost::ProfileTable& table, double amount, double le
   return cost::is_within(table, amount, length) ? SecondsFrom::profile : SecondsFrom::beyond;
 }
 
-/// Returns the source for one kind of layer. `both`: a backward pass is needed too.
+/// Returns the source of seconds for one kind of layer. `both`: includes the backward pass.
 SecondsFrom from_layers(const cost::LayerProfile* profile, bool both, double tokens, double length) {
   if (profile == nullptr || profile->forward.empty() || (both && profile->backward.empty()))
     return SecondsFrom::roofline;
@@ -30,7 +30,7 @@ double micro_batch_tokens(const Scenario& scenario, std::size_t task, const plan
   return cost::inference_batches(planned.layout, batch_of(scenario, task), planned.micro_batching).micro_batch.count;
 }
 
-/// Returns the worse source of the two kinds of layers, of those that the model has.
+/// Returns the worst source among the kinds of layers that the model has.
 SecondsFrom layers_from(const Scenario& scenario, std::size_t task, const plan::TaskPlan& planned, double tokens,
                         double length) {
   const cost::ModelFacts& facts = facts_of(scenario, task);

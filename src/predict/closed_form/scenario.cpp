@@ -56,7 +56,7 @@ void take_engine_bits(const plan::Software& settings, cost::ModelFacts& facts) {
   facts.engine_layer_bytes = facts.engine_expert_bytes = facts.key_value_element_bytes = facts.element_bytes;
   if (settings.key_value_bits > 0) facts.key_value_element_bytes = settings.key_value_bits / 8.0;
   if (settings.engine_weight_bits > 0) {
-    // In 8 bits, a scale covers 128 x 128 weights and is negligible.
+    // With 8 bits, a scale covers 128 x 128 weights and is negligible.
     const bool is_whole = settings.engine_weight_bits == 8;
     facts.engine_expert_bytes = settings.engine_weight_bits / 8.0 + (is_whole ? 0 : 2.0 / 32);
     if (is_whole || !facts.model.experts) facts.engine_layer_bytes = facts.engine_expert_bytes;

@@ -22,10 +22,10 @@ struct Scenario {
   plan::Job job;
   Software software;
   std::vector<cost::ModelFacts> models;  ///< [role]
-  workflow::LengthDistribution lengths;  ///< of prompt and response together
+  workflow::LengthDistribution lengths;  ///< lengths of prompt and response together
   /// Lengths of the rows that infer and train tasks process. All have the maximum length if rows are padded.
   workflow::LengthDistribution rows;
-  /// Checked by long computations, which then end with the best result so far. Null: never cancelled.
+  /// Long computations check it, and end with the best result so far if it is requested. Null: never cancelled.
   const parallel::Cancellation* cancellation = nullptr;
 
   bool is_stopped() const { return parallel::is_requested(cancellation); }
@@ -48,13 +48,14 @@ cost::Batch batch_of(const Scenario& scenario, std::size_t task);
 /// more. A preference pair has two. Token throughput counts these sequences.
 double sequences_of_iteration(const plan::Job& job);
 
-/// Sets the precision of an engine's weights and KV cache in the facts of a model. In 8 bits, the weights of all layers
-/// are quantized. In fewer bits, only routed experts are if the model has any, with a 16-bit scale per 32 weights.
-/// Embedding and head keep their precision. Decode measurements are dropped if the engine's precision differs.
+/// Sets the precision of an engine's weights and KV cache in the facts of a model. With 8 bits, the weights of all
+/// layers are quantized. With fewer bits, the weights have a 16-bit scale per 32, and a model with routed experts
+/// quantizes only those. Embedding and head keep their precision. Decode measurements are dropped if the engine's
+/// precision differs.
 /// REQUIRES: facts.element_bytes and facts.profiles are those of the job.
 void take_engine_bits(const plan::Software& settings, cost::ModelFacts& facts);
 
-/// Returns the share of a role's optimizer that is kept and stepped on the host. 0 if all of it is on the device.
+/// Returns the share of a role's optimizer that is stored and stepped on the host. 0 if all of it is on the device.
 inline double host_share(const plan::TaskPlan& planned, const cost::Conventions& conventions) {
   return planned.offload.optimizer_on_host ? conventions.optimizer_host_share : 0;
 }

@@ -92,8 +92,8 @@ int bytes_of(plan::MasterType type) {
   return type == plan::MasterType::none ? 0 : type == plan::MasterType::fp32 ? 4 : 2;
 }
 
-/// Returns the bytes per parameter that an optimizer step reads and writes. It reads the gradient, reads and writes its
-/// own state, and only writes weights that have a master copy.
+/// Returns the bytes per parameter that an optimizer step reads and writes. The step reads the gradient, reads and
+/// writes its own state, and only writes weights that have a master copy.
 int stepped_bytes(const cost::Conventions& conventions) {
   const int weight = (conventions.master_bytes > 0 ? 1 : 2) * conventions.weight_bytes;
   return conventions.gradient_bytes + 2 * (conventions.moment_bytes + conventions.master_bytes) + weight;

@@ -20,7 +20,7 @@ enum class EfficiencyReason {
   training_fitted,  ///< fitted to its training, but not to its GPU
   unmeasured,       ///< no measurements of its GPUs
   custom_gpu,       ///< the job file describes a GPU without measurements
-  mixed_gpus,       ///< it has several GPU types without joint measurements
+  mixed_gpus,       ///< the cluster has several GPU types without joint measurements
 };
 /// "named", "fitted", "gpu fitted", "training fitted", "unmeasured", "custom gpu", "mixed gpus".
 std::string_view name_of(EfficiencyReason reason);
@@ -28,7 +28,7 @@ std::string_view name_of(EfficiencyReason reason);
 struct EfficiencyChoice {
   std::string efficiency;  ///< name of the set, or path of its file
   EfficiencyReason reason = EfficiencyReason::named;
-  std::vector<std::string> gpus;  ///< of the cluster, without repetition
+  std::vector<std::string> gpus;  ///< GPU types of the cluster, without repetition
   std::string training;           ///< name of the job's conventions
 };
 
@@ -45,7 +45,7 @@ struct Software {
 
 /// Returns the software that the job's `software` names. Defaults are the conventions of Megatron-LM and
 /// choose_efficiency. Efficiencies may also be the path of a dovetail/efficiency@1 file. A profile is the path of a
-/// dovetail/profile@2 file. An Error has a place if a file is wrong, and only a message if a name is unknown.
+/// dovetail/profile@2 file. An Error has a position if a file is wrong, and only a message if a name is unknown.
 base::Result<Software> software_of(const plan::Job& job);
 
 /// Returns the conventions of the framework, otherwise the named ones, otherwise Megatron-LM's. They include the job's

@@ -13,8 +13,8 @@ namespace {
 using cost::Ability;
 using workflow::TaskKind;
 
-/// Returns, for each task, whether it runs on the trainer's model: training, and inference of trained roles if the
-/// trainer shares the model.
+/// Returns, for each task, whether it runs on the trainer's model. Training does, and so does inference of trained
+/// roles if the trainer shares the model.
 std::vector<bool> trainer_tasks(const plan::Job& job, const cost::TrainerLimits& limits) {
   const workflow::Workflow& workflow = job.workflow;
   std::vector<bool> tasks;

@@ -117,7 +117,7 @@ Model model_of(const Scenario& scenario, const TrainTask& train) {
   model.transfer_backward = model.transfer_forward;
   const double steps = static_cast<double>(of.stepping.mini_batches) * of.layout.virtual_stages;
   model.step.assign(passes.chunks.size(), ticks_of_op((closed.gradients + closed.optimizer) / steps));
-  // Trainers clip by the norm of all gradients.
+  // Trainers clip by the norm of all gradients, so steps wait for all stages.
   model.step_after = pipeline::StepAfter::model;
   // Each replica steps its part of the optimizer, then all gather the weights.
   if (of.layout.zero > 0 && of.layout.data > 1) model.step_before = pipeline::StepBefore::replicas;
@@ -130,7 +130,8 @@ ModelLayout layout_of(const TrainTask& train, const Model& model) {
           model.microbatches, model.forward, model.backward,  model.activation};
 }
 
-/// Copies messages, mini-batches and steps from a task's own pipeline to its fused one, with `merged` stages in one.
+/// Copies messages, mini-batches and steps from a task's own pipeline to its fused pipeline, which has `merged` stages
+/// in one.
 void complete(Model& fused, const Model& own, int merged) {
   const auto stages = static_cast<std::size_t>(fused.stages());
   fused.minibatches = own.minibatches;
@@ -145,7 +146,7 @@ void complete(Model& fused, const Model& own, int merged) {
   for (Ticks& backward : fused.backward) backward += hop * (merged - 1);
 }
 
-/// Time of a pipeline stage, and of the pipeline before and after it.
+/// Time of a pipeline stage, and of the stages before and after it.
 struct StageSpan {
   Ticks head;
   Ticks minibatch;  ///< passes of one mini-batch
@@ -293,7 +294,7 @@ fuse::SolveOptions brief_search(std::int64_t iterations) {
   fuse::SolveOptions options;
   options.chains = 1;
   options.iterations = iterations;
-  // Half as many make schedules up to 1% longer, five times as many make them 0.5% shorter.
+  // Half as many iterations make schedules up to 1% longer; five times as many make them 0.5% shorter.
   options.iterations_alone = 100'000;
   options.brief = true;
   options.proof_work = 0;

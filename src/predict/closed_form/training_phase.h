@@ -1,9 +1,9 @@
-// The training phase as a pipeline schedule: of one task, to check the closed form of cost::training_seconds, and of
-// two fused tasks on the same devices (RLHFuse, NSDI 2025, section 5), which have no closed form.
+// The training phase as a pipeline schedule. For one task, it checks the closed form of cost::training_seconds. Two
+// fused tasks on the same devices (RLHFuse, NSDI 2025, section 5) have no closed form.
 //
 // Op durations come from cost::training_passes, in integer ns. A device stands for the ranks of a stage in one
 // data-parallel rank. Each mini-batch ends with a step on every stage, which takes the gradient and optimizer time of
-// cost::training_seconds. The gradient norm covers all stages, so no stage steps before the slowest has reduced its
+// cost::training_seconds. The gradient norm covers all stages, so no stage steps before the slowest one has reduced its
 // gradients (StepAfter::model). Under ZeRO, the next mini-batch of a stage waits for the steps of all its replicas
 // (StepBefore::replicas). Activations are in bytes (the problem's unit is 10^6 bytes), for the average micro-batch,
 // from cost::training_memory. Host transfers and hand-over are not included.
@@ -25,7 +25,7 @@
 
 namespace dovetail::predict {
 
-/// A train task with its part of a plan. Functions REQUIRE that its layout has no fault.
+/// A train task and its settings in a plan. Functions REQUIRE that its layout has no fault.
 struct TrainTask {
   std::size_t task = 0;  ///< index in the workflow
   const plan::TaskPlan& planned;
@@ -37,7 +37,7 @@ cost::TrainingPasses training_passes(const Scenario& scenario, const TrainTask& 
 /// Returns the closed-form seconds of the task, with all mini-batches, epochs and pretraining tokens.
 cost::TrainingSeconds closed_training_seconds(const Scenario& scenario, const TrainTask& train);
 
-/// Returns the pipeline of one data-parallel rank. All ranks are alike. Stage s of p is on device s. With v chunks per
+/// Returns the pipeline of one data-parallel rank. All ranks are equal. Stage s of p is on device s. With v chunks per
 /// device, chunk k is on device k % p. An Error if the problem would be too large or too long.
 base::Result<pipeline::Problem> training_problem(const Scenario& scenario, const TrainTask& train);
 
@@ -54,7 +54,7 @@ base::Result<pipeline::Schedule> training_schedule(const Scenario& scenario, con
 /// it.
 base::Result<pipeline::Schedule> schedule_alone(const pipeline::Problem& problem, const llm::Layout& layout);
 
-/// Returns both in sequence under 1F1B, in the fused problem's stages. Errors as in fused_training_problem.
+/// Returns both trainings in sequence under 1F1B, in the fused problem's stages. Errors as in fused_training_problem.
 base::Result<pipeline::Schedule> serial_training_schedule(const Scenario& scenario, const TrainTask& first,
                                                           const TrainTask& second);
 
@@ -63,11 +63,12 @@ base::Result<pipeline::Schedule> serial_training_schedule(const Scenario& scenar
 /// Returns the seconds of training_schedule.
 base::Result<double> scheduled_training_seconds(const Scenario& scenario, const TrainTask& train);
 
-/// Returns a lower bound on every fused schedule of both (fuse::Bounds::makespan). Errors as in fused_training_problem.
+/// Returns a lower bound on every fused schedule of both tasks (fuse::Bounds::makespan). Errors as in
+/// fused_training_problem.
 base::Result<double> fused_training_bound(const Scenario& scenario, const TrainTask& first, const TrainTask& second);
 
 /// Returns a weaker lower bound that needs no graph of ops, fast enough for a search. Per device, it adds the work of
-/// both tasks' stages to the smallest head of any. Per task, it adds head, work and tail of every stage in each
+/// both tasks' stages to the smallest head of any stage. Per task, it adds head, work and tail of every stage in each
 /// mini-batch, with its step. Errors as in fused_training_problem.
 base::Result<double> fused_training_floor(const Scenario& scenario, const TrainTask& first, const TrainTask& second);
 
@@ -82,8 +83,8 @@ StageWork stage_work(const Scenario& scenario, const TrainTask& train);
 /// (SolveOptions::brief). A schedule takes tenths of a second.
 fuse::SolveOptions brief_search(std::int64_t iterations);
 
-/// Schedule on which a prediction is based, for execution or drawing. Copies of the prediction share it. Null: none was
-/// made.
+/// Schedule on which a prediction is based, for execution or drawing. Copies of the prediction share it. Null: no
+/// schedule was made.
 using KeptSchedule = std::shared_ptr<const pipeline::Schedule>;
 
 /// Both tasks in one schedule.

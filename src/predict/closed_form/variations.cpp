@@ -14,7 +14,7 @@ namespace {
 using plan::TaskPlan;
 using workflow::TaskKind;
 
-/// Copies of a plan with one member changed.
+/// Collects copies of a plan with one member changed.
 class Variations {
  public:
   explicit Variations(const TaskPlan& planned) : planned_(planned) {}
@@ -38,7 +38,7 @@ void vary_micro_batches(Variations& variations) {
   for (const double factor : {0.5, 0.25, 0.125, 0.0625, 2.0, 4.0})
     variations.add([&](TaskPlan& planned) {
       plan::MicroBatching& batching = planned.micro_batching;
-      // More micro-batches are smaller ones.
+      // More micro-batches mean smaller ones.
       if (batching.count > 0)
         batching.count = std::max(1, static_cast<int>(std::lround(batching.count / factor)));
       else if (batching.sequences > 0)
@@ -65,7 +65,7 @@ void vary_training(Variations& variations, const cost::TrainerLimits& limits, bo
 }
 
 void vary_engine(Variations& variations) {
-  // The nearest values come first, because the first of equally good variations is used.
+  // The nearest values come first: callers use the first of equally good variations.
   for (int step = 1; step <= 15; ++step)
     for (const int sign : {-1, 1})
       variations.add([&](TaskPlan& planned) {

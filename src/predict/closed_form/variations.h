@@ -14,8 +14,8 @@ namespace dovetail::predict {
 /// - passes: micro-batches of 1/2, 1/4, ... and of 2 and 4 times the size;
 /// - generation: other memory shares and maximum numbers of sequences;
 /// - all tasks: other offload settings.
-/// Leaves out plans that have a fault or contradict the job's pins. REQUIRES: the task is not a rule, and `planned` has
-/// no fault.
+/// Omits plans that have a fault or contradict the job's pins. REQUIRES: the task is not a rule, and `planned` has no
+/// fault.
 std::vector<plan::TaskPlan> variations_of(const Scenario& scenario, std::size_t task, const plan::TaskPlan& planned);
 
 }  // namespace dovetail::predict

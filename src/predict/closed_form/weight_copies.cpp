@@ -38,7 +38,7 @@ HeldBytes held_bytes(const Scenario& scenario, std::size_t role, const plan::Tas
   held.host_optimizer = part_of(held.stored.optimizer, share);
   held.stored.optimizer -= held.host_optimizer;
   if (conventions.gradients_follow) {
-    // In fp32, in addition to moments and master weights.
+    // Gradients in fp32, in addition to moments and master weights.
     held.host_gradients = held.host_optimizer / (conventions.moment_bytes + conventions.master_bytes) * 4;
     held.stored.gradients -= part_of(held.stored.gradients, share);
     held.stored.gradients += gradient_buffer_bytes(scenario.job.models[role], planned.layout, conventions);

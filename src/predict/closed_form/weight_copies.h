@@ -15,7 +15,7 @@
 
 namespace dovetail::predict {
 
-/// Weights of a role that are stored alike for some tasks.
+/// Weights of a role that several tasks share, because they store them in the same way.
 struct WeightCopy {
   std::vector<std::size_t> tasks;
   /// Task whose settings determine what is stored and what is offloaded: the one that trains, otherwise the first.
@@ -30,7 +30,7 @@ std::vector<WeightCopy> weight_copies(const workflow::Workflow& workflow,
                                       const std::function<bool(std::size_t, std::size_t)>& alike,
                                       const std::function<bool(std::size_t)>& engine);
 
-/// Bytes of a copy that belong to a device, wherever they are stored.
+/// Bytes of a copy that belong to a device, whether they are stored there or on its host.
 struct HeldBytes {
   StoredBytes stored;
   std::int64_t host_gradients = 0;  ///< gradients of an optimizer on the host, in addition to `stored`
@@ -38,7 +38,7 @@ struct HeldBytes {
   plan::Offload offload;            ///< parts that leave the device while no task of the copy runs
 };
 
-/// Returns the bytes of weights in that form, with the layout and offload settings of `planned`.
+/// Returns the bytes of a role's weights in the form `stored`, with the layout and offload settings of `planned`.
 HeldBytes held_bytes(const Scenario& scenario, std::size_t role, const plan::TaskPlan& planned, Stored stored);
 
 /// Returns whether offloaded weights of the copy are discarded rather than moved to host memory.
@@ -46,8 +46,8 @@ inline bool discards_weights(const WeightCopy& copy, const plan::Job& job) {
   return copy.engine && !plan::engine_copies(job);
 }
 
-/// Returns whether a copy's weights are offloaded while idle: by the setting of its training if it is trained,
-/// otherwise if all of its tasks allow it. `offloads(task)`: Offload::weights of the task.
+/// Returns whether a copy's weights are offloaded while idle: by the setting of its train task if it has one, otherwise
+/// if all of its tasks offload them. `offloads(task)`: Offload::weights of the task.
 template <class Offloads>
 bool weights_leave(const WeightCopy& copy, const Offloads& offloads) {
   return copy.trained ? offloads(copy.owner) : std::all_of(copy.tasks.begin(), copy.tasks.end(), offloads);

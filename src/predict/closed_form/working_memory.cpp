@@ -19,8 +19,8 @@
 namespace dovetail::predict {
 namespace {
 
-/// Returns NCCL's memory on each device outside the framework's allocator. A process that has reduced once holds about
-/// 1.6 GB including its context, which usable memory excludes (issue 864 of NVIDIA/nccl).
+/// Returns NCCL's memory on each device outside the framework's allocator. After its first reduction, a process holds
+/// about 1.6 GB including its context, which usable memory excludes (issue 864 of NVIDIA/nccl).
 std::int64_t collective_buffers(const plan::TaskPlan& planned) {
   return planned.layout.devices() > 1 ? std::int64_t{1} << 30 : 0;
 }
@@ -75,8 +75,7 @@ std::string_view name_of(MemoryKind kind) {
   DOVETAIL_ASSERT(false);
 }
 
-/// Returns three standard deviations of the tokens of `sequences` sequences, a level reached in some of many
-/// iterations.
+/// Returns three standard deviations of the tokens of `sequences` sequences. Some of many iterations reach this level.
 double spread_of(const workflow::LengthDistribution& lengths, double sequences) {
   const double mean = lengths.mean();
   return 3 * std::sqrt(sequences * std::max(0.0, lengths.second_moment() - mean * mean));
@@ -95,7 +94,7 @@ struct Cut {
   double whole = 1;
 };
 
-/// Returns the cut of `sequences` sequences of average length.
+/// Returns the number of micro-batches of `sequences` sequences of average length.
 Cut cut_of(const Scenario& scenario, const workflow::Task& task, const plan::TaskPlan& planned, double sequences) {
   const int together = workflow::sequences_together(task);
   const double required = cost::count_micro_batches(scenario.rows, sequences, planned.micro_batching, together);
@@ -105,11 +104,11 @@ Cut cut_of(const Scenario& scenario, const workflow::Task& task, const plan::Tas
 }
 
 /// Sets the peak size and number of micro-batches for a limit in tokens on a rank's share of `sequences`. If rounding
-/// adds micro-batches, each is smaller, unless packs are filled before they are dealt. In some iterations the limit
-/// requires all of them.
+/// adds micro-batches, each is smaller, unless packs are filled before they are dealt to ranks. In some iterations, the
+/// limit itself requires all micro-batches.
 void pack(const Scenario& scenario, const workflow::Task& task, const plan::TaskPlan& planned, double sequences,
           cost::TrainingShape& shape) {
-  // Sequences that stay together may exceed the limit, and then form a micro-batch alone.
+  // Sequences that stay together may exceed the limit. They then form a micro-batch by themselves.
   const std::int64_t longest = workflow::sequences_together(task) * scenario.rows.longest();
   const std::int64_t most = std::max(longest, max_tokens(scenario.rows, sequences));
   const double mean = scenario.rows.mean();
@@ -212,7 +211,8 @@ std::vector<MemoryPart> engine(const Scenario& scenario, std::size_t task, const
                                 {MemoryKind::keys_and_values, {}, std::max(room, of_longest)},
                                 {MemoryKind::engine_buffers, {}, buffers}};
   // An engine does not start if its share is too small for the weights and one sequence, even if the device has more
-  // memory. It needs a device with a large enough share. Graphs and buffers are an assumption and do not count here.
+  // memory. It needs a device that is large enough for this share. The size of graphs and buffers is an assumption, so
+  // they do not count here.
   if (kind != plan::EngineKind::trtllm && share < weights + of_longest) {
     const auto needed = static_cast<double>(weights + of_longest);
     parts.push_back(
@@ -231,8 +231,8 @@ std::int64_t inference_logits(const llm::Transformer& model, const llm::Layout& 
       std::ceil(conventions.inference_logit_bytes * rows / layout.tensor * static_cast<double>(tokens)));
 }
 
-/// Returns the memory of inference besides weights. A micro-batch passes layer by layer without keeping activations,
-/// and its logits are computed at the end.
+/// Returns the memory of inference without the weights. A micro-batch passes through the layers without keeping
+/// activations. Its logits are computed at the end.
 std::vector<MemoryPart> inference(const Scenario& scenario, std::size_t task, const plan::TaskPlan& planned) {
   const std::size_t role = scenario.job.workflow.role_of[task]->index();
   const llm::Transformer& model = scenario.job.models[role];

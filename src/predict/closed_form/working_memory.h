@@ -14,8 +14,8 @@ namespace dovetail::predict {
 
 /// Purpose of a part of a device's memory.
 enum class MemoryKind {
-  weights,            ///< of a role, as trained, or for inference if no task trains it
-  inference_weights,  ///< copy for inference of a role that is trained elsewhere or in another layout
+  weights,            ///< weights of a role, as trained, or for inference if no task trains it
+  inference_weights,  ///< weights for inference of a role that is trained elsewhere or in another layout
   gradients,          ///< of a role
   optimizer,          ///< of a role
   activations,        ///< of micro-batches in flight
@@ -24,15 +24,15 @@ enum class MemoryKind {
   gathered_weights,
   workspace,
   collective_buffers,
-  reserved,        ///< by the allocator beyond what is allocated
-  engine_weights,  ///< of a role, in its running engine
+  reserved,        ///< reserved by the allocator beyond what is allocated
+  engine_weights,  ///< weights of a role in its running engine
   keys_and_values,
   engine_buffers,    ///< the engine's activations, graphs and buffers
-  denied_to_engine,  ///< memory that memory_utilization denies to an engine that needs more to start
+  denied_to_engine,  ///< memory that an engine needs to start, but that memory_utilization withholds
   idle_engine,       ///< weights of a role in an engine that does not run
-  new_weights,       ///< of a role, just trained
+  new_weights,       ///< weights of a role, just trained
   weights_on_their_way,
-  reserved_for_others  ///< by the allocator beyond the memory of models that the task does not use
+  reserved_for_others  ///< reserved by the allocator beyond the memory of models that the task does not use
 };
 
 /// A part of a device's memory.
@@ -47,16 +47,16 @@ struct MemoryPart {
 /// "actor's optimizer", "keys and values", ...
 std::string name_of(const MemoryPart& part, const workflow::Workflow& workflow);
 
-/// Returns the memory of the task on the device with the most, regardless of other data there:
+/// Returns the memory of the task on the device that needs most, regardless of other data there:
 /// - training: cost::training_memory with weights and optimizer, minus the share of Adam on the host;
 /// - inference, without the weights: logits of a micro-batch, temporary data of one layer, and weights gathered by ZeRO
 ///   3;
 /// - both: the buffers of NCCL;
 /// - an engine with separate weights: its full share of memory, which it allocates at the start, with its weights;
-/// - generation with the trained weights: these and the KV cache of its batch.
-/// Micro-batches have their peak size. If lengths vary, that is three standard deviations above the mean, but no more
-/// than the task has. A pair of sequences that train together is never split. REQUIRES: the task is not a rule, and
-/// `planned` has no fault.
+/// - generation with the trained weights: the weights and the KV cache of its batch.
+/// Micro-batches have their peak size. If lengths vary, the peak is three standard deviations above the mean, but no
+/// more than all tokens of the task. A pair of sequences that train together is never split. REQUIRES: the task is not
+/// a rule, and `planned` has no fault.
 std::vector<MemoryPart> working_memory(const Scenario& scenario, std::size_t task, const plan::TaskPlan& planned);
 
 /// Returns, for each [pipeline stage] of a train task, the bytes of all parts except the activations of micro-batches
@@ -64,8 +64,8 @@ std::vector<MemoryPart> working_memory(const Scenario& scenario, std::size_t tas
 std::vector<std::int64_t> bytes_beside_activations(const Scenario& scenario, std::size_t task,
                                                    const plan::TaskPlan& planned);
 
-/// Returns the memory of two train tasks in one schedule: the resident parts of both, and what one micro-batch at a
-/// time needs, for the task that needs more. Micro-batches in flight hold `activations` bytes at the peak (nullopt: as
+/// Returns the memory of two train tasks in one schedule: the resident parts of both, and the needs of one micro-batch
+/// at a time, of the task that needs more. Micro-batches in flight hold `activations` bytes at the peak (nullopt: as
 /// many as both tasks alone). REQUIRES: as for working_memory.
 std::vector<MemoryPart> fused_working_memory(const Scenario& scenario, const plan::Plan& plan, plan::TrainPair pair,
                                              std::optional<std::int64_t> activations);
@@ -95,7 +95,7 @@ enum class Stored {
   trained,  ///< with gradients and optimizer
 };
 
-/// Bytes of a role between tasks, on the device with the most. Gradients are 0 if the framework frees them.
+/// Bytes of a role between tasks, on the device that holds most. Gradients are 0 if the framework frees them.
 struct StoredBytes {
   std::int64_t weights = 0;
   std::int64_t gradients = 0;

@@ -16,7 +16,7 @@
 namespace dovetail::predict {
 namespace {
 
-/// Returns the stage's infer tasks whose results `task` reads, as indices into the stage.
+/// Returns the infer tasks of the stage whose results `task` reads, as indices into the stage.
 std::vector<std::size_t> read_before(const workflow::Workflow& workflow, const plan::GenerationStage& stage,
                                      std::size_t task) {
   std::vector<std::size_t> after;
@@ -98,8 +98,7 @@ std::string why_nothing_migrates(const Scenario& scenario, const plan::Plan& pla
     return fmt::format("a replica of {} has {} devices, but at most {} can be freed",
                        scenario.job.workflow.tasks[largest].name, replica_of(largest), all_but_one);
   return "at each threshold, the remaining samples need all instances, finish within the last 1% of generation, or "
-         "leave "
-         "too few devices for any replica";
+         "leave too few devices for any replica";
 }
 
 std::optional<std::string> find_migration_fault(const Scenario& scenario, const plan::Plan& plan,

@@ -10,13 +10,13 @@ namespace {
 
 using workflow::TaskKind;
 
-/// Returns the bytes of all parts except the kind that a trace records.
+/// Returns the bytes of all parts except those of the kind that a trace records.
 std::int64_t bytes_beside(const std::vector<MemoryPart>& parts, MemoryKind recorded) {
   return bytes_of(parts) - bytes_of(parts, recorded);
 }
 
-/// Returns the bytes that the activity's task needs on a device, without those that its trace records: [part of the
-/// mesh], in parts of equal size.
+/// Returns the bytes that the task needs on a device, without those that its trace records: [part of the mesh], with
+/// parts of equal size.
 std::vector<std::int64_t> own_bytes(const Scenario& scenario, const plan::Plan& plan, const Estimate& closed,
                                     std::size_t task) {
   if (const auto stage = plan::fused_stage(scenario.job, plan); stage && stage->generate == task) return {0};
@@ -34,7 +34,7 @@ std::vector<std::int64_t> own_bytes(const Scenario& scenario, const plan::Plan& 
 }  // namespace
 
 StageMemory stage_memory(const Scenario& scenario, const plan::Plan& plan, const plan::GenerationStage& stage) {
-  // All of its devices are alike.
+  // All devices of the stage hold the same.
   const auto device = static_cast<std::size_t>(plan.tasks[stage.generate].mesh.first);
   const std::int64_t resident = resident_memory(scenario, plan, stage.generate)[device];
   StageMemory memory;
@@ -49,7 +49,7 @@ StageMemory stage_memory(const Scenario& scenario, const plan::Plan& plan, const
 std::function<std::int64_t(int device, std::optional<std::size_t> activity)> resident_of(const Scenario& scenario,
                                                                                          const plan::Plan& plan,
                                                                                          const Estimate& closed) {
-  std::vector<std::vector<std::int64_t>> bytes;  // [activity, the last one: between activities][device]
+  std::vector<std::vector<std::int64_t>> bytes;  // [activity; last: between activities][device]
   for (const plan::Activity& activity : closed.graph.activities) {
     const bool works =
         activity.kind == plan::Activity::Kind::task && !activity.within && plan.tasks[activity.task].mesh.count > 0;

@@ -23,7 +23,7 @@ using simulate::Span;
 
 constexpr std::size_t max_kinds = 8;
 
-/// A group of ranks begin ... end - 1 that are treated as equal.
+/// Ranks begin ... end - 1, which are treated as equal.
 struct Kind {
   std::size_t begin = 0;
   std::size_t end = 0;
@@ -167,7 +167,7 @@ void complete_rounds(const llm::Layout& layout, DealtPacks& dealt) {
 
 double tokens_of(const DealtPacks& dealt) { return dealt.count * dealt.micro_batch.count; }
 
-/// Returns the slowest rank, with the shares of all ranks.
+/// Returns the packs of the slowest rank, with the shares of all ranks.
 DealtPacks slowest_of(const std::vector<DealtPacks>& ranks, int stages) {
   const auto length = [&](const DealtPacks& dealt) { return (dealt.count + stages - 1) * dealt.micro_batch.count; };
   const auto is_shorter = [&](const DealtPacks& a, const DealtPacks& b) { return length(a) < length(b); };

@@ -56,7 +56,7 @@ void append(simulate::Trace& trace, Ticks length, BarKind bar_kind, std::size_t 
   for (simulate::Lane& lane : trace.lanes) lane.spans.push_back({begin, trace.end, bar_kind, number_of(task), 0, {}});
 }
 
-/// Returns a trace in which the activity's devices prepare its transfers for `length`.
+/// Returns a trace in which the activity's devices prepare its transfers for the time `length`.
 simulate::Trace preparation(Ticks length, const simulate::Activity& activity) {
   simulate::Trace trace;
   trace.end = length;
@@ -92,7 +92,7 @@ void add_weight_sync(const Scenario& scenario, const plan::Plan& plan, const pla
     activity.transfers.push_back({device, DeviceTransfer::nobody, between, all - waking, 0});
 }
 
-/// Returns the bytes from each device to each other one, over all bundles.
+/// Returns the bytes that each device sends to each other device, over all bundles.
 std::map<std::pair<int, int>, std::int64_t> pairs_of(const realloc::Plan& moves) {
   std::map<std::pair<int, int>, std::int64_t> pairs;
   for (const realloc::Flow& flow : moves.flows)
@@ -224,7 +224,7 @@ base::Result<simulate::Activity> task_activity(const Scenario& scenario, const p
 
 struct GenerationActivity {
   simulate::Activity activity;
-  std::optional<simulate::Migration> migration = std::nullopt;  ///< set if the plan has a threshold and samples migrate
+  std::optional<simulate::Migration> migration = std::nullopt;  ///< set if samples migrate at the plan's threshold
   /// Time between the last generated sample and the end; successors of generation alone begin then (plan::release).
   base::Ticks early;
 };
@@ -273,7 +273,7 @@ simulate::Activity host_transfer_activity(const Scenario& scenario, const plan::
 }
 
 /// Returns a reallocation. Into an engine, it occupies the link of each engine device for activity_seconds, and the
-/// links of the trained devices if these are others. Otherwise weights move from device to device by the plan of
+/// links of the trained devices if these are different. Otherwise weights move from device to device by the plan of
 /// realloc, after packing and forwarding.
 simulate::Activity reallocation_activity(const Scenario& scenario, const plan::Plan& plan, const plan::Activity& from) {
   simulate::Activity activity;
@@ -313,7 +313,7 @@ void Simulator::report(std::string_view work) const {
 /// Returns an Error if stopped.
 base::Status Simulator::check_not_stopped() const {
   if (const auto ended_by = parallel::ended_by(scenario_.cancellation))
-    return parallel::stopped_before("an iteration was played", *ended_by);
+    return parallel::stopped_before("an iteration was simulated", *ended_by);
   return {};
 }
 
@@ -391,7 +391,7 @@ base::Result<Simulation> Simulator::simulate(const plan::Plan& plan, Estimate cl
   workload.resident = resident_of(scenario_, plan, simulation.closed);
   for (int draw = 0; draw < options_.draws; ++draw) {
     if (scenario_.is_stopped()) break;
-    report(fmt::format("playing draw {} of {}", draw + 1, options_.draws));
+    report(fmt::format("simulating draw {} of {}", draw + 1, options_.draws));
     add_draw(plan, {options_.seed, static_cast<std::uint64_t>(draw)}, simulation, workload);
     if (scenario_.is_stopped()) break;
     simulate::Iteration iteration = simulate::play_iterations(workload);

@@ -1,4 +1,4 @@
-// Plays a plan event by event: what every device does in a steady iteration, and how long that takes.
+// Simulates a plan event by event: what every device does in a steady iteration, and how long that takes.
 //
 // Activities are those of the plan's estimate, with traces of their devices: generation sample by sample, inference and
 // training op by op, weights transfer by transfer. simulate::play_iterations plays them. docs/simulation.md describes
@@ -20,19 +20,19 @@
 namespace dovetail::predict {
 
 struct SimulationOptions {
-  std::uint64_t seed = 1;           ///< for sampling lengths
+  std::uint64_t seed = 1;           ///< seed for sampling lengths
   int draws = 1;                    ///< number of samplings of all lengths, each simulated separately
-  std::size_t max_iterations = 64;  ///< before giving up on a steady state
-  FusedSearch fused;                ///< its max_activations is ignored; the plan's free memory is used
+  std::size_t max_iterations = 64;  ///< maximum before giving up on a steady state
+  FusedSearch fused;                ///< max_activations is ignored; the limit is the plan's free memory
   /// Called with a description of the next piece of work.
   std::function<void(std::string_view work)> on_progress = {};
 };
 
-/// Result of playing a plan.
+/// Result of simulating a plan.
 struct Simulation {
   Estimate closed;                ///< closed-form estimate; its graph has the activities of `iteration`
-  simulate::Iteration iteration;  ///< of the first draw
-  std::vector<double> draws;      ///< seconds of an iteration for each draw played
+  simulate::Iteration iteration;  ///< iteration of the first draw
+  std::vector<double> draws;      ///< seconds of an iteration for each simulated draw
   double iteration_seconds = 0;   ///< mean of the draws
   /// [draw] migration of a plan with a threshold; nullopt if nothing migrates
   std::vector<std::optional<simulate::Migration>> migrations;
@@ -49,7 +49,7 @@ class Simulator {
   /// Error (parallel::stopped_before). Other Errors as in training_problem and fused_training_problem. REQUIRES: the
   /// plan has no fault, and there is at least one draw.
   base::Result<Simulation> simulate(const plan::Plan& plan);
-  /// Same, with `closed`, the estimate of the plan.
+  /// As above. `closed` is the estimate of the plan.
   base::Result<Simulation> simulate(const plan::Plan& plan, Estimate closed);
 
  private:

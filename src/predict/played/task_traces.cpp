@@ -83,7 +83,7 @@ std::vector<Span> stage_spans(const MicroBatches& of, std::size_t stage, std::in
   Ticks now;
   for (std::size_t index = 0; index < times.size(); ++index) {
     const Ticks begin = std::max(now, times[index]);
-    // The message is in transit during the last part of the wait.
+    // The last part of the wait is the message's transit.
     const Ticks sent = stage > 0 ? std::max(now, times[index] - of.hop) : now;
     if (sent > now) spans.push_back({now, sent, BarKind::bubble, task, 0, {}});
     if (begin > sent) spans.push_back({sent, begin, BarKind::transfer, task, 0, {}});
@@ -224,7 +224,7 @@ base::Result<fuse::Solved> solved(const Scenario& scenario, const Problem& probl
   fuse::SolveOptions options = search.brief ? brief_search(search.iterations) : fuse::SolveOptions{};
   options.chains = 1;
   options.iterations = search.iterations;
-  // Fewer iterations than usual also mean fewer iterations for each part.
+  // If iterations are fewer than usual, each part gets fewer, too.
   if (!search.brief && search.iterations < FusedSearch{}.iterations)
     options.iterations_alone = std::max<std::int64_t>(100'000, 500 * search.iterations);
   options.proof_work = 0;
@@ -249,8 +249,8 @@ cost::TrainingPasses passes_of(const Scenario& scenario, const TrainTask& train,
                                cost::machine_of(scenario.job.cluster, train.planned.mesh, efficiency), efficiency);
 }
 
-/// Returns the problem of a task's own pipeline with `passes` instead of `before`. Activations grow with the tokens. An
-/// Error if the problem would be too large or too long.
+/// Returns the problem of a task's own pipeline with `passes` instead of `before`. Activations scale with the tokens.
+/// An Error if the problem would be too large or too long.
 base::Result<Problem> with_passes(Problem problem, const cost::TrainingPasses& before,
                                   const cost::TrainingPasses& passes) {
   const auto ticks = [](double seconds) { return std::max(Ticks(1), base::ticks_of_seconds(seconds)); };

@@ -1,5 +1,5 @@
-// Traces of tasks as their devices play them: generation sample by sample, inference by micro-batches of each replica
-// through its pipeline stages, and training by real schedules (training_phase.h), op by op.
+// Simulated traces of tasks: generation sample by sample, inference micro-batch by micro-batch through the pipeline
+// stages of each replica, and training op by op in real schedules (training_phase.h).
 #pragma once
 
 #include <cstddef>
@@ -27,15 +27,15 @@ struct Draw {
 /// most the device's memory. `scenario` must outlive the result.
 simulate::GenerationTask generation_task(const Scenario& scenario, std::size_t task, const plan::TaskPlan& planned);
 
-/// Plays a generate task with all samples, drawn from the job's lengths.
+/// Simulates a generate task with all samples, drawn from the job's lengths.
 simulate::Generation generation_of(const Scenario& scenario, std::size_t task, const plan::TaskPlan& planned,
                                    const Draw& draw);
 
-/// Returns the forward pass of an infer task, by the slowest replica. Its share is divided into equal micro-batches, as
-/// many as in cost::inference_batches, rounded up. They are shortened accordingly, so that the slowest stage works as
-/// long as in cost::inference_seconds. If the software deals packs, the micro-batches are those of dealt_packs. A
-/// micro-batch enters a stage when it has arrived and the previous one is done. There is a lane for each stage and
-/// group of ranks (ranks.h). Overhead is not included.
+/// Returns the forward pass of an infer task, on the slowest replica. Its share is divided into equal micro-batches, as
+/// many as in cost::inference_batches, rounded up. Rounding shortens them, so that the slowest stage works as long as
+/// in cost::inference_seconds. If the software deals packs, the micro-batches are those of dealt_packs. A micro-batch
+/// enters a stage when it has arrived and the previous one is done. There is a lane for each stage and group of ranks
+/// (ranks.h). Overhead is not included.
 simulate::Trace inference_trace(const Scenario& scenario, std::size_t task, const plan::TaskPlan& planned);
 
 /// Returns a train task under the schedule of its layout, 1F1B or interleaved 1F1B. There is a lane for each stage and
@@ -46,8 +46,8 @@ base::Result<simulate::Trace> training_trace(const Scenario& scenario, const Tra
 
 /// Options of the search for a fused schedule.
 struct FusedSearch {
-  std::int64_t iterations = 2'000;  ///< of one chain
-  /// Maximum bytes of activations on a device, respected if any schedule can.
+  std::int64_t iterations = 2'000;  ///< iterations of the search's only chain
+  /// Maximum bytes of activations on a device. Exceeded only if no schedule stays within it.
   std::optional<std::int64_t> max_activations = std::nullopt;
   /// Uses brief_search(iterations), as estimates do. Otherwise finds what `dovetail schedule` finds in one chain.
   bool brief = false;
@@ -60,8 +60,8 @@ struct FusedTraining {
   simulate::Trace trace;
   KeptSchedule schedule;  ///< schedule of the trace
   base::Ticks bound;      ///< lower bound on every schedule of both
-  base::Ticks apart;      ///< in sequence under 1F1B, in the fused problem's stages
-  /// Each pair of mini-batches fused separately, one pair after the other, without overlap between pairs.
+  base::Ticks apart;      ///< duration in sequence under 1F1B, in the fused problem's stages
+  /// Duration with each pair of mini-batches fused separately, one pair after the other, without overlap between pairs.
   base::Ticks mini_by_mini;
   std::int64_t peak = 0;  ///< peak bytes of activations on a device
 };

@@ -84,7 +84,7 @@ TEST(SimulationAnswer, IsInterruptedIfStopped) {
   parallel::Cancellation stop;
   Watch watch{.cancellation = &stop};
   watch.on_work = [&](std::string_view work) {
-    if (work.starts_with("playing draw 2")) stop.request();
+    if (work.starts_with("simulating draw 2")) stop.request();
   };
   SimulationRequest request = small_request();
   request.play.draws = 20;
