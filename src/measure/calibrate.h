@@ -78,9 +78,9 @@ struct CalibrateOptions {
 };
 
 /// Fits to all rows with a positive weight, then without each group in turn. The mean error of these cross-validation
-/// fits becomes the error of the efficiencies. Without cross-validation, the error is that of the start values or of
-/// the fit, whichever is larger. The result depends only on the measurements, seed, restarts and evaluations. REQUIRES:
-/// at least one row has a positive weight; the start values are within their bounds.
+/// fits becomes the error of the efficiencies. Without cross-validation, the error is the start values' error or the
+/// fit's error, whichever is larger. The result depends only on the measurements, seed, restarts and evaluations.
+/// REQUIRES: at least one row has a positive weight; the start values are within their bounds.
 Calibration calibrate(const Measurements& measurements, const CalibrateOptions& options = {});
 
 }  // namespace dovetail::measure

@@ -6,6 +6,7 @@
 //   2507.01663): some devices train while the others generate and run inference. The split that is best in the closed
 //   form is simulated. version_lag reads the staleness off the simulation.
 // - Partial rollout: simulate/partial_rollout.h simulates generation over several iterations, in the plan's own layout.
+//   No tail is left to fill, so all other activities take as long as in the simulation without inter-stage fusion.
 //   plan::time_iterations combines them.
 #pragma once
 

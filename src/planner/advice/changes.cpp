@@ -20,7 +20,7 @@ struct Candidate {
 /// Number of candidates per group that are evaluated exactly.
 constexpr std::size_t evaluated = 3;
 
-/// The few best candidates that fit, by period.
+/// The best few candidates that fit, by period.
 class Shortlist {
  public:
   void add(const Selection& selection, const Score& score) {
@@ -38,13 +38,13 @@ class Shortlist {
   std::vector<Candidate> best_;
 };
 
-/// The plan to change, and how far its fused training is above the bound.
+/// The plan to change, and the ratio of its fused training to the bound.
 struct Origin {
   const plan::Plan& plan;
   std::optional<double> over_bound;
 };
 
-/// Returns the fastest candidate that fits by predict::estimate.
+/// Returns the fastest candidate that fits, according to predict::estimate.
 std::optional<Change> fastest_change(const predict::Scenario& scenario, const Origin& from, const SearchSpace& space,
                                      const Shortlist& list) {
   std::optional<Change> fastest;
@@ -89,7 +89,7 @@ std::vector<std::vector<bool>> independence_of(const plan::Job& job) {
     for (std::size_t from = 0; from < tasks; ++from)
       for (std::size_t to = 0; to < tasks; ++to)
         if (before[from][middle] && before[middle][to]) before[from][to] = true;
-  // Off-policy, generation for later iterations does not wait for this one.
+  // Off policy, generation for later iterations does not wait for this one.
   std::vector<std::vector<bool>> independent(tasks, std::vector<bool>(tasks, job.workload.steps_off_policy > 0));
   for (std::size_t from = 0; from < tasks; ++from)
     for (std::size_t to = 0; to < tasks; ++to)
@@ -115,7 +115,7 @@ std::vector<std::pair<std::int32_t, std::int32_t>> splits_of(const SearchSpace& 
   return splits;
 }
 
-/// Gives the two tasks, in turn, the cheapest choice on their meshes.
+/// Selects the cheapest choice on their meshes for the two tasks, in turn.
 void choose(const SearchSpace& space, Trial& trial, Selection& selection,
             const std::pair<std::size_t, std::size_t>& tasks) {
   const std::int64_t usable = min_memory(space);
@@ -203,7 +203,7 @@ void add_fusions(const predict::Scenario& scenario, const plan::Plan& plan, std:
   add(ChangeKind::fusion, {(*pair)[0], (*pair)[1]}, {.threshold = plan.fusion.threshold, .training = other});
 }
 
-/// Returns whether a change of several settings gains no more than a change of one setting of the same task.
+/// Returns whether `change` changes several settings but gains no more than a change of one setting of the same task.
 bool is_needless(const Change& change, const std::vector<Change>& changes) {
   if (change.kind != ChangeKind::settings) return false;
   return std::any_of(changes.begin(), changes.end(), [&](const Change& other) {

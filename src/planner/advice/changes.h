@@ -26,7 +26,7 @@ enum class ChangeKind {
   engine,     ///< settings of the generation engine
   offload,    ///< what is moved off the devices
   settings,   ///< several of the five kinds above
-  fusion,     ///< stages that are newly fused or no longer fused
+  fusion,     ///< stages that become fused or unfused
   threshold,  ///< fraction of samples at which fused generation frees devices
 };
 /// "mesh", "side by side", "layout", "zero", "recomputation", "micro-batch", "engine", "offload", "settings", "fusion",
@@ -39,13 +39,13 @@ ChangeKind kind_of(const plan::TaskPlan& from, const plan::TaskPlan& to);
 /// A changed plan, estimated by predict::estimate.
 struct Change {
   ChangeKind kind = ChangeKind::settings;
-  std::vector<std::size_t> tasks;  ///< tasks that change, or are newly fused or no longer fused
+  std::vector<std::size_t> tasks;  ///< tasks that change, or that become fused or unfused
   plan::Plan plan;
   double iteration_seconds = 0;
   std::int64_t margin = 0;  ///< bytes left at peak memory
   std::size_t fullest = 0;  ///< task with the peak memory
   predict::Fit fit = predict::Fit::fits;
-  /// Bytes of the device or of the node's host memory, whichever is larger; 0: it fits.
+  /// Bytes missing on the device or in the node's host memory, whichever is larger; 0: it fits.
   std::int64_t missing = 0;
 };
 
@@ -54,7 +54,7 @@ struct Change {
 Change change_to(const predict::Scenario& scenario, const plan::Plan& from, plan::Plan plan,
                  std::optional<double> over_bound = std::nullopt);
 
-/// Re-estimates a change with a real schedule for fused trainings, which change_to() does not make.
+/// Estimates a change again with a real schedule for fused trainings, which change_to() does not make.
 void estimate_anew(const predict::Scenario& scenario, Change& change);
 
 /// Returns the task whose device has the least memory left. REQUIRES: at least one task is not a rule.
@@ -73,8 +73,8 @@ Missing missing_of(const std::vector<predict::TaskMemory>& memory);
 /// Returns changes that fit and keep the margin, the fastest first, without the plan itself:
 /// - for each task and kind of change, the one with the shortest iteration;
 /// - for each two tasks that do not wait for each other, the best division of their devices;
-/// - generation with inference, and two trainings, fused if they are not (at the best threshold, with a real schedule),
-///   and apart if they are fused;
+/// - generation with inference, and two trainings: fused if they are unfused (at the best threshold, with a real
+///   schedule), and unfused if they are fused;
 /// - the best other threshold.
 /// Fusions respect the job's settings, and OptionSet::real has none. If stopped, only the tasks that were completed are
 /// included.

@@ -52,7 +52,7 @@ void add_uses(const predict::Scenario& scenario, const EstimatedPlan& of, double
   for (std::size_t index = 0; index < of.estimate.activities.size(); ++index) {
     const std::vector<Activity>& activities = of.estimate.graph.activities;
     const Activity& activity = activities[index];
-    // A fused activity runs on the devices of the activity that it is within.
+    // An activity within another one runs on that activity's devices.
     const Activity& where = activity.within ? activities[*activity.within] : activity;
     const double share = device_count(plan::meshes_of(where, scenario.job, of.plan)) / devices;
     const bool fused = is_fused(of.estimate.graph, index);

@@ -1,5 +1,5 @@
-// Compares where the time of two plans goes: by activity, by what devices do meanwhile, and by which tasks run at the
-// same time.
+// Compares where the time of two plans goes: by activity, by use of the devices, and by tasks that run at the same
+// time.
 #pragma once
 
 #include <cstddef>
@@ -18,14 +18,14 @@ struct SecondsPair {
   double lost() const { return here - there; }
 };
 
-/// Comparison of a task, of the reallocation of weights to it (named after the first of the tasks that share them), or
-/// of its host transfers.
+/// Comparison of a task, of a reallocation of weights (named after the first task that uses them), or of a task's host
+/// transfers.
 struct ActivityComparison {
   std::size_t task = 0;
   plan::Activity::Kind kind = plan::Activity::Kind::task;
   SecondsPair seconds;  ///< 0 if the plan has no such activity
-  /// Seconds that the iteration gains per second less of the activity: 1 for a critical activity, 0 for one that others
-  /// hide.
+  /// Seconds by which the iteration shrinks per second that the activity shrinks: 1 for a critical activity, 0 for one
+  /// that others hide.
   SecondsPair critical;
   /// Part of the activity's seconds that differs most. nullopt if none differs, or if only one plan fuses the activity.
   std::optional<predict::SecondsOf> part;

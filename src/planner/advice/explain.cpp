@@ -9,7 +9,7 @@
 namespace dovetail::planner {
 namespace {
 
-/// How much of a task's plan a repair may change.
+/// The parts of a task's plan that a repair may change.
 enum class Reach { settings, layouts, meshes };
 
 class Repair {
@@ -51,7 +51,7 @@ class Repair {
     return options;
   }
 
-  /// Applies the change of one task that leaves the least memory missing, the fastest of several.
+  /// Applies the change of one task that leaves the least memory missing. Among equal ones, takes the fastest.
   Score step(const Score& now) {
     Score best = now;
     Selection to = selection_;
@@ -116,8 +116,8 @@ namespace {
 /// Minimum relative gain of a change that is worth reporting.
 constexpr double min_gain = 0.001;
 
-/// Returns the first plan of the search, or a change or repair that is faster than all of its plans. Changes are
-/// compared by the closed form, which is all that is known of them.
+/// Returns the first plan of the search, or a change or repair that is faster than all of its plans. Compares changes
+/// by the closed form, because they are not simulated.
 std::optional<RankedPlan> best_of(const predict::Scenario& scenario, const Explanation& explanation) {
   const std::vector<RankedPlan>& found = explanation.ranking.plans;
   std::optional<RankedPlan> best;
@@ -133,7 +133,7 @@ std::optional<RankedPlan> best_of(const predict::Scenario& scenario, const Expla
 }
 
 /// Makes real schedules for trainings that stay fused. Removes changes that do not fit with their schedule. If stopped,
-/// removes those without one.
+/// removes changes without a schedule.
 void reschedule(const predict::Scenario& scenario, std::vector<Change>& changes, int threads) {
   std::vector<char> kept(changes.size(), 0);
   parallel::for_each_index(static_cast<int>(changes.size()), threads, [&](int number) {

@@ -14,24 +14,24 @@
 namespace dovetail::planner {
 
 /// Returns changes of several tasks that make a plan fit. Repeatedly applies the change of one task that leaves the
-/// least missing, until the plan fits. Then reverts the changes that were not needed, and makes the remaining ones as
-/// fast as possible. First tries other settings, then other layouts on the same devices, then any mesh. nullopt if that
-/// fails.
+/// least memory missing, until the plan fits. Then reverts the changes that were not needed, and makes the remaining
+/// ones as fast as possible. First tries other settings, then other layouts on the same devices, then any mesh. nullopt
+/// if that fails.
 std::optional<Change> repair(const predict::Scenario& scenario, const plan::Plan& plan, const PlanSpace& around);
 
 struct Explanation {
-  predict::Estimate estimate;  ///< of the plan
+  predict::Estimate estimate;  ///< estimate of the plan
   std::int64_t missing = 0;    ///< bytes of a device or of host memory; 0: it fits
-  /// Limiting task: the one with the most missing, otherwise the one with the least left.
+  /// Task that sets the limit: the one with the most memory missing, otherwise the one with the least left.
   std::size_t limit = 0;
 
-  Ranking ranking;         ///< of the plans that the search found
+  Ranking ranking;         ///< plans that the search found
   std::string impossible;  ///< why no plan is possible; empty if one was considered
   /// The first plan of `ranking`, or a change that fits and is faster than all of it by the closed form.
   std::optional<RankedPlan> best;
-  std::optional<Comparison> comparison;  ///< with `best`, if that is another plan
+  std::optional<Comparison> comparison;  ///< comparison with `best`, if that is another plan
 
-  /// Changes that make a plan that fits faster, by gain, descending. For a plan that does not fit: changes that make it
+  /// For a plan that fits: changes that make it faster, sorted by gain, descending. Otherwise: changes that make it
   /// fit, the fastest first.
   std::vector<Change> changes;
   /// Changes of several tasks that make the plan fit, if no single change does.

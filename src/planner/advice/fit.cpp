@@ -16,7 +16,7 @@ namespace {
 constexpr int max_times = 64;
 constexpr int max_devices = 8192;
 
-/// Returns the meshes that named placements use: those that start or end where the cluster does, and pinned ones.
+/// Returns the meshes that named placements use: pinned ones, and those that start or end where the cluster does.
 std::vector<cluster::Mesh> outer_meshes(const plan::Job& job) {
   std::vector<cluster::Mesh> meshes = search_meshes(job);
   const int devices = cluster::device_count(job.cluster);
@@ -65,7 +65,7 @@ std::int64_t min_margin(const RankedPlan& ranked) {
   return memory[fullest_task(memory)].margin();
 }
 
-/// Returns the fastest plan that fits of those that descent finds on the meshes of the named placements.
+/// Returns the fastest plan that fits among the plans that descent finds on the meshes of the named placements.
 std::optional<RankedPlan> fitting_plan(const predict::Scenario& scenario, const RankOptions& options) {
   const SearchSpace space =
       make_search_space(scenario, outer_meshes(scenario.job), {options.option_set}, options.search.threads);
@@ -74,7 +74,7 @@ std::optional<RankedPlan> fitting_plan(const predict::Scenario& scenario, const 
   std::optional<RankedPlan> fastest;
   for (auto& start : starts_of(space, options)) {
     if (scenario.is_stopped()) break;
-    // If the result of descent by cost does not fit, continue with the aim to fit.
+    // If the result of descent by cost does not fit, continue with the aim of fitting.
     if (trial.score(start.second).excess > 0 && improve_choices(space, trial, start.second, Aim::excess).excess > 0)
       continue;
     RankedPlan ranked = ranked_plan(space, start);
@@ -85,7 +85,7 @@ std::optional<RankedPlan> fitting_plan(const predict::Scenario& scenario, const 
   return fastest;
 }
 
-/// Returns the same job on another cluster.
+/// Returns the job on another cluster.
 plan::Job on_cluster(const plan::Job& job, cluster::Cluster cluster) {
   plan::Job other = job;
   other.cluster = std::move(cluster);
@@ -98,7 +98,7 @@ class ClusterTrial {
   ClusterTrial(const predict::Scenario& scenario, const RankOptions& options)
       : scenario_(scenario), options_(options) {}
 
-  /// Returns whether a plan fits on the cluster. If so, the cluster is the smallest so far.
+  /// Returns whether a plan fits on the cluster. If so, records the cluster as the smallest so far.
   bool fits(const cluster::Cluster& cluster) {
     const plan::Job job = on_cluster(scenario_.job, cluster);
     if (is_stopped() || !has_what_is_fixed(job)) return false;
@@ -109,7 +109,7 @@ class ClusterTrial {
     return true;
   }
 
-  /// If stopped, a cluster that did not fit may not have been evaluated.
+  /// If stopped, a cluster without a fitting plan may not have been evaluated.
   bool is_stopped() const { return scenario_.is_stopped(); }
 
   std::optional<FittingCluster> take() { return std::move(smallest_); }
@@ -186,7 +186,7 @@ std::optional<RankedPlan> max_margin_plan(const predict::Scenario& scenario, con
       make_search_space(scenario, search_meshes(scenario.job), {options.option_set}, options.search.threads);
   if (impossible_task(space)) return std::nullopt;
   std::vector<std::pair<Placement, Selection>> starts = starts_of(space, options);
-  // If one byte of the smallest device is usable, the missing memory equals the needed memory.
+  // Pretend that one byte of the smallest device is usable. The missing memory then equals the needed memory.
   plan::Job job = scenario.job;
   std::int64_t smallest = std::numeric_limits<std::int64_t>::max();
   for (const cluster::NodeGroup& group : job.cluster.groups) smallest = std::min(smallest, group.gpu.usable_memory);

@@ -12,13 +12,13 @@
 
 namespace dovetail::planner {
 
-/// Memory and time of a plan if all responses have one length, or the job's lengths.
+/// Memory and time of a plan with the job's lengths, or with one length for all responses.
 struct GrownLengths {
   std::optional<std::int64_t> length;  ///< tokens of every response; nullopt: the job's lengths
   double factor = 1;                   ///< relative to the mean response
   predict::Fit fit = predict::Fit::does_not_fit;
-  std::size_t task = 0;  ///< task with the least memory left, or the most missing
-  /// Bytes left on its device, or in host memory if that is what is missing; negative: missing.
+  std::size_t task = 0;  ///< task with the most memory missing, otherwise the least left
+  /// Bytes left on its device, or in host memory if that is too small; negative: missing.
   std::int64_t margin = 0;
   double iteration_seconds = 0;
 };
@@ -27,8 +27,8 @@ struct GrownLengths {
 /// and finally at the maximum length. Prompts do not change. Ends early if stopped. REQUIRES: the plan has no fault.
 std::vector<GrownLengths> grow_lengths(const predict::Scenario& scenario, const plan::Plan& plan);
 
-/// Returns the plan with the most memory left that coordinate descent finds from the requested placements (all named
-/// ones if the search is requested). nullopt if none fits.
+/// Returns the plan with the most memory left among those that coordinate descent finds from the requested placements,
+/// or from all named ones if the search is requested. nullopt if none fits.
 std::optional<RankedPlan> max_margin_plan(const predict::Scenario& scenario, const RankOptions& options);
 
 /// A cluster of the same kind with a plan that fits on it.
@@ -37,8 +37,8 @@ struct FittingCluster {
   RankedPlan ranked;
 };
 
-/// Returns a cluster with the first `nodes` nodes. If there are not enough, the last group is extended. REQUIRES: nodes
-/// >= 1.
+/// Returns a cluster with the first `nodes` nodes. If the cluster has fewer, the last group is extended. REQUIRES:
+/// nodes >= 1.
 cluster::Cluster with_nodes(const cluster::Cluster& cluster, int nodes);
 
 /// Returns whether the job's fixed settings are possible on its cluster (plan::find_fault of a pin).

@@ -18,12 +18,12 @@ namespace {
 
 /// Coefficients of one task in a term.
 struct TermPart {
-  double seconds = 0;           ///< of the task's seconds
-  double whole = 0;             ///< of the seconds of the stage that it leads; a task fused into that stage has 0
-  double busy = 0;              ///< of the seconds that it keeps each of its devices busy
-  double work = 0;              ///< of its share of all devices' busy seconds
-  double refit = 0;             ///< of the seconds of its engine's weight sync
-  double weight_sync_work = 0;  ///< of its share of all devices' weight sync seconds
+  double seconds = 0;  ///< coefficient of the task's seconds
+  double whole = 0;    ///< coefficient of the seconds of the stage that it leads; 0 for a task fused into that stage
+  double busy = 0;     ///< coefficient of the seconds for which it keeps each of its devices busy
+  double work = 0;     ///< coefficient of its share of all devices' busy seconds
+  double refit = 0;    ///< coefficient of the seconds of its engine's weight sync
+  double weight_sync_work = 0;  ///< coefficient of its share of all devices' weight sync seconds
 
   friend bool operator==(const TermPart&, const TermPart&) = default;
 };
@@ -34,13 +34,13 @@ using workflow::TaskKind;
 
 constexpr std::size_t max_circles = 256;
 constexpr std::size_t max_terms = 1024;
-constexpr std::size_t max_on_circle = 8;  // for longer circles, no tasks are replaced by work
+constexpr std::size_t max_on_circle = 8;  // max length of a cycle whose tasks are replaced by work
 constexpr int max_lag = 7;
 
 struct Edge {
   std::size_t to;
   int lag;
-  bool brings_weights;  // to an engine with separate weights
+  bool brings_weights;  // leads to an engine with separate weights
 };
 
 /// Returns the edges that start at each task: [task].
@@ -54,14 +54,14 @@ std::vector<std::vector<Edge>> edges_of(const plan::Job& job) {
   return edges;
 }
 
-/// A closed path of edges, with the task that each edge starts from.
+/// A cycle: a closed path of edges, with the task that each edge starts from.
 struct Circle {
   std::vector<std::size_t> tasks;
-  std::vector<Edge> edges;  // [as tasks] from the task to the next
+  std::vector<Edge> edges;  // [as tasks] edge from the task to the next
   int lag = 0;
 };
 
-/// All simple circles, each once, starting at the task with the smallest index.
+/// Finds all simple cycles, each once, starting at the task with the smallest index.
 class Circles {
  public:
   explicit Circles(const std::vector<std::vector<Edge>>& edges) : edges_(edges), on_path_(edges.size()) {
@@ -93,7 +93,7 @@ class Circles {
   std::vector<Circle> circles_;
 };
 
-/// Which tasks must follow which, and after how many iterations.
+/// For any two tasks, whether one must follow the other, and after how many iterations.
 class Precedence {
  public:
   explicit Precedence(const std::vector<std::vector<Edge>>& edges)
@@ -134,7 +134,7 @@ class Precedence {
   std::vector<std::vector<std::uint32_t>> lags_;  // [from][to] one bit for each lag in iterations
 };
 
-/// Returns the term of a circle that keeps the tasks whose bit is set in `kept` and replaces the others by work.
+/// Returns the term of a cycle that keeps the tasks whose bit is set in `kept` and replaces the others by work.
 Term term_of(const Circle& circle, std::uint32_t kept, const Precedence& precedence, std::size_t tasks) {
   Term term(tasks);
   const double part = 1.0 / circle.lag;
@@ -158,8 +158,8 @@ Term term_of(const Circle& circle, std::uint32_t kept, const Precedence& precede
   return term;
 }
 
-/// Returns the term with each generation replaced by the fused stage it leads, and without inference. nullopt if the
-/// term contains no generation.
+/// Returns the term with each generation replaced by the fused stage that it leads, and without inference. nullopt if
+/// the term contains no generation.
 std::optional<Term> with_stage(const workflow::Workflow& workflow, const Term& term) {
   Term whole = term;
   bool passes = false;
@@ -173,10 +173,10 @@ std::optional<Term> with_stage(const workflow::Workflow& workflow, const Term& t
   return passes ? std::optional<Term>(std::move(whole)) : std::nullopt;
 }
 
-/// Returns the terms of the bound: the work of all tasks, the circles of the workflow, and the circles with stretches
-/// of work in place of some of their tasks. If a job has very many circles, some are left out, which only weakens the
-/// bound. With `stages`, each term that contains a generation is added again with the fused stage that the generation
-/// may lead.
+/// Returns the terms of the bound: the work of all tasks, the cycles of the workflow, and the cycles with work in place
+/// of some of their tasks. If a job has very many cycles, some are left out, which only weakens the bound. With
+/// `stages`, also adds a second version of each term with a generation, in which the fused stage that it may lead
+/// replaces it.
 std::vector<Term> bound_terms(const plan::Job& job, bool stages) {
   const std::size_t tasks = job.workflow.tasks.size();
   const std::vector<std::vector<Edge>> edges = edges_of(job);
@@ -207,19 +207,19 @@ std::vector<Term> bound_terms(const plan::Job& job, bool stages) {
   return terms;
 }
 
-/// Lower bound in seconds on a task, whatever is fused with it. Exact without fusion.
+/// Lower bounds in seconds on a task, valid under any fusion. Exact without fusion.
 struct TaskFloor {
-  double seconds = 0;  ///< of the task's own duration; other tasks of its fused step have theirs in addition
-  double whole = 0;    ///< of the stage that it leads; 0 for a task that may be fused into such a stage
-  double busy = 0;     ///< of its devices' mean busy time
+  double seconds = 0;  ///< bound on the task's own duration; other tasks of its fused step add theirs
+  double whole = 0;    ///< bound on the stage that it leads; 0 for a task that may be fused into such a stage
+  double busy = 0;     ///< bound on its devices' mean busy time
 };
 
 using workflow::TaskKind;
 
-/// Returns a floor with the same value in every respect.
+/// Returns a floor in which all bounds are `seconds`.
 TaskFloor all_alike(double seconds) { return {seconds, seconds, seconds}; }
 
-/// Returns the smaller value in each respect.
+/// Returns the smaller of each bound.
 TaskFloor min_of(const TaskFloor& a, const TaskFloor& b) {
   return {std::min(a.seconds, b.seconds), std::min(a.whole, b.whole), std::min(a.busy, b.busy)};
 }
@@ -235,7 +235,7 @@ TaskFloor training_floor(const predict::Scenario& scenario, std::size_t task, co
   const predict::StageWork work = predict::stage_work(scenario, {task, planned});
   const predict::OverheadSeconds overhead = predict::overhead_seconds(scenario, task, planned);
   const double alone = work.busiest + overhead.sum();
-  // The two trainings share one hand-over, so only half of it is certain for each.
+  // The two trainings share one hand-over. Only half of it is certain for each.
   return {alone, alone, work.mean + overhead.host_transfers + overhead.hand_over / 2};
 }
 
@@ -291,8 +291,8 @@ constexpr int max_cuts = 1000;
 /// Cost of a choice: its seconds, its weight sync, and its share of all devices.
 struct Cost {
   TaskFloor floor;
-  double refit;                    ///< seconds, wherever the weights are trained
-  double weight_sync_overlapping;  ///< seconds, if some of its devices also train the weights
+  double refit;                    ///< seconds, independent of where the weights are trained
+  double weight_sync_overlapping;  ///< seconds if some of its devices also train the weights
   double devices;
 
   /// Returns the cost with the coefficients of `part`. `trained_on` is the minimum share of all devices that trains the
@@ -335,10 +335,10 @@ Costs costs_of(const SearchSpace& space, FusionSelection fusion) {
   return costs;
 }
 
-/// A subset of plans, limited by how many devices each task has: [task] a range of its costs.
+/// A subset of plans, limited by the number of devices of each task: [task] a range of its costs.
 struct PlanRange {
   std::vector<std::pair<std::size_t, std::size_t>> ranges;
-  std::vector<double> weights;  ///< [term], then of the term of tasks that must share a device
+  std::vector<double> weights;  ///< [term] weights, then the weight of the term of tasks that must share a device
   double bound = 0;             ///< in seconds
   std::size_t branch = 0;       ///< task at whose costs the part is to be cut
   std::size_t middle = 0;       ///< index of the cost to cut at; 0: do not cut
@@ -377,9 +377,9 @@ class Relaxation {
   /// Data that every round of an improvement needs.
   struct Around {
     std::vector<const Term*> terms;  ///< terms of the workflow, then the term of tasks that must share a device
-    /// [task] terms in which it has a coefficient other than 0
+    /// [task] terms in which its coefficients are not all 0
     std::vector<std::vector<std::size_t>> of;
-    std::vector<std::vector<std::size_t>> in;  ///< [term] tasks with a coefficient other than 0
+    std::vector<std::vector<std::size_t>> in;  ///< [term] tasks whose coefficients are not all 0
     std::vector<double> trained_on;            ///< [task]
   };
   Around around(const PlanRange& part, const Term& shared) const {
@@ -427,8 +427,8 @@ class Relaxation {
     find_branch(part, chosen);
   }
 
-  /// Returns the term of tasks any two of which have more devices than exist. Meshes are runs of devices, so all of
-  /// these tasks share a device and run there in turn.
+  /// Returns the term of tasks of which any two together have more devices than exist. Meshes are runs of devices, so
+  /// all of these tasks share a device and run there in turn.
   Term shared_device(const PlanRange& part) const {
     std::vector<std::pair<double, std::size_t>> widest;  // minimum devices, task
     for (std::size_t task = 0; task < costs_.size(); ++task)
@@ -481,8 +481,8 @@ class Relaxation {
   }
 
   /// Sets the task to cut at: the one whose chosen seconds vary most in the later half of the rounds, and the middle of
-  /// its chosen costs. If none varies, picks the task on the most devices among those that may have fewer. The half
-  /// with fewer devices then has other tasks that must share a device.
+  /// its chosen costs. If none varies, picks the task on the most devices among those that may have fewer. The set of
+  /// tasks that must share a device then differs between the halves.
   void find_branch(PlanRange& part, const std::vector<std::vector<std::size_t>>& chosen) const {
     part.middle = 0;
     double spread = 0;

@@ -67,7 +67,7 @@ void fuse(const predict::Scenario& scenario, FusionChooser& chooser, std::vector
     if (schedules > 0 && fusible_pair(scenario.job, plans[index].plan.tasks)) --schedules;
   }
   chooser.make_schedules(std::move(with_schedule), threads);
-  std::vector<char> cannot(plans.size(), 0);  // have the required fusion
+  std::vector<char> cannot(plans.size(), 0);  // [plan] whether it cannot have the required fusion
   for (const ToFuse& one : chosen) {
     if (is_over()) break;
     RankedPlan& ranked = plans[one.index];
@@ -127,7 +127,7 @@ void simulate_first(const predict::Scenario& scenario, std::vector<RankedPlan>& 
                     std::uint64_t seed, int threads) {
   predict::SimulationOptions options;
   options.seed = seed;
-  // Play the schedule of the estimate.
+  // Simulate the schedule of the estimate.
   options.fused = {.iterations = predict::fused_iterations, .brief = true};
   const std::size_t allowed = std::min(playable(scenario.job, most), plans.size());
   std::size_t count = 0;

@@ -1,5 +1,5 @@
-// Candidates for the best plan: evaluated exactly, given their best fusion with a real schedule, and played event by
-// event.
+// Candidates for the best plan: they are evaluated exactly, get their best fusion with a real schedule, and are
+// simulated event by event.
 #pragma once
 
 #include <cstddef>
@@ -23,18 +23,18 @@ struct RankedPlan {
   Placement placement = Placement::searched;  ///< family in which it was found
   plan::Plan plan;
   predict::Estimate estimate;
-  /// Seconds of an iteration played by predict::Simulator; nullopt if it was not played.
+  /// Seconds of an iteration in predict::Simulator; nullopt if it was not simulated.
   std::optional<double> simulated = std::nullopt;
 };
 
-/// Returns the candidates that fit, without fusion, in the same order. If stopped, includes at least the first plan
-/// that fits of each placement.
+/// Returns the candidates that fit, as plans without fusion, in the same order. If stopped, includes at least the first
+/// plan that fits of each placement.
 std::vector<RankedPlan> evaluate(const SearchSpace& space, const std::vector<Finalist>& candidates);
 
-/// Gives each searched plan its best fusion, or all plans if the job requires a fusion. Drops plans that cannot have a
-/// required fusion. Real schedules are made for at most `schedules` plans, those with the shortest lower bounds. The
-/// trainings of the other plans stay unfused, unless the job requires fusion. If stopped, plans stay as they are except
-/// for required fusions. `threads` does not affect the result.
+/// Sets the best fusion of each searched plan, or of all plans if the job requires a fusion. Drops plans that cannot
+/// have a required fusion. Real schedules are made for at most `schedules` plans, those with the shortest lower bounds.
+/// The trainings of the other plans stay unfused, unless the job requires fusion. If stopped, plans stay as they are
+/// except for required fusions. `threads` does not affect the result.
 void fuse(const predict::Scenario& scenario, FusionChooser& chooser, std::vector<RankedPlan>& plans,
           std::size_t schedules, int threads);
 
@@ -48,16 +48,16 @@ void keep_different(std::vector<RankedPlan>& plans, std::size_t shown);
 /// Removes searched plans that are identical to another plan.
 void drop_repeated(std::vector<RankedPlan>& plans);
 
-/// Maximum number of samples that simulate_first plays, over all plans.
+/// Maximum number of samples that simulate_first simulates, over all plans.
 inline constexpr std::int64_t max_played_samples = std::int64_t{1} << 20;
 
-/// Returns how many of `most` plans max_played_samples allows to be played. 0 if that leaves nothing to compare.
+/// Returns how many of `most` plans can be simulated within max_played_samples. 0 if that leaves nothing to compare.
 std::size_t playable(const plan::Job& job, std::size_t most);
 
-/// Plays the first plans and sorts them by simulated seconds. Plays up to playable() of `most` plans, of those within a
-/// share `error` of the first, with lengths drawn from `seed`. Plans that cannot be played follow in their old order.
-/// If stopped, no plan counts as played, because those that were would come before better ones. `threads` does not
-/// affect the result. REQUIRES: sorted.
+/// Simulates the first plans and sorts them by simulated seconds. Simulates at most playable() of `most` plans whose
+/// time is within a share `error` of the first plan's, with lengths drawn from `seed`. Plans that cannot be simulated
+/// follow in their old order. If stopped, no plan counts as simulated, because simulated plans would precede better
+/// ones. `threads` does not affect the result. REQUIRES: sorted.
 void simulate_first(const predict::Scenario& scenario, std::vector<RankedPlan>& plans, std::size_t most, double error,
                     std::uint64_t seed, int threads);
 

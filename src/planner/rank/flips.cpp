@@ -56,7 +56,8 @@ std::optional<Flip> fastest(const plan::Job& job, const predict::Software& softw
     if (ranked.estimate.intra_stage) over_bound = ranked.estimate.intra_stage->over_bound();
     if (scenario.is_stopped()) return std::nullopt;
     const predict::Estimate estimate = predict::estimate_like(scenario, ranked.plan, over_bound);
-    // A plan may rank first because of its simulated time. Its closed-form disadvantage does not count as a change.
+    // A plan may rank first because of its simulated time. Its disadvantage in the closed form does not count as a
+    // change.
     const double ahead = ranking.plans.front().estimate.iteration_seconds / ranked.estimate.iteration_seconds;
     const double seconds = estimate.iteration_seconds * std::max(1.0, ahead);
     if (index == 0) first = least = seconds;

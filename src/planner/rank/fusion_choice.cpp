@@ -111,15 +111,15 @@ double min_fused_seconds(const predict::Scenario& scenario, const plan::Plan& pl
 
 namespace {
 
-/// Returns the effect of a fusion on the iteration: no gain, or a gain that this plan forgoes. `least`: the time of the
-/// fused step is a lower bound.
+/// Describes the effect of a fusion on the iteration: no gain, or a gain that this plan does not use. `least`: the time
+/// of the fused step is a lower bound.
 std::string gain_text(const predict::Scenario& scenario, const plan::Plan& plan, const predict::Estimate& fused,
                       std::string_view fuse, bool least) {
   const double seconds = predict::estimate(scenario, plan).iteration_seconds;
   if (fused.iteration_seconds >= seconds) return "; the iteration would not get shorter";
   return fmt::format(
-      "; {}with fusion, an iteration would take {}{:.2f} s instead of {:.2f} s (play it with dovetail simulate "
-      "--fuse {})",
+      "; {}with fusion, an iteration would take {}{:.2f} s instead of {:.2f} s (check with dovetail simulate --fuse "
+      "{})",
       plan.fusion.any() ? "" : "this placement fuses nothing; ", least ? "at least " : "", fused.iteration_seconds,
       seconds, plan.fusion.any() ? "both" : fuse);
 }
@@ -185,7 +185,7 @@ std::vector<std::string> why_not_fused(const predict::Scenario& scenario, const 
 
 namespace {
 
-/// Maximum number of choices to try for a task, the fastest alone first.
+/// Maximum number of choices to try for a task, in order of their time without fusion.
 constexpr std::size_t generation_choices = 48;
 constexpr std::size_t train_choices = 24;
 /// Number of train task pairs, sorted by bound, for which schedules are made.
@@ -231,7 +231,7 @@ std::vector<std::int32_t> fusible_choices(const SearchSpace& space, std::size_t 
 }
 
 struct ScoredSelection {
-  double seconds = 0;  // of the training phase
+  double seconds = 0;  // lower bound on the training phase
   Selection selection;
 };
 
@@ -256,7 +256,7 @@ std::vector<ScoredSelection> fused_pairs(const SearchSpace& space, Trial& trial,
       if (!take(space, tried, first, {selection[first].mesh, a}) ||
           !take(space, tried, second, {selection[second].mesh, b}))
         continue;
-      // A training that takes longer alone than the best fused pair is skipped.
+      // Skip a training that takes longer alone than the best fused pair.
       const base::Ticks longer =
           std::max(space.choice(first, tried[first]).duration, space.choice(second, tried[second]).duration);
       if (least >= 0 && base::seconds_of_ticks(longer) > 1.1 * least) continue;

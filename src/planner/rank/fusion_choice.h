@@ -22,8 +22,8 @@ struct EvaluatedPlan {
 /// Returns the train_pair() if its tasks can be fused and the job allows it.
 std::optional<plan::TrainPair> fusible_pair(const plan::Job& job, const std::vector<plan::TaskPlan>& tasks);
 
-/// Returns the threshold that the job fixes, otherwise the best one. nullopt if the job forbids fusion or no threshold
-/// is faster than running unfused.
+/// Returns the threshold that the job fixes, otherwise the best one. nullopt if the job forbids this fusion, or if no
+/// threshold is faster than no fusion.
 std::optional<double> chosen_threshold(const predict::Scenario& scenario, const std::vector<plan::TaskPlan>& tasks);
 
 /// Chooses fusions for plans of one job, and caches the schedules of train tasks.
@@ -66,8 +66,7 @@ class FusionChooser {
 /// its bound, and makes no schedule. REQUIRES: the plan fuses nothing.
 double min_fused_seconds(const predict::Scenario& scenario, const plan::Plan& plan);
 
-/// Returns a full sentence for each fusion that `plan` lacks: there is nothing to fuse with, something prevents it, or
-/// it gains nothing.
+/// Returns a full sentence with the reason for each fusion that `plan` lacks: nothing to fuse, an obstacle, or no gain.
 std::vector<std::string> why_not_fused(const predict::Scenario& scenario, const plan::Plan& plan);
 
 /// Returns the plan of placement "rlhfuse": all tasks on all devices, with layouts chosen together with both fusions. A

@@ -17,7 +17,7 @@ const std::string& name_of(const SearchSpace& space, std::size_t task) {
   return space.scenario->job.workflow.tasks[task].name;
 }
 
-/// Returns a mesh of each shape that the job allows for a task.
+/// Returns an example mesh of each shape that the job allows for a task.
 std::vector<cluster::Mesh> possible_shapes(const SearchSpace& space, std::size_t task) {
   const std::vector<plan::TaskPin>& fixed = space.scenario->job.fixed;
   std::vector<cluster::Mesh> shapes;
@@ -61,9 +61,9 @@ struct TaskFault {
   std::size_t task = 0;
   cluster::Mesh mesh;
   bool is_mesh = true;          ///< false: the placement's devices do not form a mesh
-  bool has_layout = false;      ///< with the placement's degrees
-  std::optional<MinNeed> need;  ///< of these layouts; nullopt if host memory is too small for all of them
-  /// Each task has a choice, but tasks that must share a setting have none in common.
+  bool has_layout = false;      ///< whether the task has a layout with the placement's degrees
+  std::optional<MinNeed> need;  ///< minimum over these layouts; nullopt if host memory is too small for all of them
+  /// Whether each task has a choice, but tasks that must share a setting have none in common.
   bool is_alone_possible = false;
 };
 
@@ -138,7 +138,7 @@ std::string why_impossible(const SearchSpace& space, OptionSet option_set, Place
   return nearest ? text_of(space, *nearest, degrees) : "does not apply: the devices cannot be split in two";
 }
 
-/// Explains why a selection has no plan: the missing memory, or a fusion.
+/// Explains why a selection has no plan: missing memory, or a required fusion.
 std::string why_too_large(const SearchSpace& space, const Selection& selection) {
   const std::vector<predict::TaskMemory> memory = predict::task_memory(*space.scenario, plan_of(space, selection, ""));
   const auto worst =

@@ -35,9 +35,9 @@ bool shares_search(const RankOptions& options) {
 
 /// Selections known before the search.
 struct Starts {
-  std::vector<Selection> all;         ///< of the named placements
+  std::vector<Selection> all;         ///< selections of the named placements
   std::vector<TriedPlacement> tried;  ///< results of the named placements
-  /// Co-located plan to derive the rlhfuse plan from, if that is requested and the plan fits.
+  /// Co-located plan to derive the rlhfuse plan from, if that is requested and the co-located plan fits.
   std::optional<Selection> for_rlhfuse;
 };
 
@@ -81,7 +81,7 @@ Starts starts_of(const SearchSpace& space, const RankOptions& options, std::vect
   return starts;
 }
 
-/// Lets engines keep their weights if offloading them gains nothing.
+/// Keeps engines' weights on the devices if offloading them gains nothing.
 void tidy(const predict::Scenario& scenario, const FusionChooser& chooser, RankedPlan& ranked) {
   for (std::size_t task = 0; task < ranked.plan.tasks.size(); ++task) {
     if (scenario.job.workflow.tasks[task].kind != workflow::TaskKind::generate ||
@@ -91,7 +91,7 @@ void tidy(const predict::Scenario& scenario, const FusionChooser& chooser, Ranke
     plan::Plan plan = ranked.plan;
     plan.tasks[task].offload.weights = false;
     if (!plan::runs(scenario.job, task, plan.tasks[task], plan::RuleScope::search)) continue;
-    // If this needs a new schedule, the trainings no longer have enough memory for the known one.
+    // If an estimate needs a new schedule, the trainings no longer have enough memory for the known one.
     std::optional<predict::Estimate> estimate = chooser.estimate_known(plan);
     if (!estimate || !estimate->keeps_margin() || estimate->iteration_seconds > ranked.estimate.iteration_seconds)
       continue;
@@ -100,8 +100,8 @@ void tidy(const predict::Scenario& scenario, const FusionChooser& chooser, Ranke
   }
 }
 
-/// Adds the plan of placement "rlhfuse". Without fusion it is a co-located plan, so it is added only if those were not
-/// requested.
+/// Adds the plan of placement "rlhfuse". Without fusion it is a co-located plan. It is then added only if co-located
+/// plans were not requested.
 void add_rlhfuse(const SearchSpace& space, const RankOptions& options, const Starts& starts, FusionChooser& chooser,
                  std::vector<RankedPlan>& plans) {
   if (!starts.for_rlhfuse) return;
@@ -135,8 +135,8 @@ NearestPlan nearest_of(const predict::Scenario& scenario, const SearchSpace& spa
   return nearest;
 }
 
-/// Returns the time to reserve for work after the search. It extrapolates the measured time of evaluating, fusing and
-/// playing the first candidate to all finalists. That is doubled for variants of the best ones, plus a small share in
+/// Returns the time to reserve for work after the search. Extrapolates the measured time of evaluating, fusing and
+/// simulating the first candidate to all finalists. Doubles it for variants of the best ones, and adds a small share in
 /// case the search ends late.
 double seconds_after_search(const SearchSpace& space, const RankOptions& options,
                             const std::vector<Finalist>& candidates) {
@@ -157,8 +157,8 @@ double seconds_after_search(const SearchSpace& space, const RankOptions& options
   return 2 * seconds + late_share * *options.search.time_limit_seconds;
 }
 
-/// Returns the options of the search, with the bound in ns and the time limit. Later work gets its reserve, but the
-/// search gets at least half of the remaining time.
+/// Returns the options of the search, with the bound in ns and the time limit. Reserves time for later work, but leaves
+/// the search at least half of the remaining time.
 SearchOptions search_options(const SearchSpace& space, const RankOptions& options,
                              const std::vector<Finalist>& candidates, double bound) {
   SearchOptions within = options.search;
@@ -196,7 +196,7 @@ std::vector<RankedPlan> finalists_of(const SearchSpace& space, const RankOptions
                                      const std::vector<Finalist>& candidates, const Starts& starts) {
   const predict::Scenario& scenario = *space.scenario;
   std::vector<RankedPlan> plans = evaluate(space, candidates);
-  // A search without a start may end in selections whose tasks disagree.
+  // A search without a start may end in selections whose linked tasks disagree.
   std::erase_if(plans, [&](const RankedPlan& ranked) {
     return plan::find_disagreement(scenario.job, ranked.plan.tasks).has_value();
   });
@@ -214,8 +214,8 @@ std::vector<RankedPlan> finalists_of(const SearchSpace& space, const RankOptions
   return plans;
 }
 
-/// Explains what is missing: a plan that fits, fusions of the first plan, and placements. If stopped, the last two are
-/// left out.
+/// Explains why no plan fits, why the first plan lacks fusions, and why placements have no plan. If stopped, leaves out
+/// the last two.
 void explain_missing(const SearchSpace& space, const RankOptions& options, const Starts& starts, Ranking& ranking) {
   const predict::Scenario& scenario = *space.scenario;
   if (ranking.plans.empty() && !starts.all.empty()) ranking.nearest = nearest_of(scenario, space, starts.all);
@@ -245,7 +245,7 @@ RankOptions with_share_of_time(RankOptions options, const predict::Scenario& sce
 base::Result<Ranking> rank_plans(const predict::Scenario& given, const RankOptions& options) {
   const parallel::Cancellation limit(given.cancellation, options.search.time_limit_seconds);
   predict::Scenario scenario = given;
-  // Processes that share a search must begin with the same space and the same bound.
+  // Processes that share a search must start with the same space and the same bound.
   scenario.cancellation = shares_search(options) ? nullptr : &limit;
   const ChoiceRules rules{options.option_set};
   const SearchSpace space = make_search_space(scenario, search_meshes(scenario.job), rules, options.search.threads);

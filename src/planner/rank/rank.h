@@ -1,4 +1,4 @@
-// Searches and ranks the plans of a job, and explains why a plan is missing. Implements `dovetail plan JOB`.
+// Searches and ranks the plans of a job, and explains why plans are missing. Implements `dovetail plan JOB`.
 #pragma once
 
 #include <algorithm>
@@ -42,12 +42,12 @@ std::vector<AbsentPlacement> absent_placements(const SearchSpace& space, OptionS
                                                const std::vector<RankedPlan>& plans);
 
 struct RankOptions {
-  SearchOptions search;  ///< its time limit applies to all of rank_plans, which sets its bound and fusion
+  SearchOptions search;  ///< the time limit applies to all of rank_plans, which sets the bound and the fusion
   OptionSet option_set = OptionSet::all;
   /// Placements to consider. Empty: all. The search runs only if `searched` is included.
   std::vector<Placement> placements;
   std::size_t shown = 8;      ///< maximum number of plans in the result
-  std::size_t simulated = 0;  ///< maximum number of tied plans to play and sort by simulated time
+  std::size_t simulated = 0;  ///< maximum number of tied plans to simulate and sort by simulated time
   /// Called with the best plan of the search whenever it improves.
   std::function<void(const plan::Plan&)> on_better;
 };
@@ -55,15 +55,15 @@ struct RankOptions {
 /// The plan that comes closest to fitting, if none fits with the required margin.
 struct NearestPlan {
   plan::Plan plan;
-  std::size_t task = 0;  ///< with the most missing memory
-  /// Bytes, including the margin; of the device or of the node's host memory, whichever is larger.
+  std::size_t task = 0;  ///< task with the most missing memory
+  /// Bytes missing on the device, including the margin, or in the node's host memory, whichever is larger.
   std::int64_t missing = 0;
   predict::Fit fit = predict::Fit::does_not_fit;
 };
 
 struct Ranking {
-  /// Plans that fit, the fastest first by simulated time if played, otherwise by the closed form; the best of each
-  /// placement and other searched plans, each with its best fusion.
+  /// Plans that fit: the best of each placement and other searched plans, each with its best fusion. The fastest come
+  /// first, by simulated time if there is one, otherwise by the closed form.
   std::vector<RankedPlan> plans;
   std::vector<std::string> not_fused;  ///< why_not_fused of the first plan
   /// Requested placements without a plan in `plans`.
@@ -86,22 +86,22 @@ struct Ranking {
   }
 };
 
-/// Searches, and evaluates all candidates for the best plan with predict::estimate. If stopped or out of time, each
-/// step ends with the best result so far and later steps are skipped, but plans that were found are still evaluated.
-/// Returns an Error if the job's pins leave a task without a choice, if the software is unknown, or if it is stopped
-/// before the first plan (parallel::stopped_before).
+/// Searches, and evaluates all candidates for the best plan with predict::estimate. If stopped or out of time, the
+/// current step ends with its best result and later steps are skipped, but the plans found are still evaluated. Returns
+/// an Error if the job's pins leave a task without a choice, if the software is unknown, or if it is stopped before the
+/// first plan (parallel::stopped_before).
 base::Result<Ranking> rank_plans(const predict::Scenario& scenario, const RankOptions& options);
 
-/// Returns `options` with an equal share of the remaining time, if it is limited, for one of `parts` consecutive parts
-/// of the work.
+/// Returns `options` for the next of `parts` equal parts of the work: with its share of the remaining time, if time is
+/// limited.
 RankOptions with_share_of_time(RankOptions options, const predict::Scenario& scenario, std::size_t parts);
 
 /// An input whose change makes another plan the best.
 struct Flip {
   std::string input;     ///< such as "response lengths" or "network bandwidth"
-  double factor = 1;     ///< by which the input changes
+  double factor = 1;     ///< factor by which the input changes
   std::size_t plan = 0;  ///< index in Ranking::plans of the plan that becomes the best
-  double gain = 0;       ///< relative to the time of the first plan
+  double gain = 0;       ///< gain relative to the time of the first plan
 };
 
 /// Returns, for each input, the smallest change (of several factors from 0.5 to 2) that makes another ranked plan more

@@ -119,7 +119,7 @@ void Chain::remember() {
 Selection Chain::anywhere() {
   Selection selection(space_.choices.size());
   for (const std::size_t task : tasks_) selection[task] = {any_mesh(task), 0};
-  // If the first choices of linked tasks cannot be reconciled, this start is used as it is.
+  // If the first choices of linked tasks cannot be reconciled, the start stays unchanged.
   settle(space_, selection);
   return selection;
 }
@@ -134,13 +134,13 @@ void Chain::run(std::int64_t count, std::int64_t planned, const parallel::Cancel
 }
 
 void Chain::begin_cooling(std::int64_t length) {
-  // Every second cooling begins at the best plan, the others where the previous one ended.
+  // Every second cooling begins at the best plan; the others begin where the previous one ended.
   if (done_ / cooling % 2 == 1) {
     now_ = best_;
     score_ = score(now_);
   }
   heat_ = first_heat * cost_of(score_);
-  // The length-th root of the ratio of both heats, computed with IEEE operations only for reproducibility.
+  // The length-th root of the ratio of both heats. Uses only IEEE operations, for reproducibility.
   factor_ = std::max(0.0, 1 - base::negative_log(last_heat / first_heat) / static_cast<double>(length));
 }
 
@@ -181,7 +181,7 @@ void Chain::propose() {
   }
 }
 
-/// Makes linked tasks follow the first of them that has moved. Returns false if they cannot.
+/// Makes linked tasks follow the first of them that moved. Returns false if they cannot.
 bool Chain::keep_bound() {
   for (const std::size_t task : tasks_)
     if (!space_.links[task].empty() && next_.selection[task] != now_.selection[task] &&

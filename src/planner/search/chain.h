@@ -59,8 +59,9 @@ class Chain {
   Chain(FusionTables& tables, const Selection* start, FusionSelection fusion, std::uint64_t seed, int number,
         std::size_t kept);
 
-  /// Runs `count` more of `planned` steps, or fewer if cancelled. A cooling begins every `cooling` steps, and the last
-  /// one takes the remaining steps. The result depends only on the arguments, not on how steps are divided among calls.
+  /// Runs the next `count` of `planned` steps, or fewer if cancelled. A cooling begins every `cooling` steps, and the
+  /// last one takes the remaining steps. The result depends only on the arguments, not on how steps are divided among
+  /// calls.
   void run(std::int64_t count, std::int64_t planned, const parallel::Cancellation& cancellation);
 
   const std::vector<Found>& found() const { return pool_.found(); }
@@ -100,7 +101,7 @@ class Chain {
   Trial trial_;
   Pool pool_;
   std::map<cluster::Mesh, std::int32_t> numbers_;  // indices of the space's meshes
-  std::vector<std::size_t> tasks_;                 // tasks that are not rules
+  std::vector<std::size_t> tasks_;                 // indices of tasks that are not rules
   std::int64_t usable_ = 0;
   FusionSelection demanded_;
   FusionSelection open_;  // fusions that are optional
@@ -110,7 +111,7 @@ class Chain {
   State best_;
   double best_cost_ = 0;
   double heat_ = 0;
-  double factor_ = 1;  // by which heat_ changes from step to step
+  double factor_ = 1;  // heat_ is multiplied by it at each step
   std::int64_t done_ = 0;
   std::int64_t evaluations_ = 0;
 };

@@ -37,7 +37,8 @@ bool is_trained(const workflow::Workflow& workflow, std::size_t task) {
   return workflow.role_of[task] && workflow.trained_by[workflow.role_of[task]->index()].has_value();
 }
 
-/// Returns the meshes that start at the first device, each with the rest of the cluster if that is a mesh as well.
+/// Returns the meshes that start at the first device, each paired with the rest of the cluster, if that is a mesh as
+/// well.
 std::vector<std::pair<cluster::Mesh, cluster::Mesh>> splits_of(const SearchSpace& space) {
   const int devices = all_devices(space).count;
   std::vector<std::pair<cluster::Mesh, cluster::Mesh>> splits;
@@ -85,7 +86,7 @@ std::vector<Meshes> disaggregated(const SearchSpace& space) {
   return variants;
 }
 
-/// Gives each task its first choice with these degrees. Returns false if a task has none.
+/// Selects each task's first choice with these degrees. Returns false if a task has none.
 bool take_degrees(const SearchSpace& space, const Degrees& degrees, Selection& selection) {
   for (std::size_t task = 0; task < selection.size(); ++task) {
     if (space.is_rule(task)) continue;
@@ -98,8 +99,9 @@ bool take_degrees(const SearchSpace& space, const Degrees& degrees, Selection& s
   return settle(space, selection);
 }
 
-/// Coordinate descent. With `same_degrees`, tensor and pipeline degrees do not change. Engines on the mesh of the first
-/// one also change their choice together, because memory that one engine frees is useless while another takes too much.
+/// Coordinate descent. With `same_degrees`, tensor and pipeline degrees do not change. Engines on one mesh with the
+/// first engine also change their choice together: memory that one of them frees is useless if another one takes too
+/// much.
 class Descent {
  public:
   Descent(const SearchSpace& space, Trial& trial, Selection& selection, Aim aim, bool same_degrees)
@@ -144,7 +146,7 @@ class Descent {
     return together;
   }
 
-  /// Returns whether the choice has other degrees than `now`.
+  /// Returns whether the degrees of the choice differ from those of `now`.
   bool changes_degrees(std::size_t task, const SelectedChoice& now, std::size_t choice) const {
     const llm::Layout& layout = choices_of(task)[choice].planned.layout;
     const llm::Layout& before = space_.choice(task, now).planned.layout;

@@ -12,7 +12,7 @@ namespace dovetail::planner {
 
 /// Family of plans, by where tasks run.
 enum class Placement {
-  /// All tasks on all devices, each in its own best layout (APP's flattening; DeepSpeed-Chat; RLHFuse-Base).
+  /// All tasks on all devices, each in its best layout (APP's flattening; DeepSpeed-Chat; RLHFuse-Base).
   co_located,
   interleaving,  ///< trained models and generation on all devices, frozen models on halves of them (APP)
   /// Training on some devices, generation and inference on the others, with copies of the trained models (APP's
@@ -33,8 +33,8 @@ inline constexpr Placement all_placements[] = {Placement::co_located, Placement:
 std::string_view name_of(Placement placement);
 
 /// Returns the meshes of a placement, [variant][task]. Disaggregated has a variant for each split of the devices into
-/// two meshes, in both orders if the cluster has several groups. It has none if no split exists. The others have one
-/// variant. Pinned tasks are on their pinned mesh. A mesh may be missing from the space. REQUIRES: one of
+/// two meshes, in both orders if the cluster has several groups. It has none if no split exists. The other placements
+/// have one variant. Pinned tasks are on their pinned mesh. The space may lack some of the meshes. REQUIRES: one of
 /// named_placements.
 std::vector<std::vector<cluster::Mesh>> meshes_of(const SearchSpace& space, Placement placement);
 
@@ -58,8 +58,8 @@ enum class Aim {
 /// each variant in which all tasks have a choice. REQUIRES: one of named_placements.
 std::vector<Selection> selection_of(const SearchSpace& space, Placement placement, Aim aim = Aim::cost);
 
-/// Improves the choices of one task after the other until no change gains. Meshes stay as they are. Returns the final
-/// score.
+/// Improves the choices of one task after the other until no change improves the score. Meshes stay as they are.
+/// Returns the final score.
 Score improve_choices(const SearchSpace& space, Trial& trial, Selection& selection, Aim aim);
 
 /// Returns the bytes that plans may use on the smallest GPU, the unit in which Score::cost measures an excess.

@@ -21,7 +21,7 @@ using pipeline::StoppedBy;
 /// Returns the iterations of a chain per round, so that a round of many chains takes no longer than a round of a few.
 std::int64_t round_of(int chains) { return std::clamp<std::int64_t>(8 * Chain::cooling / chains, 500, Chain::cooling); }
 
-/// Share of the remaining time that is planned for, since rounds vary in length.
+/// Share of the remaining time to plan for. The rest allows for rounds of varying length.
 constexpr double margin = 0.97;
 
 class Search {
@@ -70,8 +70,8 @@ class Search {
   bool is_chosen_by_time() const { return options_.time_limit_seconds && !options_.iterations; }
   bool is_bound_met() const { return best_ && best_->score.period <= options_.bound; }
 
-  /// Returns the number of iterations that fit in the time limit after `done` iterations. It is a multiple of a
-  /// cooling, so that a run with this number of iterations is identical.
+  /// Returns the total number of iterations that the time limit allows, given `done` iterations. It is a multiple of a
+  /// cooling, so that a run with this number of iterations gives the same result.
   std::int64_t plan_by_speed(std::int64_t done) const {
     const double seconds_left = std::max(0.0, *options_.time_limit_seconds - shared_.seconds());
     const double left = margin * seconds_left / shared_.seconds() * static_cast<double>(done);
@@ -136,7 +136,7 @@ class Search {
     return done_ < planned_ ? StoppedBy::time : StoppedBy::iterations;
   }
 
-  /// State of one chain, known to all processes.
+  /// State of one chain that all processes know.
   struct OfChain {
     std::int64_t evaluations = 0;
     std::vector<Found> found;
@@ -147,7 +147,7 @@ class Search {
   const parallel::Cancellation stop_;
   parallel::SharedChains shared_;
   Pool best_of_starts_;
-  std::vector<std::unique_ptr<Chain>> chains_;  // of this process
+  std::vector<std::unique_ptr<Chain>> chains_;  // chains of this process
   std::vector<OfChain> of_chains_;              // [number]
   std::optional<Found> best_;
   std::int64_t planned_;
@@ -183,7 +183,7 @@ std::vector<Found> real_search(const SearchSpace& space, const RealOptions& opti
   const auto cost_of = [](const Score& score) { return score.period.count() * (score.excess > 0 ? 3 : 1); };
   Score score = trial.score(now);
   pool.add(now, score);
-  std::optional<double> heat;  // of the current step, drawn when needed
+  std::optional<double> heat;  // heat of the current step, drawn when needed
   const auto is_refused = [&](const Score& tried) {
     const std::int64_t units = 5 * (cost_of(tried) - cost_of(score)) / 100'000'000;
     if (units <= 0) return false;

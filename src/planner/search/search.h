@@ -21,8 +21,8 @@ namespace dovetail::planner {
 struct SearchProgress {
   const Found* best = nullptr;        ///< best plan so far by Trial::score; null if no plan that fits was found
   base::Ticks bound;                  ///< lower bound on the period of all plans; 0: unknown
-  std::int64_t iterations = 0;        ///< done per chain
-  std::int64_t planned = 0;           ///< per chain in the entire run
+  std::int64_t iterations = 0;        ///< number of iterations done, per chain
+  std::int64_t planned = 0;           ///< number of iterations per chain in the entire run
   double evaluations_per_second = 0;  ///< by all chains together
   double seconds_left = 0;            ///< at the current speed
 };
@@ -36,7 +36,7 @@ struct SearchOptions {
   /// Sets the number of iterations from the measured speed, unless `iterations` is given.
   std::optional<double> time_limit_seconds = std::nullopt;
   std::uint64_t seed = 1;
-  /// Fusions that plans may have, out of open_fusion(); plans have all that the job requires.
+  /// Fusions that plans may have, a subset of open_fusion(). Plans always have those that the job requires.
   FusionSelection fusion = {};
   int threads = 1;        ///< does not affect the result
   std::size_t kept = 24;  ///< maximum number of plans in the result
@@ -53,7 +53,8 @@ struct SearchOptions {
 struct SearchRun {
   int chains = 0;
   std::uint64_t seed = 0;
-  /// Per chain; the same number gives the same result, unless an interrupt or the time limit cut a round short.
+  /// Number of iterations per chain. The same number gives the same result, unless an interrupt or the time limit cuts
+  /// a round short.
   std::int64_t iterations = 0;
   pipeline::StoppedBy stopped_by = pipeline::StoppedBy::iterations;
   double seconds = 0;
@@ -77,8 +78,8 @@ SearchResult search(const SearchSpace& space, const std::vector<Selection>& star
 /// Options of ReaL's search (docs/facts.md#real-search). It is a Markov chain over one list of options per task, sorted
 /// by time, that starts with the fastest of each. A proposal is uniform over all pairs of a task and another option. A
 /// proposal that is slower by d seconds over five iterations is accepted with probability exp(-beta floor(d / 0.1 s)).
-/// A plan that does not fit counts three times its time. Units are those that ReaL intended, which its program did not
-/// use. The result is the best plan that fits of one chain, or empty.
+/// A plan that does not fit counts three times its time. Units are those that ReaL intended but its program did not
+/// use. The result is the best plan of one chain that fits, or empty.
 struct RealOptions {
   double beta = 0.002;
   std::int64_t evaluations = 100'000;

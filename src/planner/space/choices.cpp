@@ -61,10 +61,10 @@ namespace {
 using plan::TaskPlan;
 using workflow::TaskKind;
 
-/// Sequence length in tokens from which context parallelism is considered.
+/// Minimum sequence length in tokens for which context parallelism is considered.
 constexpr std::int64_t long_sequence = 16'384;
 
-/// Tokens in a pass that keeps a device busy.
+/// Number of tokens in a pass that keeps a device busy.
 constexpr double full_pass = 2048;
 
 const cost::TrainerLimits& limits_of(const predict::Scenario& scenario, OptionSet option_set) {
@@ -108,7 +108,7 @@ class Maker {
       plan::apply(pin_, planned);
       planned.engine = plan::with_room(pin_.engine, planned.engine);
       plan::conform(scenario_.job, task_, planned);
-      // Pins also hold for settings that the framework runs but the search does not try.
+      // Pins take precedence over settings that a search for the framework would choose.
       plan::apply(pin_, planned);
     }
     std::erase_if(plans_, [this](const TaskPlan& planned) {
@@ -120,7 +120,7 @@ class Maker {
 
  private:
   bool real() const { return rules_.option_set == OptionSet::real; }
-  /// Returns whether the task's trainer can have a degree above 1. Some trainers have it only if a pin sets it.
+  /// Returns whether the task's trainer allows a degree above 1. Some trainers allow it only if a pin sets it.
   bool may_cut(cost::Ability ability, int llm::Layout::* degree) const {
     if (!of_trainer_ || ability == cost::Ability::searched) return true;
     const auto asks = [degree](const plan::TaskPin& pin) { return pin.layout.has(degree); };
@@ -209,7 +209,7 @@ class Maker {
     vary<double>({0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3},
                  [](TaskPlan& planned, double share) { planned.engine.memory_utilization = share; });
     vary<std::int64_t>({256, 1024}, [](TaskPlan& planned, std::int64_t most) { planned.engine.max_num_seqs = most; });
-    // The next weight sync overwrites the weights of an idle engine, so they need not be kept.
+    // The next weight sync overwrites the weights of an idle engine, so the engine can discard them.
     for (TaskPlan& planned : plans_) planned.offload.weights = true;
   }
 
@@ -242,7 +242,7 @@ class Maker {
                [](TaskPlan& planned, bool away) { planned.offload.gradients = planned.offload.optimizer = away; });
   }
 
-  /// Gives inference the weight layout of the training that shares its model.
+  /// Sets the weight layout of inference to the layout of the training that shares its model.
   void lay_out_as_trained() {
     for (TaskPlan& planned : plans_) {
       set_training(planned.layout, limits_.searched_zero, planned.layout.recomputation);
@@ -254,8 +254,8 @@ class Maker {
   void add_micro_batches() {
     std::vector<cost::MicroBatching> cuts;
     if (scenario_.job.workload.packing) {
-      // Engines pack at least as many tokens as the longest sequence has. Below that, micro-batches hold a fixed number
-      // of sequences. Single sequences give a pipeline the most micro-batches to fill itself with.
+      // Trainers pack at least as many tokens as the longest sequence has. Smaller micro-batches hold a fixed number of
+      // sequences. Single sequences give a pipeline the most micro-batches to fill itself.
       const auto longest = static_cast<double>(std::max<std::int64_t>(scenario_.lengths.longest(), 1));
       for (double tokens = longest; tokens <= 8 * std::max(longest, full_pass); tokens *= 2)
         cuts.push_back({.tokens = tokens});
@@ -293,7 +293,7 @@ class Maker {
   const TaskKind kind_;
   const llm::Transformer& model_;
   plan::TaskPin pin_;
-  std::vector<plan::TaskPin> linked_pins_;  // of tasks that share this task's layout
+  std::vector<plan::TaskPin> linked_pins_;  // pins of tasks that share this task's layout
   bool of_trainer_ = false;                 // whether the task runs on the trainer's model
   std::vector<TaskPlan> plans_;
 };

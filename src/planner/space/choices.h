@@ -22,9 +22,9 @@ struct LayoutRules {
   /// A stage has 1, 2, 4, ... devices below this number, or a multiple of it; 0: any number.
   int stage_devices_unit = 0;
   std::int64_t max_stages = 0;  ///< 0: any number
-  int min_devices = 1;          ///< a smaller mesh has no layout
+  int min_devices = 1;          ///< minimum number of devices; a smaller mesh has no layout
   int max_stage_devices = 0;    ///< 0: any number
-  double max_parts = 0;         ///< parts of a batch: data times pipeline degree; 0: any number
+  double max_parts = 0;         ///< maximum parts of a batch, data times pipeline degree; 0: any number
 };
 
 /// Returns the layout rules of ReaL on nodes of eight devices (docs/facts.md#real-layouts-and-meshes): tensor degrees
@@ -32,10 +32,10 @@ struct LayoutRules {
 /// 22, 58, 176, 620 and 2464 pairs of mesh and layout on 1, 2, 4, 8 and 16 nodes.
 LayoutRules real_rules();
 
-/// Returns the rules for layouts that ReaL's search keeps before it looks at memory. A pipeline has at most as many
-/// stages as the cluster has nodes, or eight if that is more. Each stage of each replica needs one sequence, in
-/// training two per mini-batch. A training stage has at most as many devices as a node. `mini_batches` is 0 for tasks
-/// that do not train.
+/// Returns the rules for layouts that ReaL's search considers, apart from memory. A pipeline has at most as many stages
+/// as the cluster has nodes, or eight if that is more. Each stage of each replica needs one sequence, in training two
+/// per mini-batch. A training stage has at most as many devices as a node. `mini_batches` is 0 for tasks that do not
+/// train.
 LayoutRules real_search_rules(int nodes, double sequences, std::int64_t mini_batches);
 
 /// Returns all (data, tensor, pipeline) whose product is `devices`, sorted by tensor, then by pipeline degree. The
@@ -44,7 +44,7 @@ std::vector<llm::Layout> layouts_of(int devices, int devices_per_node, const Lay
 
 /// Set of layouts and settings that a plan may use.
 enum class OptionSet {
-  all,  ///< everything the cost model knows of training frameworks and engines with separate weights
+  all,  ///< all layouts and settings that the cost model supports, with engines that have separate weights
   /// ReaL's layouts, micro-batches and engine, with recomputation in all training
   /// (docs/facts.md#real-layouts-and-meshes).
   real,
@@ -56,10 +56,10 @@ constexpr auto names_of(OptionSet) {
 /// A layout with settings for one task, on a mesh of one shape, with its cost.
 struct Choice {
   plan::TaskPlan planned;    ///< on an example mesh of the shape
-  double seconds = 0;        ///< task_seconds
+  double seconds = 0;        ///< predict::task_seconds
   base::Ticks duration;      ///< `seconds` in integer ns
   std::int64_t working = 0;  ///< bytes of working_memory
-  predict::HeldBytes held;   ///< weights of the task's role, as this task stores them
+  predict::HeldBytes held;   ///< bytes of the weights of the task's role, as this task stores them
   std::int64_t kept = 0;     ///< bytes of `held` on the device while the task does not run
   std::int64_t away = 0;     ///< bytes of `held` in host memory while the task does not run
 };
@@ -70,8 +70,8 @@ Choice choice_of(const predict::Scenario& scenario, std::size_t task, const plan
 /// Options for the layouts and settings of a task.
 struct ChoiceRules {
   OptionSet option_set = OptionSet::all;
-  /// Train tasks keep their optimizer in host memory and step it there (ZeRO-Offload, arXiv 2101.06840). Other tasks
-  /// then have no choices. Neither do tasks whose offload the job fixes, nor any task with OptionSet::real.
+  /// Train tasks keep their optimizer in host memory and step it there (ZeRO-Offload, arXiv 2101.06840). No other task
+  /// then has choices, and neither has a task whose offload the job fixes or any task with OptionSet::real.
   bool optimizer_on_host = false;
 };
 
@@ -83,8 +83,8 @@ struct ChoiceRules {
 std::vector<Choice> choices_of(const predict::Scenario& scenario, std::size_t task, const cluster::Mesh& mesh,
                                const ChoiceRules& rules);
 
-/// Minimum memory per device that a task needs on a mesh, whether it fits or not. Its nodes have enough host memory for
-/// it.
+/// Minimum memory per device that a task needs on a mesh, even if it does not fit there. The mesh's nodes have enough
+/// host memory.
 struct MinNeed {
   std::int64_t bytes = 0;
   plan::TaskPlan planned;  ///< plan with this need

@@ -56,7 +56,7 @@ std::optional<FusionTables::Training> fuse_trainings(const SearchSpace& space, c
 }  // namespace
 
 FusionSelection open_fusion(const plan::Job& job) {
-  // Equal meshes allow the most fusion.
+  // Equal meshes allow the most fusions.
   const std::vector<plan::TaskPlan> anywhere(job.workflow.tasks.size());
   const plan::FusionPin& pin = job.fixed_fusion;
   return {pin.inter_stage.value_or(true) && plan::generation_stage(job, anywhere).has_value(),
@@ -72,7 +72,7 @@ bool has(FusionSelection fusion, FusionSelection demanded) {
   return (fusion.generation || !demanded.generation) && (fusion.training || !demanded.training);
 }
 
-/// Computes outside of the lock. If another thread computed the same value meanwhile, the first one is kept.
+/// Computes the value outside of the lock. If another thread computes it at the same time, the first result stays.
 template <class Value, class Make>
 const Value& FusionTables::known(Table<Value>& table, std::uint64_t key, const Make& make) {
   {
@@ -137,7 +137,7 @@ const predict::InferenceTask& FusedActivities::inference_of(std::size_t task, Se
   std::optional<predict::InferenceTask>& inference = known[static_cast<std::size_t>(selected.choice)];
   if (!inference) {
     const Choice& choice = space_.choice(task, selected);
-    // The choice's duration is rounded to integer ns, but seconds are summed before rounding.
+    // Use the seconds, not the duration, which is rounded to integer ns: sums are rounded at the end.
     inference = predict::inference_task(*space_.scenario, task, choice.planned, choice.seconds);
   }
   return *inference;
@@ -227,7 +227,7 @@ std::optional<FusedActivities::Length> FusedActivities::fused_length(const plan:
     ends = generation;
     threshold = tail.at.generation.threshold;
   };
-  // Starting with the most promising tail rules out most of the others.
+  // Start with the most promising tail: it rules out most of the others.
   const auto first = std::min_element(tails.begin(), tails.end(), [&](const auto& a, const auto& b) {
     return a.least(load_.work) < b.least(load_.work);
   });

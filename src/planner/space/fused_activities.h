@@ -38,9 +38,10 @@ class FusionTables {
   explicit FusionTables(const SearchSpace& space) : space_(space) {}
 
   struct Training {
-    /// intra_stage_floor, with the activations of the task that holds more, as much as a sequential schedule needs
+    /// intra_stage_floor. Its activations are those of the task that holds more, as much as a sequential schedule
+    /// needs.
     predict::IntraStage at_least;
-    base::Ticks duration;      ///< of `at_least`
+    base::Ticks duration;      ///< duration of `at_least`
     std::int64_t working = 0;  ///< bytes of fused_working_memory
   };
   /// Returns the fused training of the job's train_pair(). Null if their choices cannot be fused. REQUIRES: both tasks
@@ -79,7 +80,7 @@ class FusedActivities {
   explicit FusedActivities(FusionTables& tables);
 
   struct Generation {
-    std::size_t number = 0;  ///< of the stage; equal stages have equal numbers
+    std::size_t number = 0;  ///< number of the stage; equal stages have equal numbers
     const plan::GenerationStage* stage = nullptr;
     /// InterStage::seconds() at the best of simulate::usual_thresholds(), or at the threshold that the job fixes
     base::Ticks duration;
@@ -91,7 +92,7 @@ class FusedActivities {
   std::optional<Generation> generation(const Selection& selection);
 
   /// Fast version of generation(). A result that is not cached may be too short, may be fused without a gain, and has
-  /// neither rest nor threshold. `exact` says whether it was cached.
+  /// neither rest nor threshold. `exact` is true if it was cached.
   struct MinGeneration {
     std::optional<Generation> generation;
     bool exact = true;
@@ -105,7 +106,7 @@ class FusedActivities {
   /// Returns the job's train_pair(), if it has one.
   const std::optional<plan::TrainPair>& pair() const { return pair_; }
 
-  /// Returns the plan of a selection with those fusions in `fusion` that are found for it.
+  /// Returns the plan of a selection, with those fusions in `fusion` that are possible and gain time.
   plan::Plan fused_plan(const Selection& selection, FusionSelection fusion);
 
  private:

@@ -38,7 +38,7 @@ void number_shapes(SearchSpace& space) {
   }
 }
 
-/// Numbers the ways in which weights are stored, consistently for all tasks of a role.
+/// Numbers the forms in which weights are stored, consistently for all tasks of a role.
 std::vector<int> forms_of(const std::vector<Choice>& choices, std::vector<plan::TaskPlan>& known) {
   std::vector<int> forms;
   for (const Choice& choice : choices) {
@@ -111,8 +111,8 @@ bool agrees(const SearchSpace& space, std::size_t task, SelectedChoice choice, c
   });
 }
 
-/// Gives `task` the first choice that agrees with all of `settled`, unless its current one does. Returns false if no
-/// choice does.
+/// Selects the first choice of `task` that agrees with all of `settled`, unless the current one does. Returns false if
+/// no choice does.
 bool follow(const SearchSpace& space, Selection& selection, std::size_t task, const std::vector<std::size_t>& settled) {
   std::int32_t mesh = selection[task].mesh;
   for (const Link& link : space.links[task])
@@ -156,7 +156,7 @@ void for_each_shape(const SearchSpace& space, int threads, const Work& work) {
   });
 }
 
-/// Fills in the choices. A training gets its optimizer on the host only if it has no other choice on any of its meshes.
+/// Fills in the choices. A training has its optimizer on the host only if it has no other choice on any of its meshes.
 void fill_choices(SearchSpace& space, ChoiceRules rules, int threads) {
   for_each_shape(space, threads, [&](std::size_t task, std::size_t shape) {
     space.choices[task][shape] = choices_of(*space.scenario, task, space.examples[shape], rules);

@@ -1,4 +1,4 @@
-// Everything that a search over plans chooses from, computed before the search begins.
+// All options that a search over plans chooses from, computed before the search begins.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +23,7 @@ using Selection = std::vector<SelectedChoice>;
 
 /// Durations of moving trained weights to an engine.
 struct WeightSyncTicks {
-  base::Ticks same;   ///< from devices that overlap the engine's
+  base::Ticks same;   ///< from devices that overlap the engine's devices
   base::Ticks apart;  ///< from other devices
 };
 
@@ -44,19 +44,19 @@ struct SearchSpace {
   std::vector<std::size_t> shapes;                        ///< [mesh] index of its shape
   std::vector<cluster::Mesh> examples;                    ///< [shape] a mesh of that shape
   std::vector<std::vector<std::vector<Choice>>> choices;  ///< [task][shape] fastest first; empty for rules
-  /// [task][shape][choice] equal for weights that are stored alike on equal meshes
+  /// [task][shape][choice] weight form: equal if weights are stored in the same way on equal meshes
   std::vector<std::vector<std::vector<int>>> weight_forms;
   std::vector<std::vector<WeightSyncTicks>> weight_syncs;  ///< [task][shape] for generate tasks
   std::vector<base::Ticks> rules;                          ///< [task] duration of a rule
   std::vector<std::vector<Link>> links;                    ///< [task] links to other tasks
-  /// [agreement][task][shape][choice] equal for choices that agree
+  /// [agreement][task][shape][choice] agreement form: equal for choices that agree
   std::vector<std::vector<std::vector<std::vector<int>>>> agreement_forms;
   std::vector<std::vector<plan::TaskPlan>> agreement_examples;  ///< [agreement][form] first choice of that form
   std::vector<std::vector<std::int32_t>> open;                  ///< [task] meshes that it may use and has a choice on
 
   bool is_rule(std::size_t task) const { return scenario->job.workflow.tasks[task].kind == workflow::TaskKind::rule; }
-  /// Returns whether the task is allowed on the mesh and has a choice there, linked tasks aside. The second form: on
-  /// any mesh.
+  /// Returns whether the task is allowed on the mesh and has a choice there, regardless of linked tasks. The second
+  /// form: on any mesh.
   bool has_choices(std::size_t task, std::int32_t mesh) const;
   bool has_choices(std::size_t task) const;
   /// Returns whether the task and all tasks that share its mesh have a choice on the mesh.

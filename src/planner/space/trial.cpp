@@ -49,7 +49,7 @@ std::vector<GroupLimit> limits_of(const predict::Scenario& scenario) {
 
 }  // namespace
 
-/// Which tasks of a role share weights, and what is fused. All plans that agree in this have the same graph.
+/// The tasks of each role that share weights, and the fusions. All plans with equal values have the same graph.
 struct Trial::Sharing {
   /// [pair of tasks of a role, in the order of sharing_of], then the fused stage, then whether two trainings are fused
   std::vector<int> alike;
@@ -144,8 +144,8 @@ double Trial::slowest_bandwidth(const cluster::Mesh& from, const cluster::Mesh& 
   return known.bandwidth;
 }
 
-/// Returns the duration of a reallocation. Unless it is exact or goes into an engine, it is the time over the slowest
-/// link to the destination at full speed.
+/// Returns the duration of a reallocation. Unless it is exact or goes into an engine, it is the time to receive the
+/// weights over the slowest link at full speed.
 base::Ticks Trial::reallocation_ticks(const Selection& selection, const plan::Activity& activity) {
   const SelectedChoice to = selection[activity.task];
   const cluster::Mesh& mesh = space_.meshes[static_cast<std::size_t>(to.mesh)];
@@ -234,8 +234,8 @@ void Trial::weigh_copies(const Selection& selection, const Sharing& sharing) {
   }
 }
 
-/// Returns the bytes that arrive for a task that uses newly trained weights, with the trained weights that return to
-/// the device to be sent.
+/// Returns the bytes that arrive for a task that uses newly trained weights. Includes trained weights that return to
+/// the device before they are sent.
 std::int64_t Trial::arriving_for(const Selection& selection, const Sharing& sharing, std::size_t task,
                                  std::size_t block) const {
   const plan::Job& job = space_.scenario->job;
@@ -271,7 +271,7 @@ std::int64_t Trial::needed_by(const Selection& selection, const Sharing& sharing
   return std::max(needed, arriving > 0 ? arriving + others : 0);
 }
 
-/// Returns the bytes missing in a node's host memory while tasks of the block run. Negative if there is enough.
+/// Returns the bytes missing in a node's host memory while tasks of the block run. Negative if none are missing.
 std::int64_t Trial::host_excess(const Selection& selection, const Sharing& sharing, std::size_t block,
                                 cluster::NodeId node) const {
   const cluster::Cluster& cluster = space_.scenario->job.cluster;
@@ -311,7 +311,7 @@ std::int64_t Trial::excess_of_block(const Selection& selection, const Sharing& s
   for (std::size_t task = 0; task < selection.size(); ++task)
     if (!space_.is_rule(task) && is_on(selection, task, block))
       most = std::max(most, needed_by(selection, sharing, task, block, there));
-  // Nodes of one group inside a block are alike, and so are their devices.
+  // Within a block, nodes of one group are equal, and so are their devices.
   std::int64_t excess = 0;
   for (const GroupLimit& limit : limits_) {
     const int first = std::max(blocks_.borders[block], limit.first);
@@ -322,7 +322,7 @@ std::int64_t Trial::excess_of_block(const Selection& selection, const Sharing& s
   return excess;
 }
 
-/// Returns the score by work alone, for the current fusions.
+/// Returns the score with the work of the busiest device as its period, for the current fusions.
 Score Trial::work_score(const Selection& selection) {
   prepare(selection, sharing_of(selection));
   return {busiest(), 0, {generation_.has_value(), training_ != nullptr}};

@@ -6,9 +6,9 @@
 // fusions. If the plan fuses two trainings, that holds with FusionTables::Training::at_least. predict::estimate
 // computes the length of their real schedule.
 //
-// score() simplifies two things, whose exact values take a thousand times as long to compute. A reallocation between
-// meshes takes the time that a destination device needs to receive its weights over the slowest link. Nothing is
-// prefetched.
+// score() simplifies two aspects, because their exact values take a thousand times as long to compute. A reallocation
+// between meshes takes the time that a destination device needs to receive its weights over the slowest link. Nothing
+// is prefetched.
 #pragma once
 
 #include <array>
@@ -43,7 +43,7 @@ class ReallocationTable {
   std::map<Key, base::Ticks> known_;
 };
 
-/// Figures by which a search compares selections.
+/// Values by which a search compares selections.
 struct Score {
   base::Ticks period;
   std::int64_t excess = 0;     ///< max bytes missing on any device, or in the host memory of any node; 0: it fits
@@ -79,12 +79,12 @@ class Trial {
     return *score_unless(selection, fusion, [](const Score&) { return false; });
   }
 
-  /// Same as score(), with the exact period of timed_iteration(). For the results of a search.
+  /// As score(), with the exact period of timed_iteration(). For the results of a search.
   Score exact_score(const Selection& selection, FusionSelection fusion = {});
 
-  /// Same as score(), but returns nullopt early if `is_too_much` holds for a lower bound of the score. The bound fuses
-  /// at least as much, its period is the work of the busiest device (possibly with a generation that is too short), and
-  /// its excess is the selection's or 0. Most rejected selections are so slow that no iteration needs to be timed.
+  /// As score(), but returns nullopt early if `is_too_much` is true for a lower bound of the score. The bound has at
+  /// least the same fusions. Its period is the work of the busiest device, possibly with a generation that is too
+  /// short, and its excess is exact or 0. Most rejected selections are so slow that no iteration needs to be timed.
   template <class IsTooMuch>
   std::optional<Score> score_unless(const Selection& selection, FusionSelection fusion, const IsTooMuch& is_too_much) {
     Score score = min_score(selection, fusion);
@@ -101,7 +101,7 @@ class Trial {
 
  private:
   struct Sharing;
-  /// Bytes that a copy of weights, with its gradients and optimizer, needs in each state.
+  /// Bytes that a copy of weights, with its gradients and optimizer, needs in each state of use.
   struct CopyBytes {
     std::int64_t idle = 0;        ///< on each device while no task of the copy runs
     std::int64_t inference = 0;   ///< on each device while one infers, in addition to its working_memory
@@ -136,7 +136,7 @@ class Trial {
                             std::size_t block) const;
   bool is_on(const Selection& selection, std::size_t task, std::size_t block) const;
 
-  /// Slowest link between any devices of a mesh.
+  /// Slowest link between devices of a mesh.
   struct KnownLink {
     cluster::Mesh hull;
     double bandwidth = 0;  ///< 0: unknown

@@ -177,7 +177,7 @@ class MemoryAccount {
     return bytes;
   }
 
-  /// Sets the host memory to that of the task's node with the least left.
+  /// Sets the figures of host memory from the task's node with the least left.
   void add_host(std::size_t task, TaskMemory& memory) const {
     const cluster::Cluster& cluster = scenario_.job.cluster;
     const cluster::Mesh& mesh = plan_.tasks[task].mesh;

@@ -76,8 +76,8 @@ struct LookGroup {
 std::vector<LookGroup> group_looks(const std::vector<timeline::Track>& tracks, const std::vector<Look>& looks,
                                    std::size_t max_groups = max_legend_entries);
 
-/// Returns the color of a group that a chart draws in one color: that of its last look (decode rather than prefill), or
-/// gray for "other work" and "other idle time". `inks`: by index into `group.looks`.
+/// Returns the color of a group that a chart draws in one color: the color of its last look (decode rather than
+/// prefill), or gray for "other work" and "other idle time". `inks`: by index into `group.looks`.
 Ink ink_of_group(const LookGroup& group, const std::vector<Ink>& inks);
 
 /// Explains a bar kind: "one token per sequence and step". Empty for `work` and `idle`, which only names explain.

@@ -69,7 +69,7 @@ TEST(InterStage, ALongTailHidesInference) {
   trained.fusion.training = plan::train_pair(scene.job);
   const std::string beside = planner::why_not_fused(scene.scenario, trained).front();
   EXPECT_THAT(beside, HasSubstr("; with fusion, an iteration would take"));
-  EXPECT_THAT(beside, HasSubstr("(play it with dovetail simulate --fuse both)"));
+  EXPECT_THAT(beside, HasSubstr("(check with dovetail simulate --fuse both)"));
   EXPECT_LT(fused.keepers, fused.instances);
   EXPECT_GT(fused.moved, 0);
   EXPECT_GT(fused.migration, 0);
