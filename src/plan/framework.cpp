@@ -26,7 +26,7 @@ const std::vector<Framework>& frameworks() {
   return all;
 }
 
-/// The only framework with these memory conventions. Null unless exactly one has them.
+/// Returns the framework with these memory conventions. Null unless exactly one has them.
 const Framework* only_framework_with(std::string_view training) {
   const Framework* only = nullptr;
   for (const Framework& framework : frameworks()) {
@@ -57,7 +57,7 @@ std::optional<std::string> refusal(const Job& job, bool Framework::* can, std::s
   return fmt::format("{} does not fuse {}; accepted: another framework, or no such fusion", framework->name, what);
 }
 
-/// The node at `key` of `map`, or the map if there is no such key.
+/// Returns the node at `key` of `map`, or the map if there is no such key.
 Node at(const Node& map, std::string_view key) { return key.empty() ? map : map.find(key).value_or(map); }
 
 Status check_software(const Node& root, const Job& job, const Framework& framework) {

@@ -1,6 +1,6 @@
 // The jobs and plans that each training framework can run.
 //
-// A search stays within these rules. Readers of jobs and plans report a violation at its key.
+// A search obeys these rules. Readers of jobs and plans report a violation at its key.
 #pragma once
 
 #include <cstddef>
@@ -18,9 +18,9 @@
 
 namespace dovetail::plan {
 
-/// The plans that a rule applies to.
+/// The set of plans that a rule applies to.
 enum class RuleScope : std::uint8_t {
-  all,    ///< every plan: the framework cannot run a plan that breaks the rule
+  all,    ///< all plans: the framework cannot run a plan that breaks the rule
   search  ///< searched plans only: the framework can run a plan that breaks the rule, in another mode
 };
 
@@ -58,15 +58,15 @@ struct Framework {
   std::string_view name;
   std::string_view training;  ///< memory conventions of the backend (cost/conventions.h)
   int max_steps_off_policy = 0;
-  bool packs_rows = true;      ///< supports jobs with packing
-  bool pads_rows = false;      ///< supports jobs without packing
-  bool judges = true;          ///< runs a reward model on devices of the job
-  bool loss_in_parts = false;  ///< computes log-probabilities for some tokens at a time, from whole logits
+  bool packs_rows = true;      ///< supports jobs that pack sequences
+  bool pads_rows = false;      ///< supports jobs that pad rows
+  bool judges = true;          ///< can run a reward model on devices of the job
+  bool loss_in_parts = false;  ///< computes log-probabilities for some tokens at a time, from complete logits
   bool prefetches = false;     ///< host transfers can overlap other tasks
   bool inter_stage = false;    ///< can fuse generation with inference
   bool intra_stage = false;    ///< can fuse two trainings
   std::vector<ModelRule> not_computed;
-  std::string_view computed = {};  ///< the models that it supports
+  std::string_view computed = {};  ///< describes the supported models, for messages
   std::vector<TaskRule> rules;
   std::vector<Agreement> agreements;
   IterationOrder (*order)(const Job&) = nullptr;  ///< null: the ideal order
@@ -78,18 +78,18 @@ struct Framework {
 /// Names of all frameworks. "dovetail" is this project's runtime, dovetail-train.
 std::vector<std::string_view> framework_names();
 
-/// Selects no framework, whatever the memory conventions are.
+/// Name that selects no framework, for any memory conventions.
 inline constexpr std::string_view any_framework = "any";
 
-/// Returns the framework named by `software`, with the backend that has its memory conventions or else the first
-/// backend. Without a name, returns the only framework with these memory conventions. Null for "any", an unknown name,
-/// or conventions that no framework or more than one has.
+/// Returns the framework named by `software`, with the backend that has the memory conventions of `software`, otherwise
+/// with its first backend. Without a name, returns the only framework with these memory conventions. Null for "any", an
+/// unknown name, or conventions that no framework or more than one has.
 const Framework* find_framework(const Software& software);
 
 /// Whether the job's framework runs the task as planned. True if the job has no framework. With RuleScope::search,
 /// rules for searched plans apply, too.
 bool runs(const Job& job, std::size_t task, const TaskPlan& planned, RuleScope scope = RuleScope::all);
-/// Replaces settings that a search for the job's framework excludes. runs(job, task, planned, RuleScope::search) holds
+/// Replaces settings that the job's framework excludes from searches. runs(job, task, planned, RuleScope::search) holds
 /// afterwards, but the layout's device count may differ from the mesh's. Does nothing if the job has no framework.
 void conform(const Job& job, std::size_t task, TaskPlan& planned);
 

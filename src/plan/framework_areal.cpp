@@ -1,5 +1,5 @@
-// Files are those of inclusionAI/AReaL at 4aef98d8d. Each engine may have its own backend. Rules for every plan apply
-// where the actor's backend decides; the other rules restrict searches.
+// Paths refer to inclusionAI/AReaL at 4aef98d8d. Each engine may have its own backend. Rules that follow from the
+// actor's backend apply to every plan; the other rules restrict searches.
 #include "plan/framework_rules.h"
 
 namespace dovetail::plan {

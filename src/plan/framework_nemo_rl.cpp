@@ -6,7 +6,8 @@ namespace {
 using llm::Layout, llm::Recomputation;
 using workflow::TaskKind;
 
-/// A reward model is an environment with its own GPUs. The rest of the cluster is then another mode.
+/// A reward model is an environment with its own GPUs. Training and generation on the rest of the cluster is another
+/// mode.
 bool has_one_pool(const Job& job, std::size_t task) {
   for (std::size_t other = 0; other < job.workflow.tasks.size(); ++other)
     if (is_reward(job, other)) return false;
@@ -23,7 +24,7 @@ Agreement one_layout(bool (*concerns)(const Job&, std::size_t)) {
           .agree = same_engine_layout};
 }
 
-/// Tasks of the policy. The critic is the value model, which has its own workers.
+/// Tasks of the policy. The critic (value model) has its own workers.
 bool is_of_policy(const Job& job, std::size_t task) { return is_of_trainer(job, task) && !is_value(job, task); }
 
 /// `sequence_packing` and `dynamic_batching` apply to both training and inference: micro-batches are packed by tokens,
@@ -79,7 +80,8 @@ Framework nemo_rl() {
   framework.rules.push_back(searched(where(all_offloaded(), [](const Job& job, std::size_t task) {
     return is_colocated(job, task) && is_training(job, task);
   })));
-  // grpo.py: they stay if engines have their own GPUs. PPO's policy and value model are offloaded for each other.
+  // grpo.py: they stay on the devices if engines have their own GPUs. PPO's policy and value model are offloaded for
+  // each other.
   framework.rules.push_back(searched(where(stays_on_devices(), [](const Job& job, std::size_t task) {
     return is_apart(job, task) && is_of_policy(job, task) && is_trained(job, task) && !has_value(job);
   })));

@@ -1,5 +1,5 @@
-// Files are those of alibaba/ROLL at 8eb27cc2. Each role may have its own backend. Rules for every plan apply where the
-// actor's backend decides; the other rules restrict searches.
+// Paths refer to alibaba/ROLL at 8eb27cc2. Each role may have its own backend. Rules that follow from the actor's
+// backend apply to every plan; the other rules restrict searches.
 #include "plan/framework_rules.h"
 
 namespace dovetail::plan {
@@ -8,7 +8,7 @@ namespace {
 using llm::Layout, llm::Recomputation;
 using workflow::TaskKind;
 
-/// Different `device_mapping`s of a job are kept.
+/// A search keeps different `device_mapping`s of a job.
 bool is_on_the_pool(const Job& job, std::size_t task) { return is_on_policy(job, task) && !has_pools(job); }
 
 bool is_pass(const Job& job, std::size_t task) { return is_inference(job, task) && is_of_trainer(job, task); }
@@ -48,7 +48,7 @@ Framework roll() {
   // roll/utils/context_managers.py, state_offload_manger: states are loaded for inference and offloaded after it.
   framework.rules.push_back(where(weights_offloaded(), is_pass));
   framework.rules.push_back(searched(whole_shares()));
-  // `infer_batch_size` of a reward model.
+  // `infer_batch_size` of a reward model is a number of sequences.
   framework.rules.push_back(searched(where(by_sequences(), is_reward)));
   framework.agreements = {one_worker()};
   framework.order = in_order;
@@ -71,7 +71,7 @@ Framework megatron() {
   return framework;
 }
 
-/// Hugging Face models under a sharding backend. They are not packed: roll/configs/worker_config.py has
+/// Hugging Face models under a sharding backend. Their rows are not packed: roll/configs/worker_config.py has
 /// `use_sequence_packing` and `use_dynamic_batching_in_train` for Megatron only.
 Framework sharded() {
   Framework framework = roll();

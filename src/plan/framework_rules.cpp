@@ -76,7 +76,7 @@ TaskRule whole_shares() {
               [](const Job& job, const TaskPlan& planned) {
                 return job.workload.samples() / job.workload.mini_batches % planned.layout.data == 0;
               },
-          // The device count changes: a search drops this layout.
+          // The device count changes, so a search drops this layout.
           .conform = [](const Job&, TaskPlan& planned) { planned.layout.data = 1; }};
 }
 

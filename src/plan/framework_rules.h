@@ -55,7 +55,7 @@ TaskRule searched(TaskRule rule);
 
 TaskRule on_all_devices();
 
-/// Restricts which state these tasks offload. `holds` checks it, `conform` establishes it.
+/// Restricts the state that these tasks offload. `holds` checks the restriction, and `conform` establishes it.
 TaskRule offloads(std::optional<workflow::TaskKind> of, std::string accepted,
                   bool (*holds)(const Job&, const TaskPlan&), void (*conform)(const Job&, TaskPlan&));
 TaskRule no_offload(std::optional<workflow::TaskKind> of = std::nullopt);
@@ -94,20 +94,21 @@ bool is_trained(const Job& job, std::size_t task);     ///< training or inferenc
 bool is_reference(const Job& job, std::size_t task);   ///< inference of a frozen role other than a reward model
 bool is_of_trainer(const Job& job, std::size_t task);  ///< training, or inference of any role except a reward model
 bool is_reward(const Job& job, std::size_t task);      ///< inference of a reward model
-bool is_on_policy(const Job& job, std::size_t task);   ///< every task of a job that generates with the newest weights
-bool has_pools(const Job& job);                        ///< the job fixes the devices of some task
+bool is_on_policy(const Job& job, std::size_t task);   ///< every task of a job without steps off policy
+bool has_pools(const Job& job);                        ///< whether the job fixes the devices of some task
 bool is_scalar(const Job& job, std::size_t task);      ///< the model outputs one number for each token
 bool is_training(const Job& job, std::size_t task);
 bool is_inference(const Job& job, std::size_t task);
 bool is_generation(const Job& job, std::size_t task);
 bool is_value(const Job& job, std::size_t task);     ///< inference and training of a critic
 bool is_of_actor(const Job& job, std::size_t task);  ///< inference and training of the role that generates
-/// Whether the engine shares the GPUs of training, as far as the job fixes devices, and gives them up to it.
+/// Whether the engine shares the GPUs of training and gives them up during training, according to the devices that the
+/// job fixes.
 bool is_colocated(const Job& job, std::size_t task);
 bool is_apart(const Job& job, std::size_t task);  ///< not colocated
 
 // Equivalences of task settings.
-/// Same degrees, layers of stages, sequence parallelism, and use of ZeRO 3.
+/// Same degrees, division of layers into stages, sequence parallelism, and use of ZeRO 3.
 bool same_engine_layout(const TaskPlan& a, const TaskPlan& b);
 bool same_degrees(const TaskPlan& a, const TaskPlan& b);
 bool same_micro_batches(const TaskPlan& a, const TaskPlan& b);
@@ -119,9 +120,9 @@ IterationOrder in_stages(const Job& job);
 
 /// Selects tasks.
 using TaskPredicate = bool (*)(const Job& job, std::size_t task);
-/// Generation and its rewards first, then the turns of inference and training one after the other, then new weights for
-/// the engine. The tasks of a turn start together. On policy, the next iteration starts after the last turn. Off
-/// policy, generation never pauses, and the turns of the next iteration start after those of this one.
+/// Generation and its rewards, then the turns of inference and training one after the other, then new weights for the
+/// engine. The tasks of a turn start together. On policy, the next iteration starts after the last turn. Off policy,
+/// generation never pauses, and the turns of the next iteration start after the turns of this one.
 IterationOrder in_turns(const Job& job, const std::vector<TaskPredicate>& turns);
 
 // The frameworks. A framework with several backends has an entry for each, the default first.

@@ -1,4 +1,4 @@
-// Files are those of THUDM/slime at 624b824a8.
+// Paths refer to THUDM/slime at 624b824a8.
 #include "plan/framework_rules.h"
 
 namespace dovetail::plan {
@@ -22,8 +22,8 @@ bool is_on_the_pool(const Job& job, std::size_t task) {
 bool leaves_for_critic(const Job& job, std::size_t task) { return is_training(job, task) && has_task(job, is_value); }
 bool leaves_the_pool(const Job& job, std::size_t task) { return is_training(job, task) && is_colocated(job, task); }
 
-/// slime/backends/megatron_utils/actor.py, sleep: all state is offloaded, or none. If there is a reference, its weights
-/// replace the actor's on the device, and the actor's return from the host afterwards (_switch_model).
+/// slime/backends/megatron_utils/actor.py, sleep: all state is offloaded, or none. A reference's weights replace the
+/// actor's weights on the device. The actor's weights return from the host afterwards (_switch_model).
 bool is_offloaded_together(const Job& job, const TaskPlan& planned) {
   const Offload& offload = planned.offload;
   return offload.weights == (offload.gradients || has_task(job, is_reference)) &&

@@ -8,7 +8,7 @@ namespace {
 using llm::Layout, llm::Recomputation;
 using workflow::TaskKind;
 
-/// A separate pool for a reward model is another mode, and so is an engine on other GPUs than training.
+/// A separate pool for a reward model is another mode. So is an engine on other GPUs than training.
 bool is_on_the_pool(const Job& job, std::size_t task) { return is_on_policy(job, task) && !has_pools(job); }
 
 /// verl/workers/engine/base.py: `param_offload` moves weights and gradients together.
@@ -31,7 +31,7 @@ Agreement one_engine() {
           }};
 }
 
-/// verl/workers/engine_workers.py, init_model: both are dynamic, or neither is.
+/// verl/workers/engine_workers.py, init_model: both batch sizes are dynamic, or neither is.
 Agreement one_micro_batch_unit() {
   return {.what = "micro-batch unit (tokens or sequences)",
           .part = "micro_batch",
@@ -72,7 +72,7 @@ Framework fsdp() {
         layout<&Layout::sequence_parallel, false>()})
     framework.rules.push_back(where(rule, is_of_trainer));
   framework.rules.push_back(layout<&Layout::recomputation, Recomputation::none, Recomputation::full>(TaskKind::train));
-  // `forward_only`: weights are read from the host layer by layer, whatever `param_offload` is.
+  // `forward_only`: weights are read from the host layer by layer, with any `param_offload`.
   framework.rules.push_back(where(weights_offloaded(), is_reference));
   framework.rules.push_back(stepped_on_devices());
   return framework;

@@ -18,7 +18,7 @@ using workflow::TaskKind;
 /// Infer tasks on the devices of `generate` that depend only on it and on each other.
 std::vector<std::size_t> infer_tasks_of(const Job& job, const std::vector<TaskPlan>& tasks, std::size_t generate) {
   std::vector<std::size_t> found;
-  // In topological order, so that the predecessors of a task are decided before it.
+  // In topological order, so that a task is checked after its predecessors.
   for (const workflow::TaskId id : job.workflow.order) {
     const std::size_t task = id.index();
     if (job.workflow.tasks[task].kind != TaskKind::infer || tasks[task].mesh != tasks[generate].mesh) continue;
@@ -42,7 +42,7 @@ bool waits_for(const workflow::Workflow& workflow, std::size_t to, std::size_t f
   return reached[to];
 }
 
-/// Faults of a pair that do not depend on its layouts and devices.
+/// Finds a fault of a pair that does not depend on its layouts and devices.
 std::optional<std::string> find_pair_fault(const Job& job, TrainPair pair) {
   if (auto refusal = find_training_refusal(job)) return refusal;
   const workflow::Workflow& workflow = job.workflow;
@@ -58,7 +58,7 @@ std::optional<std::string> find_pair_fault(const Job& job, TrainPair pair) {
   return std::nullopt;
 }
 
-/// The layout as a pipeline whose ops all take the same time, for checks of its degrees only.
+/// The layout as a pipeline with dummy costs, to check only its degrees.
 pipeline::ModelLayout degrees_of(const workflow::Task& task, const llm::Layout& layout) {
   const auto stages = static_cast<std::size_t>(layout.pipeline);
   const std::vector<base::Ticks> times(stages, base::Ticks(1));

@@ -13,8 +13,8 @@
 
 namespace dovetail::plan {
 
-/// Two train tasks of the workflow. In a fused schedule the pipelines of the first run from the first device to the
-/// last, those of the second in reverse.
+/// Two train tasks of the workflow. In a fused schedule, the pipelines of the first task run from the first device to
+/// the last, and those of the second in reverse.
 using TrainPair = std::array<std::size_t, 2>;
 
 /// The task that is trained in one schedule with `task`, or nullopt if `task` is not in the pair.
@@ -23,8 +23,8 @@ std::optional<std::size_t> partner_of(const TrainPair& pair, std::size_t task);
 /// The fusions of a plan.
 struct Fusion {
   /// Inter-stage fusion (RLHFuse, section 4). Once at most this fraction of the iteration's samples is still being
-  /// generated, they move together to a few instances. The infer tasks of generation_stage() then start on the devices
-  /// of the others. nullopt: inference waits for all of generation.
+  /// generated, these samples move to a few instances. The infer tasks of generation_stage() then start on the devices
+  /// of the other instances. nullopt: inference waits for all of generation.
   std::optional<double> threshold = std::nullopt;
   /// Intra-stage fusion (section 5): these two train tasks share one schedule. nullopt: they run one after the other.
   std::optional<TrainPair> training = std::nullopt;
@@ -66,8 +66,8 @@ std::optional<std::string> find_fault(const FusionPin& pin, const Job& job);
 std::optional<std::string> find_training_fault(const Job& job, TrainPair pair, const TaskPlan& first,
                                                const TaskPlan& second);
 
-/// Rewords such a fault as the reason for not fusing: "one is on devices 0-3, the other on 4-7; fusion needs the same
-/// devices".
+/// Rewords a fault of a fusion as the reason for not fusing: "one is on devices 0-3, the other on 4-7; fusion needs the
+/// same devices".
 std::string as_reason(std::string fault);
 
 }  // namespace dovetail::plan

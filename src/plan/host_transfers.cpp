@@ -34,7 +34,7 @@ class Precedence {
   static constexpr int never = std::numeric_limits<int>::max() / 4;
 
  private:
-  /// Orders each activity after its dependencies, and otherwise by index.
+  /// Orders activities after their dependencies, and otherwise by index.
   void set_positions() {
     positions_.assign(lags_.size(), lags_.size());
     for (std::size_t position = 0; position < lags_.size(); ++position) {

@@ -2,7 +2,7 @@
 //
 // If a task's weights or optimizer are in host memory while it does not run, it loads them before it starts. A train
 // task copies them back after it ends. Software that prefetches overlaps these transfers with other tasks. That takes
-// device memory: until the task starts, and again from its end on, its state is on its devices together with the state
+// device memory: before the task starts, and again after its end, its state is on the devices together with the state
 // of other activities. If both do not fit, the two activities run one after the other.
 #pragma once
 
@@ -24,7 +24,7 @@ struct HostTransfer {
 /// [task][other] whether the transferred state of `task` does not fit while `other` runs, on a device that both use.
 using Conflicts = std::vector<std::vector<bool>>;
 
-/// Appends these transfers to `graph` as separate activities.
+/// Appends these transfers to `graph` as separate activities:
 /// - A task waits for its load. The load waits for the activities that produce its weights: reallocations and
 ///   trainings that the task waits for. It also waits for the task's last run and its unload.
 /// - An unload waits for its task. Uses of its weights in later iterations wait for the unload.

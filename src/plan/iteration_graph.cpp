@@ -44,7 +44,7 @@ class GraphBuilder {
   std::size_t reallocation(std::size_t train, std::size_t use, int iterations) {
     for (std::size_t activity = job_.workflow.tasks.size(); activity < graph_.activities.size(); ++activity) {
       const Activity& known = graph_.activities[activity];
-      // Weights of different ages are different weights.
+      // Weights of another iteration need another reallocation.
       if (known.train == train && ages_[activity - job_.workflow.tasks.size()] == iterations &&
           has_own_weights(known.task) == has_own_weights(use) &&
           share_weights(plan_.tasks[known.task], plan_.tasks[use]))
@@ -62,7 +62,7 @@ class GraphBuilder {
   std::vector<int> ages_;  // [reallocation] iterations since the training whose weights it moves
 };
 
-/// [activity] whether it is one of `tasks`, or one of them waits for it in the same iteration.
+/// [activity] whether the activity is one of `tasks`, or one of them waits for it in the same iteration.
 std::vector<bool> needed_for(const IterationGraph& graph, const std::vector<std::size_t>& tasks) {
   std::vector<bool> needed(graph.activities.size(), false);
   std::vector<std::size_t> open = tasks;

@@ -45,10 +45,10 @@ struct IterationGraph {
 ///
 /// Data edges of the workflow connect tasks of the same iteration. Version edges lead from each train task to the uses
 /// of its role in later iterations. They pass through a reallocation if the use has another mesh or layout, or if its
-/// engine keeps weights in its own format.
+/// engine has a separate copy of the weights.
 ///
-/// Uses of one role with the same mesh and layout share a reallocation. A reallocation overwrites the weights that it
-/// moved before, so it waits for their uses in the iteration before. An average of a role is computed where it is used,
+/// Uses of one role with the same mesh and layout share a reallocation. A reallocation overwrites the weights of its
+/// last run, so it waits for their uses in the previous iteration. An average of a role is computed where it is used,
 /// from the reallocated weights. REQUIRES: the plan has no fault.
 IterationGraph iteration_graph(const Job& job, const Plan& plan);
 
@@ -57,8 +57,8 @@ IterationGraph iteration_graph(const Job& job, const Plan& plan);
 /// for one of them while another of them waits for it.
 void put_within(IterationGraph& graph, std::size_t leader, const std::vector<std::size_t>& members);
 
-/// Lets activities that wait for the leader's own task start `early` before the leader ends, because they do not need
-/// its members. Loads and unloads still wait for the memory of the whole activity.
+/// Lets activities that wait for the leader's own task start by `early` before the leader ends, because they do not
+/// need its members. Loads and unloads still wait for the memory of the whole activity.
 void release(IterationGraph& graph, std::size_t leader, base::Ticks early);
 
 /// Whether release() makes this edge early.
@@ -83,9 +83,8 @@ inline bool is_host_transfer(const Activity& activity) {
 /// Devices whose links to host memory an activity keeps busy. Empty unless it is a load or an unload.
 cluster::Mesh host_links_of(const Activity& activity, const Plan& plan);
 
-/// The order in which a trainer runs activities, in addition to the dependencies of data and weights. Empty: the ideal
-/// order, in which each activity starts as soon as its inputs are ready and its devices are free. Tasks are indices in
-/// the workflow.
+/// Order of activities that a trainer adds to the dependencies of data and weights. Empty: the ideal order, in which
+/// each activity starts as soon as its inputs are ready and its devices are free. Tasks are indices in the workflow.
 struct IterationOrder {
   /// Task `to` of iteration k + iterations waits for task `from` of iteration k.
   struct Edge {
@@ -97,7 +96,7 @@ struct IterationOrder {
 
   /// [barrier] tasks. No other activity of the iteration starts before all of them have ended, except those that they
   /// depend on. If these are all activities, the next iteration starts after them. "Generation, then inference, then
-  /// training" is three barriers: generation, inference and, between iterations, training.
+  /// training" has three barriers: generation, inference, and training, which separates iterations.
   std::vector<std::vector<std::size_t>> barriers;
 
   bool empty() const { return edges.empty() && barriers.empty(); }

@@ -36,8 +36,8 @@ void add(JsonObject& object, std::string_view key, const T& value) {
   object.add(key, fmt::format("{}", value));
 }
 
-// A hash must not change for jobs that do not use a new member. When you add a member to one of these, decide here
-// whether it is part of the hash.
+// A new member must not change the hash of jobs that do not use it. When you add a member to one of these structs,
+// decide here whether it is part of the hash.
 static_assert(base::member_count<Job> == 15);
 static_assert(base::member_count<workflow::Role> == 5 && base::member_count<workflow::Task> == 8);
 static_assert(base::member_count<workflow::Workload> == 11 && base::member_count<workflow::OwnTraining> == 2);
@@ -155,7 +155,7 @@ std::string cluster_text(const cluster::Cluster& cluster) {
   return text.text();
 }
 
-/// A file's name without its folder, which depends on where the job was read from.
+/// A file's name without its folder: the folder depends on where the job was read.
 std::string file_name(const std::string& path) { return std::filesystem::path(path).filename().string(); }
 
 std::string software_text(Software software) {

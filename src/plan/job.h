@@ -20,7 +20,7 @@
 
 namespace dovetail::plan {
 
-/// The type in which training keeps a kind of state.
+/// Data type of a kind of training state.
 enum class StateType {
   usual,  ///< set by the memory conventions
   fp32,
@@ -46,10 +46,10 @@ constexpr auto names_of(MasterType) {
                     base::EnumName{"none", MasterType::none}};
 }
 
-/// The generation engine, which decides the meaning of Engine::memory_utilization.
+/// The generation engine, which determines the meaning of Engine::memory_utilization.
 enum class EngineKind {
-  vllm,    ///< fraction of the device for weights, KV cache and everything else
-  sglang,  ///< fraction of the device for weights and KV cache only
+  vllm,    ///< fraction of the device's memory for weights, KV cache and everything else
+  sglang,  ///< fraction of the device's memory for weights and KV cache only
   trtllm   ///< fraction of the memory left by weights and everything else, for the KV cache
 };
 constexpr auto names_of(EngineKind) {
@@ -59,7 +59,7 @@ constexpr auto names_of(EngineKind) {
 
 /// How an engine treats its weights while it gives up its devices.
 enum class EngineSleep {
-  usual,     ///< set by the framework; discards if there is no framework
+  usual,     ///< set by the framework; `discards` without a framework
   discards,  ///< frees them; the weight sync brings the new ones
   copies     ///< copies them to host memory, and back before the weight sync
 };
@@ -102,21 +102,21 @@ struct Software {
   StateType gradient_type = StateType::usual;  ///< gradients between micro-batches
   StateType moment_type = StateType::usual;    ///< both of Adam's moments
   MasterType master_type = MasterType::usual;
-  /// Tokens whose logits are held at once by a fused head and loss. 0: all logits are held.
+  /// Number of tokens whose logits a fused head and loss holds at once. 0: all logits are held.
   std::int64_t logit_tokens = 0;
-  /// Vocabulary entries whose gradients are held at once in the backward of a fused head and loss that keeps no logits.
-  /// 0: all logits are held.
+  /// Number of vocabulary entries whose gradients a fused head and loss without stored logits holds at once in the
+  /// backward. 0: all logits are held.
   std::int64_t logit_entries = 0;
   LossEntropy loss_entropy = LossEntropy::usual;
   EngineKind engine = EngineKind::vllm;
   int engine_weight_bits = 0;  ///< bits of a weight of the engine's layers (fp8 to int4); 0: not quantized
   int key_value_bits = 0;      ///< bits of an element of the engine's KV cache; 0: not quantized
-  /// Ranks that ZeRO shards over, in groups that replicate each other; 0: all of data x context.
+  /// Number of ranks in a group that ZeRO shards over; groups replicate each other. 0: all data x context ranks.
   int shard_group = 0;
   EngineSleep engine_sleep = EngineSleep::usual;
-  /// Bytes of trained weights that are sent to an engine at a time; 0: set by the framework.
+  /// Bytes of trained weights in one message to an engine; 0: set by the framework.
   std::int64_t sync_bucket = 0;
-  /// Fraction of a host-stepped optimizer that is on the host; the rest stays on the device.
+  /// Fraction of an optimizer with optimizer_on_host that is on the host; the rest stays on the device.
   double optimizer_host_share = 1;
 
   friend bool operator==(const Software&, const Software&) = default;
@@ -167,7 +167,7 @@ struct Limits {
 /// A setting that predictions ignore.
 struct NotModelled {
   std::string key;   ///< the trainer's key; empty: not a single setting
-  std::string what;  ///< its value, how predictions treat it and, if known, how the real run differs
+  std::string what;  ///< its value, its treatment in predictions and, if known, the difference in the real run
 
   friend bool operator==(const NotModelled&, const NotModelled&) = default;
 };
@@ -191,7 +191,7 @@ struct Job {
   FusionPin fixed_fusion = {};                 ///< fusion that plans must have
   std::vector<std::string> placements = {};    ///< names of the placements to search; empty: all
   std::string origin = {};                     ///< sentence that describes the source, unless that was a job file
-  std::vector<NotModelled> not_modelled = {};  ///< settings of the source that the job does not include
+  std::vector<NotModelled> not_modelled = {};  ///< settings of the source that the job cannot express
   base::FilePlace training_place = {};         ///< position of Software::training
   base::FilePlace efficiency_place = {};       ///< position of Software::efficiency
 };
@@ -202,12 +202,11 @@ bool is_efficiency_file(std::string_view efficiency);
 /// The model of a task's role. REQUIRES: the task has a role.
 const llm::Transformer& model_of(const Job& job, workflow::TaskId task);
 
-/// All of a job that affects plans and predictions, as canonical JSON (base/hash.h).
+/// Everything in a job that affects plans and predictions, as canonical JSON (base/hash.h).
 ///
 /// The result does not depend on the form of the job file. Amounts are in bytes, bytes/s, FLOP/s, seconds and ns.
-/// Lengths are points, and models are shapes. Adjacent equal nodes form one group, and defaults are filled in. Names
-/// that nothing refers to are left out: those of the job, algorithm, models and networks. docs/formats.md lists all
-/// members.
+/// Lengths are points of a distribution, and models are shapes. Adjacent equal nodes form one group, and defaults are
+/// filled in. The names of the job, algorithm, models and networks are left out. docs/formats.md lists all members.
 std::string canonical_job(const Job& job);
 
 /// SHA-256 of canonical_job.

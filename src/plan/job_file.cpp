@@ -35,7 +35,7 @@ using base::Result;
 using base::Status;
 
 constexpr double max_percent = 90;
-constexpr std::int64_t min_amount = 1'000'000;  // smaller numbers are probably shares without a percent sign
+constexpr std::int64_t min_amount = 1'000'000;  // smaller numbers are probably percentages without their sign
 constexpr std::string_view accepted_margin =
     "accepted: a share of a device's usable memory, from `0%` to `90%`, or an amount such as `4GiB`";
 
@@ -81,7 +81,7 @@ Result<std::vector<std::string>> read_placements(const Node& node) {
   return names;
 }
 
-/// The task that `key` names.
+/// Returns the task named by `key`.
 Result<std::size_t> find_task_at(const Node& key, const workflow::Workflow& workflow) {
   std::vector<std::string_view> names;
   for (const workflow::Task& task : workflow.tasks)
@@ -154,7 +154,7 @@ class ModelReader {
 
  private:
   /// The model of a role. A role without an entry has the model of the role that it is initialized or averaged from. A
-  /// trained role that starts from its own average leads to a cycle.
+  /// trained role that starts from its own average would cause a cycle.
   Result<llm::Transformer> model_of(std::size_t index) {
     if (read_[index]) return *read_[index];
     const workflow::Role& role = workflow_.roles[index];
@@ -190,7 +190,7 @@ class ModelReader {
   const Node models_;
   const std::filesystem::path folder_;
   std::vector<std::optional<llm::Transformer>> read_;  // [role]
-  std::vector<bool> resolving_;                        // [role] whether its model is being resolved
+  std::vector<bool> resolving_;                        // [role] whether its model is being resolved, to detect cycles
 };
 
 FilePlace place_of(const Node& job, std::string_view name) {

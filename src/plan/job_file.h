@@ -42,8 +42,8 @@ inline constexpr std::string_view job_format = "dovetail/job@1";
 /// mistake is an Error at its line and column.
 base::Result<Job> parse_job(std::string_view content, const std::string& path);
 
-/// Reads a job that is a value in another file, at `path`. `framework` is the default for a job that does not name one
-/// (framework.h).
+/// Reads a job that is a value in another file, which is at `path`. `framework` is the default for a job that names
+/// none (framework.h).
 base::Result<Job> read_job(const base::Node& root, const std::string& path, std::string_view framework = {});
 
 /// Reads the value of `fixed` into `job`, whose other members are already read. Every mistake is an Error at its line

@@ -16,7 +16,7 @@ namespace {
 using base::Node;
 using base::Result;
 
-/// End of the scalar `text` that starts at `begin`.
+/// Returns the end of the scalar `text` that starts at `begin`.
 std::size_t end_of_scalar(std::string_view content, std::size_t begin, std::string_view text) {
   const char quote = content[begin];
   if (quote != '"' && quote != '\'') return begin + text.size();
@@ -25,7 +25,7 @@ std::size_t end_of_scalar(std::string_view content, std::size_t begin, std::stri
   return end + 1;
 }
 
-/// The number at `key` of the job's cluster.
+/// Returns the number at `key` of the job's cluster. nullopt without a map or a number.
 std::optional<Node> count_of(const Node& root, std::string_view key) {
   const auto cluster = root.find("cluster");
   const auto count = cluster && cluster->is_map() ? cluster->find(key) : std::nullopt;
@@ -36,8 +36,8 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view folder_key = "folder";
 
-/// `folder` as a path relative to `target`. Absolute if `target` is reached through a link, because it then has two
-/// paths.
+/// Returns `folder` as a path relative to `target`. Absolute if the path of `target` contains a link, because `target`
+/// then has two paths.
 std::string seen_from(const std::string& folder, const std::string& target) {
   const fs::path from = fs::absolute(target.empty() ? "." : target).lexically_normal() / "";
   const fs::path to = fs::absolute(folder.empty() ? "." : folder).lexically_normal();

@@ -10,13 +10,13 @@
 
 namespace dovetail::plan {
 
-/// Folder that relative paths of the job start from: `folder`, relative to the folder of the job file at `path`, or
-/// that folder itself if there is no `folder`. An Error if `folder` is not a path.
+/// Returns the folder that relative paths of the job start from: the value of `folder`, relative to the folder of the
+/// job file at `path`. Without `folder`, this is the folder of the job file. An Error if `folder` is not a path.
 base::Result<std::string> read_job_folder(const base::Node& root, const std::string& path);
 
-/// Returns the job `content` (YAML or JSON, at `path`) for a copy in the folder `target`: replaces `folder` so that
-/// relative paths still lead to the same files. An Error if `folder` is not one plain or quoted string. REQUIRES: the
-/// content is a map with at least one key, and its folder is valid.
+/// Returns the job `content` (YAML or JSON, at `path`) for a copy in the folder `target`: replaces the value of
+/// `folder` so that relative paths still lead to the same files. An Error if `folder` is not one plain or quoted
+/// string. REQUIRES: the content is a map with at least one key, and its folder is valid.
 base::Result<std::string> job_seen_from(std::string_view content, const std::string& path, const std::string& target);
 
 /// Offset of a line and a column, both from 1.

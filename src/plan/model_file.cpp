@@ -18,8 +18,8 @@ using base::Result;
 
 constexpr std::int64_t max_adapter_rank = 1 << 14;
 
-/// Path of the config.json for a model's name: the file with that name, or the one in the folder with that name.
-/// nullopt if there is no such folder.
+/// Path of the config.json for a model's name: the name itself if it ends in .json, otherwise the config.json in the
+/// folder with that name. nullopt if there is no such folder.
 std::optional<std::string> config_path(std::string_view name, const std::filesystem::path& folder) {
   const std::filesystem::path path = (folder / name).lexically_normal();
   if (name.ends_with(".json")) return path.string();

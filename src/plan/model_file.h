@@ -18,7 +18,7 @@ base::Result<llm::Transformer> read_model(const base::Node& node, std::string_vi
                                           const std::filesystem::path& folder);
 
 /// Reads the settings that computing a model needs in addition to its shape. `node` must have been read by read_model.
-/// Errors: a bundled model, of which only the shape is known; those of llm::parse_computation.
+/// Errors: a bundled model, because only its shape is known, and those of llm::parse_computation.
 base::Result<llm::Computation> read_computation(const base::Node& node, const llm::Transformer& shape,
                                                 const std::filesystem::path& folder);
 

@@ -37,7 +37,7 @@ std::vector<int> mesh_sizes(const cluster::Cluster& cluster) {
   return sizes;
 }
 
-/// Values of `member` that `model` supports in `layout`: those from 1 to `most`, or only the fixed one.
+/// Values of `member` that `model` supports in `layout`: all from 1 to `most`, or only the fixed one.
 std::vector<int> values_of(llm::Layout layout, int llm::Layout::* member, const base::Partial<llm::Layout>& pin,
                            std::int64_t most, const llm::Transformer& model) {
   std::vector<int> values;
@@ -52,7 +52,7 @@ std::vector<int> values_of(llm::Layout layout, int llm::Layout::* member, const 
 }
 
 /// The device counts of layouts of a model with the fixed degrees. Tensor degrees, stages and experts are checked
-/// separately: experts only require that the ranks of a stage are a multiple of theirs.
+/// separately: the expert degree only needs to divide the number of ranks of a stage.
 class DeviceCounts {
  public:
   DeviceCounts(const TaskPin& pin, const llm::Transformer& model) {

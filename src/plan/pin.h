@@ -1,4 +1,4 @@
-// Settings that a job fixes, so that a search must keep them.
+// Settings that a job fixes. A search keeps them.
 #pragma once
 
 #include <optional>
@@ -45,14 +45,14 @@ void apply(const TaskPin& pin, TaskPlan& plan);
 
 /// Why no plan of a task with this model can have the fixed settings, and what is accepted. nullopt if one can.
 ///
-/// Checks the mesh, and whether some layout with the fixed degrees fills it, or any mesh of the cluster if the mesh is
-/// free. Checks each other setting by itself, but not memory. A fixed mesh need not be one that cluster::meshes_of
-/// lists. Time is linear in the number of devices and, with unequal nodes, quadratic in the number of nodes.
+/// Checks the mesh, and whether some layout with the fixed degrees fills it. If the mesh is free, one mesh of the
+/// cluster suffices. Checks each other setting by itself, but not memory. cluster::meshes_of need not list a fixed
+/// mesh. Time is linear in the number of devices and, with unequal nodes, quadratic in the number of nodes.
 std::optional<std::string> find_fault(const TaskPin& pin, const llm::Transformer& model,
                                       const cluster::Cluster& cluster);
 
-/// Returns the engine with limits that let each of its sequences decode a token in a step. If the pin leaves one of
-/// max_num_seqs and max_num_batched_tokens free, that one is adapted to the other.
+/// Returns the engine with limits that let each of its sequences decode a token in a step. If the pin leaves
+/// max_num_seqs or max_num_batched_tokens free, adapts the free limit to the other one.
 Engine with_room(const base::Partial<Engine>& pin, Engine engine);
 
 }  // namespace dovetail::plan

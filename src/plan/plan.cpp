@@ -12,7 +12,7 @@ std::optional<std::string> find_task_fault(const TaskPlan& task, workflow::TaskK
                                            const cluster::Cluster& cluster) {
   if (auto fault = find_fault(task.mesh, cluster)) return fault;
   if (auto fault = llm::find_fault(task.layout, model)) return fault;
-  // Degrees in a file may be larger than those of any cluster, so their product may exceed the int of devices().
+  // Degrees in a file may be too large for any cluster, so their product may exceed the int of devices().
   const llm::Layout& layout = task.layout;
   const std::int64_t devices = std::int64_t{layout.data} * layout.context * layout.tensor * layout.pipeline;
   if (devices != task.mesh.count)

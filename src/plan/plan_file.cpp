@@ -54,7 +54,7 @@ Result<TaskPlan> read_task(const Node& node, workflow::TaskKind kind) {
   return task;
 }
 
-/// The hash at `key`, or an empty string if the key is missing.
+/// Reads the hash at `key`; an empty string if the key is missing.
 Result<std::string> read_hash(const Node& map, std::string_view key) {
   const auto node = map.find(key);
   if (!node) return std::string();
@@ -103,7 +103,7 @@ class TaskListReader {
   }
 
  private:
-  /// The index of the task that `node` describes.
+  /// Returns the index of the task that `node` describes.
   Result<std::size_t> find(const Node& node) {
     DOVETAIL_TRY(const Node name, base::require(node, "a task of a plan", "task", "task: actor_generate"));
     std::vector<std::string_view> names;
@@ -126,7 +126,7 @@ class TaskListReader {
   std::vector<std::optional<Node>> nodes_;  // [task]
 };
 
-/// The settings of a task that differ from the defaults of plan files, and those that have none.
+/// The settings of a task that differ from the defaults of plan files, and the settings without a default.
 TaskPin settings_to_write(const TaskPlan& plan, workflow::TaskKind kind) {
   TaskPin pin;
   pin.mesh = plan.mesh;
@@ -193,7 +193,7 @@ Result<Plan> read_plan(const Node& root, const Job& job) {
   if (const auto settings = root.find("not_modelled")) {
     DOVETAIL_TRY(plan.not_modelled, read_not_modelled(*settings));
   }
-  // Last, because a file that is not a plan has more useful errors.
+  // Checked last: for a file that is not a plan, the errors above are more useful.
   DOVETAIL_CHECK(check_hash(root));
   return plan;
 }

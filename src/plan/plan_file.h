@@ -10,8 +10,8 @@
 //      "micro_batch": {"tokens": 8192}, "offload": ["optimizer"]}],
 //    "fusion": {"inter_stage": {"threshold": 0.2}, "intra_stage": {"tasks": ["actor_train", "critic_train"]}}}
 //
-// A plan that was read from a trainer's configuration, or written for a job that was, also has `not_modelled` (see
-// NotModelled).
+// A plan also has `not_modelled` (see NotModelled) if it, or the job that it was written for, was read from a trainer's
+// configuration.
 //
 // `hash` is the SHA-256 of the file's other members as canonical JSON (base/hash.h). `job_hash` is the hash of the
 // job that the plan was made for (see job_hash). Optional members: both hashes, `job` (the job's name), `placement`,
@@ -48,10 +48,10 @@ base::Result<Plan> parse_plan(std::string_view content, const std::string& path,
 base::Result<Plan> read_plan(const base::Node& root, const Job& job);
 
 /// Writes the plan as JSON that parse_plan reads back to an equal plan. Defaults are left out. Equal plans give equal
-/// bytes. The file names `job` as its job, whatever Plan::job_hash is, and includes the job's unmodeled settings.
+/// bytes. The file names `job` as its job, regardless of Plan::job_hash, and includes the job's unmodeled settings.
 std::string plan_to_json(const Plan& plan, const Job& job);
 
-/// Reads `not_modelled: [{key: KEY, what: SENTENCE}]` of a plan. `key` is optional. Every mistake is an Error at its
+/// Reads the value of `not_modelled: [{key: KEY, what: SENTENCE}]`. `key` is optional. Every mistake is an Error at its
 /// line and column.
 base::Result<std::vector<NotModelled>> read_not_modelled(const base::Node& node);
 

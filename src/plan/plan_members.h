@@ -1,4 +1,4 @@
-// The members that plan files and `fixed` in job files share: the settings of a task, and fusion.
+// The members that plan files share with `fixed` in job files: the settings of a task, and fusion.
 #pragma once
 
 #include <string>

@@ -16,7 +16,7 @@ std::optional<std::string> find_fault(const MicroBatching& micro_batching) {
 
 std::optional<std::string> find_fault(const Engine& engine) {
   if (const auto fault = base::find_out_of_range(engine)) return "its engine's " + *fault;
-  // vLLM requires this with and without chunked prefill. A trainer that generates has no token limit.
+  // vLLM has this requirement with and without chunked prefill. A trainer that generates has no token limit.
   if (engine.own_weights && engine.max_num_batched_tokens < engine.max_num_seqs)
     return fmt::format(
         "its engine's max_num_batched_tokens is {}; accepted: at least its max_num_seqs, {} (one token of each "

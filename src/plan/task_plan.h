@@ -15,8 +15,8 @@ namespace dovetail::plan {
 /// Upper limit of sequences, tokens and micro-batches in a file.
 inline constexpr std::int64_t max_count = 1 << 24;
 
-/// How a device's share of a mini-batch is cut: by a number of sequences, or by tokens (sequences packed, or as many as
-/// fit together). One of the two is 0. If `count` is not 0, it sets the number of micro-batches instead.
+/// How a device's share of a mini-batch is divided into micro-batches: by sequences, or by tokens (packed, or as many
+/// sequences as fit). One of the two is 0. If `count` is not 0, it sets the number of micro-batches instead.
 struct MicroBatching {
   double sequences = 0;
   double tokens = 0;
@@ -32,7 +32,7 @@ constexpr auto fields_of(const T*) {
                          field("count", &T::count, Whole{1, max_count}));
 }
 
-/// Minimum share of a device's memory that can hold anything.
+/// Lower limit of Engine::memory_utilization.
 inline constexpr double min_memory_utilization = 0.01;
 
 /// Settings of a generation engine, with vLLM's names.
@@ -42,14 +42,14 @@ struct Engine {
   std::int64_t max_num_seqs = 256;  ///< sequences decoded together on an instance
   std::int64_t max_num_batched_tokens = 8192;
   /// Whether prompts are prefilled in chunks of at most max_num_batched_tokens, less the tokens decoded with them
-  /// (vLLM's enable_chunked_prefill). Otherwise decoding waits while as many whole prompts as this limit allows, and at
-  /// least one, are prefilled.
+  /// (vLLM's enable_chunked_prefill). Otherwise, decoding waits while entire prompts are prefilled: as many as this
+  /// limit allows, but at least one.
   bool chunked_prefill = true;
   bool cuda_graphs = true;
   /// Whether waiting sequences are admitted by predicted response length, longest first. Only the simulation models
   /// this.
   bool longest_first = false;
-  /// Whether the engine has its own copy of the weights; otherwise it generates with the trained ones if mesh and
+  /// Whether the engine has its own copy of the weights. Otherwise it generates with the trained weights, if mesh and
   /// layout are equal (ReaL).
   bool own_weights = true;
 
@@ -77,7 +77,7 @@ struct Offload {
   bool weights = false;
   bool gradients = false;
   bool optimizer = false;
-  bool optimizer_on_host = false;  ///< kept and stepped on the host
+  bool optimizer_on_host = false;  ///< stored and stepped on the host
 
   friend bool operator==(const Offload&, const Offload&) = default;
 };
@@ -102,7 +102,7 @@ struct TaskPlan {
   friend bool operator==(const TaskPlan&, const TaskPlan&) = default;
 };
 
-// Why a setting is invalid by itself, and what is accepted. nullopt if it is valid.
+// Return why a setting is invalid by itself, and what is accepted. nullopt if it is valid.
 
 std::optional<std::string> find_fault(const MicroBatching& micro_batching);
 std::optional<std::string> find_fault(const Engine& engine);

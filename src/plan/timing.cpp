@@ -9,7 +9,7 @@ namespace {
 using base::Ticks;
 
 /// Maximum warm-up, in multiples of the iterations that are under way at a time. Most plans repeat at once. If
-/// generation runs ahead of a training that takes nearly as long, it drifts for a while.
+/// generation runs ahead of a training that takes nearly as long, their offset changes for a while.
 constexpr int max_warm_up = 24;
 
 }  // namespace
@@ -32,7 +32,7 @@ class IterationPlayer {
       if (edge.from == from) edge.early = early;
   }
 
-  /// Runs iterations until they repeat, or until too many have not. Returns the number of iterations to average.
+  /// Runs iterations until they repeat, or until the maximum is reached. Returns the number of iterations to average.
   std::size_t play(const Blocks& blocks, const std::vector<Ticks>& durations) {
     blocks_ = &blocks;
     durations_ = &durations;
@@ -167,8 +167,8 @@ class IterationPlayer {
     }
   }
 
-  /// Ends the oldest iteration. Returns the number of iterations that repeat, or that count although they do not repeat
-  /// after too long. Returns 0 after adding another iteration.
+  /// Ends the oldest iteration. Returns the number of iterations that repeat. If they do not repeat within the maximum,
+  /// returns the number to average. Otherwise adds an iteration and returns 0.
   std::size_t end_iteration() {
     const std::size_t iteration = ended_.size();
     Ticks end = ended_.empty() ? Ticks(0) : ended_.back().time;
@@ -186,7 +186,7 @@ class IterationPlayer {
     return 0;
   }
 
-  /// Whether the state is the same as `length` iterations ago, only later, so that everything repeats. Ignores
+  /// Whether the state equals the state `length` iterations ago, shifted in time, so that everything repeats. Ignores
   /// iterations that ended before any iteration under way began.
   bool repeats(std::size_t length) const {
     const std::size_t last = ended_.size() - 1;
@@ -204,7 +204,7 @@ class IterationPlayer {
     return true;
   }
 
-  /// The end of an iteration and of all before it.
+  /// Time at which an iteration and all before it have ended.
   struct Ended {
     Ticks time;
     std::size_t turns = 0;  ///< number of nodes that had run by then
@@ -273,7 +273,7 @@ Timing time_iterations(const IterationGraph& graph, const Job& job, const Plan& 
     const std::vector<cluster::Mesh> of_activity = meshes_of(activity, job, plan);
     meshes.emplace_back();
     std::copy(of_activity.begin(), of_activity.end(), meshes.back().begin());
-    // A device's link to host memory has the device's index plus the number of devices.
+    // The link of a device to host memory is represented by the device's index plus the number of devices.
     if (const cluster::Mesh links = host_links_of(activity, plan); links.count > 0)
       meshes.back()[0] = {cluster::device_count(job.cluster) + links.first, links.count};
   }

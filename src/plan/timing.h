@@ -20,8 +20,8 @@ namespace dovetail::plan {
 struct EdgesByActivity {
   std::vector<std::vector<ActivityEdge>> into;    ///< [activity]
   std::vector<std::vector<ActivityEdge>> out_of;  ///< [activity]
-  /// Iterations under way at a time: one more than the longest edge spans, and at least two. This limits how far ahead
-  /// independent tasks run.
+  /// Number of iterations under way at a time: one more than the longest edge spans, and at least two. This limits how
+  /// far independent tasks run ahead.
   std::size_t under_way = 2;
 };
 EdgesByActivity edges_by_activity(const std::vector<ActivityEdge>& edges, std::size_t activities);
@@ -29,7 +29,7 @@ EdgesByActivity edges_by_activity(const std::vector<ActivityEdge>& edges, std::s
 /// Time at which a node that ends at `end` releases the target of the edge.
 inline base::Ticks let_go(const ActivityEdge& edge, base::Ticks end) { return end - edge.early; }
 
-/// Whether an activity goes before others that can start at the same time: a reallocation between two meshes, because
+/// Whether an activity precedes others that can start at the same time: a reallocation between two meshes does, because
 /// generation on other devices waits for it.
 inline bool is_urgent(bool reallocation, bool two_meshes) { return reallocation && two_meshes; }
 
@@ -51,7 +51,7 @@ struct ActivityTime {
 /// Times of repeated iterations. Iterations that overlap share devices in order of readiness.
 struct Timing {
   base::Ticks period;  ///< time of an iteration in steady state
-  /// [activity] of a steady iteration, relative to the start of its first activity other than host transfers
+  /// [activity] times in a steady iteration, relative to the start of its first activity other than host transfers
   std::vector<ActivityTime> activities;
 };
 
@@ -59,7 +59,7 @@ struct Timing {
 /// whole `period` before `time`, or subtracts them if `time` is negative. REQUIRES: period > 0.
 base::Ticks with_overheads(base::Ticks time, base::Ticks period, base::Ticks overhead);
 
-/// Consecutive devices that all activities use together. A plan has few such blocks, whatever the size of the cluster.
+/// Consecutive devices that all activities use together. A plan has few such blocks, even on a large cluster.
 struct BlockRange {
   std::size_t begin = 0;
   std::size_t end = 0;
@@ -84,12 +84,12 @@ class IterationTimer {
   IterationTimer(IterationTimer&&) noexcept;
   IterationTimer& operator=(IterationTimer&&) noexcept;
 
-  /// Does what plan::release does to the graph. `graph` must be the one that this object was made with.
+  /// As plan::release, for the graph of this object. `graph` must be the graph that this object was made with.
   void release(const IterationGraph& graph, std::size_t leader, base::Ticks early);
 
   /// As time_iterations. `durations`: [activity], in ns.
   Timing time(const Blocks& blocks, const std::vector<base::Ticks>& durations);
-  /// Only the period of time().
+  /// Returns only the period of time().
   base::Ticks period(const Blocks& blocks, const std::vector<base::Ticks>& durations);
 
  private:
@@ -97,14 +97,14 @@ class IterationTimer {
 };
 
 /// Computes the timing by list scheduling. Of all activities whose predecessors have ended, the one that can start
-/// first runs next, because all its devices are then free. Ties are broken by Turn. A load or an unload occupies the
-/// host links of its task's devices, not the devices.
+/// first runs next. It can start once all its devices are free. Ties are broken by Turn. A load or an unload occupies
+/// the host links of its task's devices, not the devices.
 ///
-/// Iterations run until n of them repeat the n before, shifted by a time t, including those under way. The period is
-/// then t / n, rounded up to an integer of ns. Neither warm-up nor the end affects it (docs/facts.md#composition). No
-/// device has more work in an iteration, and no cycle of edges takes longer, than the period. If iterations do not
-/// repeat for long, the period is the mean of the later half, but at least the busiest device's work. `durations`:
-/// [activity], in ns.
+/// Iterations run until n of them, including those under way, repeat the n before, shifted by a time t. The period is
+/// then t / n, rounded up to an integer of ns. Neither warm-up nor the end affects it (docs/facts.md#composition). The
+/// period is at least the work of each device in an iteration, and at least the time of each cycle of edges. If
+/// iterations do not repeat within the maximum warm-up, the period is the mean of the later half, but at least the
+/// busiest device's work. `durations`: [activity], in ns.
 Timing time_iterations(const IterationGraph& graph, const Job& job, const Plan& plan,
                        const std::vector<base::Ticks>& durations);
 
