@@ -60,7 +60,7 @@ struct WhatIfFigures {
   double tokens_per_second = 0;  ///< per device of the cluster
   Staleness staleness;
   predict::Fit fit = predict::Fit::does_not_fit;
-  bool simulated = false;  ///< false: closed-form estimate, because the training phase exceeds the limits of schedules
+  bool simulated = false;    ///< false: closed form, because the training is too large or too long for a schedule
   int training_devices = 0;  ///< 0 without a device split
   int rollout_devices = 0;   ///< 0 without a device split
   int training_first = 0;    ///< first device that trains, if devices are split

@@ -80,7 +80,7 @@ Worth judge(const std::vector<TrainingAlternative>& ways) {
 TrainingAlternative no_way(TrainingWay way, std::string why_not) { return {.way = way, .why_not = std::move(why_not)}; }
 
 constexpr const char* no_time = "there was no time to evaluate it";
-constexpr const char* too_large = "the phase exceeds the limits of schedules";
+constexpr const char* too_large = "the training phase is too large or too long for a schedule";
 
 /// The fraction of generation time for which the average instance waits for the last one.
 double tail_of(const predict::Scenario& scenario, const plan::Plan& plan, std::size_t generate, std::uint64_t seed) {

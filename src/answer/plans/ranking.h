@@ -40,7 +40,7 @@ auto options_of(const T*) {
              "number of tied plans to simulate and rank by simulated time (default {})"),
       group(&T::search),
       option("allow", &T::allowed, Words{"WHAT"}, "also try other ways to run the job: backend, mode or backend,mode"),
-      option("way", &T::way, Count{0, 1000}, "number of the way to answer for, with --allow (default {}: fastest)"),
+      option("way", &T::way, Count{0, 1000}, "number of the way to report on, with --allow (default {}: fastest)"),
       unlisted(&T::exchange), unlisted(&T::on_better));
 }
 

@@ -249,7 +249,7 @@ Sections ways_text(const WhatIfAnswer& answer) {
                     fmt::format("{:.2f}", figures.samples_per_second), fmt::format("{:.0f}", figures.tokens_per_second),
                     fmt::format("{:.2f}", figures.staleness.mean), std::to_string(figures.staleness.most),
                     percent(figures.staleness.off_policy_tokens), std::string(short_name(figures.fit))});
-    if (!figures.simulated) remarks.add(name, "analytical model: the training exceeds the limits of schedules");
+    if (!figures.simulated) remarks.add(name, "analytical model: the training is too large or too long for a schedule");
   }
   return "Alternatives (*: as planned):\n" +
          Table{{{"alternative", Align::left},

@@ -54,7 +54,7 @@ std::optional<std::int64_t> average_activation_room(const Scenario& scenario, co
 /// Returns IntraStage::overhead.
 OverheadSeconds fused_overhead(const Scenario& scenario, const plan::Plan& plan);
 
-/// Returns the fused phase. If it exceeds the limits of schedules, the trainings run in sequence.
+/// Returns the fused phase. If it is too large or too long for a schedule, the trainings run in sequence.
 IntraStage intra_stage(const Scenario& scenario, const plan::Plan& plan);
 
 /// Returns the fused phase without making a schedule. It takes `over_bound`, a ratio from a similar plan, times its
