@@ -64,7 +64,7 @@ void add_choice(CLI::App& command, const std::string& name, std::optional<Enum>&
       ->check(CLI::IsMember(names));
 }
 
-/// Trains on one rank, or as the rank that the environment variables of a launcher name.
+/// Trains on one rank, or as the rank that a launcher's environment variables specify.
 int run_where(const RunArguments& given) {
   // Must precede any library call that starts a thread.
   cli::stop_on_interrupt_apart();
@@ -125,7 +125,7 @@ void add_stub(CLI::App& program, Command& asked) {
   CLI::App* const command =
       program.add_subcommand("stub", "run one rank of a schedule whose ops wait instead of computing");
   command->add_option("--schedule", given->schedule, "schedule with one device per rank")->required();
-  add_time(*command, "--tick", given->tick, "duration of a tick (of a nanosecond if the schedule's unit is seconds)")
+  add_time(*command, "--tick", given->tick, "time per tick, or per nanosecond if the schedule's unit is seconds")
       ->required();
   command->add_option("--message-bytes", given->message_bytes, "size of each activation and gradient message")
       ->check(CLI::Range(0, 1'000'000'000));

@@ -234,8 +234,8 @@ class Faults:
         elif kind == "stop":
             self.expect_error(
                 process,
-                rf"rank ({victim} is lost: no sign of life|{victim} of {ranks} did not connect"
-                rf"|\d+ (timed out|cannot reach) .*no sign of life from rank {victim}\b)",
+                rf"rank ({victim} is lost: no heartbeat|{victim} of {ranks} did not connect"
+                rf"|\d+ (timed out|cannot reach) .*no heartbeat from rank {victim}\b)",
             )
         return True
 

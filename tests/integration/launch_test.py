@@ -272,7 +272,7 @@ class Faults(Launch):
             self.assert_ends(
                 launcher,
                 4,
-                "in (startup|the replay): rank (0 timed out .*; no sign of life from rank 1|1 is lost: no sign of life)",
+                "in (startup|the replay): rank (0 timed out .*; no heartbeat from rank 1|1 is lost: no heartbeat)",
             )
 
     def test_ranks_without_a_launcher(self):
@@ -280,7 +280,7 @@ class Faults(Launch):
             for rank in (0, 1):
                 os.kill(self.processes()[rank], signal.SIGSTOP)
             self.assert_ends(
-                launcher, 4, r"in (startup|the replay): rank [01] is lost: no sign of life for \d\.\d s; .*\n"
+                launcher, 4, r"in (startup|the replay): rank [01] is lost: no heartbeat for \d\.\d s; .*\n"
             )
 
     def test_a_rank_stopped_within_a_message_to_the_store(self):
@@ -291,7 +291,7 @@ class Faults(Launch):
                 # The store of libtorch 1.13 waits for the rest of the request and serves no other client.
                 half.send(b"\x02")
                 os.kill(pid, signal.SIGSTOP)
-                self.assert_ends(launcher, 4, "rank (0 timed out .*; no sign of life from rank 1|1 is lost: no sign of life)")
+                self.assert_ends(launcher, 4, "rank (0 timed out .*; no heartbeat from rank 1|1 is lost: no heartbeat)")
 
     def test_a_killed_launcher(self):
         with self.launched(2) as launcher:

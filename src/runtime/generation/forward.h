@@ -1,4 +1,4 @@
-// Decode step through the model: rows of several sequences over a cache of keys and values in blocks.
+// Forward pass of an engine step: rows of several sequences, with keys and values in a cache of blocks.
 #pragma once
 
 #include <cstddef>

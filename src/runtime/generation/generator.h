@@ -20,7 +20,7 @@ namespace dovetail::runtime {
 /// Responses of one generation call, computed step by step as batching::EngineScheduler decides.
 class Generator {
  public:
-  /// The cache takes at most `cache_bytes`, or more if the longest sequence alone needs it. All arguments must outlive
+  /// The cache takes at most `cache_bytes`, unless the longest sequence alone needs more. All arguments must outlive
   /// this object. REQUIRES: no prompt is empty.
   Generator(const Model& model, std::span<const control::GenerationRequest> requests,
             const control::GenerationSettings& settings, std::int64_t cache_bytes);

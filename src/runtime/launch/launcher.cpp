@@ -86,7 +86,7 @@ int spawn_child(const std::vector<std::string>& command, const std::vector<std::
 }
 
 /// Queries a store from separate threads, so that the caller never blocks. The server of libtorch 1.13 waits for the
-/// rest of a client's message: if that client is stopped, the store serves no one else.
+/// rest of a client's message: if that client is stopped, the store serves no other.
 class PatientStore {
  public:
   explicit PatientStore(std::unique_ptr<JobStore> store) : store_(std::move(store)) {}
@@ -130,7 +130,7 @@ using namespace std::chrono_literals;
 /// Time for ranks to end after SIGTERM.
 constexpr auto grace = 5s;
 constexpr auto poll_interval = 200ms;
-/// Interval between checks of the signs of life. A launcher that was delayed counts at most twice this interval.
+/// Interval between heartbeat checks. If a check is late, at most twice this interval counts as silence.
 constexpr auto sign_interval = 500ms;
 /// Time for a rank to connect to the store, in addition to the allowed silence.
 constexpr auto start_limit = 60s;
@@ -144,8 +144,8 @@ struct RankProcess {
   std::optional<int> ended;   ///< status from waitpid
   bool was_signaled = false;  ///< the launcher sent it a signal before it ended
   RankNote note;              ///< note at the last query of the store
-  std::int64_t signs = 0;     ///< signs of life at the last query of the store
-  Clock::duration silence{};  ///< since the number of signs last grew
+  std::int64_t signs = 0;     ///< heartbeats at the last query of the store
+  Clock::duration silence{};  ///< time since the last heartbeat
 };
 
 /// Pipe that delivers signals to the launcher. It exists as long as their handler.
@@ -293,7 +293,7 @@ class Launcher {
     check_silence();
   }
 
-  /// Updates notes and signs of life from the store. Returns false if the store does not respond now: a rank that is
+  /// Updates notes and heartbeats from the store. Returns false if the store does not respond now: a rank that is
   /// stopped while it writes to the store blocks it.
   bool update_records() {
     const auto answered = store_.answer_of([latest = latest_, ranks = arguments_.ranks](JobStore& store) {
@@ -311,7 +311,7 @@ class Launcher {
     return answered.has_value();
   }
 
-  /// Checks signs of life, and ends all ranks if one is silent for too long.
+  /// Checks heartbeats, and ends all ranks if one is silent for too long.
   void check_silence() {
     const Clock::duration elapsed = Clock::now() - checked_;
     if (elapsed < sign_interval || kill_at_ || interrupts_ > 0) return;
@@ -348,7 +348,7 @@ class Launcher {
     const RankProcess& rank = ranks_[index];
     const double seconds = std::chrono::duration<double>(rank.silence).count();
     if (store_answers || is_stopped(rank.child.pid))
-      return lost(index, fmt::format("no sign of life for {:.1f} s; it is stopped or hangs", seconds));
+      return lost(index, fmt::format("no heartbeat for {:.1f} s; it is stopped or hangs", seconds));
     return in_phase(rank.note.phase, {base::Failure::lost, "", 0, 0,
                                       fmt::format("the job's store has not responded for {:.1f} s", seconds)});
   }
@@ -377,7 +377,7 @@ class Launcher {
       if (state != 0 && !first_failed_) first_failed_ = static_cast<std::size_t>(&rank - ranks_.data());
     }
     if (!fails || kill_at_ || interrupts_ > 0) return;
-    // If the store does not respond, it does not know why the rank failed: the rank waited for a stopped one.
+    // If the store does not respond, the failed rank could not report its error: a stopped rank blocks the store.
     if (const auto stopped = stopped_rank(); stopped && !update_records()) lost_ = error_of_silence(*stopped, false);
     kill_at_ = Clock::now() + grace;
     signal_all(SIGTERM);

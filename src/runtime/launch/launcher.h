@@ -45,7 +45,7 @@ std::string path_of_this_program();
 struct LaunchArguments {
   int ranks = 1;
   std::vector<std::string> command;  ///< rank command of this program, with arguments
-  /// maximum time without a sign of life from a rank
+  /// maximum time without a heartbeat from a rank
   std::chrono::steady_clock::duration timeout = std::chrono::minutes(10);
 };
 
@@ -53,11 +53,11 @@ struct LaunchArguments {
 /// of other ranks' output, and error lines of all ranks, are prefixed with the rank. On a terminal rank 0 shows a
 /// progress line.
 ///
-/// The first rank that fails ends all: SIGTERM, and SIGKILL after five seconds. SIGINT and SIGTERM are forwarded to all
+/// When a rank fails, all others get SIGTERM, and SIGKILL after five seconds. SIGINT and SIGTERM are forwarded to all
 /// ranks once; a second one kills them. No process of a rank's group survives, even if this process is killed.
 ///
-/// The Error is the first rank's: its reported error, its exit code, the signal that killed it (with resident memory
-/// and the plan's prediction), or its silence. An Error about a lost rank names its phase.
+/// The Error describes the first rank that failed: its reported error, its exit code, the signal that killed it (with
+/// resident memory and the plan's prediction), or its missing heartbeats. An Error about a lost rank names its phase.
 base::Status launch(const LaunchArguments& arguments);
 
 }  // namespace dovetail::runtime

@@ -29,7 +29,7 @@ void compute_deterministically();
 /// process_memory().
 std::int64_t take_peak_of(const at::Device& device);
 
-/// Sets the number of threads for operators, kernels and OpenBLAS, if it computes matrix products.
+/// Sets the number of threads of operators and kernels, and of OpenBLAS if it computes the matrix products.
 void use_threads(int count);
 
 /// Makes OpenBLAS allocate its buffers now, because it retries forever if it cannot do so later. Throws std::bad_alloc

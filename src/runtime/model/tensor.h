@@ -58,7 +58,7 @@ class CountedThread {
   MemoryCount* before_;
 };
 
-/// Returns the result of `work`, or of `told` if memory runs out in it.
+/// Returns the result of `work`, or the error from `told` if `work` runs out of memory.
 base::Status unless_out_of_memory(const std::function<base::Status()>& work, const std::function<base::Error()>& told);
 
 }  // namespace dovetail::runtime

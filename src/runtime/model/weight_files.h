@@ -34,10 +34,9 @@ base::Status write_tensors(const std::string& path, std::span<const NamedTensor>
 /// type.
 base::Status read_tensors(const std::string& path, std::span<const NamedTensor> tensors);
 
-/// Creates `folder` and writes config.json and the tokenizer files into it. With a `source`, a Hugging Face folder,
-/// tokenizer files are copied and the configuration is copied too, with the architecture adapted if the model has
-/// another kind of head. If `source` is empty, the configuration is derived from the model and there are no tokenizer
-/// files.
+/// Creates `folder` and writes config.json and the tokenizer files into it. If `source` names a Hugging Face folder,
+/// both are copied from it, and the architecture is adapted if the model has another kind of head. If `source` is
+/// empty, the configuration is derived from the model, and no tokenizer files are written.
 base::Status write_model_folder(const llm::Transformer& shape, const llm::Computation& computation,
                                 const std::string& source, const std::string& folder);
 

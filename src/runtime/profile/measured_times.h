@@ -28,7 +28,7 @@ struct RankSpeed {
 RankSpeed measure_speed();
 
 /// Returns the seconds of messages between ranks 0 and 1 (half a round trip) and of sums over all ranks; empty for a
-/// single rank. Only rank 0's result is meaningful. `number` and the next hundred must be unused in
+/// single rank. Only rank 0's result is meaningful. `number` and the next hundred numbers must be unused in
 /// transport::control_address.
 base::Result<std::vector<cost::LinkProfile>> measure_links(transport::Transport& transport, std::uint32_t number,
                                                            transport::Clock::duration timeout);
@@ -46,8 +46,8 @@ struct TimesGrid {
 };
 
 /// Measures the times of a layer, the embedding, the head, decode steps and the optimizer, with random fp32 weights.
-/// Models with one and two layers are timed: a layer is their difference, and a decode step of the whole model is
-/// extrapolated from it. The head is timed on micro-batches of the same sizes, of which it scores the scored part.
+/// Times models with one and with two layers. A layer's time is their difference, from which a decode step of the whole
+/// model is extrapolated. The head is timed on micro-batches of the same sizes, and scores their `scored` fraction.
 /// `gpu` stays empty. Returns a Failure::invalid Error if the machine is so busy that two layers are never slower than
 /// one. REQUIRES: the model has a language model head.
 base::Result<cost::LayerProfile> measure_model(const llm::Transformer& shape, const llm::Computation& computation,

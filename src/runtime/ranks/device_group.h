@@ -25,9 +25,9 @@ class DeviceWork {
 
 /// Group of ranks, identified by their positions in the group, that exchange device memory.
 ///
-/// Functions submit work without waiting. It starts after all work that the calling thread submitted to its device
-/// before. Messages have no numbers: all ranks of a group must submit the same operations in the same order. Buffers
-/// must stay valid until the work is done. Functions throw std::exception if the library reports an error.
+/// Functions submit work without waiting. The work starts after all earlier work that the calling thread submitted to
+/// its device. Messages have no numbers: all ranks of a group must submit the same operations in the same order.
+/// Buffers must stay valid until the work is done. Functions throw std::exception if the library reports an error.
 class DeviceGroup {
  public:
   virtual ~DeviceGroup() = default;

@@ -21,7 +21,7 @@ c10::intrusive_ptr<c10d::ProcessGroupGloo> connect_process_group(const RankPlace
                                                                  const std::string& name, const std::vector<int>& ranks,
                                                                  std::chrono::milliseconds timeout);
 
-/// Message that Gloo holds. Its destructor releases the buffer: Gloo does not access it afterwards.
+/// Message handed to Gloo. Gloo does not access its buffer after the destructor.
 class GlooMessage {
  public:
   virtual ~GlooMessage() = default;

@@ -16,7 +16,7 @@ class Store;  // NOLINT(readability-identifier-naming): name in libtorch
 
 namespace dovetail::runtime {
 
-/// Connection to a store, c10d's TCPStore. The first one makes the process ignore SIGPIPE. Functions return a
+/// Connection to a store, c10d's TCPStore. The first connection makes the process ignore SIGPIPE. Functions return a
 /// Failure::lost Error if the store does not respond, and block if it hangs.
 class JobStore {
  public:

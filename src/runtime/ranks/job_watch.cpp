@@ -221,9 +221,8 @@ Error peer_is_lost(int peer, int rank, std::string_view deed, std::string_view r
 Error is_late(int rank, std::string_view deed, JobWatch* watch) {
   std::vector<int> silent;
   if (watch != nullptr) silent = watch->silent_ranks();
-  return lost(
-      fmt::format("rank {} {}{}", rank, deed,
-                  silent.empty() ? "" : fmt::format("; no sign of life from rank {}", fmt::join(silent, ", "))));
+  return lost(fmt::format("rank {} {}{}", rank, deed,
+                          silent.empty() ? "" : fmt::format("; no heartbeat from rank {}", fmt::join(silent, ", "))));
 }
 
 std::string seconds_since(Clock::time_point begin) {

@@ -17,7 +17,7 @@
 
 namespace dovetail::runtime {
 
-/// Sends a sign of life and polls for the first error of any rank, several times a second. Functions return within
+/// Several times a second, sends a heartbeat and polls for the first error of any rank. Functions return within
 /// seconds, even if the store hangs. Errors about lost ranks begin with the phase of the rank that reports them.
 class JobWatch {
  public:
@@ -27,7 +27,7 @@ class JobWatch {
   JobWatch(const JobWatch&) = delete;
   JobWatch& operator=(const JobWatch&) = delete;
 
-  /// Publishes a note about this rank in the store soon, without waiting.
+  /// Publishes a note about this rank in the store. Does not wait for the store.
   void note(const RankNote& note);
   /// Returns a function that returns the phase of the last note. It stays valid after the watch is destroyed.
   std::function<std::string()> phase() const;
@@ -42,7 +42,7 @@ class JobWatch {
   /// store is gone, returns this rank's error.
   RankError say(const base::Error& error);
 
-  /// Returns the ranks without a sign of life during the next half second: stopped, hung in the kernel, or ended.
+  /// Waits for half a second and returns the ranks without a heartbeat in it: stopped, hung in the kernel, or ended.
   std::vector<int> silent_ranks();
 
   /// Marks this rank as done and waits for all others. Stops at an error or after `limit`.
@@ -65,20 +65,20 @@ std::string_view name_of(transport::Lane lane);
 /// Returns, for example, "message 7 (programs) from rank 2".
 std::string text_of(const transport::Address& message);
 
-/// Returns the error for a broken connection to a peer. `deed` tells what this rank was doing, as in "waited for
+/// Returns the error for a broken connection to a peer. `deed` describes what this rank was doing, as in "waited for
 /// message 7".
 base::Error peer_is_lost(int peer, int rank, std::string_view deed, std::string_view reason);
 
-/// Returns the error for a missed deadline. `deed` tells what this rank was doing, as in "timed out waiting for message
-/// 7". If there is a watch, the error names the ranks without a sign of life.
+/// Returns the error for a missed deadline. `deed` describes what this rank was doing, as in "timed out waiting for
+/// message 7". If `watch` is not null, the error names the ranks without a heartbeat.
 base::Error is_late(int rank, std::string_view deed, JobWatch* watch);
 
 /// Returns the elapsed time, such as "1.5 s".
 std::string seconds_since(transport::Clock::time_point begin);
 
 /// Ends all waits because a collective of `ranks`, which include this rank, broke. Prefers the error of another rank if
-/// one arrives within a moment. `deed` tells what this rank was doing, as in "was summing with". Returns the error that
-/// ended the waits.
+/// one arrives within half a second. `deed` describes what this rank was doing, as in "was summing with". Returns the
+/// error that ended the waits.
 base::Status lose_collective(transport::Transport& transport, const std::vector<int>& ranks, std::string_view deed,
                              std::string_view reason);
 

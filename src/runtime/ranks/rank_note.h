@@ -24,14 +24,15 @@ RankNote note_from_bytes(std::string_view bytes);
 
 /// Returns the key of a rank's note in the store.
 std::string note_key(int rank);
-/// Returns the key of a rank's counter of signs of life.
+/// Returns the key of a rank's heartbeat counter.
 std::string alive_key(int rank);
 
 /// Prefixes a Failure::lost Error with the phase. Returns other errors unchanged.
 base::Error in_phase(std::string_view phase, base::Error error);
 /// Prefixes a Failure::lost Error with the rank that it ends. Returns other errors unchanged.
 base::Error ending_rank(int rank, base::Error error);
-/// Returns the error that ends a rank whose store is lost, given the store's error: as ending_rank and in_phase.
+/// Returns the error that ends a rank whose store is lost, given the store's error. Adds the prefixes of ending_rank
+/// and in_phase.
 base::Error without_store(int rank, std::string_view phase, base::Error error);
 
 /// Error, and the rank that reported it.
@@ -43,7 +44,7 @@ struct RankError {
 /// Serializes an error for a process of the same program.
 std::string error_to_bytes(const RankError& error);
 
-/// Parses the result of error_to_bytes. Returns an Error about malformed bytes otherwise.
+/// Parses the result of error_to_bytes. If the bytes are malformed, returns an Error that says so.
 RankError error_from_bytes(std::string_view bytes);
 
 /// Returns the first line of a libtorch exception; the rest is a backtrace.

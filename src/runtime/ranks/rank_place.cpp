@@ -55,8 +55,8 @@ Result<int> read_number(const Variables& variables, std::string_view name, int m
   return number;
 }
 
-/// Derives the port of a job without a given port. All its ranks get the same port, and other jobs probably another
-/// one. The range excludes ephemeral ports.
+/// Derives a port from the job's identity. All ranks of the job get the same port, and other jobs probably another one.
+/// The range excludes ephemeral ports.
 std::uint16_t port_of_job(const Variables& variables, const LauncherVariables& names) {
   constexpr std::uint32_t first = 20'000;
   constexpr std::uint32_t ports = 10'000;

@@ -48,7 +48,7 @@ struct MomentRange {
   std::int64_t end() const { return begin + static_cast<std::int64_t>(values.size()); }
 };
 
-/// Parses "[BEGIN:END]" and returns BEGIN; 0 for an empty text, nullopt for any other.
+/// Parses "[BEGIN:END]" and returns BEGIN; 0 for an empty string, nullopt for a malformed one.
 std::optional<std::int64_t> begin_of(std::string_view text) {
   if (text.empty()) return 0;
   if (!text.starts_with('[') || !text.ends_with(']')) return std::nullopt;

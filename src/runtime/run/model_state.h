@@ -1,5 +1,4 @@
-// Tensor files of a checkpoint: weights and optimizer moments of each role whose weights change. Moments are spread
-// over as many files as ranks hold parts of them.
+// Tensor files of a checkpoint: weights and optimizer moments of each role whose weights change.
 //
 // "ROLE.safetensors" holds the weights by name. Moments are named "first_moment.NAME" and "second_moment.NAME", or
 // "first_moment.NAME[BEGIN:END]" for a part of a weight, with elements in row-major order. "steps" is the number of

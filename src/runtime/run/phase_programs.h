@@ -87,7 +87,8 @@ class MeasuredPhases {
 };
 
 /// Returns the times of all ranks' traces on rank 0, and an empty result elsewhere. Each rank's times count from its
-/// `origin`. `programs` are the programs of all ranks and needed only on rank 0. `number` is as in control_address.
+/// `origin`. `programs` holds the programs of all ranks and is needed only on rank 0. `number` is as in
+/// control_address.
 base::Result<execute::ReplayTimes> gather_times(transport::Transport& transport,
                                                 std::span<const pipeline::Program> programs, const execute::Trace& own,
                                                 transport::Clock::time_point origin, std::uint32_t number,

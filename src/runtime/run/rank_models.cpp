@@ -192,8 +192,8 @@ Status RankModels::cut_phase(std::size_t task) {
   return {};
 }
 
-/// All programs of a phase use the same channels and groups, whatever the number of micro-batches. All ranks open those
-/// that they share in one order.
+/// All programs of a phase use the same channels and groups, whatever the number of micro-batches. All ranks open the
+/// ones they share in the same order.
 Status RankModels::open_ways(const pipeline::Program& program) {
   const transport::Deadline deadline = transport::Clock::now() + talk_.timeout();
   DOVETAIL_CHECK(talk_.transport().open(execute::channels_of(program), deadline));

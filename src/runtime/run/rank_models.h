@@ -61,12 +61,12 @@ struct RankContext {
   control::RankTalk& talk;
   transport::Collectives& collectives;  ///< for the reductions of training
   at::Device device = at::kCPU;
-  execute::Guard guard = {};  ///< wraps the work of training; null if it throws nothing
+  execute::Guard guard = {};  ///< wraps the work of training; null if that work does not throw
 };
 
-/// control::Models of which each rank computes its share. The controllers of all ranks run in parallel, make the same
-/// calls in the same order and get the same results. A response or score is computed by one rank and sent to all. A
-/// training phase is run by the ranks' programs.
+/// control::Models whose work is divided among ranks. The controllers of all ranks run in parallel, make the same calls
+/// in the same order and get the same results. A response or score is computed by one rank and sent to all. A training
+/// phase is run by the ranks' programs.
 ///
 /// Each rank holds the whole weights of every role. While a role with several stages is trained, the rank holds only
 /// its own stages. A rank that is requested to stop makes all ranks stop after the current phase.
@@ -94,8 +94,8 @@ class RankModels final : public control::Models {
   base::Result<std::vector<control::RankUsage>> take_usage() override;
   std::int64_t parameters(const std::string& role) const override;
 
-  /// Returns the schedule of the fused train tasks with the planned number of micro-batches. Its order is the current
-  /// one, which is solved again from the times of the first runs. Returns nullopt if the plan fuses none.
+  /// Returns the current schedule of the fused train tasks, with the planned number of micro-batches. After the first
+  /// runs, it is solved again from their measured times. Returns nullopt if the plan fuses no tasks.
   base::Result<std::optional<pipeline::Schedule>> fused_schedule();
   /// On rank 0, returns the training phases that ran, with the measurements of all ranks.
   std::vector<records::TrainingPhase> measured_phases() const;

@@ -20,7 +20,7 @@ TaskKind kind_of(std::string_view phase, const workflow::Workflow& workflow) {
   for (const workflow::Task& task : workflow.tasks)
     if (task.name == phase) return task.kind;
   if (phase != "evaluate") return TaskKind::rule;
-  // An evaluation generates before anything else. An evaluation on texts resembles training.
+  // An evaluation with prompts starts by generating. An evaluation on texts resembles training.
   return std::any_of(workflow.tasks.begin(), workflow.tasks.end(),
                      [](const workflow::Task& task) { return task.kind == TaskKind::generate; })
              ? TaskKind::generate

@@ -38,7 +38,7 @@ std::string phase_text(const MemoryAccount& account);
 base::Status within_memory(const MemoryAccount& account, const workflow::Workflow& workflow,
                            const std::function<base::Status()>& work);
 
-/// Processor time and memory of a run's tasks on this process. Processor time excludes rewards, writing and reports,
+/// Processor time and memory of a run's tasks in this process. Processor time excludes rewards, writing and reports,
 /// which only one rank does. Memory is the device's. On the CPU it is counted only after count_memory().
 class UsageMeter {
  public:
@@ -57,7 +57,7 @@ class UsageMeter {
     double begin_;
   };
 
-  /// Like Task, and counts the peak memory of tensors as the training's.
+  /// Like Task. Also records the peak memory of tensors during training.
   class Training {
    public:
     explicit Training(UsageMeter& meter);

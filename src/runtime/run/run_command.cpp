@@ -106,8 +106,8 @@ namespace fs = std::filesystem;
 using base::Result;
 using base::Status;
 
-/// Returns an Error if a run without a checkpoint already did iterations past its first checkpoint: starting over would
-/// lose their rows.
+/// Returns an Error if the run has passed its first checkpoint but has no checkpoint left: starting over would lose the
+/// rows of its iterations.
 Status check_restart(const RunArguments& arguments, std::int64_t every) {
   const fs::path path = fs::path(arguments.output) / records::metrics_file_name;
   std::error_code error;
@@ -122,7 +122,7 @@ Status check_restart(const RunArguments& arguments, std::int64_t every) {
           rows.rows(), records::metrics_file_name)};
 }
 
-/// Returns the checkpoint to continue from, or nullopt if the run starts.
+/// Returns the checkpoint to continue from, or nullopt if the run starts from the beginning.
 Result<std::optional<records::OpenedCheckpoint>> find_checkpoint(const RunArguments& arguments,
                                                                  const control::RunSettings& settings,
                                                                  const records::CheckpointPlace& place) {
@@ -136,8 +136,8 @@ Result<std::optional<records::OpenedCheckpoint>> find_checkpoint(const RunArgume
 }
 
 /// Returns the initial state, with the models loaded: from the newest checkpoint if the run is resumed, otherwise the
-/// first state. With a `talk`, all ranks continue from rank 0's checkpoint; null for a single rank. Returns an Error if
-/// rows without a checkpoint would be lost.
+/// first state. `talk` is null for a single rank; otherwise all ranks continue from rank 0's checkpoint. Returns an
+/// Error if rows without a checkpoint would be lost.
 Result<control::RunState> initial_state_of(const RunArguments& arguments, const control::RunSettings& settings,
                                            const records::CheckpointPlace& place, control::RankTalk* talk,
                                            control::Models& models) {
@@ -227,7 +227,7 @@ Status write_inputs(const RunArguments& arguments, const control::RunJob& run) {
   DOVETAIL_CHECK(write_if_missing(folder / control::plan_file_name, base::read_file(arguments.plan)));
   const fs::path job = folder / control::job_file_name;
   const Result<std::string> seen = plan::job_seen_from(run.text, run.path, arguments.output);
-  // On other devices it is another job.
+  // `--ranks` changes the job, so an existing file is overwritten.
   if (arguments.ranks && seen.ok()) return base::write_file(job.string(), *seen);
   return write_if_missing(job, seen);
 }

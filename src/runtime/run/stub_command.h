@@ -12,7 +12,7 @@ namespace dovetail::runtime {
 
 struct StubArguments {
   std::string schedule;                   ///< schedule file in any format
-  transport::Clock::duration tick{};      ///< duration of a tick; of a nanosecond if the schedule has a time unit
+  transport::Clock::duration tick{};      ///< time per tick, or per nanosecond if the schedule has a time unit
   std::size_t message_bytes = 0;          ///< of each activation and gradient
   transport::Clock::duration timeout{};   ///< limit of each wait
   std::optional<std::string> trace = {};  ///< output file for the times of all instructions

@@ -21,9 +21,9 @@ struct RoleSetup {
   std::string name;
   llm::Transformer shape;
   llm::Computation computation;
-  std::optional<weights::Checkpoint> checkpoint;  ///< if absent, weights of `like`, otherwise random weights
-  std::string like;        ///< earlier role to copy the weights from, except a head of another kind
-  std::string folder;      ///< source of config.json and tokenizer for exports; empty if unknown
+  std::optional<weights::Checkpoint> checkpoint;  ///< if absent, the role copies `like`
+  std::string like;    ///< earlier role to copy the weights from, except a head of another kind; empty: random weights
+  std::string folder;  ///< source of config.json and tokenizer for exports; empty if unknown
   std::uint64_t seed = 0;  ///< of random weights
   bool trained = false;
   llm::Recomputation recomputation = llm::Recomputation::none;

@@ -144,8 +144,8 @@ Status TorchReducer::reduce(const Reduction& reduction, std::uint32_t number, tr
 /// whatever the order of the ops. So gradients are bit-equal for every schedule.
 class TorchStage final : public execute::Stage {
  public:
-  /// `carries_device_memory` tells whether messages are in the memory of the stage's device or of the host. `state` and
-  /// `role` must outlive this object.
+  /// `carries_device_memory` specifies whether messages are in the memory of the stage's device or of the host. `state`
+  /// and `role` must outlive this object.
   TorchStage(StageState& state, RankRole& role, bool carries_device_memory);
 
   execute::Buffer room(bool forward, MicrobatchId microbatch) override;

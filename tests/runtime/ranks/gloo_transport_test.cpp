@@ -188,10 +188,9 @@ TEST(GlooTransport, AKilledRankIsNamed) {
 TEST(GlooTransport, AStoppedRankIsNamed) {
   RankJob job(rank_test, "stopped", 3, 3);
   const std::string said = job.hear(0, "SAID ");
-  EXPECT_THAT(
-      said,
-      testing::AllOf(testing::StartsWith("in the test: rank "),
-                     testing::HasSubstr("waiting for message 7 (programs) from rank 1; no sign of life from rank 1")));
+  EXPECT_THAT(said, testing::AllOf(
+                        testing::StartsWith("in the test: rank "),
+                        testing::HasSubstr("waiting for message 7 (programs) from rank 1; no heartbeat from rank 1")));
   EXPECT_EQ(job.hear(2, "SAID "), said);
 }
 
