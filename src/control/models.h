@@ -88,7 +88,7 @@ struct GeneratedResponse {
   std::optional<std::size_t> text_bytes;  ///< number of bytes before the stop text, if one ended the response
 };
 
-/// Tokens of which a model scores the last ones, the response.
+/// Sequence of tokens. A model scores the last ones, the response.
 struct TokenSequence {
   std::vector<TokenId> tokens;
   std::size_t first_scored = 1;  ///< at least 1, less than the number of tokens
@@ -161,8 +161,8 @@ struct RankUsage {
   std::int64_t live = 0;         ///< peak bytes of tensors in training
 };
 
-/// Models of a run, by role of the workflow. Errors are Failure::interrupted after a cancellation, and io if memory
-/// runs out or a disk fails. A failed call has no effect, except for finished responses.
+/// Models of a run, by role of the workflow. Errors are Failure::interrupted after a cancellation, and Failure::io if
+/// memory runs out or a disk fails. A failed call has no effect, except for finished responses.
 class Models {
  public:
   virtual ~Models() = default;

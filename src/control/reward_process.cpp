@@ -58,7 +58,7 @@ class LineProcess {
   bool exchange(std::vector<std::string>& lines);
 
   /// Ends the process and its descendants: by closing its input, and by signals after up to two seconds. Returns how it
-  /// ended, or an empty text if it was not running.
+  /// ended, or an empty string if it was not running.
   std::string end();
 
  private:
@@ -213,7 +213,7 @@ Result<Verdict> parse_verdict(std::string_view line) {
   if (!root.is_map()) return fault("not a JSON object");
   const auto id = root.find("id");
   const auto reward = root.find("reward");
-  if (!id || !id->is_string()) return fault("`id` is missing or not a text");
+  if (!id || !id->is_string()) return fault("`id` is missing or not a string");
   if (!reward || !reward->is_number()) return fault("`reward` is missing or not a number");
   constexpr double most = 1e300;
   const auto value = base::read_number(*reward, "`reward`", -most, most);

@@ -1,4 +1,4 @@
-// Program of the user that judges responses.
+// User's program that judges responses.
 #pragma once
 
 #include <memory>
@@ -32,7 +32,7 @@ class RewardProcesses {
   /// Returns the rewards of the responses, in order.
   ///
   /// A process that ends, or is silent for `timeout` seconds while a response waits, is restarted once and gets its
-  /// unanswered responses again. A second failure is an Error. So is a line that is not an answer, has no finite
+  /// unanswered responses again. A second failure is an Error, as is a line that is not an answer, has no finite
   /// number, or names an unknown or already judged response. Errors name the response and the line. Returns
   /// Failure::interrupted after a cancellation.
   base::Result<std::vector<double>> judge(std::span<const Response> responses,

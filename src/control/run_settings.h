@@ -122,7 +122,7 @@ constexpr auto fields_of(const T*) {
   using base::field, base::Number, base::Whole;
   return base::fields<T>(field("temperature", &T::temperature, Number{0, 100}),
                          field("top_k", &T::top_k, Whole{0, 1 << 24}), field("top_p", &T::top_p, Number{1e-6, 1}),
-                         field("stop", &T::stop, base::TextList{"a text to stop at"}),
+                         field("stop", &T::stop, base::TextList{"a stop text"}),
                          field("min_tokens", &T::min_tokens, Whole{0, 1 << 24}));
 }
 
@@ -304,8 +304,8 @@ RunSettings default_settings(std::string_view algorithm);
 bool can_run(std::string_view algorithm);
 std::string runnable_algorithms();
 
-/// Reads the section `train` of a valid job with this workflow. `path` is the job's. Errors give their position: the
-/// algorithm if runs do not support it, the job if the section is missing.
+/// Reads the section `train` of a valid job with this workflow. `path` is the job's. Errors point to the invalid value,
+/// to the algorithm if runs do not support it, or to the job if the section is missing.
 base::Result<RunSettings> read_run(const base::Node& root, const std::string& path, const workflow::Workflow& workflow);
 
 }  // namespace dovetail::control

@@ -21,7 +21,7 @@ void shape_rewards(std::span<Sample> samples, const LossSettings& loss, std::int
   for (Sample& sample : samples) {
     double reward = loss.reward_norm == Norm::running ? scale.normalized(sample.reward) : sample.reward;
     if (loss.reward_clip) reward = std::clamp(reward, -*loss.reward_clip, *loss.reward_clip);
-    // The bootstrap value covers the missing rest. Adding the reward would count it twice.
+    // The bootstrap value covers the missing rest of the response. Adding the reward would count it twice.
     if (!sample.ended && has_bootstrap) reward = 0;
     if (!sample.ended) reward += loss.no_eos;
     if (loss.length_penalty)

@@ -46,20 +46,20 @@ struct Scales {
 };
 
 /// Computes each sample's shaped reward, KL penalty (if it is part of the reward), returns, advantages and critic
-/// targets. Updates the `scales` of rewards, then of returns, each before use; values are read with the previous scale.
-/// Rewards are shaped in the order reward_norm, reward_clip, no_eos, length_penalty. `max_tokens` is the cap of a
-/// response.
+/// targets. Updates the scale of rewards, then the scale of returns, each before its use. The critic's values are
+/// converted with the previous scale of returns. Rewards are shaped in the order reward_norm, reward_clip, no_eos,
+/// length_penalty. `max_tokens` is the cap of a response.
 ///
 /// Samples with values use generalized advantage estimation. A response that was cut off gets the value at its last
-/// token instead of its reward, because its continuation was not judged. ReaL does the same: with both, the critic's
-/// targets grow without bound. Advantages are whitened over all tokens of the batch or group.
+/// token instead of its reward, because its continuation was not judged. ReaL does the same: if both were added, the
+/// critic's targets would grow without bound. Advantages are whitened over all tokens of the batch or group.
 ///
-/// Samples without values use the reward relative to their group, one number per response. With the scale `batch` it is
-/// whitened over the responses of the batch.
+/// Samples without values use the reward relative to their group as the advantage of all tokens of the response. With
+/// the scale `batch`, it is whitened over the responses of the batch.
 void settle(std::span<Sample> samples, const LossSettings& loss, std::int64_t max_tokens, Scales& scales);
 
-/// Divergence of the policy before training from the reference: means over tokens, and over responses of the sums over
-/// their tokens. nullopt without a reference.
+/// Divergence of the policy before training from the reference: means over tokens, and means over responses of the sums
+/// over their tokens. nullopt without a reference.
 struct Divergence {
   double k1_token = 0;
   double k3_token = 0;

@@ -75,16 +75,17 @@ struct RunInputs {
   RunDataset validation;  ///< empty if absent
 };
 
-/// Returns the SHA-256 of the files that affect a run: tokenizer, data, and files named in the reward command. Other
-/// files would yield other numbers. Returns an Error if a file cannot be read.
+/// Returns the SHA-256 of the files that affect a run: tokenizer, data, and files named in the reward command. Returns
+/// an Error if a file cannot be read.
 base::Result<std::string> hash_of_inputs(const RunSettings& settings);
 
 /// Reads the tokenizer and all data of a run with this algorithm. Texts to imitate and the responses of pairs get the
 /// first of `ends` as their end token, unless they or the template have one. `max_response` is the cap of a sampled
 /// response in tokens.
 ///
-/// Errors give file and line. They are those of text::parse_prompts and its variants, a tokenizer larger than the
-/// model's vocabulary, a text without tokens, and one that exceeds the context (a prompt including max_response).
+/// Errors give file and line. In addition to the errors of text::parse_prompts and its variants, they report a
+/// tokenizer larger than the model's vocabulary, a text without tokens, and a text (or a prompt plus max_response) that
+/// exceeds the context.
 base::Result<RunInputs> read_inputs(const RunSettings& settings, std::string_view algorithm, const ModelLimits& limits,
                                     std::int64_t max_response);
 

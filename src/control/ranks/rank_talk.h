@@ -54,11 +54,11 @@ class RankTalk {
   transport::Transport& transport() { return transport_; }
   transport::Clock::duration timeout() const { return timeout_; }
 
-  /// Returns the texts of all ranks, by rank.
+  /// Returns the strings of all ranks, by rank.
   base::Result<std::vector<std::string>> exchange(std::string own);
-  /// Returns rank 0's text. The texts of other ranks are ignored.
+  /// Returns rank 0's string. The strings of other ranks are ignored.
   base::Result<std::string> hear_first(std::string own);
-  /// Returns the Error of the first rank that has one.
+  /// Returns, on all ranks, the Error of the lowest rank that has one.
   base::Status agree(const base::Status& own);
   void begin_phase(std::string_view phase) const {
     if (on_phase_) on_phase_(phase);
@@ -66,7 +66,7 @@ class RankTalk {
   /// Returns an unused exchange number, equal on all ranks.
   std::uint32_t take_number() { return number_++; }
 
-  /// Requested during the first exchange after any rank was requested to stop, so all ranks see it at the same call.
+  /// Requested from the first exchange after a stop request on any rank, so all ranks see it at the same call.
   const parallel::Cancellation& agreed() const { return agreed_; }
   const parallel::Cancellation* local() const { return local_; }
 

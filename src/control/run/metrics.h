@@ -39,7 +39,7 @@ void add_training_figures(const std::map<std::string, TrainingRecord>& training,
 /// A warning is repeated only after an iteration without it.
 std::vector<std::string> warnings_of(const Figures& figures, HealthRecord& health);
 
-/// Work of an iteration. If there are no samples, its tokens are the trained ones.
+/// Work of an iteration. If there are no samples, its tokens are the trained tokens.
 struct IterationWork {
   std::span<const Sample> samples;
   const std::map<std::string, TrainingRecord>& training;  ///< by task

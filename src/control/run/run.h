@@ -35,7 +35,7 @@ struct RunSetup {
   const RunInputs& inputs;
   std::int64_t iterations = 1;  ///< total, including those before a resumption
   std::int64_t context = 1;     ///< maximum tokens of a sequence
-  Judge judge = {};             ///< only if the workflow has a rule
+  Judge judge = {};             ///< needed only if a rule rewards responses
 };
 
 /// Returns the number of iterations of a run: from the settings, or from its epochs.
@@ -49,17 +49,18 @@ RunState initial_state(const RunSettings& settings);
 ///
 /// An iteration does the tasks of the workflow in order. Each train task passes over the samples as often as the
 /// workload has epochs. Each pass has its own order, derived from (seed, iteration, epoch) and equal for all roles. It
-/// is divided into the workload's number of mini-batches of equal size; the first ones may have one sample more.
+/// is divided into the workload's number of mini-batches, equal in size except that the first ones may have one sample
+/// more.
 ///
-/// A mini-batch whose loss or gradients are not finite takes no step. guards.in_a_row of them end the run, and with
-/// `stop` the first one does. With early_stop_kl, a mini-batch that diverges too far from the policy before training
-/// takes no step, nor do later ones in the iteration. Learning rates follow the number of mini-batches, including those
-/// without a step.
+/// A mini-batch whose loss or gradients are not finite takes no step. guards.in_a_row consecutive ones end the run. If
+/// guards.non_finite is `stop`, the first one does. With early_stop_kl, a mini-batch that diverges too far from the
+/// policy before training takes no step, nor do later ones in the iteration. Learning rates follow the number of
+/// mini-batches, including those without a step.
 ///
 /// If `cancellation` is requested, the run finishes the current micro-batch or decode step, saves a checkpoint and
 /// returns Failure::interrupted. Resuming yields the same numbers. An Error of models or rewards also saves a
 /// checkpoint. Failure::invalid means that guards ended the run or a reward was not finite. Failure::bad_input means
-/// that the state has another workload or other data. An Error of the sink ends the run at once.
+/// that the state belongs to another workload or other data. An Error of the sink ends the run at once.
 base::Status run(const RunSetup& setup, Models& models, const RunSink& sink, RunState& state,
                  const parallel::Cancellation* cancellation);
 

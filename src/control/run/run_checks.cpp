@@ -202,7 +202,8 @@ Status check_lengths(const Node& job) {
       cap->describe()));
 }
 
-/// A run computes in fp32, on the devices, with whole logits, one group and its own engine.
+/// Rejects settings of other trainers: a run computes in fp32, on the devices, with whole logits, one group and its own
+/// engine.
 Status check_types(const Node& job) {
   const auto software = job.find("software");
   for (const std::string_view key : {"weight_type", "gradient_type", "moment_type", "master_type", "logit_tokens",
@@ -210,9 +211,8 @@ Status check_types(const Node& job) {
                                      "shard_group", "engine_sleep", "sync_bucket", "optimizer_host_share"})
     if (const auto said = software ? software->find(key) : std::nullopt;
         said && said->text() != "usual" && said->text() != "vllm")
-      return said->error(
-          fmt::format("{} is {}, but a run keeps everything in fp32, with whole logits and groups; remove {}",
-                      base::quote(key), said->describe(), base::quote(key)));
+      return said->error(fmt::format("{} is {}, but runs support only the default; remove {}", base::quote(key),
+                                     said->describe(), base::quote(key)));
   return {};
 }
 

@@ -67,7 +67,8 @@ base::Status check_weights(const weights::Checkpoint& checkpoint, const llm::Tra
 /// Returns the limits that all models set for the data. REQUIRES: `models` is not empty.
 ModelLimits limits_of(const std::vector<RunModel>& models);
 
-/// Makes each process of the command judge an empty response to one of the prompts. Returns errors of RewardProcesses.
+/// Tests the reward command: each of its processes judges an empty response to one of the prompts. Returns errors of
+/// RewardProcesses.
 base::Status check_reward(const RewardCommand& command, const std::string& folder,
                           const std::vector<PromptTokens>& prompts,
                           const parallel::Cancellation* cancellation = nullptr);

@@ -45,7 +45,7 @@ struct RunSink {
   std::function<base::Status(std::int64_t iteration, std::span<const Sample>)> on_samples;
   std::function<void(const RunProgress&)> on_progress;
   std::function<void(const std::string&)> on_warning;
-  /// Saves the current state and models. `is_best` is by the settings.
+  /// Saves the current state and models. `is_best`: this is the best evaluation so far, by CheckpointSettings::best.
   std::function<base::Status(const RunState&, CheckpointReason, bool is_best)> on_checkpoint;
 };
 

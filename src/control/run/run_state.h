@@ -39,7 +39,7 @@ struct RunState {
   Scales scales;
   std::map<std::string, std::int64_t> skipped_in_a_row;  ///< steps, by role
   std::optional<double> best;                            ///< best evaluation so far
-  bool is_to_be_evaluated = false;  ///< evaluation and checkpoint after `iterations` are still to do, if due
+  bool is_to_be_evaluated = false;  ///< evaluation and checkpoint after `iterations` are pending, if due
   HealthRecord health;
 
   // Of the current iteration.

@@ -19,10 +19,10 @@ struct TaskContext {
   const parallel::Cancellation* cancellation;
 };
 
-/// Creates the samples of the iteration, without responses. Does nothing if the workflow samples none.
+/// Creates the samples of the iteration, without responses. Does nothing if the workflow does not sample responses.
 void begin_samples(TaskContext& context);
 
-/// Does a task of the workflow, or the rest of it.
+/// Does a task of the workflow, or the rest of an interrupted one.
 base::Status do_task(TaskContext& context, workflow::TaskId task);
 
 /// Does several train tasks together.
