@@ -40,7 +40,7 @@ class Reducer {
  public:
   virtual ~Reducer() = default;
 
-  /// `number` differs from that for every other reduction in progress, on any rank.
+  /// `number` identifies the reduction: no other reduction in progress on any rank has it.
   virtual base::Status reduce(const pipeline::Reduction& reduction, std::uint32_t number,
                               transport::Collectives& collectives, transport::Deadline deadline) = 0;
 };

@@ -14,10 +14,10 @@
 
 namespace dovetail::execute {
 
-/// Converts `schedule` to ns, with `ns_per_tick` ns per tick, and starts each op as early as its order allows, like
-/// ranks that only keep the order. The claims of the result have its makespan. It has no memory capacity, because ops
-/// that begin earlier may hold more memory. Returns an Error if it would exceed the maximum time. REQUIRES:
-/// validate(schedule) found no fault.
+/// Converts `schedule` to ns, with `ns_per_tick` ns per tick, and starts each op as early as the order allows, as the
+/// ranks do. The claims of the result give its new makespan. It has no memory capacity, because ops that begin earlier
+/// may hold more memory. Returns an Error if it would exceed the maximum time. REQUIRES: validate(schedule) found no
+/// fault.
 base::Result<pipeline::Schedule> as_replayed(const pipeline::Schedule& schedule, double ns_per_tick);
 
 /// A time span in ns, counted from the common start of all ranks.

@@ -21,8 +21,8 @@ struct Moment {
 };
 
 /// Times the ops of a rank by sleeping, and compensates for sleeps that end late. The next op, on this rank or on one
-/// that waited for it, is due as if the sleep had ended on time, but not before everything it waits for was due. All
-/// other time between two ops counts.
+/// that waited for it, is due as if the sleep had ended on time, but not before everything it waits for was due. Other
+/// delays between two ops are not compensated.
 class Pace {
  public:
   /// Runs an op of that length, starting now.

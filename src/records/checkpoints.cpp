@@ -144,7 +144,7 @@ Status delete_checkpoint(const CheckpointPlace& place, const std::string& name) 
   return {};
 }
 
-/// Returns the newest that was the best when it was kept, or an empty string.
+/// Returns the newest checkpoint that was the best when it was saved, or an empty string.
 std::string name_of_best(const CheckpointPlace& place, const std::vector<CheckpointName>& names) {
   for (std::size_t i = names.size(); i-- > 0;) {
     const auto manifest = read_manifest(path_of(place, names[i].text));

@@ -22,10 +22,10 @@ struct CheckpointPlace {
   std::int64_t keep = 2;
 };
 
-/// Writes a checkpoint under a temporary name, flushes it to disk and renames it. Then deletes all except the newest
-/// `keep` and the best, which is the newest that was kept with `is_best`. If the program is killed meanwhile, older
-/// checkpoints are intact and the new one is complete or absent. On disk errors, returns Failure::io and leaves nothing
-/// of the new one.
+/// Writes a checkpoint under a temporary name, flushes it to disk and renames it. Then deletes all checkpoints except
+/// the newest `keep` and the best, which is the newest one saved with `is_best`. If the program is killed meanwhile,
+/// older checkpoints are intact and the new one is complete or absent. On disk errors, returns Failure::io and removes
+/// the new one.
 base::Status keep_checkpoint(const CheckpointPlace& place, const control::RunState& state,
                              const control::Models& models, bool is_best);
 
@@ -34,10 +34,10 @@ struct OpenedCheckpoint {
   control::RunState state;
 };
 
-/// Opens the newest checkpoint whose files match its manifest, and deletes unfinished ones. Newer checkpoints are
-/// damaged: each is renamed to "damaged-...", so that it is not opened again, and reported to `warn` with its file.
-/// Returns nullopt if there are no checkpoints, a Failure::io Error if all are damaged, and a bad_input Error if the
-/// newest readable one belongs to a run with another hash.
+/// Opens the newest checkpoint whose files match its manifest, and deletes unfinished ones. Newer checkpoints, which
+/// are damaged, are renamed to "damaged-..." so that they are not opened again. `warn` receives a message about each,
+/// with the damaged file. Returns nullopt if there are no checkpoints, a Failure::io Error if all are damaged, and a
+/// bad_input Error if the newest readable one belongs to a run with another hash.
 base::Result<std::optional<OpenedCheckpoint>> open_newest(const CheckpointPlace& place,
                                                           const std::function<void(const std::string&)>& warn);
 
@@ -79,7 +79,7 @@ base::Result<Manifest> parse_manifest(std::string_view content, const std::strin
 /// Reads the manifest of the checkpoint in `folder`.
 base::Result<Manifest> read_manifest(const std::string& folder);
 
-/// Checks that the folder has all files of the manifest unchanged. Otherwise returns a Failure::io Error with the path
+/// Checks that the folder has all files of the manifest, unchanged. Otherwise returns a Failure::io Error with the path
 /// of the first file that differs, and how.
 base::Status check_files(const Manifest& manifest, const std::string& folder);
 

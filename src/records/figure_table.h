@@ -25,7 +25,7 @@ struct FigureColumn {
   std::vector<FigurePoint> points;
 };
 
-/// Returns its points that are numbers.
+/// Returns the column's points that are numbers.
 std::vector<FigurePoint> numbers_of(const FigureColumn& column);
 
 class FigureTable {
@@ -45,17 +45,17 @@ class FigureTable {
   std::int64_t rows_ = 0;
 };
 
-/// Reads rows: JSON objects, one per line. Each has an `iteration` greater than in the previous row, numbers or nulls,
-/// and `timing`, an object of the same. Otherwise returns an Error with line and column. A last line without a line
-/// break that is not a complete object is still being written, and is ignored.
+/// Reads rows: JSON objects, one per line. Each has an `iteration` greater than in the previous row, numbers or nulls
+/// by name, and optionally more of these in an object `timing`. Otherwise returns an Error with line and column. An
+/// incomplete last line without a line break is still being written, and is ignored.
 base::Result<FigureTable> parse_figures(std::string_view content, const std::string& path);
 
 /// Reads rows from a file.
 base::Result<FigureTable> read_figures(const std::string& path);
 
-/// Returns the timeline of a run, with one lane of iterations. In each, `metrics` (metrics.jsonl) gives a bar per task,
-/// named after it, and a bar "other" for the remaining time; then `evaluations` (eval.jsonl) gives the evaluation.
-/// Checkpoints and pauses of a stopped run are not included. Times are in ns, shown in seconds.
+/// Returns the timeline of a run, with all iterations in one lane. Each has a bar per task, named after it, and a bar
+/// "other" for the remaining time, from `metrics` (metrics.jsonl); then a bar for its evaluation, from `evaluations`
+/// (eval.jsonl). Checkpoints and pauses of a stopped run are not included. Times are in ns, shown in seconds.
 timeline::Timeline run_timeline(const FigureTable& metrics, const FigureTable& evaluations);
 
 }  // namespace dovetail::records

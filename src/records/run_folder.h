@@ -45,9 +45,9 @@ std::uint32_t crc32c(std::string_view bytes);
 /// framed as in TFRecord: length, masked CRC-32C, bytes, masked CRC-32C.
 class EventFile {
  public:
-  /// Begins a new file, named so that TensorBoard, which reads files by name, takes it after those in the folder. If
-  /// there are others, it begins with a SessionLog that makes TensorBoard drop their events from `first_step` on: those
-  /// belong to a run that was stopped and resumes there.
+  /// Begins a new file. Its name sorts after the files in the folder, because TensorBoard reads files in order of name.
+  /// If there are other files, it begins with a SessionLog that makes TensorBoard drop their events from `first_step`
+  /// on, where a stopped run resumes.
   static base::Result<EventFile> open(const std::string& folder, std::int64_t first_step);
 
   /// Writes each figure except the iteration as a scalar at `step`: "train/reward" with the prefix "train", and
@@ -61,22 +61,22 @@ class EventFile {
 };
 
 /// The growing files of a run. Each row is written completely or not at all, except for the last row of a program that
-/// is killed while writing. If a row cannot be added, a Failure::io Error names the path, and nothing of the row is
-/// left.
+/// is killed while writing. If a row cannot be added, returns a Failure::io Error with the path and leaves nothing of
+/// the row.
 class RunFolder {
  public:
   /// Opens the folder of a run with `iterations` completed, and creates missing files. Cuts off rows of later
-  /// iterations and half a row at the end and, if `is_to_be_evaluated` (RunState), the evaluation after them. Removes
-  /// files that killed processes left incomplete.
+  /// iterations, an incomplete last row and, if `is_to_be_evaluated` (RunState), the evaluation after `iterations`.
+  /// Removes files that killed processes left incomplete.
   static base::Result<RunFolder> open(const std::string& folder, std::int64_t iterations,
                                       bool is_to_be_evaluated = false);
 
   base::Status add_metrics(const control::Figures& figures);
   base::Status add_evaluation(const control::Figures& figures);
-  /// `prompts` is the data that the samples' prompts are indices of.
+  /// Sample::prompt is an index in `prompts`.
   base::Status add_samples(std::int64_t iteration, std::span<const control::Sample> samples,
                            std::span<const control::PromptTokens> prompts);
-  /// Flushes all rows to disk. Called before a checkpoint is kept, so that no checkpoint is ahead of the rows.
+  /// Flushes all rows to disk. Called before a checkpoint is saved, so that no checkpoint is ahead of the rows.
   base::Status flush();
 
  private:

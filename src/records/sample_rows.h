@@ -13,7 +13,7 @@ namespace dovetail::records {
 /// A row of samples.jsonl, without its values per token.
 struct SampleRow {
   std::int64_t iteration = 0;
-  std::string prompt;    ///< empty in files of older versions, which have no text of the prompt
+  std::string prompt;    ///< empty in files of older versions, which lack it
   std::string response;  ///< up to its stop text
   std::int64_t tokens = 0;
   double reward = 0;   ///< as judged; NaN if it was not a number

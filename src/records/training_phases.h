@@ -1,4 +1,4 @@
-// Files in the folder training/ of a run, about the training phases that its ranks run by a schedule:
+// Files in the folder training/ of a run, about the training phases that its ranks run according to a schedule:
 //
 //   PHASE.schedule.json   schedule that the ranks follow, with the times that the plan predicts   (dovetail/schedule@1)
 //   PHASE.measured.json   the same order, with measured durations of ops                          (dovetail/schedule@1)

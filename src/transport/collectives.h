@@ -1,5 +1,5 @@
-// Collectives of a group of ranks: their implementation by messages, which sums in a fixed order of ranks, and the
-// interface that other implementations share. Sums in rank order are the same whenever messages arrive.
+// Collectives of a group of ranks: an implementation by messages, which sums in rank order, and the interface that
+// other implementations share. Sums in rank order do not depend on when messages arrive.
 #pragma once
 
 #include <array>

@@ -162,7 +162,7 @@ class ThreadTransport : public Transport {
     slot.delivered = true;
   }
 
-  /// Changes the number of messages that a rank has sent and that are not delivered.
+  /// Changes the number of undelivered messages that a rank has sent.
   void count(int sender, Lane lane, int more) {
     Mailbox& mailbox = hub_->of(sender);
     const std::lock_guard lock(mailbox.mutex);

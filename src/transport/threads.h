@@ -9,7 +9,7 @@
 
 namespace dovetail::transport {
 
-/// A fault of one send of a rank, counted from 0.
+/// A fault of one message of a rank: the one that it sends after `send` others.
 struct Fault {
   enum class Kind : std::uint8_t {
     delay,  ///< it is delivered later, by `delay`

@@ -77,7 +77,7 @@ class Transport {
 /// same on all ranks. An operation has up to 32 messages from one rank to another, numbered by `part`.
 Address control_address(int peer, std::uint32_t number, std::uint32_t part = 0);
 
-/// Waits until all ranks have called it. `number`: see control_address.
+/// Waits until all ranks have called this function. `number`: see control_address.
 base::Status barrier(Transport& transport, std::uint32_t number, Deadline deadline);
 
 /// Gathers the strings of all ranks on every rank: [rank]. `number`: see control_address.
