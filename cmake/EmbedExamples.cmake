@@ -1,6 +1,6 @@
 # Writes OUTPUT, a C++ source with the files of FOLDER. Usage: cmake -DFOLDER=... -DOUTPUT=... -P.
 file(GLOB files ${FOLDER}/*.yaml)
-set(source "// Made from the files of examples/general when the library is built.\n#include \"pipeline/problem/instances.h\"\n\nnamespace dovetail::pipeline {\n\n")
+set(source "// Generated from the files of examples/general by cmake/EmbedExamples.cmake.\n#include \"pipeline/problem/instances.h\"\n\nnamespace dovetail::pipeline {\n\n")
 string(APPEND source "std::span<const ExampleFile> general_example_files() {\n  static constexpr ExampleFile files[] = {\n")
 foreach(path IN LISTS files)
   get_filename_component(name ${path} NAME_WE)

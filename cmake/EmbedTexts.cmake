@@ -1,7 +1,7 @@
 # Writes OUTPUT, a C++ source with a function TRAINER_NAME_defaults() in dovetail::trainers for each file of FOLDER.
 # Usage: cmake -DTRAINER=... -DFOLDER=... -DOUTPUT=... -P.
 file(GLOB files ${FOLDER}/*.yaml)
-set(source "// Made from the files of src/trainers/${TRAINER}/defaults when the library is built.\n#include \"trainers/${TRAINER}/${TRAINER}.h\"\n\nnamespace dovetail::trainers {\n\n")
+set(source "// Generated from the files of src/trainers/${TRAINER}/defaults by cmake/EmbedTexts.cmake.\n#include \"trainers/${TRAINER}/${TRAINER}.h\"\n\nnamespace dovetail::trainers {\n\n")
 foreach(path IN LISTS files)
   get_filename_component(name ${path} NAME_WE)
   file(READ ${path} content)

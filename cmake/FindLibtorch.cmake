@@ -80,7 +80,7 @@ else()
   endforeach()
 endif()
 
-# Our other libraries use the std::string of GCC's C++11 ABI in their interfaces, so libtorch must use it as well.
+# The interfaces of our other libraries use the std::string of GCC's C++11 ABI, so libtorch must use it as well.
 if(NOT Libtorch_REASON)
   file(STRINGS ${library_c10} symbols REGEX "__cxx11" LIMIT_COUNT 1)
   if(NOT symbols)
@@ -107,7 +107,7 @@ if(Libtorch_FOUND AND NOT Libtorch_REASON AND NOT TARGET Libtorch::Libtorch)
   # System headers, to silence their warnings. A wheel's libraries find their dependencies when they are loaded; the
   # linker does not see them.
   target_include_directories(Libtorch::Libtorch SYSTEM INTERFACE ${libtorch_headers} ${libtorch_headers}/torch/csrc/api/include)
-  # No symbol of the CUDA library is referenced: it is used once it is loaded.
+  # Keeps the CUDA library, which takes effect when it is loaded: no symbol of it is referenced.
   target_link_libraries(Libtorch::Libtorch INTERFACE -Wl,--push-state,--no-as-needed ${libtorch_found} -Wl,--pop-state)
   target_link_options(Libtorch::Libtorch INTERFACE LINKER:--allow-shlib-undefined)
   set(Libtorch_FOLDER ${libtorch_folder})

@@ -1,5 +1,5 @@
-# src/runtime, a leaf, and dovetail-train, the only program that links libtorch. All else builds without.
-option(DOVETAIL_RUNTIME "Build dovetail-train where libtorch is found" ON)
+# src/runtime and dovetail-train, the only library and program that need libtorch. Everything else builds without it.
+option(DOVETAIL_RUNTIME "Build dovetail-train if libtorch is found" ON)
 if(DOVETAIL_RUNTIME)
   find_package(Libtorch)
 endif()

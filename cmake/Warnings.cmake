@@ -1,14 +1,14 @@
-# Compiler settings of all our targets.
+# Compiler settings of all targets of this project.
 add_library(dovetail_settings INTERFACE)
 target_compile_options(dovetail_settings INTERFACE
   -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wold-style-cast -Wnon-virtual-dtor -Woverloaded-virtual -Wshadow
-  # Equal results on every machine: no fused multiply-add for two operations of the source.
+  # No fused multiply-add for two operations in the source, so results are equal on every machine.
   -ffp-contract=off)
-# g++ collects garbage all the time by default: a tenth of its time saves memory that every machine has.
+# By default, g++ spends a tenth of its time on garbage collection, to save memory that every machine has.
 if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
   target_compile_options(dovetail_settings INTERFACE "SHELL:--param ggc-min-expand=1000" "SHELL:--param ggc-min-heapsize=524288")
 endif()
-# g++ 12 sees overlapping copies inside std::string that do not exist (GCC bug 105329).
+# g++ 12 reports overlapping copies inside std::string that do not exist (GCC bug 105329).
 if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   target_compile_options(dovetail_settings INTERFACE -Wno-restrict)
 endif()

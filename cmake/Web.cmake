@@ -1,7 +1,7 @@
 # Bundles the page of the HTML report (web/) with esbuild and adds it to dovetail_report.
 find_program(ESBUILD_PROGRAM esbuild)
 if(NOT ESBUILD_PROGRAM)
-  message(FATAL_ERROR "esbuild not found: it bundles the script of the HTML report. Install the package `esbuild` of Debian or Ubuntu "
+  message(FATAL_ERROR "esbuild, which bundles the script of the HTML report, was not found. Install the Debian or Ubuntu package `esbuild` "
     "(tools/setup build does), or set ESBUILD_PROGRAM to its path.")
 endif()
 set(web ${PROJECT_SOURCE_DIR}/web)
