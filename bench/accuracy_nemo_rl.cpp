@@ -13,11 +13,11 @@ namespace {
 constexpr int prompt = 120;  // OpenMathInstruct-2: about 100 to 135 tokens
 constexpr int train_batch = 512;
 
-/// The sources' tables omit samples per prompt, recomputation, packs of inference and sequence parallelism. These are
-/// in the configurations that the sources name (examples/configs of github.com/NVIDIA-NeMo/RL). The rows of Llama with
-/// phases ran grpo_math_8B_megatron.yaml and grpo_math_70B_megatron.yaml; with FSDP2, grpo_math_8B.yaml. Rows without
-/// phases have recipes in recipes/llm/performance. The configuration of Qwen3-32B with phases is not named, so its
-/// later recipe and the defaults are used.
+/// The sources' tables omit samples per prompt, recomputation, packs of inference and sequence parallelism. These
+/// values are taken from the configurations that the sources name (examples/configs of github.com/NVIDIA-NeMo/RL). The
+/// rows of Llama with phases ran grpo_math_8B_megatron.yaml and grpo_math_70B_megatron.yaml; with FSDP2,
+/// grpo_math_8B.yaml. Rows without phases have recipes in recipes/llm/performance. The configuration of Qwen3-32B with
+/// phases is not named, so its later recipe and the defaults are used.
 struct Row {
   std::string name;
   std::string model;

@@ -83,8 +83,8 @@ measure::Measurements realhf_set() {
   // An eager engine. All plans here decode at tensor degree 8, so the rows cannot separate a layer's own kernels from
   // its all-reduces. The former is known from gpt-fast: without compilation it decodes Llama-2-7B on an A100 at 25.5
   // tokens/s, bound by its host (pytorch.org/blog/accelerating-generative-ai-2). That is 24.5 us for each of the 50
-  // kernels that a layer of its model launches. ReaL's decoder layer launches 28 (two norms of 8, 7 products,
-  // attention, activation and its product, 2 residuals).
+  // kernels that a layer of gpt-fast launches. ReaL's decoder layer launches 28 (two norms of 8, 7 products, attention,
+  // activation and its product, 2 residuals).
   set.start.decode_launch = 6.9e-4;
   set.start.decode_reduce = 1e-4;
   set.start.decode_step = 2e-3;

@@ -1,5 +1,5 @@
-// Runs the annealing baseline with its published parameters on the instances where few seeds are known to reach the
-// latency bound. Prints a table and exits with 1 if an instance misses the bound. Run:
+// Runs the annealing baseline with its published parameters on the instances for which a few seeds are known to reach
+// the latency bound. Prints a table and exits with 1 if an instance misses the bound. Run:
 // build/release/bin/annealing_published [INSTANCE ...]
 #include <fmt/core.h>
 

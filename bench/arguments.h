@@ -24,7 +24,7 @@ class Arguments {
               std::type_identity_t<Value> least = std::numeric_limits<Value>::lowest(),
               std::type_identity_t<Value> most = std::numeric_limits<Value>::max());
   void text(const std::string& name, std::string& value, const std::string& what);
-  /// Adds an option with any number of texts, each from `accepted` unless that is empty.
+  /// Adds an option with any number of strings, each from `accepted` unless that is empty.
   void texts(const std::string& name, std::vector<std::string>& values, const std::string& what,
              const std::vector<std::string>& accepted = {});
   void flag(const std::string& name, bool& value, const std::string& what);

@@ -61,7 +61,7 @@ std::vector<int> DataRow::integers(std::string_view column) const {
   std::istringstream words(text(column));
   for (std::string word; words >> word;) {
     numbers.push_back(0);
-    if (!parses(word, numbers.back())) fail(column, "must be integers separated by blanks");
+    if (!parses(word, numbers.back())) fail(column, "must be integers separated by spaces");
   }
   return numbers;
 }

@@ -13,8 +13,8 @@
 
 namespace dovetail::bench {
 
-/// A row whose cells are found by the name of their column. Every function ends the program if the column is missing
-/// or the cell does not hold such a value.
+/// A row whose cells are found by the name of their column. Every function ends the program if the column is missing or
+/// the cell has another kind of value.
 class DataRow {
  public:
   DataRow(std::string path, std::map<std::string, base::CsvCell, std::less<>> cells)
@@ -24,7 +24,7 @@ class DataRow {
   bool has(std::string_view column) const { return !text(column).empty(); }
   double number(std::string_view column) const;
   int integer(std::string_view column) const;
-  /// Returns integers that are separated by blanks.
+  /// Returns integers that are separated by spaces.
   std::vector<int> integers(std::string_view column) const;
   /// Whether the cell is "yes", not "no".
   bool flag(std::string_view column) const;

@@ -1,7 +1,7 @@
 // Compares configurations known to fit or to run out of memory with Dovetail's verdicts.
 //
-// Rows whose source leaves open something decisive, and rows with conflicting reports, are printed separately and not
-// scored. docs/accuracy.md explains the rows with a wrong verdict.
+// Rows whose source omits a decisive setting, and rows with conflicting reports, are printed separately and not scored.
+// docs/accuracy.md explains the rows with a wrong verdict.
 #include <fmt/core.h>
 
 #include <algorithm>

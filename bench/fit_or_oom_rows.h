@@ -1,9 +1,9 @@
 // Configurations of RLHF and training runs that are known to fit or to run out of memory, from public sources
 // (bench/data/fit_or_oom.csv).
 //
-// Each row has a job and a plan in the user formats if its source is complete enough; then the model has to decide
-// whether it fits. Settings that the source omits and that cannot matter (batches that only fill micro-batches, host
-// memory) are chosen here. These assumptions were made:
+// Each row whose source is complete enough has a job and a plan in the user formats, and the model has to decide
+// whether it fits. Omitted settings that cannot matter (batches that only fill micro-batches, host memory) are chosen
+// here. These assumptions were made:
 // - GSM8K has prompts of about 105 and responses of about 240 tokens; in all other data sets, every length is at its
 //   cap.
 // - Nemotron-Super-49B, whose layers differ in shape, is represented by 56 layers of Llama-3-70B, which have the same

@@ -36,7 +36,8 @@ constexpr int sequences = 16;  // per mini-batch: four micro-batches
 constexpr int tokens = 64;     // per sequence
 constexpr std::size_t min_pairs = 10;
 constexpr double max_difference = 0.03;
-/// Relative to a rank's processor time. If its ops took longer, another process used the core.
+/// Maximum wall time of a rank's ops relative to its processor time. If they took longer, another process used the
+/// core.
 constexpr double max_wall = 1.1;
 
 /// PPO with an actor and a critic of the same shape.

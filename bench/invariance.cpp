@@ -133,7 +133,7 @@ int main(int argc, char** argv) {
   program.number("--ranks", options.ranks, "number of MPI ranks (0: no MPI)", 0);
   program.text("--launcher", options.launcher, "command that starts the ranks");
   program.text("--program", options.program, "path of the dovetail program (default: next to this one)");
-  program.text("--extra", options.extra, "further arguments of dovetail schedule, as one text");
+  program.text("--extra", options.extra, "further arguments of dovetail schedule, as one string");
   program.texts("instances", options.names,
                 "bundled instances or files (default: exp9 exp10 three-models-2 split-backward-3)");
   if (const auto code = program.parse(argc, argv)) return *code;

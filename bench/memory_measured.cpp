@@ -1,7 +1,7 @@
 // Compares measured peak memory of training runs with the memory model.
 //
-// Incomplete rows are printed separately with the missing settings and not counted; neither are additional values of a
-// source. docs/accuracy.md lists which constants were fitted on which rows, and why rows miss.
+// Incomplete rows are printed separately with the missing settings and are not counted. Additional values of a source
+// are not counted either. docs/accuracy.md lists which constants were fitted on which rows, and why rows miss.
 #include <fmt/core.h>
 
 #include <algorithm>

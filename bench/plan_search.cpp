@@ -165,9 +165,9 @@ int print_all(const Options& options) {
     met += row.met ? 1 : 0;
   }
   fmt::print(
-      "Periods in seconds, without fusion; evaluations per second on one thread, `fused` for plans with all possible "
-      "fusion; `took`: dovetail plan without simulating its finalists and printing; `iteration`: of its best plan, "
-      "with any fusion\n");
+      "Periods are seconds, without fusion; rates are evaluations per second on one thread, `fused` for plans with all "
+      "possible fusion; `took`: time of dovetail plan, without simulation of the finalists and output; `iteration`: "
+      "seconds of its best plan, with any fusion\n");
   std::fputs(report::render_table({{"cluster, actor and critic", report::Align::left},
                                    {"plans"},
                                    {"took s"},

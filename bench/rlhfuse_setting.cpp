@@ -71,10 +71,11 @@ cost::Efficiency real_runtime() {
   return efficiency;
 }
 
-/// The same, but launching the kernels of a decode step one by one, at the time fitted to ReaL's runs without graphs.
-/// It launches half as many, because DeepSpeed's hybrid engine has its own kernels: norm and product of queries, keys
-/// and values, 6 of attention (split, rotation, two products, softmax, merge), its product, 4 of the MLP (norm with
-/// residual, product, activation, product), a residual (counted in its csrc/transformer/inference/csrc/pt_binding.cpp).
+/// The same, but launching the kernels of a decode step one by one, each in the time fitted to ReaL's runs without
+/// graphs. It launches half as many, because DeepSpeed's hybrid engine has its own kernels: norm and product of
+/// queries, keys and values, 6 of attention (split, rotation, two products, softmax, merge), its product, 4 of the MLP
+/// (norm with residual, product, activation, product), a residual (counted in its
+/// csrc/transformer/inference/csrc/pt_binding.cpp).
 cost::Efficiency hybrid_engine_runtime() {
   constexpr double kernels = 14.0;
   constexpr double kernels_of_real = 28.0;

@@ -57,8 +57,8 @@ Figures run_here(const std::string& solver, const pipeline::Problem& problem, co
   return figures;
 }
 
-/// Runs run_here in a child, so that memory is measured per run. Returns nullopt if the child died. An invalid schedule
-/// ends the program.
+/// Runs run_here in a child process, so that memory is measured per run. Returns nullopt if the child died. An invalid
+/// schedule ends the program.
 std::optional<Figures> run_apart(const std::string& solver, const pipeline::Problem& problem,
                                  const fuse::SolveOptions& options) {
   int ends[2];

@@ -3,8 +3,8 @@
 //
 // Jobs are PPO and GRPO of bundled models on 1 to 8 nodes, with random lengths. A random plan gives each task any mesh
 // and choice of the search space. The best plan of a job is chosen from those that a short search ranks first. If the
-// simulator prefers another plan, but by at most two standard errors of the mean difference on the same draws, it
-// cannot distinguish the two. Such jobs are counted separately.
+// simulator prefers another plan by at most two standard errors of the mean difference on the same draws, it cannot
+// distinguish the two. Such jobs are counted separately.
 #include <fmt/core.h>
 
 #include <algorithm>

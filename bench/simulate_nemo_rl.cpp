@@ -1,5 +1,5 @@
-// Compares measured steps and phases of NeMo-RL with the analytical model and the simulator, using the constants fitted
-// to the analytical model. Also simulates with constants fitted to the simulator by the same procedure.
+// Compares measured steps and phases of NeMo-RL with the analytical model and the simulator. Both use the constants
+// fitted to the analytical model. Also simulates with constants fitted to the simulator by the same procedure.
 // docs/accuracy.md explains the tables and why rows miss.
 #include <fmt/core.h>
 

@@ -25,7 +25,7 @@ struct Run {
   double seconds = 0;       ///< wall time of the solver
 };
 
-/// Runs the solver of that name. Returns nullopt if it does not apply, or applies only to another layout. An invalid
+/// Runs the solver with this name. Returns nullopt if it does not apply, or applies only to another layout. An invalid
 /// schedule ends the program. `when_solved` is called between solver and validation.
 std::optional<Run> run(
     std::string_view solver, const pipeline::Problem& problem, const fuse::SolveOptions& options,
@@ -42,8 +42,8 @@ void add_search_options(Arguments& program, double& seconds, int& threads);
 /// Returns the best construction by the options' objective. The pattern does not count as a construction.
 Run run_best_construction(const pipeline::Problem& problem, const fuse::SolveOptions& options);
 
-/// Runs the annealing baseline in the time of another run (at least one second), otherwise with the same options. If it
-/// ends sooner, returns the best of as many seeds as fit. `when_solved` is called after each seed, as in run().
+/// Runs the annealing baseline with the same options, in the time of another run (at least one second). If a run ends
+/// sooner, returns the best of as many seeds as fit. `when_solved` is called after each seed, as in run().
 std::optional<Run> run_annealing_beside(
     double other_seconds, const pipeline::Problem& problem, const fuse::SolveOptions& options,
     const std::function<void()>& when_solved = [] {});

@@ -2,8 +2,8 @@
 //
 // Counts tested neighbors per second and core: uniformly random adjacent unlike pairs, each decided exactly, over one
 // whole cooling of the published schedule. A decision covers whether Metropolis accepts the swap's new makespan and
-// whether the swap creates a cycle. Accepted swaps are applied. Runs on one thread. A swap that is too long and creates
-// a cycle counts under the reason found first.
+// whether the swap creates a cycle. Accepted swaps are applied. Runs on one thread. A swap that both is rejected for
+// its makespan and creates a cycle counts under the reason found first.
 #include <fmt/core.h>
 
 #include <chrono>

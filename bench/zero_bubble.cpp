@@ -1,6 +1,6 @@
 // Compares the search with each zero-bubble construction on one model with split backward, using the construction's
-// peak as the limit. Met: a makespan that is no longer, at no higher peak. On uneven stages, a shorter one is the
-// target.
+// peak as the limit. A row is met if the search's makespan is no longer, at no higher peak. On uneven stages, the
+// target is a shorter one.
 #include <fmt/core.h>
 
 #include <array>
