@@ -3,8 +3,8 @@
 
 usage: make.py [--check]
 
-With --check, nothing is written: prints the files that differ from its output and exits with 1 if there are any. The
-files in NOT_IN_GIT may be missing.
+With --check, writes nothing: prints the files that differ from the script's output and exits with 1 if there are any.
+The files in NOT_IN_GIT may be missing.
 
 Coin clauses (tiny-sft, tiny-rm, tiny-ppo): a prompt "3 harbor" asks for three clauses "adjective noun" about a
 topic. The topic determines the noun of clause i; the adjective is good or bad. Sorting (tiny-grpo): a prompt
@@ -23,7 +23,7 @@ BAD = "bad dark cruel dull cold rough".split()
 TOPICS = "harbor garden market river castle forest bridge island".split()
 MAX_CLAUSES = 8
 
-# Large, and used only to train the models in git again.
+# Large, and needed only to retrain the models in git.
 NOT_IN_GIT = ("tiny-sft/train.jsonl", "tiny-rm/train.jsonl", "tiny-grpo/start.jsonl")
 
 
@@ -58,7 +58,7 @@ def clause_examples(seed, count):
 
 def judged_pairs(seed, count):
     """Yields pairs whose chosen response is drawn from the Bradley-Terry model with a value of 2 per adjective. All
-    numbers of clauses are equally frequent, so that a reward model learns from long responses that values add up."""
+    numbers of clauses are equally frequent, so that a reward model learns that the values of adjectives add up."""
     rng = random.Random(seed)
     for _ in range(count):
         clauses, topic = rng.randint(1, MAX_CLAUSES), rng.randrange(len(TOPICS))

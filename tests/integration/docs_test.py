@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Tests that the program prints what README and manual show in their console blocks.
+"""Tests that the program prints the output that README and manual show in their console blocks.
 
 The `console` blocks of a page run in order in one empty folder next to `examples`. A line of `...` matches any
 lines. Wall times vary between runs and are not compared, nor are the table widths that depend on them.
 
-The option tables of docs/commands.md are those that tools/option-tables writes.
+Also tests that the option tables of docs/commands.md equal the output of tools/option-tables.
 
 usage: docs_test.py SOURCE_DIR DOVETAIL
 """
@@ -21,8 +21,8 @@ from pathlib import Path
 
 SOURCE = Path(".")
 DOVETAIL = "dovetail"
-# Not run: mpi_test.py covers several processes, commands that predict plans take longer than all others together, and
-# the output of profile and train depends on the machine.
+# Not run: runs of several processes, which mpi_test.py covers; commands that predict plans, which take longer than all
+# others together; profile and train, whose output depends on the machine.
 NOT_RUN = re.compile(r"mpirun|dovetail (plan|fit|explain|profile|train (?!--stub))\b")
 BORDER = "-- next command --"
 

@@ -24,7 +24,7 @@ def dovetail(*arguments, code=0, stdin=None):
 
 
 def format_of(name):
-    """Returns the format of that name with the latest version of its schema: "fit@2"."""
+    """Returns the format with this name and the latest version of its schema, such as "fit@2"."""
     schemas = (SOURCE / "schemas").glob(f"{name}@*.json")
     return max((schema.stem for schema in schemas), key=lambda stem: int(stem.split("@")[1]))
 
@@ -100,8 +100,8 @@ OPTIONAL = {
 
 def damages_everywhere(value, *path):
     """Yields damaged documents: every object with an additional key and with a missing key, and every value with a
-    wrong type. Only the first item of a list is damaged. Objects of other formats have their own schemas and stay
-    unchanged."""
+    wrong type. Only the first item of a list is damaged. Embedded objects of other formats have their own schemas and
+    stay unchanged."""
     if path:
         yield (*path, {"colour": "red"} if not isinstance(value, dict) else "red")
         if isinstance(value, dict) and "format" in value:

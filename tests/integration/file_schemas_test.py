@@ -484,7 +484,7 @@ class Measured(Documents):
 
 class Checkpoints(Documents):
     def test_manifests(self):
-        # As tests/records/checkpoints_test.cpp has it written.
+        # The manifest that tests/records/checkpoints_test.cpp writes.
         manifest = {
             "format": "dovetail/checkpoint@1",
             "hash": "83f90aeb99d15d8ca64ea5dd3c869105d868d611cff94b75f6dcf7397475b7ad",

@@ -48,7 +48,7 @@ OF_STD = {
     "vector": "vector",
 }
 HEADER_OF = {name: header for header, names in OF_STD.items() for name in names.split()}
-# Headers that are guaranteed to provide another one, or that are useless without it.
+# Headers that are guaranteed to include another one, or that are useless without it.
 BROUGHT_BY = {
     "cstddef": {"array", "cstdint", "optional", "span", "string", "vector"},
     "cstdlib": {"cmath"},

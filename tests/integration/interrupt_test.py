@@ -182,7 +182,7 @@ class Run:
 
 
 def faults(run, arguments, folder, limit):
-    """Yields faults in the end of a stopped command."""
+    """Yields the faults in how a stopped command ended."""
     if run.code != INTERRUPTED:
         yield f"exit code {run.code}: {run.stderr[-300:]}"
     if run.late > limit:

@@ -42,7 +42,7 @@ def free_port():
 
 
 def processes_of(word):
-    """Returns process ids by rank (None: a launcher's) of processes with the word in their command line."""
+    """Returns the IDs of processes with the word in their command line, by rank (None for a launcher)."""
     found = {}
     for folder in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
@@ -73,7 +73,7 @@ class Launch(unittest.TestCase):
         self.assertEqual(self.processes(), {}, "processes left over")
 
     def processes(self):
-        """Processes that this test started: only they name files of its folder."""
+        """Returns the processes that this test started: only they name files of its folder."""
         return {rank: pid for name in self.folder.glob("*.json") for rank, pid in processes_of(str(name)).items()}
 
     def stub(self, devices, *options, tick="5ms"):
@@ -136,7 +136,7 @@ class Replays(Launch):
                 printed = re.fullmatch(rf"{ranks} ranks: predicted (\S+) s, measured (\S+) s \(\S+%\)\n", result.stdout)
                 self.assertTrue(printed, result.stdout)
                 predicted, measured = float(printed[1]), float(printed[2])
-                # An op never takes less than its planned time; the excess depends on the machine.
+                # An op never takes less than its planned time. How much longer it takes depends on the machine.
                 self.assertGreater(measured, 0.95 * predicted)
                 spans = json.loads(trace.read_text(encoding="utf-8"))
                 self.assertEqual(len(spans), ranks)

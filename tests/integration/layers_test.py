@@ -59,8 +59,8 @@ ROOMS = {
     "report": ["text", "page", "drawing", "schedule", "iteration", "overlay", "run"],
     "runtime": ["model", "training", "generation", "ranks", "launch", "profile", "run"],
 }
-# No folder includes these. Each may include the layers before the named one, or all: dovetail-train is a program like
-# dovetail.
+# No folder includes these. Each may include the layers before the given one, or all layers: dovetail-train is a program
+# like dovetail.
 LEAVES = {"mpi": "cli", "runtime": None}
 MOST_FUNCTION_LINES = 60
 MOST_FILE_LINES = 1000

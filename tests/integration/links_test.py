@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Tests that every path and anchor named in comments and pages exists.
 
-Followed are the links of Markdown pages, and in pages and comments alike each name of a source, header, page or script
-(`cost/batches.h`, `docs/facts.md#lengths`), as seen from the file itself, from the root or from src. Names of files that
-a user would write (plan.json, run.log) are left alone unless they begin with a folder of the repository.
+Checks the links of Markdown pages. In pages and comments, also checks each name of a source, header, page or script
+(`cost/batches.h`, `docs/facts.md#lengths`), relative to the file itself, the root or src. Ignores names of files that a
+user would write (plan.json, run.log), unless they begin with a folder of the repository.
 
 usage: links_test.py SOURCE_DIR
 """

@@ -56,7 +56,7 @@ def is_there(process):
 
 
 def ops_of_trace(path):
-    """Returns by device its ops as (kind, model, replica, stage, micro-batch) in order of start, and their times in
+    """Returns, by device, the ops as (kind, model, replica, stage, micro-batch) in order of start, and their times in
     ms."""
     devices = {}
     ops = {}
@@ -169,7 +169,7 @@ class Runs(unittest.TestCase):
         )
         self.assertEqual(planned.returncode, 0, planned.stderr)
         self.assertRegex(planned.stdout, r"(?m)^measured layers tiny-ppo: profile.*: .*\bactor_train, critic_train\b")
-        # The profile is measured again for this place, then training uses the same number of ranks.
+        # Measures this machine's profile again, then trains on the same number of ranks.
         done = self.profile(job, "-o", here)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("2 ranks: each reads", done.stdout)
@@ -311,7 +311,7 @@ class Runs(unittest.TestCase):
         ) as run:
             os.close(slave)
             shown = b""
-            # The end of a terminal raises an error.
+            # Reading from a terminal raises an error at its end.
             with contextlib.suppress(OSError):
                 while block := os.read(master, 4096):
                     shown += block

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Tests the exchange between processes started by mpirun and their shared search, including the loss of a process,
-and that nothing else needs MPI.
+"""Tests the exchange between processes started by mpirun, their shared search and the loss of a process. Also tests
+that nothing else needs MPI.
 
 usage: mpi_test.py DOVETAIL RANKS MPIRUN
 """
@@ -301,7 +301,7 @@ class Plan(unittest.TestCase):
 
     def test_iterations_reproduce_a_time_limit(self):
         limited, repeated = self.folder / "limited.json", self.folder / "repeated.json"
-        # On a busy machine the limit may cut short the work after the search, which the answer reports.
+        # On a busy machine, the limit may end the work after the search early, which the answer reports.
         for seconds in (6, 12, 24):
             result = self.mpirun(2, self.JOB, "--time-limit", str(seconds), "--json", "-o", str(limited))
             self.assertEqual(result.returncode, 0, result.stderr)

@@ -36,7 +36,7 @@ class Replay(unittest.TestCase):
 
     @classmethod
     def steady(cls, text):
-        """A slow critic and no early stop, so that rounding errors of single precision are not amplified."""
+        """Returns the job with a slow critic and without early stop, so that rounding errors are not amplified."""
         return cls.changed(
             cls.changed(text, "early_stop_kl: 0.001, ", ""), "learning_rate: 5e-4", "learning_rate: 1e-4"
         )

@@ -130,7 +130,7 @@ class Results(Runs):
         for command in (["calibrate", out / "measurement.yaml"], ["report", out, "-o", self.folder / "again.html"]):
             done = subprocess.run([DOVETAIL, *map(str, command)], capture_output=True, text=True, check=False)
             self.assertEqual(done.returncode, 0, done.stderr)
-        # The fit starts from constants of runs like this one, which exclude the cluster's time outside tasks.
+        # The fit starts from constants of similar runs, which exclude the cluster's time outside tasks.
         measurement = (out / "measurement.yaml").read_text(encoding="utf-8")
         self.assertIn('start: "cpu/dovetail"', measurement)
         fit = subprocess.run(

@@ -27,7 +27,7 @@ BANNED = [
     (r"^(score|scored)_(task|tasks|model|models)$|(?i:scoring)", "infer, inference"),
     (r"^(Step(Edge|Time|Seconds|Line|Comparison)|FusedSteps|TimelineSteps?)$", "Activity: a step is an optimizer step"),
 ]
-# Keys of files and options of commands, which stay, and the members named after them.
+# Allowed: keys of files, options of commands, and the members named after them.
 KEYS = {"longest_first", "refit", "refit_links", "refit_tensor", "means", "pick"}
 
 LITERAL_OR_COMMENT = re.compile(

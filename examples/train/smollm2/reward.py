@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Reward of a response: 1 for 120 characters, less the more its length differs. One line of JSON in and out per response."""
+"""Reward of a response: 1 for 120 characters, and less for other lengths. Reads and writes one line of JSON per response."""
 
 import json
 import math
