@@ -166,7 +166,7 @@ export class CurvesCanvas {
   }
 
   // Draws a ribbon from the minimum to the maximum of each column. Stroking a curve that jumps within columns would
-  // cost more than drawing all bars.
+  // take longer than drawing all bars.
   private drawCurve(
     context: CanvasRenderingContext2D,
     layout: Layout,

@@ -93,7 +93,7 @@ export interface ReportData {
 export interface Lane {
   name: string;
   first: number; // first bar
-  last: number; // one past the last bar
+  last: number; // index after the last bar
   joined: boolean; // drawn close below the previous lane
 }
 

@@ -55,7 +55,7 @@ export function formatTimeExactly(time: number, unit: string): string {
   return `${formatNumber(time / shown.size, Math.round(Math.log10(shown.size)))} ${shown.name}`;
 }
 
-// Returns the number at the start of a text, converted to ns or bytes if such a unit follows; NaN if there is no
+// Returns the number at the start of a string, converted to ns or bytes if such a unit follows; NaN if there is no
 // number.
 export function parseAmount(text: string): number {
   const [, digits, name] = /^([+-]?[\d.,]+(?:e[+-]?\d+)?)\s*(\S*)/.exec(text) ?? [];

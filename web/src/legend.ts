@@ -56,7 +56,7 @@ export function legend(state: ChartState): HTMLElement {
   return made;
 }
 
-// Explanations of the entries' names, folded. Empty if no entry has one.
+// Explanations of the entries' names, collapsed. Empty if no entry has one.
 export function glossary(state: ChartState): HTMLElement[] {
   const explained = state.gantt.data.legend.filter((entry) => entry.about !== undefined);
   if (explained.length === 0) return [];

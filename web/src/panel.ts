@@ -41,9 +41,9 @@ function partnerRows(state: ChartState, bar: number): HTMLElement[] {
   const signed = (change: number) => (change > 0 ? `+${formatTime(change, unit)}` : formatTime(change, unit));
   return [
     ...row("matching bar", barLink(state, partner)),
-    ...row("start there", signed(gantt.begin[partner]! - gantt.begin[bar]!)),
+    ...row("start difference", signed(gantt.begin[partner]! - gantt.begin[bar]!)),
     ...row(
-      "duration there",
+      "duration difference",
       signed(gantt.finish[partner]! - gantt.begin[partner]! - (gantt.finish[bar]! - gantt.begin[bar]!)),
     ),
   ];

@@ -6,7 +6,7 @@ import { parseAmount } from "./format";
 
 type Order = { column: number; descending: boolean };
 
-// Compares numbers by value, regardless of their units, and sorts non-numbers first; compares other texts
+// Compares numbers by value, regardless of their units, and sorts non-numbers first; compares other strings
 // alphabetically.
 function compare(a: string, b: string, number: boolean): number {
   const [x, y] = [parseAmount(a), parseAmount(b)];

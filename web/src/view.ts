@@ -46,7 +46,7 @@ export class View {
     this.set(this.from + time, this.to + time);
   }
 
-  // Moves as little as needed to show [from, to], and zooms in if the range would be hard to see.
+  // Pans as little as needed to show [from, to], and zooms in if the range would be hard to see.
   show(from: number, to: number): void {
     const length = this.to - this.from;
     if (to - from < length / 200 || to - from > length) {

@@ -1,4 +1,4 @@
-// Texts of bars: titles, labels, and the text that a search matches.
+// Titles and labels of bars, and the text that a search matches.
 
 import { Gantt } from "./data";
 import { formatTimeExactly } from "./format";
