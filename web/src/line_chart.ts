@@ -12,7 +12,7 @@ const left = 64;
 const right = width - 20;
 const top = 32;
 const bottom = height - 44;
-/** Lines with more points have small points, which would otherwise overlap. */
+/** Lines with more points than this get small points, which would otherwise overlap. */
 const maxDotted = 60;
 
 interface Scale {
