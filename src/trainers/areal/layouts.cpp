@@ -85,12 +85,6 @@ base::Status lay_out_archon(const syntax::SettingTree& tree, const ArealEngine& 
   return {};
 }
 
-base::Result<std::int64_t> count_or(const syntax::SettingTree& tree, const std::string& key, std::int64_t otherwise) {
-  DOVETAIL_TRY(const auto value, optional_whole(tree, key));
-  if (!value) return otherwise;
-  return count_at(tree, key);
-}
-
 base::Status read_sglang(const syntax::SettingTree& tree, const llm::Transformer& model, ArealRollout& all) {
   const std::string keys = "sglang";
   DOVETAIL_TRY(const auto fraction, optional_number(tree, keys + ".mem_fraction_static"));

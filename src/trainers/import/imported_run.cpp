@@ -163,8 +163,8 @@ base::Status check_said_lengths(const ImportedRun& run, const ImportOptions& opt
                                     ? fmt::format("the lengths of {}", base::quote(said->substr(5)))
                                     : fmt::format("--{} {}", option, base::quote(*said));
     return base::bad_input(
-        fmt::format("{}: up to {} tokens, but the configuration limits {} to {}; accepted: at most that", subject,
-                    lengths.longest(), what, cap));
+        fmt::format("{}: up to {} tokens, but the configuration limits {} to {}; accepted: up to {}", subject,
+                    lengths.longest(), what, cap, cap));
   };
   if (!run.open_prompts)
     DOVETAIL_CHECK(
