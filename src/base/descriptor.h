@@ -54,14 +54,23 @@ struct Anything {
 template <std::size_t>
 using AnythingAt = Anything;
 
-// An aggregate can be initialized as Struct{a, b, c} with at most as many values as it has members. So the number of
-// members is the largest number of values for which the initialization compiles.
 template <class Struct, std::size_t... indices>
-constexpr std::size_t count_members(std::index_sequence<indices...>) {
-  if constexpr (requires { Struct{AnythingAt<indices>{}...}; })
-    return sizeof...(indices);
+constexpr bool accepts_values(std::index_sequence<indices...>) {
+  return requires { Struct{AnythingAt<indices>{}...}; };
+}
+
+// An aggregate can be initialized as Struct{a, b, c} with at most as many values as it has members. So the number of
+// members is the largest number of values for which the initialization compiles, found by bisection: it is at least
+// `min` and less than `end`.
+template <class Struct, std::size_t min, std::size_t end>
+constexpr std::size_t count_members() {
+  constexpr std::size_t middle = (min + end) / 2;
+  if constexpr (middle == min)
+    return min;
+  else if constexpr (accepts_values<Struct>(std::make_index_sequence<middle>{}))
+    return count_members<Struct, middle, end>();
   else
-    return count_members<Struct>(std::make_index_sequence<sizeof...(indices) - 1>{});
+    return count_members<Struct, min, middle>();
 }
 
 inline constexpr std::size_t max_member_count = 48;
@@ -69,10 +78,9 @@ inline constexpr std::size_t max_member_count = 48;
 }  // namespace detail
 
 /// Number of members of a struct, known at compile time. REQUIRES: an aggregate with at most detail::max_member_count
-/// members, without base classes and arrays.
+/// members, each with a default, and without base classes and arrays.
 template <class Struct>
-inline constexpr std::size_t member_count =
-    detail::count_members<Struct>(std::make_index_sequence<detail::max_member_count>{});
+inline constexpr std::size_t member_count = detail::count_members<Struct, 0, detail::max_member_count + 1>();
 
 /// When the canonical form of a struct, which is hashed, includes a field.
 enum class Hashed {
