@@ -1,7 +1,9 @@
 # Compiler settings of all targets of this project.
 add_library(dovetail_settings INTERFACE)
 target_compile_options(dovetail_settings INTERFACE
-  -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wold-style-cast -Wnon-virtual-dtor -Woverloaded-virtual -Wshadow
+  -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wold-style-cast -Wnon-virtual-dtor -Woverloaded-virtual
+  # In a group, the constants of one file are visible where another file may use their names for variables.
+  $<IF:$<BOOL:${DOVETAIL_UNITY}>,$<$<CXX_COMPILER_ID:GNU>:-Wshadow=local>,-Wshadow>
   # No fused multiply-add for two operations in the source, so results are equal on every machine.
   -ffp-contract=off)
 # By default, g++ spends a tenth of its time on garbage collection, to save memory that every machine has.

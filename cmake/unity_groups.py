@@ -3,96 +3,152 @@
 cmake/Unity.cmake).
 
 Two files of a namespace are in different groups if they use one name for different things in their unnamed
-namespaces, for a macro or in a using-declaration, or if a constant of one is a local name of the other, which would
-shadow it. Such names therefore need not be unique in a folder. A conflict that this script misses is a compile
-error of the group.
+namespaces, for a macro or in a using-declaration. Functions of one name can be in one group, as overloads, if one
+parameter has two different class types. Names of unnamed namespaces therefore need not be unique in a folder. A
+conflict that this script misses is a compile error of the group.
 
-usage: unity_groups.py MOST_FILES SOURCE...
+usage: unity_groups.py MAX_FILES SOURCE...
 """
 
 import re
 import sys
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 NAMESPACE = re.compile(r"^namespace ([\w:]+) \{", re.M)
 UNNAMED = re.compile(r"^namespace \{\n(.*?)^\}  // namespace$", re.S | re.M)
 # clang-format does not indent the contents of a namespace, so a line that starts with a letter declares something.
 MACRO = re.compile(r"^#define (\w+)", re.M)
-TYPE = [re.compile(r"^(?:template .*?> )?(?:struct|class|union|enum class|enum) (\w+)"), re.compile(r"^using (\w+) =")]
-FUNCTION_OR_CONSTANT = re.compile(r"^(?!using |namespace )[A-Za-z][^(={]*?(\w+)(?:\[\w*\])?\s*([({=;]|$)")
+TYPE = re.compile(r"^(?:template .*?> )?(?:struct|class|union|enum class|enum) (\w+)")
+ALIAS = re.compile(r"^using (\w+) = (.*);")
+FUNCTION = re.compile(r"^(?!using |namespace |template |constexpr [^(]*=|const [^(]*=)[A-Za-z][^(={;]*?(\w+)(?=\()", re.M)
+CONSTANT_OR_TEMPLATE = re.compile(r"^(?!using |namespace )[A-Za-z][^(={]*?(\w+)(?:\[\w*\])?\s*[({=;]")
 USING_DECLARATION = re.compile(r"^using ([\w:]*::(\w+));", re.M)
 CALLED = re.compile(r"(?<![\w:.>])(\w+)\(")
-WORD = re.compile(r"(?<![\w:.>])[A-Za-z]\w*")
+LAMBDA = re.compile(r"\bauto&? (\w+) = \[")
 TEST_MACROS = re.compile(r"(TEST|RC_GTEST|INSTANTIATE_|TYPED_)")
+# Types that convert to each other or from much else: they do not tell overloads apart.
+CONVERTIBLE = re.compile(r"bool|char|int|unsigned|float|double|auto|(std::)?(size_t|u?int\d+_t|string|string_view)|std::function.*|(base::)?Ticks")
 
 
-@dataclass
-class Names:
-    """Names of a file or a group of files, each with its namespace."""
+@dataclass(frozen=True)
+class Function:
+    """A function of a file, and its parameter types: None where they do not tell overloads apart."""
 
-    meanings: dict = field(default_factory=dict)  # meaning of each name
-    constants: set = field(default_factory=set)  # of unnamed namespaces
-    words: set = field(default_factory=set)  # all words in the text
-
-    def add(self, other):
-        self.meanings |= other.meanings
-        self.constants |= other.constants
-        self.words |= other.words
+    file: str
+    parameters: tuple
 
 
-def declared_by(line):
-    """Returns (name, whether it is a constant) for the declaration in the line, or None."""
-    for pattern in TYPE:
-        if found := pattern.match(line):
-            return found.group(1), False
-    if found := FUNCTION_OR_CONSTANT.match(line):
-        is_constructed = line.startswith("const") and line.endswith(");")
-        return found.group(1), is_constructed or found.group(2) in ("=", "{", ";")
-    return None
+@dataclass(frozen=True)
+class Thing:
+    """Anything else that a name means, told apart by a text."""
+
+    text: str
 
 
-def names_of(source):
+UNKNOWN_FUNCTION = Thing("a function declared elsewhere")
+
+
+def parameters_of(text, begin):
+    """Returns the parameter types of the function whose list starts at text[begin] == "("."""
+    depth, current, parameters = 0, "", []
+    for character in text[begin:]:
+        depth += (character in "(<{[") - (character in ")>}]")
+        if depth == 0 or (depth == 1 and character == ","):
+            parameters.append(current)
+            current = ""
+            if depth == 0:
+                break
+        elif (depth, character) != (1, "("):
+            current += character
+    types = []
+    for parameter in parameters:
+        plain = re.sub(r"\bconst\b|[&*]", " ", parameter.split("=")[0]).strip()
+        kind = re.sub(r"\s", "", re.sub(r"\s\w+$", "", plain))
+        types.append(None if not kind or CONVERTIBLE.fullmatch(kind) else kind)
+    return tuple(types)
+
+
+def functions_in(text, file):
+    """Yields (position, name, Function) for each function declared at the start of a line; a template's types are unknown."""
+    for found in FUNCTION.finditer(text):
+        is_template = text[: found.start()].rstrip("\n").rsplit("\n", 1)[-1].startswith("template ")
+        yield found.start(), found.group(1), Function(file, (None,) if is_template else parameters_of(text, found.end()))
+
+
+def functions_of_headers(sources):
+    """Returns {name: set of Functions} of the headers in the folders of the sources. They can always be in one group."""
+    functions = {}
+    for header in {header for source in sources for header in Path(source).parent.glob("*.h")}:
+        for _, name, function in functions_in(header.read_text(encoding="utf-8"), "a header"):
+            functions.setdefault(name, set()).add(function)
+    return functions
+
+
+def meanings_of(source, folder_functions):
+    """Returns {(namespace, name): set of meanings} of a file."""
     text = Path(source).read_text(encoding="utf-8")
     found = NAMESPACE.search(text)
     namespace = found.group(1) if found else ""
-    called = {name: "the function of that name in the folder" for name in CALLED.findall(text)}
-    used = {name: target for target, name in USING_DECLARATION.findall(text)}
-    names = Names({(namespace, name): meaning for name, meaning in (called | used).items()})
-    names.meanings |= {("", name): source for name in MACRO.findall(text)}
-    names.words = {(namespace, word) for word in WORD.findall(text)}
-    for line in "".join(UNNAMED.findall(text)).splitlines():
-        if not TEST_MACROS.match(line) and (declared := declared_by(line)):
-            name, is_constant = declared
-            names.meanings[namespace, name] = source
-            if is_constant:
-                names.constants.add((namespace, name))
-    return names
+    meanings = {}
+
+    def add(name, meaning, space=namespace):
+        meanings.setdefault((space, name), set()).add(meaning)
+
+    for target, name in USING_DECLARATION.findall(text):
+        add(name, Thing(target))
+    for name, target in ALIAS.findall(text):
+        add(name, Thing(target))
+    for name in MACRO.findall(text):
+        add(name, Thing(source), "")
+    for unnamed in UNNAMED.findall(text):
+        functions = {begin: (name, function) for begin, name, function in functions_in(unnamed, source)}
+        begin = 0
+        for line in unnamed.splitlines(keepends=True):
+            if TEST_MACROS.match(line) or ALIAS.match(line):
+                pass
+            elif found := TYPE.match(line):
+                add(found.group(1), Thing(source))
+            elif begin in functions:
+                add(*functions[begin])
+            elif found := CONSTANT_OR_TEMPLATE.match(line):
+                add(found.group(1), Thing(source))
+            begin += len(line)
+    lambdas = set(LAMBDA.findall(text))
+    for name in set(CALLED.findall(text)) - lambdas - {name for _, name in meanings}:
+        for function in folder_functions.get(name, {UNKNOWN_FUNCTION}):
+            add(name, function)
+    return meanings
+
+
+def can_meet(one, other):
+    """Whether both meanings of a name can be in one group."""
+    if not (isinstance(one, Function) and isinstance(other, Function)):
+        return one == other
+    return one.file == other.file or any(a and b and a != b for a, b in zip(one.parameters, other.parameters))
 
 
 def fit(one, other):
-    """Whether each name has the same meaning in both, and no constant of one can be shadowed in the other."""
-    fewer, more = sorted((one.meanings, other.meanings), key=len)
-    return (
-        all(more.get(name, meaning) == meaning for name, meaning in fewer.items())
-        and one.constants.isdisjoint(other.words)
-        and other.constants.isdisjoint(one.words)
-    )
+    fewer, more = sorted((one, other), key=len)
+    return all(can_meet(a, b) for name, mine in fewer.items() for a in mine for b in more.get(name, ()))
 
 
-def groups_of(sources, most_files):
+def groups_of(sources, max_files):
     """Returns the group number of each source: the first compatible group that is not full."""
-    groups = []  # for each group: its names, and its number of files
+    groups = []  # for each group: its meanings, and its number of files
     numbers = []
+    folder_functions = functions_of_headers(sources)
     for source in sources:
-        names = names_of(source)
+        meanings = meanings_of(source, folder_functions)
         number = next(
-            (i for i, (taken, files) in enumerate(groups) if files < most_files and fit(names, taken)), len(groups)
+            (i for i, (taken, files) in enumerate(groups) if files < max_files and fit(meanings, taken)), len(groups)
         )
         if number == len(groups):
-            groups.append((Names(), 0))
-        groups[number][0].add(names)
-        groups[number] = (groups[number][0], groups[number][1] + 1)
+            groups.append(({}, 0))
+        taken, files = groups[number]
+        for name, mine in meanings.items():
+            taken.setdefault(name, set()).update(mine)
+        groups[number] = (taken, files + 1)
         numbers.append(number)
     return numbers
 

@@ -9,8 +9,6 @@ using llm::Layout, llm::Recomputation;
 using workflow::TaskKind;
 
 /// Engines on separate GPUs are another mode.
-bool is_on_the_pool(const Job& job, std::size_t task) { return is_on_policy(job, task) && !has_pools(job); }
-
 bool leaves_the_pool(const Job& job, std::size_t task) {
   return is_on_the_pool(job, task) && is_of_actor(job, task) && is_training(job, task);
 }

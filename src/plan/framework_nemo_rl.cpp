@@ -29,7 +29,7 @@ bool is_of_policy(const Job& job, std::size_t task) { return is_of_trainer(job, 
 
 /// `sequence_packing` and `dynamic_batching` apply to both training and inference: micro-batches are packed by tokens,
 /// or cut by sequences.
-Agreement one_micro_batch_unit() {
+Agreement nemo_rl_micro_batch_unit() {
   return {.what = "micro-batch unit (tokens or sequences)",
           .part = "micro_batch",
           .because = "NeMo-RL packs training and inference in the same way",
@@ -38,7 +38,7 @@ Agreement one_micro_batch_unit() {
           .agree = same_way_of_cutting};
 }
 
-Agreement one_pass() {
+Agreement nemo_rl_inference() {
   return {
       .what = "micro-batches",
       .part = "micro_batch",
@@ -91,14 +91,15 @@ Framework nemo_rl() {
   })));
   // env.reward_model.batch_size, and value.train_micro_batch_size, because DTensor does not pack.
   framework.rules.push_back(searched(where(by_sequences(), is_reward)));
-  framework.agreements = {one_layout(is_of_policy), one_layout(is_value), one_micro_batch_unit(), one_pass()};
+  framework.agreements = {one_layout(is_of_policy), one_layout(is_value), nemo_rl_micro_batch_unit(),
+                          nemo_rl_inference()};
   framework.order = in_stages;
   // nemo_rl/models/generation/vllm/vllm_worker.py, sleep(level=1).
   framework.engine_copies = [](const Job& job) { return job.software.engine == EngineKind::vllm; };
   return framework;
 }
 
-Framework megatron() {
+Framework nemo_rl_megatron() {
   Framework framework = nemo_rl();
   framework.training = "nemo-rl-megatron";
   framework.rules.push_back(layout<&Layout::zero, 1, 0>(TaskKind::train));
@@ -120,6 +121,6 @@ Framework dtensor() {
 
 }  // namespace
 
-std::vector<Framework> nemo_rl_frameworks() { return {megatron(), dtensor()}; }
+std::vector<Framework> nemo_rl_frameworks() { return {nemo_rl_megatron(), dtensor()}; }
 
 }  // namespace dovetail::plan

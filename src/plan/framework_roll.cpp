@@ -9,8 +9,6 @@ using llm::Layout, llm::Recomputation;
 using workflow::TaskKind;
 
 /// A search keeps different `device_mapping`s of a job.
-bool is_on_the_pool(const Job& job, std::size_t task) { return is_on_policy(job, task) && !has_pools(job); }
-
 bool is_pass(const Job& job, std::size_t task) { return is_inference(job, task) && is_of_trainer(job, task); }
 
 /// roll/pipeline/base_worker.py: one worker runs compute_log_probs, compute_values and train_step.
@@ -61,7 +59,7 @@ Framework roll() {
 
 /// roll/distributed/strategy/megatron_strategy.py, offload_states: weights, gradients and optimizer are offloaded at
 /// the beginning of each step (rlvr_pipeline.py).
-Framework megatron() {
+Framework roll_megatron() {
   Framework framework = roll();
   framework.training = "roll-megatron";
   framework.rules.push_back(where(sequence_parallel_with_tensor(), is_of_trainer));
@@ -116,6 +114,6 @@ Framework deepspeed() {
 
 }  // namespace
 
-std::vector<Framework> roll_frameworks() { return {megatron(), fsdp2(), deepspeed()}; }
+std::vector<Framework> roll_frameworks() { return {roll_megatron(), fsdp2(), deepspeed()}; }
 
 }  // namespace dovetail::plan

@@ -184,6 +184,8 @@ bool has_pools(const Job& job) {
   return std::any_of(job.fixed.begin(), job.fixed.end(), [](const TaskPin& pin) { return pin.mesh.has_value(); });
 }
 
+bool is_on_the_pool(const Job& job, std::size_t task) { return is_on_policy(job, task) && !has_pools(job); }
+
 bool is_on_policy(const Job& job, std::size_t) { return job.workload.steps_off_policy == 0; }
 
 bool same_degrees(const TaskPlan& a, const TaskPlan& b) {

@@ -90,13 +90,14 @@ void add_of_actor(const TaskRule& rule, Framework& framework);
 TaskRule weights_offloaded();
 
 // Predicates of tasks.
-bool is_trained(const Job& job, std::size_t task);     ///< training or inference of a trained role
-bool is_reference(const Job& job, std::size_t task);   ///< inference of a frozen role other than a reward model
-bool is_of_trainer(const Job& job, std::size_t task);  ///< training, or inference of any role except a reward model
-bool is_reward(const Job& job, std::size_t task);      ///< inference of a reward model
-bool is_on_policy(const Job& job, std::size_t task);   ///< every task of a job without steps off policy
-bool has_pools(const Job& job);                        ///< whether the job fixes the devices of some task
-bool is_scalar(const Job& job, std::size_t task);      ///< the model outputs one number for each token
+bool is_trained(const Job& job, std::size_t task);      ///< training or inference of a trained role
+bool is_reference(const Job& job, std::size_t task);    ///< inference of a frozen role other than a reward model
+bool is_of_trainer(const Job& job, std::size_t task);   ///< training, or inference of any role except a reward model
+bool is_reward(const Job& job, std::size_t task);       ///< inference of a reward model
+bool is_on_policy(const Job& job, std::size_t task);    ///< every task of a job without steps off policy
+bool has_pools(const Job& job);                         ///< whether the job fixes the devices of some task
+bool is_on_the_pool(const Job& job, std::size_t task);  ///< on policy, in a job that leaves all devices to the search
+bool is_scalar(const Job& job, std::size_t task);       ///< the model outputs one number for each token
 bool is_training(const Job& job, std::size_t task);
 bool is_inference(const Job& job, std::size_t task);
 bool is_generation(const Job& job, std::size_t task);

@@ -14,13 +14,13 @@ bool has_task(const Job& job, TaskPredicate predicate) {
 }
 
 /// Engines have separate GPUs without `--colocate`, or with a frozen reward model in `--sglang-config`.
-bool is_on_the_pool(const Job& job, std::size_t task) {
+bool is_on_the_pool_without_reward(const Job& job, std::size_t task) {
   return is_on_policy(job, task) && !has_pools(job) && !has_task(job, is_reward);
 }
 
 /// slime/utils/arguments.py: `use_critic` sets `offload_train`.
 bool leaves_for_critic(const Job& job, std::size_t task) { return is_training(job, task) && has_task(job, is_value); }
-bool leaves_the_pool(const Job& job, std::size_t task) { return is_training(job, task) && is_colocated(job, task); }
+bool trains_on_the_pool(const Job& job, std::size_t task) { return is_training(job, task) && is_colocated(job, task); }
 
 /// slime/backends/megatron_utils/actor.py, sleep: all state is offloaded, or none. A reference's weights replace the
 /// actor's weights on the device. The actor's weights return from the host afterwards (_switch_model).
@@ -65,7 +65,7 @@ Framework slime_framework() {
   // `--sglang-ep-size` may be smaller than an engine's number of GPUs.
   for (TaskRule& rule : framework.rules)
     if (rule.key == base::key_of(&Layout::expert_tensor)) rule = searched(rule);
-  framework.rules.push_back(searched(where(on_all_devices(), is_on_the_pool)));
+  framework.rules.push_back(searched(where(on_all_devices(), is_on_the_pool_without_reward)));
   framework.rules.push_back(searched(where(weights_offloaded(), [](const Job& job, std::size_t task) {
     return is_generation(job, task) && is_colocated(job, task);
   })));
@@ -74,7 +74,7 @@ Framework slime_framework() {
                                      "all training state, or nothing except weights that a reference replaces",
                                      is_offloaded_together, offload_together));
   framework.rules.push_back(where(all_offloaded(), leaves_for_critic));
-  framework.rules.push_back(searched(where(all_offloaded(), leaves_the_pool)));
+  framework.rules.push_back(searched(where(all_offloaded(), trains_on_the_pool)));
   framework.rules.push_back(where(weights_offloaded(), [](const Job& job, std::size_t task) {
     return is_reference(job, task) || (is_inference(job, task) && is_trained(job, task) && has_task(job, is_reference));
   }));

@@ -9,8 +9,6 @@ using llm::Layout, llm::Recomputation;
 using workflow::TaskKind;
 
 /// A separate pool for a reward model is another mode. So is an engine on other GPUs than training.
-bool is_on_the_pool(const Job& job, std::size_t task) { return is_on_policy(job, task) && !has_pools(job); }
-
 /// verl/workers/engine/base.py: `param_offload` moves weights and gradients together.
 TaskRule weights_go_with_gradients() {
   return offloads(
@@ -20,7 +18,7 @@ TaskRule weights_go_with_gradients() {
 }
 
 /// verl/workers/engine_workers.py: a trained role infers with its training engine in evaluation mode.
-Agreement one_engine() {
+Agreement verl_engine() {
   return {.what = "devices, layout and offloading of weights",
           .part = "layout",
           .because = "verl trains and infers with one engine",
@@ -32,7 +30,7 @@ Agreement one_engine() {
 }
 
 /// verl/workers/engine_workers.py, init_model: both batch sizes are dynamic, or neither is.
-Agreement one_micro_batch_unit() {
+Agreement verl_micro_batch_unit() {
   return {.what = "micro-batch unit (tokens or sequences)",
           .part = "micro_batch",
           .because = "verl fails if the actor's training and inference use different units",
@@ -50,7 +48,7 @@ Framework verl() {
   framework.rules.push_back(searched(where(on_all_devices(), is_on_the_pool)));
   framework.rules.push_back(whole_shares());
   framework.rules.push_back(weights_go_with_gradients());
-  framework.agreements = {one_engine(), one_micro_batch_unit()};
+  framework.agreements = {verl_engine(), verl_micro_batch_unit()};
   framework.order = in_stages;
   // verl/trainer/config/rollout/rollout.yaml, checkpoint_engine.update_weights_bucket_megabytes.
   framework.sync_bucket = std::int64_t{2048} << 20;
@@ -62,8 +60,8 @@ Framework verl() {
   return framework;
 }
 
-/// verl/workers/engine/fsdp/transformer_impl.py.
-Framework fsdp() {
+/// verl/workers/engine/verl_fsdp/transformer_impl.py.
+Framework verl_fsdp() {
   Framework framework = verl();
   framework.training = "verl-fsdp";
   for (const TaskRule& rule :
@@ -78,9 +76,9 @@ Framework fsdp() {
   return framework;
 }
 
-/// verl/workers/engine/megatron/transformer_impl.py: all engines use the process groups of the engine that is built
-/// first.
-Framework megatron() {
+/// verl/workers/engine/verl_megatron/transformer_impl.py: all engines use the process groups of the engine that is
+/// built first.
+Framework verl_megatron() {
   Framework framework = verl();
   framework.training = "megatron-policy";
   framework.rules.push_back(where(sequence_parallel_with_tensor(), is_of_trainer));
@@ -107,6 +105,6 @@ Framework megatron() {
 
 }  // namespace
 
-std::vector<Framework> verl_frameworks() { return {fsdp(), megatron()}; }
+std::vector<Framework> verl_frameworks() { return {verl_fsdp(), verl_megatron()}; }
 
 }  // namespace dovetail::plan
