@@ -144,14 +144,14 @@ bool take_sign(std::string_view& text) {
 }
 
 /// Returns the value of an exponent's digits, saturated far beyond any possible text length.
-std::int64_t exponent_of(std::string_view digits) {
+std::int64_t decimal_exponent(std::string_view digits) {
   constexpr std::int64_t enough = 1'000'000'000'000;
   std::int64_t value = 0;
   for (const char c : digits) value = std::min(enough, value * 10 + (c - '0'));
   return value;
 }
 
-std::optional<DecimalParts> split(std::string_view text) {
+std::optional<DecimalParts> split_decimal(std::string_view text) {
   DecimalParts parts;
   parts.negative = take_sign(text);
   parts.whole = take_digits(text);
@@ -165,7 +165,7 @@ std::optional<DecimalParts> split(std::string_view text) {
     const bool minus = take_sign(text);
     const std::string_view digits = take_digits(text);
     if (digits.empty()) return std::nullopt;
-    parts.exponent = minus ? -exponent_of(digits) : exponent_of(digits);
+    parts.exponent = minus ? -decimal_exponent(digits) : decimal_exponent(digits);
   }
   if (!text.empty()) return std::nullopt;
   return parts;
@@ -183,10 +183,10 @@ void append_digit(ScaledDecimal& scaled, unsigned digit) {
 
 }  // namespace
 
-bool is_decimal(std::string_view text) { return split(text).has_value(); }
+bool is_decimal(std::string_view text) { return split_decimal(text).has_value(); }
 
 std::optional<ScaledDecimal> scale_decimal(std::string_view text, int power) {
-  const std::optional<DecimalParts> parts = split(text);
+  const std::optional<DecimalParts> parts = split_decimal(text);
   if (!parts) return std::nullopt;
   ScaledDecimal scaled;
   if (is_zero(parts->whole) && is_zero(parts->fraction)) return scaled;

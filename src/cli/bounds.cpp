@@ -124,8 +124,8 @@ std::string to_text(const answer::NamedProblem& named, const Question& question,
   return report::render_table(columns, rows) + in_words(named, question, proven);
 }
 
-answer::Json to_json(const answer::NamedProblem& named, const Question& question, const Proven& proven,
-                     double seconds) {
+answer::Json bounds_json(const answer::NamedProblem& named, const Question& question, const Proven& proven,
+                         double seconds) {
   const base::TimeUnit unit = named.problem.time_unit;
   answer::Json object{{"format", "dovetail/bounds@1"},
                       {"problem", named.name},
@@ -184,7 +184,7 @@ base::Result<int> run_bounds(const BoundsArguments& arguments) {
   const Proven proven = prove(named.problem, question);
   const double seconds = base::seconds_since(begin);
   if (arguments.json) {
-    print_json(answer::json_text(to_json(named, question, proven, seconds)));
+    print_json(answer::json_text(bounds_json(named, question, proven, seconds)));
   } else {
     print(to_text(named, question, proven));
   }

@@ -178,7 +178,7 @@ answer::Json device_json(const Checked& checked, std::size_t device) {
   return object;
 }
 
-answer::Json to_json(const Checked& checked, double seconds) {
+answer::Json check_json(const Checked& checked, double seconds) {
   const base::TimeUnit unit = checked.problem().time_unit;
   answer::Json object{{"format", "dovetail/check@1"},
                       {"file", checked.loaded.path},
@@ -254,7 +254,7 @@ base::Result<int> run_check(const CheckArguments& arguments) {
                                          checked.peak_bound);
   const double seconds = base::seconds_since(begin);
   if (arguments.json) {
-    print_json(answer::json_text(to_json(checked, seconds)));
+    print_json(answer::json_text(check_json(checked, seconds)));
   } else {
     print(to_text(checked));
   }

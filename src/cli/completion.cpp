@@ -51,7 +51,7 @@ struct CompletedOption {
   bool repeatable = false;
 };
 
-std::vector<CompletedOption> options_of(const CLI::App& command) {
+std::vector<CompletedOption> listed_options(const CLI::App& command) {
   std::vector<CompletedOption> options;
   for (const CLI::Option* option : command.get_options()) {
     if (!option->nonpositional()) continue;
@@ -94,7 +94,7 @@ std::string bash_command(const CLI::App& command) {
   const std::string& name = command.get_name();
   std::string cases;
   std::vector<std::string> names;
-  for (const CompletedOption& option : options_of(command)) {
+  for (const CompletedOption& option : listed_options(command)) {
     names.insert(names.end(), option.names.begin(), option.names.end());
     if (!option.takes_value) continue;
     std::vector<std::string> patterns;
@@ -138,7 +138,7 @@ std::string zsh_value(const std::string& kind) {
 
 std::string zsh_command(const CLI::App& command) {
   std::string text = fmt::format("        {})\n          _arguments", command.get_name());
-  for (const CompletedOption& option : options_of(command)) {
+  for (const CompletedOption& option : listed_options(command)) {
     for (const std::string& name : option.names) {
       text += fmt::format(" \\\n            '{}{}[{}]{}'", option.repeatable ? "*" : "", name,
                           zsh_quoted(option.description),
@@ -164,7 +164,7 @@ std::string bash_completion(const CLI::App& program) {
     first.push_back(command->get_name());
     cases += bash_command(*command);
   }
-  for (const CompletedOption& option : options_of(program))
+  for (const CompletedOption& option : listed_options(program))
     first.insert(first.end(), option.names.begin(), option.names.end());
   return fmt::format(R"(# bash completion of dovetail. Load it with: source <(dovetail completion bash)
 _dovetail() {{
@@ -207,7 +207,7 @@ std::string zsh_completion(const CLI::App& program) {
     cases += zsh_command(*command);
   }
   std::string options;
-  for (const CompletedOption& option : options_of(program)) {
+  for (const CompletedOption& option : listed_options(program)) {
     for (const std::string& name : option.names)
       options += fmt::format("    '{}[{}]' \\\n", name, zsh_quoted(option.description));
   }

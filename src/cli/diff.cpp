@@ -302,7 +302,7 @@ answer::Json order_json(const Difference& difference, answer::Json object) {
   return object;
 }
 
-answer::Json to_json(const Difference& difference, double seconds) {
+answer::Json diff_json(const Difference& difference, double seconds) {
   const base::TimeUnit unit = difference.unit();
   const auto& [a, b] = difference.sides;
   answer::Json object{{"format", "dovetail/diff@1"},
@@ -340,7 +340,7 @@ base::Result<int> run_diff(const DiffArguments& arguments) {
                                                   difference.sides[1].loaded.file.schedule, max_moves);
   const double seconds = base::seconds_since(begin);
   if (arguments.json) {
-    print_json(answer::json_text(to_json(difference, seconds)));
+    print_json(answer::json_text(diff_json(difference, seconds)));
   } else {
     if (arguments.gantt == "always" || (arguments.gantt == "auto" && stdout_is_terminal()))
       print_drawn(charts(difference, arguments));

@@ -132,7 +132,7 @@ std::string to_yaml(const pipeline::FusedLayouts& fused) {
   return text + pipeline::problem_to_yaml(fused.problem);
 }
 
-answer::Json to_json(const pipeline::FusedLayouts& fused) {
+answer::Json layouts_json(const pipeline::FusedLayouts& fused) {
   answer::Json object{{"format", "dovetail/fused-layouts@1"},
                       {"merged_stages", fused.merged_stages},
                       {"copies", answer::Json::array({fused.copies[0], fused.copies[1]})},
@@ -171,7 +171,7 @@ base::Result<int> run_fuse_layouts(const FuseLayoutsArguments& arguments) {
   const bool to_standard_output = is_standard_output(arguments.output);
   if (!to_standard_output) DOVETAIL_CHECK(write_problem(fused, arguments.output));
   if (arguments.json) {
-    print_json(answer::json_text(to_json(fused)));
+    print_json(answer::json_text(layouts_json(fused)));
   } else if (to_standard_output) {
     print(to_yaml(fused));
   }

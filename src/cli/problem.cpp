@@ -156,7 +156,7 @@ struct InstancesArguments {
   bool json = false;
 };
 
-std::string_view title_of(pipeline::InstanceGroup group) {
+std::string_view group_title(pipeline::InstanceGroup group) {
   switch (group) {
     case pipeline::InstanceGroup::published:
       return "published by FlexFusion, with its results in ticks (peak: lowest peak activation)";
@@ -183,7 +183,7 @@ bool summary_has_models(pipeline::InstanceGroup group) {
   return group == pipeline::InstanceGroup::published || group == pipeline::InstanceGroup::scale;
 }
 
-std::vector<report::Column> columns_of(pipeline::InstanceGroup group) {
+std::vector<report::Column> instance_columns(pipeline::InstanceGroup group) {
   std::vector<report::Column> columns{{"instance", report::Align::left}, {"problem", report::Align::left}, {"devices"}};
   if (!summary_has_models(group)) columns.push_back({"models"});
   columns.push_back({"ops"});
@@ -206,13 +206,13 @@ std::vector<std::string> row_of(const pipeline::Instance& instance) {
   return row;
 }
 
-std::string to_text() {
+std::string instances_text() {
   std::string text;
   for (const pipeline::InstanceGroup group : pipeline::instance_groups) {
     std::vector<std::vector<std::string>> rows;
     for (const pipeline::Instance& instance : pipeline::instances())
       if (instance.group == group) rows.push_back(row_of(instance));
-    text += fmt::format("{}:\n{}\n", title_of(group), report::render_table(columns_of(group), rows));
+    text += fmt::format("{}:\n{}\n", group_title(group), report::render_table(instance_columns(group), rows));
   }
   return text +
          "Use dovetail schedule INSTANCE to schedule one, or dovetail problem INSTANCE to print it as a problem "
@@ -230,7 +230,7 @@ answer::Json published_json(const pipeline::PublishedResult& published, pipeline
                                        {"peak_activation", answer::json_memory(published.serial_peak_activation)}}}};
 }
 
-answer::Json to_json() {
+answer::Json instances_json() {
   answer::Json object{{"format", "dovetail/instances@1"}, {"instances", answer::Json::array()}};
   for (const pipeline::Instance& instance : pipeline::instances()) {
     const pipeline::TimeUnit unit = instance.problem.time_unit;
@@ -248,9 +248,9 @@ answer::Json to_json() {
 
 base::Result<int> run_instances(const InstancesArguments& arguments) {
   if (arguments.json) {
-    print_json(answer::json_text(to_json()));
+    print_json(answer::json_text(instances_json()));
   } else {
-    print(to_text());
+    print(instances_text());
   }
   return exit_done;
 }

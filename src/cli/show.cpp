@@ -15,7 +15,7 @@
 namespace dovetail::cli {
 namespace {
 
-constexpr int max_columns = 10'000;
+constexpr int max_width = 10'000;
 
 struct ShowArguments {
   std::vector<std::string> files;
@@ -93,7 +93,7 @@ void add_show(CLI::App& program, Action& action) {
   add_text_option(*command, "--format", arguments->format, answer::read_formats,
                   "format of FILE (default: detected from its content)");
   add_color_option(*command, arguments->color);
-  add_count_option(*command, "--columns", arguments->columns, report::min_gantt_columns, max_columns,
+  add_count_option(*command, "--columns", arguments->columns, report::min_gantt_columns, max_width,
                    "chart width (default: COLUMNS, else the terminal width, else 80)");
   add_count_option(*command, "--rows", arguments->rows, 1, pipeline::max_device_count,
                    "maximum number of devices to draw (default: all)");

@@ -23,33 +23,33 @@ struct SimulateArguments {
 };
 
 /// The format for a file name; an Error for an unknown extension.
-enum class OutputFormat { json, chrome, svg, html };
-base::Result<OutputFormat> format_of(const std::string& path) {
-  if (path.ends_with(".trace.json") || path.ends_with(".chrome.json")) return OutputFormat::chrome;
-  if (path.ends_with(".json") || is_standard_output(path)) return OutputFormat::json;
-  if (path.ends_with(".svg")) return OutputFormat::svg;
-  if (path.ends_with(".html")) return OutputFormat::html;
+enum class SimulationFormat { json, chrome, svg, html };
+base::Result<SimulationFormat> simulation_format(const std::string& path) {
+  if (path.ends_with(".trace.json") || path.ends_with(".chrome.json")) return SimulationFormat::chrome;
+  if (path.ends_with(".json") || is_standard_output(path)) return SimulationFormat::json;
+  if (path.ends_with(".svg")) return SimulationFormat::svg;
+  if (path.ends_with(".html")) return SimulationFormat::html;
   return base::bad_input(fmt::format("cannot tell the format of '{}'; use .json, .trace.json, .svg or .html", path));
 }
 
-std::string content_of(const answer::SimulationAnswer& answer, OutputFormat format) {
+std::string content_of(const answer::SimulationAnswer& answer, SimulationFormat format) {
   switch (format) {
-    case OutputFormat::json:
+    case SimulationFormat::json:
       return timeline_json(answer) + "\n";
-    case OutputFormat::chrome:
+    case SimulationFormat::chrome:
       return timeline::render_chrome_trace(report::timeline_of(answer));
-    case OutputFormat::svg:
+    case SimulationFormat::svg:
       return report::render_svg(report::timeline_of(answer));
-    case OutputFormat::html:
+    case SimulationFormat::html:
       return report::render_html(report::job_page(answer));
   }
   DOVETAIL_ASSERT(false);
 }
 
 base::Result<int> run_simulate(const SimulateArguments& arguments) {
-  OutputFormat format = OutputFormat::json;
+  SimulationFormat format = SimulationFormat::json;
   if (arguments.output) {
-    DOVETAIL_TRY(format, format_of(*arguments.output));
+    DOVETAIL_TRY(format, simulation_format(*arguments.output));
     DOVETAIL_CHECK(check_output_path(*arguments.output));
   }
   DOVETAIL_TRY(const answer::SimulationAnswer answer, ask(arguments.request, "simulate", {arguments.output}));

@@ -29,17 +29,17 @@ struct SweepArguments {
 };
 
 /// The format for a file name; an Error for an unknown extension.
-enum class OutputFormat { json, csv, svg };
-base::Result<OutputFormat> format_of(const std::string& path) {
-  if (path.ends_with(".json") || is_standard_output(path)) return OutputFormat::json;
-  if (path.ends_with(".csv")) return OutputFormat::csv;
-  if (path.ends_with(".svg")) return OutputFormat::svg;
+enum class StudyFormat { json, csv, svg };
+base::Result<StudyFormat> study_format(const std::string& path) {
+  if (path.ends_with(".json") || is_standard_output(path)) return StudyFormat::json;
+  if (path.ends_with(".csv")) return StudyFormat::csv;
+  if (path.ends_with(".svg")) return StudyFormat::svg;
   return base::bad_input(fmt::format("cannot tell the format of '{}'; use .svg, .json or .csv", path));
 }
 
-base::Result<std::string> content_of(const answer::SweepAnswer& answer, OutputFormat format, const std::string& path) {
-  if (format == OutputFormat::json) return to_json(answer) + "\n";
-  if (format == OutputFormat::csv) return to_csv(answer);
+base::Result<std::string> content_of(const answer::SweepAnswer& answer, StudyFormat format, const std::string& path) {
+  if (format == StudyFormat::json) return to_json(answer) + "\n";
+  if (format == StudyFormat::csv) return to_csv(answer);
   const auto has_place = [](const study::SweepPoint& point) { return point.value && point.figures; };
   if (std::none_of(answer.sweep.points.begin(), answer.sweep.points.end(), has_place))
     return base::Error{base::Failure::infeasible, path, 0, 0, "nothing to draw: no value has a plan"};
@@ -47,9 +47,9 @@ base::Result<std::string> content_of(const answer::SweepAnswer& answer, OutputFo
 }
 
 base::Result<int> run_sweep(const SweepArguments& arguments) {
-  OutputFormat format = OutputFormat::json;
+  StudyFormat format = StudyFormat::json;
   if (arguments.output) {
-    DOVETAIL_TRY(format, format_of(*arguments.output));
+    DOVETAIL_TRY(format, study_format(*arguments.output));
     DOVETAIL_CHECK(check_output_path(*arguments.output));
   }
   DOVETAIL_TRY(const answer::SweepAnswer answer, ask(arguments.request, "sweep", {arguments.output}));

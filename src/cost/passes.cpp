@@ -9,7 +9,7 @@ namespace dovetail::cost {
 
 namespace {
 
-constexpr double bytes_an_element = 2;  // bf16 and fp16
+constexpr double hidden_value_bytes = 2;  // bf16 and fp16
 
 /// FLOPs of a stage's forward on one rank: dense products, attention scores, and routed experts.
 struct StageFlops {
@@ -37,7 +37,7 @@ double compute_seconds(const StageFlops& flops, double products, double scores, 
 
 /// Returns the bytes of hidden states between two layers on one context-parallel rank.
 double hidden_bytes(const ModelFacts& facts, const llm::Layout& layout, double tokens) {
-  return static_cast<double>(facts.model.hidden) * tokens / layout.context * bytes_an_element;
+  return static_cast<double>(facts.model.hidden) * tokens / layout.context * hidden_value_bytes;
 }
 
 /// Returns the seconds to send tokens to their experts and back, in all layers of a stage with experts.
@@ -61,7 +61,7 @@ double communication_seconds(const ModelFacts& facts, const llm::Layout& layout,
     const double elements = static_cast<double>(llm::key_value_elements(facts.model, layout.tensor)) /
                             static_cast<double>(facts.model.layers);
     seconds += stage.layers() * cluster::all_gather_seconds(machine.links, context_group(layout, machine),
-                                                            elements * tokens * bytes_an_element);
+                                                            elements * tokens * hidden_value_bytes);
   }
   return seconds;
 }

@@ -6,7 +6,7 @@
 namespace dovetail::cost {
 namespace {
 
-std::int64_t divide_up(std::int64_t value, std::int64_t by) { return (value + by - 1) / by; }
+std::int64_t divided_up(std::int64_t value, std::int64_t by) { return (value + by - 1) / by; }
 
 /// Returns the number of ranks that sequence parallelism splits a sequence over.
 std::int64_t sequence_cuts(const llm::Layout& layout) { return layout.sequence_parallel ? layout.tensor : 1; }
@@ -26,7 +26,7 @@ struct PerToken {
 };
 
 std::int64_t bytes_of(const PerToken& per_token, const llm::Layout& layout, std::int64_t tokens) {
-  return (per_token.whole + per_token.tensor) * tokens + divide_up(per_token.sequence * tokens, sequence_cuts(layout));
+  return (per_token.whole + per_token.tensor) * tokens + divided_up(per_token.sequence * tokens, sequence_cuts(layout));
 }
 
 /// Returns the bytes kept by a normalization of hidden size: its input, which is the residual stream, and its output,
@@ -47,7 +47,7 @@ class LayerAccount {
     tokens_ = tokens_of_rank(layout, shape);
     routed_ = with_experts ? routed_tokens(model, layout, shape) : 0;
     width_ = cut(with_experts ? model.experts->shared_width : model.width);
-    expert_width_ = with_experts ? divide_up(model.experts->width, layout.expert_tensor) : 0;
+    expert_width_ = with_experts ? divided_up(model.experts->width, layout.expert_tensor) : 0;
     heads_ = heads_of_rank();
   }
 
@@ -111,7 +111,7 @@ class LayerAccount {
     return kept;
   }
 
-  std::int64_t cut(std::int64_t size) const { return divide_up(size, layout_.tensor); }
+  std::int64_t cut(std::int64_t size) const { return divided_up(size, layout_.tensor); }
 
   Heads heads_of_rank() const {
     const std::int64_t heads = cut(model_.heads);
@@ -182,12 +182,12 @@ class LayerAccount {
 
 std::int64_t tokens_of_rank(const llm::Layout& layout, const TrainingShape& shape) {
   const std::int64_t tokens = shape.packed_tokens > 0 ? shape.packed_tokens : shape.sequence_length * shape.sequences;
-  return divide_up(tokens, layout.context);
+  return divided_up(tokens, layout.context);
 }
 
 std::int64_t routed_tokens(const llm::Transformer& model, const llm::Layout& layout, const TrainingShape& shape) {
   const llm::Experts& experts = *model.experts;
-  const std::int64_t own = divide_up(tokens_of_rank(layout, shape), sequence_cuts(layout)) * experts.active;
+  const std::int64_t own = divided_up(tokens_of_rank(layout, shape), sequence_cuts(layout)) * experts.active;
   if (shape.expert_capacity <= 0) return own * layout.expert_tensor;
   const double share = shape.expert_capacity * static_cast<double>(own) / static_cast<double>(experts.count);
   return static_cast<std::int64_t>(std::ceil(share)) * experts.count * layout.expert_tensor;
@@ -208,7 +208,7 @@ LayerMemory layer_memory(const llm::Transformer& model, const llm::Layout& layou
 std::int64_t padded_vocabulary(const llm::Transformer& model, const llm::Layout& layout,
                                const Conventions& conventions) {
   const std::int64_t multiple = conventions.vocabulary_multiple * layout.tensor;
-  return divide_up(model.vocabulary, multiple) * multiple;
+  return divided_up(model.vocabulary, multiple) * multiple;
 }
 
 std::int64_t loss_bytes(const llm::Transformer& model, const llm::Layout& layout, const TrainingShape& shape,

@@ -86,7 +86,7 @@ std::optional<Node> window_of(const Node& config) {
 
 constexpr std::int64_t most = std::int64_t{1} << 30;
 
-enum class Family {
+enum class ArchitectureFamily {
   llama,
   qwen2,
   qwen3,
@@ -106,43 +106,43 @@ enum class Family {
 
 struct FamilyName {
   std::string_view type;
-  Family family;
+  ArchitectureFamily family;
 };
 
-/// Common families come first, because messages list them in this order.
-constexpr FamilyName families[] = {
-    {"llama", Family::llama},
-    {"mistral", Family::llama},
-    {"ministral3", Family::llama},
-    {"qwen2", Family::qwen2},
-    {"qwen3", Family::qwen3},
-    {"mixtral", Family::mixtral},
-    {"qwen2_moe", Family::qwen2_moe},
-    {"qwen3_moe", Family::qwen3_moe},
-    {"deepseek_v2", Family::deepseek_v2},
-    {"deepseek_v3", Family::deepseek_v3},
-    {"kimi_k2", Family::deepseek_v3},
-    {"gemma", Family::gemma},
-    {"seed_oss", Family::seed_oss},
-    {"glm", Family::glm},
-    {"glm4", Family::glm},
-    {"glm4_moe", Family::glm_moe},
-    {"glm4_moe_lite", Family::deepseek_v3},
-    {"mimo", Family::qwen2},
-    {"minimax_m2", Family::minimax_m2},
-    {"hy_v3", Family::hy_v3},
-    {"opt", Family::opt},
+/// Common architecture_families come first, because messages list them in this order.
+constexpr FamilyName architecture_families[] = {
+    {"llama", ArchitectureFamily::llama},
+    {"mistral", ArchitectureFamily::llama},
+    {"ministral3", ArchitectureFamily::llama},
+    {"qwen2", ArchitectureFamily::qwen2},
+    {"qwen3", ArchitectureFamily::qwen3},
+    {"mixtral", ArchitectureFamily::mixtral},
+    {"qwen2_moe", ArchitectureFamily::qwen2_moe},
+    {"qwen3_moe", ArchitectureFamily::qwen3_moe},
+    {"deepseek_v2", ArchitectureFamily::deepseek_v2},
+    {"deepseek_v3", ArchitectureFamily::deepseek_v3},
+    {"kimi_k2", ArchitectureFamily::deepseek_v3},
+    {"gemma", ArchitectureFamily::gemma},
+    {"seed_oss", ArchitectureFamily::seed_oss},
+    {"glm", ArchitectureFamily::glm},
+    {"glm4", ArchitectureFamily::glm},
+    {"glm4_moe", ArchitectureFamily::glm_moe},
+    {"glm4_moe_lite", ArchitectureFamily::deepseek_v3},
+    {"mimo", ArchitectureFamily::qwen2},
+    {"minimax_m2", ArchitectureFamily::minimax_m2},
+    {"hy_v3", ArchitectureFamily::hy_v3},
+    {"opt", ArchitectureFamily::opt},
     // Language parts of other models, and vision models with flat configurations.
-    {"qwen2_vl", Family::qwen2},
-    {"qwen2_vl_text", Family::qwen2},
-    {"qwen2_5_vl", Family::qwen2},
-    {"qwen2_5_vl_text", Family::qwen2},
-    {"qwen2_5_omni_text", Family::qwen2},
-    {"minicpmo", Family::qwen2},
-    {"qwen3_vl_text", Family::qwen3},
-    {"qwen3_vl_moe_text", Family::qwen3_moe},
-    {"qwen3_omni_moe_text", Family::qwen3_moe},
-    {"glm4v_text", Family::glm},
+    {"qwen2_vl", ArchitectureFamily::qwen2},
+    {"qwen2_vl_text", ArchitectureFamily::qwen2},
+    {"qwen2_5_vl", ArchitectureFamily::qwen2},
+    {"qwen2_5_vl_text", ArchitectureFamily::qwen2},
+    {"qwen2_5_omni_text", ArchitectureFamily::qwen2},
+    {"minicpmo", ArchitectureFamily::qwen2},
+    {"qwen3_vl_text", ArchitectureFamily::qwen3},
+    {"qwen3_vl_moe_text", ArchitectureFamily::qwen3_moe},
+    {"qwen3_omni_moe_text", ArchitectureFamily::qwen3_moe},
+    {"glm4v_text", ArchitectureFamily::glm},
 };
 
 /// Reads integers and flags of a configuration, and keeps the first Error.
@@ -198,9 +198,9 @@ class ConfigReader {
   std::optional<base::Error> error_;
 };
 
-Result<Family> read_family(const Node& config) {
+Result<ArchitectureFamily> read_family(const Node& config) {
   DOVETAIL_TRY(const Node type, base::require(config, "a model's configuration", "model_type", "model_type: llama"));
-  for (const FamilyName& family : families)
+  for (const FamilyName& family : architecture_families)
     if (type.is_string() && family.type == type.text()) return family.family;
   const auto beyond = type.is_string() ? beyond_transformer(type.text()) : std::nullopt;
   return type.error(fmt::format("the model type is {}, {}; accepted: {}", type.describe(),
@@ -209,13 +209,15 @@ Result<Family> read_family(const Node& config) {
 }
 
 /// Returns the default head size of a family.
-std::int64_t usual_head_size(Family family, const Transformer& model) {
-  if (family == Family::gemma) return 256;
-  if (family == Family::qwen3 || family == Family::seed_oss || family == Family::glm) return 128;
+std::int64_t usual_head_size(ArchitectureFamily family, const Transformer& model) {
+  if (family == ArchitectureFamily::gemma) return 256;
+  if (family == ArchitectureFamily::qwen3 || family == ArchitectureFamily::seed_oss ||
+      family == ArchitectureFamily::glm)
+    return 128;
   return model.heads > 0 ? model.hidden / model.heads : 0;
 }
 
-void read_dense(ConfigReader& reader, Family family, Transformer& model) {
+void read_dense(ConfigReader& reader, ArchitectureFamily family, Transformer& model) {
   model.layers = reader.whole("num_hidden_layers");
   model.hidden = reader.whole("hidden_size");
   model.heads = reader.whole("num_attention_heads");
@@ -234,25 +236,26 @@ void read_opt(ConfigReader& reader, Transformer& model) {
 }
 
 /// Reads experts in all layers, each as wide as a dense network of the configuration.
-Experts read_plain_experts(ConfigReader& reader, Family family) {
+Experts read_plain_experts(ConfigReader& reader, ArchitectureFamily family) {
   Experts experts;
   experts.active = reader.whole("num_experts_per_tok");
   experts.count = reader.whole("num_local_experts");
   experts.width = reader.whole("intermediate_size");
-  experts.router_bias = family == Family::minimax_m2 && reader.flag("use_routing_bias", true);
+  experts.router_bias = family == ArchitectureFamily::minimax_m2 && reader.flag("use_routing_bias", true);
   return experts;
 }
 
 /// Reads experts in all layers except the first ones, with shared experts as wide as routed ones.
-Experts read_later_experts(ConfigReader& reader, Family family) {
-  const bool hunyuan = family == Family::hy_v3;
+Experts read_later_experts(ConfigReader& reader, ArchitectureFamily family) {
+  const bool hunyuan = family == ArchitectureFamily::hy_v3;
   Experts experts;
   experts.active = reader.whole("num_experts_per_tok");
   experts.count = reader.whole(hunyuan ? "num_experts" : "n_routed_experts");
   experts.width = reader.whole("moe_intermediate_size");
   experts.shared_width = reader.whole(hunyuan ? "num_shared_experts" : "n_shared_experts", 0) * experts.width;
   experts.dense_layers = reader.whole("first_k_dense_replace", 0);
-  experts.router_bias = hunyuan ? reader.flag("moe_router_enable_expert_bias", true) : family != Family::deepseek_v2;
+  experts.router_bias =
+      hunyuan ? reader.flag("moe_router_enable_expert_bias", true) : family != ArchitectureFamily::deepseek_v2;
   return experts;
 }
 
@@ -266,18 +269,18 @@ Experts read_qwen_experts(ConfigReader& reader) {
   return experts;
 }
 
-std::optional<Experts> read_experts(ConfigReader& reader, Family family) {
+std::optional<Experts> read_experts(ConfigReader& reader, ArchitectureFamily family) {
   switch (family) {
-    case Family::mixtral:
-    case Family::minimax_m2:
+    case ArchitectureFamily::mixtral:
+    case ArchitectureFamily::minimax_m2:
       return read_plain_experts(reader, family);
-    case Family::deepseek_v2:
-    case Family::deepseek_v3:
-    case Family::glm_moe:
-    case Family::hy_v3:
+    case ArchitectureFamily::deepseek_v2:
+    case ArchitectureFamily::deepseek_v3:
+    case ArchitectureFamily::glm_moe:
+    case ArchitectureFamily::hy_v3:
       return read_later_experts(reader, family);
-    case Family::qwen2_moe:
-    case Family::qwen3_moe:
+    case ArchitectureFamily::qwen2_moe:
+    case ArchitectureFamily::qwen3_moe:
       return read_qwen_experts(reader);
     default:
       return std::nullopt;
@@ -295,30 +298,32 @@ void read_latent(ConfigReader& reader, Transformer& model) {
   model.latent = latent;
 }
 
-void read_biases(ConfigReader& reader, Family family, Transformer& model) {
-  const bool usual = family == Family::seed_oss || family == Family::glm;
+void read_biases(ConfigReader& reader, ArchitectureFamily family, Transformer& model) {
+  const bool usual = family == ArchitectureFamily::seed_oss || family == ArchitectureFamily::glm;
   const bool bias = reader.flag("attention_bias", usual);
-  const bool is_qwen2 = family == Family::qwen2 || family == Family::qwen2_moe;
+  const bool is_qwen2 = family == ArchitectureFamily::qwen2 || family == ArchitectureFamily::qwen2_moe;
   model.query_key_value_bias = bias || is_qwen2;
-  model.attention_output_bias = bias && !is_qwen2 && family != Family::glm && family != Family::glm_moe;
-  if (family == Family::seed_oss) model.attention_output_bias = reader.flag("attention_out_bias", false);
+  model.attention_output_bias =
+      bias && !is_qwen2 && family != ArchitectureFamily::glm && family != ArchitectureFamily::glm_moe;
+  if (family == ArchitectureFamily::seed_oss) model.attention_output_bias = reader.flag("attention_out_bias", false);
   model.feed_forward_bias = reader.flag("mlp_bias", false);
 }
 
-bool read_query_key_norm(ConfigReader& reader, Family family) {
-  if (family == Family::glm_moe) return reader.flag("use_qk_norm", false);
-  if (family == Family::minimax_m2) return reader.flag("use_qk_norm", true);
-  if (family == Family::hy_v3) return reader.flag("qk_norm", true);
-  return family == Family::qwen3 || family == Family::qwen3_moe;
+bool read_query_key_norm(ConfigReader& reader, ArchitectureFamily family) {
+  if (family == ArchitectureFamily::glm_moe) return reader.flag("use_qk_norm", false);
+  if (family == ArchitectureFamily::minimax_m2) return reader.flag("use_qk_norm", true);
+  if (family == ArchitectureFamily::hy_v3) return reader.flag("qk_norm", true);
+  return family == ArchitectureFamily::qwen3 || family == ArchitectureFamily::qwen3_moe;
 }
 
 /// Reads the features of a family beyond the dense LLaMA shape.
-void read_family_parts(ConfigReader& reader, Family family, Transformer& model) {
-  if (family == Family::opt) return read_opt(reader, model);
+void read_family_parts(ConfigReader& reader, ArchitectureFamily family, Transformer& model) {
+  if (family == ArchitectureFamily::opt) return read_opt(reader, model);
   model.width = reader.whole("intermediate_size");
   read_biases(reader, family, model);
   model.query_key_norm = read_query_key_norm(reader, family);
-  if (family == Family::deepseek_v2 || family == Family::deepseek_v3) read_latent(reader, model);
+  if (family == ArchitectureFamily::deepseek_v2 || family == ArchitectureFamily::deepseek_v3)
+    read_latent(reader, model);
   model.experts = read_experts(reader, family);
 }
 
@@ -336,9 +341,10 @@ base::Status check_alike(const Node& config) {
 }
 
 /// Whether the head is tied to the embedding. The language part decides, or else the whole configuration.
-bool read_tied(ConfigReader& whole, ConfigReader& language, Family family) {
-  return language.flag("tie_word_embeddings",
-                       whole.flag("tie_word_embeddings", family == Family::opt || family == Family::gemma));
+bool read_tied(ConfigReader& whole, ConfigReader& language, ArchitectureFamily family) {
+  return language.flag(
+      "tie_word_embeddings",
+      whole.flag("tie_word_embeddings", family == ArchitectureFamily::opt || family == ArchitectureFamily::gemma));
 }
 
 }  // namespace
@@ -383,7 +389,7 @@ Result<Transformer> parse_config(const Node& config, const std::string& name) {
     return config.error(
         fmt::format("a model's configuration is {}; accepted: a map, as in config.json", config.describe()));
   const Node language = language_part(config);
-  DOVETAIL_TRY(const Family family, read_family(language));
+  DOVETAIL_TRY(const ArchitectureFamily family, read_family(language));
   DOVETAIL_CHECK(check_alike(language));
   ConfigReader whole(config);
   ConfigReader reader(language);
@@ -400,7 +406,7 @@ Result<Transformer> parse_config(const Node& config, const std::string& name) {
 
 std::vector<std::string_view> config_families() {
   std::vector<std::string_view> types;
-  for (const FamilyName& family : families) types.push_back(family.type);
+  for (const FamilyName& family : architecture_families) types.push_back(family.type);
   return types;
 }
 

@@ -28,8 +28,8 @@ using base::quote;
 using base::Result;
 using base::Status;
 
-constexpr double min_seconds = 1e-3;
-constexpr double max_seconds = 1e7;
+constexpr double min_phase_seconds = 1e-3;
+constexpr double max_phase_seconds = 1e7;
 constexpr double max_weight = 1000;
 constexpr double min_sigma = 0.01;
 
@@ -132,7 +132,7 @@ class RowReader {
     if (group.empty()) group = job.models.front().name;
     Measurement row{std::move(name), std::move(group), std::move(job), std::move(plan)};
     DOVETAIL_TRY(const Node seconds, base::require(node, "a row", "seconds", "seconds: 97.7"));
-    DOVETAIL_TRY(row.seconds, base::read_number(seconds, "`seconds`", min_seconds, max_seconds));
+    DOVETAIL_TRY(row.seconds, base::read_number(seconds, "`seconds`", min_phase_seconds, max_phase_seconds));
     DOVETAIL_CHECK(read_weight(node, row));
     DOVETAIL_CHECK(check_fused(node, row));
     DOVETAIL_CHECK(read_phases(node, row));
@@ -224,7 +224,7 @@ class RowReader {
     for (std::size_t index = 0; index < phases->size(); ++index) {
       const std::string name(phases->key(index));
       DOVETAIL_TRY(const double seconds,
-                   base::read_number(phases->value(index), quote(name), min_seconds, max_seconds));
+                   base::read_number(phases->value(index), quote(name), min_phase_seconds, max_phase_seconds));
       row.phases.push_back({*phase_named(name, row.job), seconds});
     }
     return {};
@@ -289,7 +289,7 @@ namespace {
 using base::json_string;
 using Members = std::vector<std::pair<std::string, std::string>>;
 
-constexpr double noticed_length = 0.05;
+constexpr double noticed_length_change = 0.05;
 
 /// Rounds to microseconds, the precision of loggers.
 std::string seconds_text(double seconds) { return fmt::format("{}", std::round(seconds * 1e6) / 1e6); }
@@ -307,7 +307,7 @@ std::string fused_text(const std::vector<std::vector<std::string>>& fused) {
 std::string phases_text(const MeasuredComparison& comparison) {
   std::vector<std::string> phases;
   for (const MeasuredAgainst& phase : comparison.phases)
-    if (phase.whole && phase.seconds >= min_seconds)
+    if (phase.whole && phase.seconds >= min_phase_seconds)
       phases.push_back(fmt::format("{}: {}", json_string(phase.phase), seconds_text(phase.seconds)));
   return phases.empty() ? "" : fmt::format("{{{}}}", fmt::join(phases, ", "));
 }
@@ -315,7 +315,8 @@ std::string phases_text(const MeasuredComparison& comparison) {
 /// Response lengths if they differ from the job's; empty if no allowed spread has that mean.
 std::string lengths_text(const MeasuredRun& run, const plan::Job& job) {
   const workflow::LengthDistribution& lengths = job.workload.response_length;
-  if (!run.mean_response || std::abs(*run.mean_response - lengths.mean()) <= noticed_length * lengths.mean()) return "";
+  if (!run.mean_response || std::abs(*run.mean_response - lengths.mean()) <= noticed_length_change * lengths.mean())
+    return "";
   const double mean = std::round(*run.mean_response * 10) / 10;
   const auto cap = std::max(lengths.longest(), static_cast<std::int64_t>(std::llround(run.max_response.value_or(0))));
   const Spread spread;
@@ -341,7 +342,7 @@ Members heading_of(const MeasurementNames& names) {
 
 base::Result<Members> members_of(const MeasurementNames& names, const MeasuredRun& run,
                                  const MeasuredComparison& comparison, const plan::Job& job) {
-  if (!comparison.iteration || comparison.iteration->seconds < min_seconds)
+  if (!comparison.iteration || comparison.iteration->seconds < min_phase_seconds)
     return base::bad_input(fmt::format(
         "the log has no iteration time, which a measurement needs; use a log with `{}{}`",
         trainers::log_keys(run.format).prefixes.front(), trainers::log_keys(run.format).times.front().name));

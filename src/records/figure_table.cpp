@@ -26,7 +26,7 @@ using base::Status;
 
 constexpr std::string_view iteration_key = "iteration";
 constexpr std::string_view timing_key = "timing";
-constexpr std::string_view what = "a row";
+constexpr std::string_view row_name = "a row";
 
 Result<double> read_value(const Node& node, std::string_view key) {
   if (node.is_null()) return std::numeric_limits<double>::quiet_NaN();
@@ -53,7 +53,7 @@ Status add_values(const Node& map, bool is_timing, std::int64_t iteration, Figur
 /// Adds a row. `last` is the iteration of the previous row, negative at first.
 Status add_row(const Node& row, std::int64_t& last, FigureTable& table) {
   if (!row.is_map()) return row.error(fmt::format("this line is {}; accepted: an object", row.describe()));
-  DOVETAIL_TRY(const Node node, base::require(row, what, iteration_key));
+  DOVETAIL_TRY(const Node node, base::require(row, row_name, iteration_key));
   DOVETAIL_TRY(const std::int64_t iteration,
                base::read_whole(node, base::quote(iteration_key), 0, std::numeric_limits<std::int64_t>::max()));
   if (iteration <= last)

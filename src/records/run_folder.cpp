@@ -271,7 +271,7 @@ Message event_at(std::int64_t step) {
   return message;
 }
 
-constexpr std::string_view name_begin = "events.out.tfevents.";
+constexpr std::string_view event_file_prefix = "events.out.tfevents.";
 
 /// Returns the time in the name of the last event file of the folder, or 0.
 std::int64_t last_time_in(const std::string& folder) {
@@ -280,9 +280,9 @@ std::int64_t last_time_in(const std::string& folder) {
   for (fs::directory_iterator entry(folder, error); !error && entry != fs::directory_iterator();
        entry.increment(error)) {
     const std::string name = entry->path().filename().string();
-    if (!name.starts_with(name_begin)) continue;
+    if (!name.starts_with(event_file_prefix)) continue;
     std::int64_t time = 0;
-    const char* const digits = name.data() + name_begin.size();
+    const char* const digits = name.data() + event_file_prefix.size();
     if (std::from_chars(digits, name.data() + name.size(), time).ec == std::errc()) last = std::max(last, time);
   }
   return last;
@@ -302,7 +302,7 @@ EventFile::EventFile(base::LineFile file) : file_(std::move(file)) {}
 base::Result<EventFile> EventFile::open(const std::string& folder, std::int64_t first_step) {
   const std::int64_t last = last_time_in(folder);
   const std::int64_t time = std::max(static_cast<std::int64_t>(seconds_now()), last + 1);
-  const std::string name = fmt::format("{}{:010}.dovetail", name_begin, time);
+  const std::string name = fmt::format("{}{:010}.dovetail", event_file_prefix, time);
   DOVETAIL_TRY(base::LineFile file, base::LineFile::open((fs::path(folder) / name).string()));
   Message version = event_at(0);
   version.add_bytes(event::file_version, "brain.Event:2");

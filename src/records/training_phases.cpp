@@ -33,7 +33,7 @@ Status failed(const fs::path& path, std::string_view what, const std::error_code
 }
 
 /// Returns the names of the phases in the folder.
-std::vector<std::string> names_in(const fs::path& folder) {
+std::vector<std::string> file_names(const fs::path& folder) {
   std::vector<std::string> names;
   std::error_code error;
   for (fs::directory_iterator entry(folder, error); !error && entry != fs::directory_iterator();
@@ -78,7 +78,7 @@ Status write_training_phases(const std::string& folder, const std::vector<Traini
   std::vector<base::FileContent> files;
   for (const auto& [path, content] : texts) files.push_back({path, content});
   DOVETAIL_CHECK(base::write_files(files));
-  for (const std::string& name : names_in(own)) {
+  for (const std::string& name : file_names(own)) {
     if (std::any_of(phases.begin(), phases.end(), [&](const TrainingPhase& phase) { return phase.name == name; }))
       continue;
     for (const std::string_view end : {planned_end, measured_end, trace_end})
@@ -89,7 +89,7 @@ Status write_training_phases(const std::string& folder, const std::vector<Traini
 
 Result<std::vector<TrainingPhase>> read_training_phases(const std::string& folder) {
   std::vector<TrainingPhase> phases;
-  for (std::string& name : names_in(folder_of(folder))) {
+  for (std::string& name : file_names(folder_of(folder))) {
     TrainingPhase phase;
     DOVETAIL_TRY(phase.planned, read_schedule(file_of(folder, name, planned_end)));
     DOVETAIL_TRY(phase.measured, read_schedule(file_of(folder, name, measured_end)));

@@ -100,17 +100,17 @@ std::string to_valid_utf8(std::string_view bytes) {
 
 namespace {
 
-constexpr std::size_t byte_count = 256;
+constexpr std::size_t byte_values = 256;
 
 constexpr bool is_visible(unsigned byte) {
   return (byte >= 0x21 && byte <= 0x7E) || (byte >= 0xA1 && byte <= 0xAC) || byte >= 0xAE;
 }
 
 /// A visible byte maps to the character with its number, the others to U+0100 and up.
-constexpr std::array<char32_t, byte_count> characters = [] {
-  std::array<char32_t, byte_count> all{};
+constexpr std::array<char32_t, byte_values> characters = [] {
+  std::array<char32_t, byte_values> all{};
   char32_t next = 0x100;
-  for (unsigned byte = 0; byte < byte_count; ++byte) all[byte] = is_visible(byte) ? byte : next++;
+  for (unsigned byte = 0; byte < byte_values; ++byte) all[byte] = is_visible(byte) ? byte : next++;
   return all;
 }();
 
@@ -120,7 +120,7 @@ constexpr std::size_t code_count = 0x144;  // the largest character plus one
 constexpr std::array<int, code_count> bytes_of_characters = [] {
   std::array<int, code_count> all{};
   all.fill(-1);
-  for (unsigned byte = 0; byte < byte_count; ++byte) all[characters[byte]] = static_cast<int>(byte);
+  for (unsigned byte = 0; byte < byte_values; ++byte) all[characters[byte]] = static_cast<int>(byte);
   return all;
 }();
 

@@ -12,7 +12,7 @@
 namespace dovetail::timeline {
 namespace {
 
-constexpr double millionths = 1e6;
+constexpr double per_unit = 1e6;
 
 std::size_t first_bar(const Timeline& timeline, std::size_t lane) {
   return std::accumulate(timeline.lanes.begin(), timeline.lanes.begin() + static_cast<std::ptrdiff_t>(lane),
@@ -65,7 +65,7 @@ std::pair<base::Ticks, base::Memory> peak_of(const Counter& counter) {
 
 double amount_of(const Counter& counter, base::Memory value) {
   const auto count = static_cast<double>(value.count());
-  return counter.unit.empty() ? count / millionths : count;
+  return counter.unit.empty() ? count / per_unit : count;
 }
 
 TimeByBarKind time_by_bar_kind(std::span<const Bar> bars) {

@@ -26,23 +26,23 @@ struct Lines {
   std::string rest = "fixed: {actor_train: {devices: 0-7, layout: {tp: 2}}, placement: [b, a]}\n";
 };
 
-Job job_of(const Lines& lines, const std::string& path = "job.yaml") {
+Job parsed_job(const Lines& lines, const std::string& path = "job.yaml") {
   const auto job = parse_job(
       "format: dovetail/job@1\n" + lines.algorithm + lines.models + lines.workload + lines.cluster + lines.rest, path);
   EXPECT_TRUE(job.ok()) << base::to_text(job.error());
   return job.value();
 }
 
-std::string hash_of(const Lines& lines) { return job_hash(job_of(lines)); }
+std::string hash_of_lines(const Lines& lines) { return job_hash(parsed_job(lines)); }
 
 std::string hash_with(std::string Lines::* member, const std::string& text) {
   Lines lines;
   lines.*member = text + "\n";
-  return hash_of(lines);
+  return hash_of_lines(lines);
 }
 
 TEST(JobHash, IsTheHashOfTheCanonicalJob) {
-  const Job job = job_of({});
+  const Job job = parsed_job({});
   EXPECT_EQ(job_hash(job), base::sha256_hex(canonical_job(job)));
   EXPECT_THAT(canonical_job(job), StartsWith(R"({"cluster":{"groups":[{"gpu":{"bandwidth":3350000000000,"bf16":989)"));
   EXPECT_THAT(
@@ -64,7 +64,7 @@ void expect_in_hash(Job& job, T& part) {
 }
 
 TEST(JobHash, DependsOnEachMemberOfAModel) {
-  Job job = job_of({});
+  Job job = parsed_job({});
   llm::Transformer& model = job.models.front();
   expect_in_hash(job, model);
   model.latent.emplace();
@@ -75,7 +75,7 @@ TEST(JobHash, DependsOnEachMemberOfAModel) {
 
 /// Different spellings of the same job.
 TEST(JobHash, IsTheSameForAllSpellings) {
-  const std::string hash = hash_of({});
+  const std::string hash = hash_of_lines({});
   EXPECT_EQ(hash_with(&Lines::algorithm,
                       "algorithm: {reward_seconds: 0.50, reward: rule, name: grpo, policy_log_probabilities: trainer}"),
             hash);
@@ -101,18 +101,18 @@ TEST(JobHash, IsTheSameForAllSpellings) {
 
 TEST(JobHash, IsTheSameForAGraphAndForAModelByItsShape) {
   const auto hash = [](const std::string& algorithm, const std::string& model) {
-    return hash_of({algorithm + "\n", "models: {actor: " + model + "}\n", Lines{}.workload, Lines{}.cluster, ""});
+    return hash_of_lines({algorithm + "\n", "models: {actor: " + model + "}\n", Lines{}.workload, Lines{}.cluster, ""});
   };
   const std::string shape =
       "{model_type: llama, hidden_size: 2048, intermediate_size: 8192, num_attention_heads: 32, num_hidden_layers: 16, "
       "num_key_value_heads: 8, head_dim: 64, vocab_size: 128256, tie_word_embeddings: true, torch_dtype: bfloat16}";
   EXPECT_EQ(hash("algorithm: sft", shape), hash("algorithm: sft", "llama-3.2-1b"));
-  EXPECT_EQ(job_of({"algorithm: sft\n", "models: {actor: " + shape + "}\n", Lines{}.workload, Lines{}.cluster, ""})
+  EXPECT_EQ(parsed_job({"algorithm: sft\n", "models: {actor: " + shape + "}\n", Lines{}.workload, Lines{}.cluster, ""})
                 .models.front()
                 .name,
             "actor");
   const Job sft =
-      job_of({"algorithm: sft\n", "models: {actor: llama-3.2-1b}\n", Lines{}.workload, Lines{}.cluster, ""});
+      parsed_job({"algorithm: sft\n", "models: {actor: llama-3.2-1b}\n", Lines{}.workload, Lines{}.cluster, ""});
   std::string inputs;
   for (const std::string& key : sft.workflow.tasks.front().inputs) inputs += (inputs.empty() ? "" : ", ") + key;
   EXPECT_EQ(hash("algorithm: {roles: [{name: actor}], tasks: [{name: actor_train, kind: train, role: actor, inputs: [" +
@@ -124,16 +124,16 @@ TEST(JobHash, IsTheSameForAGraphAndForAModelByItsShape) {
 TEST(JobHash, DoesNotDependOnTheJobsFolder) {
   Lines lines;
   lines.rest = "software: {efficiency: sets/ours.json}\n";
-  EXPECT_EQ(job_hash(job_of(lines, "job.yaml")), job_hash(job_of(lines, "/there/it/is/job.yaml")));
+  EXPECT_EQ(job_hash(parsed_job(lines, "job.yaml")), job_hash(parsed_job(lines, "/there/it/is/job.yaml")));
   lines.rest = "software: {efficiency: sets/theirs.json}\n";
-  const std::string theirs = job_hash(job_of(lines));
+  const std::string theirs = job_hash(parsed_job(lines));
   lines.rest = "software: {efficiency: sets/ours.json}\n";
-  EXPECT_NE(job_hash(job_of(lines)), theirs);
+  EXPECT_NE(job_hash(parsed_job(lines)), theirs);
 }
 
 /// Every change that matters gives a different hash.
 TEST(JobHash, DiffersForDifferentJobs) {
-  std::set<std::string> hashes{hash_of({})};
+  std::set<std::string> hashes{hash_of_lines({})};
   std::size_t jobs = 1;
   const auto expect_new = [&](std::string Lines::* member, const std::string& text) {
     hashes.insert(hash_with(member, text));
@@ -204,9 +204,10 @@ TEST(JobHash, DiffersForDifferentJobs) {
 
 TEST(JobHash, DependsOnTheCriticsOwnTraining) {
   const auto hash = [](const std::string& own) {
-    return hash_of({"algorithm: ppo\n", "models: {actor: llama-3.2-1b, reward: llama-3.2-1b}\n",
-                    "workload: {prompts: 64, mini_batch: 16, prompt_length: 100, response_length: 300" + own + "}\n",
-                    Lines{}.cluster, ""});
+    return hash_of_lines(
+        {"algorithm: ppo\n", "models: {actor: llama-3.2-1b, reward: llama-3.2-1b}\n",
+         "workload: {prompts: 64, mini_batch: 16, prompt_length: 100, response_length: 300" + own + "}\n",
+         Lines{}.cluster, ""});
   };
   EXPECT_EQ(hash(", critic: {mini_batch: 16, epochs: 1}"), hash(""));
   EXPECT_NE(hash(", critic: {mini_batch: 32}"), hash(""));
@@ -217,14 +218,14 @@ TEST(JobHash, DoesNotDependOnExplicitDefaults) {
   const auto hash = [](const std::string& software) {
     Lines lines;
     lines.rest = "software: {training: verl-fsdp" + software + "}\n";
-    return hash_of(lines);
+    return hash_of_lines(lines);
   };
   EXPECT_EQ(hash(", weight_type: usual, gradient_type: usual, moment_type: usual, master_type: usual"), hash(""));
   EXPECT_EQ(hash(", framework: any"), hash(""));
 }
 
 TEST(IsForAnotherJob, ComparesHashes) {
-  const Job job = job_of({});
+  const Job job = parsed_job({});
   Plan plan;
   EXPECT_FALSE(is_for_another_job(plan, job)) << "the plan names no job";
   plan.job_hash = job_hash(job);

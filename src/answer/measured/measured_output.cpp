@@ -82,7 +82,7 @@ std::string numbers_text(const std::vector<std::int64_t>& numbers) {
   return fmt::format("{}, ... ({} in total)", fmt::join(runs, ", "), numbers.size());
 }
 
-std::string head_text(const measure::MeasuredRun& run) {
+std::string run_text(const measure::MeasuredRun& run) {
   std::string text =
       fmt::format("log of {}: {} over {} of {}\n", base::enum_name(run.format), base::enum_name(run.statistic),
                   counted(static_cast<std::int64_t>(run.steps.size()), "step"),
@@ -120,7 +120,7 @@ Sections times_table(const measure::MeasuredRun& run) {
   return Table{{{"key", Align::left}, {"meaning", Align::left}, {"time"}, {"quartiles"}}, rows};
 }
 
-std::string change_text(const MeasuredAgainst& phase) {
+std::string deviation_text(const MeasuredAgainst& phase) {
   return phase.predicted > 0 ? fmt::format("{:+.1f}%", 100 * (phase.predicted / std::max(phase.seconds, 1e-9) - 1))
                              : "";
 }
@@ -132,7 +132,7 @@ std::vector<std::string> compared_row(const MeasuredAgainst& phase) {
           seconds_text(phase.seconds),
           quartiles(phase.measured),
           seconds_text(phase.predicted),
-          change_text(phase),
+          deviation_text(phase),
           fmt::format("{}", fmt::join(keys, ", "))};
 }
 
@@ -241,7 +241,7 @@ std::string to_json(const MeasuredAnswer& answer) {
 
 Sections sections(const MeasuredAnswer& answer) {
   const std::string origin = answer.predicted ? origin_line(answer.predicted->job) : "";
-  return origin + head_text(answer.run) +
+  return origin + run_text(answer.run) +
          (answer.predicted ? comparison_text(*answer.predicted) : times_table(answer.run)) + noticed_text(answer) +
          rest_text(answer.run) + (answer.predicted ? not_modelled_text(answer.predicted->job.not_modelled) : "");
 }

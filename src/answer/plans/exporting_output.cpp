@@ -20,7 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 
 /// Path of `base` relative to the folder of `target`.
-std::string path_from(const std::string& target, const std::string& base) {
+std::string relative_path(const std::string& target, const std::string& base) {
   std::error_code fault;
   const fs::path folder = fs::absolute(fs::path(target == "-" ? "." : target), fault).parent_path();
   const fs::path here = target == "-" ? fs::current_path(fault) : folder;
@@ -81,7 +81,7 @@ std::string script_text(const ExportAnswer& answer, const std::string& target) {
     for (const std::string& word : trainers::words_of(change.change)) text += "  " + shell_word(word) + "\n";
   }
   return text + fmt::format(")\nexec bash \"$(dirname \"$0\")\"/{} \"${{changes[@]}}\" \"$@\"\n",
-                            shell_word(path_from(target, answer.base_file)));
+                            shell_word(relative_path(target, answer.base_file)));
 }
 
 /// Nested settings by name. A branch with members has no value.
@@ -119,7 +119,7 @@ std::string yaml_text(const ExportAnswer& answer, const std::string& target) {
     for (const trainers::Setter& more : change.change.with) put(more, {});
   }
   std::string text =
-      heading(answer) + fmt::format("defaults: {}\n", base::json_string(path_from(target, answer.base_file)));
+      heading(answer) + fmt::format("defaults: {}\n", base::json_string(relative_path(target, answer.base_file)));
   print_members(root, 0, text);
   return text;
 }

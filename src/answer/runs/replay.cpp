@@ -165,7 +165,7 @@ Json latest_json(const ReplayAnswer& answer) {
           {"measured_end_seconds", json_of(latest.measured.end)}};
 }
 
-std::string seconds_words(base::Ticks ns) { return seconds_text(base::seconds_of_ticks(ns)); }
+std::string ns_text(base::Ticks ns) { return seconds_text(base::seconds_of_ticks(ns)); }
 
 /// Time scale of the replay relative to the source.
 std::string speed_text(const ReplayAnswer& answer) {
@@ -187,7 +187,7 @@ std::string heading(const ReplayAnswer& answer) {
   // Ignores differences that come from rounding to nanoseconds.
   if (scaled > answer.figures.planned.count() + answer.figures.planned.count() / 1'000'000)
     text += fmt::format("the schedule takes {}; without its idle waits, the same order takes {}\n",
-                        seconds_words(base::Ticks(scaled)), seconds_words(answer.figures.planned));
+                        ns_text(base::Ticks(scaled)), ns_text(answer.figures.planned));
   return text;
 }
 
@@ -273,11 +273,10 @@ std::string to_json(const ReplayAnswer& answer) {
 Sections sections(const ReplayAnswer& answer) {
   const execute::ReplayFigures& figures = answer.figures;
   Table table{{{"", Align::left}, {"schedule"}, {"measured"}, {"difference"}}, {}};
-  table.rows.push_back({"makespan", seconds_words(figures.planned), seconds_words(figures.measured),
+  table.rows.push_back({"makespan", ns_text(figures.planned), ns_text(figures.measured),
                         fmt::format("{:+.2f}%", 100 * (figures.ratio() - 1))});
   if (answer.schedule.problem.models.size() > 1)
-    table.rows.push_back({"overlap of models", seconds_words(figures.planned_overlap),
-                          seconds_words(figures.measured_overlap),
+    table.rows.push_back({"overlap of models", ns_text(figures.planned_overlap), ns_text(figures.measured_overlap),
                           difference_text(base::seconds_of_ticks(figures.measured_overlap),
                                           base::seconds_of_ticks(figures.planned_overlap))});
   const execute::ReplayedOp& latest = figures.latest;
@@ -285,7 +284,7 @@ Sections sections(const ReplayAnswer& answer) {
          Sections(fmt::format(
              "\nexecutor share of the critical path: {}\nlatest op: {} on rank {}, {} later than scheduled\n",
              percent(figures.executor_share()), pipeline::describe(answer.schedule.problem, latest.label), latest.rank,
-             seconds_words(latest.lateness())));
+             ns_text(latest.lateness())));
 }
 
 timeline::Timeline planned_timeline(const ReplayAnswer& answer) {

@@ -133,15 +133,15 @@ namespace {
 
 using Transition = PipelineStates::Transition;
 
-constexpr Ticks never = Ticks::max();
-constexpr Ticks too_late = Ticks(std::numeric_limits<std::int64_t>::min());
+constexpr Ticks unreached = Ticks::max();
+constexpr Ticks no_way_back = Ticks(std::numeric_limits<std::int64_t>::min());
 
 /// Returns, for each state, the earliest time at which it can be reached.
 std::vector<Ticks> reached_at(const PositionNetwork& network, const PipelineStates& source, const Windows& windows) {
-  std::vector<Ticks> reached(source.size(), never);
+  std::vector<Ticks> reached(source.size(), unreached);
   reached.front() = Ticks(0);
   for (std::size_t state = 0; state < source.size(); ++state) {
-    if (reached[state] == never) continue;
+    if (reached[state] == unreached) continue;
     for (const Transition& transition : source.transitions_of(state)) {
       const auto op = static_cast<std::size_t>(transition.op);
       Ticks& next = reached[static_cast<std::size_t>(transition.to)];
@@ -154,12 +154,12 @@ std::vector<Ticks> reached_at(const PositionNetwork& network, const PipelineStat
 
 /// Returns, for each state, the latest time at which it may be left.
 std::vector<Ticks> leave_by(const PositionNetwork& network, const PipelineStates& source, const Windows& windows) {
-  std::vector<Ticks> leave(source.size(), too_late);
-  leave.back() = never;
+  std::vector<Ticks> leave(source.size(), no_way_back);
+  leave.back() = unreached;
   for (std::size_t state = source.size(); state-- > 0;) {
     for (const Transition& transition : source.transitions_of(state)) {
       const Ticks next = leave[static_cast<std::size_t>(transition.to)];
-      if (next == too_late) continue;
+      if (next == no_way_back) continue;
       const auto op = static_cast<std::size_t>(transition.op);
       const Ticks start = std::min(next, windows.until[op]) - network.duration(transition.op);
       if (start >= windows.from[op]) leave[state] = std::max(leave[state], start);
@@ -178,7 +178,7 @@ LiveStates live_states(const PositionNetwork& network, const PipelineStates& sou
   LiveStates live;
   std::vector<std::ptrdiff_t> kept(source.size(), -1);
   for (std::size_t state = 0; state < source.size(); ++state) {
-    if (reached[state] == never || reached[state] > leave[state]) continue;
+    if (reached[state] == unreached || reached[state] > leave[state]) continue;
     kept[state] = static_cast<std::ptrdiff_t>(live.size());
     live.held.push_back(source.held[state]);
     live.leave_by.push_back(leave[state]);

@@ -25,12 +25,12 @@ using MinFirst = std::priority_queue<T, std::vector<T>, std::greater<>>;
 enum class EventKind : std::uint8_t { end, ready };
 
 /// Ends precede arrivals at the same time, so that gates are open and devices free when an op is chosen.
-struct Event {
+struct BlockEvent {
   Ticks time;
   EventKind kind;
   OpId op;
 
-  friend auto operator<=>(const Event&, const Event&) = default;
+  friend auto operator<=>(const BlockEvent&, const BlockEvent&) = default;
 };
 
 class Dispatcher {
@@ -59,7 +59,7 @@ class Dispatcher {
       const Ticks now = events_.top().time;
       touched_.clear();
       while (!events_.empty() && events_.top().time == now) {
-        const Event event = events_.top();
+        const BlockEvent event = events_.top();
         events_.pop();
         if (event.kind == EventKind::end)
           finish(event.op, now);
@@ -131,7 +131,7 @@ class Dispatcher {
   std::vector<MinFirst<Choice>> ready_;       // [device]
   std::vector<bool> busy_;                    // [device]
   std::vector<std::vector<OpId>> sequences_;  // [device]
-  MinFirst<Event> events_;
+  MinFirst<BlockEvent> events_;
   std::vector<DeviceId> touched_;
   std::size_t remaining_ = 0;
 };

@@ -114,7 +114,7 @@ bool FailedStates::make_room(Bucket& bucket, std::size_t size) {
 
 namespace {
 
-constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t no_due_date = std::numeric_limits<std::int64_t>::max();
 
 /// Number of nodes between two checks of the cancellation, and between two progress reports.
 constexpr std::int64_t nodes_per_check = 256;
@@ -176,7 +176,7 @@ ExactSearch::Outcome ExactSearch::explore(std::int64_t now, std::size_t now_plac
 
 /// Computes the earliest possible end of each op. Returns false if an op cannot meet the deadline.
 bool ExactSearch::raise_heads(std::int64_t now) {
-  std::fill(earliest_.begin(), earliest_.end(), never);
+  std::fill(earliest_.begin(), earliest_.end(), no_due_date);
   for (const std::size_t op : capped_->order) {
     const std::size_t index = model_.class_of[op];
     const ExactClass& own = model_.classes[index];
@@ -210,8 +210,8 @@ bool ExactSearch::fits_machine(std::size_t device) {
   std::int64_t now = 0;
   while (!rows_.empty()) {
     MachineRow* next = nullptr;
-    std::int64_t next_due = never;
-    std::int64_t next_release = never;
+    std::int64_t next_due = no_due_date;
+    std::int64_t next_release = no_due_date;
     for (MachineRow& row : rows_) {
       const std::int64_t head = end_[row.op] - row.duration;
       const std::int64_t due = deadline_ - capped_->tail[row.op];
@@ -296,7 +296,8 @@ bool ExactSearch::waits_for_a_start(std::size_t op) const {
 bool ExactSearch::is_known_to_fail() {
   values_.clear();
   values_.push_back(allowance_);
-  for (const std::int64_t earliest : earliest_) values_.push_back(earliest == never ? never : left(earliest));
+  for (const std::int64_t earliest : earliest_)
+    values_.push_back(earliest == no_due_date ? no_due_date : left(earliest));
   for (std::size_t index = 0; index < model_.classes.size(); ++index) {
     const ExactClass& own = model_.classes[index];
     std::size_t op = next_op(index);
@@ -324,8 +325,8 @@ bool ExactSearch::is_sent_to(std::size_t op) const {
 /// that acquires no memory, or always has enough, must not wait longer than its own duration.
 std::size_t ExactSearch::append_children(std::int64_t now, std::size_t now_place) {
   const std::size_t begin = children_.size();
-  std::int64_t limit = never;
-  Child instant{never, 0, 0, 0};
+  std::int64_t limit = no_due_date;
+  Child instant{no_due_date, 0, 0, 0};
   for (std::size_t index = 0; index < model_.classes.size(); ++index) {
     const ExactClass& own = model_.classes[index];
     if (started_[index] == own.count) continue;

@@ -15,9 +15,9 @@ using pipeline::StageId;
 /// Maximum number of micro-batches of one pipeline in a round: a round should be short compared with the whole.
 constexpr std::int64_t max_per_round = 4;
 
-class Builder {
+class ClassBuilder {
  public:
-  explicit Builder(const Problem& problem) : problem_(problem) {
+  explicit ClassBuilder(const Problem& problem) : problem_(problem) {
     graph_.on_device.resize(static_cast<std::size_t>(problem.devices));
   }
 
@@ -128,7 +128,7 @@ std::variant<ClassGraph, std::string> make_class_graph(const Problem& problem) {
   if (const auto other = pipeline::find_other_ops(problem, pipeline::problem_solver_kinds)) return *other;
   for (const Model& model : problem.models)
     if (model.minibatches != problem.models[0].minibatches) return "the models have different numbers of mini-batches";
-  ClassGraph graph = Builder(problem).run();
+  ClassGraph graph = ClassBuilder(problem).run();
   set_rounds(graph);
   set_period(graph);
   if (graph.rounds < 4) return "it has fewer than four rounds of micro-batches, so nothing repeats";

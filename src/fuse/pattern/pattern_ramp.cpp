@@ -11,7 +11,7 @@ namespace {
 
 using pipeline::OpKind;
 
-constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max() / 2;
+constexpr std::int64_t far_future = std::numeric_limits<std::int64_t>::max() / 2;
 
 /// Direction of a pass: from the idle devices to the cut, or back.
 enum class Play { to_cut, from_cut };
@@ -87,7 +87,7 @@ class Player {
 
   /// Sets the state of the timetable at the cut: what is in flight, and when each device starts the pattern.
   void start_at_cut() {
-    free_.assign(free_.size(), -never);
+    free_.assign(free_.size(), -far_future);
     for (std::size_t index = 0; index < roles_.size(); ++index) {
       const Role& role = roles_[index];
       const auto slot = static_cast<std::size_t>(role.slot);
@@ -102,15 +102,15 @@ class Player {
     for (const std::int64_t held : held_) ramp_.peak = std::max(ramp_.peak, held);
   }
 
-  /// Returns when the predecessors of op `j` of a class have ended, or `never` if one has not started.
+  /// Returns when the predecessors of op `j` of a class have ended, or `far_future` if one has not started.
   std::int64_t ready_time(const Role& role, std::int64_t j) const {
-    std::int64_t ready = -never;
+    std::int64_t ready = -far_future;
     for (const ClassLink& link : role.waits_for) {
       if (link.op_class < 0) break;
       const auto index = static_cast<std::size_t>(link.op_class);
       const Role& other = roles_[index];
       const std::int64_t position = play_ == Play::to_cut ? j : j + other.count - role.count;
-      if (position >= done_[index]) return never;
+      if (position >= done_[index]) return far_future;
       const std::int64_t ended =
           position >= 0 ? end_[other.first + static_cast<std::size_t>(position)]
                         : slack_[static_cast<std::size_t>(other.device)] - task_.side.at(index, role.count - 1 - j);
@@ -134,7 +134,7 @@ class Player {
   void start_next(std::size_t device, std::int64_t now) {
     std::int32_t best = -1;
     std::int64_t best_key = 0;
-    std::int64_t wake = never;
+    std::int64_t wake = far_future;
     for (const std::int32_t id : graph_.on_device[device]) {
       const Role& role = roles_[static_cast<std::size_t>(id)];
       const std::int64_t j = done_[static_cast<std::size_t>(id)];
@@ -152,7 +152,7 @@ class Player {
     }
     if (best >= 0)
       start(static_cast<std::size_t>(best), device, now);
-    else if (wake < never)
+    else if (wake < far_future)
       events_.emplace(wake, device);
   }
 
@@ -189,7 +189,7 @@ class Player {
   }
 
   void set_lateness() {
-    ramp_.lateness.assign(free_.size(), -never);
+    ramp_.lateness.assign(free_.size(), -far_future);
     for (std::size_t index = 0; index < roles_.size(); ++index) {
       const Role& role = roles_[index];
       std::int64_t& late = ramp_.lateness[static_cast<std::size_t>(role.device)];
@@ -223,7 +223,7 @@ class Player {
 };
 
 std::int64_t max_sum_of(const std::vector<std::int64_t>& a, const std::vector<std::int64_t>& b) {
-  std::int64_t largest = -never;
+  std::int64_t largest = -far_future;
   for (std::size_t index = 0; index < a.size(); ++index) largest = std::max(largest, a[index] + b[index]);
   return largest;
 }
@@ -271,7 +271,7 @@ std::optional<Ramp> improve_ramp(const RampTask& task, const std::vector<std::in
     for (std::size_t index = 0; index < task.count.size(); ++index)
       for (std::int64_t m = 0; m < task.count[index]; ++m) start.push_back(task.side.at(index, m));
   std::optional<Ramp> best;
-  std::int64_t least = never;
+  std::int64_t least = far_future;
   for (int pass = 0; pass < passes; ++pass) {
     if (cancellation && cancellation->requested()) break;
     std::optional<Ramp> forth = Player(task, Play::to_cut, slack, start).run();
@@ -300,7 +300,7 @@ std::vector<std::int64_t> settled_lateness(const Side& side, std::vector<std::in
       const PatternClass& op_class = graph.classes[index];
       if (op_class.parent.op_class < 0) continue;
       const auto parent = static_cast<std::size_t>(op_class.parent.op_class);
-      std::int64_t wait = never;
+      std::int64_t wait = far_future;
       for (std::size_t j = 0; j < side.timetable->starts[index].size(); ++j)
         wait = std::min(wait, side.timetable->starts[index][j] - side.timetable->starts[parent][j] -
                                   graph.classes[parent].duration - op_class.parent.lag);

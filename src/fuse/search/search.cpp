@@ -360,7 +360,7 @@ Starts starts_of(const Problem& problem, std::vector<Solution> found, const Solv
 
 /// About ten seconds on two ordinary cores with the default chains. In loose schedules a swap moves many ops, so
 /// iterations take longer.
-std::int64_t default_iterations(std::int64_t ops, bool loose) {
+std::int64_t iterations_for(std::int64_t ops, bool loose) {
   const std::int64_t most = loose ? 20'000'000 : 80'000'000;
   constexpr std::int64_t ops_in_fast_memory = 2'000;
   return std::max<std::int64_t>(1'000'000, most / std::max(ops, ops_in_fast_memory) * ops_in_fast_memory);
@@ -407,8 +407,8 @@ Solution search_from(const Problem& problem, std::vector<Solution> starts, const
   const Lowering lowering = pipeline::lower(problem, pipeline::BackwardForm::split);
   const Starts orders = starts_of(problem, std::move(starts), options, lowering);
   SolveOptions settled = options;
-  Plan plan{options.iterations.value_or(default_iterations(static_cast<std::int64_t>(lowering.graph.size()),
-                                                           options.deadline || !room_of(problem, options).empty()))};
+  Plan plan{options.iterations.value_or(iterations_for(static_cast<std::int64_t>(lowering.graph.size()),
+                                                       options.deadline || !room_of(problem, options).empty()))};
   if (options.time_limit_seconds) {
     if (!options.iterations) plan = plan_for(problem, options, lowering, orders, *options.time_limit_seconds);
     settled.time_limit_seconds = std::max(0.0, *options.time_limit_seconds - base::seconds_since(begin));

@@ -35,7 +35,7 @@ void lower_cap(const SwapWalk& walk, PeakDescent& descent) {
 }
 
 /// Does up to `count` proposals at one temperature. Returns true early each time no level exceeds the cap.
-bool descend(Chain& chain, PeakDescent& descent, std::int64_t& count) {
+bool walk_down(Chain& chain, PeakDescent& descent, std::int64_t& count) {
   SwapWalk& walk = chain.walk;
   const MetropolisTable& table = metropolis_table();
   const double temperature = descent.cooling.temperature;
@@ -147,7 +147,7 @@ void lower_peak(Chain& chain, PeakDescent& descent, std::int64_t iterations, std
   int steps = 0;
   for (std::int64_t done = 0; done < iterations && chain.best_peak > target; done += Cooling::iterations_a_step) {
     std::int64_t count = std::min(Cooling::iterations_a_step, iterations - done);
-    while (descend(chain, descent, count)) {
+    while (walk_down(chain, descent, count)) {
       if (walk.peak() < chain.best_peak) record(chain);
       lower_cap(walk, descent);
     }

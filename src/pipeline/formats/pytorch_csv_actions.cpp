@@ -189,9 +189,9 @@ Error error_at(const std::string& path, Failure failure, std::string message, Fi
 }
 
 /// Infers the problem of a file, with a device per rank and unit times. Checks only sizes and stages without ops.
-class ProblemInference {
+class CsvProblemInference {
  public:
-  ProblemInference(const ActionFile& file, const std::string& path) : file_(file), path_(path) {}
+  CsvProblemInference(const ActionFile& file, const std::string& path) : file_(file), path_(path) {}
 
   Result<Problem> run() && {
     DOVETAIL_CHECK(find_stages());
@@ -269,7 +269,7 @@ class ProblemInference {
 }  // namespace
 
 Result<Problem> infer_problem(const ActionFile& file, const std::string& path) {
-  return ProblemInference(file, path).run();
+  return CsvProblemInference(file, path).run();
 }
 
 }  // namespace dovetail::pipeline

@@ -334,7 +334,7 @@ Status schedule_actions(const ActionFile& actions, const SlotTable& slots, const
   return {};
 }
 
-Status check_expressible(const Problem& problem) {
+Status check_csv_expressible(const Problem& problem) {
   if (pipelines_of(problem).size() != 1)
     return base::bad_input(
         fmt::format("a PyTorch CSV holds one pipeline, but the problem has {}", pipelines_of(problem).size()));
@@ -375,7 +375,7 @@ Result<ScheduleFile> parse_pytorch_csv(std::string_view content, const std::stri
   ScheduleFile file;
   file.notes.push_back(actions.dialect);
   if (problem) {
-    DOVETAIL_CHECK(check_expressible(*problem));
+    DOVETAIL_CHECK(check_csv_expressible(*problem));
     file.schedule.problem = *problem;
   } else {
     DOVETAIL_TRY(file.schedule.problem, infer_problem(actions, path));

@@ -144,7 +144,7 @@ class RowReader {
   ColumnPlaces columns_;
 };
 
-Status read_devices(const Node& root, ScheduleFile& file) {
+Status read_device_lists(const Node& root, ScheduleFile& file) {
   const Problem& problem = file.schedule.problem;
   DOVETAIL_TRY(const ColumnPlaces columns, read_columns(root));
   DOVETAIL_TRY(const Node devices, base::require(root, "the schedule", "devices"));
@@ -270,7 +270,7 @@ Result<ScheduleFile> parse_schedule(std::string_view content, const std::string&
   ScheduleFile file;
   DOVETAIL_TRY(file.schedule.problem, read_own_problem(root));
   DOVETAIL_CHECK(read_claims(root, file));
-  DOVETAIL_CHECK(read_devices(root, file));
+  DOVETAIL_CHECK(read_device_lists(root, file));
   return file;
 }
 

@@ -27,7 +27,7 @@ Result<int> read_index(const Node& map, std::string_view what, std::string_view 
   return static_cast<int>(index);
 }
 
-Result<Memory> read_amount(const Node& map, std::string_view what, std::string_view key) {
+Result<Memory> read_memory_at(const Node& map, std::string_view what, std::string_view key) {
   DOVETAIL_TRY(const Node node, base::require(map, what, key));
   if (!node.is_number())
     return node.error(fmt::format("{} is {}; accepted: a number", base::quote(key), node.describe()));
@@ -86,8 +86,8 @@ Result<ProgramStage> read_stage(const Node& node, const Program& program) {
   const ProgramModel& model = program.models[stage.model.index()];
   DOVETAIL_TRY(stage.replica.value, read_index(node, what, "replica", 0, model.replicas - 1));
   DOVETAIL_TRY(stage.stage.value, read_index(node, what, "stage", 0, model.stages - 1));
-  DOVETAIL_TRY(stage.activation, read_amount(node, what, "activation"));
-  DOVETAIL_TRY(stage.weight_activation, read_amount(node, what, "weight_activation"));
+  DOVETAIL_TRY(stage.activation, read_memory_at(node, what, "activation"));
+  DOVETAIL_TRY(stage.weight_activation, read_memory_at(node, what, "weight_activation"));
   DOVETAIL_TRY(const Node ranks, base::require(node, what, "ranks"));
   DOVETAIL_TRY(stage.ranks, read_ranks(ranks, program.ranks));
   return stage;
@@ -185,7 +185,7 @@ Result<ProgramPeak> read_peak(const Node& root) {
   DOVETAIL_TRY(const Node node, base::require(root, "the program", "peak"));
   DOVETAIL_CHECK(base::check_keys(node, "`peak`", {"activation", "arrived", "bytes"}));
   ProgramPeak peak;
-  DOVETAIL_TRY(peak.activation, read_amount(node, "`peak`", "activation"));
+  DOVETAIL_TRY(peak.activation, read_memory_at(node, "`peak`", "activation"));
   DOVETAIL_TRY(peak.arrived, read_index(node, "`peak`", "arrived", 0, max_index));
   DOVETAIL_TRY(const Node bytes, base::require(node, "`peak`", "bytes"));
   DOVETAIL_TRY(peak.bytes, base::read_whole(bytes, "`bytes`", 0, max_sum));

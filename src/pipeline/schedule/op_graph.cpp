@@ -11,13 +11,13 @@ namespace {
 /// sort).
 template <class KeyOf, class ArcOf>
 void fill_rows(const std::vector<Precedence>& edges, std::size_t ops, std::vector<std::int32_t>& begin,
-               std::vector<Arc>& arcs, KeyOf key_of, ArcOf arc_of) {
+               std::vector<Arc>& arcs, KeyOf arc_key, ArcOf arc_of) {
   begin.assign(ops + 1, 0);
-  for (const Precedence& edge : edges) ++begin[key_of(edge).index() + 1];
+  for (const Precedence& edge : edges) ++begin[arc_key(edge).index() + 1];
   for (std::size_t op = 0; op < ops; ++op) begin[op + 1] += begin[op];
   arcs.resize(edges.size());
   std::vector<std::int32_t> next(begin.begin(), begin.end() - 1);
-  for (const Precedence& edge : edges) arcs[static_cast<std::size_t>(next[key_of(edge).index()]++)] = arc_of(edge);
+  for (const Precedence& edge : edges) arcs[static_cast<std::size_t>(next[arc_key(edge).index()]++)] = arc_of(edge);
 }
 
 void set_edges(OpGraph& graph, const std::vector<Precedence>& edges) {

@@ -62,7 +62,7 @@ BestSelections best_of(const predict::Scenario& scenario, Trial& trial, const st
 }
 
 /// Finds the starts. Adds the best selection of each placement that fits to `candidates`.
-Starts starts_of(const SearchSpace& space, const RankOptions& options, std::vector<Finalist>& candidates) {
+Starts warm_starts(const SearchSpace& space, const RankOptions& options, std::vector<Finalist>& candidates) {
   Starts starts;
   Trial trial(space);
   for (const Placement placement : named_placements) {
@@ -255,7 +255,7 @@ base::Result<Ranking> rank_plans(const predict::Scenario& given, const RankOptio
   }
   Ranking ranking;
   std::vector<Finalist> candidates;
-  const Starts starts = starts_of(space, options, candidates);
+  const Starts starts = warm_starts(space, options, candidates);
   // ReaL does not fuse.
   const FusionSelection fusion = options.option_set == OptionSet::all ? open_fusion(scenario.job) : FusionSelection{};
   const double bound = find_bounds(space, fusion, options.search.threads, ranking);

@@ -39,7 +39,7 @@ bool is_trained(const workflow::Workflow& workflow, std::size_t task) {
 
 /// Returns the meshes that start at the first device, each paired with the rest of the cluster, if that is a mesh as
 /// well.
-std::vector<std::pair<cluster::Mesh, cluster::Mesh>> splits_of(const SearchSpace& space) {
+std::vector<std::pair<cluster::Mesh, cluster::Mesh>> mesh_pairs(const SearchSpace& space) {
   const int devices = all_devices(space).count;
   std::vector<std::pair<cluster::Mesh, cluster::Mesh>> splits;
   for (const cluster::Mesh& mesh : space.meshes) {
@@ -74,7 +74,7 @@ bool goes_with_training(const SearchSpace& space, std::size_t task) {
 /// well.
 std::vector<Meshes> disaggregated(const SearchSpace& space) {
   const plan::Job& job = space.scenario->job;
-  std::vector<std::pair<cluster::Mesh, cluster::Mesh>> splits = splits_of(space);
+  std::vector<std::pair<cluster::Mesh, cluster::Mesh>> splits = mesh_pairs(space);
   if (job.cluster.groups.size() > 1)
     for (const auto& [first, last] : std::vector(splits)) splits.emplace_back(last, first);
   std::vector<Meshes> variants;

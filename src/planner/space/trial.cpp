@@ -32,11 +32,11 @@ namespace {
 
 using workflow::TaskKind;
 
-constexpr unsigned remembered_bits = 8;
-constexpr std::size_t remembered_links = std::size_t{1} << remembered_bits;
+constexpr unsigned link_cache_bits = 8;
+constexpr std::size_t remembered_links = std::size_t{1} << link_cache_bits;
 
 /// Returns the memory limit of each group of nodes.
-std::vector<GroupLimit> limits_of(const predict::Scenario& scenario) {
+std::vector<GroupLimit> group_limits(const predict::Scenario& scenario) {
   std::vector<GroupLimit> limits;
   int device = 0;
   for (const cluster::NodeGroup& group : scenario.job.cluster.groups) {
@@ -72,14 +72,14 @@ double Score::cost(std::int64_t usable) const {
 
 Trial::Trial(const SearchSpace& space)
     : space_(space),
-      limits_(limits_of(*space.scenario)),
+      limits_(group_limits(*space.scenario)),
       own_tables_(std::make_unique<FusionTables>(space)),
       fused_(*own_tables_),
       links_(remembered_links),
       reallocations_(space) {}
 Trial::Trial(const SearchSpace& space, FusionTables& tables)
     : space_(space),
-      limits_(limits_of(*space.scenario)),
+      limits_(group_limits(*space.scenario)),
       fused_(tables),
       links_(remembered_links),
       reallocations_(space) {}
@@ -135,7 +135,7 @@ Trial::Sharing& Trial::sharing_of(const Selection& selection) {
 double Trial::slowest_bandwidth(const cluster::Mesh& from, const cluster::Mesh& to) {
   const cluster::Mesh hull = cluster::hull_of(from, to);
   const std::uint64_t key = (static_cast<std::uint64_t>(hull.first) << 32U) | static_cast<std::uint64_t>(hull.count);
-  KnownLink& known = links_[(key * 0x9E3779B97F4A7C15U) >> (64U - remembered_bits)];
+  KnownLink& known = links_[(key * 0x9E3779B97F4A7C15U) >> (64U - link_cache_bits)];
   if (known.bandwidth > 0 && known.hull == hull) return known.bandwidth;
   const cluster::Cluster& cluster = space_.scenario->job.cluster;
   const cluster::Links links = cluster::links_of(cluster, hull, space_.scenario->software.efficiency.links);

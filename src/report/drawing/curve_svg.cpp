@@ -63,7 +63,7 @@ std::string dark_style() {
   return "<style>@media (prefers-color-scheme:dark){" + rules + "}</style>\n";
 }
 
-const TwoColors& ink_of(std::size_t line) { return line_inks[line % line_inks.size()]; }
+const TwoColors& line_ink(std::size_t line) { return line_inks[line % line_inks.size()]; }
 
 std::string value_text(double value) {
   return value >= 1000 ? fmt::format("{:.0f}", value) : fmt::format("{:.4g}", value);
@@ -141,8 +141,8 @@ class CurveWriter {
     for (const CurvePicture::Level& level : panel.levels)
       text += fmt::format("<path d=\"M{} {}H{}\" stroke=\"{}\" stroke-width=\"1.4\" stroke-dasharray=\"6 4\"/>\n",
                           number(left), number(at(level.value)), number(right), quiet.light);
-    for (std::size_t line = 0; line < panel.lines.size(); ++line) text += band(panel.lines[line], ink_of(line), at);
-    for (std::size_t line = 0; line < panel.lines.size(); ++line) text += curve(panel.lines[line], ink_of(line), at);
+    for (std::size_t line = 0; line < panel.lines.size(); ++line) text += band(panel.lines[line], line_ink(line), at);
+    for (std::size_t line = 0; line < panel.lines.size(); ++line) text += curve(panel.lines[line], line_ink(line), at);
     for (const CurvePicture::Level& level : panel.levels)
       text += text_element(right - 6, at(level.value) - 9, fmt::format("{}: {}", level.name, value_text(level.value)),
                            {12, quiet.light, "end", false, true});
@@ -256,7 +256,7 @@ class CurveWriter {
       x -= entry_width(name);
       const std::string mark = fmt::format(
           "<path d=\"M0 0H20\" stroke=\"{0}\" stroke-width=\"2.2\"/><circle cx=\"10\" r=\"{1}\" fill=\"{0}\"/>",
-          ink_of(line).light, number(radius));
+          line_ink(line).light, number(radius));
       text.insert(0, legend_entry(x, y, mark, name));
       x -= entry_gap;
     }

@@ -32,7 +32,7 @@ using simulate::Use;
 using Tasks = std::vector<timeline::Track>;
 
 /// Max bars of a page. With more, it would be tens of megabytes and take seconds to open.
-constexpr std::size_t max_bars = 250'000;
+constexpr std::size_t max_timeline_bars = 250'000;
 
 std::int64_t device_count(const simulate::Trace& trace) {
   std::int64_t devices = 0;
@@ -193,7 +193,7 @@ Chart iteration_chart(timeline::Timeline timeline, std::string title) {
   if (std::any_of(timeline.lanes.begin(), timeline.lanes.end(), is_link))
     note += " The last rows are transfers over links to host memory.";
   note += term_sentences(timeline);
-  timeline::Thinned thin = timeline::thinned(std::move(timeline), max_bars);
+  timeline::Thinned thin = timeline::thinned(std::move(timeline), max_timeline_bars);
   if (thin.shortest > base::Ticks())
     note += fmt::format(" Neighboring bars shorter than {} are drawn as one bar of their main kind.",
                         answer::seconds_text(base::seconds_of_ticks(thin.shortest)));

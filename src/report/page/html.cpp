@@ -90,7 +90,7 @@ std::string numbers(const List& list) {
 
 std::string_view truth(bool value) { return value ? "true" : "false"; }
 
-std::string_view name_of(Field::Kind kind) {
+std::string_view kind_name(Field::Kind kind) {
   switch (kind) {
     case Field::Kind::number:
       return "number";
@@ -152,7 +152,7 @@ std::string fields_json(const timeline::Timeline& timeline) {
     if (std::none_of(timeline.bars.begin(), timeline.bars.end(), has)) continue;
     JsonObject object;
     object.add("name", json_string(field.name));
-    object.add("kind", json_string(name_of(field.kind)));
+    object.add("kind", json_string(kind_name(field.kind)));
     if (field.texts)
       object.add("texts", array_of(field.texts(timeline), [](const std::string& text) { return json_string(text); }));
     object.add("values", array_of(timeline.bars, [&](const timeline::Bar& bar) { return field.value(timeline, bar); }));

@@ -148,7 +148,7 @@ using timeline::Track;
 /// Sort key of a category: work of one bar kind and track, with work without a track last, or idle time of one cause.
 using Key = std::tuple<bool, std::uint32_t, BarKind>;
 
-Key key_of(const Bar& bar) {
+Key legend_key(const Bar& bar) {
   const bool idle = is_idle(bar.bar_kind);
   return {idle, idle ? 0 : static_cast<std::uint32_t>(bar.track), bar.bar_kind};
 }
@@ -372,7 +372,7 @@ Legend legend_of(const Timeline& timeline) {
   Legend legend;
   std::map<Key, std::int32_t> numbers;
   for (const Bar& bar : timeline.bars)
-    if (!timeline::is_known_by_name(bar)) numbers.emplace(key_of(bar), 0);
+    if (!timeline::is_known_by_name(bar)) numbers.emplace(legend_key(bar), 0);
   for (auto& [key, number] : numbers) {
     const auto& [idle, track, bar_kind] = key;
     number = static_cast<std::int32_t>(legend.categories.size());
@@ -382,7 +382,7 @@ Legend legend_of(const Timeline& timeline) {
   NamedGroups groups(timeline);
   groups.add_categories(legend.categories);
   for (const Bar& bar : timeline.bars)
-    legend.of.push_back(timeline::is_known_by_name(bar) ? groups.category_of(bar) : numbers.at(key_of(bar)));
+    legend.of.push_back(timeline::is_known_by_name(bar) ? groups.category_of(bar) : numbers.at(legend_key(bar)));
   legend.entries = entries_of(timeline, legend, numbers);
   return legend;
 }

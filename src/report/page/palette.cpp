@@ -34,7 +34,7 @@ constexpr std::array<Hue, 8> hues{{
     {{0xEF, 0xEC, 0xC8}, {0x8B, 0x8A, 0x60}},  // sand
 }};
 
-Color shade_of(Color light, Color dark, pipeline::Shade shade) {
+Color shade_between(Color light, Color dark, pipeline::Shade shade) {
   switch (shade) {
     case pipeline::Shade::light:
       return light;
@@ -55,7 +55,7 @@ std::array<Color, shades> shades_of(const Hue& hue, int replica_percent) {
   const Color dark = mix(hue.dark, black, replica_percent * 30 / 100);
   std::array<Color, shades> colors;
   for (std::size_t kind = 0; kind < shades; ++kind)
-    colors[kind] = shade_of(light, dark, pipeline::op_table[kind].shade);
+    colors[kind] = shade_between(light, dark, pipeline::op_table[kind].shade);
   return colors;
 }
 

@@ -15,15 +15,15 @@
 namespace dovetail::report {
 namespace {
 
-constexpr double page_width = 1100;
+constexpr double front_width = 1100;
 constexpr double page_height = 720;
-constexpr double margin = 32;
+constexpr double front_margin = 32;
 constexpr double point_radius = 7.5;
 constexpr double mark_radius = 5;
 constexpr double label_size = 12.5;
-constexpr std::size_t max_title = 80;
-constexpr std::size_t max_name = 32;
-constexpr std::string_view front_color = "#1f62a8";
+constexpr std::size_t max_front_title = 80;
+constexpr std::size_t max_point_label = 32;
+constexpr std::string_view proven_color = "#1f62a8";
 constexpr std::string_view baseline_color = "#d96c06";
 constexpr std::string_view other_color = "#6b7280";
 constexpr std::string_view bound_color = "#9ca3af";
@@ -101,9 +101,10 @@ class ParetoWriter {
       facts += fmt::format(" to makespan {} at peak activation {}",
                            base::format_time(small.makespan, picture_.time_unit), base::format_memory(small.peak));
     }
-    return text_element(margin, 46, answer::shorten(answer::clean_text(picture_.title), max_title, "\u2026"),
+    return text_element(front_margin, 46,
+                        answer::shorten(answer::clean_text(picture_.title), max_front_title, "\u2026"),
                         {21, "#111827", "start", true, false}) +
-           text_element(margin, 71, facts, {13.5, "#6b7280", "start", false, false});
+           text_element(front_margin, 71, facts, {13.5, "#6b7280", "start", false, false});
   }
 
   /// Returns the path of a falling staircase from the top of the frame to its right side.
@@ -129,7 +130,7 @@ class ParetoWriter {
            fmt::format("<path d=\"{}V{}H{}V{}Z\" fill=\"url(#dovetail-impossible)\"/>\n", bound_stairs(),
                        number(bottom_), number(left_), number(top_)) +
            fmt::format("<path d=\"{}V{}Z\" fill=\"{}\" fill-opacity=\"0.09\"/>\n", front_stairs(), number(top_),
-                       front_color);
+                       proven_color);
   }
 
   std::string grid() const {
@@ -147,7 +148,7 @@ class ParetoWriter {
     return fmt::format("<path d=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"1.6\" stroke-dasharray=\"6 4\"/>\n",
                        bound_stairs(), bound_color) +
            fmt::format("<path d=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"2.4\" stroke-linejoin=\"round\"/>\n",
-                       front_stairs(), front_color);
+                       front_stairs(), proven_color);
   }
 
   std::string axis_labels() const {
@@ -200,7 +201,7 @@ class ParetoWriter {
     for (const auto& [left, baseline] : places) {
       const Box box{left - 1, baseline - label_size, left + width + 1, baseline + 3};
       const bool inside =
-          box.left > left_ && box.right < page_width - margin / 2 && box.top > top_ - 4 && box.bottom < bottom_;
+          box.left > left_ && box.right < front_width - front_margin / 2 && box.top > top_ - 4 && box.bottom < bottom_;
       if (!inside ||
           std::any_of(taken_.begin(), taken_.end(), [&box](const Box& other) { return box.overlaps(other); }))
         continue;
@@ -222,7 +223,7 @@ class ParetoWriter {
       for (const NamedPoint& point : picture_.others) {
         if (point.emphasized != emphasized) continue;
         const std::string_view color = emphasized ? baseline_color : other_color;
-        const std::string name = answer::shorten(answer::clean_text(point.name), max_name, "\u2026");
+        const std::string name = answer::shorten(answer::clean_text(point.name), max_point_label, "\u2026");
         text += fmt::format(
             "<path d=\"M{} {}l{r} {r}l-{r} {r}l-{r} -{r}Z\" fill=\"{}\" stroke=\"#ffffff\"><title>{}</title></path>\n",
             number(x_of(point.at.makespan)), number(y_of(point.at.peak) - mark_radius), color,
@@ -237,15 +238,15 @@ class ParetoWriter {
     std::string text;
     for (std::size_t i = 0; i < picture_.front.size(); ++i) {
       const FrontPoint& point = picture_.front[i];
-      const std::string_view fill = point.proven ? front_color : "#ffffff";
-      const std::string_view ink = point.proven ? "#ffffff" : front_color;
+      const std::string_view fill = point.proven ? proven_color : "#ffffff";
+      const std::string_view ink = point.proven ? "#ffffff" : proven_color;
       const double x = x_of(point.at.makespan);
       const double y = y_of(point.at.peak);
       text += fmt::format(
           "<g><title>{}</title><circle cx=\"{}\" cy=\"{}\" r=\"{}\" fill=\"{}\" stroke=\"{}\" "
           "stroke-width=\"1.8\"/>{}</g>\n",
           answer::escape_xml(fmt::format("{}: {}{}", i + 1, costs(point.at), point.proven ? ", proven" : "")),
-          number(x), number(y), number(point_radius), fill, front_color,
+          number(x), number(y), number(point_radius), fill, proven_color,
           text_element(x, y + 3.4, fmt::format("{}", i + 1), {9.5, ink, "middle", true, false}));
     }
     // Label the two ends first, then the others if there is space.
@@ -254,7 +255,7 @@ class ParetoWriter {
       text += label(
           at, point_radius,
           fmt::format("{} \u00B7 {}", base::format_time(at.makespan, picture_.time_unit), base::format_memory(at.peak)),
-          front_color, true);
+          proven_color, true);
     }
     return text;
   }
@@ -277,11 +278,11 @@ class ParetoWriter {
     };
     const auto circle = [](std::string_view fill) {
       return fmt::format("<circle cx=\"9\" r=\"6\" fill=\"{}\" stroke=\"{}\" stroke-width=\"1.8\"/>", fill,
-                         front_color);
+                         proven_color);
     };
-    entry(circle(front_color), "proven optimal");
+    entry(circle(proven_color), "proven optimal");
     entry(circle("#ffffff"), "best found");
-    entry(fmt::format("<rect y=\"-7\" width=\"18\" height=\"14\" fill=\"{}\" fill-opacity=\"0.12\"/>", front_color),
+    entry(fmt::format("<rect y=\"-7\" width=\"18\" height=\"14\" fill=\"{}\" fill-opacity=\"0.12\"/>", proven_color),
           "dominated");
     entry("<rect y=\"-7\" width=\"18\" height=\"14\" fill=\"url(#dovetail-impossible)\" stroke=\"#dfe3e8\"/>",
           "ruled out by the bounds");
@@ -297,16 +298,16 @@ class ParetoWriter {
                "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" viewBox=\"0 0 {0} {1}\" "
                "font-family=\"{2}\" "
                "role=\"img\">\n<title>{3}</title>\n",
-               number(page_width), number(page_height), font_family, answer::escape_xml(picture_.title)) +
+               number(front_width), number(page_height), font_family, answer::escape_xml(picture_.title)) +
            fmt::format(
                "<rect x=\"0.5\" y=\"0.5\" width=\"{}\" height=\"{}\" rx=\"12\" fill=\"#ffffff\" stroke=\"#e5e7eb\"/>\n",
-               number(page_width - 1), number(page_height - 1)) +
+               number(front_width - 1), number(page_height - 1)) +
            std::string(body) + "</svg>\n";
   }
 
   const ParetoPicture& picture_;
-  double left_ = margin + 58;
-  double right_ = page_width - margin - 8;
+  double left_ = front_margin + 58;
+  double right_ = front_width - front_margin - 8;
   double top_ = 124;
   double bottom_ = page_height - 112;
   Axis x_;

@@ -18,12 +18,12 @@
 namespace dovetail::report {
 namespace {
 
-constexpr double page_width = 1400;
+constexpr double gantt_width = 1400;
 constexpr double margin = 32;
 constexpr double chart_top = 104;
 constexpr double axis_height = 44;
 constexpr double memory_height = 190;
-constexpr std::size_t max_title = 96;
+constexpr std::size_t max_gantt_title = 96;
 
 std::string title_lines(const Picture& picture) {
   const timeline::Timeline& timeline = picture.timeline;
@@ -40,7 +40,7 @@ std::string title_lines(const Picture& picture) {
   facts += fmt::format(
       "  \u00B7  {} on {}", answer::counted(summary.work_bars, is_schedule ? "op" : "bar"),
       answer::counted(static_cast<std::int64_t>(timeline.lanes.size()), answer::clean_text(timeline.lane_noun)));
-  return text_element(margin, 46, answer::shorten(answer::clean_text(timeline.title), max_title, "\u2026"),
+  return text_element(margin, 46, answer::shorten(answer::clean_text(timeline.title), max_gantt_title, "\u2026"),
                       {21, "#111827", "start", true, false}) +
          text_element(margin, 71, facts, {13.5, "#6b7280", "start", false, false});
 }
@@ -57,11 +57,11 @@ std::string page(const Picture& picture, std::string_view body, double height) {
              "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" viewBox=\"0 0 {0} {1}\" "
              "font-family=\"{2}\" "
              "role=\"img\">\n<title>{3}</title>\n",
-             number(page_width), number(height), font_family, answer::escape_xml(picture.timeline.title)) +
+             number(gantt_width), number(height), font_family, answer::escape_xml(picture.timeline.title)) +
          svg_patterns(picture) +
          fmt::format(
              "<rect x=\"0.5\" y=\"0.5\" width=\"{}\" height=\"{}\" rx=\"12\" fill=\"#ffffff\" stroke=\"#e5e7eb\"/>\n",
-             number(page_width - 1), number(height - 1)) +
+             number(gantt_width - 1), number(height - 1)) +
          std::string(body) + "</svg>\n";
 }
 
@@ -208,7 +208,7 @@ std::string render_svg(const timeline::Timeline& timeline) {
   const Picture picture{timeline, summarize(timeline), colors_of(timeline.tracks)};
   Frame chart;
   chart.left = std::floor(margin + name_width(timeline) + 10);
-  chart.right = page_width - margin - 8;
+  chart.right = gantt_width - margin - 8;
   chart.top = chart_top;
   chart.bottom = chart_top + lane_pitch(timeline.lanes.size()) * static_cast<double>(timeline.lanes.size());
   chart.end = timeline.end;

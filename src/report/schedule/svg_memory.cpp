@@ -17,7 +17,7 @@ using timeline::Lane;
 
 /// More lanes are drawn as a band from minimum to maximum.
 constexpr std::size_t max_curves = 40;
-constexpr double gibibyte = 1 << 30;
+constexpr double bytes_per_gibibyte = 1 << 30;
 constexpr std::string_view front_color = "#334155";
 
 /// Minimum and maximum within one column of the frame.
@@ -34,7 +34,7 @@ class MemoryWriter {
         counters_(drawn_counters(picture.timeline)),
         columns_(static_cast<std::size_t>(frame.right - frame.left)) {
     const auto peak = static_cast<double>(picture.summary.peaks[picture.summary.fullest_lane].count());
-    const double whole = front().unit.empty() ? 1 : gibibyte;
+    const double whole = front().unit.empty() ? 1 : bytes_per_gibibyte;
     step_ = peak > 4 * whole ? round_step(peak / 4 / whole) * static_cast<std::int64_t>(whole) : round_step(peak / 4);
     top_value_ = peak * 1.18;
   }

@@ -57,8 +57,8 @@ std::size_t placeholder_length(std::string_view text) {
   return ends ? at + 1 : 0;
 }
 
-constexpr std::array<std::string_view, 14> binary_operators{"==",  "=",   "!=",  "=~",  "-eq", "-ne", "-lt",
-                                                            "-le", "-gt", "-ge", "-nt", "-ot", "-ef", "<"};
+constexpr std::array<std::string_view, 14> condition_operators{"==",  "=",   "!=",  "=~",  "-eq", "-ne", "-lt",
+                                                               "-le", "-gt", "-ge", "-nt", "-ot", "-ef", "<"};
 
 bool is_unary(std::string_view word) {
   return word.size() == 2 && word[0] == '-' &&
@@ -510,7 +510,7 @@ TestTree ShellParser::parse_test_primary() {
   std::string_view operation = peek_plain();
   if (peek() == '<' || peek() == '>') operation = rest().substr(0, 1);
   if (operation != ">" &&
-      std::find(binary_operators.begin(), binary_operators.end(), operation) == binary_operators.end())
+      std::find(condition_operators.begin(), condition_operators.end(), operation) == condition_operators.end())
     return tree;
   tree.operation = operation;
   position_ += operation.size();

@@ -241,7 +241,7 @@ base::Result<FoundModel> guess_model(const std::string& name, const std::string&
 
 /// Returns the name of the model at a path: its last component, or NAME for a folder in Hugging Face's cache,
 /// `models--OWNER--NAME/snapshots/HASH`.
-std::string model_name(std::string_view path) {
+std::string name_from_path(std::string_view path) {
   constexpr std::string_view cached = "models--";
   const std::size_t at = path.rfind(cached);
   if (at == std::string_view::npos || (at > 0 && path[at - 1] != '/')) return syntax::name_of(path, "");
@@ -260,7 +260,7 @@ base::Result<FoundModel> find_model(std::string_view path, const ModelSources& s
   if (sources.read_cached)
     if (const auto cached = hub_config_path(sources.hub_cache, path))
       if (const auto content = sources.read_cached(*cached); content.ok()) return read_model(*cached, *content);
-  return guess_model(model_name(path), config);
+  return guess_model(name_from_path(path), config);
 }
 
 }  // namespace dovetail::trainers

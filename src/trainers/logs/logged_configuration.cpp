@@ -244,7 +244,7 @@ bool is_name_character(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-std::vector<std::string_view> words_of(std::string_view text) {
+std::vector<std::string_view> split_words(std::string_view text) {
   std::vector<std::string_view> words;
   for (std::size_t at = text.find_first_not_of(" \t\r"); at != std::string_view::npos;) {
     const std::size_t end = std::min(text.find_first_of(" \t\r", at), text.size());
@@ -263,7 +263,7 @@ bool is_assignment(std::string_view word) {
 
 /// Returns whether a line only sets one variable.
 bool sets_variable(std::string_view text) {
-  std::vector<std::string_view> words = words_of(text);
+  std::vector<std::string_view> words = split_words(text);
   if (!words.empty() && words.front() == "export") words.erase(words.begin());
   const bool alone = !words.empty() && (words.size() == 1 || words[1].starts_with('#'));
   return alone && is_assignment(words.front()) && words.front().find_first_of("`();|&<>") == std::string_view::npos &&
@@ -275,7 +275,7 @@ bool sets_variable(std::string_view text) {
 bool starts_trainer(std::string_view text, const syntax::TrainerTest& is_trainer) {
   constexpr std::array<std::string_view, 9> starters{"python",     "uv",   "torchrun", "ray", "deepspeed",
                                                      "accelerate", "srun", "nohup",    "env"};
-  const std::vector<std::string_view> words = words_of(text);
+  const std::vector<std::string_view> words = split_words(text);
   const auto first = std::find_if_not(words.begin(), words.end(), is_assignment);
   if (first == words.end()) return false;
   const std::string_view program = first->substr(first->rfind('/') + 1);

@@ -47,7 +47,8 @@ base::Result<llm::Layout> megatron_layout_of(const syntax::SettingTree& tree, co
   return layout;
 }
 
-base::Status read_vllm(const syntax::SettingTree& tree, int devices, const llm::Transformer& model, NemoRlEngine& all) {
+base::Status read_nemo_rl_vllm(const syntax::SettingTree& tree, int devices, const llm::Transformer& model,
+                               NemoRlEngine& all) {
   const std::string keys = "policy.generation.vllm_cfg";
   const std::string more = "policy.generation.vllm_kwargs";
   DOVETAIL_TRY(
@@ -195,7 +196,7 @@ base::Result<NemoRlEngine> nemo_rl_engine(const syntax::SettingTree& tree, int d
   DOVETAIL_TRY(const std::string backend, text_at(tree, key));
   NemoRlEngine all;
   if (backend == "vllm") {
-    DOVETAIL_CHECK(read_vllm(tree, devices, model, all));
+    DOVETAIL_CHECK(read_nemo_rl_vllm(tree, devices, model, all));
   } else if (backend == "sglang") {
     DOVETAIL_CHECK(read_sglang(tree, devices, model, all));
   } else if (backend == "trtllm") {

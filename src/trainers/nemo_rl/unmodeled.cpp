@@ -18,7 +18,7 @@ namespace dovetail::trainers {
 namespace {
 
 /// Settings of `policy` and `value`.
-constexpr std::array role_settings{
+constexpr std::array nemo_rl_role_settings{
     Watched{"precision", "bfloat16", "modeled as bf16"},
     Watched{"logprob_chunk_size", "null|0|-1",
             "logits are computed in chunks; the real run uses less memory for logits in inference"},
@@ -31,7 +31,7 @@ constexpr std::array role_settings{
             "modeled as packed by first fit"},
 };
 
-constexpr std::array megatron_settings{
+constexpr std::array nemo_rl_megatron_settings{
     Watched{"empty_unused_memory_level", "0|1|2", "not modeled"},
     Watched{"defer_fp32_logits", "false", "logits stay in bf16; the real run uses less memory for logits"},
     Watched{"use_fused_linear_logprobs", "false", "fused kernels compute the logits; the real run uses less memory"},
@@ -100,11 +100,11 @@ constexpr std::array<std::string_view, 4> read_of_vllm{"max_num_seqs", "max_num_
                                                        "enable_chunked_prefill", "moe_backend"};
 
 base::Status watch_role(const syntax::SettingTree& tree, const std::string& role, ImportedRun& run) {
-  DOVETAIL_CHECK(watch(tree, role + ".", role_settings, run));
+  DOVETAIL_CHECK(watch(tree, role + ".", nemo_rl_role_settings, run));
   DOVETAIL_TRY(const bool megatron, nemo_rl_has_megatron(tree, role));
   if (!megatron) return watch(tree, role + ".dtensor_cfg.", dtensor_settings, run);
   const std::string keys = role + ".megatron_cfg";
-  DOVETAIL_CHECK(watch(tree, keys + ".", megatron_settings, run));
+  DOVETAIL_CHECK(watch(tree, keys + ".", nemo_rl_megatron_settings, run));
   watch_handed_on(tree, keys + ".model_overrides", {}, run);
   DOVETAIL_TRY(const bool recomputes, is_on(tree, keys + ".activation_checkpointing"));
   for (const char* const name : {".recompute_granularity", ".recompute_modules"}) {
@@ -119,7 +119,7 @@ base::Status watch_role(const syntax::SettingTree& tree, const std::string& role
 }
 
 /// Returns the state types with Megatron. Gradients are summed in bf16 by default.
-base::Result<RoleTypes> megatron_types(const syntax::SettingTree& tree, const std::string& role) {
+base::Result<RoleTypes> nemo_rl_megatron_types(const syntax::SettingTree& tree, const std::string& role) {
   RoleTypes types;
   const std::string key = role + ".megatron_cfg.distributed_data_parallel_config.grad_reduce_in_fp32";
   DOVETAIL_TRY(const auto in_fp32, optional_flag(tree, key));
@@ -150,7 +150,7 @@ base::Result<RoleTypes> dtensor_types(const syntax::SettingTree& tree, const std
   return types;
 }
 
-base::Status add_types(const syntax::SettingTree& tree, ImportedRun& run) {
+base::Status add_nemo_rl_types(const syntax::SettingTree& tree, ImportedRun& run) {
   std::vector<RoleTypes> roles;
   std::vector<HostShare> shares;
   for (const auto& [training, role] : {std::pair("actor_train", "policy"), std::pair("critic_train", "value")}) {
@@ -159,7 +159,7 @@ base::Status add_types(const syntax::SettingTree& tree, ImportedRun& run) {
     if (trained == run.tasks.end()) continue;
     DOVETAIL_TRY(const bool megatron, nemo_rl_has_megatron(tree, role));
     DOVETAIL_TRY(roles.emplace_back(),
-                 megatron ? megatron_types(tree, role) : dtensor_types(tree, role, trained->planned.layout));
+                 megatron ? nemo_rl_megatron_types(tree, role) : dtensor_types(tree, role, trained->planned.layout));
     if (megatron) {
       DOVETAIL_TRY(shares.emplace_back(), nemo_rl_host_share(tree, role));
     }
@@ -215,7 +215,7 @@ base::Status add_nemo_rl_watched(const syntax::SettingTree& tree, const std::str
           *values, {key, fmt::format("{}: modeled as the policy's, {}", *values, run.mini_batch), place_of(tree, key)},
           run);
   }
-  DOVETAIL_CHECK(add_types(tree, run));
+  DOVETAIL_CHECK(add_nemo_rl_types(tree, run));
   add_facts(tree, run);
   return {};
 }

@@ -34,7 +34,7 @@ struct OpenrlhfDraft {
 };
 
 /// Returns whether the flag has a nonempty value.
-base::Result<bool> is_given(const syntax::SettingTree& tree, std::string_view key) {
+base::Result<bool> is_given_by_flag(const syntax::SettingTree& tree, std::string_view key) {
   DOVETAIL_TRY(const auto value, optional_text(tree, key));
   return value && !value->empty();
 }
@@ -44,10 +44,10 @@ base::Status read_openrlhf_algorithm(OpenrlhfDraft& draft) {
   ImportedRun& run = draft.run;
   DOVETAIL_TRY(const std::string estimator, text_at(tree, estimator_key));
   DOVETAIL_TRY(const double penalty, decimal_at(tree, "--algo.kl.init_coef"));
-  DOVETAIL_TRY(const bool agent, is_given(tree, "--train.agent_func_path"));
-  DOVETAIL_TRY(const bool remote, is_given(tree, "--reward.remote_url"));
-  DOVETAIL_TRY(const bool reward, is_given(tree, "--reward.model_name_or_path"));
-  DOVETAIL_TRY(const bool own_critic, is_given(tree, "--critic.model_name_or_path"));
+  DOVETAIL_TRY(const bool agent, is_given_by_flag(tree, "--train.agent_func_path"));
+  DOVETAIL_TRY(const bool remote, is_given_by_flag(tree, "--reward.remote_url"));
+  DOVETAIL_TRY(const bool reward, is_given_by_flag(tree, "--reward.model_name_or_path"));
+  DOVETAIL_TRY(const bool own_critic, is_given_by_flag(tree, "--critic.model_name_or_path"));
   draft.critic = estimator == "gae";
   run.framework = "openrlhf";
   run.training = "deepspeed-zero";
@@ -351,9 +351,9 @@ base::Status check_openrlhf_start(const syntax::SettingTree& tree) {
   DOVETAIL_TRY(const bool sleeps, flag_at(tree, "--vllm.enable_sleep"));
   DOVETAIL_TRY(const bool partial, flag_at(tree, "--train.partial_rollout_enable"));
   DOVETAIL_TRY(const bool filters, flag_at(tree, "--algo.dynamic_filtering_enable"));
-  DOVETAIL_TRY(const bool remote, is_given(tree, "--reward.remote_url"));
-  DOVETAIL_TRY(const bool agent, is_given(tree, "--train.agent_func_path"));
-  DOVETAIL_TRY(const bool evaluates, is_given(tree, "--eval.dataset"));
+  DOVETAIL_TRY(const bool remote, is_given_by_flag(tree, "--reward.remote_url"));
+  DOVETAIL_TRY(const bool agent, is_given_by_flag(tree, "--train.agent_func_path"));
+  DOVETAIL_TRY(const bool evaluates, is_given_by_flag(tree, "--eval.dataset"));
   DOVETAIL_TRY(const std::int64_t prompts, count_at(tree, "--rollout.batch_size"));
   DOVETAIL_TRY(const auto generated, optional_whole(tree, "--rollout.vllm_generate_batch_size"));
   if (samples == 1 && estimator != "gae" && estimator != "reinforce")

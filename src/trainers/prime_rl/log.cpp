@@ -12,7 +12,7 @@
 namespace dovetail::trainers {
 namespace {
 
-constexpr std::string_view step_words = " Step ";
+constexpr std::string_view step_prefix = " Step ";
 constexpr std::string_view between = " | ";
 
 std::string_view without_blanks(std::string_view text) {
@@ -60,9 +60,9 @@ base::Status add_truncation(const ConsoleLine& line, std::size_t from, std::int6
 
 base::Status read_prime_rl_line(const ConsoleLine& line, StepLogBuilder& log) {
   const std::string_view text = line.text;
-  const std::size_t at = text.find(step_words);
+  const std::size_t at = text.find(step_prefix);
   if (at == std::string_view::npos || text.substr(0, at).find("SUCCESS") == std::string_view::npos) return {};
-  const std::size_t number_at = at + step_words.size();
+  const std::size_t number_at = at + step_prefix.size();
   const std::size_t bar = text.find(between, number_at);
   if (bar == std::string_view::npos) return {};
   const std::string_view number = text.substr(number_at, bar - number_at);

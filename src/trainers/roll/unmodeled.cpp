@@ -124,45 +124,45 @@ constexpr std::array<std::string_view, 9> known_of_fsdp2{
 constexpr std::array watched_of_vllm{
     Watched{"block_size", "16", "KV cache block size; modeled as 16 tokens"},
 };
-constexpr std::array<std::string_view, 20> known_of_vllm{"tensor_parallel_size",
-                                                         "quantization",
-                                                         "kv_cache_dtype",
-                                                         "sleep_level",
-                                                         "pipeline_parallel_size",
-                                                         "data_parallel_size",
-                                                         "gpu_memory_utilization",
-                                                         "enforce_eager",
-                                                         "max_num_seqs",
-                                                         "max_num_batched_tokens",
-                                                         "enable_chunked_prefill",
-                                                         "enable_expert_parallel",
-                                                         "enable_prefix_caching",
-                                                         "max_model_len",
-                                                         "load_format",
-                                                         "VLLM_USE_V1",
-                                                         "disable_log_stats",
-                                                         "disable_mm_preprocessor_cache",
-                                                         "distributed_executor_backend",
-                                                         "seed"};
+constexpr std::array<std::string_view, 20> roll_vllm_keys{"tensor_parallel_size",
+                                                          "quantization",
+                                                          "kv_cache_dtype",
+                                                          "sleep_level",
+                                                          "pipeline_parallel_size",
+                                                          "data_parallel_size",
+                                                          "gpu_memory_utilization",
+                                                          "enforce_eager",
+                                                          "max_num_seqs",
+                                                          "max_num_batched_tokens",
+                                                          "enable_chunked_prefill",
+                                                          "enable_expert_parallel",
+                                                          "enable_prefix_caching",
+                                                          "max_model_len",
+                                                          "load_format",
+                                                          "VLLM_USE_V1",
+                                                          "disable_log_stats",
+                                                          "disable_mm_preprocessor_cache",
+                                                          "distributed_executor_backend",
+                                                          "seed"};
 
 constexpr std::array watched_of_sglang{
     Watched{"enable_memory_saver", "true",
             "the engine does not sleep; modeled as if it did, the real run uses more memory"},
     Watched{"dp_size", "1", "modeled as independent instances"},
 };
-constexpr std::array<std::string_view, 13> known_of_sglang{"quantization",
-                                                           "kv_cache_dtype",
-                                                           "disable_radix_cache",
-                                                           "tensor_parallel_size",
-                                                           "pipeline_parallel_size",
-                                                           "mem_fraction_static",
-                                                           "max_running_requests",
-                                                           "ep_size",
-                                                           "disable_cuda_graph",
-                                                           "load_format",
-                                                           "log_level",
-                                                           "log_level_http",
-                                                           "context_length"};
+constexpr std::array<std::string_view, 13> roll_sglang_keys{"quantization",
+                                                            "kv_cache_dtype",
+                                                            "disable_radix_cache",
+                                                            "tensor_parallel_size",
+                                                            "pipeline_parallel_size",
+                                                            "mem_fraction_static",
+                                                            "max_running_requests",
+                                                            "ep_size",
+                                                            "disable_cuda_graph",
+                                                            "load_format",
+                                                            "log_level",
+                                                            "log_level_http",
+                                                            "context_length"};
 
 /// Settings that are modeled only for the engine that generates.
 constexpr std::array watched_of_judges{
@@ -361,10 +361,10 @@ base::Status watch_roll_engine(const syntax::SettingTree& tree, const std::strin
   if (backend == RollBackend::hugging_face) return {};
   if (role != "actor_infer") DOVETAIL_CHECK(watch(tree, keys + ".", watched_of_judges, run));
   if (backend == RollBackend::sglang) {
-    DOVETAIL_CHECK(watch_strategy(tree, keys, watched_of_sglang, known_of_sglang, run));
+    DOVETAIL_CHECK(watch_strategy(tree, keys, watched_of_sglang, roll_sglang_keys, run));
     return {};
   }
-  DOVETAIL_CHECK(watch_strategy(tree, keys, watched_of_vllm, known_of_vllm, run));
+  DOVETAIL_CHECK(watch_strategy(tree, keys, watched_of_vllm, roll_vllm_keys, run));
   const std::string worker_key = role + ".num_gpus_per_worker";
   DOVETAIL_TRY(const auto worker, optional_whole(tree, worker_key));
   DOVETAIL_TRY(const std::int64_t tensor, roll_count(tree, keys + ".tensor_parallel_size", 1));

@@ -14,7 +14,7 @@
 namespace dovetail::trainers {
 namespace {
 
-constexpr std::string_view estimator_key = "--advantage-estimator";
+constexpr std::string_view slime_estimator_key = "--advantage-estimator";
 constexpr std::string_view batch_key = "--global-batch-size";
 constexpr std::string_view prompt_key = "--rollout-max-prompt-len";
 constexpr std::string_view response_key = "--rollout-max-response-len";
@@ -42,7 +42,7 @@ struct SlimeDraft {
 base::Status read_slime_algorithm(SlimeDraft& draft) {
   const syntax::SettingTree& tree = draft.tree;
   ImportedRun& run = draft.run;
-  DOVETAIL_TRY(const std::string estimator, text_at(tree, estimator_key));
+  DOVETAIL_TRY(const std::string estimator, text_at(tree, slime_estimator_key));
   DOVETAIL_TRY(const double penalty, decimal_at(tree, "--kl-coef"));
   DOVETAIL_TRY(const bool in_loss, flag_at(tree, "--use-kl-loss"));
   DOVETAIL_TRY(const bool no_advantages, flag_at(tree, "--disable-compute-advantages-and-returns"));
@@ -52,8 +52,9 @@ base::Status read_slime_algorithm(SlimeDraft& draft) {
   run.reference = (penalty != 0 || in_loss) && !no_advantages;
   run.algorithm = draft.critic ? "ppo" : estimator.starts_with("reinforce_plus") ? "reinforce++" : "grpo";
   if (run.algorithm == "grpo" && estimator != "grpo")
-    run.assumed.push_back({std::string(estimator_key), fmt::format("{}: modeled with the tasks of grpo", estimator),
-                           place_of(tree, estimator_key)});
+    run.assumed.push_back({std::string(slime_estimator_key),
+                           fmt::format("{}: modeled with the tasks of grpo", estimator),
+                           place_of(tree, slime_estimator_key)});
   run.assumed.push_back({"", "the reward is a rule that adds no time to generation"});
   if (draft.async) run.steps_off_policy = 1;
   return {};
@@ -181,7 +182,7 @@ base::Result<bool> has_actor_pass(const SlimeDraft& draft) {
   DOVETAIL_TRY(const bool compares, flag_at(tree, "--get-mismatch-metrics"));
   if (no_advantages || (of_engines && !compares)) return false;
   DOVETAIL_TRY(const std::string loss, text_at(tree, "--loss-type"));
-  DOVETAIL_TRY(const std::string estimator, text_at(tree, estimator_key));
+  DOVETAIL_TRY(const std::string estimator, text_at(tree, slime_estimator_key));
   DOVETAIL_TRY(const double penalty, decimal_at(tree, "--kl-coef"));
   DOVETAIL_TRY(const bool old, flag_at(tree, "--keep-old-actor"));
   DOVETAIL_TRY(const bool distills, flag_at(tree, "--use-opd"));

@@ -189,7 +189,7 @@ base::Result<std::optional<plan::StateType>> optimizer_type(const syntax::Settin
 }
 
 /// Sets the types of the optimizer's states. On the host, all are in fp32.
-base::Status add_types(const syntax::SettingTree& tree, ImportedRun& run) {
+base::Status add_slime_types(const syntax::SettingTree& tree, ImportedRun& run) {
   plan::Software& types = run.software;
   DOVETAIL_TRY(const bool aware, flag_at(tree, "--use-precision-aware-optimizer"));
   DOVETAIL_TRY(const bool on_host, flag_at(tree, "--optimizer-cpu-offload"));
@@ -291,7 +291,7 @@ base::Status add_slime_watched(const syntax::SettingTree& tree, bool async, cons
   DOVETAIL_CHECK(watch(tree, "", watched_rollout, run));
   DOVETAIL_CHECK(take_sync_bucket(tree, "--update-weight-buffer-size", 1, run));
   DOVETAIL_CHECK(watch_given(tree, run));
-  DOVETAIL_CHECK(add_types(tree, run));
+  DOVETAIL_CHECK(add_slime_types(tree, run));
   DOVETAIL_CHECK(take_checkpoint(tree, run));
   watch_layers(tree, run);
   DOVETAIL_CHECK(add_experts(tree, model, run));

@@ -331,7 +331,7 @@ bool has_verl_key(std::string_view content) {
   return has_top_key(content, "actor_rollout_ref") || content.find("\"actor_rollout_ref\"") != std::string_view::npos;
 }
 
-base::Result<syntax::Setting> root_of(const ConfigurationFile& file) {
+base::Result<syntax::Setting> root_setting(const ConfigurationFile& file) {
   if (file.printed) return *file.printed;
   DOVETAIL_TRY(const base::Document document, base::parse_yaml_or_json(file.content, file.name));
   DOVETAIL_TRY(syntax::Setting root, syntax::setting_of(document, file.content, 0));
@@ -343,7 +343,7 @@ base::Result<syntax::Setting> root_of(const ConfigurationFile& file) {
 base::Result<ReadRun> verl_of_configuration(const ConfigurationFile& file, const RunRequest& request) {
   if (!request.options.arguments.empty())
     return base::bad_input("arguments after the file need a launch script; accepted: no arguments for a configuration");
-  DOVETAIL_TRY(syntax::Setting root, root_of(file));
+  DOVETAIL_TRY(syntax::Setting root, root_setting(file));
   DOVETAIL_TRY(const VerlSettings settings, settings_of_configuration(std::move(root), file.name, request.environment));
   return verl_run(settings, request);
 }

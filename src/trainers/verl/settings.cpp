@@ -164,10 +164,10 @@ constexpr std::array<std::string_view, 20> left_out{"_target_",
                                                     "router_replay"};
 
 /// Sets all places to line 0, which marks defaults.
-void forget_places(syntax::Setting& setting) {
+void drop_places(syntax::Setting& setting) {
   setting.place = {};
-  for (syntax::Setting& item : setting.items) forget_places(item);
-  for (auto& [name, value] : setting.members) forget_places(value);
+  for (syntax::Setting& item : setting.items) drop_places(item);
+  for (auto& [name, value] : setting.members) drop_places(value);
 }
 
 syntax::Setting parsed_defaults(std::string_view content) {
@@ -175,7 +175,7 @@ syntax::Setting parsed_defaults(std::string_view content) {
   DOVETAIL_ASSERT(document.ok());
   auto setting = syntax::setting_of(*document, content, 0);
   DOVETAIL_ASSERT(setting.ok());
-  forget_places(*setting);
+  drop_places(*setting);
   return *std::move(setting);
 }
 

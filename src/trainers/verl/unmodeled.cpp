@@ -210,7 +210,7 @@ base::Result<plan::StateType> aware_type(const syntax::SettingTree& tree, const 
 
 /// Returns the state types with Megatron. Its precision-aware optimizer keeps only the part of the master weights that
 /// bf16 loses, and uses the given types for gradients and moments. On the host, all states are in fp32.
-base::Result<RoleTypes> megatron_types(const syntax::SettingTree& tree, const std::string& keys) {
+base::Result<RoleTypes> verl_megatron_types(const syntax::SettingTree& tree, const std::string& keys) {
   RoleTypes role;
   const std::string key = keys + ".use_precision_aware_optimizer";
   const std::string override_key = keys + ".override_optimizer_config.use_precision_aware_optimizer";
@@ -284,9 +284,9 @@ base::Status add_types(const VerlSettings& settings, bool has_critic, ImportedRu
   const int devices = trained == run.tasks.end() ? 0 : trained->planned.mesh.count;
   std::vector<RoleTypes> roles;
   if (settings.engine == VerlEngine::megatron) {
-    DOVETAIL_TRY(roles.emplace_back(), megatron_types(tree, "actor_rollout_ref.actor.optim"));
+    DOVETAIL_TRY(roles.emplace_back(), verl_megatron_types(tree, "actor_rollout_ref.actor.optim"));
     if (has_critic) {
-      DOVETAIL_TRY(roles.emplace_back(), megatron_types(tree, "critic.optim"));
+      DOVETAIL_TRY(roles.emplace_back(), verl_megatron_types(tree, "critic.optim"));
     }
     DOVETAIL_CHECK(add_host_shares(tree, has_critic, run));
   } else {
