@@ -10,6 +10,10 @@ target_compile_options(dovetail_settings INTERFACE
 if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
   target_compile_options(dovetail_settings INTERFACE "SHELL:--param ggc-min-expand=1000" "SHELL:--param ggc-min-heapsize=524288")
 endif()
+# g++ takes the value of an empty std::optional for an uninitialized variable that is read.
+if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+  target_compile_options(dovetail_settings INTERFACE -Wno-maybe-uninitialized)
+endif()
 # g++ 12 reports overlapping copies inside std::string that do not exist (GCC bug 105329).
 if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   target_compile_options(dovetail_settings INTERFACE -Wno-restrict)

@@ -25,7 +25,9 @@ FUNCTION = re.compile(r"^(?!using |namespace |template |constexpr [^(]*=|const [
 CONSTANT_OR_TEMPLATE = re.compile(r"^(?!using |namespace )[A-Za-z][^(={]*?(\w+)(?:\[\w*\])?\s*[({=;]")
 USING_DECLARATION = re.compile(r"^using ([\w:]*::(\w+));", re.M)
 CALLED = re.compile(r"(?<![\w:.>])(\w+)\(")
-LAMBDA = re.compile(r"\bauto&? (\w+) = \[")
+# Members and variables hide functions of the folder.
+HIDING = re.compile(r"^ +(?!return\b|case\b|else\b)[\w:<>,&* ]*[\w>&*] (\w+)\(|(?:[&>*]|\bauto) (\w+)(?= ?[,);={])", re.M)
+LITERAL = re.compile(r'"(?:\\.|[^"\\\n])*"')
 TEST_MACROS = re.compile(r"(TEST|RC_GTEST|INSTANTIATE_|TYPED_)")
 # Types that convert to each other or from much else: they do not tell overloads apart.
 CONVERTIBLE = re.compile(r"bool|char|int|unsigned|float|double|auto|(std::)?(size_t|u?int\d+_t|string|string_view)|std::function.*|(base::)?Ticks")
@@ -52,7 +54,7 @@ UNKNOWN_FUNCTION = Thing("a function declared elsewhere")
 def parameters_of(text, begin):
     """Returns the parameter types of the function whose list starts at text[begin] == "("."""
     depth, current, parameters = 0, "", []
-    for character in text[begin:]:
+    for character in LITERAL.sub("", text[begin : begin + 1000]):
         depth += (character in "(<{[") - (character in ")>}]")
         if depth == 0 or (depth == 1 and character == ","):
             parameters.append(current)
@@ -65,7 +67,7 @@ def parameters_of(text, begin):
     for parameter in parameters:
         plain = re.sub(r"\bconst\b|[&*]", " ", parameter.split("=")[0]).strip()
         kind = re.sub(r"\s", "", re.sub(r"\s\w+$", "", plain))
-        types.append(None if not kind or CONVERTIBLE.fullmatch(kind) else kind)
+        types.append(None if not kind or "=" in parameter or CONVERTIBLE.fullmatch(kind) else kind)
     return tuple(types)
 
 
@@ -85,6 +87,10 @@ def functions_of_headers(sources):
     return functions
 
 
+def hiding_names_in(text):
+    return {name for names in HIDING.findall(text) for name in names}
+
+
 def meanings_of(source, folder_functions):
     """Returns {(namespace, name): set of meanings} of a file."""
     text = Path(source).read_text(encoding="utf-8")
@@ -96,9 +102,9 @@ def meanings_of(source, folder_functions):
         meanings.setdefault((space, name), set()).add(meaning)
 
     for target, name in USING_DECLARATION.findall(text):
-        add(name, Thing(target))
+        add(name, Thing(target.rsplit("::")[-1]))
     for name, target in ALIAS.findall(text):
-        add(name, Thing(target))
+        add(name, Thing(target.rsplit("::")[-1]))
     for name in MACRO.findall(text):
         add(name, Thing(source), "")
     for unnamed in UNNAMED.findall(text):
@@ -114,8 +120,8 @@ def meanings_of(source, folder_functions):
             elif found := CONSTANT_OR_TEMPLATE.match(line):
                 add(found.group(1), Thing(source))
             begin += len(line)
-    lambdas = set(LAMBDA.findall(text))
-    for name in set(CALLED.findall(text)) - lambdas - {name for _, name in meanings}:
+    hidden = hiding_names_in(text)
+    for name in set(CALLED.findall(text)) - hidden - {name for _, name in meanings}:
         for function in folder_functions.get(name, {UNKNOWN_FUNCTION}):
             add(name, function)
     return meanings
