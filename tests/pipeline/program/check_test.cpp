@@ -189,9 +189,9 @@ std::vector<Damage> damages() {
          std::swap(first.sequence, second.sequence);
        },
        ""},
-      {"a rank of another problem", [](Programs& p) { p[2].problem = "other"; }, "another problem"},
+      {"a rank of another problem", [](Programs& p) { p[2].problem = "other"; }, "different problem"},
       {"a missing rank", [](Programs& p) { p.pop_back(); }, "for 4 ranks"},
-      {"two ranks exchanged", [](Programs& p) { std::swap(p[0], p[1]); }, "in the place of"},
+      {"two ranks exchanged", [](Programs& p) { std::swap(p[0], p[1]); }, "is listed as"},
       {"a false peak", [](Programs& p) { p[0].peak.activation += Memory(1); }, "peak"},
       {"an instruction with a bad target", [](Programs& p) { p[0].code.front().target = 1000; }, "does not exist"},
   };

@@ -72,8 +72,7 @@ TEST(VerlConfiguration, GivenLengthsMustNotExceedTheCaps) {
   };
   EXPECT_EQ(refusal({.prompt_length = "1024", .response_length = "mean=900,p90=2000"}), "");
   EXPECT_EQ(refusal({.response_length = "2049"}),
-            "--response-length `2049`: up to 2049 tokens, but the configuration limits responses to 2048; accepted: at "
-            "most that");
+            "--response-length `2049`: up to 2049 tokens, but the configuration limits responses to 2048; accepted: up to 2048");
   EXPECT_NE(refusal({.prompt_length = "mean=200,p90=400,cap=4096"}), "");
 }
 
