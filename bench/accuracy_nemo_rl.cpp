@@ -33,7 +33,7 @@ struct Row {
   int scored = 0;  // packs of inference are this many times the maximum length: logprob_batch_size
   double seconds = 0;
   std::vector<measure::MeasuredPhase> phases;
-  std::string doubtful;
+  std::string caveat;
 };
 
 std::vector<measure::MeasuredPhase> phases_of(const DataRow& row) {
@@ -119,8 +119,8 @@ measure::Measurements nemo_rl_set() {
     if (row.apart) plan.placement = "disaggregated";
     for (const workflow::Task& task : job.workflow.tasks) plan.tasks.push_back(task_plan(row, task));
     measure::Measurement measured{row.name, row.model, std::move(job), std::move(plan), row.seconds, row.phases};
-    measured.doubtful = row.doubtful;
-    measured.weight = measured.doubtful.empty() ? 1 : 0;
+    measured.caveat = row.caveat;
+    measured.weight = measured.caveat.empty() ? 1 : 0;
     measured.responses = measure::OpenLengths{row.generated, row.longest - prompt};
     set.rows.push_back(std::move(measured));
   }

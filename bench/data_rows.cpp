@@ -58,8 +58,8 @@ int DataRow::integer(std::string_view column) const {
 
 std::vector<int> DataRow::integers(std::string_view column) const {
   std::vector<int> numbers;
-  std::istringstream words(text(column));
-  for (std::string word; words >> word;) {
+  std::istringstream fields(text(column));
+  for (std::string word; fields >> word;) {
     numbers.push_back(0);
     if (!parses(word, numbers.back())) fail(column, "must be integers separated by spaces");
   }

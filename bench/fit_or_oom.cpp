@@ -25,7 +25,7 @@ using bench::FitRow;
 using bench::Outcome;
 
 /// Share of fitting runs that may be rejected.
-constexpr double max_refused = 0.1;
+constexpr double max_rejected = 0.1;
 
 /// Verdict of the model on a row, for the task with the least margin.
 struct Verdict {
@@ -82,7 +82,7 @@ std::string happened_in(const FitRow& row) {
 
 struct Score {
   int fitting = 0;
-  int refused = 0;  ///< rejected rows that fit
+  int rejected = 0;  ///< rejected rows that fit
   int failing = 0;
   int accepted = 0;  ///< accepted rows that failed
 };
@@ -95,7 +95,7 @@ Score print_scored(const std::vector<FitRow>& rows) {
     const Verdict verdict = verdict_of(row);
     const bool did_fit = row.outcome == Outcome::fits;
     ++(did_fit ? score.fitting : score.failing);
-    if (verdict.fits != did_fit) ++(did_fit ? score.refused : score.accepted);
+    if (verdict.fits != did_fit) ++(did_fit ? score.rejected : score.accepted);
     table.push_back({row.source, row.what, happened_in(row), verdict.fits ? "fits" : "fails",
                      gigabytes(verdict.tightest.needed()), gigabytes(verdict.tightest.usable),
                      fmt::format("{} on {}", verdict.task, verdict.tightest.device), gigabytes(verdict.tightest.host),
@@ -135,8 +135,8 @@ int main(int argc, char** argv) {
   const Score score = print_scored(rows);
   print_open(rows);
   fmt::print("\n{} of {} configurations that failed are accepted; maximum: 0\n", score.accepted, score.failing);
-  fmt::print("{} of {} configurations that fit are rejected; maximum: {:.0f}%\n", score.refused, score.fitting,
-             100 * max_refused);
-  const bool few_refused = score.refused <= max_refused * score.fitting;
-  return bench::print_met((score.accepted == 0 ? 1 : 0) + (few_refused ? 1 : 0), 2);
+  fmt::print("{} of {} configurations that fit are rejected; maximum: {:.0f}%\n", score.rejected, score.fitting,
+             100 * max_rejected);
+  const bool few_rejected = score.rejected <= max_rejected * score.fitting;
+  return bench::print_met((score.accepted == 0 ? 1 : 0) + (few_rejected ? 1 : 0), 2);
 }

@@ -143,16 +143,17 @@ void add_traces(const std::vector<records::TrainingPhase>& phases, PhaseTimes& t
 
 /// One rank's models of a plan.
 struct RankSide {
-  control::RankTalk talk;
+  control::RankExchange rank_exchange;
   transport::OrderedCollectives collectives;
   std::unique_ptr<runtime::RankModels> models;
 
-  explicit RankSide(transport::Transport& transport) : talk(transport, nullptr, 120s), collectives(transport) {}
+  explicit RankSide(transport::Transport& transport)
+      : rank_exchange(transport, nullptr, 120s), collectives(transport) {}
 };
 
 Status train(RankSide& side, const std::vector<control::Training>& trainings, bool is_fused, PhaseTimes& times) {
   const double begin = thread_seconds();
-  const auto rank = static_cast<std::size_t>(side.talk.rank());
+  const auto rank = static_cast<std::size_t>(side.rank_exchange.rank());
   if (is_fused) {
     DOVETAIL_CHECK(side.models->train(trainings));
   } else {
@@ -187,9 +188,9 @@ Status run_rank(Bench& bench, std::size_t rank, Measured& measured) {
   RankSide serial(*bench.of_serial[rank]);
   constexpr std::int64_t cache_bytes = 1 << 20;
   DOVETAIL_TRY(fused.models, runtime::RankModels::make(setups_of(bench.scenario.job), cache_bytes, bench.scenario,
-                                                       bench.fused, {fused.talk, fused.collectives}));
+                                                       bench.fused, {fused.rank_exchange, fused.collectives}));
   DOVETAIL_TRY(serial.models, runtime::RankModels::make(setups_of(bench.scenario.job), cache_bytes, bench.scenario,
-                                                        bench.serial, {serial.talk, serial.collectives}));
+                                                        bench.serial, {serial.rank_exchange, serial.collectives}));
   const std::vector<control::Training> trainings{training_of("actor"), training_of("critic")};
   // Repeat until the order for the measured times has been applied.
   PhaseTimes warm_up;

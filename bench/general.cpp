@@ -42,7 +42,7 @@ struct Row {
 Row run_row(const pipeline::Instance& instance, const bench::Run& ours, const fuse::SolveOptions& solve) {
   const bench::Run construction = bench::run_best_construction(instance.problem, solve);
   const auto pattern = bench::run("pattern", instance.problem, solve);
-  const auto annealing = bench::run_annealing_beside(ours.seconds, instance.problem, solve);
+  const auto annealing = bench::run_annealing_after(ours.seconds, instance.problem, solve);
   const bool met = is_met(ours, construction, solve) && is_met(ours, pattern, solve) && is_met(ours, annealing, solve);
   return {met,
           {instance.name,

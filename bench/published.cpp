@@ -69,7 +69,7 @@ std::vector<std::string> row_of_first(const pipeline::Instance& instance, const 
                                       const Options& options) {
   fuse::SolveOptions solve;
   solve.threads = options.threads;
-  const auto annealing = bench::run_annealing_beside(run.seconds, instance.problem, solve);
+  const auto annealing = bench::run_annealing_after(run.seconds, instance.problem, solve);
   const auto& published = *instance.published;
   const base::Memory limit = limit_of(instance, &Target::one_run);
   return {instance.name,

@@ -19,8 +19,8 @@
 #include "plan/job_file.h"
 #include "planner/rank/rank.h"
 #include "predict/closed_form/inter_stage.h"
-#include "predict/played/inter_stage.h"
-#include "predict/played/simulation.h"
+#include "predict/simulated/inter_stage.h"
+#include "predict/simulated/simulation.h"
 #include "report/text/table.h"
 #include "tables.h"
 
@@ -134,7 +134,7 @@ plan::Job job_of(const System& system, const std::array<const char*, 2>& pair, i
 }
 
 /// A simulated plan.
-struct Played {
+struct SimulatedSetting {
   double iteration = 0;             ///< seconds
   double generated = 0;             ///< generation alone, if not fused
   double tail = 0;                  ///< its part with at most tail_begins of the samples left, analytical
@@ -161,7 +161,8 @@ double seconds_of(const predict::Simulation& simulation, const plan::Job& job,
 }
 
 /// Simulates the plan of a system with the threshold chosen by simulation. Returns an empty result if no plan fits.
-Played play(const System& system, const std::array<const char*, 2>& pair, int length, const Effort& effort) {
+SimulatedSetting simulate_setting(const System& system, const std::array<const char*, 2>& pair, int length,
+                                  const Effort& effort) {
   const plan::Job job = job_of(system, pair, length);
   predict::Software software = predict::software_of(job).value();
   software.efficiency = system.efficiency;
@@ -174,27 +175,27 @@ Played play(const System& system, const std::array<const char*, 2>& pair, int le
   const planner::Ranking ranking = planner::rank_plans(scenario, options).value();
   if (ranking.plans.empty()) return {};
   plan::Plan plan = ranking.plans.front().plan;
-  Played played;
+  SimulatedSetting simulated;
   if (system.placement == planner::Placement::rlhfuse) {
     const simulate::ThresholdChoice choice = predict::simulated_thresholds(scenario, plan, 1, effort.draws).value();
     plan.fusion.threshold = choice.points[choice.best].threshold;
-    played.threshold = plan.fusion.threshold;
+    simulated.threshold = plan.fusion.threshold;
   }
   predict::SimulationOptions simulating;
   simulating.draws = effort.draws;
   const predict::Simulation simulation = predict::Simulator(scenario, simulating).simulate(plan).value();
-  played.iteration = simulation.iteration_seconds;
+  simulated.iteration = simulation.iteration_seconds;
   using workflow::TaskKind;
-  played.generated = seconds_of(simulation, job, [](TaskKind kind) { return kind == TaskKind::generate; });
+  simulated.generated = seconds_of(simulation, job, [](TaskKind kind) { return kind == TaskKind::generate; });
   if (!plan.fusion.threshold && !plan::find_threshold_fault(tail_begins, job, plan.tasks))
-    played.tail = std::max(0.0, played.generated - predict::inter_stage(scenario, plan.tasks, tail_begins).until);
-  played.scored =
+    simulated.tail = std::max(0.0, simulated.generated - predict::inter_stage(scenario, plan.tasks, tail_begins).until);
+  simulated.scored =
       seconds_of(simulation, job, [](TaskKind kind) { return kind == TaskKind::generate || kind == TaskKind::infer; });
-  played.trained = seconds_of(simulation, job, [](TaskKind kind) { return kind == TaskKind::train; });
-  played.mini_by_mini = played.trained;
+  simulated.trained = seconds_of(simulation, job, [](TaskKind kind) { return kind == TaskKind::train; });
+  simulated.mini_by_mini = simulated.trained;
   if (const auto& fused = simulation.training)
-    played.mini_by_mini += base::seconds_of_ticks(fused->mini_by_mini - fused->trace.end);
-  return played;
+    simulated.mini_by_mini += base::seconds_of_ticks(fused->mini_by_mini - fused->trace.end);
+  return simulated;
 }
 
 /// A figure of the paper.
@@ -215,15 +216,17 @@ constexpr std::array<Band, 6> bands{{{"over DeepSpeed-Chat", 2.5, 3.7, "2.5-3.7"
 /// Figures that the paper has; nullopt if a system has no plan, or if nothing migrates.
 using Figures = std::array<std::optional<double>, bands.size()>;
 
-Figures figures_of(const std::vector<Played>& played) {
-  const auto over = [](const Played& theirs, const Played& ours, double Played::* part) {
-    return theirs.there() && ours.there() ? std::optional(theirs.*part / (ours.*part)) : std::nullopt;
+Figures figures_of(const std::vector<SimulatedSetting>& simulated) {
+  const auto over = [](const SimulatedSetting& published, const SimulatedSetting& ours,
+                       double SimulatedSetting::* part) {
+    return published.there() && ours.there() ? std::optional(published.*part / (ours.*part)) : std::nullopt;
   };
-  const Played& base = played[2];
-  const Played& ours = played[3];
-  return {over(played[0], ours, &Played::iteration), over(played[1], ours, &Played::iteration),
-          over(base, ours, &Played::iteration),      over(base, ours, &Played::scored),
-          over(base, ours, &Played::trained),        ours.threshold};
+  const SimulatedSetting& base = simulated[2];
+  const SimulatedSetting& ours = simulated[3];
+  return {
+      over(simulated[0], ours, &SimulatedSetting::iteration), over(simulated[1], ours, &SimulatedSetting::iteration),
+      over(base, ours, &SimulatedSetting::iteration),         over(base, ours, &SimulatedSetting::scored),
+      over(base, ours, &SimulatedSetting::trained),           ours.threshold};
 }
 
 std::string text_of(std::size_t figure, std::optional<double> value) {
@@ -231,8 +234,8 @@ std::string text_of(std::size_t figure, std::optional<double> value) {
   return value ? fmt::format("{:.2f}", *value) : "-";
 }
 
-std::string seconds_text(const Played& played) {
-  return played.there() ? fmt::format("{:.1f}", played.iteration) : "-";
+std::string seconds_text(const SimulatedSetting& simulated) {
+  return simulated.there() ? fmt::format("{:.1f}", simulated.iteration) : "-";
 }
 
 using Rows = std::vector<std::vector<std::string>>;
@@ -245,7 +248,8 @@ struct Pair {
 };
 
 /// Returns how Base's seconds are spent, the gain from hiding all of its inference, and the training of RLHFuse.
-std::vector<std::string> phases_of(const std::string& name, const Played& base, const Played& ours) {
+std::vector<std::string> phases_of(const std::string& name, const SimulatedSetting& base,
+                                   const SimulatedSetting& ours) {
   if (!base.there() || !ours.there()) return {name, "-", "-", "-", "-", "-", "-", "-"};
   const auto text = [](double seconds) { return fmt::format("{:.2f}", seconds); };
   return {name,
@@ -274,23 +278,23 @@ Figures mean_of(const std::vector<Figures>& all) {
 }
 
 /// Simulates all lengths of a pair.
-Pair play_pair(std::size_t number, const Effort& effort) {
+Pair simulate_pair(std::size_t number, const Effort& effort) {
   Pair pair;
   std::vector<Figures> all;
   for (int index = 0; index < effort.lengths; ++index) {
     const int length = all_lengths[static_cast<std::size_t>(index)];
     const std::string name = fmt::format("{}/{}, {}", all_pairs[number][0], all_pairs[number][1], length);
     bench::note(fmt::format("{} tokens", name));
-    std::vector<Played> played;
+    std::vector<SimulatedSetting> simulated;
     std::vector<std::string> row{name};
     for (const System& system : systems(effort)) {
-      played.push_back(play(system, all_pairs[number], length, effort));
-      row.push_back(seconds_text(played.back()));
+      simulated.push_back(simulate_setting(system, all_pairs[number], length, effort));
+      row.push_back(seconds_text(simulated.back()));
     }
-    all.push_back(figures_of(played));
+    all.push_back(figures_of(simulated));
     for (std::size_t figure = 0; figure < bands.size(); ++figure) row.push_back(text_of(figure, all.back()[figure]));
     pair.ratios.push_back(std::move(row));
-    pair.phases.push_back(phases_of(name, played[2], played[3]));
+    pair.phases.push_back(phases_of(name, simulated[2], simulated[3]));
   }
   pair.option_set = mean_of(all);
   return pair;
@@ -320,7 +324,7 @@ int print_tables(const Effort& effort) {
   Rows phases;
   std::array<int, bands.size()> inside{};
   for (int number = 0; number < effort.pairs; ++number) {
-    Pair pair = play_pair(static_cast<std::size_t>(number), effort);
+    Pair pair = simulate_pair(static_cast<std::size_t>(number), effort);
     std::move(pair.ratios.begin(), pair.ratios.end(), std::back_inserter(ratios));
     std::move(pair.phases.begin(), pair.phases.end(), std::back_inserter(phases));
     for (std::size_t figure = 0; figure < bands.size(); ++figure) {

@@ -37,7 +37,7 @@ std::optional<bench::Run> run_solver(const std::string& solver, const pipeline::
                                      const fuse::SolveOptions& options, const std::function<void()>& when_solved) {
   if (solver == "auto") return bench::run_search(problem, options, when_solved);
   if (solver == "annealing")
-    return bench::run_annealing_beside(*options.time_limit_seconds, problem, options, when_solved);
+    return bench::run_annealing_after(*options.time_limit_seconds, problem, options, when_solved);
   return bench::run(solver, problem, options, when_solved);
 }
 

@@ -19,7 +19,7 @@
 #include "plan/job_file.h"
 #include "planner/rank/rank.h"
 #include "planner/space/search_space.h"
-#include "predict/played/simulation.h"
+#include "predict/simulated/simulation.h"
 #include "report/text/table.h"
 #include "tables.h"
 
@@ -131,7 +131,7 @@ struct Sums {
 };
 
 /// A simulated ranked plan, with its position in the analytical order.
-struct PlayedPlan {
+struct SimulatedPlan {
   double simulated = 0;
   std::size_t place = 0;
   double closed = 0;
@@ -147,7 +147,7 @@ struct MeanDifference {
 };
 
 /// A single draw has no standard error, so the difference itself is used.
-MeanDifference difference_of(const PlayedPlan& slower, const PlayedPlan& faster) {
+MeanDifference difference_of(const SimulatedPlan& slower, const SimulatedPlan& faster) {
   const auto count = static_cast<double>(slower.draws.size());
   MeanDifference difference;
   for (std::size_t draw = 0; draw < slower.draws.size(); ++draw)
@@ -160,15 +160,15 @@ MeanDifference difference_of(const PlayedPlan& slower, const PlayedPlan& faster)
 }
 
 /// Returns the simulated plan that the analytical model ranks first.
-const PlayedPlan& ranked_first(const std::vector<PlayedPlan>& order) {
+const SimulatedPlan& ranked_first(const std::vector<SimulatedPlan>& order) {
   return *std::min_element(order.begin(), order.end(),
-                           [](const PlayedPlan& a, const PlayedPlan& b) { return a.place < b.place; });
+                           [](const SimulatedPlan& a, const SimulatedPlan& b) { return a.place < b.place; });
 }
 
 /// REQUIRES: `order` is by simulated seconds, and its first plan is not the analytical model's first.
-std::vector<std::string> other_best_cells(std::uint64_t number, const std::vector<PlayedPlan>& order) {
-  const PlayedPlan& best = order.front();
-  const PlayedPlan& first = ranked_first(order);
+std::vector<std::string> other_best_cells(std::uint64_t number, const std::vector<SimulatedPlan>& order) {
+  const SimulatedPlan& best = order.front();
+  const SimulatedPlan& first = ranked_first(order);
   const MeanDifference difference = difference_of(first, best);
   const auto cost = [](double seconds, double least) { return fmt::format("{:.2f}%", 100 * (seconds / least - 1)); };
   return {fmt::format("{}", number),
@@ -185,14 +185,14 @@ std::vector<std::string> other_best_cells(std::uint64_t number, const std::vecto
 
 /// Compares the order of the ranked plans with their simulated order.
 void add_ranking(std::uint64_t number, const planner::Ranking& ranking, predict::Simulator& simulator, Sums& sums) {
-  std::vector<PlayedPlan> order;
+  std::vector<SimulatedPlan> order;
   for (std::size_t index = 0; index < ranking.plans.size(); ++index)
     if (const auto simulation = simulator.simulate(ranking.plans[index].plan); simulation.ok()) {
       sums.ranked.add(*simulation);
       order.push_back({simulation->iteration_seconds, index, simulation->closed.iteration_seconds, simulation->draws});
     }
   if (order.empty()) return;
-  std::sort(order.begin(), order.end(), [](const PlayedPlan& a, const PlayedPlan& b) {
+  std::sort(order.begin(), order.end(), [](const SimulatedPlan& a, const SimulatedPlan& b) {
     return std::pair(a.simulated, a.place) < std::pair(b.simulated, b.place);
   });
   const bool is_same = order.front().place == ranked_first(order).place;
@@ -200,7 +200,7 @@ void add_ranking(std::uint64_t number, const planner::Ranking& ranking, predict:
   sums.undecided += !is_same && !difference_of(ranked_first(order), order.front()).is_decided() ? 1 : 0;
   if (!is_same) sums.other_best.push_back(other_best_cells(number, order));
   const std::size_t first = std::min<std::size_t>(5, order.size());
-  const auto in_front = [first](const PlayedPlan& plan) { return plan.place < first; };
+  const auto in_front = [first](const SimulatedPlan& plan) { return plan.place < first; };
   if (std::all_of(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(first), in_front)) ++sums.same_five;
 }
 

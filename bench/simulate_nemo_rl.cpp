@@ -16,7 +16,7 @@
 #include "cost/efficiency.h"
 #include "measure/calibrate.h"
 #include "measure/measurement.h"
-#include "predict/played/simulation.h"
+#include "predict/simulated/simulation.h"
 #include "report/text/table.h"
 #include "simulate/trace.h"
 #include "tables.h"
@@ -32,7 +32,7 @@ constexpr std::size_t step = 0;        // first entry of a calibration row, befo
 constexpr std::size_t generation = 1;  // first of these phases
 
 /// Predicted seconds of a row: its step, then each phase. Simulated seconds are means of draws.
-struct Played {
+struct SimulatedRow {
   std::vector<double> closed;
   std::vector<double> simulated;
   std::vector<double> standard_errors;  // over the draws, if simulated
@@ -62,7 +62,8 @@ double device_seconds(const simulate::Iteration& iteration, const plan::Plan& pl
 }
 
 /// Returns a simulated activity from start to end, as timed by its caller, with its share of host transfers.
-predict::ActivitySeconds played_step(const predict::Simulation& simulation, const plan::Plan& plan, std::size_t index) {
+predict::ActivitySeconds simulated_step(const predict::Simulation& simulation, const plan::Plan& plan,
+                                        std::size_t index) {
   const plan::Activity& of = simulation.closed.graph.activities[index];
   const plan::ActivityTime& time = simulation.iteration.activities[index];
   const double seconds = base::seconds_of_ticks(time.end - time.begin);
@@ -111,7 +112,7 @@ class Draws {
 };
 
 /// Simulates draws until the standard error of generation's mean is at most `precision` of it.
-Played played(const measure::Measurement& row, const cost::Candidate& constants, double precision) {
+SimulatedRow simulate_row(const measure::Measurement& row, const cost::Candidate& constants, double precision) {
   const plan::Job job = job_of(row, constants);
   const predict::Scenario scenario =
       predict::scenario_of(job, {predict::conventions_of(job.software).value(), constants.efficiency});
@@ -119,7 +120,7 @@ Played played(const measure::Measurement& row, const cost::Candidate& constants,
       std::find_if(job.workflow.tasks.begin(), job.workflow.tasks.end(),
                    [](const workflow::Task& task) { return task.kind == workflow::TaskKind::generate; }) -
       job.workflow.tasks.begin());
-  Played answer;
+  SimulatedRow answer;
   Draws draws(1 + measure::phase_kinds.size());
   const auto is_sharp = [&] { return draws.standard_error(generation) <= precision * draws.mean(generation); };
   while (draws.count() < min_draws || (draws.count() < max_draws && !is_sharp())) {
@@ -131,7 +132,7 @@ Played played(const measure::Measurement& row, const cost::Candidate& constants,
                              [&](std::size_t index) { return closed.activities[index]; });
     const std::vector<double> simulated =
         by_phase(simulation.iteration_seconds, job, closed.graph,
-                 [&](std::size_t index) { return played_step(simulation, row.plan, index); });
+                 [&](std::size_t index) { return simulated_step(simulation, row.plan, index); });
     draws.add(simulated);
     answer.instance +=
         simulated[generation] - device_seconds(simulation.iteration, row.plan, generate, simulate::BarKind::tail);
@@ -152,8 +153,8 @@ Played played(const measure::Measurement& row, const cost::Candidate& constants,
 struct Compared {
   const measure::Measurement* row = nullptr;
   cost::CalibrationRow measured;
-  Played common;  // with the constants fitted to the analytical model
-  Played own;     // with the constants fitted to the simulator; nullopt if the row is not counted
+  SimulatedRow common;  // with the constants fitted to the analytical model
+  SimulatedRow own;     // with the constants fitted to the simulator; nullopt if the row is not counted
 };
 
 /// Fits constants to the simulator. Assumes that simulated times differ from analytical ones by the same factor as with
@@ -195,7 +196,7 @@ void print_measured(const std::vector<Compared>& rows) {
   std::vector<std::vector<std::string>> phases;
   for (const Compared& row : rows) {
     steps.push_back(cells_of(row, step));
-    steps.back()[1] = row.row->doubtful;
+    steps.back()[1] = row.row->caveat;
     for (std::size_t phase = 1; phase < row.measured.measured.size(); ++phase)
       if (row.measured.measured[phase].seconds > 0) phases.push_back(cells_of(row, phase));
   }
@@ -217,7 +218,7 @@ void print_measured(const std::vector<Compared>& rows) {
 void print_generation(const std::vector<Compared>& rows) {
   std::vector<std::vector<std::string>> cells;
   for (const Compared& row : rows) {
-    const Played& of = row.common;
+    const SimulatedRow& of = row.common;
     cells.push_back({row.row->name, fmt::format("{:.1f}", of.closed[generation]), fmt::format("{:.1f}", of.instance),
                      fmt::format("{:.1f}", of.recomputed), fmt::format("{:.1f}", of.simulated[generation]),
                      error_text(of.simulated[generation], of.closed[generation]), fmt::format("{:.1f}", of.deviation),
@@ -342,12 +343,12 @@ int main(int argc, char** argv) {
   std::vector<Compared> rows;
   for (const measure::Measurement& row : set.rows) {
     bench::note(row.name);
-    rows.push_back({&row, measure::calibration_row(row), played(row, common, precision), {}});
+    rows.push_back({&row, measure::calibration_row(row), simulate_row(row, common, precision), {}});
   }
   bench::note("fitting to the simulator");
   const cost::Candidate own = fitted_to_simulator(set, rows);
   for (Compared& row : rows)
-    if (row.row->weight > 0) row.own = played(*row.row, own, precision);
+    if (row.row->weight > 0) row.own = simulate_row(*row.row, own, precision);
   print_measured(rows);
   print_generation(rows);
   return print_claims(rows);

@@ -72,8 +72,8 @@ Run run_best_construction(const pipeline::Problem& problem, const fuse::SolveOpt
   return std::move(best).value();  // one-at-a-time applies to every problem
 }
 
-std::optional<Run> run_annealing_beside(double other_seconds, const pipeline::Problem& problem,
-                                        const fuse::SolveOptions& options, const std::function<void()>& when_solved) {
+std::optional<Run> run_annealing_after(double other_seconds, const pipeline::Problem& problem,
+                                       const fuse::SolveOptions& options, const std::function<void()>& when_solved) {
   const double most = std::max(1.0, other_seconds);
   fuse::SolveOptions again = options;
   std::optional<Run> best;

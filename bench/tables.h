@@ -44,7 +44,7 @@ Run run_best_construction(const pipeline::Problem& problem, const fuse::SolveOpt
 
 /// Runs the annealing baseline with the same options, in the time of another run (at least one second). If a run ends
 /// sooner, returns the best of as many seeds as fit. `when_solved` is called after each seed, as in run().
-std::optional<Run> run_annealing_beside(
+std::optional<Run> run_annealing_after(
     double other_seconds, const pipeline::Problem& problem, const fuse::SolveOptions& options,
     const std::function<void()>& when_solved = [] {});
 

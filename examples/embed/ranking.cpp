@@ -31,15 +31,15 @@ int main(int argument_count, char** arguments) {
   request.job = {"the form", job};  // name in messages, and content
   request.search.budget.time_limit = argument_count > 1 ? std::atof(arguments[1]) : 5;
 
-  answer::Watch watch;
-  watch.cancellation = &cancellation;
-  watch.on_figures = [](const answer::Figures& figures) {
+  answer::Callbacks callbacks;
+  callbacks.cancellation = &cancellation;
+  callbacks.on_figures = [](const answer::Figures& figures) {
     std::string line;
     for (const answer::ProgressField& field : figures()) line += field.text;
     std::fprintf(stderr, "%s\n", line.c_str());
   };
 
-  const auto ranking = ask(request, watch);
+  const auto ranking = answer_to(request, callbacks);
   if (!ranking.ok()) {
     std::fprintf(stderr, "%s\n", to_text(ranking.error()).c_str());
     return EXIT_FAILURE;

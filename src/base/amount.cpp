@@ -141,7 +141,8 @@ long exponent_of(std::string_view decimal) {
 /// become 0.
 std::optional<double> scaled_double(std::string_view decimal, int power) {
   const ScaledDecimal of_largest = *scale_decimal(decimal, power - 24);
-  if (of_largest.too_large || of_largest.whole > 1 || (of_largest.whole == 1 && !of_largest.exact)) return std::nullopt;
+  if (of_largest.too_large || of_largest.integer > 1 || (of_largest.integer == 1 && !of_largest.exact))
+    return std::nullopt;
   std::string_view mantissa = decimal.substr(0, decimal.find_first_of("eE"));
   if (mantissa.front() == '+' || mantissa.front() == '-') mantissa.remove_prefix(1);
   const std::string literal = fmt::format("{}e{}", mantissa, exponent_of(decimal) + power);
@@ -158,7 +159,7 @@ Result<Value> read_with(const Node& node, std::string_view what, Zero zero, std:
     return node.error(fmt::format("{} is {}; accepted: {}", what, node.describe(), accepted));
   Result<Value> value = parse(node.text());
   if (!value.ok()) return node.error(fmt::format("{}: {} {}", what, node.describe(), value.error().message));
-  if (zero == Zero::refused && *value == 0) {
+  if (zero == Zero::rejected && *value == 0) {
     return node.error(fmt::format("{}: {} is not above 0; accepted: {}", what, node.describe(), accepted));
   }
   return value;
@@ -175,10 +176,10 @@ Result<std::int64_t> parse_bytes(std::string_view text) {
     if (bytes > static_cast<double>(max_bytes)) return too_large();
     return static_cast<std::int64_t>(std::llround(bytes));
   }
-  const ScaledDecimal whole = *scale_decimal(parts.decimal, parts.factor.ten);
-  if (whole.too_large || whole.whole >= static_cast<std::uint64_t>(max_bytes) + (whole.half_or_more ? 0 : 1))
+  const ScaledDecimal integer = *scale_decimal(parts.decimal, parts.factor.ten);
+  if (integer.too_large || integer.integer >= static_cast<std::uint64_t>(max_bytes) + (integer.half_or_more ? 0 : 1))
     return too_large();
-  return static_cast<std::int64_t>(whole.whole) + (whole.half_or_more ? 1 : 0);
+  return static_cast<std::int64_t>(integer.integer) + (integer.half_or_more ? 1 : 0);
 }
 
 Result<double> parse_amount(std::string_view text, Measure measure) {

@@ -35,11 +35,11 @@ Result<std::int64_t> parse_bytes(std::string_view text);
 Result<double> parse_amount(std::string_view text, Measure measure);
 
 /// Whether an amount in a file may be 0.
-enum class Zero { refused, accepted };
+enum class Zero { rejected, accepted };
 
 /// Reads the amount of memory at `node`. An Error names `what` and the accepted values.
-Result<std::int64_t> read_bytes(const Node& node, std::string_view what, Zero zero = Zero::refused);
+Result<std::int64_t> read_bytes(const Node& node, std::string_view what, Zero zero = Zero::rejected);
 /// Reads any other amount at `node`. An Error names `what` and the accepted values.
-Result<double> read_amount(const Node& node, std::string_view what, Measure measure, Zero zero = Zero::refused);
+Result<double> read_amount(const Node& node, std::string_view what, Measure measure, Zero zero = Zero::rejected);
 
 }  // namespace dovetail::base

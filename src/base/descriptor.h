@@ -43,7 +43,7 @@ inline constexpr bool is_optional<std::optional<T>> = true;
 
 /// Converts to any type in unevaluated contexts. Converts to an optional only through its value type, because the
 /// conversion would otherwise be ambiguous.
-struct Anything {
+struct AnyValue {
   template <class T>
     requires(!is_optional<T>)
   operator T() const {
@@ -52,11 +52,11 @@ struct Anything {
 };
 
 template <std::size_t>
-using AnythingAt = Anything;
+using AnyValueAt = AnyValue;
 
 template <class Struct, std::size_t... indices>
 constexpr bool accepts_values(std::index_sequence<indices...>) {
-  return requires { Struct{AnythingAt<indices>{}...}; };
+  return requires { Struct{AnyValueAt<indices>{}...}; };
 }
 
 // An aggregate can be initialized as Struct{a, b, c} with at most as many values as it has members. So the number of
@@ -85,15 +85,15 @@ inline constexpr std::size_t member_count = detail::count_members<Struct, 0, det
 /// When the canonical form of a struct, which is hashed, includes a field.
 enum class Hashed {
   always,
-  unusual,  ///< if it differs from its default; for fields added later, so that older hashes stay valid
-  never     ///< for names
+  non_default,  ///< if it differs from its default; for fields added later, so that older hashes stay valid
+  never         ///< for names
 };
 
 /// Options that few fields need.
 template <class Owner>
 struct FieldOptions {
-  std::string_view what = {};   ///< name in messages about its limits ("the number of layers"); empty: the key
-  std::string_view words = {};  ///< phrase for sentences, with the value at {}; for a flag, the phrase if it is true
+  std::string_view what = {};    ///< name in messages about its limits ("the number of layers"); empty: the key
+  std::string_view phrase = {};  ///< phrase for sentences, with the value at {}; for a flag, the phrase if it is true
   std::string_view otherwise = {};  ///< phrase for a flag that is false
   Hashed hashed = Hashed::always;
   /// Files may set the field only if this holds for the fields read before it; `only_with` names the condition.
@@ -203,11 +203,11 @@ class Partial {
 
 /// Returns the members of `value` that differ from their defaults.
 template <class T>
-Partial<T> unusual(const T& value) {
-  const T usual = {};
+Partial<T> non_default(const T& value) {
+  const T defaults = {};
   Partial<T> partial;
   for_each_field<T>([&](const auto& each) {
-    if (!(value.*each.member == usual.*each.member)) partial.set(each.member, value.*each.member);
+    if (!(value.*each.member == defaults.*each.member)) partial.set(each.member, value.*each.member);
   });
   return partial;
 }

@@ -14,10 +14,10 @@
 namespace dovetail::base {
 
 template <class T>
-Status read_value(const Node& node, std::string_view key, Part, std::optional<T>& value);
+Status read_value(const Node& node, std::string_view key, OptionalStruct, std::optional<T>& value);
 
 template <class T>
-Status read_value(const Node& node, std::string_view key, Inner, T& value);
+Status read_value(const Node& node, std::string_view key, NestedStruct, T& value);
 
 /// Sets the members of `value` whose keys are in `map`. An invalid value is an Error at its line and column. Ignores
 /// other keys; see check_keys.
@@ -57,14 +57,14 @@ Result<Partial<T>> read_partial(const Node& map, std::string_view what) {
 }
 
 template <class T>
-Status read_value(const Node& node, std::string_view key, Part, std::optional<T>& value) {
+Status read_value(const Node& node, std::string_view key, OptionalStruct, std::optional<T>& value) {
   DOVETAIL_TRY(const Partial<T> part, read_partial<T>(node, quote(key)));
   value = part.or_defaults();
   return {};
 }
 
 template <class T>
-Status read_value(const Node& node, std::string_view key, Inner, T& value) {
+Status read_value(const Node& node, std::string_view key, NestedStruct, T& value) {
   return read_over(node, quote(key), value);
 }
 
@@ -81,9 +81,9 @@ Result<T> read_flags(const Node& node, std::string_view key) {
 }
 
 template <class T>
-std::string json_of(Part, const std::optional<T>& value);
+std::string json_of(OptionalStruct, const std::optional<T>& value);
 template <class T>
-std::string json_of(Inner, const T& value);
+std::string json_of(NestedStruct, const T& value);
 
 /// Returns the members that are set, in a form that read_partial reads.
 template <class T>
@@ -96,13 +96,13 @@ JsonObject json_object(const Partial<T>& partial) {
 }
 
 template <class T>
-std::string json_of(Part, const std::optional<T>& value) {
-  return value ? json_object(unusual(*value)).text() : "null";
+std::string json_of(OptionalStruct, const std::optional<T>& value) {
+  return value ? json_object(non_default(*value)).text() : "null";
 }
 
 template <class T>
-std::string json_of(Inner, const T& value) {
-  return json_object(unusual(value)).text();
+std::string json_of(NestedStruct, const T& value) {
+  return json_object(non_default(value)).text();
 }
 
 /// Returns the names of the flags that are true, as a list that read_flags reads.
@@ -115,19 +115,19 @@ std::string json_flags(const T& value) {
   return "[" + text + "]";
 }
 
-/// Returns the canonical form that is hashed. It includes defaults, except those of Hashed::unusual fields, and omits
-/// absent optional structs.
+/// Returns the canonical form that is hashed. It includes defaults, except those of Hashed::non_default fields, and
+/// omits absent optional structs.
 template <class T>
 JsonObject canonical_object(const T& value) {
   JsonObject object;
-  const T usual = {};
+  const T defaults = {};
   for_each_field<T>([&](const auto& each) {
     const auto& member = value.*each.member;
     if (each.options.hashed == Hashed::never) return;
-    if (each.options.hashed == Hashed::unusual && member == usual.*each.member) return;
-    if constexpr (std::is_same_v<decltype(each.kind), Part>) {
+    if (each.options.hashed == Hashed::non_default && member == defaults.*each.member) return;
+    if constexpr (std::is_same_v<decltype(each.kind), OptionalStruct>) {
       if (member) object.add(each.key, canonical_object(*member).text());
-    } else if constexpr (std::is_same_v<decltype(each.kind), Inner>) {
+    } else if constexpr (std::is_same_v<decltype(each.kind), NestedStruct>) {
       object.add(each.key, canonical_object(member).text());
     } else {
       object.add(each.key, json_of(each.kind, member));
@@ -148,7 +148,7 @@ std::optional<std::string> find_out_of_range(const T& value) {
   std::optional<std::string> fault;
   for_each_field<T>([&](const auto& each) {
     if (fault) return;
-    if constexpr (std::is_same_v<decltype(each.kind), Whole>)
+    if constexpr (std::is_same_v<decltype(each.kind), Integer>)
       fault = out_of_range(what_of(each), static_cast<std::int64_t>(value.*each.member), each.kind);
     if constexpr (std::is_same_v<decltype(each.kind), Number>)
       fault = out_of_range(what_of(each), value.*each.member, each.kind);
@@ -169,31 +169,31 @@ std::optional<std::string> find_out_of_range(const T& value, Value T::* member, 
 
 /// Returns the phrase for a field's value: "memory utilization 0.9", "no CUDA graphs".
 template <class T, class Value, class Kind>
-std::string words_of(const Field<T, Value, Kind>& field, const T& value) {
+std::string description_of(const Field<T, Value, Kind>& field, const T& value) {
   const auto& options = field.options;
   if constexpr (std::is_same_v<Kind, Flag>)
-    if (!options.words.empty()) return std::string(value.*field.member ? options.words : options.otherwise);
-  return phrase(options.words, field.key, text_of(field.kind, value.*field.member));
+    if (!options.phrase.empty()) return std::string(value.*field.member ? options.phrase : options.otherwise);
+  return phrase(options.phrase, field.key, text_of(field.kind, value.*field.member));
 }
 
 /// Returns the phrase for the value of `member`.
 template <class T, class Value>
-std::string words_of(const T& value, Value T::* member) {
-  std::string words;
+std::string description_of(const T& value, Value T::* member) {
+  std::string text;
   for_each_field<T>([&](const auto& each) {
     if constexpr (std::is_same_v<decltype(each.member), Value T::*>)
-      if (each.member == member) words = words_of(each, value);
+      if (each.member == member) text = description_of(each, value);
   });
-  return words;
+  return text;
 }
 
 /// Returns a phrase for each field that differs: "256 sequences at most in place of 512", "no CUDA graphs".
 template <class T>
-std::vector<std::string> changed_words(const T& from, const T& to) {
+std::vector<std::string> changed_descriptions(const T& from, const T& to) {
   std::vector<std::string> texts;
   for_each_field<T>([&](const auto& each) {
     if (from.*each.member == to.*each.member) return;
-    texts.push_back(words_of(each, to));
+    texts.push_back(description_of(each, to));
     if constexpr (!std::is_same_v<decltype(each.kind), Flag>)
       texts.back() += " in place of " + text_of(each.kind, from.*each.member);
   });

@@ -64,9 +64,9 @@ Node Node::value(std::size_t index) const {
   return Node(document_, document_->children_[record().begin + 2 * index + 1]);
 }
 
-std::optional<Node> Node::find(std::string_view key_wanted) const {
+std::optional<Node> Node::find(std::string_view wanted) const {
   for (std::size_t i = 0; i < size(); ++i) {
-    if (key(i) == key_wanted) return value(i);
+    if (key(i) == wanted) return value(i);
   }
   return std::nullopt;
 }
@@ -154,17 +154,17 @@ Result<Node> require(const Node& map, std::string_view what, std::string_view ke
       fmt::format("{} needs the key {}{}{}", what, quote(key), example.empty() ? "" : "; accepted: ", example));
 }
 
-Result<std::int64_t> read_whole(const Node& node, std::string_view what, std::int64_t least, std::int64_t most) {
+Result<std::int64_t> read_integer(const Node& node, std::string_view what, std::int64_t min, std::int64_t max) {
   const auto error = [&] {
-    return node.error(fmt::format("{} must be an integer from {} to {}, not {}", what, least, most, node.describe()));
+    return node.error(fmt::format("{} must be an integer from {} to {}, not {}", what, min, max, node.describe()));
   };
   if (!node.is_number()) return error();
   const std::optional<ScaledDecimal> scaled = scale_decimal(node.text(), 0);
   constexpr auto largest = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
-  if (!scaled || !scaled->exact || scaled->too_large || scaled->whole > largest) return error();
-  const auto absolute = static_cast<std::int64_t>(scaled->whole);
+  if (!scaled || !scaled->exact || scaled->too_large || scaled->integer > largest) return error();
+  const auto absolute = static_cast<std::int64_t>(scaled->integer);
   const std::int64_t value = scaled->negative ? -absolute : absolute;
-  if (value < least || value > most) return error();
+  if (value < min || value > max) return error();
   return value;
 }
 

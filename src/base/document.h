@@ -109,6 +109,6 @@ Status check_keys(const Node& map, std::string_view what, const std::vector<std:
 Result<Node> require(const Node& map, std::string_view what, std::string_view key, std::string_view example = {});
 
 /// Reads an integer in [least, most]. An Error at `node` names `what` and the range.
-Result<std::int64_t> read_whole(const Node& node, std::string_view what, std::int64_t least, std::int64_t most);
+Result<std::int64_t> read_integer(const Node& node, std::string_view what, std::int64_t min, std::int64_t max);
 
 }  // namespace dovetail::base

@@ -34,7 +34,7 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 }  // namespace
 
 std::vector<std::string_view> nearest_names(std::string_view name, const std::vector<std::string_view>& candidates,
-                                            std::size_t most) {
+                                            std::size_t max_count) {
   constexpr std::size_t max_name = 100;
   if (name.size() > max_name) return {};
   std::vector<std::pair<std::size_t, std::string_view>> near;
@@ -45,12 +45,13 @@ std::vector<std::string_view> nearest_names(std::string_view name, const std::ve
   }
   std::stable_sort(near.begin(), near.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   std::vector<std::string_view> names;
-  for (std::size_t i = 0; i < std::min(most, near.size()); ++i) names.push_back(near[i].second);
+  for (std::size_t i = 0; i < std::min(max_count, near.size()); ++i) names.push_back(near[i].second);
   return names;
 }
 
-std::string did_you_mean(std::string_view name, const std::vector<std::string_view>& candidates, std::size_t most) {
-  const std::vector<std::string_view> nearest = nearest_names(name, candidates, most);
+std::string did_you_mean(std::string_view name, const std::vector<std::string_view>& candidates,
+                         std::size_t max_count) {
+  const std::vector<std::string_view> nearest = nearest_names(name, candidates, max_count);
   if (nearest.empty()) return {};
   std::string text = "; did you mean ";
   for (std::size_t i = 0; i < nearest.size(); ++i) {

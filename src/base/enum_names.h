@@ -25,7 +25,7 @@ template <class Enum>
 struct EnumName {
   std::string_view name;  ///< spelling in files
   Enum value;
-  std::string_view words = {};  ///< phrase for sentences; empty: the name
+  std::string_view text = {};  ///< phrase for sentences; empty: the name
 };
 
 /// Returns all names, in the order in which messages list them.
@@ -47,9 +47,9 @@ constexpr std::string_view enum_name(Enum value) {
 
 /// Returns the phrase for `value` in sentences. REQUIRES: it has a name.
 template <class Enum>
-constexpr std::string_view enum_words(Enum value) {
+constexpr std::string_view enum_text(Enum value) {
   for (const auto& each : names_of(Enum{}))
-    if (each.value == value) return each.words.empty() ? each.name : each.words;
+    if (each.value == value) return each.text.empty() ? each.name : each.text;
   DOVETAIL_ASSERT(false);
   return {};
 }
@@ -75,12 +75,13 @@ Result<Enum> read_enum(const Node& node, std::string_view what) {
 
 /// Returns the candidates that `name` may be a misspelling of: those within an edit distance of a third of the longer
 /// name's length, or 1 if that is larger. They are ordered by distance, ties in their given order. Returns at most
-/// `most`.
+/// `max_count`.
 std::vector<std::string_view> nearest_names(std::string_view name, const std::vector<std::string_view>& candidates,
-                                            std::size_t most);
+                                            std::size_t max_count);
 
-/// Returns "; did you mean 'greedy'?", with up to `most` suggestions ("'exp1', 'exp2' or 'exp10'"). Empty if no
+/// Returns "; did you mean 'greedy'?", with up to `max_count` suggestions ("'exp1', 'exp2' or 'exp10'"). Empty if no
 /// candidate is close.
-std::string did_you_mean(std::string_view name, const std::vector<std::string_view>& candidates, std::size_t most = 1);
+std::string did_you_mean(std::string_view name, const std::vector<std::string_view>& candidates,
+                         std::size_t max_count = 1);
 
 }  // namespace dovetail::base

@@ -43,23 +43,23 @@ Result<bool> read_flag(const Node& node, std::string_view key) {
   return node.text() == "true";
 }
 
-Result<double> read_number(const Node& node, std::string_view what, double least, double most) {
+Result<double> read_number(const Node& node, std::string_view what, double min, double max) {
   const auto error = [&] {
-    return node.error(fmt::format("{} must be a number from {} to {}, not {}", what, least, most, node.describe()));
+    return node.error(fmt::format("{} must be a number from {} to {}, not {}", what, min, max, node.describe()));
   };
   if (!node.is_number()) return error();
   std::string_view text = node.text();
   if (text.starts_with('+')) text.remove_prefix(1);
   double value = 0.0;
   const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (code != std::errc() || end != text.data() + text.size() || !(value >= least && value <= most)) return error();
+  if (code != std::errc() || end != text.data() + text.size() || !(value >= min && value <= max)) return error();
   return value;
 }
 
 Result<Ticks> read_seconds(const Node& node, std::string_view what) {
   if (!node.is_number())
     return node.error(fmt::format("{} is {}; accepted: a number of seconds", what, node.describe()));
-  const Result<Ticks> time = parse_time(node.text(), TimeUnit::s, FineDigits::round_half_up);
+  const Result<Ticks> time = parse_time(node.text(), TimeUnit::s, ExcessDigits::round_half_up);
   if (!time.ok()) return node.error(fmt::format("{}: {} {}", what, node.describe(), time.error().message));
   return *time;
 }
@@ -85,11 +85,11 @@ Result<std::vector<std::string_view>> read_names(const Node& node, std::string_v
   return names;
 }
 
-std::string phrase(std::string_view words, std::string_view key, std::string_view text) {
-  const std::size_t gap = words.find("{}");
-  if (words.empty()) return fmt::format("{} {}", key, text);
-  if (gap == std::string_view::npos) return std::string(words);
-  return fmt::format("{}{}{}", words.substr(0, gap), text, words.substr(gap + 2));
+std::string phrase(std::string_view pattern, std::string_view key, std::string_view text) {
+  const std::size_t gap = pattern.find("{}");
+  if (pattern.empty()) return fmt::format("{} {}", key, text);
+  if (gap == std::string_view::npos) return std::string(pattern);
+  return fmt::format("{}{}{}", pattern.substr(0, gap), text, pattern.substr(gap + 2));
 }
 
 Status read_value(const Node& node, std::string_view key, const Number& kind, double& value) {
@@ -102,13 +102,13 @@ Status read_value(const Node& node, std::string_view key, Flag, bool& value) {
   return {};
 }
 
-Status read_value(const Node& node, std::string_view key, const WholeList& kind, std::vector<int>& value) {
+Status read_value(const Node& node, std::string_view key, const IntegerList& kind, std::vector<int>& value) {
   if (!node.is_list())
     return node.error(fmt::format("{} is {}; accepted: a list of numbers", quote(key), node.describe()));
   value.clear();
   for (std::size_t item = 0; item < node.size(); ++item) {
-    DOVETAIL_TRY(const std::int64_t whole, read_whole(node.item(item), kind.each, kind.min, kind.max));
-    value.push_back(static_cast<int>(whole));
+    DOVETAIL_TRY(const std::int64_t integer, read_integer(node.item(item), kind.each, kind.min, kind.max));
+    value.push_back(static_cast<int>(integer));
   }
   return {};
 }
@@ -119,7 +119,7 @@ Status read_value(const Node& node, std::string_view key, Seconds, Ticks& value)
 }
 
 Status read_value(const Node& node, std::string_view key, Duration, double& value) {
-  DOVETAIL_TRY(value, read_amount(node, quote(key), Measure::time, Zero::refused));
+  DOVETAIL_TRY(value, read_amount(node, quote(key), Measure::time, Zero::rejected));
   return {};
 }
 
@@ -136,7 +136,7 @@ Status read_value(const Node& node, std::string_view key, const NumberList& kind
   return {};
 }
 
-Status read_value(const Node& node, std::string_view key, const MaybeNumber& kind, std::optional<double>& value) {
+Status read_value(const Node& node, std::string_view key, const OptionalNumber& kind, std::optional<double>& value) {
   value.reset();
   if (node.is_string() && node.text() == "none") return {};
   if (!node.is_number())
@@ -167,11 +167,11 @@ Status read_value(const Node& node, std::string_view key, Name, std::string& val
   return {};
 }
 
-std::string json_of(const Whole&, std::int64_t value) { return std::to_string(value); }
-std::string json_of(const Whole&, double value) { return fmt::format("{}", value); }
+std::string json_of(const Integer&, std::int64_t value) { return std::to_string(value); }
+std::string json_of(const Integer&, double value) { return fmt::format("{}", value); }
 std::string json_of(const Number&, double value) { return fmt::format("{}", value); }
 std::string json_of(Flag, bool value) { return value ? "true" : "false"; }
-std::string json_of(const WholeList&, const std::vector<int>& value) {
+std::string json_of(const IntegerList&, const std::vector<int>& value) {
   return fmt::format("[{}]", fmt::join(value, ", "));
 }
 std::string json_of(Seconds, Ticks value) { return format_time(value, TimeUnit::s); }
@@ -179,7 +179,7 @@ std::string json_of(Duration, double value) { return fmt::format("{}", value); }
 std::string json_of(const NumberList&, const std::vector<double>& value) {
   return fmt::format("[{}]", fmt::join(value, ", "));
 }
-std::string json_of(const MaybeNumber&, std::optional<double> value) {
+std::string json_of(const OptionalNumber&, std::optional<double> value) {
   return value ? fmt::format("{}", *value) : "\"none\"";
 }
 std::string json_of(Text, const std::string& value) { return json_string(value); }
@@ -190,7 +190,7 @@ std::string json_of(const TextList&, const std::vector<std::string>& value) {
 }
 std::string json_of(Name, const std::string& value) { return json_string(value); }
 
-std::optional<std::string> out_of_range(std::string_view what, std::int64_t value, const Whole& kind) {
+std::optional<std::string> out_of_range(std::string_view what, std::int64_t value, const Integer& kind) {
   if (value >= kind.min && value <= kind.max) return std::nullopt;
   return fmt::format("{} is {}; accepted: {} to {}", what, value, kind.min, kind.max);
 }

@@ -37,7 +37,7 @@ Result<std::string> find_name(const Node& map, std::string_view key);
 Result<bool> read_flag(const Node& node, std::string_view key);
 
 /// Reads a number in [least, most], rounded to the nearest double. An Error at `node` names `what` and the range.
-Result<double> read_number(const Node& node, std::string_view what, double least, double most);
+Result<double> read_number(const Node& node, std::string_view what, double min, double max);
 
 /// Reads a number of seconds, rounded to the nearest nanosecond. An Error at `node` names `what`.
 Result<Ticks> read_seconds(const Node& node, std::string_view what);
@@ -49,11 +49,11 @@ Result<std::vector<std::string_view>> read_names(const Node& node, std::string_v
 /// Returns an Error at `node`, the value of `key`, which is accepted only together with another setting.
 Error without_companion(const Node& node, std::string_view key, std::string_view only_with);
 
-/// Returns `words` with `text` in place of {}. If `words` is empty, returns `key` followed by `text`.
-std::string phrase(std::string_view words, std::string_view key, std::string_view text);
+/// Returns `pattern` with `text` in place of {}. If `pattern` is empty, returns `key` followed by `text`.
+std::string phrase(std::string_view pattern, std::string_view key, std::string_view text);
 
 /// An integer in [min, max].
-struct Whole {
+struct Integer {
   std::int64_t min = 0;
   std::int64_t max = 0;
 };
@@ -71,7 +71,7 @@ struct Flag {};
 struct Choice {};
 
 /// A list of integers in [min, max]. `each` names one of them in messages.
-struct WholeList {
+struct IntegerList {
   std::string_view each;
   std::int64_t min = 0;
   std::int64_t max = 0;
@@ -92,7 +92,7 @@ struct NumberList {
 };
 
 /// A number in [min, max], or `none`. Stored as a std::optional.
-struct MaybeNumber {
+struct OptionalNumber {
   double min = 0;
   double max = 0;
 };
@@ -109,18 +109,18 @@ struct TextList {
 struct Name {};
 
 /// An optional described struct, stored as a std::optional.
-struct Part {};
+struct OptionalStruct {};
 
 /// A described struct whose fields have defaults.
-struct Inner {};
+struct NestedStruct {};
 
 // Each read_value() reads the value of `key`. If it has the wrong kind, the Error is at `node`.
 
 template <class Value>
   requires std::is_arithmetic_v<Value>
-Status read_value(const Node& node, std::string_view key, const Whole& kind, Value& value) {
-  DOVETAIL_TRY(const std::int64_t whole, read_whole(node, quote(key), kind.min, kind.max));
-  value = static_cast<Value>(whole);
+Status read_value(const Node& node, std::string_view key, const Integer& kind, Value& value) {
+  DOVETAIL_TRY(const std::int64_t integer, read_integer(node, quote(key), kind.min, kind.max));
+  value = static_cast<Value>(integer);
   return {};
 }
 
@@ -132,31 +132,31 @@ Status read_value(const Node& node, std::string_view key, Choice, Enum& value) {
 
 Status read_value(const Node& node, std::string_view key, const Number& kind, double& value);
 Status read_value(const Node& node, std::string_view key, Flag, bool& value);
-Status read_value(const Node& node, std::string_view key, const WholeList& kind, std::vector<int>& value);
+Status read_value(const Node& node, std::string_view key, const IntegerList& kind, std::vector<int>& value);
 Status read_value(const Node& node, std::string_view key, Seconds, Ticks& value);
 Status read_value(const Node& node, std::string_view key, Duration, double& value);
 Status read_value(const Node& node, std::string_view key, const NumberList& kind, std::vector<double>& value);
-Status read_value(const Node& node, std::string_view key, const MaybeNumber& kind, std::optional<double>& value);
+Status read_value(const Node& node, std::string_view key, const OptionalNumber& kind, std::optional<double>& value);
 Status read_value(const Node& node, std::string_view key, Text, std::string& value);
 Status read_value(const Node& node, std::string_view key, const TextList& kind, std::vector<std::string>& value);
 Status read_value(const Node& node, std::string_view key, Name, std::string& value);
 
 // Each json_of() returns a value as JSON.
 
-std::string json_of(const Whole& kind, std::int64_t value);
-std::string json_of(const Whole& kind, double value);  // stored as a double, an integer in files
+std::string json_of(const Integer& kind, std::int64_t value);
+std::string json_of(const Integer& kind, double value);  // stored as a double, an integer in files
 std::string json_of(const Number& kind, double value);
 std::string json_of(Flag, bool value);
-std::string json_of(const WholeList& kind, const std::vector<int>& value);
+std::string json_of(const IntegerList& kind, const std::vector<int>& value);
 std::string json_of(Seconds, Ticks value);
 std::string json_of(Duration, double value);
 std::string json_of(const NumberList& kind, const std::vector<double>& value);
-std::string json_of(const MaybeNumber& kind, std::optional<double> value);
+std::string json_of(const OptionalNumber& kind, std::optional<double> value);
 std::string json_of(Text, const std::string& value);
 std::string json_of(const TextList& kind, const std::vector<std::string>& value);
 std::string json_of(Name, const std::string& value);
 
-inline std::string json_of(const Whole& kind, int value) { return json_of(kind, std::int64_t{value}); }
+inline std::string json_of(const Integer& kind, int value) { return json_of(kind, std::int64_t{value}); }
 
 template <class Enum>
 std::string json_of(Choice, Enum value) {
@@ -167,13 +167,13 @@ std::string json_of(Choice, Enum value) {
 template <class Kind, class Value>
 std::string text_of(const Kind& kind, const Value& value) {
   if constexpr (std::is_same_v<Kind, Choice>)
-    return std::string(enum_words(value));
+    return std::string(enum_text(value));
   else
     return json_of(kind, value);
 }
 
 /// Returns "WHAT is 0; accepted: 1 to 8" if the number is outside its limits, otherwise nullopt.
-std::optional<std::string> out_of_range(std::string_view what, std::int64_t value, const Whole& kind);
+std::optional<std::string> out_of_range(std::string_view what, std::int64_t value, const Integer& kind);
 std::optional<std::string> out_of_range(std::string_view what, double value, const Number& kind);
 
 }  // namespace dovetail::base

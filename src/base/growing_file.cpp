@@ -44,49 +44,49 @@ Status GrowingFile::read_rest(std::string& bytes) {
   }
 }
 
-void GrowingFile::begin_anew(std::string& bytes) {
+void GrowingFile::restart(std::string& bytes) {
   if (!last_.empty() && !last_.ends_with('\n')) bytes += '\n';
   offset_ = 0;
   last_.clear();
 }
 
-bool GrowingFile::is_as_read() const {
+bool GrowingFile::is_unchanged() const {
   std::string there(last_.size(), '\0');
   const std::int64_t from = offset_ - static_cast<std::int64_t>(last_.size());
   const ssize_t got = read_at(file_->number(), there.data(), there.size(), from);
   return got == static_cast<ssize_t>(last_.size()) && there == last_;
 }
 
-Result<GrowingFile::News> GrowingFile::read_on() {
-  News news;
+Result<GrowingFile::NewContent> GrowingFile::read_new() {
+  NewContent added;
   if (file_) {
-    if (!is_as_read()) {
-      news.anew = true;
-      begin_anew(news.bytes);
+    if (!is_unchanged()) {
+      added.restarted = true;
+      restart(added.bytes);
     }
-    DOVETAIL_CHECK(read_rest(news.bytes));
+    DOVETAIL_CHECK(read_rest(added.bytes));
   }
   struct stat now{};
   if (::stat(path_.c_str(), &now) != 0) {
     // During a log rotation the file may be missing for a moment.
-    if (errno == ENOENT) return news;
+    if (errno == ENOENT) return added;
     return io_error(path_, "cannot be read", errno);
   }
   const auto node = static_cast<std::uint64_t>(now.st_ino);
   const auto device = static_cast<std::uint64_t>(now.st_dev);
-  if (file_ && node == node_ && device == device_) return news;
+  if (file_ && node == node_ && device == device_) return added;
   auto opened = std::make_unique<Descriptor>(open_file(path_, O_RDONLY));
   if (!opened->is_open()) return io_error(path_, "cannot be read", errno);
   struct stat of_opened{};
   if (::fstat(opened->number(), &of_opened) != 0) return io_error(path_, "cannot be read", errno);
   if (S_ISDIR(of_opened.st_mode)) return io_error(path_, "cannot be read", EISDIR);
-  news.anew = news.anew || file_ != nullptr;
+  added.restarted = added.restarted || file_ != nullptr;
   file_ = std::move(opened);
   node_ = static_cast<std::uint64_t>(of_opened.st_ino);
   device_ = static_cast<std::uint64_t>(of_opened.st_dev);
-  begin_anew(news.bytes);
-  DOVETAIL_CHECK(read_rest(news.bytes));
-  return news;
+  restart(added.bytes);
+  DOVETAIL_CHECK(read_rest(added.bytes));
+  return added;
 }
 
 namespace {

@@ -24,20 +24,20 @@ class GrowingFile {
   ~GrowingFile();
 
   /// New content since the last call.
-  struct News {
+  struct NewContent {
     std::string bytes;
-    bool anew = false;  ///< some of the bytes come from another file, or from the same file after a rewrite
+    bool restarted = false;  ///< some of the bytes come from another file, or from the same file after a rewrite
   };
   /// Returns the new content, which may be empty. A file that exists but cannot be read is a Failure::io Error.
-  Result<News> read_on();
-  bool is_there() const { return file_ != nullptr; }
+  Result<NewContent> read_new();
+  bool exists() const { return file_ != nullptr; }
 
  private:
   Status read_rest(std::string& bytes);
   /// Restarts at the beginning of a file and ends the incomplete last line of the previous content.
-  void begin_anew(std::string& bytes);
+  void restart(std::string& bytes);
   /// Whether the bytes that were read last are still in the file.
-  bool is_as_read() const;
+  bool is_unchanged() const;
 
   std::string path_;
   std::unique_ptr<Descriptor> file_;

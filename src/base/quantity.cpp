@@ -62,7 +62,7 @@ Result<ScaledDecimal> scale(std::string_view text, int decimals, const Limit& li
 }
 
 /// Returns the message about digits finer than one ns.
-std::string too_fine(TimeUnit unit) {
+std::string too_precise(TimeUnit unit) {
   const int decimals = facts_of(unit).decimals;
   return "has digits finer than one ns; accepted: " +
          (decimals == 0 ? "an integer" : fmt::format("at most {} decimals", decimals));
@@ -70,7 +70,7 @@ std::string too_fine(TimeUnit unit) {
 
 bool is_above(const ScaledDecimal& scaled, std::int64_t largest) {
   const auto limit = static_cast<std::uint64_t>(largest);
-  return scaled.too_large || scaled.whole > limit || (scaled.whole == limit && !scaled.exact);
+  return scaled.too_large || scaled.integer > limit || (scaled.integer == limit && !scaled.exact);
 }
 
 }  // namespace
@@ -92,15 +92,15 @@ std::optional<TimeUnit> time_unit_named(std::string_view name) {
 
 std::int64_t ticks_per(TimeUnit unit) { return power_of_ten(facts_of(unit).decimals); }
 
-Result<Ticks> parse_time(std::string_view text, TimeUnit unit, FineDigits fine_digits, std::int64_t largest) {
+Result<Ticks> parse_time(std::string_view text, TimeUnit unit, ExcessDigits excess_digits, std::int64_t largest) {
   const auto limit = [&] { return fmt::format("{} {}", format_time(Ticks(largest), unit), name_of(unit)); };
   DOVETAIL_TRY(const ScaledDecimal scaled, scale(text, facts_of(unit).decimals, limit));
   if (unit == TimeUnit::tick && !scaled.exact) {
     return bad_input("is not an integer number of ticks; accepted: an integer, or a time_unit of s, ms, us or ns");
   }
   if (is_above(scaled, largest)) return bad_input(fmt::format("exceeds the maximum time, {}", limit()));
-  if (fine_digits == FineDigits::refuse && !scaled.exact) return bad_input(too_fine(unit));
-  return Ticks(static_cast<std::int64_t>(scaled.whole) + (scaled.half_or_more ? 1 : 0));
+  if (excess_digits == ExcessDigits::refuse && !scaled.exact) return bad_input(too_precise(unit));
+  return Ticks(static_cast<std::int64_t>(scaled.integer) + (scaled.half_or_more ? 1 : 0));
 }
 
 Result<Memory> parse_memory(std::string_view text, std::int64_t largest) {
@@ -108,7 +108,7 @@ Result<Memory> parse_memory(std::string_view text, std::int64_t largest) {
   DOVETAIL_TRY(const ScaledDecimal scaled, scale(text, memory_decimals, limit));
   if (is_above(scaled, largest)) return bad_input(fmt::format("exceeds the maximum amount, {}", limit()));
   if (!scaled.exact) return bad_input("has more than six decimals; accepted: at most six");
-  return Memory(static_cast<std::int64_t>(scaled.whole));
+  return Memory(static_cast<std::int64_t>(scaled.integer));
 }
 
 std::string format_time(Ticks time, TimeUnit unit) { return format_decimal(time.count(), facts_of(unit).decimals); }
@@ -122,7 +122,7 @@ bool is_digit(char c) { return c >= '0' && c <= '9'; }
 /// The components of a decimal as written.
 struct DecimalParts {
   bool negative = false;
-  std::string_view whole;
+  std::string_view integer;
   std::string_view fraction;
   std::int64_t exponent = 0;
 };
@@ -154,12 +154,12 @@ std::int64_t decimal_exponent(std::string_view digits) {
 std::optional<DecimalParts> split_decimal(std::string_view text) {
   DecimalParts parts;
   parts.negative = take_sign(text);
-  parts.whole = take_digits(text);
+  parts.integer = take_digits(text);
   if (!text.empty() && text.front() == '.') {
     text.remove_prefix(1);
     parts.fraction = take_digits(text);
   }
-  if (parts.whole.empty() && parts.fraction.empty()) return std::nullopt;
+  if (parts.integer.empty() && parts.fraction.empty()) return std::nullopt;
   if (!text.empty() && (text.front() == 'e' || text.front() == 'E')) {
     text.remove_prefix(1);
     const bool minus = take_sign(text);
@@ -175,10 +175,10 @@ bool is_zero(std::string_view digits) {
   return std::all_of(digits.begin(), digits.end(), [](char c) { return c == '0'; });
 }
 
-/// Appends a digit to `scaled.whole`, or marks the number as too large.
+/// Appends a digit to `scaled.integer`, or marks the number as too large.
 void append_digit(ScaledDecimal& scaled, unsigned digit) {
-  if (scaled.whole > (std::numeric_limits<std::uint64_t>::max() - digit) / 10) scaled.too_large = true;
-  if (!scaled.too_large) scaled.whole = scaled.whole * 10 + digit;
+  if (scaled.integer > (std::numeric_limits<std::uint64_t>::max() - digit) / 10) scaled.too_large = true;
+  if (!scaled.too_large) scaled.integer = scaled.integer * 10 + digit;
 }
 
 }  // namespace
@@ -189,20 +189,20 @@ std::optional<ScaledDecimal> scale_decimal(std::string_view text, int power) {
   const std::optional<DecimalParts> parts = split_decimal(text);
   if (!parts) return std::nullopt;
   ScaledDecimal scaled;
-  if (is_zero(parts->whole) && is_zero(parts->fraction)) return scaled;
+  if (is_zero(parts->integer) && is_zero(parts->fraction)) return scaled;
   scaled.negative = parts->negative;
 
-  const auto whole_size = static_cast<std::int64_t>(parts->whole.size());
+  const auto whole_size = static_cast<std::int64_t>(parts->integer.size());
   const std::int64_t size = whole_size + static_cast<std::int64_t>(parts->fraction.size());
   const auto digit = [&](std::int64_t i) {
-    const char c = i < whole_size ? parts->whole[static_cast<std::size_t>(i)]
+    const char c = i < whole_size ? parts->integer[static_cast<std::size_t>(i)]
                                   : parts->fraction[static_cast<std::size_t>(i - whole_size)];
     return static_cast<unsigned>(c - '0');
   };
   // Digits before `point` belong to the integer part, the others to the fraction.
   const std::int64_t point = whole_size + parts->exponent + power;
   for (std::int64_t i = 0; i < std::min(point, size); ++i) append_digit(scaled, digit(i));
-  if (scaled.whole != 0) {
+  if (scaled.integer != 0) {
     for (std::int64_t i = size; i < point && !scaled.too_large; ++i) append_digit(scaled, 0);
   }
   for (std::int64_t i = std::max<std::int64_t>(point, 0); i < size && scaled.exact; ++i) scaled.exact = digit(i) == 0;

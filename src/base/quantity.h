@@ -76,8 +76,8 @@ std::optional<TimeUnit> time_unit_named(std::string_view name);
 /// Returns the number of internal ticks per `unit` (1 for tick and ns, 1000 for us, ...).
 std::int64_t ticks_per(TimeUnit unit);
 
-/// Treatment of digits below the stored resolution: rounded half up (problems) or refused (schedules).
-enum class FineDigits { round_half_up, refuse };
+/// Treatment of digits below the stored resolution: rounded half up (problems) or rejected (schedules).
+enum class ExcessDigits { round_half_up, refuse };
 
 /// Maximum time accepted in a file, in ticks or ns: 10^15 (11 days).
 inline constexpr std::int64_t max_time = 1'000'000'000'000'000;
@@ -97,7 +97,8 @@ double seconds_of_ticks(Ticks ticks);
 /// Parses a decimal ("2", "0.5", "1e-3") of `unit` exactly, up to `largest` ticks or ns. Times in ticks must be
 /// integers. The Error has only a message ("is negative; accepted: a number from 0 to 1000000 s", ...); the caller adds
 /// the place.
-Result<Ticks> parse_time(std::string_view text, TimeUnit unit, FineDigits fine_digits, std::int64_t largest = max_time);
+Result<Ticks> parse_time(std::string_view text, TimeUnit unit, ExcessDigits fine_digits,
+                         std::int64_t largest = max_time);
 /// Parses an amount of memory with at most six decimals, up to `largest` millionths. Refuses further decimals.
 Result<Memory> parse_memory(std::string_view text, std::int64_t largest = max_memory);
 
@@ -112,8 +113,8 @@ bool is_decimal(std::string_view text);
 /// The absolute value of a decimal times a power of ten, split into its integer part and its fraction.
 struct ScaledDecimal {
   bool negative = false;      ///< written with a minus and not zero
-  bool too_large = false;     ///< `whole` overflowed
-  std::uint64_t whole = 0;    ///< integer part
+  bool too_large = false;     ///< `integer` overflowed
+  std::uint64_t integer = 0;  ///< integer part
   bool exact = true;          ///< the fraction is zero
   bool half_or_more = false;  ///< the fraction is at least one half
 };

@@ -7,7 +7,7 @@
 namespace dovetail::base {
 namespace {
 
-bool is_refused_control(char c) {
+bool is_rejected_control(char c) {
   const auto code = static_cast<unsigned char>(c);
   return (code < 0x20 && c != '\t' && c != '\n' && c != '\r') || code == 0x7F;
 }
@@ -63,7 +63,7 @@ Status check_characters(std::string_view content, const std::string& path) {
                    fmt::format("{}; accepted: text in UTF-8", what)};
     };
     const auto code = static_cast<unsigned char>(content[i]);
-    if (is_refused_control(content[i])) return error(fmt::format("control character 0x{:02X}", code));
+    if (is_rejected_control(content[i])) return error(fmt::format("control character 0x{:02X}", code));
     const std::size_t length = utf8_length(content.substr(i, 4));
     if (length == 0) return error(fmt::format("byte 0x{:02X} is not UTF-8", code));
     i += length;

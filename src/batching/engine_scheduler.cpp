@@ -26,7 +26,7 @@ const EngineStep& EngineScheduler::next() {
   step_.admitted = 0;
   step_.chunks.clear();
   step_.decoding.clear();
-  const std::int64_t blocks = make_room();
+  const std::int64_t blocks = make_space();
   for (std::size_t place = 0; place < running_.size(); ++place)
     if (running_[place].to_compute == 0) step_.decoding.push_back(place);
   plan_chunks(blocks);
@@ -43,7 +43,7 @@ const EngineStep& EngineScheduler::next() {
 }
 
 /// Preempts until the next tokens of all running sequences have blocks. Returns the blocks including these tokens.
-std::int64_t EngineScheduler::make_room() {
+std::int64_t EngineScheduler::make_space() {
   std::int64_t blocks = blocks_after(1);
   while (running_.size() > 1 && blocks > limits_.blocks) {
     preempt_last();

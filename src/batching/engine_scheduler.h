@@ -117,7 +117,7 @@ class EngineScheduler {
     std::int64_t blocks = 0;
   };
 
-  std::int64_t make_room();
+  std::int64_t make_space();
   void preempt_last();
   void plan_chunks(std::int64_t blocks);
   std::int64_t plan_chunk(std::size_t place, std::int64_t budget);

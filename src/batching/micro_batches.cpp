@@ -10,8 +10,8 @@
 
 namespace dovetail::batching {
 
-PartSums sums_of(const std::vector<std::size_t>& part, const std::vector<std::int64_t>& lengths) {
-  PartSums sums;
+SequenceSums sums_of(const std::vector<std::size_t>& part, const std::vector<std::int64_t>& lengths) {
+  SequenceSums sums;
   for (const std::size_t id : part) {
     const auto length = static_cast<double>(lengths[id]);
     sums.tokens += lengths[id];
@@ -21,8 +21,8 @@ PartSums sums_of(const std::vector<std::size_t>& part, const std::vector<std::in
   return sums;
 }
 
-std::vector<PartSums> sums_of(const Assignment& parts, const std::vector<std::int64_t>& lengths) {
-  std::vector<PartSums> sums;
+std::vector<SequenceSums> sums_of(const Assignment& parts, const std::vector<std::int64_t>& lengths) {
+  std::vector<SequenceSums> sums;
   for (const std::vector<std::size_t>& part : parts) sums.push_back(sums_of(part, lengths));
   return sums;
 }

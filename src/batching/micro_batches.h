@@ -13,17 +13,17 @@ namespace dovetail::batching {
 using Assignment = std::vector<std::vector<std::size_t>>;
 
 /// Totals over the sequences of a part.
-struct PartSums {
+struct SequenceSums {
   std::int64_t tokens = 0;
   double squares = 0;     ///< sum of the squared lengths
   std::int64_t last = 0;  ///< tokens of the last sequence
 
-  friend bool operator==(const PartSums&, const PartSums&) = default;
+  friend bool operator==(const SequenceSums&, const SequenceSums&) = default;
 };
 
-PartSums sums_of(const std::vector<std::size_t>& part, const std::vector<std::int64_t>& lengths);
+SequenceSums sums_of(const std::vector<std::size_t>& part, const std::vector<std::int64_t>& lengths);
 /// Returns the sums of each part.
-std::vector<PartSums> sums_of(const Assignment& parts, const std::vector<std::int64_t>& lengths);
+std::vector<SequenceSums> sums_of(const Assignment& parts, const std::vector<std::int64_t>& lengths);
 
 /// Returns the ids in descending order of length. Equal lengths keep their order.
 std::vector<std::size_t> by_decreasing_length(const std::vector<std::int64_t>& lengths);

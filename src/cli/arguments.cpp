@@ -67,10 +67,10 @@ void add_name_list(CLI::App& command, const std::string& names, std::vector<std:
   command.add_option(names, values, description)->allow_extra_args(false)->option_text(kind);
 }
 
-void add_count_option(CLI::App& command, const std::string& name, int& value, int least, int most,
+void add_count_option(CLI::App& command, const std::string& name, int& value, int min, int max,
                       const std::string& description) {
   add_option(command, {name, description},
-             answer::Count{static_cast<std::uint64_t>(least), static_cast<std::uint64_t>(most)},
+             answer::Count{static_cast<std::uint64_t>(min), static_cast<std::uint64_t>(max)},
              [&value](std::uint64_t number) { value = static_cast<int>(number); });
 }
 

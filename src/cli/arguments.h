@@ -58,7 +58,7 @@ void add_name_list(CLI::App& command, const std::string& names, std::vector<std:
                    const std::string& kind, const std::string& description);
 
 /// Adds an option that takes an integer in [least, most].
-void add_count_option(CLI::App& command, const std::string& name, int& value, int least, int most,
+void add_count_option(CLI::App& command, const std::string& name, int& value, int min, int max,
                       const std::string& description);
 
 /// Adds an option that takes a duration (answer::parse_seconds).

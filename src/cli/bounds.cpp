@@ -14,13 +14,13 @@
 #include "answer/question/json.h"
 #include "answer/schedules/input_files.h"
 #include "answer/schedules/search.h"
-#include "answer/words/figures.h"
+#include "answer/text/figures.h"
 #include "base/stopwatch.h"
-#include "cli/asking.h"
 #include "cli/commands.h"
 #include "cli/interrupt.h"
 #include "cli/options.h"
 #include "cli/output.h"
+#include "cli/question_progress.h"
 #include "report/text/table.h"
 
 namespace dovetail::cli {
@@ -92,7 +92,7 @@ bool is_limited(const answer::NamedProblem& named, const Question& question) {
 }
 
 /// The bounds as sentences.
-std::string in_words(const answer::NamedProblem& named, const Question& question, const Proven& proven) {
+std::string summary_text(const answer::NamedProblem& named, const Question& question, const Proven& proven) {
   const base::TimeUnit unit = named.problem.time_unit;
   std::string text =
       fmt::format("\n{}: no schedule{} is shorter than {}\n", named.name,
@@ -121,7 +121,7 @@ std::string to_text(const answer::NamedProblem& named, const Question& question,
                                             {"makespan"},
                                             {"largest on device", report::Align::left},
                                             {"", report::Align::left}};
-  return report::render_table(columns, rows) + in_words(named, question, proven);
+  return report::render_table(columns, rows) + summary_text(named, question, proven);
 }
 
 answer::Json bounds_json(const answer::NamedProblem& named, const Question& question, const Proven& proven,
@@ -178,7 +178,7 @@ Proven prove(const pipeline::Problem& problem, const Question& question) {
 }
 
 base::Result<int> run_bounds(const BoundsArguments& arguments) {
-  DOVETAIL_TRY(const answer::NamedProblem named, answer::read_problem({arguments.problem}, noting()));
+  DOVETAIL_TRY(const answer::NamedProblem named, answer::read_problem({arguments.problem}, note_callbacks()));
   DOVETAIL_TRY(const Question question, question_of(arguments, named.problem.time_unit));
   const auto begin = std::chrono::steady_clock::now();
   const Proven proven = prove(named.problem, question);

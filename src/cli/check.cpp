@@ -10,12 +10,12 @@
 #include "answer/question/json.h"
 #include "answer/schedules/input_files.h"
 #include "answer/schedules/programs.h"
-#include "answer/words/figures.h"
+#include "answer/text/figures.h"
 #include "base/stopwatch.h"
 #include "cli/arguments.h"
-#include "cli/asking.h"
 #include "cli/commands.h"
 #include "cli/output.h"
+#include "cli/question_progress.h"
 #include "fuse/bounds/bounds.h"
 #include "pipeline/schedule/evaluate.h"
 #include "report/page/summary.h"
@@ -41,12 +41,12 @@ struct Checked {
   timeline::Timeline timeline;
   fuse::Bounds bounds;
   base::Memory peak_bound;  ///< at the schedule's makespan
-  std::vector<fuse::DoubtfulClaim> doubts;
+  std::vector<fuse::DisputedClaim> claims;
 
   const pipeline::Problem& problem() const { return loaded.file.schedule.problem; }
   /// Whether any claim in the file about the schedule is false.
   bool has_false_claim() const {
-    return std::any_of(doubts.begin(), doubts.end(), [](const fuse::DoubtfulClaim& claim) { return claim.refuted; });
+    return std::any_of(claims.begin(), claims.end(), [](const fuse::DisputedClaim& claim) { return claim.refuted; });
   }
 };
 
@@ -136,9 +136,9 @@ std::string max_idle_table(const Checked& checked) {
 }
 
 /// One line per claim: "false claim: bounds.makespan: 610 is above ...".
-std::string doubts_text(const Checked& checked) {
+std::string claims_text(const Checked& checked) {
   std::string text;
-  for (const fuse::DoubtfulClaim& claim : checked.doubts)
+  for (const fuse::DisputedClaim& claim : checked.claims)
     text += fmt::format("{}: {}: {}\n", claim.refuted ? "false claim" : "claim not confirmed", claim.key, claim.reason);
   return text;
 }
@@ -154,7 +154,7 @@ std::string to_text(const Checked& checked) {
          fmt::format("peak activation {}, bound {} at this makespan, {}\n",
                      base::format_memory(evaluation.peak_activation), base::format_memory(checked.peak_bound),
                      answer::gap_text(answer::gap(evaluation.peak_activation, checked.peak_bound))) +
-         doubts_text(checked) +
+         claims_text(checked) +
          fmt::format("bubbles {} of device time; longest device span, from first start to last end: {}\n\n",
                      answer::percent(pipeline::bubble_rate(evaluation)),
                      answer::time_with_unit(pipeline::max_device_span(evaluation), unit)) +
@@ -204,7 +204,7 @@ answer::Json check_json(const Checked& checked, double seconds) {
     if (const std::string awaited = describe_awaited(checked, bar); !awaited.empty()) entry["awaits"] = awaited;
     object["idle"].push_back(std::move(entry));
   }
-  for (const fuse::DoubtfulClaim& claim : checked.doubts)
+  for (const fuse::DisputedClaim& claim : checked.claims)
     object["claims"].push_back(
         {{"key", claim.key}, {"verdict", claim.refuted ? "false" : "not confirmed"}, {"reason", claim.reason}});
   object["timing"] = answer::Json{{"seconds", answer::json_seconds(seconds)}};
@@ -240,7 +240,7 @@ base::Result<int> run_check(const CheckArguments& arguments) {
   if (std::error_code ignored; std::filesystem::is_directory(arguments.file, ignored))
     return run_check_programs(arguments);
   const auto begin = std::chrono::steady_clock::now();
-  auto loaded = answer::load_valid_schedule({arguments.file}, forced, arguments.problem, noting());
+  auto loaded = answer::load_valid_schedule({arguments.file}, forced, arguments.problem, note_callbacks());
   if (!loaded.ok()) return report_invalid(arguments, std::move(loaded).error());
 
   Checked checked;
@@ -250,8 +250,8 @@ base::Result<int> run_check(const CheckArguments& arguments) {
   checked.evaluation = std::move(lowered.evaluation);
   checked.bounds = fuse::bounds_of(checked.problem());
   checked.peak_bound = fuse::peak_activation_bound(checked.problem(), checked.evaluation.makespan);
-  checked.doubts = fuse::doubtful_claims(checked.loaded.file.schedule, checked.evaluation, checked.bounds.makespan,
-                                         checked.peak_bound);
+  checked.claims =
+      fuse::check_claims(checked.loaded.file.schedule, checked.evaluation, checked.bounds.makespan, checked.peak_bound);
   const double seconds = base::seconds_since(begin);
   if (arguments.json) {
     print_json(answer::json_text(check_json(checked, seconds)));

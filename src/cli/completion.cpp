@@ -19,7 +19,7 @@ namespace {
 
 /// Possible values of an option or a positional argument.
 struct Completion {
-  std::vector<std::string> words;  ///< solvers, bundled instances, choices
+  std::vector<std::string> choices;  ///< solvers, bundled instances, choices
   bool files = false;
 };
 
@@ -28,14 +28,14 @@ struct Completion {
 Completion completion_of(std::string_view kind) {
   Completion completion;
   if (kind == "SOLVER") {
-    for (const fuse::Solver& solver : fuse::solvers()) completion.words.emplace_back(solver.name);
+    for (const fuse::Solver& solver : fuse::solvers()) completion.choices.emplace_back(solver.name);
   } else if (kind == "PROBLEM") {
-    for (const pipeline::Instance& instance : pipeline::instances()) completion.words.push_back(instance.name);
+    for (const pipeline::Instance& instance : pipeline::instances()) completion.choices.push_back(instance.name);
     completion.files = true;
   } else if (kind == "SHELL") {
-    completion.words = {"bash", "zsh"};
+    completion.choices = {"bash", "zsh"};
   } else if (kind.find('|') != std::string_view::npos) {
-    completion.words = CLI::detail::split(std::string(kind), '|');
+    completion.choices = CLI::detail::split(std::string(kind), '|');
   } else {
     completion.files = kind == "FILE" || kind == "A" || kind == "B" || kind == "IN" || kind == "OUT" || kind == "DIR";
   }
@@ -84,7 +84,7 @@ std::vector<CompletedPositional> positionals_of(const CLI::App& command) {
 
 /// Bash assignments that complete a value with words and, if allowed, with files.
 std::string bash_value(const Completion& completion) {
-  std::string text = fmt::format("words=\"{}\"", fmt::join(completion.words, " "));
+  std::string text = fmt::format("words=\"{}\"", fmt::join(completion.choices, " "));
   if (completion.files) text += "; files=1";
   return text;
 }
@@ -104,7 +104,7 @@ std::string bash_command(const CLI::App& command) {
   Completion anything;
   for (const CompletedPositional& positional : positionals_of(command)) {
     const Completion completion = completion_of(positional.kind);
-    anything.words.insert(anything.words.end(), completion.words.begin(), completion.words.end());
+    anything.choices.insert(anything.choices.end(), completion.choices.begin(), completion.choices.end());
     anything.files = anything.files || completion.files;
   }
   cases += fmt::format("    \"{} \"*) options=\"{}\"; {} ;;\n", name, fmt::join(names, " "), bash_value(anything));
@@ -129,10 +129,10 @@ std::string zsh_quoted(const std::string& text) {
 std::string zsh_value(const std::string& kind) {
   const Completion completion = completion_of(kind);
   std::string action = " ";
-  if (completion.files && completion.words.empty()) action = "_files";
-  if (!completion.words.empty()) action = fmt::format("({})", fmt::join(completion.words, " "));
-  if (completion.files && !completion.words.empty())
-    action = fmt::format("{{ compadd -- {}; _files }}", fmt::join(completion.words, " "));
+  if (completion.files && completion.choices.empty()) action = "_files";
+  if (!completion.choices.empty()) action = fmt::format("({})", fmt::join(completion.choices, " "));
+  if (completion.files && !completion.choices.empty())
+    action = fmt::format("{{ compadd -- {}; _files }}", fmt::join(completion.choices, " "));
   return fmt::format("{}:{}", zsh_quoted(kind.empty() ? "value" : kind), action);
 }
 

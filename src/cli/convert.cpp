@@ -6,9 +6,9 @@
 #include "answer/question/json.h"
 #include "answer/schedules/input_files.h"
 #include "cli/arguments.h"
-#include "cli/asking.h"
 #include "cli/commands.h"
 #include "cli/output.h"
+#include "cli/question_progress.h"
 #include "cli/schedule_format.h"
 #include "fuse/bounds/bounds.h"
 #include "pipeline/schedule/evaluate.h"
@@ -50,7 +50,7 @@ base::Result<int> run_convert(const ConvertArguments& arguments) {
   DOVETAIL_TRY(const auto from, answer::format_to_read(arguments.from));
   DOVETAIL_TRY(const ScheduleFormat to, format_to_write(arguments.output, arguments.to));
   DOVETAIL_TRY(answer::LoadedSchedule loaded,
-               answer::load_valid_schedule({arguments.input}, from, arguments.problem, noting()));
+               answer::load_valid_schedule({arguments.input}, from, arguments.problem, note_callbacks()));
   if (loaded.format == ScheduleFormat::csv && !arguments.problem) return needs_problem(loaded.path);
   renew_claims(loaded.file.schedule);
   DOVETAIL_TRY(const std::vector<std::string> written,

@@ -9,13 +9,13 @@
 
 #include "answer/question/json.h"
 #include "answer/schedules/input_files.h"
-#include "answer/words/figures.h"
-#include "answer/words/text.h"
+#include "answer/text/figures.h"
+#include "answer/text/text.h"
 #include "base/stopwatch.h"
 #include "cli/arguments.h"
-#include "cli/asking.h"
 #include "cli/commands.h"
 #include "cli/output.h"
+#include "cli/question_progress.h"
 #include "pipeline/schedule/evaluate.h"
 #include "pipeline/schedule/schedule_diff.h"
 #include "report/page/summary.h"
@@ -73,17 +73,17 @@ base::Result<std::array<LoadedSchedule, 2>> load_both(const DiffArguments& argum
   DOVETAIL_TRY(const answer::ScheduleText a, answer::read_schedule_text({arguments.files[0]}, forced));
   DOVETAIL_TRY(const answer::ScheduleText b, answer::read_schedule_text({arguments.files[1]}, forced));
   if (arguments.problem) {
-    DOVETAIL_TRY(const answer::NamedProblem named, answer::read_problem(*arguments.problem, noting()));
-    DOVETAIL_TRY(LoadedSchedule first, load_schedule_of(named, a, noting()));
-    DOVETAIL_TRY(LoadedSchedule second, load_schedule_of(named, b, noting()));
+    DOVETAIL_TRY(const answer::NamedProblem named, answer::read_problem(*arguments.problem, note_callbacks()));
+    DOVETAIL_TRY(LoadedSchedule first, load_schedule_of(named, a, note_callbacks()));
+    DOVETAIL_TRY(LoadedSchedule second, load_schedule_of(named, b, note_callbacks()));
     return std::array{std::move(first), std::move(second)};
   }
   const bool swap = b.format == answer::ScheduleFormat::json && a.format != answer::ScheduleFormat::json;
-  DOVETAIL_TRY(LoadedSchedule first, load_schedule(swap ? b : a, nullptr, noting()));
+  DOVETAIL_TRY(LoadedSchedule first, load_schedule(swap ? b : a, nullptr, note_callbacks()));
   const answer::NamedProblem named{first.path, first.file.schedule.problem};
   first.file.schedule.problem.capacity.reset();
   DOVETAIL_CHECK(check_valid(first));
-  DOVETAIL_TRY(LoadedSchedule second, load_schedule_of(named, swap ? a : b, noting()));
+  DOVETAIL_TRY(LoadedSchedule second, load_schedule_of(named, swap ? a : b, note_callbacks()));
   if (swap) std::swap(first, second);
   return std::array{std::move(first), std::move(second)};
 }
@@ -138,14 +138,14 @@ std::string op_text(const Difference& difference, const pipeline::PlacedOp& plac
                      base::format_time(placed.start, difference.unit()));
 }
 
-std::string parting_text(const Difference& difference) {
-  const auto& parting = difference.schedules.parting;
-  if (!parting) return {};
+std::string divergence_text(const Difference& difference) {
+  const auto& divergence = difference.schedules.divergence;
+  if (!divergence) return {};
   const auto side = [&](const std::optional<pipeline::PlacedOp>& placed) {
     return placed ? "starts " + op_text(difference, *placed) : std::string("has no more ops");
   };
-  return fmt::format("first difference on device {}: A {}, B {}\n", parting->device.value, side(parting->a),
-                     side(parting->b));
+  return fmt::format("first difference on device {}: A {}, B {}\n", divergence->device.value, side(divergence->a),
+                     side(divergence->b));
 }
 
 std::string moves_table(const Difference& difference) {
@@ -175,8 +175,8 @@ std::string moves_table(const Difference& difference) {
 std::string devices_text(const std::vector<std::size_t>& devices) {
   if (devices.size() > max_devices_named) return fmt::format("{} devices", devices.size());
   if (devices.size() == 1) return fmt::format("device {}", devices.front());
-  const std::vector<std::size_t> but_last(devices.begin(), devices.end() - 1);
-  return fmt::format("devices {} and {}", fmt::join(but_last, ", "), devices.back());
+  const std::vector<std::size_t> without_last(devices.begin(), devices.end() - 1);
+  return fmt::format("devices {} and {}", fmt::join(without_last, ", "), devices.back());
 }
 
 /// "B is better: 12 ticks shorter; lower peak on devices 0 and 1". Empty if the schedule `winner` is better in no
@@ -202,7 +202,7 @@ std::string gains(const Difference& difference, std::size_t winner) {
 }
 
 std::string order_text(const Difference& difference) {
-  if (!difference.schedules.parting) return "the schedules are equal, except for micro-batch numbering\n";
+  if (!difference.schedules.divergence) return "the schedules are equal, except for micro-batch numbering\n";
   std::int64_t moved = 0;
   std::int64_t matched = 0;
   std::int64_t only_a = 0;
@@ -243,8 +243,8 @@ std::string to_text(const Difference& difference) {
   };
   std::string text = fmt::format("A: {}{}\nB: {}{}\n", a.loaded.path, made_by(a), b.loaded.path, made_by(b));
   text += figures(difference) + "\n" + order_text(difference);
-  if (!difference.schedules.parting) return text;
-  text += parting_text(difference) + gains(difference, 0) + gains(difference, 1);
+  if (!difference.schedules.divergence) return text;
+  text += divergence_text(difference) + gains(difference, 0) + gains(difference, 1);
   return text + "\n" + device_table(difference) + moves_table(difference);
 }
 
@@ -285,13 +285,14 @@ answer::Json placed_json(const Difference& difference, const pipeline::PlacedOp&
 }
 
 answer::Json order_json(const Difference& difference, answer::Json object) {
-  object["equal"] = !difference.schedules.parting.has_value();
+  object["equal"] = !difference.schedules.divergence.has_value();
   object["same_order"] = difference.schedules.same_order;
   object["parting"] = answer::Json(nullptr);
-  if (const auto& parting = difference.schedules.parting) {
-    object["parting"] = answer::Json{{"device", parting->device.value},
-                                     {"a", parting->a ? placed_json(difference, *parting->a) : answer::Json(nullptr)},
-                                     {"b", parting->b ? placed_json(difference, *parting->b) : answer::Json(nullptr)}};
+  if (const auto& divergence = difference.schedules.divergence) {
+    object["parting"] =
+        answer::Json{{"device", divergence->device.value},
+                     {"a", divergence->a ? placed_json(difference, *divergence->a) : answer::Json(nullptr)},
+                     {"b", divergence->b ? placed_json(difference, *divergence->b) : answer::Json(nullptr)}};
   }
   object["moves"] = answer::Json::array();
   for (const pipeline::Move& move : difference.schedules.moves) {

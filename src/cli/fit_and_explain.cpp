@@ -4,8 +4,8 @@
 
 #include "answer/plans/explanation.h"
 #include "answer/plans/fit.h"
-#include "cli/asking.h"
 #include "cli/options.h"
+#include "cli/question_progress.h"
 
 namespace dovetail::cli {
 namespace {
@@ -16,7 +16,7 @@ struct FitArguments {
 };
 
 base::Result<int> run_fit(const FitArguments& arguments) {
-  DOVETAIL_TRY(const answer::FitAnswer answer, ask(arguments.request, "fit"));
+  DOVETAIL_TRY(const answer::FitAnswer answer, answer_to(arguments.request, "fit"));
   DOVETAIL_CHECK(deliver(answer, arguments.json));
   return exit_code_of(answer.outcome);
 }
@@ -41,7 +41,7 @@ struct ExplainArguments {
 };
 
 base::Result<int> run_explain(const ExplainArguments& arguments) {
-  DOVETAIL_TRY(const answer::ExplanationAnswer answer, ask(arguments.request, "explain"));
+  DOVETAIL_TRY(const answer::ExplanationAnswer answer, answer_to(arguments.request, "explain"));
   DOVETAIL_CHECK(deliver(answer, arguments.json));
   return exit_code_of(answer.outcome);
 }

@@ -9,7 +9,7 @@
 #include <set>
 
 #include "answer/question/json.h"
-#include "answer/words/figures.h"
+#include "answer/text/figures.h"
 #include "base/fields.h"
 #include "cli/arguments.h"
 #include "cli/commands.h"
@@ -115,7 +115,7 @@ base::Result<std::vector<Amount>> read_costs(const ModelText& model, const char*
 base::Result<pipeline::ModelLayout> read_layout(const std::string& text, base::TimeUnit unit) {
   DOVETAIL_TRY(const ModelText model, read_model(text));
   const auto time = [unit](const std::string& item) {
-    return base::parse_time(item, unit, base::FineDigits::round_half_up);
+    return base::parse_time(item, unit, base::ExcessDigits::round_half_up);
   };
   const auto memory = [](const std::string& item) { return base::parse_memory(item); };
   pipeline::ModelLayout layout{model.name, model.dp, model.pp, model.tp, model.microbatches, {}, {}, {}};

@@ -7,10 +7,10 @@
 #include "answer/plans/exporting.h"
 #include "answer/plans/importing.h"
 #include "cli/arguments.h"
-#include "cli/asking.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/output_file.h"
+#include "cli/question_progress.h"
 
 namespace dovetail::cli {
 namespace {
@@ -31,7 +31,7 @@ base::Status check_import(const ImportArguments& arguments) {
 base::Result<int> run_import(const ImportArguments& arguments) {
   DOVETAIL_CHECK(check_import(arguments));
   DOVETAIL_TRY(const answer::ImportAnswer answer,
-               ask(arguments.request, "import", {arguments.output, arguments.plan_output}));
+               answer_to(arguments.request, "import", {arguments.output, arguments.plan_output}));
   if (arguments.plan_output) {
     DOVETAIL_TRY(const std::string written, write_output(*arguments.plan_output, answer::plan_file(answer)));
     print_error("written: " + written + "\n");
@@ -68,7 +68,7 @@ struct ExportArguments {
 };
 
 base::Result<int> run_export(const ExportArguments& arguments) {
-  DOVETAIL_TRY(const answer::ExportAnswer answer, ask(arguments.request, "export", {arguments.output}));
+  DOVETAIL_TRY(const answer::ExportAnswer answer, answer_to(arguments.request, "export", {arguments.output}));
   const auto file = [&]() -> base::Result<std::string> { return exported_file(answer, *arguments.output); };
   DOVETAIL_CHECK(deliver(answer, arguments.json, {arguments.output, file}));
   return exit_done;

@@ -15,7 +15,7 @@
 #include <string_view>
 #include <vector>
 
-#include "answer/words/figures.h"
+#include "answer/text/figures.h"
 #include "base/enum_names.h"
 #include "base/utf8.h"
 #include "cli/commands.h"
@@ -166,7 +166,7 @@ int run(int argument_count, char** arguments) {
   } catch (const CLI::Success& help_or_version) {
     return flush_output(program.exit(help_or_version));
   } catch (const CLI::ParseError& error) {
-    if (another_process_speaks(argument_count, arguments)) print_nothing();
+    if (is_nonzero_rank(argument_count, arguments)) print_nothing();
     return report_parse_error(program, error);
   }
   base::Result<int> result = action();

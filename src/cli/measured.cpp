@@ -12,8 +12,8 @@
 #include "answer/measured/calibration.h"
 #include "base/fields.h"
 #include "base/utf8.h"
-#include "cli/asking.h"
 #include "cli/options.h"
+#include "cli/question_progress.h"
 
 namespace dovetail::cli {
 namespace {
@@ -53,15 +53,15 @@ base::Status check_measured(const MeasuredArguments& arguments) {
 
 /// Follows a growing log until Ctrl-C, which is its normal end.
 base::Result<int> run_following(const MeasuredArguments& arguments) {
-  Asking asking("measured", {arguments.output}, PlainLines::none);
-  answer::Watch watch = asking.watch();
-  watch.on_label = {};
-  const answer::FollowOptions options{.look_every = arguments.every.value_or(answer::FollowOptions{}.look_every),
-                                      .say = [](const std::string& line) {
+  QuestionProgress progress("measured", {arguments.output}, PlainLines::none);
+  answer::Callbacks callbacks = progress.callbacks();
+  callbacks.on_label = {};
+  const answer::FollowOptions options{.poll_seconds = arguments.every.value_or(answer::FollowOptions{}.poll_seconds),
+                                      .on_line = [](const std::string& line) {
                                         print(line + "\n");
                                         flush_output();
                                       }};
-  DOVETAIL_TRY(const std::optional<answer::MeasuredAnswer> answer, follow(arguments.request, options, watch));
+  DOVETAIL_TRY(const std::optional<answer::MeasuredAnswer> answer, follow(arguments.request, options, callbacks));
   if (!answer) {
     print_note("the log has no steps");
     return exit_done;
@@ -75,7 +75,7 @@ base::Result<int> run_following(const MeasuredArguments& arguments) {
 base::Result<int> run_measured(const MeasuredArguments& arguments) {
   DOVETAIL_CHECK(check_measured(arguments));
   if (arguments.follow) return run_following(arguments);
-  DOVETAIL_TRY(const answer::MeasuredAnswer answer, ask(arguments.request, "measured", {arguments.output}));
+  DOVETAIL_TRY(const answer::MeasuredAnswer answer, answer_to(arguments.request, "measured", {arguments.output}));
   const auto file = [&] { return answer::measurement_file(answer, *arguments.output, arguments.name); };
   DOVETAIL_CHECK(deliver(answer, arguments.json, {arguments.output, file}));
   return exit_done;
@@ -114,7 +114,7 @@ struct CalibrateArguments {
 };
 
 base::Result<int> run_calibrate(const CalibrateArguments& arguments) {
-  DOVETAIL_TRY(const answer::CalibrationAnswer answer, ask(arguments.request, "calibrate", {arguments.output}));
+  DOVETAIL_TRY(const answer::CalibrationAnswer answer, answer_to(arguments.request, "calibrate", {arguments.output}));
   DOVETAIL_CHECK(
       deliver(answer, arguments.json, {arguments.output, [&answer] { return answer::efficiency_file(answer); }}));
   if (answer.outcome == answer::Outcome::interrupted)

@@ -59,23 +59,23 @@ void add_option(CLI::App& command, const Flagged& flagged, answer::JobFile kind,
   });
   if (kind.takes_arguments)
     add_option(command, {"ARGUMENT", "launch script arguments after '--', such as trainer.nnodes=2"},
-               answer::Words{"ARGUMENT"}, value.import.arguments);
+               answer::String{"ARGUMENT"}, value.import.arguments);
   add_import_options(command, value.import);
   if (!kind.takes_lengths) return;
   add_option(command, {"--lengths", "response lengths from a run's log, or from a CSV or JSONL file"},
-             answer::Words{"FILE"}, [&value](std::string path) { value.lengths = std::move(path); });
+             answer::String{"FILE"}, [&value](std::string path) { value.lengths = std::move(path); });
 }
 
 void add_import_options(CLI::App& command, trainers::ImportOptions& import) {
   const auto text = [&command](const char* name, const char* what, const char* help, std::optional<std::string>& to) {
-    add_option(command, {name, help}, answer::Words{what},
+    add_option(command, {name, help}, answer::String{what},
                [&to](std::string value_text) { to = std::move(value_text); });
   };
   text("--gpu", "GPU", "GPU type for a trainer's configuration (default: H100-80)", import.gpu);
   text("--cluster", "CLUSTER", "cluster override: [NODESx]GPUSxGPU, or a file with `cluster`", import.cluster);
   add_option(command, {"--model", "model override, such as actor=NAME or critic=FOLDER (repeatable)"},
-             answer::Words{"ROLE=MODEL"}, import.models);
-  add_option(command, {"--env", "environment variable for a launch script (repeatable)"}, answer::Words{"NAME=VALUE"},
+             answer::String{"ROLE=MODEL"}, import.models);
+  add_option(command, {"--env", "environment variable for a launch script (repeatable)"}, answer::String{"NAME=VALUE"},
              import.environment);
   text("--root", "FOLDER", "topmost folder to read from (default: the file's repository)", import.root);
   text("--prompt-length", "LENGTHS", "prompt lengths: tokens, mean=120,p90=400, file=FILE (default: cap)",
@@ -83,12 +83,12 @@ void add_import_options(CLI::App& command, trainers::ImportOptions& import) {
   text("--response-length", "LENGTHS", "response lengths, in the same forms (default: cap)", import.response_length);
 }
 
-void add_option(CLI::App& command, const Flagged& flagged, answer::Words kind, std::function<void(std::string)> take) {
+void add_option(CLI::App& command, const Flagged& flagged, answer::String kind, std::function<void(std::string)> take) {
   const auto take_text = [take = std::move(take)](const std::string& text) { take(text); };
   finish(command.add_option_function<std::string>(flagged.name, take_text, flagged.help), flagged, kind.kind);
 }
 
-void add_option(CLI::App& command, const Flagged& flagged, answer::Words kind, std::vector<std::string>& values) {
+void add_option(CLI::App& command, const Flagged& flagged, answer::String kind, std::vector<std::string>& values) {
   add_list(command, flagged, kind.kind, [&values](const std::vector<std::string>& texts) { values = texts; });
 }
 

@@ -37,8 +37,8 @@ void add_option(CLI::App& command, const Flagged& flagged, answer::JobFile kind,
 
 /// Adds the options that only a trainer's configuration accepts: --gpu, --cluster, --env, ...
 void add_import_options(CLI::App& command, trainers::ImportOptions& import);
-void add_option(CLI::App& command, const Flagged& flagged, answer::Words kind, std::function<void(std::string)> take);
-void add_option(CLI::App& command, const Flagged& flagged, answer::Words kind, std::vector<std::string>& values);
+void add_option(CLI::App& command, const Flagged& flagged, answer::String kind, std::function<void(std::string)> take);
+void add_option(CLI::App& command, const Flagged& flagged, answer::String kind, std::vector<std::string>& values);
 void add_option(CLI::App& command, const Flagged& flagged, answer::Count kind, std::function<void(std::uint64_t)> take);
 void add_option(CLI::App& command, const Flagged& flagged, answer::Seconds kind, std::optional<double>& value);
 void add_option(CLI::App& command, const Flagged& flagged, answer::Amount kind, std::optional<base::Memory>& value);
@@ -96,7 +96,7 @@ void add_value(CLI::App& command, const Flagged& flagged, const Kind& kind, Valu
     add_option(command, flagged, kind, [&value](std::uint64_t number) { value = static_cast<Type>(number); });
   else if constexpr (std::is_same_v<Kind, answer::File> && !is_list<Value>)
     add_option(command, flagged, kind, [&value](answer::Input input) { value = std::move(input); });
-  else if constexpr (std::is_same_v<Kind, answer::Words> && !is_list<Value>)
+  else if constexpr (std::is_same_v<Kind, answer::String> && !is_list<Value>)
     add_option(command, flagged, kind, [&value](std::string text) { value = std::move(text); });
   else
     add_option(command, flagged, kind, value);
@@ -110,7 +110,7 @@ void add_request(CLI::App& command, Request& request) {
   answer::for_each_option<Request>([&](const auto& option) {
     auto& value = request.*(option.member);
     using Kind = std::remove_cvref_t<decltype(option.kind)>;
-    if constexpr (std::is_same_v<Kind, answer::Group>) {
+    if constexpr (std::is_same_v<Kind, answer::OptionGroup>) {
       add_request(command, value);
     } else if constexpr (!std::is_same_v<Kind, answer::Unlisted>) {
       const bool positional = option.name.front() >= 'A' && option.name.front() <= 'Z';

@@ -70,7 +70,7 @@ base::Result<std::vector<std::string>> write_outputs(const std::vector<OutputFil
   return paths;
 }
 
-void print_beside(const std::optional<std::string>& path, std::string_view text) {
+void print_unless_stdout(const std::optional<std::string>& path, std::string_view text) {
   if (path && is_standard_output(*path)) {
     print_error(text);
   } else {

@@ -40,7 +40,7 @@ base::Result<std::vector<std::string>> write_outputs(const std::vector<OutputFil
 
 /// Prints `text` about an answer that is written to `path`: on stderr if `path` is standard output, otherwise on
 /// stdout.
-void print_beside(const std::optional<std::string>& path, std::string_view text);
+void print_unless_stdout(const std::optional<std::string>& path, std::string_view text);
 
 /// Whether the file at `path` can be written repeatedly. Standard output, pipes and devices can be written only once.
 bool can_be_rewritten(const std::string& path);

@@ -9,10 +9,10 @@
 #include "answer/plans/exporting.h"
 #include "answer/plans/prediction.h"
 #include "answer/plans/ranking.h"
-#include "cli/asking.h"
 #include "cli/options.h"
 #include "cli/output_file.h"
 #include "cli/processes.h"
+#include "cli/question_progress.h"
 #include "plan/plan_file.h"
 #include "report/text/table.h"
 
@@ -35,33 +35,34 @@ base::Status check_plan(const PlanArguments& arguments) {
     return base::bad_input("--plan and -o cannot be combined: -o saves a plan that was searched for");
   if (arguments.pick > 1 && !arguments.output && !arguments.exported)
     return base::bad_input("--pick needs -o or --export: it selects the plan that they write");
-  if (arguments.plan && (!arguments.request.allowed.empty() || arguments.request.way > 0))
+  if (arguments.plan && (!arguments.request.allowed.empty() || arguments.request.alternative > 0))
     return base::bad_input("--allow and --way need a search; they cannot be combined with --plan");
   if (arguments.plan && arguments.exported)
     return base::bad_input("--plan and --export cannot be combined; use dovetail export PLAN --base JOB");
   if (arguments.exported && arguments.request.job.path == "-")
     return base::bad_input("--export needs the configuration as a file, not from standard input");
-  if (arguments.plan && arguments.mpi.asked)
+  if (arguments.plan && arguments.mpi.enabled)
     return base::bad_input("--plan and --mpi cannot be combined: --mpi distributes a search");
-  if (arguments.mpi.asked && arguments.request.job.path == "-")
+  if (arguments.mpi.enabled && arguments.request.job.path == "-")
     return base::bad_input("--mpi needs the job as a file: only one process has standard input");
   return {};
 }
 
 base::Result<int> run_prediction(const PlanArguments& arguments) {
   DOVETAIL_TRY(const answer::PredictionAnswer answer,
-               ask(answer::PredictionRequest{arguments.request.job, *arguments.plan}, "plan"));
+               answer_to(answer::PredictionRequest{arguments.request.job, *arguments.plan}, "plan"));
   DOVETAIL_CHECK(deliver(answer, arguments.json));
   return exit_code_of(answer.outcome);
 }
 
 /// Makes a distributed search keep its best plan so far in `output`, if that file can be rewritten.
-void keep_best(BestFile& file, const std::string& output, answer::RankingRequest& request, answer::Watch& watch) {
+void keep_best(BestFile& file, const std::string& output, answer::RankingRequest& request,
+               answer::Callbacks& callbacks) {
   if (!can_be_rewritten(output)) return;
   request.on_better = [&file, output](const plan::Plan& plan, const plan::Job& job) {
     file.take([output, plan, &job] { (void)write_output(output, plan::plan_to_json(plan, job)); });
   };
-  watch.on_figures = [&file, show = watch.on_figures](const answer::Figures& figures) {
+  callbacks.on_figures = [&file, show = callbacks.on_figures](const answer::Figures& figures) {
     show(figures);
     file.catch_up();
   };
@@ -70,17 +71,17 @@ void keep_best(BestFile& file, const std::string& output, answer::RankingRequest
 /// Computes the ranking. Checks the output only after the input is read, so that all processes return the same Error.
 base::Result<answer::RankingAnswer> rank(const PlanArguments& arguments) {
   answer::RankingRequest request = arguments.request;
-  Asking asking("plan", {arguments.output, arguments.exported}, PlainLines::none);
-  answer::Watch watch = asking.watch();
+  QuestionProgress progress("plan", {arguments.output, arguments.exported}, PlainLines::none);
+  answer::Callbacks callbacks = progress.callbacks();
   BestFile file;
   if (const auto& output = arguments.output) {
-    watch.on_read = [&output, check = watch.on_read]() -> base::Status {
+    callbacks.on_read = [&output, check = callbacks.on_read]() -> base::Status {
       DOVETAIL_CHECK(check_output_path(*output));
       return check();
     };
-    if (request.exchange != nullptr) keep_best(file, *output, request, watch);
+    if (request.exchange != nullptr) keep_best(file, *output, request, callbacks);
   }
-  return ask(request, watch);
+  return answer_to(request, callbacks);
 }
 
 base::Result<const planner::RankedPlan*> picked_plan(const planner::Ranking& ranking, int number) {
@@ -95,7 +96,7 @@ base::Result<const planner::RankedPlan*> picked_plan(const planner::Ranking& ran
 base::Status deliver_ranking(const answer::RankingAnswer& answer, const PlanArguments& arguments) {
   if (!arguments.output || (answer.ranking.plans.empty() && arguments.json)) return deliver(answer, arguments.json);
   if (answer.ranking.plans.empty()) {
-    print_beside(arguments.output, report::text_of(sections(answer)));
+    print_unless_stdout(arguments.output, report::text_of(sections(answer)));
     return {};
   }
   DOVETAIL_TRY(const planner::RankedPlan* const picked, picked_plan(answer.ranking, arguments.pick));
@@ -113,8 +114,8 @@ base::Status deliver_export(const answer::RankingAnswer& answer, const PlanArgum
   const std::string& target = *arguments.exported;
   DOVETAIL_TRY(const std::string written, write_output(target, exported_file(made, target)));
   const bool on_stderr = arguments.json || is_standard_output(target);
-  print_beside(on_stderr ? std::optional<std::string>("-") : std::nullopt,
-               fmt::format("\n{}written: {}\n", report::text_of(sections(made)), written));
+  print_unless_stdout(on_stderr ? std::optional<std::string>("-") : std::nullopt,
+                      fmt::format("\n{}written: {}\n", report::text_of(sections(made)), written));
   return {};
 }
 

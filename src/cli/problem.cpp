@@ -6,15 +6,15 @@
 
 #include "answer/question/json.h"
 #include "answer/schedules/input_files.h"
-#include "answer/words/figures.h"
+#include "answer/text/figures.h"
 #include "base/assert.h"
 #include "base/csv.h"
 #include "base/file.h"
 #include "cli/arguments.h"
-#include "cli/asking.h"
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "cli/output_file.h"
+#include "cli/question_progress.h"
 #include "pipeline/problem/instances.h"
 #include "pipeline/problem/problem_file.h"
 #include "pipeline/problem/timings.h"
@@ -83,11 +83,11 @@ std::string spread_table(const pipeline::TimedProblem& timed) {
   const base::TimeUnit unit = timed.problem.time_unit;
   std::vector<std::vector<std::string>> rows;
   for (const pipeline::TimingSpread& spread : timed.spread) {
-    const auto range = static_cast<double>((spread.most - spread.least).count());
+    const auto range = static_cast<double>((spread.max - spread.min).count());
     rows.push_back(
         {spread.model, fmt::format("{}", spread.stage), std::string(1, pipeline::letter_of(spread.op)),
-         fmt::format("{}", spread.rows), base::format_time(spread.median, unit), base::format_time(spread.least, unit),
-         base::format_time(spread.most, unit),
+         fmt::format("{}", spread.rows), base::format_time(spread.median, unit), base::format_time(spread.min, unit),
+         base::format_time(spread.max, unit),
          spread.median.count() == 0 ? "-" : answer::percent(range / static_cast<double>(spread.median.count()))});
   }
   const std::string header = std::string(base::name_of(unit));
@@ -114,7 +114,7 @@ base::Result<pipeline::Problem> read_problem(const ProblemArguments& arguments) 
   if (arguments.timings) return from_timings(arguments);
   if (!arguments.microbatches.empty() || !arguments.map.empty())
     return base::bad_input("--microbatches and --map need --from TIMINGS.csv");
-  DOVETAIL_TRY(answer::NamedProblem named, answer::read_problem({*arguments.source}, noting()));
+  DOVETAIL_TRY(answer::NamedProblem named, answer::read_problem({*arguments.source}, note_callbacks()));
   return std::move(named.problem);
 }
 

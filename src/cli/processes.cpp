@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "answer/words/text.h"
+#include "answer/text/text.h"
 #include "cli/arguments.h"
 #include "cli/output.h"
 
@@ -23,14 +23,14 @@ constexpr double default_timeout_seconds = 60;
 }  // namespace
 
 void add_mpi_options(CLI::App& command, MpiArguments& arguments) {
-  add_flag(command, "--mpi", arguments.asked, "share chains among mpirun's processes; never changes the answer");
+  add_flag(command, "--mpi", arguments.enabled, "share chains among mpirun's processes; never changes the answer");
   add_seconds_option(
       command, "--mpi-timeout",
       fmt::format("time before --mpi considers a process lost (default: {:g}s)", default_timeout_seconds),
       arguments.timeout_seconds);
 }
 
-bool another_process_speaks(int argument_count, const char* const* arguments) {
+bool is_nonzero_rank(int argument_count, const char* const* arguments) {
   const auto is_flag = [](const char* argument) { return std::string_view(argument) == "--mpi"; };
   if (std::none_of(arguments, arguments + argument_count, is_flag)) return false;
   // Variables of Open MPI, of any PMIx launcher, and of MPICH.
@@ -40,8 +40,8 @@ bool another_process_speaks(int argument_count, const char* const* arguments) {
 }
 
 base::Result<std::optional<parallel::Exchange>> connect_processes(const MpiArguments& arguments) {
-  if (!arguments.asked && arguments.timeout_seconds) return base::bad_input("--mpi-timeout needs --mpi");
-  if (!arguments.asked) return std::optional<parallel::Exchange>();
+  if (!arguments.enabled && arguments.timeout_seconds) return base::bad_input("--mpi-timeout needs --mpi");
+  if (!arguments.enabled) return std::optional<parallel::Exchange>();
   DOVETAIL_TRY(parallel::Exchange exchange,
                parallel::connect_by_mpi(arguments.timeout_seconds.value_or(default_timeout_seconds)));
   if (exchange.rank > 0) print_nothing();
@@ -49,8 +49,8 @@ base::Result<std::optional<parallel::Exchange>> connect_processes(const MpiArgum
 }
 
 void wait_for_the_first(const parallel::Exchange& exchange) {
-  constexpr std::chrono::seconds enough(10);
-  if (exchange.rank > 0) std::this_thread::sleep_for(enough);
+  constexpr std::chrono::seconds max_wait(10);
+  if (exchange.rank > 0) std::this_thread::sleep_for(max_wait);
 }
 
 }  // namespace dovetail::cli

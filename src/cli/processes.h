@@ -13,7 +13,7 @@ namespace dovetail::cli {
 
 /// Values of the MPI options.
 struct MpiArguments {
-  bool asked = false;
+  bool enabled = false;
   std::optional<double> timeout_seconds;
 };
 
@@ -23,7 +23,7 @@ void add_mpi_options(CLI::App& command, MpiArguments& arguments);
 /// Whether another process reports the errors of this command line: --mpi is given, and the launcher's environment
 /// variables show that this is not the first process. For use before there is an Exchange. For errors in input files,
 /// see agree_on_input.
-bool another_process_speaks(int argument_count, const char* const* arguments);
+bool is_nonzero_rank(int argument_count, const char* const* arguments);
 
 /// Connects to the other processes if --mpi is given. Afterwards only the first process prints (output.h).
 base::Result<std::optional<parallel::Exchange>> connect_processes(const MpiArguments& arguments);

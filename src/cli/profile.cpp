@@ -13,9 +13,9 @@
 #include "answer/question/input.h"
 #include "answer/question/option.h"
 #include "answer/runs/training_run.h"
-#include "cli/asking.h"
 #include "cli/options.h"
 #include "cli/output_file.h"
+#include "cli/question_progress.h"
 #include "cli/runtime_program.h"
 #include "control/run/run_checks.h"
 

@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <numeric>
 
-#include "answer/words/text.h"
+#include "answer/text/text.h"
 #include "cli/output.h"
 
 namespace dovetail::cli {

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "answer/question/watch.h"
+#include "answer/question/callbacks.h"
 
 namespace dovetail::cli {
 

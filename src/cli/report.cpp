@@ -10,11 +10,11 @@
 #include "answer/schedules/input_files.h"
 #include "base/file.h"
 #include "cli/arguments.h"
-#include "cli/asking.h"
 #include "cli/commands.h"
 #include "cli/interrupt.h"
 #include "cli/options.h"
 #include "cli/output.h"
+#include "cli/question_progress.h"
 #include "cli/run_results.h"
 #include "pipeline/schedule/evaluate.h"
 #include "records/figure_table.h"
@@ -41,7 +41,7 @@ struct ReportArguments {
   std::optional<std::string> format;
   bool overlay = false;
   trainers::ImportOptions import;  ///< for trainer configurations
-  answer::PlayOptions play;
+  answer::ChosenPlanOptions plan_options;
 };
 
 /// Content of a file on the command line, ready to be shown.
@@ -68,21 +68,21 @@ answer::JobInput job_input(const ScheduleText& text, const ReportArguments& argu
 
 /// Simulates the plan at `plan`. Without it, simulates the plan of a trainer's configuration, or the best plan found
 /// for a job file.
-base::Result<Input> play_job(const ScheduleText& text, const std::optional<std::string>& plan,
-                             const ReportArguments& arguments, const parallel::Cancellation& stop) {
+base::Result<Input> simulate_job(const ScheduleText& text, const std::optional<std::string>& plan,
+                                 const ReportArguments& arguments, const parallel::Cancellation& stop) {
   answer::SimulationRequest request{
-      .job = job_input(text, arguments), .play = arguments.play, .compared = !arguments.overlay};
+      .job = job_input(text, arguments), .plan_options = arguments.plan_options, .compared = !arguments.overlay};
   if (plan) request.plan = answer::Input{*plan};
-  Asking asking("report", {arguments.output}, PlainLines::none);
-  answer::Watch watch = asking.watch();
-  watch.cancellation = &stop;
-  DOVETAIL_TRY(answer::SimulationAnswer played, ask(request, watch));
-  return Input{base::display_path(plan.value_or(text.input.path)), std::move(played)};
+  QuestionProgress progress("report", {arguments.output}, PlainLines::none);
+  answer::Callbacks callbacks = progress.callbacks();
+  callbacks.cancellation = &stop;
+  DOVETAIL_TRY(answer::SimulationAnswer simulated, answer_to(request, callbacks));
+  return Input{base::display_path(plan.value_or(text.input.path)), std::move(simulated)};
 }
 
 base::Result<Input> read_input(const ScheduleText& text, const ReportArguments& arguments) {
   if (!arguments.format && timeline::is_chrome_trace(text.content)) return read_trace(text);
-  DOVETAIL_TRY(answer::LoadedSchedule loaded, answer::load_valid_schedule(text, arguments.problem, noting()));
+  DOVETAIL_TRY(answer::LoadedSchedule loaded, answer::load_valid_schedule(text, arguments.problem, note_callbacks()));
   return Input{std::move(loaded.path), std::move(loaded.file.schedule)};
 }
 
@@ -141,7 +141,7 @@ base::Result<std::vector<Input>> read_inputs(const ReportArguments& arguments, c
     std::vector<std::optional<std::string>> plans(arguments.plans.begin(), arguments.plans.end());
     if (plans.empty()) plans.emplace_back();
     for (const std::optional<std::string>& plan : plans) {
-      DOVETAIL_TRY(Input input, play_job(*job, plan, arguments, stop));
+      DOVETAIL_TRY(Input input, simulate_job(*job, plan, arguments, stop));
       inputs.push_back(std::move(input));
     }
   }
@@ -151,15 +151,16 @@ base::Result<std::vector<Input>> read_inputs(const ReportArguments& arguments, c
 report::Page page_of(const Input& input) {
   if (const auto* trace = std::get_if<timeline::Timeline>(&input.content))
     return report::trace_page(*trace, input.name);
-  if (const auto* played = std::get_if<answer::SimulationAnswer>(&input.content)) return report::job_page(*played);
+  if (const auto* simulated = std::get_if<answer::SimulationAnswer>(&input.content))
+    return report::job_page(*simulated);
   if (const auto* run = std::get_if<report::RunReport>(&input.content)) return report::run_page(*run);
   return report::schedule_page(std::get<pipeline::Schedule>(input.content), input.name);
 }
 
 timeline::Timeline timeline_of(const Input& input) {
   if (const auto* trace = std::get_if<timeline::Timeline>(&input.content)) return *trace;
-  if (const auto* played = std::get_if<answer::SimulationAnswer>(&input.content))
-    return report::iteration_chart(report::timeline_of(*played), "").timeline;
+  if (const auto* simulated = std::get_if<answer::SimulationAnswer>(&input.content))
+    return report::iteration_chart(report::timeline_of(*simulated), "").timeline;
   if (const auto* run = std::get_if<report::RunReport>(&input.content))
     return records::run_timeline(run->figures.metrics, run->figures.evaluations);
   const auto& schedule = std::get<pipeline::Schedule>(input.content);
@@ -194,17 +195,17 @@ base::Result<int> run_report(const ReportArguments& arguments) {
     return base::bad_input(fmt::format("-o must end in .html or .htm, or be '-', got '{}'", arguments.output));
   DOVETAIL_CHECK(check_output_path(arguments.output));
   DOVETAIL_CHECK(check_no_input(arguments.output, paths));
-  const parallel::Cancellation stop(&stop_on_interrupt(), arguments.play.search.budget.time_limit);
+  const parallel::Cancellation stop(&stop_on_interrupt(), arguments.plan_options.search.budget.time_limit);
   DOVETAIL_TRY(const std::vector<Input> inputs, read_inputs(arguments, stop));
   report::Page page = build(inputs, arguments.overlay);
   if (arguments.title) page.title = *arguments.title;
   DOVETAIL_TRY(const std::string written, write_output(arguments.output, report::render_html(page)));
   if (!is_standard_output(arguments.output)) print(fmt::format("written: {}; open it in a browser\n", written));
-  const auto is_played = [](const Input& input) {
+  const auto is_simulated = [](const Input& input) {
     return std::holds_alternative<answer::SimulationAnswer>(input.content);
   };
-  const bool played = std::any_of(inputs.begin(), inputs.end(), is_played);
-  return played && stop_on_interrupt().requested() ? exit_interrupted : exit_done;
+  const bool simulated = std::any_of(inputs.begin(), inputs.end(), is_simulated);
+  return simulated && stop_on_interrupt().requested() ? exit_interrupted : exit_done;
 }
 
 }  // namespace
@@ -233,7 +234,7 @@ void add_report(CLI::App& program, Action& action) {
   add_text_option(*command, "--format", arguments->format, answer::read_formats,
                   "format of the schedules (default: detected from their content)");
   add_import_options(*command, arguments->import);
-  add_request(*command, arguments->play);
+  add_request(*command, arguments->plan_options);
   set_action(*command, action, [arguments] { return run_report(*arguments); });
 }
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "answer/measured/measured.h"
-#include "answer/words/text.h"
+#include "answer/text/text.h"
 #include "base/file.h"
 #include "cli/output.h"
 #include "cli/output_file.h"
@@ -42,7 +42,7 @@ std::optional<answer::MeasuredAnswer> measure(const std::string& folder) {
   request.job = {file_in(folder, control::job_file_name)};
   request.plan = {file_in(folder, control::plan_file_name)};
   request.format = trainers::LogFormat::dovetail;
-  auto measured = answer::ask(request, {});
+  auto measured = answer::answer_to(request, {});
   if (measured.ok()) return std::move(*measured);
   print_note("cannot compare the run with its plan: " + base::to_text(measured.error()));
   return std::nullopt;

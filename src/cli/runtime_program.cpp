@@ -119,8 +119,8 @@ base::Status status_of(int code) {
 Result<execute::Span> read_span(const Node& node) {
   constexpr std::int64_t max_time = base::max_time;
   if (!node.is_list() || node.size() != 2) return node.error("not an interval; expected [begin, end] in ns");
-  DOVETAIL_TRY(const std::int64_t begin, base::read_whole(node.item(0), "a begin", -max_time, max_time));
-  DOVETAIL_TRY(const std::int64_t end, base::read_whole(node.item(1), "an end", begin, max_time));
+  DOVETAIL_TRY(const std::int64_t begin, base::read_integer(node.item(0), "a begin", -max_time, max_time));
+  DOVETAIL_TRY(const std::int64_t end, base::read_integer(node.item(1), "an end", begin, max_time));
   return execute::Span{Ticks(begin), Ticks(end)};
 }
 

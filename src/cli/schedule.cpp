@@ -8,11 +8,11 @@
 
 #include "answer/schedules/comparison.h"
 #include "answer/schedules/front.h"
-#include "answer/words/text.h"
-#include "cli/asking.h"
+#include "answer/text/text.h"
 #include "cli/options.h"
 #include "cli/output_file.h"
 #include "cli/processes.h"
+#include "cli/question_progress.h"
 #include "cli/schedule_format.h"
 #include "report/schedule/pareto_svg.h"
 #include "report/text/table.h"
@@ -31,7 +31,7 @@ struct ScheduleArguments {
   std::optional<std::string> format;
   bool json = false;
 
-  bool asks_front() const { return request.objective == answer::Objective::pareto; }
+  bool is_front_request() const { return request.objective == answer::Objective::pareto; }
 };
 
 /// Destination of the answer, known before the search.
@@ -42,7 +42,7 @@ struct Output {
 
 /// Rejects output options that cannot be combined.
 base::Status check_schedule(const ScheduleArguments& arguments) {
-  if (arguments.pick > 0 && !arguments.asks_front())
+  if (arguments.pick > 0 && !arguments.is_front_request())
     return base::bad_input("--pick needs --objective pareto: it selects a schedule of the front");
   if (arguments.pick > 0 && !arguments.output)
     return base::bad_input("--pick needs -o FILE: it selects the schedule to write");
@@ -53,7 +53,7 @@ base::Status check_schedule(const ScheduleArguments& arguments) {
 base::Result<Output> output_of(const ScheduleArguments& arguments) {
   if (!arguments.output) return Output{};
   DOVETAIL_TRY(const ScheduleFormat format, format_to_write(*arguments.output, arguments.format));
-  const bool whole_front = arguments.asks_front() && arguments.pick == 0;
+  const bool whole_front = arguments.is_front_request() && arguments.pick == 0;
   if (whole_front && format != ScheduleFormat::json && format != ScheduleFormat::svg)
     return base::bad_input(fmt::format(
         "a front can be written as json or svg, not as {}; use --pick N to write one of its schedules in any format",
@@ -64,17 +64,17 @@ base::Result<Output> output_of(const ScheduleArguments& arguments) {
 /// Answers `request` with a progress line and keeps `file` up to date. An Error in `output` becomes an input error:
 /// only the first of several processes writes, but all must return the same Error.
 template <class Request>
-auto ask_for(const Request& request, const base::Result<Output>& output, BestFile* file = nullptr) {
-  Asking asking("schedule", {output.ok() ? output->path : std::nullopt}, PlainLines::every_few_seconds);
-  answer::Watch watch = asking.watch();
-  watch.on_read = [&output, check_inputs = watch.on_read]() -> base::Status {
+auto answer_checked(const Request& request, const base::Result<Output>& output, BestFile* file = nullptr) {
+  QuestionProgress progress("schedule", {output.ok() ? output->path : std::nullopt}, PlainLines::every_few_seconds);
+  answer::Callbacks callbacks = progress.callbacks();
+  callbacks.on_read = [&output, check_inputs = callbacks.on_read]() -> base::Status {
     return output.ok() ? check_inputs() : output.error();
   };
-  watch.on_figures = [file, show = watch.on_figures](const answer::Figures& figures) {
+  callbacks.on_figures = [file, show = callbacks.on_figures](const answer::Figures& figures) {
     show(figures);
     if (file != nullptr) file->catch_up();
   };
-  return ask(request, watch);
+  return answer_to(request, callbacks);
 }
 
 /// How to produce the content of an answer's file, and how to write it.
@@ -94,7 +94,7 @@ base::Status deliver_written(Answer& answer, bool json, const std::optional<std:
   if (json)
     print_json(to_json(answer));
   else
-    print_beside(path, report::text_of(sections(answer)));
+    print_unless_stdout(path, report::text_of(sections(answer)));
   return {};
 }
 
@@ -119,12 +119,12 @@ base::Result<int> run_one(const ScheduleArguments& arguments, const base::Result
         (void)write_schedule(schedule, answer::name_of(request.problem), output->format, *output->path);
       });
     };
-  DOVETAIL_TRY(answer::ScheduleAnswer answer, ask_for(request, output, &file));
+  DOVETAIL_TRY(answer::ScheduleAnswer answer, answer_checked(request, output, &file));
   if (answer.outcome == answer::Outcome::infeasible)
     report_infeasible(answer, arguments.json);
   else
     DOVETAIL_CHECK(deliver_written(answer, arguments.json, output->path,
-                                   written_schedule(answer.solved->schedule, answer.asked.named.name, *output)));
+                                   written_schedule(answer.solved->schedule, answer.question.named.name, *output)));
   if (const auto lost = answer.lost_process()) return *lost;
   return exit_code_of(answer.outcome);
 }
@@ -132,7 +132,7 @@ base::Result<int> run_one(const ScheduleArguments& arguments, const base::Result
 Written written_front(const answer::FrontAnswer& answer, const ScheduleArguments& arguments, const Output& output) {
   if (arguments.pick > 0) {
     const auto picked = static_cast<std::size_t>(arguments.pick) - 1;
-    return written_schedule(answer.schedules[picked].solved.schedule, answer.asked.named.name, output);
+    return written_schedule(answer.schedules[picked].solved.schedule, answer.question.named.name, output);
   }
   const auto content = [&]() -> base::Result<std::string> {
     return output.format == ScheduleFormat::svg ? report::render_pareto_svg(report::picture_of(answer))
@@ -149,7 +149,7 @@ base::Status deliver_front(answer::FrontAnswer& answer, const ScheduleArguments&
   if (arguments.json)
     print_json(to_json(answer));
   else
-    print_beside(output.path, report::text_of(sections(answer)));
+    print_unless_stdout(output.path, report::text_of(sections(answer)));
   return base::bad_input(
       fmt::format("the front has {}; --pick must be from 1 to {}", answer::counted(schedules, "schedule"), schedules));
 }
@@ -157,7 +157,7 @@ base::Status deliver_front(answer::FrontAnswer& answer, const ScheduleArguments&
 base::Result<int> run_front(const ScheduleArguments& arguments, const base::Result<Output>& output) {
   DOVETAIL_TRY(answer::FrontRequest request, answer::front_of(arguments.request));
   request.peak_bound = arguments.json || (output.ok() && output->path && arguments.pick == 0);
-  DOVETAIL_TRY(answer::FrontAnswer answer, ask_for(request, output));
+  DOVETAIL_TRY(answer::FrontAnswer answer, answer_checked(request, output));
   base::Status delivered;
   if (answer.outcome == answer::Outcome::infeasible)
     report_infeasible(answer, arguments.json);
@@ -178,7 +178,7 @@ base::Result<int> run_schedule(const ScheduleArguments& given) {
   if (exchange && exchange->rank > 0) arguments.output.reset();
   const base::Result<Output> output = output_of(arguments);
   if (!exchange && !output.ok()) return output.error();
-  auto code = arguments.asks_front() ? run_front(arguments, output) : run_one(arguments, output);
+  auto code = arguments.is_front_request() ? run_front(arguments, output) : run_one(arguments, output);
   if (exchange && !code.ok() && code.error().failure == base::Failure::lost) wait_for_the_first(*exchange);
   return code;
 }
@@ -212,7 +212,7 @@ struct CompareArguments {
 
 base::Result<int> run_compare(const CompareArguments& arguments) {
   DOVETAIL_TRY(const answer::ComparisonAnswer answer,
-               ask(arguments.request, "compare", {}, PlainLines::every_few_seconds));
+               answer_to(arguments.request, "compare", {}, PlainLines::every_few_seconds));
   DOVETAIL_CHECK(deliver(answer, arguments.json));
   return exit_code_of(answer.outcome);
 }

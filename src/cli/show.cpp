@@ -6,8 +6,8 @@
 #include "answer/schedules/input_files.h"
 #include "answer/schedules/schedule.h"
 #include "answer/schedules/schedule_question.h"
-#include "cli/asking.h"
 #include "cli/options.h"
+#include "cli/question_progress.h"
 #include "report/schedule/gantt.h"
 #include "report/text/table.h"
 #include "timeline/schedule_timeline.h"
@@ -45,12 +45,12 @@ base::Error does_not_fit(std::string_view what, const std::vector<pipeline::Capa
 /// Draws the schedule that the solver finds for a problem.
 base::Result<int> show_solved(const std::string& name, const ShowArguments& arguments) {
   const answer::ScheduleRequest request{.problem = {name}, .solver = *arguments.solver, .search = arguments.search};
-  DOVETAIL_TRY(const answer::ScheduleAnswer answer, ask(request, "show", {}, PlainLines::every_few_seconds));
+  DOVETAIL_TRY(const answer::ScheduleAnswer answer, answer_to(request, "show", {}, PlainLines::every_few_seconds));
   if (answer.impossible) return does_not_fit(answer::impossible_message, answer.impossible->excess);
   const fuse::Solved& solved = *answer.solved;
   if (answer.outcome == answer::Outcome::infeasible)
     return does_not_fit(fmt::format("no schedule found by {} fits in memory", answer.solver), solved.excess);
-  draw(solved.schedule, fmt::format("{} ({})", answer.asked.named.name, answer::describe(solved.solution.solver)),
+  draw(solved.schedule, fmt::format("{} ({})", answer.question.named.name, answer::describe(solved.solution.solver)),
        arguments);
   return exit_code_of(answer.outcome);
 }
@@ -62,7 +62,7 @@ base::Result<int> show_file(const std::string& path, const ShowArguments& argume
                     answer::default_solver().name));
   DOVETAIL_TRY(const auto forced, answer::format_to_read(arguments.format));
   DOVETAIL_TRY(const answer::LoadedSchedule loaded,
-               answer::load_valid_schedule({path}, forced, arguments.problem, noting()));
+               answer::load_valid_schedule({path}, forced, arguments.problem, note_callbacks()));
   draw(loaded.file.schedule, loaded.path, arguments);
   return exit_done;
 }

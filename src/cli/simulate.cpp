@@ -6,8 +6,8 @@
 #include <string>
 
 #include "answer/runs/simulation.h"
-#include "cli/asking.h"
 #include "cli/options.h"
+#include "cli/question_progress.h"
 #include "report/iteration/job_page.h"
 #include "report/page/page.h"
 #include "report/schedule/gantt.h"
@@ -52,7 +52,7 @@ base::Result<int> run_simulate(const SimulateArguments& arguments) {
     DOVETAIL_TRY(format, simulation_format(*arguments.output));
     DOVETAIL_CHECK(check_output_path(*arguments.output));
   }
-  DOVETAIL_TRY(const answer::SimulationAnswer answer, ask(arguments.request, "simulate", {arguments.output}));
+  DOVETAIL_TRY(const answer::SimulationAnswer answer, answer_to(arguments.request, "simulate", {arguments.output}));
   DOVETAIL_CHECK(deliver(answer, arguments.json, {arguments.output, [&] { return content_of(answer, format); }}));
   return exit_code_of(answer.outcome);
 }

@@ -14,8 +14,8 @@
 #include "answer/runs/sweep.h"
 #include "answer/runs/what_if.h"
 #include "base/document.h"
-#include "cli/asking.h"
 #include "cli/options.h"
+#include "cli/question_progress.h"
 #include "plan/plan_file.h"
 #include "report/drawing/curve_svg.h"
 
@@ -52,7 +52,7 @@ base::Result<int> run_sweep(const SweepArguments& arguments) {
     DOVETAIL_TRY(format, study_format(*arguments.output));
     DOVETAIL_CHECK(check_output_path(*arguments.output));
   }
-  DOVETAIL_TRY(const answer::SweepAnswer answer, ask(arguments.request, "sweep", {arguments.output}));
+  DOVETAIL_TRY(const answer::SweepAnswer answer, answer_to(arguments.request, "sweep", {arguments.output}));
   const auto content = [&] { return content_of(answer, format, *arguments.output); };
   DOVETAIL_CHECK(deliver(answer, arguments.json, {arguments.output, content}));
   return exit_code_of(answer.outcome);
@@ -83,7 +83,7 @@ struct WhatIfArguments {
 };
 
 base::Result<int> run_what_if(const WhatIfArguments& arguments) {
-  DOVETAIL_TRY(const answer::WhatIfAnswer answer, ask(arguments.request, "what-if"));
+  DOVETAIL_TRY(const answer::WhatIfAnswer answer, answer_to(arguments.request, "what-if"));
   DOVETAIL_CHECK(deliver(answer, arguments.json));
   return exit_code_of(answer.outcome);
 }
@@ -141,7 +141,8 @@ base::Status write_plans(const std::string& prefix, const answer::ForecastAnswer
 
 base::Result<int> run_forecast(const ForecastArguments& arguments) {
   if (arguments.output) DOVETAIL_CHECK(check_prefix(*arguments.output));
-  DOVETAIL_TRY(const answer::ForecastAnswer answer, ask(arguments.request, "forecast", outputs_of(arguments.output)));
+  DOVETAIL_TRY(const answer::ForecastAnswer answer,
+               answer_to(arguments.request, "forecast", outputs_of(arguments.output)));
   DOVETAIL_CHECK(deliver(answer, arguments.json));
   if (arguments.output) DOVETAIL_CHECK(write_plans(*arguments.output, answer));
   return exit_code_of(answer.outcome);

@@ -15,9 +15,9 @@
 #include "answer/runs/training_run.h"
 #include "base/file.h"
 #include "base/result.h"
-#include "cli/asking.h"
 #include "cli/interrupt.h"
 #include "cli/options.h"
+#include "cli/question_progress.h"
 #include "cli/runtime_program.h"
 #include "cluster/cluster.h"
 #include "plan/plan_file.h"
@@ -68,7 +68,7 @@ base::Result<int> run_stub(const StubArguments& arguments) {
   }
   answer::ReplayRequest request = arguments.request;
   request.launch = launch_replay;
-  DOVETAIL_TRY(const answer::ReplayAnswer answer, ask(request, "train", {arguments.output}));
+  DOVETAIL_TRY(const answer::ReplayAnswer answer, answer_to(request, "train", {arguments.output}));
   DOVETAIL_CHECK(deliver(answer, arguments.json, {arguments.output, [&] { return content_of(answer, format); }}));
   return exit_code_of(answer.outcome);
 }
@@ -162,7 +162,7 @@ base::Result<int> run_train(const TrainArguments& arguments) {
   if (arguments.stub) return run_stub(stub_of(arguments));
   answer::TrainingRunRequest request = arguments.request;
   request.folder = arguments.output.value_or("");
-  DOVETAIL_TRY(const answer::TrainingRunAnswer answer, ask(request, "train"));
+  DOVETAIL_TRY(const answer::TrainingRunAnswer answer, answer_to(request, "train"));
   DOVETAIL_CHECK(deliver(sections(answer), AnswerFile{}));
   if (answer.outcome != answer::Outcome::done) return exit_code_of(answer.outcome);
   DOVETAIL_TRY(const std::string program, find_runtime());

@@ -35,7 +35,7 @@ constexpr std::int64_t min_memory = 1'000'000;
 
 /// Returns a message about an implausible amount, or an empty string. Accepts 0: callers that do not accept it have
 /// rejected it before.
-std::string_view doubt(Measure measure, double amount) {
+std::string_view implausible(Measure measure, double amount) {
   if (amount == 0) return {};
   if (measure == Measure::bandwidth && amount < min_bandwidth) {
     return "is less than 1MB/s; accepted: 1MB/s or more, such as `50GB/s` (numbers without a unit are in bytes/s)";
@@ -52,12 +52,12 @@ std::string_view doubt(Measure measure, double amount) {
 
 Result<double> read_likely(const Node& node, const std::string& what, Measure measure, Zero zero) {
   DOVETAIL_TRY(const double amount, base::read_amount(node, what, measure, zero));
-  const std::string_view message = doubt(measure, amount);
+  const std::string_view message = implausible(measure, amount);
   if (!message.empty()) return node.error(fmt::format("{}: {} {}", what, node.describe(), message));
   return amount;
 }
 
-Result<std::int64_t> read_memory(const Node& node, const std::string& what, Zero zero = Zero::refused) {
+Result<std::int64_t> read_memory(const Node& node, const std::string& what, Zero zero = Zero::rejected) {
   DOVETAIL_TRY(const std::int64_t bytes, base::read_bytes(node, what, zero));
   if (bytes > 0 && bytes < min_memory) {
     return node.error(fmt::format(
@@ -100,7 +100,7 @@ Status read_gpu_memory(const Node& map, const std::string& what, Gpu& gpu) {
   }
   DOVETAIL_TRY(const Node bandwidth, base::require(map, what, "bandwidth", "`bandwidth: 3.35TB/s`"));
   DOVETAIL_TRY(gpu.memory_bandwidth,
-               read_likely(bandwidth, "`bandwidth` of " + what, Measure::bandwidth, Zero::refused));
+               read_likely(bandwidth, "`bandwidth` of " + what, Measure::bandwidth, Zero::rejected));
   return {};
 }
 
@@ -114,9 +114,9 @@ Status read_gpu_speeds(const Node& map, const std::string& what, Gpu& gpu) {
         fmt::format("{} has no compute speed; accepted: `bf16: 989TFLOP/s` or `fp16: 125TFLOP/s` above 0", what));
   }
   gpu.host_bandwidth = pcie_4;
-  DOVETAIL_CHECK(read_optional(map, what, "host_link", Measure::bandwidth, Zero::refused, gpu.host_bandwidth));
+  DOVETAIL_CHECK(read_optional(map, what, "host_link", Measure::bandwidth, Zero::rejected, gpu.host_bandwidth));
   gpu.link_bandwidth = gpu.host_bandwidth;
-  return read_optional(map, what, "link", Measure::bandwidth, Zero::refused, gpu.link_bandwidth);
+  return read_optional(map, what, "link", Measure::bandwidth, Zero::rejected, gpu.link_bandwidth);
 }
 
 /// Reads the name of a bundled GPU, or a map with its specifications.
@@ -147,10 +147,10 @@ Result<NodeGroup> read_group(const Node& map, std::string_view what, int& device
   NodeGroup group;
   DOVETAIL_TRY(const Node nodes, base::require(map, what, "nodes", "`nodes: 4`"));
   DOVETAIL_TRY(const std::int64_t node_number,
-               base::read_whole(nodes, fmt::format("`nodes` of {}", what), 1, max_device_count));
+               base::read_integer(nodes, fmt::format("`nodes` of {}", what), 1, max_device_count));
   DOVETAIL_TRY(const Node per_node, base::require(map, what, "gpus_per_node", "`gpus_per_node: 8`"));
   DOVETAIL_TRY(const std::int64_t in_node,
-               base::read_whole(per_node, fmt::format("`gpus_per_node` of {}", what), 1, max_device_count));
+               base::read_integer(per_node, fmt::format("`gpus_per_node` of {}", what), 1, max_device_count));
   if (node_number * in_node > max_device_count - devices) {
     return nodes.error(fmt::format("{} nodes of {} are too many{}; accepted: at most {} GPUs in a cluster", node_number,
                                    in_node, devices > 0 ? fmt::format(" with {} GPUs in other groups", devices) : "",
@@ -203,7 +203,7 @@ double usual_network(const std::vector<NodeGroup>& groups) {
 
 /// Reads `bandwidth`, `latency` and `half_bandwidth_size` of `map`.
 Status read_speeds(const Node& map, const std::string& what, NetworkLevel& network) {
-  DOVETAIL_CHECK(read_optional(map, what, "bandwidth", Measure::bandwidth, Zero::refused, network.bandwidth));
+  DOVETAIL_CHECK(read_optional(map, what, "bandwidth", Measure::bandwidth, Zero::rejected, network.bandwidth));
   network.latency = default_latency;
   DOVETAIL_CHECK(read_optional(map, what, "latency", Measure::time, Zero::accepted, network.latency));
   if (const std::optional<Node> size = map.find("half_bandwidth_size")) {
@@ -230,7 +230,7 @@ Result<NetworkLevel> read_level(const Node& list, std::size_t index, double usua
       return map.error(fmt::format(
           "{} needs the key `nodes`; accepted: the number of nodes that a switch joins, except on the last level",
           what));
-    DOVETAIL_TRY(const std::int64_t count, base::read_whole(*nodes, "`nodes` of " + what, 2, max_device_count));
+    DOVETAIL_TRY(const std::int64_t count, base::read_integer(*nodes, "`nodes` of " + what, 2, max_device_count));
     network.nodes = static_cast<int>(count);
     if (network.nodes % joined != 0 || network.nodes == joined) {
       return nodes->error(fmt::format(

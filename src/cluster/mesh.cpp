@@ -129,9 +129,9 @@ MeshShape shape_of(const Cluster& cluster, const Mesh& mesh) {
         std::min(end_of(mesh), first_device(cluster, NodeId(node)).value + devices_of(cluster, NodeId(node)));
     const MeshPart part{
         .nodes = 1, .devices_per_node = end - device, .group = first_alike(cluster, group_of(cluster, NodeId(node)))};
-    const bool goes_on = !shape.parts.empty() && shape.parts.back().devices_per_node == part.devices_per_node &&
-                         shape.parts.back().group == part.group;
-    if (goes_on) {
+    const bool continues = !shape.parts.empty() && shape.parts.back().devices_per_node == part.devices_per_node &&
+                           shape.parts.back().group == part.group;
+    if (continues) {
       ++shape.parts.back().nodes;
     } else {
       shape.parts.push_back(part);

@@ -167,14 +167,14 @@ std::string LineProcess::end() {
   if (pid_ < 0) return "";
   int state = 0;
   const auto begin = std::chrono::steady_clock::now();
-  bool asked = false;
+  bool has_signaled = false;
   while (::waitpid(pid_, &state, WNOHANG) == 0) {
     const double waited = base::seconds_since(begin);
     if (waited > seconds_to_end) {
       ::kill(-pid_, SIGKILL);
-    } else if (waited > seconds_to_end / 4 && !asked) {
+    } else if (waited > seconds_to_end / 4 && !has_signaled) {
       ::kill(-pid_, SIGTERM);
-      asked = true;
+      has_signaled = true;
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
@@ -197,12 +197,12 @@ std::string line_of(const Response& response) {
 }
 
 /// Parsed line of a reward process.
-struct Verdict {
+struct RewardLine {
   std::string id;
   double reward = 0;
 };
 
-Result<Verdict> parse_verdict(std::string_view line) {
+Result<RewardLine> parse_reward_line(std::string_view line) {
   const auto fault = [&](const std::string& what) {
     return base::bad_input(fmt::format(
         "the reward command wrote {}: {}; accepted: {{\"id\": \"...\", \"reward\": 1.0}}", base::quote(line), what));
@@ -218,13 +218,13 @@ Result<Verdict> parse_verdict(std::string_view line) {
   constexpr double most = 1e300;
   const auto value = base::read_number(*reward, "`reward`", -most, most);
   if (!value.ok()) return fault(value.error().message);
-  return Verdict{std::string(id->text()), *value};
+  return RewardLine{std::string(id->text()), *value};
 }
 
 /// Responses of one call and their rewards.
-class Judgement {
+class RewardCollector {
  public:
-  explicit Judgement(std::span<const Response> responses) : responses_(responses), rewards_(responses.size()) {
+  explicit RewardCollector(std::span<const Response> responses) : responses_(responses), rewards_(responses.size()) {
     for (std::size_t index = 0; index < responses.size(); ++index) {
       const bool is_new = index_of_.emplace(responses[index].id, index).second;
       DOVETAIL_ASSERT(is_new);
@@ -233,21 +233,21 @@ class Judgement {
 
   /// Stores the reward in a line. Returns the index of its response.
   Result<std::size_t> take(const std::string& line) {
-    DOVETAIL_TRY(const Verdict verdict, parse_verdict(line));
-    const auto found = index_of_.find(verdict.id);
+    DOVETAIL_TRY(const RewardLine line_reward, parse_reward_line(line));
+    const auto found = index_of_.find(line_reward.id);
     if (found == index_of_.end())
       return base::bad_input(
           fmt::format("the reward command returned the unknown id {}; it must return the ids that it reads",
-                      base::quote(verdict.id)));
+                      base::quote(line_reward.id)));
     if (rewards_[found->second])
-      return base::bad_input(
-          fmt::format("the reward command judged {} twice; it must judge each response once", base::quote(verdict.id)));
-    rewards_[found->second] = verdict.reward;
-    ++judged_;
+      return base::bad_input(fmt::format("the reward command judged {} twice; it must judge each response once",
+                                         base::quote(line_reward.id)));
+    rewards_[found->second] = line_reward.reward;
+    ++received_;
     return found->second;
   }
 
-  bool is_whole() const { return judged_ == responses_.size(); }
+  bool is_complete() const { return received_ == responses_.size(); }
   std::vector<double> rewards() const {
     std::vector<double> all;
     for (const std::optional<double>& reward : rewards_) all.push_back(*reward);
@@ -258,21 +258,21 @@ class Judgement {
   std::span<const Response> responses_;
   std::vector<std::optional<double>> rewards_;
   std::map<std::string_view, std::size_t> index_of_;
-  std::size_t judged_ = 0;
+  std::size_t received_ = 0;
 };
 
 }  // namespace
 
 /// One process and its unanswered responses.
-struct RewardProcesses::Judge {
-  Judge(const RewardCommand& command, const std::string& folder) : process(command.command, folder) {}
+struct RewardProcesses::Worker {
+  Worker(const RewardCommand& command, const std::string& folder) : process(command.command, folder) {}
 
   LineProcess process;
   std::vector<std::size_t> waiting;  ///< responses of this call
   int restarts = 0;                  ///< in this call
   Clock::time_point last_answer = Clock::now();
 
-  void ask(std::size_t index, const Response& response) {
+  void submit(std::size_t index, const Response& response) {
     waiting.push_back(index);
     process.send(line_of(response));
   }
@@ -288,8 +288,8 @@ Result<RewardProcesses> RewardProcesses::start(const RewardCommand& command, con
   RewardProcesses all;
   all.timeout_ = command.timeout;
   for (std::int64_t index = 0; index < command.processes; ++index) {
-    all.judges_.push_back(std::make_unique<Judge>(command, folder));
-    if (Status started = all.judges_.back()->process.start(); !started.ok()) {
+    all.workers_.push_back(std::make_unique<Worker>(command, folder));
+    if (Status started = all.workers_.back()->process.start(); !started.ok()) {
       base::Error error = std::move(started).error();
       error.message = "the reward command " + error.message;
       return error;
@@ -299,16 +299,16 @@ Result<RewardProcesses> RewardProcesses::start(const RewardCommand& command, con
 }
 
 /// Restarts a process after its first failure. `why` is empty if the process has ended.
-Status RewardProcesses::restart(Judge& judge, std::span<const Response> responses, const std::string& why) {
-  const std::string how = judge.process.end();
-  const std::vector<std::size_t> waiting = std::exchange(judge.waiting, {});
-  if (judge.restarts++ > 0)
+Status RewardProcesses::restart(Worker& worker, std::span<const Response> responses, const std::string& why) {
+  const std::string how = worker.process.end();
+  const std::vector<std::size_t> waiting = std::exchange(worker.waiting, {});
+  if (worker.restarts++ > 0)
     return base::Error{base::Failure::io, "", 0, 0,
                        fmt::format("the reward command failed twice, last at response {}: {}",
                                    base::quote(responses[waiting.front()].id), why.empty() ? how : why)};
-  DOVETAIL_CHECK(judge.process.start());
-  for (const std::size_t index : waiting) judge.ask(index, responses[index]);
-  judge.last_answer = Clock::now();
+  DOVETAIL_CHECK(worker.process.start());
+  for (const std::size_t index : waiting) worker.submit(index, responses[index]);
+  worker.last_answer = Clock::now();
   return {};
 }
 
@@ -316,43 +316,43 @@ Status RewardProcesses::restart(Judge& judge, std::span<const Response> response
 void RewardProcesses::wait() const {
   constexpr int milliseconds = 50;
   std::vector<pollfd> polls;
-  for (const auto& judge : judges_)
+  for (const auto& worker : workers_)
     polls.push_back(
-        {judge->process.socket(), static_cast<short>(judge->process.has_output() ? POLLIN | POLLOUT : POLLIN), 0});
+        {worker->process.socket(), static_cast<short>(worker->process.has_output() ? POLLIN | POLLOUT : POLLIN), 0});
   ::poll(polls.data(), polls.size(), milliseconds);
 }
 
-Result<std::vector<double>> RewardProcesses::judge(std::span<const Response> responses,
-                                                   const parallel::Cancellation* cancellation) {
-  Judgement judgement(responses);
-  for (const auto& judge : judges_) {
-    judge->waiting.clear();
-    judge->restarts = 0;
-    judge->last_answer = Clock::now();
+Result<std::vector<double>> RewardProcesses::rewards_of(std::span<const Response> responses,
+                                                        const parallel::Cancellation* cancellation) {
+  RewardCollector collector(responses);
+  for (const auto& worker : workers_) {
+    worker->waiting.clear();
+    worker->restarts = 0;
+    worker->last_answer = Clock::now();
   }
   for (std::size_t index = 0; index < responses.size(); ++index)
-    judges_[index % judges_.size()]->ask(index, responses[index]);
-  while (!judgement.is_whole()) {
+    workers_[index % workers_.size()]->submit(index, responses[index]);
+  while (!collector.is_complete()) {
     if (parallel::is_requested(cancellation))
       return base::Error{base::Failure::interrupted, "", 0, 0, "stopped while judging responses"};
     wait();
-    for (const auto& judge : judges_) {
-      if (judge->waiting.empty()) continue;
+    for (const auto& worker : workers_) {
+      if (worker->waiting.empty()) continue;
       std::vector<std::string> lines;
-      const bool is_there = judge->process.exchange(lines);
+      const bool is_there = worker->process.exchange(lines);
       for (const std::string& line : lines) {
         if (line.empty()) continue;
-        DOVETAIL_TRY(const std::size_t index, judgement.take(line));
-        for (const auto& asked : judges_) std::erase(asked->waiting, index);
-        judge->last_answer = Clock::now();
+        DOVETAIL_TRY(const std::size_t index, collector.take(line));
+        for (const auto& other : workers_) std::erase(other->waiting, index);
+        worker->last_answer = Clock::now();
       }
-      if (judge->waiting.empty()) continue;
-      if (!is_there) DOVETAIL_CHECK(restart(*judge, responses, ""));
-      if (base::seconds_since(judge->last_answer) > timeout_)
-        DOVETAIL_CHECK(restart(*judge, responses, fmt::format("no answer for {:g} s", timeout_)));
+      if (worker->waiting.empty()) continue;
+      if (!is_there) DOVETAIL_CHECK(restart(*worker, responses, ""));
+      if (base::seconds_since(worker->last_answer) > timeout_)
+        DOVETAIL_CHECK(restart(*worker, responses, fmt::format("no answer for {:g} s", timeout_)));
     }
   }
-  return judgement.rewards();
+  return collector.rewards();
 }
 
 }  // namespace dovetail::control

@@ -35,22 +35,22 @@ class RewardProcesses {
   /// unanswered responses again. A second failure is an Error, as is a line that is not an answer, has no finite
   /// number, or names an unknown or already judged response. Errors name the response and the line. Returns
   /// Failure::interrupted after a cancellation.
-  base::Result<std::vector<double>> judge(std::span<const Response> responses,
-                                          const parallel::Cancellation* cancellation = nullptr);
+  base::Result<std::vector<double>> rewards_of(std::span<const Response> responses,
+                                               const parallel::Cancellation* cancellation = nullptr);
 
   RewardProcesses(RewardProcesses&&) noexcept;
   RewardProcesses& operator=(RewardProcesses&&) noexcept;
   ~RewardProcesses();
 
  private:
-  struct Judge;
+  struct Worker;
   RewardProcesses();
 
-  static base::Status restart(Judge& judge, std::span<const Response> responses, const std::string& why);
+  static base::Status restart(Worker& rewards_of, std::span<const Response> responses, const std::string& why);
   void wait() const;
 
   double timeout_ = 0;
-  std::vector<std::unique_ptr<Judge>> judges_;
+  std::vector<std::unique_ptr<Worker>> workers_;
 };
 
 }  // namespace dovetail::control

@@ -120,10 +120,10 @@ class RunReader {
     if (!iterations && !epochs) return section_.error("`train` needs a length: `iterations: N` or `epochs: N`");
     const Node node = iterations ? *iterations : *epochs;
     DOVETAIL_TRY(const std::int64_t count,
-                 base::read_whole(node, iterations ? "`iterations`" : "`epochs`", 1, max_iteration_count));
+                 base::read_integer(node, iterations ? "`iterations`" : "`epochs`", 1, max_iteration_count));
     (iterations ? settings_.iterations : settings_.epochs) = count;
     if (const auto seed = section_.find("seed")) {
-      DOVETAIL_TRY(const std::int64_t value, base::read_whole(*seed, "`seed`", 0, INT64_MAX));
+      DOVETAIL_TRY(const std::int64_t value, base::read_integer(*seed, "`seed`", 0, INT64_MAX));
       settings_.seed = static_cast<std::uint64_t>(value);
     }
     return {};
@@ -322,7 +322,7 @@ RunSettings default_settings(std::string_view algorithm) {
     // As in the GRPO paper (arXiv 2402.03300, section 4.1.1).
     settings.loss.kl = {.in = KlPlace::loss, .estimator = learn::KlEstimator::k3, .coefficient = 0.04};
     settings.loss.advantage = AdvantageScale::group;
-    settings.loss.weigh = learn::Weighing::sequences;
+    settings.loss.weigh = learn::TokenWeighting::sequences;
   }
   return settings;
 }

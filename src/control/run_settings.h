@@ -82,7 +82,7 @@ template <std::same_as<RateSchedule> T>
 constexpr auto fields_of(const T*) {
   using base::field;
   return base::fields<T>(field("name", &T::name, base::Choice{}),
-                         field("warmup", &T::warmup, base::Whole{0, max_iteration_count}),
+                         field("warmup", &T::warmup, base::Integer{0, max_iteration_count}),
                          field("minimum", &T::minimum, base::Number{0, 1}));
 }
 
@@ -104,8 +104,8 @@ constexpr auto fields_of(const T*) {
                          field("betas", &T::betas, base::NumberList{"a beta", 0, 0.999999, 2}),
                          field("epsilon", &T::epsilon, Number{1e-20, 1}),
                          field("weight_decay", &T::weight_decay, Number{0, 10}),
-                         field("clip", &T::clip, base::MaybeNumber{1e-12, max_coefficient}),
-                         field("schedule", &T::schedule, base::Inner{}));
+                         field("clip", &T::clip, base::OptionalNumber{1e-12, max_coefficient}),
+                         field("schedule", &T::schedule, base::NestedStruct{}));
 }
 
 struct Sampling {
@@ -119,11 +119,11 @@ struct Sampling {
 };
 template <std::same_as<Sampling> T>
 constexpr auto fields_of(const T*) {
-  using base::field, base::Number, base::Whole;
+  using base::field, base::Number, base::Integer;
   return base::fields<T>(field("temperature", &T::temperature, Number{0, 100}),
-                         field("top_k", &T::top_k, Whole{0, 1 << 24}), field("top_p", &T::top_p, Number{1e-6, 1}),
+                         field("top_k", &T::top_k, Integer{0, 1 << 24}), field("top_p", &T::top_p, Number{1e-6, 1}),
                          field("stop", &T::stop, base::TextList{"a stop text"}),
-                         field("min_tokens", &T::min_tokens, Whole{0, 1 << 24}));
+                         field("min_tokens", &T::min_tokens, Integer{0, 1 << 24}));
 }
 
 /// Term that includes the divergence from the reference.
@@ -147,7 +147,7 @@ constexpr auto fields_of(const T*) {
   return base::fields<T>(
       field("in", &T::in, Choice{}), field("estimator", &T::estimator, Choice{}),
       field("coefficient", &T::coefficient, Number{0, max_coefficient}),
-      field("target", &T::target, base::MaybeNumber{1e-9, max_coefficient}),
+      field("target", &T::target, base::OptionalNumber{1e-9, max_coefficient}),
       field("horizon", &T::horizon, Number{1, 1e12},
             {.applies = [](const T& kl) { return kl.target.has_value(); }, .only_with = "`target`"}));
 }
@@ -177,7 +177,7 @@ struct LossSettings {
   std::optional<double> reward_clip = std::nullopt;     ///< rewards are clipped to [-value, value]
   double no_eos = 0;                                    ///< added to the reward of a truncated response
   std::optional<double> length_penalty = std::nullopt;  ///< subtracted from the reward, times length / cap
-  learn::Weighing weigh = learn::Weighing::tokens;
+  learn::TokenWeighting weigh = learn::TokenWeighting::tokens;
   double entropy = 0;
   std::optional<double> importance_cap = std::nullopt;
   std::optional<double> early_stop_kl =
@@ -188,19 +188,19 @@ struct LossSettings {
 };
 template <std::same_as<LossSettings> T>
 constexpr auto fields_of(const T*) {
-  using base::field, base::Choice, base::MaybeNumber, base::Number;
+  using base::field, base::Choice, base::OptionalNumber, base::Number;
   return base::fields<T>(field("clip", &T::clip, Number{0, 1}),
                          field("clip_high", &T::clip_high, Number{0, max_coefficient}),
-                         field("value_clip", &T::value_clip, MaybeNumber{0, max_coefficient}),
+                         field("value_clip", &T::value_clip, OptionalNumber{0, max_coefficient}),
                          field("gamma", &T::gamma, Number{0, 1}), field("lambda", &T::lambda, Number{0, 1}),
-                         field("kl", &T::kl, base::Inner{}), field("advantage", &T::advantage, Choice{}),
+                         field("kl", &T::kl, base::NestedStruct{}), field("advantage", &T::advantage, Choice{}),
                          field("value_norm", &T::value_norm, Choice{}), field("reward_norm", &T::reward_norm, Choice{}),
-                         field("reward_clip", &T::reward_clip, MaybeNumber{0, max_coefficient}),
+                         field("reward_clip", &T::reward_clip, OptionalNumber{0, max_coefficient}),
                          field("no_eos", &T::no_eos, Number{-max_coefficient, max_coefficient}),
-                         field("length_penalty", &T::length_penalty, MaybeNumber{0, max_coefficient}),
+                         field("length_penalty", &T::length_penalty, OptionalNumber{0, max_coefficient}),
                          field("weigh", &T::weigh, Choice{}), field("entropy", &T::entropy, Number{0, max_coefficient}),
-                         field("importance_cap", &T::importance_cap, MaybeNumber{0, max_coefficient}),
-                         field("early_stop_kl", &T::early_stop_kl, MaybeNumber{0, max_coefficient}),
+                         field("importance_cap", &T::importance_cap, OptionalNumber{0, max_coefficient}),
+                         field("early_stop_kl", &T::early_stop_kl, OptionalNumber{0, max_coefficient}),
                          field("beta", &T::beta, Number{0, max_coefficient}));
 }
 
@@ -216,7 +216,7 @@ template <std::same_as<RewardCommand> T>
 constexpr auto fields_of(const T*) {
   using base::field;
   return base::fields<T>(field("command", &T::command, base::TextList{"a part of the command"}),
-                         field("processes", &T::processes, base::Whole{1, 1024}),
+                         field("processes", &T::processes, base::Integer{1, 1024}),
                          field("timeout", &T::timeout, base::Duration{}));
 }
 
@@ -229,9 +229,9 @@ struct Evaluation {
 };
 template <std::same_as<Evaluation> T>
 constexpr auto fields_of(const T*) {
-  using base::field, base::Whole;
-  return base::fields<T>(field("every", &T::every, Whole{0, max_iteration_count}),
-                         field("samples", &T::samples, Whole{1, 1 << 24}),
+  using base::field, base::Integer;
+  return base::fields<T>(field("every", &T::every, Integer{0, max_iteration_count}),
+                         field("samples", &T::samples, Integer{1, 1 << 24}),
                          field("temperature", &T::temperature, base::Number{0, 100}));
 }
 
@@ -251,9 +251,9 @@ struct CheckpointSettings {
 };
 template <std::same_as<CheckpointSettings> T>
 constexpr auto fields_of(const T*) {
-  using base::field, base::Whole;
-  return base::fields<T>(field("every", &T::every, Whole{0, max_iteration_count}),
-                         field("keep", &T::keep, Whole{1, 1'000'000}), field("best", &T::best, base::Choice{}));
+  using base::field, base::Integer;
+  return base::fields<T>(field("every", &T::every, Integer{0, max_iteration_count}),
+                         field("keep", &T::keep, Integer{1, 1'000'000}), field("best", &T::best, base::Choice{}));
 }
 
 /// Reaction to an optimizer step whose loss or gradients are not finite.
@@ -272,7 +272,7 @@ template <std::same_as<Guards> T>
 constexpr auto fields_of(const T*) {
   using base::field;
   return base::fields<T>(field("non_finite", &T::non_finite, base::Choice{}),
-                         field("in_a_row", &T::in_a_row, base::Whole{1, 1'000'000}));
+                         field("in_a_row", &T::in_a_row, base::Integer{1, 1'000'000}));
 }
 
 struct RunSettings {

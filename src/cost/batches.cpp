@@ -16,7 +16,7 @@ Batch batch_of(double sequences, const workflow::LengthDistribution& lengths) {
   return {sequences, {sequences * lengths.mean(), sequences * lengths.second_moment()}, &lengths};
 }
 
-workflow::LengthDistribution whole_lengths(const workflow::Workload& workload) {
+workflow::LengthDistribution integer_lengths(const workflow::Workload& workload) {
   constexpr int points = 1000;
   const workflow::LengthDistribution& responses = workflow::responses_before_cap(workload);
   const std::int64_t cap = workload.sequence_cap > 0 ? workload.sequence_cap : workflow::max_length;
@@ -28,7 +28,7 @@ workflow::LengthDistribution whole_lengths(const workflow::Workload& workload) {
   return workflow::LengthDistribution::of(std::move(sums)).value();
 }
 
-std::int64_t whole_limit(double limit) { return static_cast<std::int64_t>(std::clamp(limit, 0.0, 1e15)); }
+std::int64_t integer_limit(double limit) { return static_cast<std::int64_t>(std::clamp(limit, 0.0, 1e15)); }
 
 double count_micro_batches(const workflow::LengthDistribution& lengths, double sequences,
                            const MicroBatching& micro_batching, int together) {
@@ -42,12 +42,13 @@ double count_micro_batches(const workflow::LengthDistribution& lengths, double s
   for (int index = 0; index < static_cast<int>(sampled); ++index)
     sample.push_back(together * lengths.quantile((index + 0.5) / sampled));
   const double repeats = groups > max_sample ? groups / sampled : 1;
-  const std::size_t bins = batching::count_first_fit_decreasing(std::move(sample), whole_limit(micro_batching.tokens));
+  const std::size_t bins =
+      batching::count_first_fit_decreasing(std::move(sample), integer_limit(micro_batching.tokens));
   return std::max(1.0, static_cast<double>(bins) * repeats);
 }
 
-int whole_micro_batches(const llm::Layout& layout, const workflow::LengthDistribution& lengths, double sequences,
-                        const MicroBatching& micro_batching, int together) {
+int count_whole_micro_batches(const llm::Layout& layout, const workflow::LengthDistribution& lengths, double sequences,
+                              const MicroBatching& micro_batching, int together) {
   const double multiple = layout.virtual_stages > 1 ? layout.pipeline : 1;
   const double most = std::floor(1e9 / multiple);
   const double micro_batches = count_micro_batches(lengths, sequences, micro_batching, together);
@@ -89,7 +90,7 @@ double skewed(const Spread& spread, double each, double normal, double square) {
   return normal + spread.skewness * (square - 1) / (6 * std::sqrt(each));
 }
 
-std::int64_t whole(double count) { return std::max<std::int64_t>(1, std::llround(std::min(count, 1e9))); }
+std::int64_t rounded(double count) { return std::max<std::int64_t>(1, std::llround(std::min(count, 1e9))); }
 
 /// Returns the tokens of the largest share if ranks are balanced.
 double max_of_balanced(const LengthDistribution& lengths, double each, int ranks) {
@@ -97,7 +98,7 @@ double max_of_balanced(const LengthDistribution& lengths, double each, int ranks
   const double others = std::max(0.0, each - 1);
   const double short_ones = others * static_cast<double>(lengths.quantile(others / (2 * each * ranks)));
   if (static_cast<double>(lengths.longest()) + short_ones <= equal) return equal;
-  return std::max(equal, lengths.expected_maximum(whole(each * ranks)) + short_ones);
+  return std::max(equal, lengths.expected_maximum(rounded(each * ranks)) + short_ones);
 }
 
 /// Returns the tokens of the largest share in arrival order.
@@ -178,10 +179,10 @@ double count_micro_batches(const Batch& batch, const Share& share, const MicroBa
                              batch.together);
 }
 
-int whole_micro_batches(const llm::Layout& layout, const Batch& batch, const Share& share,
-                        const MicroBatching& micro_batching) {
-  return whole_micro_batches(layout, *batch.lengths, sequences_of(batch, share, micro_batching), micro_batching,
-                             batch.together);
+int count_whole_micro_batches(const llm::Layout& layout, const Batch& batch, const Share& share,
+                              const MicroBatching& micro_batching) {
+  return count_whole_micro_batches(layout, *batch.lengths, sequences_of(batch, share, micro_batching), micro_batching,
+                                   batch.together);
 }
 
 }  // namespace dovetail::cost

@@ -30,12 +30,12 @@ Batch batch_of(double sequences, const workflow::LengthDistribution& lengths);
 /// Returns the distribution of prompt plus response length, pairing equal quantiles of both. Prompt lengths hardly
 /// predict response lengths, but prompts are short compared with responses, so the pairing matters little. Lengths are
 /// capped at Workload::sequence_cap, or workflow::max_length without one.
-workflow::LengthDistribution whole_lengths(const workflow::Workload& workload);
+workflow::LengthDistribution integer_lengths(const workflow::Workload& workload);
 
 using plan::MicroBatching;
 
 /// Returns a limit of tokens or sequences as an integer: rounded down, at most 10^15.
-std::int64_t whole_limit(double limit);
+std::int64_t integer_limit(double limit);
 
 /// Returns the number of micro-batches of `sequences` sequences with these lengths, at least 1.
 /// - With a fixed count: that count, capped by the number of sequences or groups.
@@ -49,8 +49,8 @@ double count_micro_batches(const workflow::LengthDistribution& lengths, double s
 /// Returns the integer number of micro-batches that a data-parallel rank trains on. With virtual stages the number is
 /// rounded up to a multiple of the pipeline stages, as interleaved 1F1B requires: Megatron-LM rejects other numbers,
 /// verl rounds up too. Each micro-batch is then smaller.
-int whole_micro_batches(const llm::Layout& layout, const workflow::LengthDistribution& lengths, double sequences,
-                        const MicroBatching& micro_batching, int together = 1);
+int count_whole_micro_batches(const llm::Layout& layout, const workflow::LengthDistribution& lengths, double sequences,
+                              const MicroBatching& micro_batching, int together = 1);
 
 /// A data-parallel rank's share of one step.
 struct Share {
@@ -88,7 +88,7 @@ std::vector<double> shares_of_ranks(const Batch& batch, double steps, int ranks)
 /// Return the number of micro-batches of a share, as the overloads above do for a number of sequences. With a token
 /// limit, a share counts as that many tokens in sequences of mean length.
 double count_micro_batches(const Batch& batch, const Share& share, const MicroBatching& micro_batching);
-int whole_micro_batches(const llm::Layout& layout, const Batch& batch, const Share& share,
-                        const MicroBatching& micro_batching);
+int count_whole_micro_batches(const llm::Layout& layout, const Batch& batch, const Share& share,
+                              const MicroBatching& micro_batching);
 
 }  // namespace dovetail::cost

@@ -55,7 +55,7 @@ class Objective {
   }
 
   /// Reports `evaluations` more evaluations. Returns whether to continue.
-  bool report(int evaluations) const { return !options_.go_on || options_.go_on(evaluations); }
+  bool report(int evaluations) const { return !options_.should_continue || options_.should_continue(evaluations); }
 
  private:
   const std::vector<CalibrationRow>& rows_;

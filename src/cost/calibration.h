@@ -66,7 +66,7 @@ struct FitOptions {
   int evaluations = 1200;  ///< of all rows, for each start
   std::uint64_t seed = 1;
   /// Called after every few evaluations with their number. Returning false ends the fit with the best result so far.
-  std::function<bool(int evaluations)> go_on = {};
+  std::function<bool(int evaluations)> should_continue = {};
 };
 
 struct Fit {

@@ -117,7 +117,7 @@ Conventions fsdp1() {
   made.description = "PyTorch FSDP1 under bf16 autocast with fp32 shards, as ATorch runs Hugging Face models";
   made.weight_bytes = 4;
   made.master_bytes = 0;
-  made.fleeting_gradients = true;
+  made.transient_gradients = true;
   made.gathered_bytes = 4;
   made.layer_gradient_bytes = 4;
   made.stream_bytes = 4;
@@ -141,7 +141,7 @@ Conventions verl_fsdp() {
       "PyTorch FSDP1 with fp32 shards gathered in bf16, as verl runs Hugging Face models without padding";
   made.weight_bytes = 4;
   made.master_bytes = 0;
-  made.fleeting_gradients = true;
+  made.transient_gradients = true;
   made.layer_gradient_bytes = 2 + 4;
   made.norm_copy_bytes = 4;
   made.keeps_gate = true;
@@ -163,7 +163,7 @@ Conventions deepspeed_zero() {
   made.description =
       "DeepSpeed's ZeRO with Hugging Face models in bf16 or fp16, as OpenRLHF and DeepSpeed-Chat run them";
   made.gradient_bytes = 2;
-  made.fleeting_gradients = true;
+  made.transient_gradients = true;
   made.keeps_gradient_shards = true;
   made.gathers_ends_apart = true;
   made.gradients_follow = true;
@@ -209,7 +209,7 @@ Conventions fsdp2() {
   made.description = "PyTorch FSDP2 as torchtitan uses it: fp32 shards, bf16 compute, fp32 reduction";
   made.weight_bytes = 4;
   made.master_bytes = 0;
-  made.fleeting_gradients = true;
+  made.transient_gradients = true;
   made.layer_gradient_bytes = 2 + 4;
   made.summed_gradient_bytes = 4;
   made.keeps_gathered_inputs = true;

@@ -24,7 +24,7 @@ struct Conventions {
   int moment_bytes = 8;   ///< both of Adam's moments
   int master_bytes = 4;   ///< the optimizer's copy of the weight; 0 if the weight itself is fp32
   int element_bytes = 2;  ///< frozen weights, and the engine's weights and KV cache unless set there
-  bool fleeting_gradients =
+  bool transient_gradients =
       false;  ///< gradients are allocated by the first backward and freed by the step; else a permanent buffer
   bool keeps_gradient_shards = false;    ///< under ZeRO 3 the buffer is permanent regardless (DeepSpeed)
   std::int64_t vocabulary_multiple = 1;  ///< the vocabulary is padded to a multiple of this x tensor-parallel ranks
@@ -94,7 +94,7 @@ struct Conventions {
   bool balances_ranks = true;
   /// A batch is packed into micro-batches before these are dealt in turn, and packs are padded to one length with
   /// pipeline parallelism (NeMo-RL). Otherwise each rank packs its own sequences. Only simulations distinguish the two
-  /// (predict/played/ranks.h).
+  /// (predict/simulated/ranks.h).
   bool deals_packs = false;
 
   // The allocator.

@@ -70,23 +70,25 @@ class Engine {
 
   /// Returns the seconds of prefilling the first sequences. They decode as they enter, and that decoding is subtracted.
   double at_start() const {
-    constexpr double max_played = 16;
-    const double beside = prefill_.full.sequences / 2;
-    const double steps = std::max(1.0, std::ceil(prefill_.at_start / std::max(1.0, limits_.batched_tokens - beside)));
-    const double played = std::min(max_played, steps);
+    constexpr double max_simulated = 16;
+    const double decoding_tokens = prefill_.full.sequences / 2;
+    const double steps =
+        std::max(1.0, std::ceil(prefill_.at_start / std::max(1.0, limits_.batched_tokens - decoding_tokens)));
+    const double simulated = std::min(max_simulated, steps);
     double seconds = 0;
-    for (double part = 0; part < played; ++part) {
-      const double entered = steps > 1 ? (part / std::max(1.0, played - 1)) * (steps - 1) / steps : 0;
-      seconds += steps / played * step(entered * prefill_.full.sequences, prefill_.at_start / steps, prefill_.attended);
+    for (double part = 0; part < simulated; ++part) {
+      const double entered = steps > 1 ? (part / std::max(1.0, simulated - 1)) * (steps - 1) / steps : 0;
+      seconds +=
+          steps / simulated * step(entered * prefill_.full.sequences, prefill_.at_start / steps, prefill_.attended);
     }
     return std::max(0.0, seconds - (steps - 1) / 2 * step(prefill_.full.sequences, 0, 0));
   }
 
-  double max_beside() const { return std::max(1.0, limits_.batched_tokens - prefill_.full.sequences); }
+  double max_chunk() const { return std::max(1.0, limits_.batched_tokens - prefill_.full.sequences); }
 
   double later() const {
     if (prefill_.in_waves) return prefill_.later / prefill_.at_start * at_start();
-    const Chunks chunks = chunks_of(prefill_.later, prefill_.together, prefill_.full_steps, max_beside());
+    const Chunks chunks = chunks_of(prefill_.later, prefill_.together, prefill_.full_steps, max_chunk());
     if (chunks.steps == 0) return 0;
     return chunks.steps *
            (step(prefill_.full.sequences, chunks.tokens, prefill_.attended) - step(prefill_.full.sequences, 0, 0));
@@ -94,9 +96,9 @@ class Engine {
 
   /// Returns the seconds of recomputation, in steps that also prefill the average number of prompt tokens.
   double again() const {
-    const double prompts = prefill_.full_steps > 0 ? std::min(max_beside(), prefill_.later / prefill_.full_steps) : 0;
+    const double prompts = prefill_.full_steps > 0 ? std::min(max_chunk(), prefill_.later / prefill_.full_steps) : 0;
     const Chunks chunks =
-        chunks_of(prefill_.again, prefill_.again_each, prefill_.full_steps, std::max(1.0, max_beside() - prompts));
+        chunks_of(prefill_.again, prefill_.again_each, prefill_.full_steps, std::max(1.0, max_chunk() - prompts));
     if (chunks.steps == 0) return 0;
     const double all = prompts + chunks.tokens;
     const double attended = (prompts * prefill_.attended + chunks.tokens * prefill_.again_each) / all;

@@ -27,14 +27,14 @@ double end_spread(const workflow::LengthDistribution& lengths) {
 }
 
 /// Returns how an instance decodes its share of the work.
-Occupancy decoded_of(const GenerationWork& work, double share, double places, double room) {
+Occupancy decoded_of(const GenerationWork& work, double share, double places, double cache_tokens) {
   const double most = work.prompts->mean() + static_cast<double>(work.responses->longest());
-  if (std::min(share, places) * most > room) {
+  if (std::min(share, places) * most > cache_tokens) {
     // At least one sequence runs, whatever the cache size.
     const double least = work.prompts->mean() + work.responses->mean();
     Occupancy decoded = cache_occupancy_of(
-        *work.responses, {share, places, work.prompts->mean(), work.samples_per_prompt, std::max(room, least)});
-    if (decoded.is_short_of_room) return decoded;
+        *work.responses, {share, places, work.prompts->mean(), work.samples_per_prompt, std::max(cache_tokens, least)});
+    if (decoded.is_short_of_cache) return decoded;
   }
   return occupancy_of(*work.responses, share, places);
 }
@@ -55,10 +55,10 @@ EnginePrefill prefill_of(const GenerationWork& work, const Occupancy& decoded, d
   double sequences = 0;
   double tokens = 0;
   for (std::size_t index = 0; index < decoded.tail; ++index) {
-    const Occupancy::Part& part = decoded.parts[index];
-    prefill.full_steps += part.steps;
-    sequences += part.steps * part.sequences;
-    tokens += part.steps * part.sequences * part.context;
+    const Occupancy::Stretch& stretch = decoded.stretches[index];
+    prefill.full_steps += stretch.steps;
+    sequences += stretch.steps * stretch.sequences;
+    tokens += stretch.steps * stretch.sequences * stretch.context;
   }
   if (decoded.tail > 0) prefill.full = {sequences / prefill.full_steps, prefill.prompt + tokens / sequences};
   return prefill;
@@ -180,14 +180,14 @@ GenerationSeconds generation_seconds(const ModelFacts& facts, const llm::Layout&
   seconds.recompute = computing.again;
   seconds.recomputed = decoded.recomputed;
   seconds.flat_batch = flat_batch(facts, layout, prompt + met_of(work), machine, efficiency);
-  seconds.concurrency = decoded.tail > 0 ? decoded.parts[decoded.tail - 1].sequences : decoded.at_start;
+  seconds.concurrency = decoded.tail > 0 ? decoded.stretches[decoded.tail - 1].sequences : decoded.at_start;
   double steps = 0;
-  for (std::size_t index = 0; index < decoded.parts.size(); ++index) {
-    const Occupancy::Part& part = decoded.parts[index];
-    TailSlice slice{part.steps, part.sequences, prompt + part.context};
+  for (std::size_t index = 0; index < decoded.stretches.size(); ++index) {
+    const Occupancy::Stretch& stretch = decoded.stretches[index];
+    TailSlice slice{stretch.steps, stretch.sequences, prompt + stretch.context};
     if (index >= decoded.tail) {
       slice.steps *=
-          1 - std::pow(1 - std::min(1.0, part.sequences / seconds.concurrency), seconds.concurrency * layout.data);
+          1 - std::pow(1 - std::min(1.0, stretch.sequences / seconds.concurrency), seconds.concurrency * layout.data);
       seconds.slices.push_back(slice);
     }
     (index < decoded.tail ? seconds.full : seconds.tail) +=

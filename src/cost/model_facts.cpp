@@ -71,7 +71,7 @@ ModelFacts facts_of(const llm::Transformer& model) {
     facts.routed_layer =
         static_cast<double>(llm::layer_multiplications(model, model.experts->dense_layers)) - facts.routed;
     const int projections = model.feed_forward == llm::FeedForward::gated ? 3 : 2;
-    facts.beside_routed =
+    facts.outside_routed =
         static_cast<double>(model.hidden * (model.experts->count + projections * model.experts->shared_width));
   }
   // Layer -1 counts as a layer without experts, even if all layers have experts.

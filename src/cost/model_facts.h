@@ -16,7 +16,7 @@ struct ModelFacts {
   double dense_layer = 0;              ///< multiplications of a token in a layer without experts
   double routed_layer = 0;             ///< multiplications in a layer with experts, outside its routed experts
   double routed = 0;                   ///< multiplications in the experts that a token is routed to
-  double beside_routed = 0;            ///< part of routed_layer: the router and the shared experts
+  double outside_routed = 0;           ///< part of routed_layer: the router and the shared experts
   double head = 0;                     ///< multiplications in the head
   double all = 0;                      ///< multiplications in all layers and the head
   double scores = 0;                   ///< FLOPs of a layer's causal attention per squared token of a sequence

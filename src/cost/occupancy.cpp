@@ -65,16 +65,16 @@ Residuals residuals_of(const std::vector<double>& probabilities, const Renewals&
   return residuals;
 }
 
-std::vector<Occupancy::Part> without_waiting(const workflow::LengthDistribution& lengths, double sequences) {
-  std::vector<Occupancy::Part> parts;
+std::vector<Occupancy::Stretch> without_waiting(const workflow::LengthDistribution& lengths, double sequences) {
+  std::vector<Occupancy::Stretch> stretches;
   const double steps = static_cast<double>(lengths.longest()) / slices;
   for (std::size_t slice = 0; slice < slices; ++slice) {
     const double tokens = (static_cast<double>(slice) + 0.5) * steps;
     const double left = sequences * lengths.survival(static_cast<std::int64_t>(tokens));
     if (left <= 0) break;
-    parts.push_back({steps, left, tokens - 0.5});
+    stretches.push_back({steps, left, tokens - 0.5});
   }
-  return parts;
+  return stretches;
 }
 
 }  // namespace
@@ -99,7 +99,7 @@ Occupancy occupancy_of(const workflow::LengthDistribution& lengths, double seque
   occupancy.at_start = std::max(1.0, std::min(sequences, places));
   const double waves = sequences / occupancy.at_start;
   if (waves <= 1) {
-    occupancy.parts = without_waiting(lengths, sequences);
+    occupancy.stretches = without_waiting(lengths, sequences);
     return occupancy;
   }
   const double skipped = std::max(0.0, std::ceil(waves - exact_waves));
@@ -111,7 +111,7 @@ Occupancy occupancy_of(const workflow::LengthDistribution& lengths, double seque
   // Steps 0, 1, 2, ... of a sequence follow that many generated tokens. Full steps get what the tail leaves
   // of the sum.
   double met = waves * (lengths.second_moment() - lengths.mean()) / 2;
-  std::vector<Occupancy::Part> tail(nodes);
+  std::vector<Occupancy::Stretch> tail(nodes);
   double left_places = 0;
   double ages = 0;
   for (std::size_t left = nodes; left >= 1; --left) {
@@ -122,9 +122,9 @@ Occupancy occupancy_of(const workflow::LengthDistribution& lengths, double seque
     tail[left - 1] = {node_steps, occupancy.at_start * std::min(1.0, left_places), context};
     met -= left_places * context * node_steps;
   }
-  if (full_steps > 0) occupancy.parts.push_back({full_steps, occupancy.at_start, std::max(0.0, met) / full_steps});
-  occupancy.tail = occupancy.parts.size();
-  occupancy.parts.insert(occupancy.parts.end(), tail.begin(), tail.end());
+  if (full_steps > 0) occupancy.stretches.push_back({full_steps, occupancy.at_start, std::max(0.0, met) / full_steps});
+  occupancy.tail = occupancy.stretches.size();
+  occupancy.stretches.insert(occupancy.stretches.end(), tail.begin(), tail.end());
   return occupancy;
 }
 
@@ -167,13 +167,13 @@ class Cache {
     ending_.back() = 1;
   }
 
-  Occupancy play() {
+  Occupancy simulate() {
     while (true) {
       enter();
       if (running_.empty()) return finish();
-      if (made_.parts.empty()) made_.at_start = work_.sequences - fresh_;
+      if (made_.stretches.empty()) made_.at_start = work_.sequences - fresh_;
       grow();
-      if (waits()) made_.tail = made_.parts.size();
+      if (waits()) made_.tail = made_.stretches.size();
       repeat_waves();
     }
   }
@@ -201,17 +201,17 @@ class Cache {
   /// Admits waiting sequences while slots and cache are free.
   void enter() {
     double places = std::max(0.0, work_.places - running_count());
-    double room = std::max(0.0, work_.room - running_tokens());
+    double space = std::max(0.0, work_.cache_tokens - running_tokens());
     while (waits() && places > too_few) {
       const Cohort next = again_.empty() ? Cohort{0, fresh_} : again_.front();
       // A sequence needs space for one more token than it holds.
-      double count = std::min({next.count, places, room / (held_[next.age] + 1)});
+      double count = std::min({next.count, places, space / (held_[next.age] + 1)});
       if (running_.empty()) count = std::max(count, std::min(1.0, next.count));
-      made_.is_short_of_room = made_.is_short_of_room || count < std::min(next.count, places);
+      made_.is_short_of_cache = made_.is_short_of_cache || count < std::min(next.count, places);
       if (count < too_few) return;
       take(next, count);
       places -= count;
-      room -= count * held_[next.age];
+      space -= count * held_[next.age];
     }
   }
 
@@ -239,28 +239,28 @@ class Cache {
   /// Decodes all running sequences to the next node. Sequences that do not fit are preempted halfway. Of the others,
   /// some end.
   void grow() {
-    Occupancy::Part part{step_, 0, 0};
-    preempt(part);
-    for (const Cohort& cohort : running_) add_decoded(part, cohort, 1);
-    if (part.sequences > 0) part.context /= part.sequences;
-    made_.parts.push_back(part);
+    Occupancy::Stretch stretch{step_, 0, 0};
+    preempt(stretch);
+    for (const Cohort& cohort : running_) add_decoded(stretch, cohort, 1);
+    if (stretch.sequences > 0) stretch.context /= stretch.sequences;
+    made_.stretches.push_back(stretch);
     for (Cohort& cohort : running_) cohort.count *= 1 - ending_[++cohort.age];
     std::erase_if(running_, [](const Cohort& cohort) { return cohort.count < too_few; });
   }
 
-  void add_decoded(Occupancy::Part& part, const Cohort& cohort, double share) const {
-    part.sequences += share * cohort.count;
-    part.context += share * cohort.count * (static_cast<double>(cohort.age) + share / 2) * step_;
+  void add_decoded(Occupancy::Stretch& stretch, const Cohort& cohort, double share) const {
+    stretch.sequences += share * cohort.count;
+    stretch.context += share * cohort.count * (static_cast<double>(cohort.age) + share / 2) * step_;
   }
 
-  void preempt(Occupancy::Part& part) {
+  void preempt(Occupancy::Stretch& stretch) {
     double count = running_count();
-    double beyond = running_tokens() + count * step_ - work_.room;
+    double beyond = running_tokens() + count * step_ - work_.cache_tokens;
     while (beyond > too_few && count > 1 + too_few) {
-      made_.is_short_of_room = true;
+      made_.is_short_of_cache = true;
       Cohort& last = running_.back();
       const double leave = std::min({last.count, beyond / held_[last.age + 1], count - 1});
-      add_decoded(part, {last.age, leave}, 0.5);
+      add_decoded(stretch, {last.age, leave}, 0.5);
       wait_again({last.age, leave / 2});
       wait_again({last.age + 1, leave / 2 * (1 - ending_[last.age + 1])});
       beyond -= leave * held_[last.age + 1];
@@ -282,7 +282,7 @@ class Cache {
   void repeat_waves() {
     double waiting = fresh_;
     for (const Cohort& cohort : again_) waiting += cohort.count;
-    so_far_.part = made_.parts.size();
+    so_far_.part = made_.stretches.size();
     // Counts only while sequences wait.
     if (waiting > too_few) so_far_.ended = work_.sequences - waiting - running_count();
     const double ended = so_far_.ended / made_.at_start;
@@ -291,11 +291,11 @@ class Cache {
     third_ = so_far_;
     double tokens = 0;
     for (std::size_t part = second_->part; part < third_->part; ++part)
-      tokens += made_.parts[part].steps * made_.parts[part].sequences;
+      tokens += made_.stretches[part].steps * made_.stretches[part].sequences;
     const double more = tokens > 0 ? std::floor(fresh_ * mean_ / tokens) - 1 : 0;
     if (more < 1) return;
     fresh_ -= more * tokens / mean_;
-    for (std::size_t part = second_->part; part < third_->part; ++part) made_.parts[part].steps *= 1 + more;
+    for (std::size_t part = second_->part; part < third_->part; ++part) made_.stretches[part].steps *= 1 + more;
     so_far_.recomputed += more * (third_->recomputed - second_->recomputed);
     so_far_.came_back += more * (third_->came_back - second_->came_back);
   }
@@ -317,7 +317,7 @@ class Cache {
 }  // namespace
 
 Occupancy cache_occupancy_of(const workflow::LengthDistribution& lengths, const CacheWork& work) {
-  return Cache(lengths, work).play();
+  return Cache(lengths, work).simulate();
 }
 
 }  // namespace dovetail::cost

@@ -13,17 +13,17 @@ namespace dovetail::cost {
 /// How an engine instance decodes all its sequences: first while some wait for a slot, then the tail.
 struct Occupancy {
   /// A stretch of decoding.
-  struct Part {
+  struct Stretch {
     double steps = 0;
     double sequences = 0;  ///< decoded together
     double context = 0;    ///< mean tokens that a sequence has generated
   };
-  std::vector<Part> parts;
-  std::size_t tail = 0;           ///< index in `parts` from which no sequence waits
-  double at_start = 0;            ///< sequences that start at once
-  double recomputed = 0;          ///< tokens whose keys and values are recomputed ...
-  double recomputing_steps = 0;   ///< ... in this many steps
-  bool is_short_of_room = false;  ///< a sequence waited for KV cache space or was preempted
+  std::vector<Stretch> stretches;
+  std::size_t tail = 0;            ///< index in `stretches` from which no sequence waits
+  double at_start = 0;             ///< sequences that start at once
+  double recomputed = 0;           ///< tokens whose keys and values are recomputed ...
+  double recomputing_steps = 0;    ///< ... in this many steps
+  bool is_short_of_cache = false;  ///< a sequence waited for KV cache space or was preempted
 };
 
 /// Returns the lengths on a grid of 64 nodes up to the longest: [node] is the probability of node / 64 of it. A length
@@ -44,10 +44,10 @@ using batching::cache_block;
 /// The sequences of an engine instance, and its KV cache.
 struct CacheWork {
   double sequences = 0;
-  double places = 256;  ///< maximum sequences decoded together
-  double prompt = 0;    ///< mean tokens
-  double group = 1;     ///< sequences that share a prompt and its keys and values
-  double room = 0;      ///< KV cache capacity in tokens
+  double places = 256;      ///< maximum sequences decoded together
+  double prompt = 0;        ///< mean tokens
+  double group = 1;         ///< sequences that share a prompt and its keys and values
+  double cache_tokens = 0;  ///< KV cache capacity in tokens
 };
 
 /// Returns the occupancy of an instance whose KV cache may be too small for all slots: continuous batching with

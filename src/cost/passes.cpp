@@ -88,7 +88,7 @@ PassSeconds with_launch(PassSeconds pass, double times, const StageLayers& stage
 PassSeconds experts_again(const ModelFacts& facts, const llm::Layout& layout, const StageLayers& stage, double tokens,
                           const Machine& machine, const Efficiency& efficiency) {
   const double ranks = static_cast<double>(layout.tensor) * layout.context;
-  const StageFlops flops{2 * stage.with_experts * facts.beside_routed * tokens / ranks, 0,
+  const StageFlops flops{2 * stage.with_experts * facts.outside_routed * tokens / ranks, 0,
                          2 * stage.with_experts * facts.routed * tokens / ranks};
   PassSeconds pass;
   pass.compute = compute_seconds(flops, 1, 0, machine, efficiency);
@@ -239,9 +239,9 @@ PipelineSeconds pipeline_seconds(const std::vector<PassSeconds>& stages, double 
 namespace {
 
 /// Simulates the passes of a pipeline: their seconds, and the time at which each stage finished its latest pass.
-class Playing {
+class PipelineSimulation {
  public:
-  Playing(const std::vector<ChunkPasses>& chunks, int stages, double hop)
+  PipelineSimulation(const std::vector<ChunkPasses>& chunks, int stages, double hop)
       : stages_(stages),
         rounds_(static_cast<int>(chunks.size()) / stages),
         hop_(hop),
@@ -258,19 +258,21 @@ class Playing {
   }
 
   double seconds(int micro_batches) {
-    const int rounds = std::max(played_each_stage, (played_in_all + stages_ - 1) / stages_);
-    const int played = std::min(micro_batches, rounds * stages_);
-    const double begun = play(played);
-    return played == micro_batches ? begun : begun + (micro_batches - played) * seconds_each(played, begun);
+    const int rounds = std::max(simulated_per_stage, (min_simulated + stages_ - 1) / stages_);
+    const int simulated = std::min(micro_batches, rounds * stages_);
+    const double begun = simulate(simulated);
+    return simulated == micro_batches ? begun : begun + (micro_batches - simulated) * seconds_each(simulated, begun);
   }
 
  private:
   static std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
-  double play(int micro_batches) { return rounds_ == 1 ? play_plain(micro_batches) : play_interleaved(micro_batches); }
+  double simulate(int micro_batches) {
+    return rounds_ == 1 ? simulate_plain(micro_batches) : simulate_interleaved(micro_batches);
+  }
 
   /// Simulates 1F1B. The last pass to end is the backward of the first stage.
-  double play_plain(int micro_batches) {
+  double simulate_plain(int micro_batches) {
     std::fill_n(free_, stages_, 0.0);
     for (int count = 0; count < micro_batches + stages_ - 1; ++count) {
       for (int stage = std::min(count, stages_ - 1); stage >= std::max(0, count - micro_batches + 1); --stage) {
@@ -289,7 +291,7 @@ class Playing {
 
   /// Simulates interleaved 1F1B. Micro-batches go in groups, one per stage: a group passes through the first chunks of
   /// all stages, then through the second ones, and so on.
-  double play_interleaved(int micro_batches) {
+  double simulate_interleaved(int micro_batches) {
     const int passes = micro_batches * rounds_;
     const int after = stages_ * rounds_ + stages_ - 2;  // from the first stage's first forward to its first backward
     std::fill_n(free_, stages_, 0.0);
@@ -327,9 +329,9 @@ class Playing {
 
   /// Returns the seconds per micro-batch in the long run. v = 1: the header's formula. Otherwise the pace of the last
   /// ones simulated, or of the slowest stage if that is longer.
-  double seconds_each(int played, double begun) {
+  double seconds_each(int simulated, double begun) {
     const bool interleaved = rounds_ > 1;
-    double most = interleaved ? (begun - play(played - stages_)) / stages_ : 0;
+    double most = interleaved ? (begun - simulate(simulated - stages_)) / stages_ : 0;
     for (int first = 0; first < stages_; ++first) {
       double sum = 0;
       for (int last = first; last < (interleaved ? first + 1 : stages_); ++last) {
@@ -370,7 +372,7 @@ PipelineSeconds training_pipeline_seconds(const std::vector<ChunkPasses>& chunks
     if (here.sum() > slowest.sum()) slowest = here;
   }
   PipelineSeconds pipeline;
-  pipeline.seconds = Playing(chunks, stages, hop_seconds).seconds(micro_batches);
+  pipeline.seconds = PipelineSimulation(chunks, stages, hop_seconds).seconds(micro_batches);
   pipeline.slowest = micro_batches * slowest;
   const double waiting = std::max(0.0, pipeline.seconds - pipeline.slowest.sum());
   pipeline.bubbles = std::min(waiting, (once - slowest.sum()) / rounds);

@@ -71,8 +71,8 @@ struct ChunkPasses {
 };
 
 /// Minimum number of micro-batches that training_pipeline_seconds simulates: per stage, and in total.
-inline constexpr int played_each_stage = 3;
-inline constexpr int played_in_all = 32;
+inline constexpr int simulated_per_stage = 3;
+inline constexpr int min_simulated = 32;
 
 /// Returns the seconds of one mini-batch under 1F1B, or interleaved 1F1B if there are more chunks than stages: chunk k
 /// is on stage k % stages. Stages may differ and messages take time. `hop_seconds`: a message from a chunk to the next,

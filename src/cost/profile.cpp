@@ -147,9 +147,9 @@ std::optional<cluster::Link> measured_link(const Profile& profile) {
   // Points of one size, or noise, cannot determine both. Then all of the time is attributed to bandwidth, or all to
   // latency.
   const double determinant = xx * yy - xy * xy;
-  const bool tell_both = determinant > 1e-9 * xx * yy;
-  double byte_seconds = tell_both ? (xx * y - xy * x) / determinant : y / yy;
-  double latency = tell_both ? (yy * x - xy * y) / determinant : 0;
+  const bool is_separable = determinant > 1e-9 * xx * yy;
+  double byte_seconds = is_separable ? (xx * y - xy * x) / determinant : y / yy;
+  double latency = is_separable ? (yy * x - xy * y) / determinant : 0;
   if (latency < 0) {
     latency = 0;
     byte_seconds = y / yy;
@@ -279,7 +279,7 @@ Result<ProfileTable> read_table(const Node& layer, std::string_view key, const T
 Result<int> read_degree(const Node& layer, std::string_view key) {
   const auto node = layer.find(key);
   if (!node) return 1;
-  DOVETAIL_TRY(const std::int64_t degree, base::read_whole(*node, quote(key), 1, max_degree));
+  DOVETAIL_TRY(const std::int64_t degree, base::read_integer(*node, quote(key), 1, max_degree));
   return static_cast<int>(degree);
 }
 
@@ -342,7 +342,7 @@ Result<LinkProfile> read_link(const Node& node) {
     DOVETAIL_TRY(link.work, base::read_enum<LinkWork>(*work, "`work`"));
   }
   if (const auto ranks = node.find("ranks")) {
-    DOVETAIL_TRY(const std::int64_t count, base::read_whole(*ranks, "`ranks`", 2, max_degree));
+    DOVETAIL_TRY(const std::int64_t count, base::read_integer(*ranks, "`ranks`", 2, max_degree));
     if (link.work == LinkWork::message && count != 2)
       return ranks->error(fmt::format("`ranks` of a message is {}; accepted: 2", count));
     link.ranks = static_cast<int>(count);

@@ -120,7 +120,7 @@ ChunkPasses chunk_passes(const ModelFacts& facts, const llm::Layout& layout, con
 TrainingPasses training_passes(const ModelFacts& facts, const llm::Layout& layout, const Batch& batch,
                                const Stepping& stepping, const Machine& machine, const Efficiency& efficiency) {
   const Share share = slowest_share(batch, stepping.mini_batches, layout.data);
-  const int micro_batches = whole_micro_batches(layout, batch, share, stepping.micro_batching);
+  const int micro_batches = count_whole_micro_batches(layout, batch, share, stepping.micro_batching);
   return training_passes(facts, layout, micro_batches, part_of(share.tokens, micro_batches), machine, efficiency);
 }
 

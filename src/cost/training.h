@@ -29,8 +29,8 @@ struct TrainingPasses {
 };
 
 /// Returns the passes of the rank with the most tokens (slowest_share), for which the others wait in each mini-batch.
-/// Partial micro-batches count as full ones (whole_micro_batches). Under ZeRO-3, weights are gathered for each pass.
-/// Gathering that takes longer than the computation is exposed. REQUIRES: the layout has no fault.
+/// Partial micro-batches count as full ones (count_whole_micro_batches). Under ZeRO-3, weights are gathered for each
+/// pass. Gathering that takes longer than the computation is exposed. REQUIRES: the layout has no fault.
 TrainingPasses training_passes(const ModelFacts& facts, const llm::Layout& layout, const Batch& batch,
                                const Stepping& stepping, const Machine& machine, const Efficiency& efficiency);
 /// Returns the passes of `micro_batches` micro-batches like this one.

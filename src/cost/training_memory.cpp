@@ -46,8 +46,8 @@ struct Job {
   bool stays_gathered() const {
     return layout.zero >= 3 && layout.pipeline > 1 && conventions.summed_gradient_bytes > 0;
   }
-  bool has_fleeting_gradients() const {
-    return conventions.fleeting_gradients && !(conventions.keeps_gradient_shards && layout.zero >= 3);
+  bool has_transient_gradients() const {
+    return conventions.transient_gradients && !(conventions.keeps_gradient_shards && layout.zero >= 3);
   }
   /// Returns the experts of a layer on one rank.
   std::int64_t local_experts() const { return model.experts ? model.experts->count / layout.expert : 1; }
@@ -183,10 +183,10 @@ MemoryParts lasting_parts(const Job& job, const Kinds& kinds, const Stage& stage
 /// Returns the activation bytes of all micro-batches in flight, in the layers of the stage and at its boundaries.
 std::int64_t activation_bytes(const Job& job, const Kinds& kinds, const Stage& stage, double in_flight) {
   const std::int64_t cuts = job.layout.sequence_parallel ? job.layout.tensor : 1;
-  const std::int64_t border =
+  const std::int64_t boundary =
       divide_up(job.conventions.activation_bytes * job.model.hidden * tokens_of_rank(job.layout, job.shape), cuts);
   std::int64_t each = stage.dense_layers * kinds.dense.memory.kept + stage.expert_layers * kinds.experts.memory.kept;
-  if (job.conventions.keeps_stage_outputs && !stage.is_last) each += border;
+  if (job.conventions.keeps_stage_outputs && !stage.is_last) each += boundary;
   double received = 0;
   if (job.conventions.receives_apart) {
     const auto micro_batches = static_cast<double>(job.shape.micro_batches);
@@ -195,7 +195,7 @@ std::int64_t activation_bytes(const Job& job, const Kinds& kinds, const Stage& s
       received += std::max(0.0, micro_batches - in_flight);  // the first layer keeps the others as its inputs
   }
   return static_cast<std::int64_t>(
-      std::ceil(in_flight * static_cast<double>(each) + received * static_cast<double>(border)));
+      std::ceil(in_flight * static_cast<double>(each) + received * static_cast<double>(boundary)));
 }
 
 /// Returns the bytes that ZeRO 3 has gathered in the backward of a layer, or at the loss.
@@ -225,7 +225,7 @@ std::int64_t returned_logits(const Job& job) {
 MemoryParts peak_parts(const Job& job, const Kinds& kinds, const Stage& stage, double in_flight) {
   MemoryParts backward = lasting_parts(job, kinds, stage);
   const bool from_before = job.shape.micro_batches > 1 && !job.stays_gathered();
-  if (job.has_fleeting_gradients() && !from_before) backward.gradients = 0;
+  if (job.has_transient_gradients() && !from_before) backward.gradients = 0;
   backward.activations = activation_bytes(job, kinds, stage, in_flight);
   if (stage.is_last) backward.logits = returned_logits(job);
   MemoryParts loss = backward;
@@ -246,7 +246,7 @@ MemoryParts static_memory(const llm::Transformer& model, const llm::Layout& layo
   const Job job{model, layout, no_tokens, conventions};
   const Kinds kinds = kinds_of(job);
   MemoryParts parts = lasting_parts(job, kinds, stage_of(job, kinds, stage));
-  if (job.has_fleeting_gradients()) parts.gradients = 0;
+  if (job.has_transient_gradients()) parts.gradients = 0;
   return parts;
 }
 

@@ -166,7 +166,7 @@ class Interpreter {
   }
 
   Status post(const Message& message) {
-    const Buffer buffer = stage(message.stage).room(message.forward, message.microbatch);
+    const Buffer buffer = stage(message.stage).receive_buffer(message.forward, message.microbatch);
     inputs_[{message.stage, message.forward, message.microbatch}] = buffer;
     transport_.receive(address(message), buffer);
     return {};
@@ -200,8 +200,8 @@ class Interpreter {
     }
     DOVETAIL_TRY(Buffer output, stage(op.target).run(op.op, op.microbatch, std::move(input)));
     if (!pipeline::makes_output(program_, op)) return {};
-    if (const auto taker = pipeline::local_taker(program_, op))
-      inputs_[{*taker, forward, op.microbatch}] = std::move(output);
+    if (const auto consumer = pipeline::local_consumer(program_, op))
+      inputs_[{*consumer, forward, op.microbatch}] = std::move(output);
     else
       outputs_[{op.target, forward, op.microbatch}] = std::move(output);
     return {};

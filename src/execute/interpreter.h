@@ -22,7 +22,7 @@ class Stage {
   virtual ~Stage() = default;
 
   /// Returns a buffer for a message of a micro-batch from another rank: an activation (`forward`) or a gradient.
-  virtual Buffer room(bool forward, MicrobatchId microbatch) = 0;
+  virtual Buffer receive_buffer(bool forward, MicrobatchId microbatch) = 0;
   /// Called when such a message has arrived. The rank continues when this returns.
   virtual void arrived(bool /*forward*/, MicrobatchId /*microbatch*/, const Buffer& /*message*/) {}
   /// Computes F, B, I or W. `input` is the output of the neighboring stage, without data if the op has no input.

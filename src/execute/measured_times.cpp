@@ -163,7 +163,7 @@ bool clocks_agree(const Slacks& slacks) {
 /// Returns the maximum shift of each rank, [rank], if `origin` is not shifted: shortest paths over `slack_of`(from,
 /// to), an entry of Slacks. nullopt for ranks without messages or reductions that connect them to `origin`.
 template <class SlackOf>
-std::vector<Slack> farthest(std::size_t ranks, std::size_t origin, SlackOf slack_of) {
+std::vector<Slack> path_slacks(std::size_t ranks, std::size_t origin, SlackOf slack_of) {
   std::vector<Slack> most(ranks);
   most[origin] = Ticks();
   bool is_changed = true;
@@ -187,8 +187,8 @@ std::vector<Ticks> moves_of(const Slacks& slacks) {
   std::vector<Slack> moves(ranks);
   for (std::size_t origin = 0; origin < ranks; ++origin) {
     if (moves[origin]) continue;
-    const auto most = farthest(ranks, origin, [&](std::size_t a, std::size_t b) { return slacks[a][b]; });
-    const auto least = farthest(ranks, origin, [&](std::size_t a, std::size_t b) { return slacks[b][a]; });
+    const auto most = path_slacks(ranks, origin, [&](std::size_t a, std::size_t b) { return slacks[a][b]; });
+    const auto least = path_slacks(ranks, origin, [&](std::size_t a, std::size_t b) { return slacks[b][a]; });
     for (std::size_t rank = 0; rank < ranks; ++rank)
       if (most[rank] && least[rank]) moves[rank] = Ticks((*most[rank] - *least[rank]).count() / 2);
   }

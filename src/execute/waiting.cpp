@@ -29,7 +29,7 @@ class WaitingStage : public Stage {
   WaitingStage(const StageTimes& times, std::size_t message_bytes, Pace& pace)
       : times_(times), message_bytes_(std::max(message_bytes, sizeof(Moment))), pace_(pace) {}
 
-  Buffer room(bool, MicrobatchId) override { return transport::make_buffer(message_bytes_); }
+  Buffer receive_buffer(bool, MicrobatchId) override { return transport::make_buffer(message_bytes_); }
 
   void arrived(bool forward, MicrobatchId, const Buffer& message) override {
     Moment made;

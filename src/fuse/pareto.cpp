@@ -76,7 +76,7 @@ class ParetoSearch {
   /// Adds the constructions, which stay on the front unless a search finds better schedules.
   void add_constructions() {
     for (const Solver& solver : direct_solvers()) {
-      if (stop_.ask()) return;
+      if (stop_.poll()) return;
       if (!are_quick(problem_) && stop_.is_late(begin_) && !front_.empty()) {
         stopped_ = StoppedBy::time;
         return;

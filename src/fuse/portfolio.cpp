@@ -37,7 +37,7 @@ pipeline::Problem only_minibatch(const pipeline::Problem& problem, int index) {
 
 pipeline::Order join_minibatches(const pipeline::Problem& problem, const pipeline::Lowering& lowering,
                                  const std::vector<Solution>& parts) {
-  std::vector<SearchOrderPart> after;
+  std::vector<ModelOrder> after;
   for (std::size_t part = 0; part < parts.size(); ++part) {
     std::vector<std::int32_t> models;  // [model of the single mini-batch's problem] index in the problem
     for (std::size_t model = 0; model < problem.models.size(); ++model)
@@ -73,13 +73,13 @@ class Portfolio {
     try_solver(solve_one_at_a_time);
     DOVETAIL_ASSERT(best_.has_value());  // it applies to every problem
     for (const Solver& solver : direct_solvers())
-      if (solver.solve != solve_one_at_a_time && !is_left_out(solver) && !stop_.ask() && !is_too_late())
+      if (solver.solve != solve_one_at_a_time && !is_left_out(solver) && !stop_.poll() && !is_too_late())
         try_solver(solver.solve);
-    if (!stop_.ask() && !is_met() && !options_.brief) try_patterns_within();
-    if (!stop_.ask() && !is_met()) fuse_minibatches_alone();
-    if (!stop_.ask() && !is_met()) prove();
-    if (!stop_.ask() && !is_met() && !starts_.empty()) search();
-    if (stop_.asked()) best_->stopped_by = StoppedBy::interrupt;
+    if (!stop_.poll() && !is_met() && !options_.brief) try_patterns_within();
+    if (!stop_.poll() && !is_met()) fuse_minibatches_alone();
+    if (!stop_.poll() && !is_met()) prove();
+    if (!stop_.poll() && !is_met() && !starts_.empty()) search();
+    if (stop_.is_requested()) best_->stopped_by = StoppedBy::interrupt;
     if (stop_.lost()) best_->lost_process = stop_.lost();
     raise_makespan_bound();
     return std::move(*best_);
@@ -189,7 +189,7 @@ class Portfolio {
 
   /// Proves a better makespan bound for schedules that fit, if the makespan is above the simple bounds.
   void raise_makespan_bound() {
-    if (is_proven_ || stop_.asked() || best_->evaluation.makespan == bounds_.makespan) return;
+    if (is_proven_ || stop_.is_requested() || best_->evaluation.makespan == bounds_.makespan) return;
     if (options_.objective != Objective::makespan || options_.deadline ||
         pipeline::count_ops(problem_) > max_ops_to_search)
       return;

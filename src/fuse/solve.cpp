@@ -112,9 +112,10 @@ Result<Solved> run_solver(const Solver& solver, const Problem& problem, const Bo
   Answer answer = solver.solve(problem, options);
   const double seconds = base::seconds_since(begin);
   const auto ended_by = parallel::ended_by(options.cancellation);
-  if (const auto* refusal = std::get_if<NotApplicable>(&answer)) {
+  if (const auto* not_applicable = std::get_if<NotApplicable>(&answer)) {
     if (ended_by) return parallel::stopped_before("a schedule was found", *ended_by);
-    return base::bad_input(fmt::format("solver '{}' is not applicable to this problem: {}", solver.name, refusal->why));
+    return base::bad_input(
+        fmt::format("solver '{}' is not applicable to this problem: {}", solver.name, not_applicable->why));
   }
   Solution solution = std::move(std::get<Solution>(answer));
   // Solvers report only an interrupt, whether a time limit or the user requested it.

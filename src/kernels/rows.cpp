@@ -46,8 +46,8 @@ template <class Number>
 
 /// Rotates the pairs of a head by the angles times `sign`, 1 or -1.
 template <class Number>
-[[gnu::always_inline]] inline void turn_head(Number* head, std::int64_t half, const Number* cosines,
-                                             const Number* sines, Number sign) {
+[[gnu::always_inline]] inline void rotate_head(Number* head, std::int64_t half, const Number* cosines,
+                                               const Number* sines, Number sign) {
   DOVETAIL_INDEPENDENT
   for (std::int64_t i = 0; i < half; ++i) {
     const Number a = head[i];
@@ -111,19 +111,19 @@ void add_scale_gradient(const Number* x, const Number* roots, const Number* dy, 
 
 template <class Number>
 void rotate(Number* x, std::int64_t heads, std::int64_t size, const Number* cosines, const Number* sines) {
-  rotate(RotaryRows<Number>{x, 0, heads, size, nullptr, cosines, sines}, 0, 1, Turn::on);
+  rotate(RotaryRows<Number>{x, 0, heads, size, nullptr, cosines, sines}, 0, 1, RotationDirection::forward);
 }
 
 template <class Number>
-void rotate(const RotaryRows<Number>& rows, std::int64_t begin, std::int64_t end, Turn turn) {
-  const Number sign = turn == Turn::on ? Number{1} : Number{-1};
+void rotate(const RotaryRows<Number>& rows, std::int64_t begin, std::int64_t end, RotationDirection direction) {
+  const Number sign = direction == RotationDirection::forward ? Number{1} : Number{-1};
   run_on_best_registers([=](auto) __attribute__((always_inline)) {
     const std::int64_t half = rows.size / 2;
     for (std::int64_t row = begin; row < end; ++row) {
       const std::int64_t position = rows.positions == nullptr ? row : rows.positions[row];
       for (std::int64_t head = 0; head < rows.heads; ++head)
-        turn_head(rows.x + row * rows.stride + head * rows.size, half, rows.cosines + position * half,
-                  rows.sines + position * half, sign);
+        rotate_head(rows.x + row * rows.stride + head * rows.size, half, rows.cosines + position * half,
+                    rows.sines + position * half, sign);
     }
   });
 }
@@ -164,7 +164,7 @@ void gate_backward(const Number* gates, const Number* up, const Number* dy, std:
   template void add_scale_gradient(const Number*, const Number*, const Number*, std::int64_t, std::int64_t,  \
                                    std::int64_t, std::int64_t, Number*);                                     \
   template void rotate(Number*, std::int64_t, std::int64_t, const Number*, const Number*);                   \
-  template void rotate(const RotaryRows<Number>&, std::int64_t, std::int64_t, Turn);                         \
+  template void rotate(const RotaryRows<Number>&, std::int64_t, std::int64_t, RotationDirection);            \
   template void gate(Number*, const Number*, std::int64_t);                                                  \
   template void gate(const Number*, const Number*, std::int64_t, Number*);                                   \
   template void gate_backward(const Number*, const Number*, const Number*, std::int64_t, Number*, Number*);

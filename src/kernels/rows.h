@@ -54,7 +54,7 @@ template <class Number>
 void rotate(Number* x, std::int64_t heads, std::int64_t size, const Number* cosines, const Number* sines);
 
 /// Direction of a rotation: forward, or back for the backward pass.
-enum class Turn { on, back };
+enum class RotationDirection { forward, backward };
 
 /// Rows of heads, `stride` numbers apart. The angles of a position p are row p of tables [positions, size / 2]. If
 /// `positions` is null, row t has position t.
@@ -71,7 +71,7 @@ struct RotaryRows {
 
 /// Applies rotary embedding to the rows [begin, end).
 template <class Number>
-void rotate(const RotaryRows<Number>& rows, std::int64_t begin, std::int64_t end, Turn turn);
+void rotate(const RotaryRows<Number>& rows, std::int64_t begin, std::int64_t end, RotationDirection direction);
 
 /// Computes silu(gate) * up in place of the gates.
 template <class Number>

@@ -16,8 +16,8 @@ Advantages estimate_advantages(std::span<const double> rewards, std::span<const 
   double next_value = bootstrap;
   double next_advantage = 0;
   for (std::size_t token = rewards.size(); token-- > 0;) {
-    const double surprise = rewards[token] + gamma * next_value - values[token];
-    next_advantage = surprise + gamma * lambda * next_advantage;
+    const double td_error = rewards[token] + gamma * next_value - values[token];
+    next_advantage = td_error + gamma * lambda * next_advantage;
     next_value = values[token];
     all.advantages[token] = next_advantage;
     all.returns[token] = next_advantage + values[token];

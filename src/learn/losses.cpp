@@ -80,7 +80,8 @@ void update(AdaptiveKl& control, double divergence, std::int64_t samples) {
   control.coefficient *= std::max(0.0, 1 + error * static_cast<double>(samples) / control.horizon);
 }
 
-std::vector<double> token_weights(Weighing weighing, std::span<const std::int64_t> lengths, std::int64_t max_length) {
+std::vector<double> token_weights(TokenWeighting weighing, std::span<const std::int64_t> lengths,
+                                  std::int64_t max_length) {
   DOVETAIL_ASSERT(max_length > 0);
   const auto total = static_cast<double>(std::accumulate(lengths.begin(), lengths.end(), std::int64_t{0}));
   const auto filled = static_cast<double>(
@@ -90,10 +91,10 @@ std::vector<double> token_weights(Weighing weighing, std::span<const std::int64_
     DOVETAIL_ASSERT(length >= 0 && length <= max_length);
     if (length == 0) {
       weights.push_back(0);
-    } else if (weighing == Weighing::tokens) {
+    } else if (weighing == TokenWeighting::tokens) {
       weights.push_back(1 / total);
     } else {
-      const std::int64_t tokens = weighing == Weighing::sequences ? length : max_length;
+      const std::int64_t tokens = weighing == TokenWeighting::sequences ? length : max_length;
       weights.push_back(1 / (filled * static_cast<double>(tokens)));
     }
   }

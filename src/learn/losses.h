@@ -79,19 +79,21 @@ Loss kl_loss(KlEstimator estimator, double log_probability, double reference_log
 Loss preference_loss(double margin);
 
 /// How tokens are weighted in the loss of a mini-batch.
-enum class Weighing {
+enum class TokenWeighting {
   tokens,     ///< all tokens of the mini-batch equally (DAPO, arXiv 2503.14476, section 3.3)
   sequences,  ///< all responses equally, whatever their lengths (GRPO)
   constant,   ///< each token as in a response of the maximum length (Dr. GRPO, arXiv 2503.20783)
 };
-constexpr auto names_of(Weighing) {
-  return std::array{base::EnumName{"tokens", Weighing::tokens}, base::EnumName{"sequences", Weighing::sequences},
-                    base::EnumName{"constant", Weighing::constant}};
+constexpr auto names_of(TokenWeighting) {
+  return std::array{base::EnumName{"tokens", TokenWeighting::tokens},
+                    base::EnumName{"sequences", TokenWeighting::sequences},
+                    base::EnumName{"constant", TokenWeighting::constant}};
 }
 
 /// Returns the weight of each token of each response. It depends only on the mini-batch, not on micro-batches, ranks or
 /// order. The weights of all tokens sum to 1; with `constant` they do if all responses have `max_length`. A response
 /// without tokens does not count. REQUIRES: lengths are in [0, max_length], and max_length > 0.
-std::vector<double> token_weights(Weighing weighing, std::span<const std::int64_t> lengths, std::int64_t max_length);
+std::vector<double> token_weights(TokenWeighting weighting, std::span<const std::int64_t> lengths,
+                                  std::int64_t max_length);
 
 }  // namespace dovetail::learn

@@ -50,12 +50,12 @@ Status read_over(const Node& map, std::string_view key, double least, double mos
 Status read_over(const Node& map, std::string_view key, std::int64_t least, std::int64_t most, std::int64_t& value) {
   const auto node = value_of(map, key);
   if (!node) return {};
-  DOVETAIL_TRY(value, base::read_whole(*node, base::quote(key), least, most));
+  DOVETAIL_TRY(value, base::read_integer(*node, base::quote(key), least, most));
   return {};
 }
 
 Result<std::int32_t> read_token(const Node& node, std::string_view key) {
-  DOVETAIL_TRY(const std::int64_t token, base::read_whole(node, base::quote(key), 0, max_token));
+  DOVETAIL_TRY(const std::int64_t token, base::read_integer(node, base::quote(key), 0, max_token));
   return static_cast<std::int32_t>(token);
 }
 
@@ -121,7 +121,7 @@ Status check_windows(const Node& config, std::int64_t context) {
   // Qwen's configurations contain a window even if `use_sliding_window` disables it. Mistral's always use it.
   const auto used = value_of(config, "use_sliding_window");
   if (used ? used->text() == "false" : config.find("model_type")->text() != "mistral") return {};
-  DOVETAIL_TRY(const std::int64_t tokens, base::read_whole(*window, "`sliding_window`", 1, max_context));
+  DOVETAIL_TRY(const std::int64_t tokens, base::read_integer(*window, "`sliding_window`", 1, max_context));
   if (tokens >= context) return {};
   return window->error(
       fmt::format("attention windows of {} tokens, shorter than the context of {}, are not supported; accepted: "

@@ -151,7 +151,7 @@ class ConfigReader {
   explicit ConfigReader(const Node& config) : config_(config) {}
 
   /// Returns the value of `key`, which is required.
-  std::int64_t whole(std::string_view key) {
+  std::int64_t integer(std::string_view key) {
     const auto node = value_of(key);
     if (!node)
       return fail(config_.error(
@@ -160,7 +160,7 @@ class ConfigReader {
   }
 
   /// Returns the value of `key`, or `otherwise`.
-  std::int64_t whole(std::string_view key, std::int64_t otherwise) {
+  std::int64_t integer(std::string_view key, std::int64_t otherwise) {
     const auto node = value_of(key);
     return node ? read(*node, key) : otherwise;
   }
@@ -185,7 +185,7 @@ class ConfigReader {
   }
 
   std::int64_t read(const Node& node, std::string_view key) {
-    auto value = base::read_whole(node, base::quote(key), 0, most);
+    auto value = base::read_integer(node, base::quote(key), 0, most);
     return value.ok() ? *value : fail(std::move(value).error());
   }
 
@@ -218,18 +218,18 @@ std::int64_t usual_head_size(ArchitectureFamily family, const Transformer& model
 }
 
 void read_dense(ConfigReader& reader, ArchitectureFamily family, Transformer& model) {
-  model.layers = reader.whole("num_hidden_layers");
-  model.hidden = reader.whole("hidden_size");
-  model.heads = reader.whole("num_attention_heads");
-  model.key_value_heads = reader.whole("num_key_value_heads", model.heads);
-  model.head_size = reader.whole("head_dim", usual_head_size(family, model));
-  model.vocabulary = reader.whole("vocab_size");
+  model.layers = reader.integer("num_hidden_layers");
+  model.hidden = reader.integer("hidden_size");
+  model.heads = reader.integer("num_attention_heads");
+  model.key_value_heads = reader.integer("num_key_value_heads", model.heads);
+  model.head_size = reader.integer("head_dim", usual_head_size(family, model));
+  model.vocabulary = reader.integer("vocab_size");
 }
 
 void read_opt(ConfigReader& reader, Transformer& model) {
-  model.width = reader.whole("ffn_dim");
+  model.width = reader.integer("ffn_dim");
   // OPT models have two more rows than positions.
-  model.positions = reader.whole("max_position_embeddings") + 2;
+  model.positions = reader.integer("max_position_embeddings") + 2;
   model.feed_forward = FeedForward::plain;
   model.normalization = Normalization::layer;
   model.query_key_value_bias = model.attention_output_bias = model.feed_forward_bias = reader.flag("enable_bias", true);
@@ -238,9 +238,9 @@ void read_opt(ConfigReader& reader, Transformer& model) {
 /// Reads experts in all layers, each as wide as a dense network of the configuration.
 Experts read_plain_experts(ConfigReader& reader, ArchitectureFamily family) {
   Experts experts;
-  experts.active = reader.whole("num_experts_per_tok");
-  experts.count = reader.whole("num_local_experts");
-  experts.width = reader.whole("intermediate_size");
+  experts.active = reader.integer("num_experts_per_tok");
+  experts.count = reader.integer("num_local_experts");
+  experts.width = reader.integer("intermediate_size");
   experts.router_bias = family == ArchitectureFamily::minimax_m2 && reader.flag("use_routing_bias", true);
   return experts;
 }
@@ -249,11 +249,11 @@ Experts read_plain_experts(ConfigReader& reader, ArchitectureFamily family) {
 Experts read_later_experts(ConfigReader& reader, ArchitectureFamily family) {
   const bool hunyuan = family == ArchitectureFamily::hy_v3;
   Experts experts;
-  experts.active = reader.whole("num_experts_per_tok");
-  experts.count = reader.whole(hunyuan ? "num_experts" : "n_routed_experts");
-  experts.width = reader.whole("moe_intermediate_size");
-  experts.shared_width = reader.whole(hunyuan ? "num_shared_experts" : "n_shared_experts", 0) * experts.width;
-  experts.dense_layers = reader.whole("first_k_dense_replace", 0);
+  experts.active = reader.integer("num_experts_per_tok");
+  experts.count = reader.integer(hunyuan ? "num_experts" : "n_routed_experts");
+  experts.width = reader.integer("moe_intermediate_size");
+  experts.shared_width = reader.integer(hunyuan ? "num_shared_experts" : "n_shared_experts", 0) * experts.width;
+  experts.dense_layers = reader.integer("first_k_dense_replace", 0);
   experts.router_bias =
       hunyuan ? reader.flag("moe_router_enable_expert_bias", true) : family != ArchitectureFamily::deepseek_v2;
   return experts;
@@ -261,10 +261,10 @@ Experts read_later_experts(ConfigReader& reader, ArchitectureFamily family) {
 
 Experts read_qwen_experts(ConfigReader& reader) {
   Experts experts;
-  experts.active = reader.whole("num_experts_per_tok");
-  experts.count = reader.whole("num_experts");
-  experts.width = reader.whole("moe_intermediate_size");
-  experts.shared_width = reader.whole("shared_expert_intermediate_size", 0);
+  experts.active = reader.integer("num_experts_per_tok");
+  experts.count = reader.integer("num_experts");
+  experts.width = reader.integer("moe_intermediate_size");
+  experts.shared_width = reader.integer("shared_expert_intermediate_size", 0);
   experts.shared_gate = experts.shared_width > 0;
   return experts;
 }
@@ -289,11 +289,11 @@ std::optional<Experts> read_experts(ConfigReader& reader, ArchitectureFamily fam
 
 void read_latent(ConfigReader& reader, Transformer& model) {
   LatentAttention latent;
-  latent.query_rank = reader.whole("q_lora_rank", 0);
-  latent.key_value_rank = reader.whole("kv_lora_rank");
-  latent.plain_size = reader.whole("qk_nope_head_dim");
-  latent.rotary_size = reader.whole("qk_rope_head_dim");
-  latent.value_size = reader.whole("v_head_dim");
+  latent.query_rank = reader.integer("q_lora_rank", 0);
+  latent.key_value_rank = reader.integer("kv_lora_rank");
+  latent.plain_size = reader.integer("qk_nope_head_dim");
+  latent.rotary_size = reader.integer("qk_rope_head_dim");
+  latent.value_size = reader.integer("v_head_dim");
   model.head_size = latent.plain_size + latent.rotary_size;
   model.latent = latent;
 }
@@ -319,7 +319,7 @@ bool read_query_key_norm(ConfigReader& reader, ArchitectureFamily family) {
 /// Reads the features of a family beyond the dense LLaMA shape.
 void read_family_parts(ConfigReader& reader, ArchitectureFamily family, Transformer& model) {
   if (family == ArchitectureFamily::opt) return read_opt(reader, model);
-  model.width = reader.whole("intermediate_size");
+  model.width = reader.integer("intermediate_size");
   read_biases(reader, family, model);
   model.query_key_norm = read_query_key_norm(reader, family);
   if (family == ArchitectureFamily::deepseek_v2 || family == ArchitectureFamily::deepseek_v3)
@@ -341,10 +341,10 @@ base::Status check_alike(const Node& config) {
 }
 
 /// Whether the head is tied to the embedding. The language part decides, or else the whole configuration.
-bool read_tied(ConfigReader& whole, ConfigReader& language, ArchitectureFamily family) {
+bool read_tied(ConfigReader& integer, ConfigReader& language, ArchitectureFamily family) {
   return language.flag(
       "tie_word_embeddings",
-      whole.flag("tie_word_embeddings", family == ArchitectureFamily::opt || family == ArchitectureFamily::gemma));
+      integer.flag("tie_word_embeddings", family == ArchitectureFamily::opt || family == ArchitectureFamily::gemma));
 }
 
 }  // namespace
@@ -391,14 +391,14 @@ Result<Transformer> parse_config(const Node& config, const std::string& name) {
   const Node language = language_part(config);
   DOVETAIL_TRY(const ArchitectureFamily family, read_family(language));
   DOVETAIL_CHECK(check_alike(language));
-  ConfigReader whole(config);
+  ConfigReader integer(config);
   ConfigReader reader(language);
   Transformer model;
   model.name = name;
   read_dense(reader, family, model);
-  model.tied_embeddings = read_tied(whole, reader, family);
+  model.tied_embeddings = read_tied(integer, reader, family);
   read_family_parts(reader, family, model);
-  if (whole.error()) return std::move(*whole.error());
+  if (integer.error()) return std::move(*integer.error());
   if (reader.error()) return std::move(*reader.error());
   if (const auto fault = find_fault(model)) return language.error(fmt::format("{}: {}", name, *fault));
   return model;

@@ -30,7 +30,7 @@ constexpr auto names_of(Recomputation) {
 }
 
 /// Limits of a parallel degree.
-inline constexpr base::Whole degree_limits{1, 1 << 16};
+inline constexpr base::Integer degree_limits{1, 1 << 16};
 
 /// Parallel degrees and related settings. The number of devices is data x context x tensor x pipeline. Experts are
 /// spread over data x context x tensor.
@@ -54,19 +54,19 @@ struct Layout {
 template <std::same_as<Layout> T>
 constexpr auto fields_of(const T*) {
   using base::field;
-  return base::fields<T>(
-      field("dp", &T::data, degree_limits, {.what = "data"}),
-      field("tp", &T::tensor, degree_limits, {.what = "tensor"}),
-      field("pp", &T::pipeline, degree_limits, {.what = "pipeline"}),
-      field("cp", &T::context, degree_limits, {.what = "context"}),
-      field("ep", &T::expert, degree_limits, {.what = "expert"}),
-      field("etp", &T::expert_tensor, degree_limits, {.what = "expert_tensor"}),
-      field("vpp", &T::virtual_stages, degree_limits, {.what = "virtual_stages"}),
-      field("zero", &T::zero, base::Whole{0, 3}, {.words = "ZeRO stage {}"}),
-      field("sequence_parallel", &T::sequence_parallel, base::Flag{},
-            {.words = "sequence parallel", .otherwise = "not sequence parallel"}),
-      field("recompute", &T::recomputation, base::Choice{}, {.words = "{}"}),
-      field("stage_layers", &T::stage_layers, base::WholeList{"the number of layers of a stage", 0, max_layer_count}));
+  return base::fields<T>(field("dp", &T::data, degree_limits, {.what = "data"}),
+                         field("tp", &T::tensor, degree_limits, {.what = "tensor"}),
+                         field("pp", &T::pipeline, degree_limits, {.what = "pipeline"}),
+                         field("cp", &T::context, degree_limits, {.what = "context"}),
+                         field("ep", &T::expert, degree_limits, {.what = "expert"}),
+                         field("etp", &T::expert_tensor, degree_limits, {.what = "expert_tensor"}),
+                         field("vpp", &T::virtual_stages, degree_limits, {.what = "virtual_stages"}),
+                         field("zero", &T::zero, base::Integer{0, 3}, {.phrase = "ZeRO stage {}"}),
+                         field("sequence_parallel", &T::sequence_parallel, base::Flag{},
+                               {.phrase = "sequence parallel", .otherwise = "not sequence parallel"}),
+                         field("recompute", &T::recomputation, base::Choice{}, {.phrase = "{}"}),
+                         field("stage_layers", &T::stage_layers,
+                               base::IntegerList{"the number of layers of a stage", 0, max_layer_count}));
 }
 
 /// Calls `f` with the field of each parallel degree: an integer from 1. The ZeRO stage, which may be 0, is not a
@@ -74,7 +74,7 @@ constexpr auto fields_of(const T*) {
 template <class F>
 void for_each_degree(F&& f) {
   base::for_each_field<Layout>([&f](const auto& each) {
-    if constexpr (std::is_same_v<decltype(each.kind), base::Whole>)
+    if constexpr (std::is_same_v<decltype(each.kind), base::Integer>)
       if (each.kind.min == degree_limits.min) f(each);
   });
 }

@@ -53,21 +53,21 @@ class LayerWriter {
   }
 
   void add_norm(const std::string& name, std::int64_t size, bool shift) {
-    add(name + ".weight", size, 1, Split::whole, 1, -1);
-    if (shift) add(name + ".bias", size, 1, Split::whole, 1, -1);
+    add(name + ".weight", size, 1, Split::none, 1, -1);
+    if (shift) add(name + ".bias", size, 1, Split::none, 1, -1);
   }
 
   void add_projection(const Projection& made) {
     add(made.name + ".weight", made.output, made.input, made.split, made.unit, made.expert);
     // A projection that is split by columns produces partial sums, so its bias is added once, to the sum.
-    const Split of_output = made.split == Split::rows ? Split::rows : Split::whole;
-    const Split of_input = made.split == Split::columns ? Split::columns : Split::whole;
+    const Split of_output = made.split == Split::rows ? Split::rows : Split::none;
+    const Split of_input = made.split == Split::columns ? Split::columns : Split::none;
     if (made.bias) add(made.name + ".bias", made.output, 1, of_output, made.unit, made.expert);
     if (model_.adapter_rank == 0) return;
     add(made.name + ".lora_A.weight", model_.adapter_rank, made.input, of_input,
-        of_input == Split::whole ? 1 : made.unit, made.expert, true);
+        of_input == Split::none ? 1 : made.unit, made.expert, true);
     add(made.name + ".lora_B.weight", made.output, model_.adapter_rank, of_output,
-        of_output == Split::whole ? 1 : made.unit, made.expert, true);
+        of_output == Split::none ? 1 : made.unit, made.expert, true);
   }
 
   void add_attention() {
@@ -88,13 +88,13 @@ class LayerWriter {
     const std::int64_t opened = latent.plain_size + latent.value_size;
     const bool compressed = latent.query_rank > 0;
     if (compressed) {
-      add_projection({"self_attn.q_a_proj", latent.query_rank, model_.hidden, Split::whole});
+      add_projection({"self_attn.q_a_proj", latent.query_rank, model_.hidden, Split::none});
       add_norm("self_attn.q_a_layernorm", latent.query_rank, false);
     }
     add_projection({compressed ? "self_attn.q_b_proj" : "self_attn.q_proj", model_.heads * query,
                     compressed ? latent.query_rank : model_.hidden, Split::rows, query});
     add_projection(
-        {"self_attn.kv_a_proj_with_mqa", latent.key_value_rank + latent.rotary_size, model_.hidden, Split::whole});
+        {"self_attn.kv_a_proj_with_mqa", latent.key_value_rank + latent.rotary_size, model_.hidden, Split::none});
     add_norm("self_attn.kv_a_layernorm", latent.key_value_rank, false);
     add_projection({"self_attn.kv_b_proj", model_.heads * opened, latent.key_value_rank, Split::rows, opened});
     add_projection(
@@ -110,12 +110,12 @@ class LayerWriter {
   }
 
   void add_experts(const Experts& experts) {
-    add("mlp.gate.weight", experts.count, model_.hidden, Split::whole, 1, -1);
-    if (experts.router_bias) add("mlp.gate.e_score_correction_bias", experts.count, 1, Split::whole, 1, -1);
+    add("mlp.gate.weight", experts.count, model_.hidden, Split::none, 1, -1);
+    if (experts.router_bias) add("mlp.gate.e_score_correction_bias", experts.count, 1, Split::none, 1, -1);
     for (std::int64_t expert = 0; expert < experts.count; ++expert)
       add_feed_forward(fmt::format("mlp.experts.{}.", expert), experts.width, expert);
     if (experts.shared_width > 0) add_feed_forward("mlp.shared_experts.", experts.shared_width, -1);
-    if (experts.shared_gate) add("mlp.shared_expert_gate.weight", 1, model_.hidden, Split::whole, 1, -1);
+    if (experts.shared_gate) add("mlp.shared_expert_gate.weight", 1, model_.hidden, Split::none, 1, -1);
   }
 
   const Transformer& model_;
@@ -124,10 +124,10 @@ class LayerWriter {
   std::vector<Tensor> tensors_;
 };
 
-Tensor outer_tensor(std::string name, Part part, std::int64_t rows, std::int64_t columns, Split split) {
+Tensor outer_tensor(std::string name, TensorPosition position, std::int64_t rows, std::int64_t columns, Split split) {
   Tensor tensor;
   tensor.name = std::move(name);
-  tensor.part = part;
+  tensor.position = position;
   tensor.rows = rows;
   tensor.columns = columns;
   tensor.split = split;
@@ -155,21 +155,23 @@ std::vector<Tensor> layer_tensors(const Transformer& model, std::int64_t layer) 
 }
 
 std::vector<Tensor> embedding_tensors(const Transformer& model) {
-  std::vector<Tensor> tensors{
-      outer_tensor("model.embed_tokens.weight", Part::embedding, model.vocabulary, model.hidden, Split::rows)};
+  std::vector<Tensor> tensors{outer_tensor("model.embed_tokens.weight", TensorPosition::embedding, model.vocabulary,
+                                           model.hidden, Split::rows)};
   if (model.positions > 0)
-    tensors.push_back(
-        outer_tensor("model.embed_positions.weight", Part::embedding, model.positions, model.hidden, Split::whole));
+    tensors.push_back(outer_tensor("model.embed_positions.weight", TensorPosition::embedding, model.positions,
+                                   model.hidden, Split::none));
   return tensors;
 }
 
 std::vector<Tensor> head_tensors(const Transformer& model) {
-  std::vector<Tensor> tensors{outer_tensor("model.norm.weight", Part::final_norm, model.hidden, 1, Split::whole)};
+  std::vector<Tensor> tensors{
+      outer_tensor("model.norm.weight", TensorPosition::final_norm, model.hidden, 1, Split::none)};
   if (model.normalization == Normalization::layer)
-    tensors.push_back(outer_tensor("model.norm.bias", Part::final_norm, model.hidden, 1, Split::whole));
+    tensors.push_back(outer_tensor("model.norm.bias", TensorPosition::final_norm, model.hidden, 1, Split::none));
   const bool scalar = model.head == Head::scalar;
-  tensors.push_back(scalar ? outer_tensor("score.weight", Part::head, 1, model.hidden, Split::whole)
-                           : outer_tensor("lm_head.weight", Part::head, model.vocabulary, model.hidden, Split::rows));
+  tensors.push_back(
+      scalar ? outer_tensor("score.weight", TensorPosition::head, 1, model.hidden, Split::none)
+             : outer_tensor("lm_head.weight", TensorPosition::head, model.vocabulary, model.hidden, Split::rows));
   tensors.back().tied = model.tied_embeddings;
   return tensors;
 }

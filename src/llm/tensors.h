@@ -11,19 +11,19 @@ namespace dovetail::llm {
 
 /// How tensor parallelism splits a matrix (Megatron-LM, arXiv 1909.08053): not at all, by rows (the output of the
 /// projection, Megatron's "column parallel"), or by columns (its input, "row parallel").
-enum class Split { whole, rows, columns };
+enum class Split { none, rows, columns };
 
 /// Position of a tensor: before the layers, in a layer, or after the layers.
-enum class Part { embedding, layer, final_norm, head };
+enum class TensorPosition { embedding, layer, final_norm, head };
 
 /// A weight. A vector has one column.
 struct Tensor {
   std::string name;  ///< as in a Hugging Face checkpoint: "model.layers.3.self_attn.q_proj.weight"
-  Part part = Part::layer;
-  std::int64_t layer = -1;  ///< layer, if part is Part::layer
+  TensorPosition position = TensorPosition::layer;
+  std::int64_t layer = -1;  ///< layer, if part is TensorPosition::layer
   std::int64_t rows = 0;
   std::int64_t columns = 1;
-  Split split = Split::whole;
+  Split split = Split::none;
   std::int64_t unit = 1;     ///< rows (or columns) that stay together, such as those of a head
   std::int64_t expert = -1;  ///< index of its expert; -1 if tokens are not routed to it
   bool adapter = false;      ///< LoRA weight; only these are trained if there are any

@@ -9,8 +9,8 @@ namespace {
 
 std::optional<std::string> find_fault_of(const Experts& experts, std::int64_t layers) {
   if (auto fault = base::find_out_of_range(experts)) return fault;
-  if (auto fault = base::find_out_of_range(experts, &Experts::active, base::Whole{1, experts.count})) return fault;
-  return base::find_out_of_range(experts, &Experts::dense_layers, base::Whole{0, layers});
+  if (auto fault = base::find_out_of_range(experts, &Experts::active, base::Integer{1, experts.count})) return fault;
+  return base::find_out_of_range(experts, &Experts::dense_layers, base::Integer{0, layers});
 }
 
 }  // namespace
@@ -23,7 +23,7 @@ Transformer with_scalar_head(Transformer model) {
 
 std::optional<std::string> find_fault(const Transformer& model) {
   auto fault = base::find_out_of_range(model);
-  if (!fault) fault = base::find_out_of_range(model, &Transformer::key_value_heads, base::Whole{1, model.heads});
+  if (!fault) fault = base::find_out_of_range(model, &Transformer::key_value_heads, base::Integer{1, model.heads});
   if (fault) return fault;
   if (model.heads % model.key_value_heads != 0)
     return fmt::format("{} heads cannot share {} key-value heads evenly; accepted: a divisor of the number of heads",

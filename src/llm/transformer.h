@@ -48,14 +48,14 @@ struct LatentAttention {
 };
 template <std::same_as<LatentAttention> T>
 constexpr auto fields_of(const T*) {
-  using base::field, base::Whole;
+  using base::field, base::Integer;
   return base::fields<T>(
-      field("query_rank", &T::query_rank, Whole{0, max_width}, {.what = "the rank of compressed queries"}),
-      field("key_value_rank", &T::key_value_rank, Whole{1, max_width},
+      field("query_rank", &T::query_rank, Integer{0, max_width}, {.what = "the rank of compressed queries"}),
+      field("key_value_rank", &T::key_value_rank, Integer{1, max_width},
             {.what = "the rank of compressed keys and values"}),
-      field("plain_size", &T::plain_size, Whole{0, max_head_size}, {.what = "the plain part of a head"}),
-      field("rotary_size", &T::rotary_size, Whole{1, max_head_size}, {.what = "the rotary part of a head"}),
-      field("value_size", &T::value_size, Whole{1, max_head_size}, {.what = "the size of a head's value"}));
+      field("plain_size", &T::plain_size, Integer{0, max_head_size}, {.what = "the plain part of a head"}),
+      field("rotary_size", &T::rotary_size, Integer{1, max_head_size}, {.what = "the rotary part of a head"}),
+      field("value_size", &T::value_size, Integer{1, max_head_size}, {.what = "the size of a head's value"}));
 }
 
 /// Mixture of experts, which replaces the feed-forward network in all layers except the first ones.
@@ -72,14 +72,14 @@ struct Experts {
 };
 template <std::same_as<Experts> T>
 constexpr auto fields_of(const T*) {
-  using base::field, base::Flag, base::Whole;
+  using base::field, base::Flag, base::Integer;
   return base::fields<T>(
-      field("count", &T::count, Whole{1, 1 << 16}, {.what = "the number of experts"}),
-      field("active", &T::active, Whole{1, 1 << 16}, {.what = "the number of active experts"}),
-      field("width", &T::width, Whole{1, max_width}, {.what = "the width of an expert"}),
-      field("shared_width", &T::shared_width, Whole{0, max_width}, {.what = "the width of the shared experts"}),
+      field("count", &T::count, Integer{1, 1 << 16}, {.what = "the number of experts"}),
+      field("active", &T::active, Integer{1, 1 << 16}, {.what = "the number of active experts"}),
+      field("width", &T::width, Integer{1, max_width}, {.what = "the width of an expert"}),
+      field("shared_width", &T::shared_width, Integer{0, max_width}, {.what = "the width of the shared experts"}),
       field("shared_gate", &T::shared_gate, Flag{}),
-      field("dense_layers", &T::dense_layers, Whole{0, max_layer_count},
+      field("dense_layers", &T::dense_layers, Integer{0, max_layer_count},
             {.what = "the number of dense layers before those with experts"}),
       field("router_bias", &T::router_bias, Flag{}));
 }
@@ -112,25 +112,25 @@ struct Transformer {
 /// The name is not part of the hash: models of equal shape are equivalent.
 template <std::same_as<Transformer> T>
 constexpr auto fields_of(const T*) {
-  using base::field, base::Choice, base::Flag, base::Part, base::Whole;
+  using base::field, base::Choice, base::Flag, base::OptionalStruct, base::Integer;
   return base::fields<T>(
       field("name", &T::name, base::Name{}, {.hashed = base::Hashed::never}),
-      field("layers", &T::layers, Whole{1, max_layer_count}, {.what = "the number of layers"}),
-      field("hidden", &T::hidden, Whole{1, max_width}, {.what = "the hidden size"}),
-      field("heads", &T::heads, Whole{1, 1 << 12}, {.what = "the number of heads"}),
-      field("key_value_heads", &T::key_value_heads, Whole{1, 1 << 12}, {.what = "the number of key-value heads"}),
-      field("head_size", &T::head_size, Whole{1, max_head_size}, {.what = "the size of a head"}),
-      field("width", &T::width, Whole{1, max_width * 4}, {.what = "the width of the feed-forward network"}),
-      field("vocabulary", &T::vocabulary, Whole{1, 1 << 24}, {.what = "the vocabulary"}),
-      field("positions", &T::positions, Whole{0, 1 << 24}, {.what = "the number of learned positions"}),
+      field("layers", &T::layers, Integer{1, max_layer_count}, {.what = "the number of layers"}),
+      field("hidden", &T::hidden, Integer{1, max_width}, {.what = "the hidden size"}),
+      field("heads", &T::heads, Integer{1, 1 << 12}, {.what = "the number of heads"}),
+      field("key_value_heads", &T::key_value_heads, Integer{1, 1 << 12}, {.what = "the number of key-value heads"}),
+      field("head_size", &T::head_size, Integer{1, max_head_size}, {.what = "the size of a head"}),
+      field("width", &T::width, Integer{1, max_width * 4}, {.what = "the width of the feed-forward network"}),
+      field("vocabulary", &T::vocabulary, Integer{1, 1 << 24}, {.what = "the vocabulary"}),
+      field("positions", &T::positions, Integer{0, 1 << 24}, {.what = "the number of learned positions"}),
       field("feed_forward", &T::feed_forward, Choice{}), field("normalization", &T::normalization, Choice{}),
       field("head", &T::head, Choice{}), field("tied_embeddings", &T::tied_embeddings, Flag{}),
       field("query_key_norm", &T::query_key_norm, Flag{}),
       field("query_key_value_bias", &T::query_key_value_bias, Flag{}),
       field("attention_output_bias", &T::attention_output_bias, Flag{}),
-      field("feed_forward_bias", &T::feed_forward_bias, Flag{}), field("latent", &T::latent, Part{}),
-      field("experts", &T::experts, Part{}),
-      field("adapter_rank", &T::adapter_rank, Whole{0, 1 << 14}, {.what = "the rank of the adapters"}));
+      field("feed_forward_bias", &T::feed_forward_bias, Flag{}), field("latent", &T::latent, OptionalStruct{}),
+      field("experts", &T::experts, OptionalStruct{}),
+      field("adapter_rank", &T::adapter_rank, Integer{0, 1 << 14}, {.what = "the rank of the adapters"}));
 }
 
 /// Whether layer `index` (from 0) has experts.

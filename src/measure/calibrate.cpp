@@ -154,7 +154,7 @@ bool determines(const std::vector<CalibrationRow>& rows, const Candidate& start,
 }
 
 PredictedRow predicted_row(const Measurement& row, const Candidate& fitted, const Candidate* left_out) {
-  PredictedRow answer{row.name, row.group, row.doubtful, row.weight, {}, {}};
+  PredictedRow answer{row.name, row.group, row.caveat, row.weight, {}, {}};
   const std::vector<cost::MeasuredSeconds> measured = measured_of(row);
   RowPredictor predictor(row, phases_of(measured, row.job));
   const std::vector<double> by_fit = predictor.estimated(fitted);
@@ -282,9 +282,10 @@ Calibration calibrate(const Measurements& measurements, const CalibrateOptions& 
   const std::vector<cost::Unknown> unknowns = unknowns_of(measurements);
   double done = 0;
   cost::FitOptions fit_options = options.fit;
-  fit_options.go_on = [&](int evaluations) {
+  fit_options.should_continue = [&](int evaluations) {
     done += evaluations;
-    if (options.go_on && !calibration.stopped) calibration.stopped = !options.go_on(std::min(1.0, done / planned));
+    if (options.should_continue && !calibration.stopped)
+      calibration.stopped = !options.should_continue(std::min(1.0, done / planned));
     return !calibration.stopped;
   };
   calibration.fit = cost::fit(rows, unknowns, start_of(measurements), fit_options);

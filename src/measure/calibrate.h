@@ -36,7 +36,7 @@ struct PredictedPhase {
 struct PredictedRow {
   std::string name;
   std::string group;
-  std::string doubtful;
+  std::string caveat;
   double weight = 0;
   PredictedPhase iteration;
   std::vector<PredictedPhase> phases;  ///< phases in the order of calibration_row
@@ -72,9 +72,9 @@ struct Calibration {
 };
 
 struct CalibrateOptions {
-  cost::FitOptions fit;  ///< its go_on is ignored
+  cost::FitOptions fit;  ///< its should_continue is ignored
   /// Called periodically with the completed fraction, from 0 to 1. Return false to stop.
-  std::function<bool(double share)> go_on = {};
+  std::function<bool(double share)> should_continue = {};
 };
 
 /// Fits to all rows with a positive weight, then without each group in turn. The mean error of these cross-validation

@@ -53,14 +53,14 @@ std::string known_prefixes() {
   return fmt::format("{}", fmt::join(prefixes, ", "));
 }
 
-Result<LogFormat> format_of(const StepLog& log, const std::optional<LogFormat>& asked) {
+Result<LogFormat> format_of(const StepLog& log, const std::optional<LogFormat>& requested) {
   std::vector<LogFormat> found;
   for (const auto& format : names_of(LogFormat{}))
     if (has_known_times(log, format.value)) found.push_back(format.value);
-  if (asked) {
-    if (has_times(log, *asked)) return *asked;
-    return error_of(log, fmt::format("the log has no times of {}; expected keys `{}...`", base::enum_name(*asked),
-                                     time_prefix(*asked)));
+  if (requested) {
+    if (has_times(log, *requested)) return *requested;
+    return error_of(log, fmt::format("the log has no times of {}; expected keys `{}...`", base::enum_name(*requested),
+                                     time_prefix(*requested)));
   }
   if (found.size() > 1)
     return error_of(log, fmt::format("the log has times of {} and of {}; choose one with --format {} or {}",
@@ -161,7 +161,7 @@ std::map<std::int64_t, double> sum_by_step(const MeasuredRun& run, TimeKind use)
   return sum;
 }
 
-Status choose_steps(const StepLog& log, const std::optional<int>& asked, MeasuredRun& run) {
+Status choose_steps(const StepLog& log, const std::optional<int>& requested, MeasuredRun& run) {
   std::set<std::int64_t> all;
   for (const MeasuredTime& time : run.times)
     if (time.known.use == TimeKind::iteration || time.known.use == TimeKind::phase)
@@ -170,10 +170,10 @@ Status choose_steps(const StepLog& log, const std::optional<int>& asked, Measure
     return error_of(log,
                     fmt::format("no time in the log is a known phase; expected keys {}...", time_prefix(run.format)));
   const auto most = static_cast<int>(std::min<std::size_t>(all.size() - 1, 1'000'000'000));
-  if (asked && *asked > most)
-    return error_of(
-        log, fmt::format("--skip must be less than the number of steps in the log ({}), got {}", all.size(), *asked));
-  const int skip = asked.value_or(std::min(default_skip, most));
+  if (requested && *requested > most)
+    return error_of(log, fmt::format("--skip must be less than the number of steps in the log ({}), got {}", all.size(),
+                                     *requested));
+  const int skip = requested.value_or(std::min(default_skip, most));
   const auto warm = std::next(all.begin(), skip);
   run.warm_up.assign(all.begin(), warm);
   const std::map<std::int64_t, double> iteration = sum_by_step(run, TimeKind::iteration);
@@ -224,12 +224,12 @@ Status measure_lengths(const StepLog& log, MeasuredRun& run) {
     const TimeSpread spread = spread_of(std::move(values));
     if (*figure == LengthFigure::mean_response) run.mean_response = spread.by(run.statistic);
     if (*figure == LengthFigure::max_response) {
-      run.max_response = spread.most;
-      run.usual_max_response = spread.by(run.statistic);
+      run.max_response = spread.max;
+      run.default_max_response = spread.by(run.statistic);
     }
     if (*figure == LengthFigure::at_cap) run.at_cap = spread.by(run.statistic);
     if (*figure == LengthFigure::mean_prompt) run.mean_prompt = spread.by(run.statistic);
-    if (*figure == LengthFigure::max_prompt) run.usual_max_prompt = spread.by(run.statistic);
+    if (*figure == LengthFigure::max_prompt) run.default_max_prompt = spread.by(run.statistic);
     if (*figure == LengthFigure::mean_sequence) sequence = spread.by(run.statistic);
   }
   if (!run.mean_response && run.mean_prompt && sequence && *sequence > *run.mean_prompt)
@@ -350,15 +350,15 @@ std::optional<double> sigma_of_longest(LengthFigures figures, double longest, st
 }  // namespace
 
 std::optional<LoggedLengths> logged_responses(const MeasuredRun& run) {
-  return logged(run.mean_response, run.usual_max_response, run.at_cap);
+  return logged(run.mean_response, run.default_max_response, run.at_cap);
 }
 
 std::optional<LoggedLengths> logged_prompts(const MeasuredRun& run) {
-  return logged(run.mean_prompt, run.usual_max_prompt, std::nullopt);
+  return logged(run.mean_prompt, run.default_max_prompt, std::nullopt);
 }
 
 LengthsOfLog lengths_of_log(const LoggedLengths& logged, std::int64_t cap, std::int64_t draws) {
-  const auto whole = std::clamp<std::int64_t>(std::llround(std::min(logged.mean, 1e15)), 1, cap);
+  const auto rounded_mean = std::clamp<std::int64_t>(std::llround(std::min(logged.mean, 1e15)), 1, cap);
   // A rounded mean may exceed the cap slightly.
   const auto limit = static_cast<double>(cap);
   LengthFigures figures{.mean = std::min(logged.mean, limit), .cap = cap};
@@ -368,17 +368,18 @@ LengthsOfLog lengths_of_log(const LoggedLengths& logged, std::int64_t cap, std::
   const double at_cap = std::max(logged.at_cap.value_or(0), reaches ? 1.0 / static_cast<double>(draws) : 0.0);
   if (at_cap > 0 && at_cap < 1) {
     figures.at_cap = at_cap;
-    if (!workflow::find_fault(figures)) return {figures, whole, fmt::format("{:.2g}% end at the cap", 100 * at_cap)};
+    if (!workflow::find_fault(figures))
+      return {figures, rounded_mean, fmt::format("{:.2g}% end at the cap", 100 * at_cap)};
     figures.at_cap.reset();
   }
   if (logged.longest && !reaches) {
     figures.sigma = sigma_of_longest(figures, std::max(*logged.longest, logged.mean), draws);
-    if (figures.sigma) return {figures, whole, fmt::format("maximum of a step {:.0f}", *logged.longest)};
+    if (figures.sigma) return {figures, rounded_mean, fmt::format("maximum of a step {:.0f}", *logged.longest)};
   }
-  figures.sigma = usual_sigma;
+  figures.sigma = default_sigma;
   if (!workflow::find_fault(figures))
-    return {figures, whole, fmt::format("the log has no spread: assuming sigma {}", usual_sigma)};
-  return {std::nullopt, whole, "no spread matches the mean and the cap: all lengths equal the mean"};
+    return {figures, rounded_mean, fmt::format("the log has no spread: assuming sigma {}", default_sigma)};
+  return {std::nullopt, rounded_mean, "no spread matches the mean and the cap: all lengths equal the mean"};
 }
 
 }  // namespace dovetail::measure

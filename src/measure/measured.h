@@ -43,8 +43,8 @@ struct TimeSpread {
   double mean = 0;
   double lower = 0;  ///< quartile
   double upper = 0;  ///< quartile
-  double least = 0;
-  double most = 0;
+  double min = 0;
+  double max = 0;
 
   double by(Statistic statistic) const { return statistic == Statistic::median ? median : mean; }
 };
@@ -77,12 +77,12 @@ struct MeasuredRun {
   std::size_t cut = 0;               ///< from StepLog
   /// Ratio of the first warm-up iteration to the iterations that count; nullopt without warm-up.
   std::optional<double> warm_up_ratio;
-  std::optional<double> mean_response;       ///< tokens, by the statistic
-  std::optional<double> max_response;        ///< tokens, maximum over the steps that count
-  std::optional<double> usual_max_response;  ///< tokens, the longest of a step, by the statistic
-  std::optional<double> at_cap;              ///< fraction of the responses, by the statistic
-  std::optional<double> mean_prompt;         ///< tokens, by the statistic
-  std::optional<double> usual_max_prompt;    ///< tokens, the longest of a step, by the statistic
+  std::optional<double> mean_response;         ///< tokens, by the statistic
+  std::optional<double> max_response;          ///< tokens, maximum over the steps that count
+  std::optional<double> default_max_response;  ///< tokens, the longest of a step, by the statistic
+  std::optional<double> at_cap;                ///< fraction of the responses, by the statistic
+  std::optional<double> mean_prompt;           ///< tokens, by the statistic
+  std::optional<double> default_max_prompt;    ///< tokens, the longest of a step, by the statistic
 };
 
 /// The iteration's time; null if the log has none.
@@ -113,7 +113,7 @@ std::optional<LoggedLengths> logged_responses(const MeasuredRun& run);
 std::optional<LoggedLengths> logged_prompts(const MeasuredRun& run);
 
 /// Log-normal lengths with the logged mean, cut at `cap`. The spread reproduces the logged fraction at the cap,
-/// otherwise the logged maximum of `draws` lengths. Without either, it is usual_sigma.
+/// otherwise the logged maximum of `draws` lengths. Without either, it is default_sigma.
 struct LengthsOfLog {
   std::optional<workflow::LengthFigures> figures;  ///< nullopt: no spread fits, so all lengths equal the mean
   std::int64_t mean = 1;                           ///< tokens, rounded
@@ -122,6 +122,6 @@ struct LengthsOfLog {
 LengthsOfLog lengths_of_log(const LoggedLengths& logged, std::int64_t cap, std::int64_t draws);
 
 /// Spread of response lengths if none is specified.
-inline constexpr double usual_sigma = 0.8;
+inline constexpr double default_sigma = 0.8;
 
 }  // namespace dovetail::measure

@@ -15,9 +15,9 @@ namespace {
 using workflow::Task;
 using workflow::TaskKind;
 
-constexpr double noticed_length = 0.05;  // relative difference of mean lengths
-constexpr double noticed_cap = 0.02;     // fraction of the responses
-constexpr double wide_spread = 0.2;      // distance between the quartiles, as a fraction of the median
+constexpr double notable_length_difference = 0.05;  // relative difference of mean lengths
+constexpr double notable_cap_difference = 0.02;     // fraction of the responses
+constexpr double wide_spread = 0.2;                 // distance between the quartiles, as a fraction of the median
 
 /// Run, job and plan to search for reasons.
 struct ReasonScenario {
@@ -36,11 +36,11 @@ const plan::TaskPlan* first_of(const ReasonScenario& scenario, TaskKind kind) {
 void add_lengths(const ReasonScenario& scenario, bool longer, std::vector<std::string>& reasons) {
   const double specified = scenario.job.workload.response_length.mean();
   const double found = scenario.run.mean_response.value_or(specified);
-  if (std::abs(found - specified) > noticed_length * specified && (found > specified) == longer)
+  if (std::abs(found - specified) > notable_length_difference * specified && (found > specified) == longer)
     reasons.push_back(
         fmt::format("responses had {:.0f} tokens on average, but the job specifies {:.0f}: use the measured lengths",
                     found, specified));
-  if (longer && scenario.run.at_cap.value_or(0) > noticed_cap)
+  if (longer && scenario.run.at_cap.value_or(0) > notable_cap_difference)
     reasons.push_back(fmt::format("{:.0f}% of the responses ended at the cap: the tail has its maximum length",
                                   100 * *scenario.run.at_cap));
 }
@@ -175,21 +175,21 @@ std::vector<std::string> iteration_reasons(const ReasonScenario& scenario, const
   const double outside = iteration.seconds - measured_in_phases;
   const double predicted_outside = iteration.predicted - predicted_in_phases;
   const double apart = outside - predicted_outside;
-  const double noticed = noticed_difference / 2 * iteration.predicted;
+  const double notable = notable_difference / 2 * iteration.predicted;
   const bool longer = iteration.difference() > 0;
   std::vector<std::string> reasons;
   add_spread(scenario, iteration, reasons);
-  if (std::abs(phases) > noticed && (phases > 0) == longer)
+  if (std::abs(phases) > notable && (phases > 0) == longer)
     reasons.push_back(fmt::format("its phases together take {:.1f} s {}: see their reasons", std::abs(phases),
                                   longer ? "more" : "less"));
-  if (longer && apart > noticed && predicted_outside < 0)
+  if (longer && apart > notable && predicted_outside < 0)
     reasons.push_back(fmt::format("phases overlap by {:.1f} s in the plan, but less in the run", -predicted_outside));
-  if (longer && apart > noticed && outside > 0)
+  if (longer && apart > notable && outside > 0)
     reasons.emplace_back(
         "time outside phases: data, rewards, advantages, logging or waiting; see the times that are only measured");
-  if (!longer && apart < -noticed && outside < 0)
+  if (!longer && apart < -notable && outside < 0)
     reasons.push_back(fmt::format("phases overlap by {:.1f} s in the run, but less in the plan", -outside));
-  if (!longer && apart < -noticed && predicted_outside > 0)
+  if (!longer && apart < -notable && predicted_outside > 0)
     reasons.push_back(fmt::format(
         "the plan spends {:.1f} s outside these phases: see the times that are only predicted", predicted_outside));
   return reasons;
@@ -345,14 +345,14 @@ class Comparer {
 
   void add_reasons() {
     const ReasonScenario scenario{run_, job_, of_.plan};
-    const double part = noticed_part * of_.estimate.iteration_seconds;
-    const auto is_noticed = [part](const MeasuredAgainst& phase) {
+    const double part = notable_share * of_.estimate.iteration_seconds;
+    const auto is_notable = [part](const MeasuredAgainst& phase) {
       const double off = std::abs(phase.difference());
-      return off > noticed_difference * phase.predicted && off > part;
+      return off > notable_difference * phase.predicted && off > part;
     };
     for (MeasuredAgainst& phase : result_.phases)
-      if (is_noticed(phase)) phase.reasons = reasons_of(scenario, phase);
-    if (result_.iteration && is_noticed(*result_.iteration))
+      if (is_notable(phase)) phase.reasons = reasons_of(scenario, phase);
+    if (result_.iteration && is_notable(*result_.iteration))
       result_.iteration->reasons = iteration_reasons(scenario, *result_.iteration, sum(&MeasuredAgainst::seconds),
                                                      sum(&MeasuredAgainst::predicted));
   }

@@ -46,8 +46,8 @@ struct MeasuredComparison {
 };
 
 /// A difference is noticed if it exceeds this fraction of the phase and this fraction of the iteration.
-inline constexpr double noticed_difference = 0.1;
-inline constexpr double noticed_part = 0.02;
+inline constexpr double notable_difference = 0.1;
+inline constexpr double notable_share = 0.02;
 
 /// Compares a run with its prediction. Compares tasks separately if the log times each of them, otherwise all tasks of
 /// a kind together. Times of tasks that the job lacks go to only_measured. REQUIRES: `predicted` belongs to this job

@@ -54,7 +54,7 @@ struct Measurement {
   double seconds = 0;  ///< of an iteration
   std::vector<MeasuredPhase> phases = {};
   double weight = 1;                          ///< weight in the fit and in the mean error; 0 if the row is only shown
-  std::string doubtful = {};                  ///< why the row does not count; empty: it counts
+  std::string caveat = {};                    ///< why the row does not count; empty: it counts
   std::optional<OpenLengths> responses = {};  ///< replaces the job's response lengths; the spread is fitted
 };
 

@@ -177,11 +177,11 @@ class RowReader {
 
   static Status read_weight(const Node& node, Measurement& row) {
     const auto weight = node.find("weight");
-    const auto doubtful = node.find("doubtful");
-    if (weight && doubtful)
-      return doubtful->error("`weight` and `doubtful` cannot be combined, because a doubtful row has no weight");
-    DOVETAIL_TRY(row.doubtful, base::find_name(node, "doubtful"));
-    if (doubtful) row.weight = 0;
+    const auto caveat = node.find("doubtful");
+    if (weight && caveat)
+      return caveat->error("`weight` and `doubtful` cannot be combined, because a doubtful row has no weight");
+    DOVETAIL_TRY(row.caveat, base::find_name(node, "doubtful"));
+    if (caveat) row.weight = 0;
     if (!weight) return {};
     DOVETAIL_TRY(row.weight, base::read_number(*weight, "`weight`", 0, max_weight));
     return {};
@@ -238,7 +238,7 @@ class RowReader {
     DOVETAIL_TRY(const Node cap, base::require(*lengths, "`response_length`", "cap", "cap: 4096"));
     OpenLengths open;
     DOVETAIL_TRY(open.mean, base::read_number(mean, "`mean`", 1, static_cast<double>(workflow::max_length)));
-    DOVETAIL_TRY(open.cap, base::read_whole(cap, "`cap`", 1, workflow::max_length));
+    DOVETAIL_TRY(open.cap, base::read_integer(cap, "`cap`", 1, workflow::max_length));
     for (const double sigma : {spread_.low, spread_.start, spread_.high}) {
       const auto fault =
           workflow::find_fault(workflow::LengthFigures{.mean = open.mean, .sigma = sigma, .cap = open.cap});

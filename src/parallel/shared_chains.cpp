@@ -39,12 +39,12 @@ void SharedChains::work_on_all(const std::function<void(std::size_t own)>& work)
 }
 
 std::vector<std::string> SharedChains::run(const std::function<void(std::size_t own)>& work,
-                                           const std::function<std::string()>& tell) {
+                                           const std::function<std::string()>& report) {
   // Even a cancelled process takes part in the exchange that ends the round.
   if (!is_cancelled()) work_on_all(work);
   const auto cancelled = ended_by(options_.cancellation);
   const char reason = cancelled == EndedBy::interrupt ? interrupted : cancelled || is_late() ? out_of_time : no_reason;
-  std::vector<std::string> messages{reason + tell()};
+  std::vector<std::string> messages{reason + report()};
   if (options_.exchange != nullptr && options_.exchange->ranks > 1) {
     auto gathered = options_.exchange->all_gather(messages.front());
     if (gathered.ok()) {

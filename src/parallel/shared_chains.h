@@ -37,13 +37,13 @@ class SharedChains {
   bool is_late() const { return options_.time_limit_seconds && seconds() >= *options_.time_limit_seconds; }
 
   /// Runs a round and returns the messages of all processes, in rank order. Calls work(own) for each chain of this
-  /// process, unless cancelled, then tell() once for the message to send. `own` is an index of numbers(); calls for
+  /// process, unless cancelled, then report() once for the message to send. `own` is an index of numbers(); calls for
   /// different chains must be independent.
   ///
   /// All processes must call this the same number of times. If one is lost, returns only this process's message and
   /// sets lost().
   std::vector<std::string> run(const std::function<void(std::size_t own)>& work,
-                               const std::function<std::string()>& tell);
+                               const std::function<std::string()>& report);
 
   /// Returns why the search must end; nullopt to continue. It is set after a round, to the same value in all processes
   /// that are not lost, if any process was interrupted, lost or late.

@@ -45,13 +45,13 @@ const TaskRule* broken_rule(const Job& job, std::size_t task, const TaskPlan& pl
   const TaskKind kind = job.workflow.tasks[task].kind;
   for (const TaskRule& rule : framework->rules) {
     const bool is_in_scope = scope == RuleScope::search || rule.scope == RuleScope::all;
-    const bool is_of_task = rule.of.value_or(kind) == kind && (rule.concerns == nullptr || rule.concerns(job, task));
+    const bool is_of_task = rule.of.value_or(kind) == kind && (rule.applies == nullptr || rule.applies(job, task));
     if (is_in_scope && is_of_task && !rule.holds(job, planned)) return &rule;
   }
   return nullptr;
 }
 
-std::optional<std::string> refusal(const Job& job, bool Framework::* can, std::string_view what) {
+std::optional<std::string> rejection(const Job& job, bool Framework::* can, std::string_view what) {
   const Framework* const framework = framework_of(job);
   if (framework == nullptr || framework->*can) return std::nullopt;
   return fmt::format("{} does not fuse {}; accepted: another framework, or no such fusion", framework->name, what);
@@ -99,7 +99,7 @@ Status check_rows(const Node& workload, const Job& job, const Framework& framewo
 
 Status check_reward(const Node& root, const Job& job, const Framework& framework) {
   for (std::size_t task = 0; task < job.workflow.tasks.size(); ++task)
-    if (!framework.judges && is_reward(job, task))
+    if (!framework.reward_models && is_reward(job, task))
       return at(at(root, "algorithm"), "reward")
           .error(fmt::format("the reward is a model, which {} does not run on the job's devices; accepted: `reward: "
                              "rule`, with the time that the model takes elsewhere",
@@ -135,8 +135,8 @@ void conform(const Job& job, std::size_t task, TaskPlan& planned) {
   while (const TaskRule* const rule = broken_rule(job, task, planned, RuleScope::search)) rule->conform(job, planned);
 }
 
-bool concerns(const Agreement& agreement, const Job& job, std::size_t a, std::size_t b) {
-  return a != b && agreement.concerns(job, a) && agreement.concerns(job, b) &&
+bool applies(const Agreement& agreement, const Job& job, std::size_t a, std::size_t b) {
+  return a != b && agreement.applies(job, a) && agreement.applies(job, b) &&
          (!agreement.same_role || job.workflow.role_of[a] == job.workflow.role_of[b]);
 }
 
@@ -147,7 +147,7 @@ const std::vector<Agreement>& agreements_of(const Job& job) {
 }
 
 bool engine_copies(const Job& job) {
-  if (job.software.engine_sleep != EngineSleep::usual) return job.software.engine_sleep == EngineSleep::copies;
+  if (job.software.engine_sleep != EngineSleep::by_default) return job.software.engine_sleep == EngineSleep::copies;
   const Framework* const framework = find_framework(job.software);
   return framework != nullptr && framework->engine_copies != nullptr && framework->engine_copies(job);
 }
@@ -167,7 +167,7 @@ std::optional<Disagreement> find_disagreement(const Job& job, const std::vector<
   for (const Agreement& agreement : agreements_of(job))
     for (std::size_t task = 0; task < tasks.size(); ++task)
       for (std::size_t other = 0; other < task; ++other)
-        if (concerns(agreement, job, task, other)) {
+        if (applies(agreement, job, task, other)) {
           const bool apart = agreement.same_mesh && tasks[task].mesh != tasks[other].mesh;
           if (!apart && agreement.agree(tasks[task], tasks[other])) continue;
           return Disagreement{
@@ -178,8 +178,8 @@ std::optional<Disagreement> find_disagreement(const Job& job, const std::vector<
   return std::nullopt;
 }
 
-std::optional<std::string> find_training_refusal(const Job& job) {
-  if (auto refused = refusal(job, &Framework::intra_stage, "two trainings")) return refused;
+std::optional<std::string> find_training_rejection(const Job& job) {
+  if (auto rejected = rejection(job, &Framework::intra_stage, "two trainings")) return rejected;
   const Framework* const framework = framework_of(job);
   if (framework == nullptr || cluster::device_count(job.cluster) > 1) return std::nullopt;
   return fmt::format(
@@ -187,8 +187,8 @@ std::optional<std::string> find_training_refusal(const Job& job) {
       framework->name);
 }
 
-std::optional<std::string> find_generation_refusal(const Job& job) {
-  return refusal(job, &Framework::inter_stage, "generation with inference");
+std::optional<std::string> find_generation_rejection(const Job& job) {
+  return rejection(job, &Framework::inter_stage, "generation with inference");
 }
 
 Status check_task(const Job& job, std::size_t task, const Node& node, const TaskPlan& planned) {

@@ -31,8 +31,8 @@ struct TaskRule {
   std::string_view key;                  ///< key within that group; empty: the whole group
   std::string accepted;                  ///< accepted values
   bool (*holds)(const Job&, const TaskPlan&) = nullptr;
-  void (*conform)(const Job&, TaskPlan&) = nullptr;          ///< replaces an unsupported value with a supported one
-  bool (*concerns)(const Job&, std::size_t task) = nullptr;  ///< selects among these tasks; null: all
+  void (*conform)(const Job&, TaskPlan&) = nullptr;         ///< replaces an unsupported value with a supported one
+  bool (*applies)(const Job&, std::size_t task) = nullptr;  ///< selects among these tasks; null: all
   RuleScope scope = RuleScope::all;
 };
 
@@ -41,7 +41,7 @@ struct Agreement {
   std::string_view what;                                      ///< the setting: "parallel degrees"
   std::string_view part;                                      ///< its key in a plan file
   std::string_view because;                                   ///< the reason: "all roles are in one process group"
-  bool (*concerns)(const Job&, std::size_t task) = nullptr;   ///< tasks that must agree with each other
+  bool (*applies)(const Job&, std::size_t task) = nullptr;    ///< tasks that must agree with each other
   bool same_role = false;                                     ///< only tasks of the same role must agree
   bool same_mesh = true;                                      ///< the tasks must have the same devices, too
   bool (*agree)(const TaskPlan&, const TaskPlan&) = nullptr;  ///< equivalence relation; ignores the meshes
@@ -60,7 +60,7 @@ struct Framework {
   int max_steps_off_policy = 0;
   bool packs_rows = true;      ///< supports jobs that pack sequences
   bool pads_rows = false;      ///< supports jobs that pad rows
-  bool judges = true;          ///< can run a reward model on devices of the job
+  bool reward_models = true;   ///< can run a reward model on devices of the job
   bool loss_in_parts = false;  ///< computes log-probabilities for some tokens at a time, from complete logits
   bool prefetches = false;     ///< host transfers can overlap other tasks
   bool inter_stage = false;    ///< can fuse generation with inference
@@ -94,7 +94,7 @@ bool runs(const Job& job, std::size_t task, const TaskPlan& planned, RuleScope s
 void conform(const Job& job, std::size_t task, TaskPlan& planned);
 
 /// Whether the agreement applies to this pair of tasks. REQUIRES: the agreement belongs to the job's framework.
-bool concerns(const Agreement& agreement, const Job& job, std::size_t a, std::size_t b);
+bool applies(const Agreement& agreement, const Job& job, std::size_t a, std::size_t b);
 /// Agreements of the job's framework. Empty if the job has no framework.
 const std::vector<Agreement>& agreements_of(const Job& job);
 
@@ -119,8 +119,8 @@ std::optional<Disagreement> find_disagreement(const Job& job, const std::vector<
 
 /// Why the job's framework cannot fuse two trainings, or generation with inference, and what is accepted. nullopt if it
 /// can.
-std::optional<std::string> find_training_refusal(const Job& job);
-std::optional<std::string> find_generation_refusal(const Job& job);
+std::optional<std::string> find_training_rejection(const Job& job);
+std::optional<std::string> find_generation_rejection(const Job& job);
 
 // Errors for settings that the job's framework does not support. Each is at the key of the setting.
 

@@ -50,7 +50,7 @@ Agreement one_engine() {
   return {.what = "layout, micro-batches and offloading of weights",
           .part = "layout",
           .because = "AReaL trains and infers with one engine",
-          .concerns = is_trained,
+          .applies = is_trained,
           .same_role = true,
           .agree = [](const TaskPlan& a, const TaskPlan& b) {
             return same_engine_layout(a, b) && same_micro_batches(a, b) && a.offload.weights == b.offload.weights;
@@ -59,7 +59,7 @@ Agreement one_engine() {
 
 /// areal/trainer/rl_trainer.py, train: each call completes before the next.
 IterationOrder one_by_one(const Job& job) {
-  return in_turns(
+  return in_sequence(
       job, {[](const Job& of, std::size_t task) { return is_value(of, task) && is_inference(of, task); }, is_reference,
             [](const Job& of, std::size_t task) {
               return is_inference(of, task) && is_trained(of, task) && !is_value(of, task);
@@ -73,7 +73,7 @@ Framework areal() {
   framework.name = "areal";
   framework.max_steps_off_policy = workflow::max_steps_off_policy;
   // areal/reward: rewards are functions of the user's program.
-  framework.judges = false;
+  framework.reward_models = false;
   // areal/utils/functional/vocab_parallel.py: 1024.
   framework.loss_in_parts = true;
   framework.rules = engine_rules();
@@ -89,7 +89,7 @@ Framework areal() {
   framework.rules.push_back(searched(where(no_offload(TaskKind::generate), is_apart)));
   framework.rules.push_back(offloads_together());
   framework.rules.push_back(searched(where(all_offloaded(), leaves_the_pool)));
-  framework.rules.push_back(searched(whole_shares()));
+  framework.rules.push_back(searched(undivided_shares()));
   framework.rules.push_back(where(by_tokens_or_number(), is_of_trainer));
   framework.rules.push_back(where(sequence_parallel_with_tensor(), is_of_trainer));
   framework.agreements = {one_engine()};

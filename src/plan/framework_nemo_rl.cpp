@@ -19,7 +19,7 @@ Agreement one_layout(bool (*concerns)(const Job&, std::size_t)) {
   return {.what = "parallel degrees",
           .part = "layout",
           .because = "NeMo-RL runs inference in the training workers",
-          .concerns = concerns,
+          .applies = concerns,
           .same_role = false,
           .agree = same_engine_layout};
 }
@@ -33,9 +33,9 @@ Agreement nemo_rl_micro_batch_unit() {
   return {.what = "micro-batch unit (tokens or sequences)",
           .part = "micro_batch",
           .because = "NeMo-RL packs training and inference in the same way",
-          .concerns = is_trained,
+          .applies = is_trained,
           .same_role = true,
-          .agree = same_way_of_cutting};
+          .agree = same_micro_batch_rule};
 }
 
 Agreement nemo_rl_inference() {
@@ -43,7 +43,7 @@ Agreement nemo_rl_inference() {
       .what = "micro-batches",
       .part = "micro_batch",
       .because = "NeMo-RL has one micro-batch setting for inference of policy and reference",
-      .concerns = [](const Job& job, std::size_t task) { return is_inference(job, task) && is_of_policy(job, task); },
+      .applies = [](const Job& job, std::size_t task) { return is_inference(job, task) && is_of_policy(job, task); },
       .same_role = false,
       .agree = same_micro_batches};
 }
@@ -74,7 +74,7 @@ Framework nemo_rl() {
   framework.rules.push_back(searched(where(on_all_devices(), has_one_pool)));
   // vllm_cfg.pipeline_parallel_size needs async_engine, which belongs to asynchronous generation.
   framework.rules.push_back(searched(layout<&Layout::pipeline, 1>(TaskKind::generate)));
-  framework.rules.push_back(whole_shares());
+  framework.rules.push_back(undivided_shares());
   framework.rules.push_back(where(sequence_parallel_with_tensor(), is_of_trainer));
   // grpo.py, prepare_for_generation: weights, gradients and optimizer are offloaded before engines wake.
   framework.rules.push_back(searched(where(all_offloaded(), [](const Job& job, std::size_t task) {

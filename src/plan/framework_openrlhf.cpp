@@ -18,25 +18,24 @@ bool sleeps_whole(const Job&, const TaskPlan& planned) {
 
 /// All roles share one set of `--ds.*`. Frozen roles are sharded if training uses ZeRO 3 (get_ds_eval_config).
 Agreement one_configuration() {
-  return {
-      .what = "tensor parallelism, ring attention and use of ZeRO 3",
-      .part = "layout",
-      .because = "OpenRLHF has one set of --ds.* options for all roles",
-      .concerns = [](const Job& job, std::size_t task) { return is_training(job, task) || is_inference(job, task); },
-      .same_role = false,
-      .same_mesh = false,
-      .agree =
-          [](const TaskPlan& a, const TaskPlan& b) {
-            return a.layout.tensor == b.layout.tensor && a.layout.context == b.layout.context &&
-                   (a.layout.zero == 3) == (b.layout.zero == 3);
-          }};
+  return {.what = "tensor parallelism, ring attention and use of ZeRO 3",
+          .part = "layout",
+          .because = "OpenRLHF has one set of --ds.* options for all roles",
+          .applies = [](const Job& job, std::size_t task) { return is_training(job, task) || is_inference(job, task); },
+          .same_role = false,
+          .same_mesh = false,
+          .agree =
+              [](const TaskPlan& a, const TaskPlan& b) {
+                return a.layout.tensor == b.layout.tensor && a.layout.context == b.layout.context &&
+                       (a.layout.zero == 3) == (b.layout.zero == 3);
+              }};
 }
 
 Agreement one_training() {
   return {.what = "ZeRO stage, recomputation, micro-batches and offload",
           .part = "layout",
           .because = "OpenRLHF trains actor and critic with the same flags",
-          .concerns = is_training,
+          .applies = is_training,
           .same_role = false,
           .same_mesh = false,
           .agree = [](const TaskPlan& a, const TaskPlan& b) {
@@ -49,21 +48,20 @@ Agreement one_pass() {
   return {.what = "micro-batches",
           .part = "micro_batch",
           .because = "OpenRLHF has one token budget for all inference",
-          .concerns = is_inference,
+          .applies = is_inference,
           .same_role = false,
           .same_mesh = false,
           .agree = same_micro_batches};
 }
 
 Agreement one_micro_batch_unit() {
-  return {
-      .what = "micro-batch unit (tokens or sequences)",
-      .part = "micro_batch",
-      .because = "--train.dynamic_batch_enable applies to training and inference",
-      .concerns = [](const Job& job, std::size_t task) { return is_training(job, task) || is_inference(job, task); },
-      .same_role = false,
-      .same_mesh = false,
-      .agree = same_way_of_cutting};
+  return {.what = "micro-batch unit (tokens or sequences)",
+          .part = "micro_batch",
+          .because = "--train.dynamic_batch_enable applies to training and inference",
+          .applies = [](const Job& job, std::size_t task) { return is_training(job, task) || is_inference(job, task); },
+          .same_role = false,
+          .same_mesh = false,
+          .agree = same_micro_batch_rule};
 }
 
 }  // namespace
@@ -83,7 +81,7 @@ Framework openrlhf_framework() {
         searched(layout<&Layout::zero, 3>(TaskKind::train)), searched(layout<&Layout::zero, 3>(TaskKind::infer)),
         // Both are vLLM's defaults: no flag passes them on (openrlhf/trainer/ray/vllm_engine.py).
         engine<&Engine::max_num_seqs, 256>(), engine<&Engine::max_num_batched_tokens, 8192>(),
-        engine<&Engine::chunked_prefill, true>(), whole_shares()})
+        engine<&Engine::chunked_prefill, true>(), undivided_shares()})
     framework.rules.push_back(rule);
   framework.rules.push_back(offloads(TaskKind::train, "gradients and optimizer together, or the optimizer on the host",
                                      sleeps_whole, [](const Job&, TaskPlan& planned) {

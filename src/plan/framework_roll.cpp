@@ -16,7 +16,7 @@ Agreement one_worker() {
   return {.what = "layout and offloading of weights",
           .part = "layout",
           .because = "ROLL trains and infers with one worker",
-          .concerns = is_trained,
+          .applies = is_trained,
           .same_role = true,
           .agree = [](const TaskPlan& a, const TaskPlan& b) {
             return same_engine_layout(a, b) && a.offload.weights == b.offload.weights;
@@ -26,9 +26,10 @@ Agreement one_worker() {
 /// roll/pipeline/rlvr/rlvr_pipeline.py, run: the reference completes first, then inference of critic and actor
 /// together, then both trainings.
 IterationOrder in_order(const Job& job) {
-  return in_turns(job, {is_reference,
-                        [](const Job& of, std::size_t task) { return is_inference(of, task) && is_trained(of, task); },
-                        is_training});
+  return in_sequence(
+      job,
+      {is_reference, [](const Job& of, std::size_t task) { return is_inference(of, task) && is_trained(of, task); },
+       is_training});
 }
 
 Framework roll() {
@@ -45,7 +46,7 @@ Framework roll() {
   framework.rules.push_back(searched(where(no_offload(TaskKind::generate), is_apart)));
   // roll/utils/context_managers.py, state_offload_manger: states are loaded for inference and offloaded after it.
   framework.rules.push_back(where(weights_offloaded(), is_pass));
-  framework.rules.push_back(searched(whole_shares()));
+  framework.rules.push_back(searched(undivided_shares()));
   // `infer_batch_size` of a reward model is a number of sequences.
   framework.rules.push_back(searched(where(by_sequences(), is_reward)));
   framework.agreements = {one_worker()};

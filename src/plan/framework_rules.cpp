@@ -27,8 +27,8 @@ std::vector<std::size_t> tasks_of(const Job& job, TaskKind kind) {
 
 }  // namespace
 
-TaskRule where(TaskRule rule, bool (*concerns)(const Job&, std::size_t)) {
-  rule.concerns = concerns;
+TaskRule where(TaskRule rule, bool (*applies)(const Job&, std::size_t)) {
+  rule.applies = applies;
   return rule;
 }
 
@@ -67,7 +67,7 @@ std::vector<TaskRule> engine_rules() {
           engine<&Engine::own_weights, true>()};
 }
 
-TaskRule whole_shares() {
+TaskRule undivided_shares() {
   return {.of = TaskKind::train,
           .part = "layout",
           .key = base::key_of(&Layout::data),
@@ -201,7 +201,7 @@ bool same_engine_layout(const TaskPlan& a, const TaskPlan& b) {
 
 bool same_micro_batches(const TaskPlan& a, const TaskPlan& b) { return a.micro_batching == b.micro_batching; }
 
-bool same_way_of_cutting(const TaskPlan& a, const TaskPlan& b) {
+bool same_micro_batch_rule(const TaskPlan& a, const TaskPlan& b) {
   return (a.micro_batching.tokens > 0) == (b.micro_batching.tokens > 0);
 }
 
@@ -213,7 +213,7 @@ IterationOrder in_stages(const Job& job) {
   return order;
 }
 
-IterationOrder in_turns(const Job& job, const std::vector<TaskPredicate>& turns) {
+IterationOrder in_sequence(const Job& job, const std::vector<TaskPredicate>& sequence) {
   const auto tasks_where = [&](TaskPredicate predicate) {
     std::vector<std::size_t> tasks;
     for (std::size_t task = 0; task < job.workflow.tasks.size(); ++task)
@@ -225,7 +225,7 @@ IterationOrder in_turns(const Job& job, const std::vector<TaskPredicate>& turns)
     return is_generation(of, task) || is_reward(of, task) || of.workflow.tasks[task].kind == TaskKind::rule;
   });
   std::vector<std::vector<std::size_t>> groups;
-  for (const TaskPredicate turn : turns)
+  for (const TaskPredicate turn : sequence)
     if (auto tasks = tasks_where(turn); !tasks.empty()) groups.push_back(std::move(tasks));
   if (job.workload.steps_off_policy > 0 && !groups.empty()) {
     // No task of the iteration is left after the last turn: a barrier there would delay the next generation.

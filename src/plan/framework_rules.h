@@ -48,8 +48,8 @@ TaskRule engine() {
   return only<&TaskPlan::engine, member, values...>("engine", workflow::TaskKind::generate);
 }
 
-/// Restricts the rule to tasks for which `concerns` is true.
-TaskRule where(TaskRule rule, bool (*concerns)(const Job&, std::size_t task));
+/// Restricts the rule to tasks for which `applies` is true.
+TaskRule where(TaskRule rule, bool (*applies)(const Job&, std::size_t task));
 /// Restricts the rule to searched plans.
 TaskRule searched(TaskRule rule);
 
@@ -64,7 +64,7 @@ TaskRule no_offload(std::optional<workflow::TaskKind> of = std::nullopt);
 std::vector<TaskRule> engine_rules();
 
 /// Every data-parallel rank gets the same number of samples of an optimizer step.
-TaskRule whole_shares();
+TaskRule undivided_shares();
 
 /// A search uses sequence parallelism whenever there is tensor parallelism.
 TaskRule sequence_parallel_with_tensor();
@@ -114,7 +114,7 @@ bool same_engine_layout(const TaskPlan& a, const TaskPlan& b);
 bool same_degrees(const TaskPlan& a, const TaskPlan& b);
 bool same_micro_batches(const TaskPlan& a, const TaskPlan& b);
 /// Both size micro-batches by tokens, or neither does.
-bool same_way_of_cutting(const TaskPlan& a, const TaskPlan& b);
+bool same_micro_batch_rule(const TaskPlan& a, const TaskPlan& b);
 
 /// All generation, then all inference, then all training, then the next iteration.
 IterationOrder in_stages(const Job& job);
@@ -124,7 +124,7 @@ using TaskPredicate = bool (*)(const Job& job, std::size_t task);
 /// Generation and its rewards, then the turns of inference and training one after the other, then new weights for the
 /// engine. The tasks of a turn start together. On policy, the next iteration starts after the last turn. Off policy,
 /// generation never pauses, and the turns of the next iteration start after the turns of this one.
-IterationOrder in_turns(const Job& job, const std::vector<TaskPredicate>& turns);
+IterationOrder in_sequence(const Job& job, const std::vector<TaskPredicate>& sequence);
 
 // The frameworks. A framework with several backends has an entry for each, the default first.
 

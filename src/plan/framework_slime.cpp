@@ -44,7 +44,7 @@ Agreement one_trainer() {
   return {.what = "layout, micro-batches and offloading of weights",
           .part = "layout",
           .because = "slime has one set of flags and one split of the batch for all roles",
-          .concerns = is_of_trainer,
+          .applies = is_of_trainer,
           .same_role = false,
           .agree = [](const TaskPlan& a, const TaskPlan& b) {
             return same_engine_layout(a, b) && same_micro_batches(a, b) && a.offload.weights == b.offload.weights;
@@ -78,7 +78,7 @@ Framework slime_framework() {
   framework.rules.push_back(where(weights_offloaded(), [](const Job& job, std::size_t task) {
     return is_reference(job, task) || (is_inference(job, task) && is_trained(job, task) && has_task(job, is_reference));
   }));
-  framework.rules.push_back(searched(whole_shares()));
+  framework.rules.push_back(searched(undivided_shares()));
   framework.rules.push_back(where(sequence_parallel_with_tensor(), is_of_trainer));
   // slime/backends/megatron_utils/arguments.py
   framework.rules.push_back(layout<&Layout::zero, 1>(TaskKind::train));

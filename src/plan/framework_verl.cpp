@@ -22,7 +22,7 @@ Agreement verl_engine() {
   return {.what = "devices, layout and offloading of weights",
           .part = "layout",
           .because = "verl trains and infers with one engine",
-          .concerns = is_trained,
+          .applies = is_trained,
           .same_role = true,
           .agree = [](const TaskPlan& a, const TaskPlan& b) {
             return same_engine_layout(a, b) && a.offload.weights == b.offload.weights;
@@ -34,9 +34,9 @@ Agreement verl_micro_batch_unit() {
   return {.what = "micro-batch unit (tokens or sequences)",
           .part = "micro_batch",
           .because = "verl fails if the actor's training and inference use different units",
-          .concerns = is_trained,
+          .applies = is_trained,
           .same_role = true,
-          .agree = same_way_of_cutting};
+          .agree = same_micro_batch_rule};
 }
 
 Framework verl() {
@@ -46,7 +46,7 @@ Framework verl() {
   framework.pads_rows = true;
   framework.rules = engine_rules();
   framework.rules.push_back(searched(where(on_all_devices(), is_on_the_pool)));
-  framework.rules.push_back(whole_shares());
+  framework.rules.push_back(undivided_shares());
   framework.rules.push_back(weights_go_with_gradients());
   framework.agreements = {verl_engine(), verl_micro_batch_unit()};
   framework.order = in_stages;
@@ -89,7 +89,7 @@ Framework verl_megatron() {
       {.what = "number of sequences in a micro-batch",
        .part = "micro_batch",
        .because = "verl's Megatron backend has no separate micro-batch size for the critic's inference",
-       .concerns = [](const Job& job, std::size_t task) { return is_trained(job, task) && is_scalar(job, task); },
+       .applies = [](const Job& job, std::size_t task) { return is_trained(job, task) && is_scalar(job, task); },
        .same_role = true,
        .agree = [](const TaskPlan& a,
                    const TaskPlan& b) { return a.micro_batching.sequences == b.micro_batching.sequences; }});
@@ -97,7 +97,7 @@ Framework verl_megatron() {
       {.what = "parallel degrees",
        .part = "layout",
        .because = "verl's Megatron backend puts all roles in the process groups of the first",
-       .concerns = is_of_trainer,
+       .applies = is_of_trainer,
        .same_role = false,
        .agree = same_degrees});
   return framework;

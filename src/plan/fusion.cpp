@@ -44,7 +44,7 @@ bool waits_for(const workflow::Workflow& workflow, std::size_t to, std::size_t f
 
 /// Finds a fault of a pair that does not depend on its layouts and devices.
 std::optional<std::string> find_pair_fault(const Job& job, TrainPair pair) {
-  if (auto refusal = find_training_refusal(job)) return refusal;
+  if (auto rejection = find_training_rejection(job)) return rejection;
   const workflow::Workflow& workflow = job.workflow;
   for (const std::size_t task : pair)
     if (workflow.tasks[task].kind != TaskKind::train)
@@ -70,7 +70,7 @@ pipeline::ModelLayout degrees_of(const workflow::Task& task, const llm::Layout& 
 
 std::optional<GenerationStage> generation_stage(const Job& job, const std::vector<TaskPlan>& tasks) {
   DOVETAIL_ASSERT(tasks.size() == job.workflow.tasks.size());
-  if (find_generation_refusal(job)) return std::nullopt;
+  if (find_generation_rejection(job)) return std::nullopt;
   for (std::size_t task = 0; task < tasks.size(); ++task) {
     if (job.workflow.tasks[task].kind != TaskKind::generate) continue;
     std::vector<std::size_t> infer = infer_tasks_of(job, tasks, task);
@@ -92,7 +92,7 @@ std::optional<TrainPair> train_pair(const Job& job) {
   return std::nullopt;
 }
 
-Fusion possible_part(const Fusion& fusion, const Job& job, const std::vector<TaskPlan>& tasks) {
+Fusion possible_fusion(const Fusion& fusion, const Job& job, const std::vector<TaskPlan>& tasks) {
   Fusion part = fusion;
   if (part.threshold && find_threshold_fault(*part.threshold, job, tasks)) part.threshold.reset();
   if (const auto& pair = fusion.training)
@@ -110,9 +110,9 @@ std::optional<std::string> find_fault(const FusionPin& pin, const Job& job) {
   // Fusion needs equal meshes, so this finds all fusions that any plan can have.
   const std::vector<TaskPlan> anywhere(job.workflow.tasks.size());
   if (pin.inter_stage.value_or(false))
-    if (auto refusal = find_generation_refusal(job)) return refusal;
+    if (auto rejection = find_generation_rejection(job)) return rejection;
   if (pin.intra_stage.value_or(false))
-    if (auto refusal = find_training_refusal(job)) return refusal;
+    if (auto rejection = find_training_rejection(job)) return rejection;
   if (pin.inter_stage.value_or(false) && !generation_stage(job, anywhere))
     return fmt::format("{} has no inference that follows generation; accepted: `inter_stage: false`",
                        job.workflow.name);
@@ -127,7 +127,7 @@ std::optional<std::string> find_fault(const FusionPin& pin, const Job& job) {
 std::optional<std::string> find_threshold_fault(double threshold, const Job& job, const std::vector<TaskPlan>& tasks) {
   if (!(threshold > 0 && threshold < 1))
     return fmt::format("the threshold is {}; accepted: above 0 and below 1", threshold);
-  if (auto refusal = find_generation_refusal(job)) return refusal;
+  if (auto rejection = find_generation_rejection(job)) return rejection;
   if (generation_stage(job, tasks)) return std::nullopt;
   const auto& all = job.workflow.tasks;
   const auto generate =

@@ -48,7 +48,7 @@ std::optional<GenerationStage> generation_stage(const Job& job, const std::vecto
 std::optional<TrainPair> train_pair(const Job& job);
 
 /// The fusions among `fusion` that plans with these tasks can have.
-Fusion possible_part(const Fusion& fusion, const Job& job, const std::vector<TaskPlan>& tasks);
+Fusion possible_fusion(const Fusion& fusion, const Job& job, const std::vector<TaskPlan>& tasks);
 
 /// Whether `fusion` meets the pin.
 bool agrees(const FusionPin& pin, const Fusion& fusion);

@@ -108,16 +108,18 @@ class TransferBuilder {
   }
 
   void add_load(std::size_t task, std::size_t load) {
-    std::vector<ActivityEdge> makers;
+    std::vector<ActivityEdge> producers;
     for (const ActivityEdge& edge : graph_.edges) {
       const bool makes_weights =
           edge.iterations > 0 || graph_.activities[edge.from].kind == Activity::Kind::reallocation;
-      if (edge.to == task && makes_weights) makers.push_back({edge.from, load, edge.iterations});
+      if (edge.to == task && makes_weights) producers.push_back({edge.from, load, edge.iterations});
     }
     // A train task starts from the weights of its last run.
-    const auto is_last_run = [task](const ActivityEdge& maker) { return maker.from == task && maker.iterations == 1; };
-    if (std::none_of(makers.begin(), makers.end(), is_last_run)) makers.push_back({task, load, 1});
-    graph_.edges.insert(graph_.edges.end(), makers.begin(), makers.end());
+    const auto is_last_run = [task](const ActivityEdge& producer) {
+      return producer.from == task && producer.iterations == 1;
+    };
+    if (std::none_of(producers.begin(), producers.end(), is_last_run)) producers.push_back({task, load, 1});
+    graph_.edges.insert(graph_.edges.end(), producers.begin(), producers.end());
     graph_.edges.push_back({load, task, 0});
   }
 

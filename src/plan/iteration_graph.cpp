@@ -156,10 +156,10 @@ void add_order(IterationGraph& graph, const IterationOrder& order) {
   if (order.empty()) return;
   for (const IterationOrder::Edge& edge : order.edges) graph.edges.push_back({edge.from, edge.to, edge.iterations});
   for (const std::vector<std::size_t>& tasks : order.barriers) add_barrier(graph, tasks);
-  DOVETAIL_ASSERT(!has_circle(graph));
+  DOVETAIL_ASSERT(!has_cycle(graph));
 }
 
-bool has_circle(const IterationGraph& graph) {
+bool has_cycle(const IterationGraph& graph) {
   std::vector<std::size_t> waits_for(graph.activities.size(), 0);
   for (const ActivityEdge& edge : graph.edges)
     if (edge.iterations == 0) ++waits_for[edge.to];

@@ -106,6 +106,6 @@ struct IterationOrder {
 void add_order(IterationGraph& graph, const IterationOrder& order);
 
 /// Whether some activity of an iteration depends on itself.
-bool has_circle(const IterationGraph& graph);
+bool has_cycle(const IterationGraph& graph);
 
 }  // namespace dovetail::plan

@@ -163,7 +163,7 @@ std::string software_text(Software software) {
   software.profile = file_name(software.profile);
   // Hashes do not distinguish `any` from an empty name.
   if (software.framework == any_framework) software.framework = {};
-  return base::json_object(base::unusual(software)).text();
+  return base::json_object(base::non_default(software)).text();
 }
 
 std::string limits_text(const MinMargin& margin) {

@@ -22,26 +22,26 @@ namespace dovetail::plan {
 
 /// Data type of a kind of training state.
 enum class StateType {
-  usual,  ///< set by the memory conventions
+  by_default,  ///< set by the memory conventions
   fp32,
   bf16,
   fp16
 };
 constexpr auto names_of(StateType) {
-  return std::array{base::EnumName{"usual", StateType::usual}, base::EnumName{"fp32", StateType::fp32},
+  return std::array{base::EnumName{"usual", StateType::by_default}, base::EnumName{"fp32", StateType::fp32},
                     base::EnumName{"bf16", StateType::bf16}, base::EnumName{"fp16", StateType::fp16}};
 }
 
 /// The type of the optimizer's own copy of the weights.
 enum class MasterType {
-  usual,  ///< set by the memory conventions
+  by_default,  ///< set by the memory conventions
   fp32,
   fp16,
   remainder,  ///< the lower 16 bits of fp32 weights, which complement 16-bit weights
   none        ///< no copy: the optimizer updates the weights themselves
 };
 constexpr auto names_of(MasterType) {
-  return std::array{base::EnumName{"usual", MasterType::usual}, base::EnumName{"fp32", MasterType::fp32},
+  return std::array{base::EnumName{"usual", MasterType::by_default}, base::EnumName{"fp32", MasterType::fp32},
                     base::EnumName{"fp16", MasterType::fp16}, base::EnumName{"remainder", MasterType::remainder},
                     base::EnumName{"none", MasterType::none}};
 }
@@ -59,12 +59,12 @@ constexpr auto names_of(EngineKind) {
 
 /// How an engine treats its weights while it gives up its devices.
 enum class EngineSleep {
-  usual,     ///< set by the framework; `discards` without a framework
-  discards,  ///< frees them; the weight sync brings the new ones
-  copies     ///< copies them to host memory, and back before the weight sync
+  by_default,  ///< set by the framework; `discards` without a framework
+  discards,    ///< frees them; the weight sync brings the new ones
+  copies       ///< copies them to host memory, and back before the weight sync
 };
 constexpr auto names_of(EngineSleep) {
-  return std::array{base::EnumName{"usual", EngineSleep::usual}, base::EnumName{"discards", EngineSleep::discards},
+  return std::array{base::EnumName{"usual", EngineSleep::by_default}, base::EnumName{"discards", EngineSleep::discards},
                     base::EnumName{"copies", EngineSleep::copies}};
 }
 
@@ -79,12 +79,12 @@ inline constexpr std::int64_t max_logit_tokens = 1 << 24;
 inline constexpr std::int64_t max_logit_entries = 1 << 24;
 
 /// Bits of a quantized number in an engine.
-inline constexpr base::Whole engine_bits{4, 8};
+inline constexpr base::Integer engine_bits{4, 8};
 
 /// Whether the policy loss computes the entropy of each token, which may have gradients.
-enum class LossEntropy { usual, computed, none };
+enum class LossEntropy { by_default, computed, none };
 constexpr auto names_of(LossEntropy) {
-  return std::array{base::EnumName{"usual", LossEntropy::usual}, base::EnumName{"computed", LossEntropy::computed},
+  return std::array{base::EnumName{"usual", LossEntropy::by_default}, base::EnumName{"computed", LossEntropy::computed},
                     base::EnumName{"none", LossEntropy::none}};
 }
 
@@ -98,22 +98,22 @@ struct Software {
   /// The training framework, which limits the plans (framework.h). Empty: the only framework with the memory
   /// conventions `training`.
   std::string framework = {};
-  StateType weight_type = StateType::usual;    ///< trained weights
-  StateType gradient_type = StateType::usual;  ///< gradients between micro-batches
-  StateType moment_type = StateType::usual;    ///< both of Adam's moments
-  MasterType master_type = MasterType::usual;
+  StateType weight_type = StateType::by_default;    ///< trained weights
+  StateType gradient_type = StateType::by_default;  ///< gradients between micro-batches
+  StateType moment_type = StateType::by_default;    ///< both of Adam's moments
+  MasterType master_type = MasterType::by_default;
   /// Number of tokens whose logits a fused head and loss holds at once. 0: all logits are held.
   std::int64_t logit_tokens = 0;
   /// Number of vocabulary entries whose gradients a fused head and loss without stored logits holds at once in the
   /// backward. 0: all logits are held.
   std::int64_t logit_entries = 0;
-  LossEntropy loss_entropy = LossEntropy::usual;
+  LossEntropy loss_entropy = LossEntropy::by_default;
   EngineKind engine = EngineKind::vllm;
   int engine_weight_bits = 0;  ///< bits of a weight of the engine's layers (fp8 to int4); 0: not quantized
   int key_value_bits = 0;      ///< bits of an element of the engine's KV cache; 0: not quantized
   /// Number of ranks in a group that ZeRO shards over; groups replicate each other. 0: all data x context ranks.
   int shard_group = 0;
-  EngineSleep engine_sleep = EngineSleep::usual;
+  EngineSleep engine_sleep = EngineSleep::by_default;
   /// Bytes of trained weights in one message to an engine; 0: set by the framework.
   std::int64_t sync_bucket = 0;
   /// Fraction of an optimizer with optimizer_on_host that is on the host; the rest stays on the device.
@@ -130,13 +130,14 @@ constexpr auto fields_of(const T*) {
       field("framework", &T::framework, Name{}), field("weight_type", &T::weight_type, Choice{}),
       field("gradient_type", &T::gradient_type, Choice{}), field("moment_type", &T::moment_type, Choice{}),
       field("master_type", &T::master_type, Choice{}),
-      field("logit_tokens", &T::logit_tokens, base::Whole{1, max_logit_tokens}),
-      field("logit_entries", &T::logit_entries, base::Whole{1, max_logit_entries}),
+      field("logit_tokens", &T::logit_tokens, base::Integer{1, max_logit_tokens}),
+      field("logit_entries", &T::logit_entries, base::Integer{1, max_logit_entries}),
       field("loss_entropy", &T::loss_entropy, Choice{}), field("engine", &T::engine, Choice{}),
       field("engine_weight_bits", &T::engine_weight_bits, engine_bits),
       field("key_value_bits", &T::key_value_bits, engine_bits),
-      field("shard_group", &T::shard_group, base::Whole{1, 1 << 16}), field("engine_sleep", &T::engine_sleep, Choice{}),
-      field("sync_bucket", &T::sync_bucket, base::Whole{1, max_sync_bucket}),
+      field("shard_group", &T::shard_group, base::Integer{1, 1 << 16}),
+      field("engine_sleep", &T::engine_sleep, Choice{}),
+      field("sync_bucket", &T::sync_bucket, base::Integer{1, max_sync_bucket}),
       field("optimizer_host_share", &T::optimizer_host_share, base::Number{min_optimizer_host_share, 1}));
 }
 

@@ -86,7 +86,7 @@ Result<llm::Transformer> read_model(const Node& node, std::string_view role, con
                     base::quote(role), named.describe()));
   DOVETAIL_TRY(llm::Transformer model, find_model(named, folder));
   if (const auto rank = node.find("lora")) {
-    DOVETAIL_TRY(model.adapter_rank, base::read_whole(*rank, "`lora`", 1, max_adapter_rank));
+    DOVETAIL_TRY(model.adapter_rank, base::read_integer(*rank, "`lora`", 1, max_adapter_rank));
   }
   return model;
 }

@@ -53,6 +53,6 @@ std::optional<std::string> find_fault(const TaskPin& pin, const llm::Transformer
 
 /// Returns the engine with limits that let each of its sequences decode a token in a step. If the pin leaves
 /// max_num_seqs or max_num_batched_tokens free, adapts the free limit to the other one.
-Engine with_room(const base::Partial<Engine>& pin, Engine engine);
+Engine with_memory_share(const base::Partial<Engine>& pin, Engine engine);
 
 }  // namespace dovetail::plan

@@ -130,10 +130,10 @@ class TaskListReader {
 TaskPin settings_to_write(const TaskPlan& plan, workflow::TaskKind kind) {
   TaskPin pin;
   pin.mesh = plan.mesh;
-  pin.layout = base::unusual(plan.layout);
+  pin.layout = base::non_default(plan.layout);
   pin.layout.set(&llm::Layout::data, plan.layout.data);
   if (kind == workflow::TaskKind::generate)
-    pin.engine = base::unusual(plan.engine);
+    pin.engine = base::non_default(plan.engine);
   else
     pin.micro_batching = plan.micro_batching;
   if (plan.offload != Offload{}) pin.offload = plan.offload;

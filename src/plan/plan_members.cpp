@@ -134,7 +134,7 @@ JsonObject task_pin_object(const TaskPin& pin) {
   JsonObject text;
   if (pin.mesh) text.add("devices", devices_text(*pin.mesh));
   if (!pin.layout.empty()) text.add("layout", base::json_object(pin.layout).text());
-  if (pin.micro_batching) text.add("micro_batch", base::json_object(base::unusual(*pin.micro_batching)).text());
+  if (pin.micro_batching) text.add("micro_batch", base::json_object(base::non_default(*pin.micro_batching)).text());
   if (!pin.engine.empty()) text.add("engine", base::json_object(pin.engine).text());
   if (pin.offload) text.add("offload", base::json_flags(*pin.offload));
   return text;

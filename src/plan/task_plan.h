@@ -26,10 +26,10 @@ struct MicroBatching {
 };
 template <std::same_as<MicroBatching> T>
 constexpr auto fields_of(const T*) {
-  using base::field, base::Whole;
-  return base::fields<T>(field("sequences", &T::sequences, Whole{1, max_count}),
-                         field("tokens", &T::tokens, Whole{1, max_count}),
-                         field("count", &T::count, Whole{1, max_count}));
+  using base::field, base::Integer;
+  return base::fields<T>(field("sequences", &T::sequences, Integer{1, max_count}),
+                         field("tokens", &T::tokens, Integer{1, max_count}),
+                         field("count", &T::count, Integer{1, max_count}));
 }
 
 /// Lower limit of Engine::memory_utilization.
@@ -57,19 +57,20 @@ struct Engine {
 };
 template <std::same_as<Engine> T>
 constexpr auto fields_of(const T*) {
-  using base::field, base::Flag, base::Number, base::Whole;
+  using base::field, base::Flag, base::Number, base::Integer;
   return base::fields<T>(
       field("memory_utilization", &T::memory_utilization, Number{min_memory_utilization, 1},
-            {.words = "memory utilization {}"}),
-      field("max_num_seqs", &T::max_num_seqs, Whole{1, max_count}, {.words = "at most {} sequences"}),
-      field("max_num_batched_tokens", &T::max_num_batched_tokens, Whole{1, max_count},
-            {.words = "at most {} tokens together"}),
+            {.phrase = "memory utilization {}"}),
+      field("max_num_seqs", &T::max_num_seqs, Integer{1, max_count}, {.phrase = "at most {} sequences"}),
+      field("max_num_batched_tokens", &T::max_num_batched_tokens, Integer{1, max_count},
+            {.phrase = "at most {} tokens together"}),
       field("chunked_prefill", &T::chunked_prefill, Flag{},
-            {.words = "chunked prefill", .otherwise = "no chunked prefill"}),
-      field("longest_first", &T::longest_first, Flag{}, {.words = "longest first", .otherwise = "in order of arrival"}),
-      field("cuda_graphs", &T::cuda_graphs, Flag{}, {.words = "CUDA graphs", .otherwise = "no CUDA graphs"}),
+            {.phrase = "chunked prefill", .otherwise = "no chunked prefill"}),
+      field("longest_first", &T::longest_first, Flag{},
+            {.phrase = "longest first", .otherwise = "in order of arrival"}),
+      field("cuda_graphs", &T::cuda_graphs, Flag{}, {.phrase = "CUDA graphs", .otherwise = "no CUDA graphs"}),
       field("own_weights", &T::own_weights, Flag{},
-            {.words = "with its own weights", .otherwise = "with the trained weights"}));
+            {.phrase = "with its own weights", .otherwise = "with the trained weights"}));
 }
 
 /// The state that moves to host memory while its task does not run.
@@ -85,10 +86,10 @@ template <std::same_as<Offload> T>
 constexpr auto fields_of(const T*) {
   using base::field, base::Flag;
   return base::fields<T>(
-      field("weights", &T::weights, Flag{}, {.words = "weights"}),
-      field("gradients", &T::gradients, Flag{}, {.words = "gradients"}),
-      field("optimizer", &T::optimizer, Flag{}, {.words = "optimizer"}),
-      field("optimizer_on_host", &T::optimizer_on_host, Flag{}, {.words = "optimizer (stepped on the host)"}));
+      field("weights", &T::weights, Flag{}, {.phrase = "weights"}),
+      field("gradients", &T::gradients, Flag{}, {.phrase = "gradients"}),
+      field("optimizer", &T::optimizer, Flag{}, {.phrase = "optimizer"}),
+      field("optimizer_on_host", &T::optimizer_on_host, Flag{}, {.phrase = "optimizer (stepped on the host)"}));
 }
 
 /// The plan of one task. A rule has no devices.

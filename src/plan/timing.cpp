@@ -15,9 +15,9 @@ constexpr int max_warm_up = 24;
 }  // namespace
 
 /// Runs iteration after iteration until they repeat.
-class IterationPlayer {
+class IterationClock {
  public:
-  explicit IterationPlayer(const IterationGraph& graph)
+  explicit IterationClock(const IterationGraph& graph)
       : edges_(edges_by_activity(graph.edges, graph.activities.size())) {
     for (const Activity& activity : graph.activities) {
       is_reallocation_.push_back(activity.kind == Activity::Kind::reallocation ? 1 : 0);
@@ -33,7 +33,7 @@ class IterationPlayer {
   }
 
   /// Runs iterations until they repeat, or until the maximum is reached. Returns the number of iterations to average.
-  std::size_t play(const Blocks& blocks, const std::vector<Ticks>& durations) {
+  std::size_t simulate(const Blocks& blocks, const std::vector<Ticks>& durations) {
     blocks_ = &blocks;
     durations_ = &durations;
     nodes_.clear();
@@ -42,8 +42,8 @@ class IterationPlayer {
     waiting_.clear();
     turns_ = 0;
     repeated_ = false;
-    free_.assign(blocks.borders.size(), Ticks(0));
-    for (std::size_t iteration = 0; iteration < edges_.under_way; ++iteration) open(Ticks(0));
+    free_.assign(blocks.boundaries.size(), Ticks(0));
+    for (std::size_t iteration = 0; iteration < edges_.in_progress; ++iteration) open(Ticks(0));
     while (true) {
       run(take_next());
       while (left_[ended_.size()] == 0) {
@@ -110,7 +110,7 @@ class IterationPlayer {
         if (lag > iteration) continue;
         const Node& from = nodes_[index_of(iteration - lag, edge.from)];
         if (from.turn == 0) ++node.waits_for;
-        if (from.turn != 0) node.ready = std::max(node.ready, let_go(edge, from.time.end));
+        if (from.turn != 0) node.ready = std::max(node.ready, release_time(edge, from.time.end));
       }
       if (node.waits_for == 0) waiting_.push_back(index_of(iteration, activity));
     }
@@ -119,7 +119,7 @@ class IterationPlayer {
   /// Start time of an activity, and its turn.
   struct Key {
     Ticks begin;
-    Turn turn;
+    StartPriority turn;
     friend auto operator<=>(const Key&, const Key&) = default;
   };
   Key key_of(std::size_t index) const {
@@ -162,7 +162,7 @@ class IterationPlayer {
     for (const ActivityEdge& edge : edges_.out_of[activity]) {
       const std::size_t next = index_of(index / activities() + static_cast<std::size_t>(edge.iterations), edge.to);
       if (next >= nodes_.size()) continue;
-      nodes_[next].ready = std::max(nodes_[next].ready, let_go(edge, node.time.end));
+      nodes_[next].ready = std::max(nodes_[next].ready, release_time(edge, node.time.end));
       if (--nodes_[next].waits_for == 0) waiting_.push_back(next);
     }
   }
@@ -175,13 +175,13 @@ class IterationPlayer {
     for (std::size_t activity = 0; activity < activities(); ++activity)
       end = std::max(end, nodes_[index_of(iteration, activity)].time.end);
     ended_.push_back({end, turns_});
-    const std::size_t under_way = edges_.under_way;
-    for (std::size_t length = 1; length + under_way <= iteration + 1 && length <= 2 * under_way; ++length)
+    const std::size_t in_progress = edges_.in_progress;
+    for (std::size_t length = 1; length + in_progress <= iteration + 1 && length <= 2 * in_progress; ++length)
       if (repeats(length)) {
         repeated_ = true;
         return length;
       }
-    if (iteration + 1 == under_way * max_warm_up) return (under_way - 1) * max_warm_up / 2;
+    if (iteration + 1 == in_progress * max_warm_up) return (in_progress - 1) * max_warm_up / 2;
     open(end);
     return 0;
   }
@@ -193,8 +193,8 @@ class IterationPlayer {
     const Ended& now = ended_[last];
     const Ended& then = ended_[last - length];
     const Ticks later = now.time - then.time;
-    const std::size_t under_way = edges_.under_way;
-    for (std::size_t index = index_of(last + 1 - under_way, 0); index < index_of(last + under_way, 0); ++index) {
+    const std::size_t in_progress = edges_.in_progress;
+    for (std::size_t index = index_of(last + 1 - in_progress, 0); index < index_of(last + in_progress, 0); ++index) {
       const Node& node = nodes_[index];
       const Node& before = nodes_[index - length * activities()];
       const bool has_run = node.turn != 0;
@@ -225,15 +225,16 @@ class IterationPlayer {
 };
 
 void find_blocks(const std::vector<std::array<cluster::Mesh, 2>>& meshes, Blocks& blocks) {
-  std::vector<int>& borders = blocks.borders;
-  borders.clear();
+  std::vector<int>& boundaries = blocks.boundaries;
+  boundaries.clear();
   for (const auto& of_activity : meshes)
     for (const cluster::Mesh& mesh : of_activity)
-      if (mesh.count > 0) borders.insert(borders.end(), {mesh.first, mesh.first + mesh.count});
-  std::sort(borders.begin(), borders.end());
-  borders.erase(std::unique(borders.begin(), borders.end()), borders.end());
-  const auto index_of = [&](int border) {
-    return static_cast<std::size_t>(std::lower_bound(borders.begin(), borders.end(), border) - borders.begin());
+      if (mesh.count > 0) boundaries.insert(boundaries.end(), {mesh.first, mesh.first + mesh.count});
+  std::sort(boundaries.begin(), boundaries.end());
+  boundaries.erase(std::unique(boundaries.begin(), boundaries.end()), boundaries.end());
+  const auto index_of = [&](int boundary) {
+    return static_cast<std::size_t>(std::lower_bound(boundaries.begin(), boundaries.end(), boundary) -
+                                    boundaries.begin());
   };
   blocks.of.assign(meshes.size(), {});
   for (std::size_t activity = 0; activity < meshes.size(); ++activity)
@@ -248,22 +249,22 @@ Ticks with_overheads(Ticks time, Ticks period, Ticks overhead) {
   return time + overhead * periods;
 }
 
-IterationTimer::IterationTimer(const IterationGraph& graph) : player_(std::make_unique<IterationPlayer>(graph)) {}
+IterationTimer::IterationTimer(const IterationGraph& graph) : clock_(std::make_unique<IterationClock>(graph)) {}
 IterationTimer::~IterationTimer() = default;
 IterationTimer::IterationTimer(IterationTimer&&) noexcept = default;
 IterationTimer& IterationTimer::operator=(IterationTimer&&) noexcept = default;
 
 void IterationTimer::release(const IterationGraph& graph, std::size_t leader, Ticks early) {
   for (const ActivityEdge& edge : graph.edges)
-    if (is_released(graph, leader, edge)) player_->set_early(edge.from, edge.to, early);
+    if (is_released(graph, leader, edge)) clock_->set_early(edge.from, edge.to, early);
 }
 
 Timing IterationTimer::time(const Blocks& blocks, const std::vector<Ticks>& durations) {
-  return player_->timing(player_->play(blocks, durations));
+  return clock_->timing(clock_->simulate(blocks, durations));
 }
 
 Ticks IterationTimer::period(const Blocks& blocks, const std::vector<Ticks>& durations) {
-  return player_->period(player_->play(blocks, durations));
+  return clock_->period(clock_->simulate(blocks, durations));
 }
 
 Timing time_iterations(const IterationGraph& graph, const Job& job, const Plan& plan,
@@ -291,7 +292,7 @@ EdgesByActivity edges_by_activity(const std::vector<ActivityEdge>& edges, std::s
     by_activity.out_of[edge.from].push_back(edge);
     longest = std::max(longest, edge.iterations);
   }
-  by_activity.under_way = static_cast<std::size_t>(longest) + 1;
+  by_activity.in_progress = static_cast<std::size_t>(longest) + 1;
   return by_activity;
 }
 

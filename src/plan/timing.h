@@ -22,12 +22,12 @@ struct EdgesByActivity {
   std::vector<std::vector<ActivityEdge>> out_of;  ///< [activity]
   /// Number of iterations under way at a time: one more than the longest edge spans, and at least two. This limits how
   /// far independent tasks run ahead.
-  std::size_t under_way = 2;
+  std::size_t in_progress = 2;
 };
 EdgesByActivity edges_by_activity(const std::vector<ActivityEdge>& edges, std::size_t activities);
 
 /// Time at which a node that ends at `end` releases the target of the edge.
-inline base::Ticks let_go(const ActivityEdge& edge, base::Ticks end) { return end - edge.early; }
+inline base::Ticks release_time(const ActivityEdge& edge, base::Ticks end) { return end - edge.early; }
 
 /// Whether an activity precedes others that can start at the same time: a reallocation between two meshes does, because
 /// generation on other devices waits for it.
@@ -35,11 +35,11 @@ inline bool is_urgent(bool reallocation, bool two_meshes) { return reallocation 
 
 /// Tie-breaker among nodes that can start at the same time: urgent ones first, then the earlier iteration, then the
 /// lower activity.
-struct Turn {
-  bool patient = true;  ///< not urgent
+struct StartPriority {
+  bool is_deferrable = true;  ///< not urgent
   std::size_t node = 0;
 
-  friend auto operator<=>(const Turn&, const Turn&) = default;
+  friend auto operator<=>(const StartPriority&, const StartPriority&) = default;
 };
 
 /// Start and end of an activity in one iteration.
@@ -66,14 +66,14 @@ struct BlockRange {
 };
 struct Blocks {
   std::vector<std::array<BlockRange, 2>> of;  ///< [activity] block ranges, possibly empty
-  std::vector<int> borders;                   ///< block b has the devices from borders[b] to borders[b + 1] - 1
+  std::vector<int> boundaries;                ///< block b has the devices from borders[b] to borders[b + 1] - 1
 };
 
 /// Computes the blocks of activities that keep these meshes busy: [activity], up to two each. A mesh without devices is
 /// ignored. Reuses the memory of `blocks`.
 void find_blocks(const std::vector<std::array<cluster::Mesh, 2>>& meshes, Blocks& blocks);
 
-class IterationPlayer;
+class IterationClock;
 
 /// Times one graph repeatedly with different durations and devices, as a search does in its inner loop. Keeps its
 /// memory between calls.
@@ -93,7 +93,7 @@ class IterationTimer {
   base::Ticks period(const Blocks& blocks, const std::vector<base::Ticks>& durations);
 
  private:
-  std::unique_ptr<IterationPlayer> player_;
+  std::unique_ptr<IterationClock> clock_;
 };
 
 /// Computes the timing by list scheduling. Of all activities whose predecessors have ended, the one that can start

@@ -141,7 +141,7 @@ struct IndexedTensor {
 using StagePair = std::pair<std::vector<int>, std::vector<int>>;
 
 /// Tensors that are always on the same stages: those of one kind of layer, or one tensor outside the layers.
-struct Group {
+struct TensorGroup {
   std::vector<IndexedTensor> tensors;
   std::map<StagePair, std::vector<int>> first_tensors;  ///< [stages] first tensor of each layer with these stages
 };
@@ -180,17 +180,17 @@ class Builder {
 
  private:
   void add_outer(const llm::Tensor& tensor, int index, StagePair stages) {
-    Group group;
-    group.tensors.push_back({tensor, 0});
-    group.first_tensors[std::move(stages)].push_back(index);
-    add(group);
+    TensorGroup tensor_group;
+    tensor_group.tensors.push_back({tensor, 0});
+    tensor_group.first_tensors[std::move(stages)].push_back(index);
+    add(tensor_group);
   }
 
   /// Returns the index of the first tensor after the layers.
   int add_layers(int index) {
     const std::vector<int> source_stages = stages_of_layers(source_);
     const std::vector<int> destination_stages = stages_of_layers(destination_);
-    Group kinds[2];  // without and with experts
+    TensorGroup kinds[2];  // without and with experts
     int sizes[2] = {0, 0};
     for (std::int64_t layer = 0; layer < destination_.model.layers; ++layer) {
       const int kind = llm::has_experts(destination_.model, layer) ? 1 : 0;
@@ -201,7 +201,7 @@ class Builder {
       kinds[kind].first_tensors[{{source_stages[at]}, {destination_stages[at]}}].push_back(index);
       index += sizes[kind];
     }
-    for (const Group& group : kinds) add(group);
+    for (const TensorGroup& tensor_group : kinds) add(tensor_group);
     return index;
   }
 
@@ -217,12 +217,12 @@ class Builder {
     }
   }
 
-  void add(const Group& group) {
+  void add(const TensorGroup& tensor_group) {
     PositionSets source_sets;
     PositionSets destination_sets;
-    for (auto& [sets, pattern] : patterns_of(group, source_sets, destination_sets)) {
+    for (auto& [sets, pattern] : patterns_of(tensor_group, source_sets, destination_sets)) {
       const std::size_t number = made_.patterns.size();
-      for (const auto& [stages, first_tensors] : group.first_tensors) {
+      for (const auto& [stages, first_tensors] : tensor_group.first_tensors) {
         Bundle bundle;
         bundle.holders = devices_of(source_, stages.first, source_sets.at(sets.first));
         const std::vector<DeviceId> needing = devices_of(destination_, stages.second, destination_sets.at(sets.second));
@@ -240,19 +240,19 @@ class Builder {
 
   using SetPair = std::pair<std::size_t, std::size_t>;
 
-  /// Groups the pieces of the group's tensors by the positions that hold them and the positions that need them.
-  std::map<SetPair, Pattern> patterns_of(const Group& group, PositionSets& source_sets,
+  /// Groups the blocks of the group's tensors by the positions that hold them and the positions that need them.
+  std::map<SetPair, Pattern> patterns_of(const TensorGroup& tensor_group, PositionSets& source_sets,
                                          PositionSets& destination_sets) const {
     std::map<SetPair, Pattern> patterns;
     const std::int64_t experts = destination_.model.experts ? destination_.model.experts->count : 0;
-    for (const IndexedTensor& each : group.tensors) {
+    for (const IndexedTensor& each : tensor_group.tensors) {
       if (only_adapters_ && !each.tensor.adapter) continue;
       const std::vector<HeldPart> held =
           parts_of(source_.layout, source_.shard_group, experts, each.tensor, source_sets);
-      const std::vector<HeldPart> wanted =
+      const std::vector<HeldPart> needed =
           parts_of(destination_.layout, destination_.shard_group, experts, each.tensor, destination_sets);
       for (const HeldPart& from : held)
-        for (const HeldPart& to : wanted) add_common(from, to, each.index, patterns);
+        for (const HeldPart& to : needed) add_common(from, to, each.index, patterns);
     }
     return patterns;
   }
@@ -263,7 +263,7 @@ class Builder {
         if (const auto common = intersection_of(a, b)) {
           Pattern& pattern = patterns[{from.holders, to.holders}];
           pattern.ends.push_back((pattern.ends.empty() ? 0 : pattern.ends.back()) + common->elements());
-          pattern.pieces.push_back({tensor, *common});
+          pattern.blocks.push_back({tensor, *common});
         }
   }
 
@@ -281,12 +281,12 @@ Bundles bundles_of(const Side& source, const Side& destination, bool trained_onl
 
 StreamPlace place_of(const Pattern& pattern, std::int64_t element) {
   const std::int64_t within = element % pattern.elements();
-  const auto piece = std::upper_bound(pattern.ends.begin(), pattern.ends.end(), within) - pattern.ends.begin();
-  const std::int64_t begin = piece == 0 ? 0 : pattern.ends[static_cast<std::size_t>(piece - 1)];
-  const llm::Slice& slice = pattern.pieces[static_cast<std::size_t>(piece)].slice;
+  const auto block = std::upper_bound(pattern.ends.begin(), pattern.ends.end(), within) - pattern.ends.begin();
+  const std::int64_t begin = block == 0 ? 0 : pattern.ends[static_cast<std::size_t>(block - 1)];
+  const llm::Slice& slice = pattern.blocks[static_cast<std::size_t>(block)].slice;
   const std::int64_t width = slice.column_end - slice.column_begin;
   const std::int64_t layer = element / pattern.elements();
-  return {layer * static_cast<std::int64_t>(pattern.pieces.size()) + piece, (within - begin) / width,
+  return {layer * static_cast<std::int64_t>(pattern.blocks.size()) + block, (within - begin) / width,
           (within - begin) % width};
 }
 

@@ -1,6 +1,6 @@
-// Bundles: pieces of weights that the same devices hold and the same devices need.
+// Bundles: blocks of weights that the same devices hold and the same devices need.
 //
-// Layers of a model are equal, so a few hundred bundles represent hundreds of thousands of pieces. The pattern of a
+// Layers of a model are equal, so a few hundred bundles represent hundreds of thousands of blocks. The pattern of a
 // bundle is computed once for each kind of layer, and used for each pair of a source and a destination stage.
 #pragma once
 
@@ -14,20 +14,20 @@
 namespace dovetail::realloc {
 
 /// A rectangle of a tensor.
-struct Piece {
+struct TensorBlock {
   int tensor = 0;  ///< index among the tensors of its layer; 0 outside the layers
   llm::Slice slice;
 };
 
-/// Pieces of one layer, or of one tensor outside the layers, that have the same holders and destinations.
+/// Blocks of one layer, or of one tensor outside the layers, that have the same holders and destinations.
 struct Pattern {
-  std::vector<Piece> pieces;
-  std::vector<std::int64_t> ends;  ///< [piece] elements of this piece and all before it
+  std::vector<TensorBlock> blocks;
+  std::vector<std::int64_t> ends;  ///< [block] elements of this block and all before it
 
   std::int64_t elements() const { return ends.back(); }
 };
 
-/// One pattern in several layers. Its stream is the sequence of its elements: layer by layer, piece by piece, row by
+/// One pattern in several layers. Its stream is the sequence of its elements: layer by layer, block by block, row by
 /// row.
 struct Bundle {
   std::size_t pattern = 0;
@@ -50,9 +50,9 @@ Bundles bundles_of(const Side& source, const Side& destination, bool trained_onl
 
 /// Position of an element of a bundle's stream.
 struct StreamPlace {
-  std::int64_t piece = 0;   ///< index over all layers: layer * pieces of the pattern + index in the pattern
-  std::int64_t row = 0;     ///< relative to the piece's first row
-  std::int64_t column = 0;  ///< relative to the piece's first column
+  std::int64_t block = 0;   ///< index over all layers: layer * blocks of the pattern + index in the pattern
+  std::int64_t row = 0;     ///< relative to the block's first row
+  std::int64_t column = 0;  ///< relative to the block's first column
 };
 StreamPlace place_of(const Pattern& pattern, std::int64_t element);
 

@@ -22,7 +22,7 @@ double slowest_link(const DeviceTraffic& traffic, const cluster::Links& links) {
 }
 
 /// Returns the time until the first bucket of a share reaches its last link, for the share with the longest path.
-double max_way(const Plan& plan, const cluster::Links& links) {
+double max_path_seconds(const Plan& plan, const cluster::Links& links) {
   double longest = 0;
   for (const Flow& flow : plan.flows) {
     if (flow.hops_inside + flow.hops_between == 0) continue;
@@ -176,8 +176,8 @@ ReallocationSeconds reallocation_seconds(const Plan& plan, const std::vector<Dev
   ReallocationSeconds answer;
   for (const DeviceTraffic& own : traffic)
     answer.seconds = std::max(answer.seconds,
-                              slowest_link(own, links) + static_cast<double>(own.pieces) * overhead.seconds_per_piece);
-  answer.seconds += max_way(plan, links);
+                              slowest_link(own, links) + static_cast<double>(own.blocks) * overhead.seconds_per_block);
+  answer.seconds += max_path_seconds(plan, links);
   answer.lower_bound = BoundSums(plan).seconds(links);
   return answer;
 }

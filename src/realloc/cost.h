@@ -12,18 +12,18 @@
 // plus forwarding: for the share with the longest path, the time of a bucket on each link before the last.
 //
 // The lower bound holds for every plan that moves as few bytes between nodes as ours and whose messages are at most a
-// bucket, if devices handle only pieces that they hold or need. It ignores packing and forwarding. Let f(V) be the time
+// bucket, if devices handle only blocks that they hold or need. It ignores packing and forwarding. Let f(V) be the time
 // of V bytes in buckets on a link, which increases with V. In such a plan:
-// - A piece that a node needs and lacks enters the node exactly once, over a link of a device that lacks it. If X bytes
-//   are such pieces and k devices lack any of them, one device receives at least X / k, which takes f(X / k). A piece
+// - A block that a node needs and lacks enters the node exactly once, over a link of a device that lacks it. If X bytes
+//   are such blocks and k devices lack any of them, one device receives at least X / k, which takes f(X / k). A block
 //   that a single device lacks enters at that device.
-// - A piece that a device of a node holds never enters that node, so the node's other devices receive it inside. This
-//   takes each of them f(sum of such bytes). A single holder on the node must send each piece at least once, which
-//   takes it f(sum over pieces).
+// - A block that a device of a node holds never enters that node, so the node's other devices receive it inside. This
+//   takes each of them f(sum of such bytes). A single holder on the node must send each block at least once, which
+//   takes it f(sum over blocks).
 // - All data of a device arrives over its two links, which takes at least
 //   bytes / (bandwidth inside + bandwidth between).
-// - A piece that only one node holds and others need leaves that node at least once. At most k of its devices hold or
-//   receive such pieces, which takes f(bytes / k). If a single device holds the piece and no other device of the node
+// - A block that only one node holds and others need leaves that node at least once. At most k of its devices hold or
+//   receive such blocks, which takes f(bytes / k). If a single device holds the block and no other device of the node
 //   needs it, it leaves over that device's link.
 // - All bytes between nodes are sent by the devices that hold or need any of them, and received by those that need any,
 //   which takes f(bytes / number of devices).
@@ -40,7 +40,7 @@ namespace dovetail::realloc {
 /// Costs in addition to the links: one kernel launch for each rectangle. An assumption, to be calibrated. (ReaL adds 30
 /// ms for each step that receives.)
 struct Overhead {
-  double seconds_per_piece = 5e-6;  ///< to pack at the sender, or to unpack at the receiver
+  double seconds_per_block = 5e-6;  ///< to pack at the sender, or to unpack at the receiver
 };
 
 struct ReallocationSeconds {
@@ -58,7 +58,7 @@ ReallocationSeconds reallocation_seconds(const Plan& plan, const cluster::Links&
 ReallocationSeconds reallocation_seconds(const Plan& plan, const std::vector<DeviceTraffic>& traffic,
                                          const cluster::Links& links, const Overhead& overhead = {});
 
-/// Returns the minimum bytes between nodes of any plan: for each piece, as many copies as there are nodes that need and
+/// Returns the minimum bytes between nodes of any plan: for each block, as many copies as there are nodes that need and
 /// lack it. plan_reallocation moves exactly this many. Computed without the flows.
 std::int64_t min_bytes_between(const Plan& plan);
 

@@ -121,10 +121,10 @@ class Router {
     for (std::size_t i = 0; i < nodes_served_; ++i) receivers = std::max(receivers, places_[i].lacking.size());
     const auto each = static_cast<std::int64_t>(receivers);
     const std::int64_t bytes = bundle.elements * plan_.options.element_bytes;
-    const std::int64_t wanted =
+    const std::int64_t requested =
         std::max(std::min(max_senders, static_cast<std::int64_t>(bundle.holders.size())), bytes / large_share_);
     const std::int64_t most = std::max<std::int64_t>(bytes / plan_.options.min_share, 1);
-    return std::clamp<std::int64_t>((wanted + each - 1) / each * each, 1, most);
+    return std::clamp<std::int64_t>((requested + each - 1) / each * each, 1, most);
   }
 
   /// Returns the average bytes that a device receives, divided by parts_received. Larger shares would not balance.
@@ -256,18 +256,18 @@ std::vector<int> nodes_of_devices(const cluster::Cluster& cluster) {
   return nodes;
 }
 
-/// Counts the rectangles of each flow: one for each piece that it touches, because flows are cut between rows.
-void add_pieces(const Plan& plan, std::vector<DeviceTraffic>& traffic) {
+/// Counts the rectangles of each flow: one for each block that it touches, because flows are cut between rows.
+void count_blocks(const Plan& plan, std::vector<DeviceTraffic>& traffic) {
   const Flow* share = nullptr;  // flows of the same share are consecutive
-  std::int64_t pieces = 0;
+  std::int64_t blocks = 0;
   for (const Flow& flow : plan.flows) {
     if (share == nullptr || share->bundle != flow.bundle || share->begin != flow.begin) {
       const Pattern& pattern = plan.patterns[plan.bundles[flow.bundle].pattern];
-      pieces = place_of(pattern, flow.end - 1).piece - place_of(pattern, flow.begin).piece + 1;
+      blocks = place_of(pattern, flow.end - 1).block - place_of(pattern, flow.begin).block + 1;
       share = &flow;
     }
-    traffic[flow.from.index()].pieces += pieces;
-    traffic[flow.to.index()].pieces += pieces;
+    traffic[flow.from.index()].blocks += blocks;
+    traffic[flow.to.index()].blocks += blocks;
   }
 }
 
@@ -307,15 +307,15 @@ void add_pair(const Plan& plan, std::size_t from, std::size_t to, std::int64_t b
 void add_transfers(const Plan& plan, const Flow& flow, std::vector<Transfer>& transfers) {
   const Bundle& bundle = plan.bundles[flow.bundle];
   const Pattern& pattern = plan.patterns[bundle.pattern];
-  const auto pieces = static_cast<std::int64_t>(pattern.pieces.size());
+  const auto blocks = static_cast<std::int64_t>(pattern.blocks.size());
   for (std::int64_t element = flow.begin; element < flow.end;) {
     const StreamPlace place = place_of(pattern, element);
-    const Piece& piece = pattern.pieces[static_cast<std::size_t>(place.piece % pieces)];
-    const std::int64_t width = piece.slice.column_end - piece.slice.column_begin;
-    Transfer transfer{bundle.first_tensors[static_cast<std::size_t>(place.piece / pieces)] + piece.tensor, piece.slice,
+    const TensorBlock& block = pattern.blocks[static_cast<std::size_t>(place.block % blocks)];
+    const std::int64_t width = block.slice.column_end - block.slice.column_begin;
+    Transfer transfer{bundle.first_tensors[static_cast<std::size_t>(place.block / blocks)] + block.tensor, block.slice,
                       flow.from, flow.to};
     transfer.slice.row_begin += place.row;
-    transfer.slice.row_end = std::min(piece.slice.row_end, transfer.slice.row_begin + (flow.end - element) / width);
+    transfer.slice.row_end = std::min(block.slice.row_end, transfer.slice.row_begin + (flow.end - element) / width);
     element += transfer.slice.elements();
     transfers.push_back(transfer);
   }
@@ -354,7 +354,7 @@ std::vector<Transfer> transfers_of(const Plan& plan) {
 std::vector<DeviceTraffic> traffic_of(const Plan& plan) {
   const std::size_t devices = plan.node_of.size();
   std::vector<DeviceTraffic> traffic(devices);
-  add_pieces(plan, traffic);
+  count_blocks(plan, traffic);
   const BySender sorted = sort_by_sender(plan);
   std::vector<std::int64_t> bytes_to(devices);  // from the current sender
   std::vector<std::int64_t> max_message(devices);
@@ -380,7 +380,7 @@ Summary summarize(const Plan& plan, const std::vector<DeviceTraffic>& traffic) {
   Summary summary;
   std::vector<std::int64_t> sent_by_node(traffic.size());  // there are at most as many nodes as devices
   std::vector<std::int64_t> received_by_node(traffic.size());
-  std::int64_t pieces = 0;
+  std::int64_t blocks = 0;
   for (std::size_t device = 0; device < traffic.size(); ++device) {
     const DeviceTraffic& own = traffic[device];
     const auto node = static_cast<std::size_t>(plan.node_of[device]);
@@ -393,9 +393,9 @@ Summary summarize(const Plan& plan, const std::vector<DeviceTraffic>& traffic) {
         std::max(summary.max_received_by_node, received_by_node[node] += own.received_between);
     summary.messages += own.messages_sent_inside + own.messages_sent_between;
     summary.transient = std::max(summary.transient, own.received() + own.staging);
-    pieces += own.pieces;
+    blocks += own.blocks;
   }
-  summary.transfers = pieces / 2;
+  summary.transfers = blocks / 2;
   return summary;
 }
 

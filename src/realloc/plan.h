@@ -4,13 +4,13 @@
 // - Every device ends with the weights of its rank in the destination layout that both models have. A head that the
 //   other model lacks stays as it is. Data that a device already holds is not sent to it, not even parts of a slice.
 //   All other data arrives exactly once.
-// - The number of bytes between nodes is minimal. A piece enters a node once if some device there needs it and none
-//   holds it, and never otherwise. No plan can move less, because such a node must receive each byte of the piece at
-//   least once. Involving devices that do not need the piece would not change that. All pairs of nodes count as
+// - The number of bytes between nodes is minimal. A block enters a node once if some device there needs it and none
+//   holds it, and never otherwise. No plan can move less, because such a node must receive each byte of the block at
+//   least once. Involving devices that do not need the block would not change that. All pairs of nodes count as
 //   equally far apart, regardless of network levels.
-// - Devices forward pieces that they receive (chains and trees), so that no holder must send a piece to every
+// - Devices forward blocks that they receive (chains and trees), so that no holder must send a block to every
 //   device.
-// - A bundle of pieces is cut into shares. They enter a node at different devices and have different senders: those
+// - A bundle of blocks is cut into shares. They enter a node at different devices and have different senders: those
 //   with the least to send and receive so far, counting a bucket for each earlier hop of the share. Then the senders
 //   of each share are chosen again, given the loads of all others, until the busiest device no longer improves.
 //
@@ -74,7 +74,7 @@ struct Transfer {
 /// Returns all transfers, in an order in which every sender has its data.
 std::vector<Transfer> transfers_of(const Plan& plan);
 
-/// Bytes, messages and pieces that a device sends and receives. A message is a bucket, a piece a rectangle.
+/// Bytes, messages and blocks that a device sends and receives. A message is a bucket, a block a rectangle.
 struct DeviceTraffic {
   std::int64_t sent_inside = 0;  ///< to devices of its node
   std::int64_t received_inside = 0;
@@ -84,7 +84,7 @@ struct DeviceTraffic {
   std::int64_t messages_received_inside = 0;
   std::int64_t messages_sent_between = 0;
   std::int64_t messages_received_between = 0;
-  std::int64_t pieces = 0;   ///< pieces that it packs or unpacks
+  std::int64_t blocks = 0;   ///< blocks that it packs or unpacks
   std::int64_t staging = 0;  ///< bytes of its buffers: its largest sent message plus its largest received message
 
   std::int64_t sent() const { return sent_inside + sent_between; }

@@ -284,7 +284,7 @@ Result<std::string> read_hash(const Node& map, std::string_view key) {
 
 Result<std::int64_t> read_count(const Node& map, std::string_view key) {
   DOVETAIL_TRY(const Node node, base::require(map, what, key));
-  return base::read_whole(node, base::quote(key), 0, std::numeric_limits<std::int64_t>::max());
+  return base::read_integer(node, base::quote(key), 0, std::numeric_limits<std::int64_t>::max());
 }
 
 Result<ManifestFile> read_file_entry(const Node& map) {

@@ -55,7 +55,7 @@ Status add_row(const Node& row, std::int64_t& last, FigureTable& table) {
   if (!row.is_map()) return row.error(fmt::format("this line is {}; accepted: an object", row.describe()));
   DOVETAIL_TRY(const Node node, base::require(row, row_name, iteration_key));
   DOVETAIL_TRY(const std::int64_t iteration,
-               base::read_whole(node, base::quote(iteration_key), 0, std::numeric_limits<std::int64_t>::max()));
+               base::read_integer(node, base::quote(iteration_key), 0, std::numeric_limits<std::int64_t>::max()));
   if (iteration <= last)
     return node.error(
         fmt::format("iteration {} comes after iteration {}; accepted: rows in ascending order", iteration, last));
@@ -158,7 +158,7 @@ class LaneWriter {
 
 struct IterationTimes {
   std::vector<std::pair<std::string_view, Ticks>> tasks;  ///< in the order of the row
-  Ticks whole;
+  Ticks total;
   Ticks evaluation;  ///< after the iteration
 };
 
@@ -168,7 +168,7 @@ std::map<std::int64_t, IterationTimes> times_of(const FigureTable& metrics, cons
     if (!column.is_timing) continue;
     const std::string_view name = column.name;
     for (const FigurePoint& point : column.points) {
-      if (name == "seconds") times[point.iteration].whole = ticks_of(point.value);
+      if (name == "seconds") times[point.iteration].total = ticks_of(point.value);
       if (name.ends_with(suffix))
         times[point.iteration].tasks.emplace_back(name.substr(0, name.size() - suffix.size()), ticks_of(point.value));
     }
@@ -188,7 +188,7 @@ timeline::Timeline run_timeline(const FigureTable& metrics, const FigureTable& e
       lane.add(task, length);
       of_tasks += length;
     }
-    lane.add("other", std::max(times.whole, of_tasks) - of_tasks);
+    lane.add("other", std::max(times.total, of_tasks) - of_tasks);
     lane.add("evaluation", times.evaluation);
   }
   return lane.finish();

@@ -50,7 +50,7 @@ std::optional<std::int64_t> iteration_of(std::string_view row, const std::string
   if (!document.ok()) return std::nullopt;
   const auto node = document->root().find("iteration");
   if (!node) return std::nullopt;
-  const auto iteration = base::read_whole(*node, "`iteration`", 0, INT64_MAX);
+  const auto iteration = base::read_integer(*node, "`iteration`", 0, INT64_MAX);
   return iteration.ok() ? std::optional(*iteration) : std::nullopt;
 }
 

@@ -36,7 +36,7 @@ Result<SampleRow> parse_row(std::string_view line, const std::string& path) {
   DOVETAIL_TRY(const Node iteration, base::require(row, "a row", "iteration"));
   SampleRow sample;
   DOVETAIL_TRY(sample.iteration,
-               base::read_whole(iteration, "`iteration`", 0, std::numeric_limits<std::int64_t>::max()));
+               base::read_integer(iteration, "`iteration`", 0, std::numeric_limits<std::int64_t>::max()));
   sample.prompt = string_at(row, "prompt");
   sample.response = string_at(row, "text");
   if (const auto tokens = row.find("response_tokens"); tokens && tokens->is_list())

@@ -65,7 +65,7 @@ void add_choice(CLI::App& command, const std::string& name, std::optional<Enum>&
 }
 
 /// Trains on one rank, or as the rank that a launcher's environment variables specify.
-int run_where(const RunArguments& given) {
+int run_at_place(const RunArguments& given) {
   // Must precede any library call that starts a thread.
   cli::stop_on_interrupt_apart();
   const auto place = find_rank_place(environment_variables());
@@ -75,7 +75,7 @@ int run_where(const RunArguments& given) {
                   [&given](RankSession& session) { return run_training_rank(given, session); });
 }
 
-void add_run(CLI::App& program, Command& asked) {
+void add_run(CLI::App& program, Command& selected) {
   const auto given = std::make_shared<RunArguments>();
   CLI::App* const command = program.add_subcommand("run", "train on one rank, or as one rank of several");
   command->add_option("--job", given->job, "job file or folder")->required();
@@ -96,14 +96,14 @@ void add_run(CLI::App& program, Command& asked) {
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();
   add_time(*command, "--timeout", given->timeout, "limit of each wait for another rank (default: 10m)");
-  command->callback([given, &asked] {
-    asked.run = [given] { return run_where(*given); };
-    asked.check = [given](int ranks) { return check_ranks(*given, ranks); };
-    asked.timeout = given->timeout;
+  command->callback([given, &selected] {
+    selected.run = [given] { return run_at_place(*given); };
+    selected.check = [given](int ranks) { return check_ranks(*given, ranks); };
+    selected.timeout = given->timeout;
   });
 }
 
-void add_profile(CLI::App& program, Command& asked) {
+void add_profile(CLI::App& program, Command& selected) {
   const auto given = std::make_shared<ProfileArguments>();
   CLI::App* const command = program.add_subcommand("profile", "measure how long a job's models take on this machine");
   command->add_option("--job", given->job, "job file or folder")->required();
@@ -112,14 +112,14 @@ void add_profile(CLI::App& program, Command& asked) {
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();
   add_time(*command, "--timeout", given->timeout, "limit of each wait for another rank (default: 10m)");
-  command->callback([given, &asked] {
-    asked.run = [given] { return run_profile(*given); };
-    asked.check = [given](int) { return check_profile(*given); };
-    asked.timeout = given->timeout;
+  command->callback([given, &selected] {
+    selected.run = [given] { return run_profile(*given); };
+    selected.check = [given](int) { return check_profile(*given); };
+    selected.timeout = given->timeout;
   });
 }
 
-void add_stub(CLI::App& program, Command& asked) {
+void add_stub(CLI::App& program, Command& selected) {
   const auto given = std::make_shared<StubArguments>();
   given->timeout = std::chrono::minutes(5);
   CLI::App* const command =
@@ -131,16 +131,16 @@ void add_stub(CLI::App& program, Command& asked) {
       ->check(CLI::Range(0, 1'000'000'000));
   add_time(*command, "--timeout", given->timeout, "limit of each wait for another rank (default: 5m)");
   command->add_option("--trace", given->trace, "output file for the times of all instructions");
-  command->callback([given, &asked] {
-    asked.run = [given] { return run_stub(*given); };
-    asked.check = [given](int ranks) { return check_stub(*given, ranks); };
-    asked.timeout = given->timeout;
+  command->callback([given, &selected] {
+    selected.run = [given] { return run_stub(*given); };
+    selected.check = [given](int ranks) { return check_stub(*given, ranks); };
+    selected.timeout = given->timeout;
   });
 }
 
 /// Parses a command line without the program name. Returns an exit code if the program must end: after --help, or on
 /// bad input.
-std::optional<int> read_command(std::vector<std::string> words, Command& asked);
+std::optional<int> read_command(std::vector<std::string> command_line, Command& selected);
 
 /// Launches the ranks.
 int run_launch(LaunchArguments given) {
@@ -157,39 +157,40 @@ int run_launch(LaunchArguments given) {
   return exit_code_of(checked.ok() ? launch(given) : checked);
 }
 
-void add_launch(CLI::App& program, Command& asked, std::vector<std::string> command_of_ranks) {
+void add_launch(CLI::App& program, Command& selected, std::vector<std::string> command_of_ranks) {
   const auto given = std::make_shared<LaunchArguments>();
   given->command = std::move(command_of_ranks);
   CLI::App* const command = program.add_subcommand(
       "launch", "run a command on several ranks of this machine: launch --ranks N -- COMMAND ARGUMENTS");
   command->add_option("--ranks", given->ranks, "number of ranks")->required()->check(CLI::Range(1, 1024));
-  command->callback([given, &asked] { asked.run = [given] { return run_launch(*given); }; });
+  command->callback([given, &selected] { selected.run = [given] { return run_launch(*given); }; });
 }
 
-/// Removes the command for the ranks, which follows the options of `launch`, from `words` and returns it.
-std::vector<std::string> take_command_of_ranks(std::vector<std::string>& words) {
-  if (words.empty() || words.front() != "launch") return {};
+/// Removes the command for the ranks, which follows the options of `launch`, from `command_line` and returns it.
+std::vector<std::string> take_command_of_ranks(std::vector<std::string>& command_line) {
+  if (command_line.empty() || command_line.front() != "launch") return {};
   const auto is_command = [](const std::string& word) {
     return word == "--" || word == "run" || word == "stub" || word == "profile";
   };
-  const auto begin = std::find_if(words.begin() + 1, words.end(), is_command);
-  std::vector<std::string> command(begin != words.end() && *begin == "--" ? begin + 1 : begin, words.end());
-  words.erase(begin, words.end());
+  const auto begin = std::find_if(command_line.begin() + 1, command_line.end(), is_command);
+  std::vector<std::string> command(begin != command_line.end() && *begin == "--" ? begin + 1 : begin,
+                                   command_line.end());
+  command_line.erase(begin, command_line.end());
   return command;
 }
 
-std::optional<int> read_command(std::vector<std::string> words, Command& asked) {
+std::optional<int> read_command(std::vector<std::string> command_line, Command& selected) {
   CLI::App program("Runs a plan on this machine. `dovetail train` checks and plans a job, then starts this program.");
   program.name("dovetail-train");
   program.set_version_flag("--version", DOVETAIL_TORCH_VERSION, "print the version of libtorch");
   program.require_subcommand(1);
-  add_run(program, asked);
-  add_stub(program, asked);
-  add_profile(program, asked);
-  add_launch(program, asked, take_command_of_ranks(words));
-  std::reverse(words.begin(), words.end());  // CLI11 expects them in reverse
+  add_run(program, selected);
+  add_stub(program, selected);
+  add_profile(program, selected);
+  add_launch(program, selected, take_command_of_ranks(command_line));
+  std::reverse(command_line.begin(), command_line.end());  // CLI11 expects them in reverse
   try {
-    program.parse(std::move(words));
+    program.parse(std::move(command_line));
   } catch (const CLI::ParseError& error) {
     const int code = program.exit(error);
     return code == 0 ? 0 : static_cast<int>(cli::exit_bad_input);

@@ -33,36 +33,36 @@ struct Early {
 struct Moment {
   Ticks time;
   /// Activities of later iterations: state, time since the activity began, number of transfers still to arrive.
-  std::vector<std::tuple<State, Ticks, std::size_t>> under_way;
+  std::vector<std::tuple<State, Ticks, std::size_t>> in_progress;
 
-  bool like(const Moment& other) const { return under_way == other.under_way; }
+  bool like(const Moment& other) const { return in_progress == other.in_progress; }
 };
 
 class Engine {
  public:
-  Engine(const Activities& activities, std::size_t max_iterations, Courses& courses,
+  Engine(const Activities& activities, std::size_t max_iterations, TransferCache& cache,
          const parallel::Cancellation* cancellation)
       : activities_(activities),
         most_(max_iterations),
         cancellation_(cancellation),
         edges_(plan::edges_by_activity(activities.edges, activities.items.size())),
-        traffic_(activities.links, &courses) {
+        traffic_(activities.links, &cache) {
     std::vector<std::array<cluster::Mesh, 2>> meshes;
     for (const Activities::Item& item : activities.items) meshes.push_back(item.devices);
     plan::find_blocks(meshes, blocks_);
-    holder_.assign(blocks_.borders.size(), nothing);
-    released_by_.assign(blocks_.borders.size(), nothing);
+    holder_.assign(blocks_.boundaries.size(), no_activity);
+    released_by_.assign(blocks_.boundaries.size(), no_activity);
   }
 
-  Play run() {
-    for (std::size_t iteration = 0; iteration < edges_.under_way; ++iteration) open();
+  SimulatedIterations run() {
+    for (std::size_t iteration = 0; iteration < edges_.in_progress; ++iteration) open();
     while (!done()) {
       while (begin_one()) {
       }
       if (done()) break;
       advance();
     }
-    return std::move(play_);
+    return std::move(result_);
   }
 
  private:
@@ -74,7 +74,7 @@ class Engine {
   void open() {
     const std::size_t first = nodes_.size();
     nodes_.resize(first + size());
-    play_.played.resize(first + size(), {Ticks(0), Ticks(-1), {}, nothing});
+    result_.runs.resize(first + size(), {Ticks(0), Ticks(-1), {}, no_activity});
     for (std::size_t item = 0; item < size(); ++item) {
       for (const plan::ActivityEdge& edge : edges_.into[item]) {
         const auto back = static_cast<std::size_t>(edge.iterations) * size();
@@ -86,9 +86,9 @@ class Engine {
 
   /// Returns the time at which the node satisfies the edge, or nullopt if not known yet.
   std::optional<Ticks> made_at(std::size_t node, const plan::ActivityEdge& edge) const {
-    if (nodes_[node].state == State::ended) return plan::let_go(edge, play_.played[node].end);
+    if (nodes_[node].state == State::ended) return plan::release_time(edge, result_.runs[node].end);
     if (nodes_[node].state == State::waiting || edge.early == Ticks(0)) return std::nullopt;
-    return plan::let_go(edge, nodes_[node].prepared);
+    return plan::release_time(edge, nodes_[node].prepared);
   }
   bool has_made(std::size_t node, const plan::ActivityEdge& edge) const {
     const std::optional<Ticks> made = made_at(node, edge);
@@ -103,35 +103,35 @@ class Engine {
 
   bool is_free(std::size_t node) {
     bool free = true;
-    for_each_block(node, [&](std::size_t block) { free = free && holder_[block] == nothing; });
+    for_each_block(node, [&](std::size_t block) { free = free && holder_[block] == no_activity; });
     return free;
   }
 
   /// Begins the first activity that can begin. Returns false if none can.
   bool begin_one() {
-    std::size_t best = nothing;
-    const auto turn_of = [this](std::size_t node) { return plan::Turn{!item_of(node).urgent, node}; };
+    std::size_t best = no_activity;
+    const auto turn_of = [this](std::size_t node) { return plan::StartPriority{!item_of(node).urgent, node}; };
     for (const std::size_t node : ready_) {
-      if (best != nothing && turn_of(best) < turn_of(node)) continue;
+      if (best != no_activity && turn_of(best) < turn_of(node)) continue;
       if (is_free(node)) best = node;
     }
-    if (best == nothing) return false;
+    if (best == no_activity) return false;
     std::erase(ready_, best);
     begin(best);
     return true;
   }
 
   void begin(std::size_t node) {
-    Played& played = play_.played[node];
-    played.begin = now_;
-    played.critical_predecessor = awaited(node);
-    played.arrivals.resize(item_of(node).transfers.size());
+    ActivityRun& activity_run = result_.runs[node];
+    activity_run.begin = now_;
+    activity_run.critical_predecessor = awaited(node);
+    activity_run.arrivals.resize(item_of(node).transfers.size());
     for_each_block(node, [&](std::size_t block) { holder_[block] = node; });
     nodes_[node].state = State::preparing;
     nodes_[node].prepared = now_ + item_of(node).duration;
     running_.push_back(node);
     for (const plan::ActivityEdge& edge : edges_.out_of[node % size()])
-      if (edge.early > Ticks(0)) early_.push_back({plan::let_go(edge, nodes_[node].prepared), node, edge});
+      if (edge.early > Ticks(0)) early_.push_back({plan::release_time(edge, nodes_[node].prepared), node, edge});
     if (nodes_[node].prepared == now_ || has_early()) settle();
   }
 
@@ -144,12 +144,12 @@ class Engine {
       const std::size_t from = (iteration - lag) * size() + edge.from;
       if (made_at(from, edge) == now_) return from;
     }
-    std::size_t holder = nothing;
+    std::size_t holder = no_activity;
     for_each_block(node, [&](std::size_t block) {
       const std::size_t released = released_by_[block];
-      if (released != nothing && play_.played[released].end == now_) holder = std::min(holder, released);
+      if (released != no_activity && result_.runs[released].end == now_) holder = std::min(holder, released);
     });
-    if (holder != nothing || now_ == Ticks(0)) return holder;
+    if (holder != no_activity || now_ == Ticks(0)) return holder;
     return last_ended_;
   }
 
@@ -170,8 +170,8 @@ class Engine {
     nodes_[node].state = State::sending;
     const std::vector<Transfer>& transfers = item_of(node).transfers;
     for (std::size_t index = 0; index < transfers.size(); ++index) {
-      play_.played[node].arrivals[index] = now_;
-      if (transfers[index].alone == Ticks(0)) continue;
+      result_.runs[node].arrivals[index] = now_;
+      if (transfers[index].uncontended == Ticks(0)) continue;
       ++nodes_[node].arriving;
       traffic_.begin(transfers[index], sent_.size());
       sent_.emplace_back(node, index);
@@ -180,11 +180,11 @@ class Engine {
 
   void end(std::size_t node) {
     nodes_[node].state = State::ended;
-    play_.played[node].end = now_;
+    result_.runs[node].end = now_;
     last_ended_ = node;
     std::erase(running_, node);
     for_each_block(node, [&](std::size_t block) {
-      holder_[block] = nothing;
+      holder_[block] = no_activity;
       released_by_[block] = node;
     });
     for (const plan::ActivityEdge& edge : edges_.out_of[node % size()])
@@ -219,7 +219,7 @@ class Engine {
     now_ = *next;
     for (const std::size_t name : traffic_.advance(now_)) {
       const auto [node, index] = sent_[name];
-      play_.played[node].arrivals[index] = now_;
+      result_.runs[node].arrivals[index] = now_;
       --nodes_[node].arriving;
     }
     settle();
@@ -242,26 +242,26 @@ class Engine {
       const State state = nodes_[node].state;
       // Ended activities no longer count, and waiting ones have not begun.
       const bool begun = state == State::preparing || state == State::sending;
-      moment.under_way.emplace_back(state, begun ? now_ - play_.played[node].begin : Ticks(0), nodes_[node].arriving);
+      moment.in_progress.emplace_back(state, begun ? now_ - result_.runs[node].begin : Ticks(0), nodes_[node].arriving);
     }
     return moment;
   }
 
   /// Stops if the last iterations repeat those before them, or if the limit is reached.
   void find_end(std::size_t iteration) {
-    for (std::size_t length = 1; length <= iteration && length <= 2 * edges_.under_way; ++length)
+    for (std::size_t length = 1; length <= iteration && length <= 2 * edges_.in_progress; ++length)
       if (moments_[iteration].like(moments_[iteration - length])) return stop_at(iteration, length, true);
     if (iteration + 1 >= most_ || (iteration > 0 && parallel::is_requested(cancellation_)))
       stop_at(iteration, std::max<std::size_t>(1, iteration / 2), false);
   }
 
   void stop_at(std::size_t iteration, std::size_t length, bool steady) {
-    play_.begin = moments_[iteration - length].time;
-    play_.end = moments_[iteration].time;
-    play_.iterations = length;
-    play_.last = iteration;
-    play_.steady = steady;
-    stop_ = iteration + length + edges_.under_way;
+    result_.begin = moments_[iteration - length].time;
+    result_.end = moments_[iteration].time;
+    result_.iterations = length;
+    result_.last = iteration;
+    result_.steady = steady;
+    stop_ = iteration + length + edges_.in_progress;
   }
 
   const Activities& activities_;
@@ -278,24 +278,24 @@ class Engine {
   std::vector<std::size_t> ready_;                         // nodes that wait only for devices
   std::vector<std::size_t> running_;
   std::vector<Early> early_;
-  std::size_t last_ended_ = nothing;
+  std::size_t last_ended_ = no_activity;
   std::vector<Moment> moments_;  // [iteration] state at its end
   std::optional<std::size_t> stop_;
-  Play play_;
+  SimulatedIterations result_;
 };
 
 }  // namespace
 
-Ticks Play::period() const {
+Ticks SimulatedIterations::period() const {
   const auto count = static_cast<std::int64_t>(iterations);
   return Ticks(((end - begin).count() + count - 1) / count);
 }
 
-Play play(const Activities& activities, std::size_t max_iterations, Courses* courses,
-          const parallel::Cancellation* cancellation) {
+SimulatedIterations simulate_iterations(const Activities& activities, std::size_t max_iterations, TransferCache* cache,
+                                        const parallel::Cancellation* cancellation) {
   DOVETAIL_ASSERT(!activities.items.empty() && max_iterations >= 2);
-  Courses own;
-  return Engine(activities, max_iterations, courses != nullptr ? *courses : own, cancellation).run();
+  TransferCache own;
+  return Engine(activities, max_iterations, cache != nullptr ? *cache : own, cancellation).run();
 }
 
 }  // namespace dovetail::simulate

@@ -42,22 +42,22 @@ struct Activities {
 };
 
 /// No activity.
-inline constexpr std::size_t nothing = static_cast<std::size_t>(-1);
+inline constexpr std::size_t no_activity = static_cast<std::size_t>(-1);
 
 /// An activity of one iteration.
-struct Played {
+struct ActivityRun {
   base::Ticks begin;
   base::Ticks end;
   std::vector<base::Ticks> arrivals = {};  ///< [transfer of the item]
-  /// The activity whose end let this one begin: iteration * items + item. `nothing` if it began at time 0. Predecessors
-  /// take precedence over previous holders of its devices, then the lower number. If the edge is early, the predecessor
-  /// has not ended.
-  std::size_t critical_predecessor = nothing;
+  /// The activity whose end let this one begin: iteration * items + item. `no_activity` if it began at time 0.
+  /// Predecessors take precedence over previous holders of its devices, then the lower number. If the edge is early,
+  /// the predecessor has not ended.
+  std::size_t critical_predecessor = no_activity;
 };
 
-struct Play {
+struct SimulatedIterations {
   /// [iteration * items + item] ended activities; others have an end before their beginning
-  std::vector<Played> played;
+  std::vector<ActivityRun> runs;
   base::Ticks begin;           ///< beginning of the stretch that repeats
   base::Ticks end;             ///< beginning of its first repetition
   std::size_t iterations = 1;  ///< in the stretch
@@ -73,10 +73,11 @@ struct Play {
 /// further iterations as the stretch has, and each activity once more, so that the caller may begin the stretch at any
 /// moment in it.
 ///
-/// `courses` caches transfers across calls; null: no cache. A requested `cancellation` stops the simulation as
+/// `cache` caches transfers across calls; null: no cache. A requested `cancellation` stops the simulation as
 /// `max_iterations` does. REQUIRES: at least one item, at least 2 iterations, meshes within the devices from 0 on, no
 /// cycle of edges within an iteration, and links of transfers below `links`.
-Play play(const Activities& activities, std::size_t max_iterations, Courses* courses = nullptr,
-          const parallel::Cancellation* cancellation = nullptr);
+SimulatedIterations simulate_iterations(const Activities& activities, std::size_t max_iterations,
+                                        TransferCache* cache = nullptr,
+                                        const parallel::Cancellation* cancellation = nullptr);
 
 }  // namespace dovetail::simulate

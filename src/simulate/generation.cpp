@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/assert.h"
-#include "batching/dealing.h"
+#include "batching/distribution.h"
 #include "cost/generation.h"
 
 namespace dovetail::simulate {
@@ -23,7 +23,7 @@ InstanceLimits limits_of(const GenerationTask& task) {
   limits.token_bytes = cost::key_value_bytes(task.facts, task.layout);
   constexpr double max_blocks = 1e12;
   limits.blocks = static_cast<std::int64_t>(std::clamp(
-      task.key_value_room / (limits.token_bytes * static_cast<double>(limits.block_tokens)), 1.0, max_blocks));
+      task.key_value_capacity / (limits.token_bytes * static_cast<double>(limits.block_tokens)), 1.0, max_blocks));
   return limits;
 }
 
@@ -43,7 +43,7 @@ std::vector<std::vector<std::size_t>> deal_out(const std::vector<Sample>& sample
     groups.push_back(sample.group);
     if (min_loaded) loads.push_back(sample.prompt + sample.response);
   }
-  return batching::deal_to_instances(groups, loads, instances);
+  return batching::distribute_to_instances(groups, loads, instances);
 }
 
 }  // namespace

@@ -35,7 +35,7 @@ struct GenerationTask {
   cluster::Mesh mesh;
   llm::Layout layout;
   plan::Engine engine;
-  double key_value_room = 0;  ///< bytes of each device's KV cache, which has at least one block
+  double key_value_capacity = 0;  ///< bytes of each device's KV cache, which has at least one block
   cost::Efficiency efficiency;
   EngineOptions options = {};
   std::int32_t task = 0;  ///< Span::task

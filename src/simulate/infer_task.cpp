@@ -51,13 +51,13 @@ MicroBatchLimit limit_of(const InferTask& task, const std::vector<Sample>& sampl
 std::vector<std::size_t> take_from(std::deque<std::size_t>& queue, std::size_t most, const MicroBatchLimit& limit,
                                    double replicas, const std::vector<Sample>& samples) {
   // Returns an integer limit for all replicas; 0 means no limit.
-  const auto whole = [&](double each) {
-    return each > 0 ? std::max<std::int64_t>(1, cost::whole_limit(each * replicas)) : 0;
+  const auto rounded_limit = [&](double each) {
+    return each > 0 ? std::max<std::int64_t>(1, cost::integer_limit(each * replicas)) : 0;
   };
   const auto length_of = [&](std::size_t index) { return tokens_of(samples[queue[index]]); };
-  const auto end =
-      queue.begin() + static_cast<std::ptrdiff_t>(batching::count_that_fit(
-                          std::min(most, queue.size()), whole(limit.sequences), whole(limit.tokens), length_of));
+  const auto end = queue.begin() + static_cast<std::ptrdiff_t>(batching::count_that_fit(
+                                       std::min(most, queue.size()), rounded_limit(limit.sequences),
+                                       rounded_limit(limit.tokens), length_of));
   const std::vector<std::size_t> taken(queue.begin(), end);
   queue.erase(queue.begin(), end);
   return taken;

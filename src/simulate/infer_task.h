@@ -27,10 +27,10 @@ struct InferTask {
   base::Ticks load;                     ///< time to load its weights from host memory
   std::vector<std::size_t> after = {};  ///< earlier tasks of the same list whose results it reads
   std::int32_t task = 0;                ///< Span::task
-  base::Ticks alone = {};      ///< inference of all samples on all devices without other work, load and hand-over
-  std::int64_t held = 0;       ///< bytes on each device while a worker has its model
-  base::Ticks hand_over = {};  ///< time until a worker that is new to the task can receive samples
-  base::Ticks gathering = {};  ///< time to gather weights from other devices, after `load`
+  base::Ticks uncontended = {};  ///< inference of all samples on all devices without other work, load and hand-over
+  std::int64_t held = 0;         ///< bytes on each device while a worker has its model
+  base::Ticks hand_over = {};    ///< time until a worker that is new to the task can receive samples
+  base::Ticks gathering = {};    ///< time to gather weights from other devices, after `load`
 
   int replica_devices() const { return layout.devices() / layout.data; }
 };

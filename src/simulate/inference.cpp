@@ -51,7 +51,7 @@ class InferenceRun {
       while (!events_.empty() && events_.top().time == now_) {
         const Event event = events_.top();
         events_.pop();
-        happen(event);
+        process_events(event);
       }
       holders_.clear();
       for (std::size_t worker = 0; worker < states_.size(); ++worker)
@@ -92,11 +92,11 @@ class InferenceRun {
 
   void push(Ticks time, Event::Kind kind, std::size_t index) { events_.push({time, kind, index}); }
 
-  void happen(const Event& event) {
+  void process_events(const Event& event) {
     switch (event.kind) {
       case Event::Kind::generated:
         --to_come_;
-        for (std::size_t task = 0; task < tasks_.size(); ++task) one_less(task, event.index);
+        for (std::size_t task = 0; task < tasks_.size(); ++task) without_one(task, event.index);
         break;
       case Event::Kind::scored:
         for (const std::size_t sample : batches_[event.index].samples) answer(batches_[event.index].task, sample);
@@ -112,10 +112,10 @@ class InferenceRun {
     inference_.end = std::max(inference_.end, now_);
     for (std::size_t next = task + 1; next < tasks_.size(); ++next)
       for (const std::size_t before : tasks_[next].after)
-        if (before == task) one_less(next, sample);
+        if (before == task) without_one(next, sample);
   }
 
-  void one_less(std::size_t task, std::size_t sample) {
+  void without_one(std::size_t task, std::size_t sample) {
     if (--lacking_[task][sample] == 0) queues_[task].push_back(sample);
   }
 

@@ -59,7 +59,7 @@ class Starts {
       : tasks_(tasks), samples_(samples), ready_(ready), freed_(freed), later_(later), order_(by_size(tasks)) {}
 
   /// Tries a start. Returns whether it is the best so far. Workers without a task start with `first_task` if it fits.
-  bool try_out(const Shares& shares, int first_task = no_task) {
+  bool simulate_split(const Shares& shares, int first_task = no_task) {
     std::vector<Worker> workers = workers_for(shares, first_task);
     const auto is_served = [&](const InferTask& task) {
       return std::any_of(workers.begin(), workers.end(),
@@ -173,7 +173,7 @@ void improve(const std::vector<InferTask>& tasks, std::size_t devices, Shares sh
       for (std::size_t to = 0; to < shares.size(); ++to) {
         if (from == to) continue;
         const std::optional<Shares> other = moved(tasks, shares, devices, from, to);
-        if (!other || !starts.try_out(*other)) continue;
+        if (!other || !starts.simulate_split(*other)) continue;
         best = *other;
         gained = true;
       }
@@ -208,18 +208,18 @@ SplitInference infer_best(const std::vector<InferTask>& tasks, const std::vector
   std::sort(later.begin(), later.end());
   Starts starts(tasks, samples, ready, freed, later);
   const Shares none(tasks.size(), 0);
-  starts.try_out(none);
+  starts.simulate_split(none);
   if (tasks.size() < 2) return starts.best();
-  for (std::size_t task = 0; task < tasks.size(); ++task) starts.try_out(none, static_cast<int>(task));
+  for (std::size_t task = 0; task < tasks.size(); ++task) starts.simulate_split(none, static_cast<int>(task));
   std::vector<Shares> all;
   Shares some = none;
   add_shares(tasks, 0, freed.size(), some, all);
   if (all.size() <= max_tried) {
-    for (const Shares& shares : all) starts.try_out(shares);
+    for (const Shares& shares : all) starts.simulate_split(shares);
     return starts.best();
   }
   const Shares shares = shares_by_work(tasks, samples, freed.size());
-  starts.try_out(shares);
+  starts.simulate_split(shares);
   improve(tasks, freed.size(), shares, starts);
   return starts.best();
 }

@@ -55,17 +55,17 @@ void Instance::step(Ticks time) {
   log_.preemptions += static_cast<std::int64_t>(step.preempted.size());
   if (!step.chunks.empty()) {
     show_memory(now_, engine_.blocks_after(1));
-    play_chunks(step);
+    run_chunks(step);
   } else {
     // Sequences without tokens to decode free their slots.
     if (end_finished()) return;
-    play_stretch(step, time);
+    run_decode_steps(step, time);
   }
   end_finished();
 }
 
 /// Simulates one step that computes prompts.
-void Instance::play_chunks(const batching::EngineStep& step) {
+void Instance::run_chunks(const batching::EngineStep& step) {
   const Batch decoding = batch_of(step);
   const Prefill prefill = prefill_of(step);
   const MixedSeconds seconds = clock_->mixed(decoding.sequences, decoding.context, prefill.tokens);
@@ -93,7 +93,7 @@ void Instance::show_chunks(const MixedSeconds& seconds, const Batch& decoding, c
 }
 
 /// Simulates all decode steps up to the next event.
-void Instance::play_stretch(const batching::EngineStep& step, Ticks time) {
+void Instance::run_decode_steps(const batching::EngineStep& step, Ticks time) {
   const Batch decoding = batch_of(step);
   std::int64_t steps = INT64_MAX;
   for (const std::size_t place : step.decoding) {

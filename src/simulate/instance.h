@@ -89,10 +89,10 @@ class Instance {
 
   void receive();
   void step(base::Ticks time);
-  void play_chunks(const batching::EngineStep& step);
+  void run_chunks(const batching::EngineStep& step);
   void show_chunks(const MixedSeconds& seconds, const Batch& decoding, const Prefill& prefill, std::size_t sequences,
                    base::Ticks end);
-  void play_stretch(const batching::EngineStep& step, base::Ticks time);
+  void run_decode_steps(const batching::EngineStep& step, base::Ticks time);
   std::int64_t steps_until(base::Ticks time, const Batch& decoding, std::int64_t most) const;
   bool end_finished();
 

@@ -35,10 +35,10 @@ std::vector<Sample> padded(std::vector<Sample> samples, std::int64_t row) {
 Stages::Stages(const InterStageTask& task, const std::vector<Sample>& samples)
     : task_(task), samples_(samples), rows_(padded(samples, task.row)), fleet_(fleet_of(task.generation, samples)) {
   DOVETAIL_ASSERT(!samples.empty());
-  play_plain();
+  simulate_plain();
 }
 
-std::optional<PlayedStages> Stages::with_threshold(double threshold) {
+std::optional<StageTimes> Stages::with_threshold(double threshold) {
   const auto count = static_cast<double>(samples_.size());
   // 0.29 of 100 samples must be 29, whatever the product rounds to.
   const auto left =
@@ -57,7 +57,7 @@ std::optional<PlayedStages> Stages::with_threshold(double threshold) {
   if (static_cast<double>((plain_.generation_end - at).count()) <
       min_tail * static_cast<double>(plain_.generation_end.count()))
     return std::nullopt;
-  return play_fused(at, destinations);
+  return simulate_fused(at, destinations);
 }
 
 Ticks Stages::side_by_side() const {
@@ -77,18 +77,18 @@ Ticks Stages::time_of(std::size_t left) const {
   return *place;
 }
 
-PlayedStages Stages::finish(const std::vector<Instance>& instances) const {
-  PlayedStages played;
-  played.finished.resize(samples_.size());
+StageTimes Stages::finish(const std::vector<Instance>& instances) const {
+  StageTimes times;
+  times.finished.resize(samples_.size());
   for (const Instance& instance : instances) {
-    played.logs.push_back(instance.log());
-    for (const auto& [sample, time] : instance.log().finished) played.finished[sample] = time;
+    times.logs.push_back(instance.log());
+    for (const auto& [sample, time] : instance.log().finished) times.finished[sample] = time;
   }
-  played.generation_end = *std::max_element(played.finished.begin(), played.finished.end());
-  return played;
+  times.generation_end = *std::max_element(times.finished.begin(), times.finished.end());
+  return times;
 }
 
-void Stages::play_plain() {
+void Stages::simulate_plain() {
   std::vector<Instance> instances = instances_of(fleet_, task_.generation, samples_);
   for (Instance& instance : instances) instance.run_until(Ticks::max());
   plain_ = finish(instances);
@@ -113,7 +113,7 @@ void Stages::infer_alone(const InferTask& infer) {
   plain_.inference.memory.front().emplace_back(plain_.end, infer.held);
   for (const auto& [length, bar_kind] : {std::pair(infer.hand_over, BarKind::hand_over),
                                          {infer.load, BarKind::loading},
-                                         {infer.alone, BarKind::infer}}) {
+                                         {infer.uncontended, BarKind::infer}}) {
     if (length == Ticks(0)) continue;
     plain_.inference.spans.front().push_back({plain_.end, plain_.end + length, bar_kind, infer.task, 0, {}});
     plain_.end += length;
@@ -122,7 +122,7 @@ void Stages::infer_alone(const InferTask& infer) {
   plain_.inference.end = plain_.end;
 }
 
-PlayedStages Stages::play_fused(Ticks at, std::size_t destinations) {
+StageTimes Stages::simulate_fused(Ticks at, std::size_t destinations) {
   std::vector<Instance> instances = instances_of(fleet_, task_.generation, samples_);
   for (Instance& instance : instances) instance.run_until(at);
   std::vector<Ticks> stopped;
@@ -139,28 +139,28 @@ PlayedStages Stages::play_fused(Ticks at, std::size_t destinations) {
     }
     add_devices(fleet_, instance, left[instance] + task_.drop, stays ? later : freed);
   }
-  PlayedStages played = finish(instances);
-  played.migration = migration;
-  played.stopped = std::move(stopped);
-  played.left = std::move(left);
-  SplitInference split = infer_best(task_.infer, rows_, played.finished, std::move(freed), std::move(later));
-  played.workers = std::move(split.workers);
-  played.inference = std::move(split.inference);
-  played.end = std::max(played.generation_end, played.inference.end);
-  return played;
+  StageTimes times = finish(instances);
+  times.migration = migration;
+  times.stopped = std::move(stopped);
+  times.left = std::move(left);
+  SplitInference split = infer_best(task_.infer, rows_, times.finished, std::move(freed), std::move(later));
+  times.workers = std::move(split.workers);
+  times.inference = std::move(split.inference);
+  times.end = std::max(times.generation_end, times.inference.end);
+  return times;
 }
 
 namespace {
 
-InterStage answer_of(const InterStageTask& task, const Stages& stages, const PlayedStages& played) {
+InterStage answer_of(const InterStageTask& task, const Stages& stages, const StageTimes& times) {
   InterStage answer;
-  answer.trace = trace_of(task, stages.fleet(), played);
-  answer.generation_end = played.generation_end;
-  answer.end = played.end;
-  answer.finished = played.finished;
-  answer.scored = played.inference.scored;
-  for (const InstanceLog& log : played.logs) add_counts(log, answer.counts);
-  answer.migration = played.migration;
+  answer.trace = trace_of(task, stages.fleet(), times);
+  answer.generation_end = times.generation_end;
+  answer.end = times.end;
+  answer.finished = times.finished;
+  answer.scored = times.inference.scored;
+  for (const InstanceLog& log : times.logs) add_counts(log, answer.counts);
+  answer.migration = times.migration;
   answer.without = stages.plain().end;
   return answer;
 }
@@ -171,7 +171,7 @@ InterStage simulate_inter_stage(const InterStageTask& task, const std::vector<Sa
                                 std::optional<double> threshold) {
   DOVETAIL_ASSERT(!threshold || (*threshold > 0 && *threshold < 1));
   Stages stages(task, samples);
-  std::optional<PlayedStages> fused;
+  std::optional<StageTimes> fused;
   if (threshold) fused = stages.with_threshold(*threshold);
   return answer_of(task, stages, fused ? *fused : stages.plain());
 }
@@ -185,11 +185,11 @@ constexpr int no_worker = -1;
 /// Appends spans and fills gaps with idle time.
 class LaneSpans {
  public:
-  LaneSpans(const PlayedStages& played, std::int32_t task) : played_(played), task_(task) {}
+  LaneSpans(const StageTimes& times, std::int32_t task) : times_(times), task_(task) {}
 
   /// Cuts spans at the end, such as loading weights that are no longer needed.
   void add(Span span, BarKind idle) {
-    span.end = std::min(span.end, played_.end);
+    span.end = std::min(span.end, times_.end);
     if (span.end <= span.begin) return;
     idle_until(span.begin, idle);
     spans_.push_back(span);
@@ -198,7 +198,7 @@ class LaneSpans {
 
   /// Idle time before the end of generation counts as tail.
   void idle_until(Ticks time, BarKind idle) {
-    const Ticks in_tail = std::min(time, played_.generation_end);
+    const Ticks in_tail = std::min(time, times_.generation_end);
     if (in_tail > at_) put(in_tail, BarKind::tail);
     if (time > at_) put(time, idle);
   }
@@ -211,49 +211,49 @@ class LaneSpans {
     at_ = end;
   }
 
-  const PlayedStages& played_;
+  const StageTimes& times_;
   std::int32_t task_;
   Ticks at_;
   std::vector<Span> spans_;
 };
 
-Lane lane_of(const InterStageTask& stages, const PlayedStages& played, std::size_t instance, int worker) {
+Lane lane_of(const InterStageTask& stages, const StageTimes& times, std::size_t instance, int worker) {
   const std::int32_t task = stages.generation.task;
-  const InstanceLog& log = played.logs[instance];
-  LaneSpans spans(played, task);
+  const InstanceLog& log = times.logs[instance];
+  LaneSpans spans(times, task);
   for (const Span& span : log.spans) spans.add(span, BarKind::tail);
-  spans.idle_until(played.stopped[instance], BarKind::tail);
-  const Ticks left = played.left[instance];
-  if (left > played.stopped[instance])
-    spans.add({played.stopped[instance], left, BarKind::migration, task}, BarKind::tail);
+  spans.idle_until(times.stopped[instance], BarKind::tail);
+  const Ticks left = times.left[instance];
+  if (left > times.stopped[instance])
+    spans.add({times.stopped[instance], left, BarKind::migration, task}, BarKind::tail);
   Lane lane;
   lane.memory = log.memory;
   for (auto& [time, bytes] : lane.memory) bytes += stages.held;
   if (worker != no_worker) {
     const auto index = static_cast<std::size_t>(worker);
-    const std::vector<Span>& scored = played.inference.spans[index];
+    const std::vector<Span>& scored = times.inference.spans[index];
     if (!scored.empty()) spans.add({left, left + stages.drop, BarKind::loading, task}, BarKind::dependency);
     for (const Span& span : scored) spans.add(span, BarKind::dependency);
-    for (const auto& step : played.inference.memory[index]) {
-      if (step.first > played.end) break;
+    for (const auto& step : times.inference.memory[index]) {
+      if (step.first > times.end) break;
       // An entry at the same time replaces the previous one.
       if (!lane.memory.empty() && lane.memory.back().first == step.first) lane.memory.pop_back();
       lane.memory.push_back(step);
     }
   }
-  spans.idle_until(played.end, BarKind::imbalance);
+  spans.idle_until(times.end, BarKind::imbalance);
   lane.spans = spans.take();
   return lane;
 }
 
 }  // namespace
 
-Trace trace_of(const InterStageTask& task, const Fleet& fleet, const PlayedStages& played) {
+Trace trace_of(const InterStageTask& task, const Fleet& fleet, const StageTimes& times) {
   std::map<int, int> worker_of;
-  for (std::size_t worker = 0; worker < played.workers.size(); ++worker)
-    for (const int device : played.workers[worker].devices) worker_of[device] = static_cast<int>(worker);
+  for (std::size_t worker = 0; worker < times.workers.size(); ++worker)
+    for (const int device : times.workers[worker].devices) worker_of[device] = static_cast<int>(worker);
   Trace trace;
-  trace.end = played.end;
+  trace.end = times.end;
   for (std::size_t instance = 0; instance < fleet.devices.size(); ++instance) {
     std::map<int, std::vector<int>> parts;  // by worker
     for (const int device : fleet.devices[instance]) {
@@ -261,7 +261,7 @@ Trace trace_of(const InterStageTask& task, const Fleet& fleet, const PlayedStage
       parts[found == worker_of.end() ? no_worker : found->second].push_back(device);
     }
     for (auto& [worker, devices] : parts) {
-      Lane lane = lane_of(task, played, instance, worker);
+      Lane lane = lane_of(task, times, instance, worker);
       lane.devices = std::move(devices);
       trace.lanes.push_back(std::move(lane));
     }

@@ -44,7 +44,7 @@ struct InterStageTask {
 };
 
 /// Simulated generation and inference.
-struct PlayedStages {
+struct StageTimes {
   std::vector<InstanceLog> logs;     ///< [instance]
   std::vector<base::Ticks> stopped;  ///< [instance] time at which it stopped decoding or idling
   std::vector<base::Ticks> left;  ///< [instance] time at which it had sent its samples; its devices then drop the actor
@@ -66,25 +66,25 @@ class Stages {
 
   const Fleet& fleet() const { return fleet_; }
   /// Returns the result without migration.
-  const PlayedStages& plain() const { return plain_; }
+  const StageTimes& plain() const { return plain_; }
   /// Returns the result with this threshold, or nullopt if nothing migrates.
-  std::optional<PlayedStages> with_threshold(double threshold);
+  std::optional<StageTimes> with_threshold(double threshold);
   /// Returns the end without migration if the inference tasks run side by side after generation, split by infer_best().
   /// A single task has all devices.
   base::Ticks side_by_side() const;
 
  private:
   base::Ticks time_of(std::size_t left) const;
-  PlayedStages finish(const std::vector<Instance>& instances) const;
-  void play_plain();
+  StageTimes finish(const std::vector<Instance>& instances) const;
+  void simulate_plain();
   void infer_alone(const InferTask& infer);
-  PlayedStages play_fused(base::Ticks at, std::size_t destinations);
+  StageTimes simulate_fused(base::Ticks at, std::size_t destinations);
 
   const InterStageTask& task_;
   const std::vector<Sample>& samples_;
   std::vector<Sample> rows_;  // padded samples, as inference sees them
   Fleet fleet_;
-  PlayedStages plain_;
+  StageTimes plain_;
 };
 
 /// Result of a simulation. Lane::memory is the KV cache and the other memory of the generate task, later the memory of
@@ -113,6 +113,6 @@ InterStage simulate_inter_stage(const InterStageTask& task, const std::vector<Sa
 /// counts as tail until generation has ended everywhere. After that it counts as imbalance after a worker's last sample
 /// and on devices without a worker, and as a dependency while a worker waits for other devices or for another task's
 /// results.
-Trace trace_of(const InterStageTask& task, const Fleet& fleet, const PlayedStages& played);
+Trace trace_of(const InterStageTask& task, const Fleet& fleet, const StageTimes& times);
 
 }  // namespace dovetail::simulate

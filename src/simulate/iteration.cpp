@@ -22,10 +22,10 @@ constexpr int links_of_a_device = 4;
 constexpr Ticks min_difference(1000);  // ns; arrivals closer than this are shown as one
 
 Transfer transfer_of(const DeviceTransfer& sent) {
-  Transfer transfer{{}, sent.alone, sent.bytes};
+  Transfer transfer{{}, sent.uncontended, sent.bytes};
   const int level = sent.between ? 2 : 0;
-  if (sent.from != DeviceTransfer::nobody) transfer.links.push_back(links_of_a_device * sent.from + level);
-  if (sent.to != DeviceTransfer::nobody) transfer.links.push_back(links_of_a_device * sent.to + level + 1);
+  if (sent.from != DeviceTransfer::no_device) transfer.links.push_back(links_of_a_device * sent.from + level);
+  if (sent.to != DeviceTransfer::no_device) transfer.links.push_back(links_of_a_device * sent.to + level + 1);
   return transfer;
 }
 
@@ -48,8 +48,8 @@ Activities bar_kinds_of(const Workload& workload) {
   return bar_kinds;
 }
 
-bool has_ended(const Played& played) { return played.end >= played.begin; }
-bool has_begun(const Played& played) { return has_ended(played) || played.begin > Ticks(0); }
+bool has_ended(const ActivityRun& run) { return run.end >= run.begin; }
+bool has_begun(const ActivityRun& run) { return has_ended(run) || run.begin > Ticks(0); }
 
 /// Returns the idle kind of activities that wait for this one.
 BarKind cause_of(const Activity& activity) {
@@ -57,9 +57,9 @@ BarKind cause_of(const Activity& activity) {
   return activity.reallocation ? BarKind::awaiting : BarKind::dependency;
 }
 
-/// Returns `time` x `part` / `whole`, rounded to ns. An integer product could overflow.
-Ticks part_of(Ticks time, Ticks part, Ticks whole) {
-  const double fraction = static_cast<double>(part.count()) / static_cast<double>(whole.count());
+/// Returns `time` x `part` / `total`, rounded to ns. An integer product could overflow.
+Ticks part_of(Ticks time, Ticks part, Ticks total) {
+  const double fraction = static_cast<double>(part.count()) / static_cast<double>(total.count());
   return Ticks(std::llround(static_cast<double>(time.count()) * fraction));
 }
 
@@ -118,16 +118,16 @@ struct Stretch {
 /// Builds the lanes of the stretch.
 class Cutter {
  public:
-  Cutter(const Workload& workload, const Play& play, const Stretch& stretch)
-      : workload_(workload), play_(play), stretch_(stretch), device_lanes_(workload) {
-    for (std::size_t node = 0; node < play.played.size(); ++node)
-      if (play.played[node].end > stretch.begin && !activity_of(node).transfers.empty())
+  Cutter(const Workload& workload, const SimulatedIterations& simulated, const Stretch& stretch)
+      : workload_(workload), simulated_(simulated), stretch_(stretch), device_lanes_(workload) {
+    for (std::size_t node = 0; node < simulated.runs.size(); ++node)
+      if (simulated.runs[node].end > stretch.begin && !activity_of(node).transfers.empty())
         own_arrivals_[node] = arrivals_of(node);
   }
 
   Trace cut() const {
     Trace trace;
-    trace.end = length() + workload_.overhead * static_cast<std::int64_t>(play_.iterations);
+    trace.end = length() + workload_.overhead * static_cast<std::int64_t>(simulated_.iterations);
     for (std::vector<int>& devices : classes()) {
       Lane lane = lane_of(devices.front());
       add_held(lane, devices.front(), trace.end);
@@ -142,12 +142,13 @@ class Cutter {
   /// Returns a lane for each mesh with host transfers.
   std::vector<Lane> host_links() const {
     std::map<std::pair<int, int>, Lane> lanes;
-    for (std::size_t node = 0; node < play_.played.size(); ++node) {
+    for (std::size_t node = 0; node < simulated_.runs.size(); ++node) {
       const Activity& activity = activity_of(node);
-      if (!activity.host || !has_ended(play_.played[node])) continue;
+      if (!activity.host || !has_ended(simulated_.runs[node])) continue;
       const cluster::Mesh& mesh = activity.host->devices;
       Lane& lane = lanes[{mesh.first, mesh.count}];
-      add(lane, play_.played[node].begin, play_.played[node].end, {{}, {}, BarKind::loading, activity.task, 0, {}});
+      add(lane, simulated_.runs[node].begin, simulated_.runs[node].end,
+          {{}, {}, BarKind::loading, activity.task, 0, {}});
     }
     std::vector<Lane> made;
     for (auto& [mesh, lane] : lanes) {
@@ -162,14 +163,14 @@ class Cutter {
   /// Returns for each device the time at which its last transfer has arrived. Arrivals at most a microsecond apart
   /// count as the latest of them, so that their devices share a lane.
   std::vector<Ticks> arrivals_of(std::size_t node) const {
-    const Played& played = play_.played[node];
+    const ActivityRun& run = simulated_.runs[node];
     const Activity& activity = activity_of(node);
-    std::vector<Ticks> arrivals(static_cast<std::size_t>(workload_.devices), played.begin + activity.trace.end);
+    std::vector<Ticks> arrivals(static_cast<std::size_t>(workload_.devices), run.begin + activity.trace.end);
     for (std::size_t index = 0; index < activity.transfers.size(); ++index)
       for (const int device : {activity.transfers[index].from, activity.transfers[index].to})
-        if (device != DeviceTransfer::nobody) {
+        if (device != DeviceTransfer::no_device) {
           Ticks& arrival = arrivals[static_cast<std::size_t>(device)];
-          arrival = std::max(arrival, played.arrivals[index]);
+          arrival = std::max(arrival, run.arrivals[index]);
         }
     std::vector<Ticks> together = arrivals;
     std::sort(together.begin(), together.end(), std::greater<>());
@@ -205,14 +206,14 @@ class Cutter {
   /// Returns the nodes that occupy `device` during the stretch, and the first one after it, in order.
   std::vector<std::size_t> nodes_on(int device) const {
     std::vector<std::size_t> nodes;
-    for (std::size_t node = 0; node < play_.played.size(); ++node) {
-      const Played& played = play_.played[node];
-      if (played.end <= played.begin || played.end <= stretch_.begin) continue;
+    for (std::size_t node = 0; node < simulated_.runs.size(); ++node) {
+      const ActivityRun& run = simulated_.runs[node];
+      if (run.end <= run.begin || run.end <= stretch_.begin) continue;
       if (device_lanes_.lane(device, node % activities()) != DeviceLanes::absent) nodes.push_back(node);
     }
-    const auto begin = [this](std::size_t node) { return std::pair(play_.played[node].begin, node); };
+    const auto begin = [this](std::size_t node) { return std::pair(simulated_.runs[node].begin, node); };
     std::sort(nodes.begin(), nodes.end(), [&](std::size_t a, std::size_t b) { return begin(a) < begin(b); });
-    const auto beyond = [this](std::size_t node) { return play_.played[node].begin >= stretch_.end; };
+    const auto beyond = [this](std::size_t node) { return simulated_.runs[node].begin >= stretch_.end; };
     const auto first_beyond = std::find_if(nodes.begin(), nodes.end(), beyond);
     if (first_beyond != nodes.end()) nodes.erase(first_beyond + 1, nodes.end());
     return nodes;
@@ -222,14 +223,14 @@ class Cutter {
     Lane lane;
     Ticks now = stretch_.begin;
     for (const std::size_t node : nodes_on(device)) {
-      const Played& played = play_.played[node];
-      const Ticks until = std::min(played.begin, stretch_.end);
+      const ActivityRun& run = simulated_.runs[node];
+      const Ticks until = std::min(run.begin, stretch_.end);
       if (now < until) hold(lane, now, resident(device, std::nullopt));
-      wait(lane, now, until, played.critical_predecessor);
+      wait(lane, now, until, run.critical_predecessor);
       now = stretch_.end;
-      if (played.begin >= stretch_.end) break;
+      if (run.begin >= stretch_.end) break;
       work(lane, device, node);
-      now = std::min(played.end, stretch_.end);
+      now = std::min(run.end, stretch_.end);
     }
     if (lane.spans.empty() || now < stretch_.end) {
       hold(lane, now, resident(device, std::nullopt));
@@ -237,7 +238,7 @@ class Cutter {
     }
     if (workload_.overhead > Ticks(0)) {
       hold(lane, stretch_.end, resident(device, std::nullopt));
-      const Ticks overhead = workload_.overhead * static_cast<std::int64_t>(play_.iterations);
+      const Ticks overhead = workload_.overhead * static_cast<std::int64_t>(simulated_.iterations);
       lane.spans.push_back({length(), length() + overhead, BarKind::hand_over, -1, 0, {}});
     }
     return lane;
@@ -266,11 +267,11 @@ class Cutter {
 
   /// Adds the memory that host transfers hold on the device.
   void add_held(Lane& lane, int device, Ticks end) const {
-    for (std::size_t node = 0; node < play_.played.size(); ++node) {
+    for (std::size_t node = 0; node < simulated_.runs.size(); ++node) {
       const std::optional<HostTransfer>& host = activity_of(node).host;
       if (!host || !is_on(host->devices, device)) continue;
-      const Played& moved = play_.played[node];
-      const Played& served = play_.played[node - node % activities() + host->activity];
+      const ActivityRun& moved = simulated_.runs[node];
+      const ActivityRun& served = simulated_.runs[node - node % activities() + host->activity];
       if (!has_begun(moved) || (host->back && !has_ended(served))) continue;
       const Ticks from = host->back ? served.end : moved.begin;
       const bool is_over = host->back ? has_ended(moved) : has_begun(served);
@@ -297,89 +298,92 @@ class Cutter {
     std::vector<Span> causes;
     Ticks until = to;
     while (until > from) {
-      if (critical_predecessor == nothing) {
+      if (critical_predecessor == no_activity) {
         causes.push_back({from, until, BarKind::dependency, -1, 0, {}});
         break;
       }
-      const Played& played = play_.played[critical_predecessor];
+      const ActivityRun& run = simulated_.runs[critical_predecessor];
       const Activity& activity = activity_of(critical_predecessor);
-      const Ticks since = std::clamp(played.begin, from, until);
+      const Ticks since = std::clamp(run.begin, from, until);
       if (since < until) causes.push_back({since, until, cause_of(activity), activity.task, 0, {}});
       until = since;
-      critical_predecessor = played.critical_predecessor;
+      critical_predecessor = run.critical_predecessor;
     }
     for (auto cause = causes.rbegin(); cause != causes.rend(); ++cause) add(lane, cause->begin, cause->end, *cause);
   }
 
   void work(Lane& lane, int device, std::size_t node) const {
-    const Played& played = play_.played[node];
+    const ActivityRun& run = simulated_.runs[node];
     const Activity& activity = activity_of(node);
     const std::int64_t base = resident(device, node % activities());
-    hold(lane, played.begin, base);
+    hold(lane, run.begin, base);
     const int own = device_lanes_.lane(device, node % activities());
-    Ticks now = played.begin;
+    Ticks now = run.begin;
     if (own >= 0) {
       const Lane& trace = activity.trace.lanes[static_cast<std::size_t>(own)];
-      for (const Span& span : trace.spans) add(lane, played.begin + span.begin, played.begin + span.end, span);
+      for (const Span& span : trace.spans) add(lane, run.begin + span.begin, run.begin + span.end, span);
       for (const auto& [time, bytes] : trace.memory)
-        if (played.begin + time < stretch_.end) hold(lane, played.begin + time, base + bytes);
+        if (run.begin + time < stretch_.end) hold(lane, run.begin + time, base + bytes);
       now += activity.trace.end;
     }
     if (activity.transfers.empty()) return;
     // Its own transfers, then those of others.
     const Ticks arrived = own_arrivals_.at(node)[static_cast<std::size_t>(device)];
     add(lane, now, arrived, {{}, {}, BarKind::reallocation, activity.task, 0, {}});
-    add(lane, arrived, played.end, {{}, {}, BarKind::awaiting, activity.task, 0, {}});
+    add(lane, arrived, run.end, {{}, {}, BarKind::awaiting, activity.task, 0, {}});
   }
 
   const Workload& workload_;
-  const Play& play_;
+  const SimulatedIterations& simulated_;
   const Stretch& stretch_;
   DeviceLanes device_lanes_;
   std::map<std::size_t, std::vector<Ticks>> own_arrivals_;  // [node with transfers][device]
 };
 
 /// Returns the time at which the first activity of the iteration begins, other than host transfers.
-Ticks beginning_of(const Play& play, const std::vector<Activity>& activities, std::size_t iteration) {
+Ticks beginning_of(const SimulatedIterations& simulated, const std::vector<Activity>& activities,
+                   std::size_t iteration) {
   std::optional<Ticks> first;
   for (std::size_t activity = 0; activity < activities.size(); ++activity)
-    if (const Ticks begin = play.played[iteration * activities.size() + activity].begin; !activities[activity].host)
+    if (const Ticks begin = simulated.runs[iteration * activities.size() + activity].begin; !activities[activity].host)
       first = std::min(first.value_or(begin), begin);
   return first.value_or(Ticks(0));
 }
 
 /// Returns a stretch as long as the period, from the start of the first iteration in it.
-Stretch stretch_of(const Play& play, const std::vector<Activity>& activities) {
-  std::size_t iteration = play.last + 1 - play.iterations;
-  while (beginning_of(play, activities, iteration) < play.begin) ++iteration;
-  const Ticks begin = beginning_of(play, activities, iteration);
-  return {begin, begin + (play.end - play.begin), iteration};
+Stretch stretch_of(const SimulatedIterations& simulated, const std::vector<Activity>& activities) {
+  std::size_t iteration = simulated.last + 1 - simulated.iterations;
+  while (beginning_of(simulated, activities, iteration) < simulated.begin) ++iteration;
+  const Ticks begin = beginning_of(simulated, activities, iteration);
+  return {begin, begin + (simulated.end - simulated.begin), iteration};
 }
 
-std::vector<plan::ActivityTime> activities_of(const Play& play, std::size_t activities, const Stretch& stretch) {
+std::vector<plan::ActivityTime> activities_of(const SimulatedIterations& simulated, std::size_t activities,
+                                              const Stretch& stretch) {
   std::vector<plan::ActivityTime> times;
   for (std::size_t activity = 0; activity < activities; ++activity) {
-    const Played& played = play.played[stretch.iteration * activities + activity];
-    times.push_back({played.begin - stretch.begin, played.end - stretch.begin});
+    const ActivityRun& run = simulated.runs[stretch.iteration * activities + activity];
+    times.push_back({run.begin - stretch.begin, run.end - stretch.begin});
   }
   return times;
 }
 
 }  // namespace
 
-Iteration play_iterations(const Workload& workload) {
+Iteration simulate_iteration(const Workload& workload) {
   for (const Activity& activity : workload.activities) DOVETAIL_ASSERT(!find_fault(activity.trace));
   const Activities every = bar_kinds_of(workload);
-  const Play played = play(every, workload.max_iterations, workload.courses, workload.cancellation);
-  const Stretch stretch = stretch_of(played, workload.activities);
+  const SimulatedIterations simulated =
+      simulate_iterations(every, workload.max_iterations, workload.transfer_cache, workload.cancellation);
+  const Stretch stretch = stretch_of(simulated, workload.activities);
   Iteration iteration;
-  iteration.trace = Cutter(workload, played, stretch).cut();
-  iteration.iterations = played.iterations;
-  iteration.played = played.last + 1;
-  iteration.steady = played.steady;
-  iteration.stretch = stretch.end - stretch.begin;
-  iteration.period = played.period();
-  iteration.activities = activities_of(played, workload.activities.size(), stretch);
+  iteration.trace = Cutter(workload, simulated, stretch).cut();
+  iteration.iterations = simulated.iterations;
+  iteration.simulated = simulated.last + 1;
+  iteration.steady = simulated.steady;
+  iteration.cycle = stretch.end - stretch.begin;
+  iteration.period = simulated.period();
+  iteration.activities = activities_of(simulated, workload.activities.size(), stretch);
   DOVETAIL_ASSERT(!find_fault(iteration.trace));
   return iteration;
 }

@@ -20,13 +20,13 @@ namespace dovetail::simulate {
 /// A transfer from one device to another. A device has four links: to and from the devices of its node, and to and from
 /// other nodes.
 struct DeviceTransfer {
-  int from = nobody;
-  int to = nobody;
-  bool between = false;  ///< crosses nodes
-  base::Ticks alone;     ///< duration in ns without other transfers on its links
+  int from = no_device;
+  int to = no_device;
+  bool between = false;     ///< crosses nodes
+  base::Ticks uncontended;  ///< duration in ns without other transfers on its links
   std::int64_t bytes = 0;
 
-  static constexpr int nobody = -1;  ///< no device: its link does not count
+  static constexpr int no_device = -1;  ///< no device: its link does not count
 };
 
 /// A transfer between devices and host memory. It occupies only their host links. Other activities use the devices
@@ -60,7 +60,7 @@ struct Workload {
   /// activities.
   std::function<std::int64_t(int device, std::optional<std::size_t> activity)> resident = {};
   std::size_t max_iterations = 64;                       ///< simulated to reach a steady state
-  Courses* courses = nullptr;                            ///< cache of transfers for play()
+  TransferCache* transfer_cache = nullptr;               ///< cache of transfers for simulate_iterations()
   const parallel::Cancellation* cancellation = nullptr;  ///< stops waiting for a steady state
 };
 
@@ -71,9 +71,9 @@ struct Iteration {
   /// activity itself waited for. Devices that no activity uses wait for task -1.
   Trace trace;
   std::size_t iterations = 1;  ///< in the trace; more than one if iterations alternate
-  std::size_t played = 1;      ///< iterations until they repeated
+  std::size_t simulated = 1;   ///< iterations until they repeated
   bool steady = false;  ///< false: they did not repeat, and the trace covers the later half of the iterations simulated
-  base::Ticks stretch;  ///< length of the trace without overhead
+  base::Ticks cycle;    ///< length of the trace without overhead
   base::Ticks period;   ///< time of an iteration without overhead
   std::vector<plan::ActivityTime>
       activities;  ///< [activity] of the first iteration in the trace, relative to its start
@@ -82,7 +82,7 @@ struct Iteration {
 /// Simulates iterations until they are steady and returns one period. It starts with the first activity of an iteration
 /// other than a host transfer, and ends with the overhead. REQUIRES: each activity's trace passes find_fault and has
 /// each of its devices in one lane, or no lanes. The devices of each transfer belong to the activity.
-Iteration play_iterations(const Workload& workload);
+Iteration simulate_iteration(const Workload& workload);
 
 /// Converts a trace to a timeline: one bar per span, one lane per group of devices that do the same, then the links to
 /// host memory. Counters show the bytes that each device holds. Times are ns. `tasks`: [Span::task] the task's track,

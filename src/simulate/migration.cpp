@@ -91,7 +91,7 @@ void send(const GenerationTask& task, const Fleet& fleet, const std::vector<Tick
     const double bytes = static_cast<double>(move.tokens) * fleet.limits.token_bytes;
     move.transfer.links = {link_of(move.from, true, move.between), link_of(move.to, false, move.between)};
     move.transfer.bytes = std::llround(bytes);
-    move.transfer.alone = std::max(
+    move.transfer.uncontended = std::max(
         Ticks(1), base::ticks_of_seconds(cluster::send_seconds(move.between ? links.between : links.inside, bytes)));
   }
   Traffic traffic(static_cast<int>(4 * starts.size()));
@@ -162,10 +162,10 @@ std::size_t destination_count(const GenerationTask& task, const Fleet& fleet, co
   const cost::Machine machine = cost::machine_of(task.cluster, task.mesh, task.efficiency);
   const double flat = std::min(static_cast<double>(fleet.limits.sequences),
                                cost::flat_batch(task.facts, task.layout, context, machine, task.efficiency));
-  const double room = static_cast<double>(fleet.limits.blocks) * static_cast<double>(fleet.limits.block_tokens);
+  const double capacity = static_cast<double>(fleet.limits.blocks) * static_cast<double>(fleet.limits.block_tokens);
   const auto left = static_cast<double>(unfinished);
   return static_cast<std::size_t>(
-      std::max({1.0, std::ceil(left / flat), std::ceil(left * static_cast<double>(max_sequence) / room)}));
+      std::max({1.0, std::ceil(left / flat), std::ceil(left * static_cast<double>(max_sequence) / capacity)}));
 }
 
 Migration migrate(const GenerationTask& task, Fleet& fleet, std::vector<Instance>& instances, Ticks at,

@@ -24,7 +24,7 @@ struct Begun {
   std::vector<DecodedTokens> parts = {};
 };
 
-struct Group {
+struct PromptGroup {
   std::vector<std::size_t> samples;  // indices in Rollout::samples_
   std::size_t left = 0;
 };
@@ -41,25 +41,25 @@ class Rollout {
         samples_of_(samples_of),
         options_(options),
         waiting_(fleet_.devices.size()) {
-    DOVETAIL_ASSERT(options.trained >= 1 && options.under_way >= options.trained && options.iterations >= 1);
+    DOVETAIL_ASSERT(options.trained >= 1 && options.in_progress >= options.trained && options.iterations >= 1);
   }
 
-  PartialRollout play() {
-    while (under_way_ < options_.under_way) begin_group();
-    std::vector<Instance> instances = instances_with_what_waits();
-    PartialRollout played;
+  PartialRollout simulate_iteration() {
+    while (in_progress_ < options_.in_progress) begin_group();
+    std::vector<Instance> instances = instances_with_waiting();
+    PartialRollout result;
     if (complete_.size() < options_.trained) {
-      const Ticks enough = time_of_enough(instances);
+      const Ticks enough = completion_time(instances);
       for (Instance& instance : instances) instance.run_until(enough);
-      finish(instances, played);
+      finish(instances, result);
     }
     for (std::size_t instance = 0; instance < instances.size(); ++instance)
       carry_over(instances[instance], waiting_[instance]);
-    train(played);
-    held_ += played.decoded - played.trained;
-    played.held = held_;
+    train(result);
+    held_ += result.decoded - result.trained;
+    result.held = held_;
     ++iteration_;
-    return played;
+    return result;
   }
 
  private:
@@ -71,11 +71,11 @@ class Rollout {
     }
     DOVETAIL_ASSERT(next_ < drawn_.size());
     const std::int64_t drawn_group = drawn_[next_].group;
-    Group& group = groups_.emplace_back();
-    std::size_t instance = emptiest();
+    PromptGroup& group = groups_.emplace_back();
+    std::size_t instance = min_loaded_instance();
     for (; next_ < drawn_.size() && drawn_[next_].group == drawn_group; ++next_) {
       // With fewer prompts than instances, a prompt's samples are spread over instances.
-      if (options_.under_way < waiting_.size()) instance = emptiest();
+      if (options_.in_progress < waiting_.size()) instance = min_loaded_instance();
       Sequence sequence;
       sequence.sample = samples_.size();
       sequence.prompt = drawn_[next_].prompt;
@@ -86,16 +86,16 @@ class Rollout {
       group.samples.push_back(sequence.sample);
     }
     group.left = group.samples.size();
-    ++under_way_;
+    ++in_progress_;
   }
 
-  std::size_t emptiest() const {
+  std::size_t min_loaded_instance() const {
     const auto least = std::min_element(waiting_.begin(), waiting_.end(),
                                         [](const auto& one, const auto& other) { return one.size() < other.size(); });
     return static_cast<std::size_t>(least - waiting_.begin());
   }
 
-  std::vector<Instance> instances_with_what_waits() {
+  std::vector<Instance> instances_with_waiting() {
     std::vector<Instance> instances;
     for (const std::vector<Sequence>& sequences : waiting_) {
       Instance& instance = instances.emplace_back(fleet_.limits, fleet_.clock, task_);
@@ -105,9 +105,9 @@ class Rollout {
   }
 
   /// Returns the time at which enough groups to train on are complete if all instances run on. Simulates copies.
-  Ticks time_of_enough(std::vector<Instance> instances) const {
+  Ticks completion_time(std::vector<Instance> instances) const {
     std::vector<std::size_t> left;
-    for (const Group& group : groups_) left.push_back(group.left);
+    for (const PromptGroup& group : groups_) left.push_back(group.left);
     std::vector<Finished> finished;
     for (Instance& instance : instances) {
       instance.run_until(Ticks::max());
@@ -122,12 +122,12 @@ class Rollout {
   }
 
   /// Records the finished samples of the instances.
-  void finish(const std::vector<Instance>& instances, PartialRollout& played) {
+  void finish(const std::vector<Instance>& instances, PartialRollout& result) {
     std::vector<Finished> finished;
     for (const Instance& instance : instances) {
-      played.end = std::max(played.end, instance.now());
-      played.decoded += instance.log().decoded;
-      played.recomputed += instance.log().recomputed;
+      result.end = std::max(result.end, instance.now());
+      result.decoded += instance.log().decoded;
+      result.recomputed += instance.log().recomputed;
       finished.insert(finished.end(), instance.log().finished.begin(), instance.log().finished.end());
     }
     std::sort(finished.begin(), finished.end(), [](const Finished& a, const Finished& b) {
@@ -156,22 +156,22 @@ class Rollout {
   }
 
   /// Trains on the groups that were complete first.
-  void train(PartialRollout& played) {
+  void train(PartialRollout& result) {
     DOVETAIL_ASSERT(complete_.size() >= options_.trained);
     for (std::size_t index = 0; index < options_.trained; ++index) {
-      Group& group = groups_[complete_[index]];
+      PromptGroup& group = groups_[complete_[index]];
       for (const std::size_t sample : group.samples) {
-        ++played.samples;
+        ++result.samples;
         for (const DecodedTokens& part : std::exchange(samples_[sample].parts, {})) {
           const std::size_t age = iteration_ - part.iteration;
-          if (played.by_age.size() <= age) played.by_age.resize(age + 1);
-          played.by_age[age] += part.tokens;
-          played.trained += part.tokens;
+          if (result.by_age.size() <= age) result.by_age.resize(age + 1);
+          result.by_age[age] += part.tokens;
+          result.trained += part.tokens;
         }
       }
     }
     complete_.erase(complete_.begin(), complete_.begin() + static_cast<std::ptrdiff_t>(options_.trained));
-    under_way_ -= options_.trained;
+    in_progress_ -= options_.trained;
   }
 
   Fleet fleet_;
@@ -183,9 +183,9 @@ class Rollout {
   std::size_t next_ = 0;  // index in drawn_
   std::uint64_t draws_ = 0;
   std::vector<Begun> samples_;
-  std::vector<Group> groups_;
+  std::vector<PromptGroup> groups_;
   std::vector<std::size_t> complete_;  // groups, in order of completion
-  std::size_t under_way_ = 0;          // groups begun but not trained on
+  std::size_t in_progress_ = 0;        // groups begun but not trained on
   std::size_t iteration_ = 0;
   std::int64_t held_ = 0;
 };
@@ -196,10 +196,11 @@ std::vector<PartialRollout> simulate_partial_rollout(
     const GenerationTask& task, std::int64_t longest,
     const std::function<std::vector<Sample>(std::uint64_t)>& samples_of, const PartialRolloutOptions& options) {
   Rollout rollout(task, longest, samples_of, options);
-  for (std::size_t iteration = 0; iteration < options.warm_up; ++iteration) rollout.play();
-  std::vector<PartialRollout> played;
-  for (std::size_t iteration = 0; iteration < options.iterations; ++iteration) played.push_back(rollout.play());
-  return played;
+  for (std::size_t iteration = 0; iteration < options.warm_up; ++iteration) rollout.simulate_iteration();
+  std::vector<PartialRollout> results;
+  for (std::size_t iteration = 0; iteration < options.iterations; ++iteration)
+    results.push_back(rollout.simulate_iteration());
+  return results;
 }
 
 }  // namespace dovetail::simulate

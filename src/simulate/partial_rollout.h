@@ -26,9 +26,9 @@
 namespace dovetail::simulate {
 
 struct PartialRolloutOptions {
-  std::size_t trained = 1;    ///< prompts that an iteration trains on
-  std::size_t under_way = 1;  ///< prompts started but not trained on, at the start of each iteration; >= trained
-  std::size_t warm_up = 4;    ///< iterations simulated before those that are returned
+  std::size_t trained = 1;      ///< prompts that an iteration trains on
+  std::size_t in_progress = 1;  ///< prompts started but not trained on, at the start of each iteration; >= trained
+  std::size_t warm_up = 4;      ///< iterations simulated before those that are returned
   std::size_t iterations = 8;
 };
 

@@ -17,9 +17,9 @@ std::vector<Sample> draw_samples(const workflow::Workload& workload, const workf
   samples.reserve(static_cast<std::size_t>(workload.prompts * of_prompt));
   for (std::int64_t group = 0; group < workload.prompts; ++group) {
     const std::int64_t prompt = workload.prompt_length.draw(prompts);
-    const std::int64_t room = workload.sequence_cap > 0 ? workload.sequence_cap - prompt : workflow::max_length;
+    const std::int64_t space = workload.sequence_cap > 0 ? workload.sequence_cap - prompt : workflow::max_length;
     for (std::int64_t sample = 0; sample < of_prompt; ++sample)
-      samples.push_back({prompt, std::min(lengths.draw(responses), room), group});
+      samples.push_back({prompt, std::min(lengths.draw(responses), space), group});
   }
   return samples;
 }

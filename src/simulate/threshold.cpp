@@ -28,7 +28,7 @@ Ticks value_of(std::vector<Ticks> ends, std::optional<double> quantile) {
 
 }  // namespace
 
-std::vector<double> usual_thresholds() {
+std::vector<double> default_thresholds() {
   std::vector<double> thresholds{0.01, 0.02, 0.03};
   for (int percent = 5; percent < 100; percent += 5) thresholds.push_back(percent / 100.0);
   return thresholds;
@@ -50,7 +50,7 @@ std::optional<ThresholdChoice> choose_threshold(const InterStageTask& task,
     side_by_side[draw] = stages.side_by_side();
     for (const ThresholdPoint& point : choice.points) {
       if (parallel::is_requested(options.cancellation)) return;
-      std::optional<PlayedStages> fused;
+      std::optional<StageTimes> fused;
       if (point.threshold) fused = stages.with_threshold(*point.threshold);
       ends[draw].emplace_back(fused ? fused->end : stages.plain().end, fused.has_value());
     }

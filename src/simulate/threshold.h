@@ -21,10 +21,10 @@ struct ThresholdPoint {
 };
 
 /// Returns 1%, 2%, 3% (a few percent of thousands of samples are a tail), then 5%, 10%, ... 95%.
-std::vector<double> usual_thresholds();
+std::vector<double> default_thresholds();
 
 struct ThresholdOptions {
-  std::vector<double> thresholds = usual_thresholds();  ///< ascending, in (0, 1)
+  std::vector<double> thresholds = default_thresholds();  ///< ascending, in (0, 1)
   /// In [0, 1]: compares the smallest end that at least this fraction of the draws does not exceed; nullopt: the mean.
   std::optional<double> quantile;
   int threads = 1;  ///< draws run in parallel; the result does not depend on it

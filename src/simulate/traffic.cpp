@@ -110,14 +110,14 @@ std::size_t hash_of(const std::vector<const Transfer*>& transfers) {
   };
   for (const Transfer* transfer : transfers) {
     for (const int link : transfer->links) mix(link);
-    mix(transfer->alone.count());
+    mix(transfer->uncontended.count());
   }
   return hash;
 }
 
 }  // namespace
 
-const Courses::Course* Courses::find(const std::vector<const Transfer*>& transfers) const {
+const TransferCache::CachedTransfers* TransferCache::find(const std::vector<const Transfer*>& transfers) const {
   const auto [begin, end] = known_.equal_range(hash_of(transfers));
   for (auto known = begin; known != end; ++known)
     if (std::equal(transfers.begin(), transfers.end(), known->second.transfers.begin(), known->second.transfers.end(),
@@ -126,23 +126,23 @@ const Courses::Course* Courses::find(const std::vector<const Transfer*>& transfe
   return nullptr;
 }
 
-void Courses::add(const std::vector<const Transfer*>& transfers, std::vector<Arrival> arrivals) {
-  Course course{{}, std::move(arrivals)};
+void TransferCache::add(const std::vector<const Transfer*>& transfers, std::vector<Arrival> arrivals) {
+  CachedTransfers course{{}, std::move(arrivals)};
   course.transfers.reserve(transfers.size());
   for (const Transfer* transfer : transfers) course.transfers.push_back(*transfer);
   known_.emplace(hash_of(transfers), std::move(course));
 }
 
 void Traffic::begin(const Transfer& transfer, std::size_t name) {
-  DOVETAIL_ASSERT(transfer.alone > base::Ticks(0) && !transfer.links.empty());
+  DOVETAIL_ASSERT(transfer.uncontended > base::Ticks(0) && !transfer.links.empty());
   if (active_count_ == 0) {
     active_.clear();
     later_.clear();
     started_ = now_;
     gathering_ = true;
   }
-  if (course_ != nullptr) leave_course();
-  active_.push_back({&transfer, name, static_cast<double>(transfer.alone.count()), now_, 0, base::Ticks(0)});
+  if (cached_ != nullptr) leave_cached();
+  active_.push_back({&transfer, name, static_cast<double>(transfer.uncontended.count()), now_, 0, base::Ticks(0)});
   ++active_count_;
   if (gathering_) return;
   kept_ = false;
@@ -156,21 +156,21 @@ std::vector<const Transfer*> Traffic::transfers() const {
   return transfers;
 }
 
-/// Starts time for transfers that began together: on a known course, or by shares.
-void Traffic::set_out() {
+/// Starts time for transfers that began together: by a cached record, or by shares.
+void Traffic::start_gathered() {
   gathering_ = false;
-  kept_ = courses_ != nullptr && active_.size() > exact_count;
+  kept_ = cache_ != nullptr && active_.size() > exact_count;
   arrivals_.clear();
-  if (kept_) course_ = courses_->find(transfers());
-  if (course_ == nullptr) return join_all();
+  if (kept_) cached_ = cache_->find(transfers());
+  if (cached_ == nullptr) return join_all();
   kept_ = false;
   next_ = 0;
 }
 
-/// Leaves a known course because another transfer joins: replays its transfers from their beginning to now.
-void Traffic::leave_course() {
+/// Leaves a known record because another transfer joins: replays its transfers from their beginning to now.
+void Traffic::leave_cached() {
   const base::Ticks now = std::exchange(now_, started_);
-  course_ = nullptr;
+  cached_ = nullptr;
   active_count_ = active_.size();
   join_all();
   do {
@@ -209,7 +209,7 @@ std::vector<std::size_t> Traffic::connected() {
   return found;
 }
 
-void Traffic::give(std::size_t index, double share) {
+void Traffic::set_share(std::size_t index, double share) {
   DOVETAIL_ASSERT(share > 0);
   ActiveTransfer& active = active_[index];
   if (active.share == share) return;
@@ -239,14 +239,14 @@ void Traffic::share_out() {
   transfers.reserve(indices.size());
   for (const std::size_t index : indices) transfers.push_back(active_[index].transfer);
   const std::vector<double> shares = fair_shares(transfers);
-  for (std::size_t index = 0; index < indices.size(); ++index) give(indices[index], shares[index]);
+  for (std::size_t index = 0; index < indices.size(); ++index) set_share(indices[index], shares[index]);
   if (later_.size() <= 4 * active_count_) return;
-  std::erase_if(later_, [this](const Due& noted) { return is_outdated(noted); });
+  std::erase_if(later_, [this](const ScheduledArrival& noted) { return is_outdated(noted); });
   std::make_heap(later_.begin(), later_.end(), std::greater<>());
 }
 
 /// Returns the first arrival, or null if no transfer has a share.
-const Traffic::Due* Traffic::first_due() {
+const Traffic::ScheduledArrival* Traffic::first_due() {
   while (!later_.empty() && is_outdated(later_.front())) {
     std::pop_heap(later_.begin(), later_.end(), std::greater<>());
     later_.pop_back();
@@ -256,8 +256,8 @@ const Traffic::Due* Traffic::first_due() {
 
 base::Ticks Traffic::next_arrival() {
   DOVETAIL_ASSERT(!empty());
-  if (gathering_) set_out();
-  if (course_ != nullptr) return started_ + course_->arrivals[next_].after;
+  if (gathering_) start_gathered();
+  if (cached_ != nullptr) return started_ + cached_->arrivals[next_].after;
   share_out();
   const base::Ticks next = first_due()->time;
   return changed_.empty() ? next : std::min(next, due());
@@ -272,14 +272,14 @@ void Traffic::arrive(std::size_t index) {
   if (kept_) arrivals_.push_back({now_ - started_, index});
 }
 
-/// Returns the transfers that arrive by now, on the course or by their shares.
+/// Returns the transfers that arrive by now, by the record or by their shares.
 std::vector<std::size_t> Traffic::arrived() {
   std::vector<std::size_t> indices;
-  if (course_ != nullptr) {
-    for (; next_ < course_->arrivals.size() && started_ + course_->arrivals[next_].after <= now_; ++next_)
-      indices.push_back(course_->arrivals[next_].transfer);
+  if (cached_ != nullptr) {
+    for (; next_ < cached_->arrivals.size() && started_ + cached_->arrivals[next_].after <= now_; ++next_)
+      indices.push_back(cached_->arrivals[next_].transfer);
   } else {
-    for (const Due* due = first_due(); due != nullptr && due->time <= now_; due = first_due()) {
+    for (const ScheduledArrival* due = first_due(); due != nullptr && due->time <= now_; due = first_due()) {
       indices.push_back(due->index);
       arrive(due->index);
     }
@@ -294,8 +294,8 @@ std::vector<std::size_t> Traffic::advance(base::Ticks time) {
   std::vector<std::size_t> indices = arrived();
   active_count_ -= indices.size();
   if (empty()) {
-    course_ = nullptr;
-    if (std::exchange(kept_, false)) courses_->add(transfers(), std::exchange(arrivals_, {}));
+    cached_ = nullptr;
+    if (std::exchange(kept_, false)) cache_->add(transfers(), std::exchange(arrivals_, {}));
   }
   for (std::size_t& index : indices) index = active_[index].name;
   return indices;

@@ -13,8 +13,8 @@ namespace dovetail::simulate {
 
 /// Bytes that move over several links at once.
 struct Transfer {
-  std::vector<int> links;  ///< at least one, without duplicates
-  base::Ticks alone;       ///< duration in ns without other transfers on its links
+  std::vector<int> links;   ///< at least one, without duplicates
+  base::Ticks uncontended;  ///< duration in ns without other transfers on its links
   std::int64_t bytes = 0;
 
   bool operator==(const Transfer&) const = default;
@@ -27,24 +27,24 @@ std::vector<double> fair_shares(const std::vector<const Transfer*>& transfers);
 
 /// Cache of transfers that began together and that no other transfer joined. The weights of a plan move the same way in
 /// every iteration, in every draw and at every threshold, so their arrivals are computed once.
-class Courses {
+class TransferCache {
  public:
   struct Arrival {
     base::Ticks after;  ///< since the beginning
     std::size_t transfer = 0;
   };
-  struct Course {
+  struct CachedTransfers {
     std::vector<Transfer> transfers;
     std::vector<Arrival> arrivals;  ///< in order
   };
 
-  /// Returns the course of the same transfers in the same order, or null. The pointer stays valid.
-  const Course* find(const std::vector<const Transfer*>& transfers) const;
+  /// Returns the record of the same transfers in the same order, or null. The pointer stays valid.
+  const CachedTransfers* find(const std::vector<const Transfer*>& transfers) const;
   /// REQUIRES: find() returns null for these transfers.
   void add(const std::vector<const Transfer*>& transfers, std::vector<Arrival> arrivals);
 
  private:
-  std::unordered_multimap<std::size_t, Course> known_;  // by a hash of the transfers
+  std::unordered_multimap<std::size_t, CachedTransfers> known_;  // by a hash of the transfers
 };
 
 /// Transfers in progress as time advances. When one begins or arrives, shares are recomputed only for transfers that
@@ -58,9 +58,9 @@ class Traffic {
  public:
   static constexpr std::size_t exact_count = 50;
 
-  /// All links of transfers are below `links`. `courses` caches the arrivals of more than `exact_count` transfers and
+  /// All links of transfers are below `links`. `cache` caches the arrivals of more than `exact_count` transfers and
   /// is extended; null: no cache. It does not change any arrival.
-  explicit Traffic(int links, Courses* courses = nullptr) : courses_(courses), on_(static_cast<std::size_t>(links)) {}
+  explicit Traffic(int links, TransferCache* cache = nullptr) : cache_(cache), on_(static_cast<std::size_t>(links)) {}
 
   /// Begins `transfer` now. It must live until it arrives. `name` identifies it in advance(). REQUIRES: alone > 0.
   void begin(const Transfer& transfer, std::size_t name);
@@ -82,25 +82,27 @@ class Traffic {
     base::Ticks arrival;
   };
   /// Arrival of a transfer at the share that it had when this entry was made.
-  struct Due {
+  struct ScheduledArrival {
     base::Ticks time;
     std::size_t index = 0;
 
-    bool operator>(const Due& other) const { return time != other.time ? time > other.time : index > other.index; }
+    bool operator>(const ScheduledArrival& other) const {
+      return time != other.time ? time > other.time : index > other.index;
+    }
   };
 
   std::vector<const Transfer*> transfers() const;
-  void set_out();
-  void leave_course();
+  void start_gathered();
+  void leave_cached();
   void join_all();
   void join(std::size_t index);
   base::Ticks due() const;
   bool must_share() const;
   void share_out();
   std::vector<std::size_t> connected();
-  void give(std::size_t index, double share);
-  bool is_outdated(const Due& due) const { return active_[due.index].arrival != due.time; }
-  const Due* first_due();
+  void set_share(std::size_t index, double share);
+  bool is_outdated(const ScheduledArrival& due) const { return active_[due.index].arrival != due.time; }
+  const ScheduledArrival* first_due();
   void arrive(std::size_t index);
   std::vector<std::size_t> arrived();
 
@@ -109,19 +111,20 @@ class Traffic {
   std::vector<ActiveTransfer> active_;  // by beginning, including arrived ones until none is in progress
   std::size_t active_count_ = 0;        // without arrived ones
 
-  Courses* courses_;
-  bool gathering_ = false;                   // all of `active_` began at the current time
-  const Courses::Course* course_ = nullptr;  // cached course of `active_`; the members below are unused then
-  std::size_t next_ = 0;                     // index of the next arrival of the course
-  bool kept_ = false;                        // `active_` is recorded as a new course
-  std::vector<Courses::Arrival> arrivals_;   // of the course that is recorded
+  TransferCache* cache_;
+  bool gathering_ = false;  // all of `active_` began at the current time
+  const TransferCache::CachedTransfers* cached_ =
+      nullptr;                                    // cached record of `active_`; the members below are unused then
+  std::size_t next_ = 0;                          // index of the next arrival of the record
+  bool kept_ = false;                             // `active_` is recorded in the cache
+  std::vector<TransferCache::Arrival> arrivals_;  // of the record in the making
 
   bool begun_ = false;                        // some transfer has no share yet
   std::size_t left_ = 0;                      // arrivals since shares were computed
   base::Ticks first_left_;                    // time of the first of them
   std::vector<std::vector<std::size_t>> on_;  // [link] transfers in progress
   std::vector<int> changed_;                  // links whose transfers changed since shares were computed
-  std::vector<Due> later_;                    // min-heap of arrivals, including outdated ones
+  std::vector<ScheduledArrival> later_;       // min-heap of arrivals, including outdated ones
 };
 
 }  // namespace dovetail::simulate

@@ -38,10 +38,10 @@ std::vector<std::int64_t> search_steps(const LengthGrowth& growth, const std::ve
   const double longest = *std::max_element(factors.begin(), factors.end());
   std::vector<std::int64_t> steps;
   for (int search = 0; search < searches; ++search) {
-    const double wanted = factors.front() + (longest - factors.front()) * search / std::max(1, searches - 1);
+    const double target = factors.front() + (longest - factors.front()) * search / std::max(1, searches - 1);
     // Rounding must not put the target above the longest length.
     const auto reached = std::find_if(factors.begin(), factors.end(),
-                                      [&](double factor) { return factor >= std::min(wanted, longest); });
+                                      [&](double factor) { return factor >= std::min(target, longest); });
     const std::int64_t step = max_steps[static_cast<std::size_t>(reached - factors.begin())];
     if (std::find(steps.begin(), steps.end(), step) == steps.end()) steps.push_back(step);
   }

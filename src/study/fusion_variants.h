@@ -7,7 +7,7 @@
 #include "base/enum_names.h"
 #include "base/result.h"
 #include "predict/closed_form/memory.h"
-#include "predict/played/simulation.h"
+#include "predict/simulated/simulation.h"
 #include "simulate/trace.h"
 
 namespace dovetail::study {
@@ -32,14 +32,14 @@ struct FusionVariant {
   FusionMode mode = FusionMode::none;
   double seconds = 0;               ///< time of an iteration: Simulation::iteration_seconds
   std::vector<simulate::Use> uses;  ///< device time of one iteration by use, over all devices
-  bool played = false;              ///< whether this is the plan itself
+  bool is_simulated_plan = false;   ///< whether this is the plan itself
   predict::Fit fit = predict::Fit::fits;
   bool fits() const { return fit != predict::Fit::does_not_fit; }
 };
 
 /// Simulates the plan without fusion and, if it has both fusions, with each one alone. The last variant is the plan
 /// itself, taken from `simulation`. Returns an empty vector if the plan fuses nothing. Errors as Simulator.
-base::Result<std::vector<FusionVariant>> play_fusion_variants(predict::Simulator& simulator, const plan::Plan& plan,
-                                                              const predict::Simulation& simulation);
+base::Result<std::vector<FusionVariant>> simulate_fusion_variants(predict::Simulator& simulator, const plan::Plan& plan,
+                                                                  const predict::Simulation& simulation);
 
 }  // namespace dovetail::study

@@ -113,10 +113,10 @@ base::Result<LengthGrowth> LengthGrowth::of(const workflow::LengthDistribution& 
       return base::bad_input(
           fmt::format("a {} of {:g} tokens at step {} is out of reach, because responses end at {} tokens; use a "
                       "smaller value or a larger cap",
-                      name_of(kept.figure), point.value, point.step, result.most()));
+                      name_of(kept.figure), point.value, point.step, result.max_length()));
   // Starts from the job's own value unless the growth specifies step 0.
   if (!kept.points.empty() && kept.points.front().step > 0) {
-    const workflow::LengthDistribution now = workflow::scaled(lengths, 1, result.most());
+    const workflow::LengthDistribution now = workflow::scaled(lengths, 1, result.max_length());
     const double value = kept.figure == GrowthFigure::factor ? 1
                          : kept.figure == GrowthFigure::mean ? now.mean()
                                                              : static_cast<double>(now.quantile(0.5));
@@ -130,9 +130,9 @@ std::optional<double> LengthGrowth::factor_for(double value) const {
     case GrowthFigure::factor:
       return value;
     case GrowthFigure::mean:
-      return workflow::factor_for_mean(lengths_, value, most());
+      return workflow::factor_for_mean(lengths_, value, max_length());
     case GrowthFigure::median:
-      return workflow::factor_for_median(lengths_, value, most());
+      return workflow::factor_for_median(lengths_, value, max_length());
   }
   DOVETAIL_ASSERT(false);
 }
@@ -182,7 +182,7 @@ workflow::LengthDistribution LengthGrowth::mean_of(std::int64_t first, std::int6
     return std::min(mean_value(first, last), value_at(static_cast<double>(step_of_max_length(first, last))));
   };
   const double factor = growth_.points.empty() ? 1 : factor_for(mean()).value();
-  return workflow::scaled(lengths_, factor, most());
+  return workflow::scaled(lengths_, factor, max_length());
 }
 
 double LengthGrowth::factor_at(double step) const {
@@ -190,7 +190,7 @@ double LengthGrowth::factor_at(double step) const {
 }
 
 workflow::LengthDistribution LengthGrowth::at(double step) const {
-  return workflow::scaled(lengths_, factor_at(step), most());
+  return workflow::scaled(lengths_, factor_at(step), max_length());
 }
 
 double LengthGrowth::at_cap(double step) const { return cap_ ? at(step).survival(*cap_ - 1) : 0; }

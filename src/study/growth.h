@@ -72,7 +72,7 @@ class LengthGrowth {
   double mean_value(std::int64_t first, std::int64_t last) const;
   /// The factor that yields this value of the figure; nullopt if there is no such factor.
   std::optional<double> factor_for(double value) const;
-  std::int64_t most() const { return cap_.value_or(workflow::max_length); }
+  std::int64_t max_length() const { return cap_.value_or(workflow::max_length); }
 
   workflow::LengthDistribution lengths_;
   Growth growth_;

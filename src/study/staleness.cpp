@@ -14,7 +14,7 @@ Staleness staleness_of(const std::vector<double>& by_age) {
     if (by_age[age] <= 0) continue;
     all += by_age[age];
     staleness.mean += static_cast<double>(age) * by_age[age];
-    staleness.most = static_cast<int>(age);
+    staleness.max = static_cast<int>(age);
     if (age > 0) staleness.off_policy_tokens += by_age[age];
   }
   if (all <= 0) return {};

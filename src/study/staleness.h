@@ -17,7 +17,7 @@ namespace dovetail::study {
 /// Number of policy versions between sampling and training.
 struct Staleness {
   double mean = 0;               ///< mean over tokens
-  int most = 0;                  ///< maximum over tokens
+  int max = 0;                   ///< maximum over tokens
   double off_policy_tokens = 0;  ///< fraction of tokens from an older version than the one being trained
 
   friend bool operator==(const Staleness&, const Staleness&) = default;

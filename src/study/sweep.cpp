@@ -21,7 +21,7 @@ namespace dovetail::study {
 namespace {
 
 /// Type of an input's values.
-enum class Values { share, whole, factor };
+enum class Values { share, integer, factor };
 
 struct Facts {
   std::string_view axis;
@@ -36,14 +36,14 @@ constexpr double max_factor = 1000;
 const Facts& facts_of(SweepInput input) {
   static const std::vector<Facts> all{
       {"threshold: unfinished samples at migration", Values::share, 0, 1, true},
-      {"prompts per iteration", Values::whole, 1, static_cast<double>(workflow::max_sample_count), true},
-      {"samples per prompt", Values::whole, 1, static_cast<double>(workflow::max_sample_count), true},
+      {"prompts per iteration", Values::integer, 1, static_cast<double>(workflow::max_sample_count), true},
+      {"samples per prompt", Values::integer, 1, static_cast<double>(workflow::max_sample_count), true},
       {"response lengths relative to the job", Values::factor, 1 / max_factor, max_factor, false},
       {"training micro-batches relative to the plan", Values::factor, 1 / max_factor, max_factor, true},
-      {"optimizer steps per epoch", Values::whole, 1, static_cast<double>(workflow::max_sample_count), true},
-      {"steps off policy", Values::whole, 0, workflow::max_steps_off_policy, true},
+      {"optimizer steps per epoch", Values::integer, 1, static_cast<double>(workflow::max_sample_count), true},
+      {"steps off policy", Values::integer, 0, workflow::max_steps_off_policy, true},
       {"network bandwidth relative to the job", Values::factor, 1 / max_factor, max_factor, false},
-      {"nodes", Values::whole, 1, cluster::max_device_count, true},
+      {"nodes", Values::integer, 1, cluster::max_device_count, true},
   };
   return all[static_cast<std::size_t>(input)];
 }
@@ -136,7 +136,7 @@ std::string value_text(SweepInput input, double value) {
   switch (facts_of(input).values) {
     case Values::share:
       return fmt::format("{:.6g}%", value * 100);
-    case Values::whole:
+    case Values::integer:
       return fmt::format("{:.0f}", value);
     case Values::factor:
       return fmt::format("{:.6g}x", value);
@@ -150,7 +150,7 @@ std::optional<std::string> find_value_fault(SweepInput input, double value) {
     case Values::share:
       if (value > facts.least && value < facts.most) return std::nullopt;
       return "accepted: a share of the samples above 0% and below 100%";
-    case Values::whole:
+    case Values::integer:
       if (value >= facts.least && value <= facts.most && value == std::floor(value)) return std::nullopt;
       return fmt::format("accepted: an integer from {:.0f} to {:.0f}", facts.least, facts.most);
     case Values::factor:
@@ -205,7 +205,7 @@ std::vector<double> default_values(SweepInput input, const plan::Job& job, const
   const std::optional<double> own = own_value(input, job, plan);
   std::vector<double> values;
   if (input == SweepInput::threshold)
-    values = simulate::usual_thresholds();
+    values = simulate::default_thresholds();
   else if (input == SweepInput::length)
     values = {0.25, 0.5, 1, 1.5, 2, 3, 4, 6, 8};
   else if (facts_of(input).values == Values::factor)
@@ -265,9 +265,9 @@ Migrations migrations_of(const std::vector<std::optional<simulate::Migration>>& 
 }
 
 /// Adds a simulation and scales the other figures to it.
-void add_played(const predict::Simulation& simulation, SweepFigures& figures) {
+void add_simulated(const predict::Simulation& simulation, SweepFigures& figures) {
   const auto [least, most] = std::minmax_element(simulation.draws.begin(), simulation.draws.end());
-  figures.simulated = PlayedSeconds{simulation.iteration_seconds, *least, *most, simulation.draws};
+  figures.simulated = SimulatedSeconds{simulation.iteration_seconds, *least, *most, simulation.draws};
   if (!simulation.migrations.empty()) figures.migrations = migrations_of(simulation.migrations);
   const double factor = simulation.iteration_seconds / figures.iteration_seconds;
   figures.samples_per_second /= factor;
@@ -283,7 +283,7 @@ base::Status add_figures(const predict::Scenario& scenario, const SweepOptions& 
   if (!options.simulate) return {};
   predict::Simulator simulator(scenario, options.simulation);
   DOVETAIL_TRY(const predict::Simulation simulation, simulator.simulate(point.plan));
-  add_played(simulation, *point.figures);
+  add_simulated(simulation, *point.figures);
   return {};
 }
 
@@ -318,7 +318,7 @@ class PlanSweep {
     point.figures = figures_of(scenario_, predict::estimate(scenario_, point.plan, training_));
     if (!options_.simulate) return point;
     DOVETAIL_TRY(const predict::Simulation simulation, simulator_.simulate(point.plan));
-    add_played(simulation, *point.figures);
+    add_simulated(simulation, *point.figures);
     return point;
   }
 
@@ -339,7 +339,7 @@ base::Result<SweepPoint> nodes_point(const predict::Scenario& scenario, double n
     point.problem = fmt::format("more than {} devices", cluster::max_device_count);
     return point;
   }
-  if (!planner::has_what_is_fixed(job)) {
+  if (!planner::has_fixed_meshes(job)) {
     point.problem = "the job's fixed settings are not possible on this many nodes";
     return point;
   }
@@ -378,9 +378,9 @@ std::optional<std::string> find_sweep_fault(const predict::Scenario& scenario, c
 void find_best(Sweep& sweep) {
   // The point with the job's own value, or the fastest one, stays the best unless another point is better by more than
   // rounding.
-  constexpr double noticed = 1 + 1e-9;
+  constexpr double tolerance = 1 + 1e-9;
   const auto better = [&sweep](std::optional<std::size_t>& best, std::size_t point, const auto& cost) {
-    if (!best || cost(*sweep.points[point].figures) * noticed < cost(*sweep.points[*best].figures)) best = point;
+    if (!best || cost(*sweep.points[point].figures) * tolerance < cost(*sweep.points[*best].figures)) best = point;
   };
   const auto can_be = [&sweep](std::size_t point) {
     return sweep.points[point].figures && sweep.points[point].figures->fits();
@@ -411,9 +411,9 @@ base::Result<Sweep> sweep(const predict::Scenario& given, const plan::Plan* plan
   if (const auto fault = find_sweep_fault(scenario, plan, options.over)) return base::bad_input(*fault);
   std::vector<std::optional<double>> values;
   if (options.over == SweepInput::threshold) values.push_back(std::nullopt);
-  const std::vector<double>& asked =
+  const std::vector<double>& requested =
       options.values.empty() ? default_values(options.over, scenario.job, plan) : options.values;
-  values.insert(values.end(), asked.begin(), asked.end());
+  values.insert(values.end(), requested.begin(), requested.end());
   const std::optional<double> own = own_value(options.over, scenario.job, plan);
 
   Sweep sweep;

@@ -17,7 +17,7 @@
 #include "planner/rank/rank.h"
 #include "predict/closed_form/estimate.h"
 #include "predict/closed_form/software.h"
-#include "predict/played/simulation.h"
+#include "predict/simulated/simulation.h"
 
 namespace dovetail::study {
 
@@ -59,8 +59,8 @@ base::Result<std::vector<double>> parse_values(SweepInput input, std::string_vie
 
 /// The value in the job or the plan; nullopt if the plan has no threshold. REQUIRES: a plan, except for nodes.
 std::optional<double> own_value(SweepInput input, const plan::Job& job, const plan::Plan* plan);
-/// Default values, increasing: simulate::usual_thresholds(), factors from a quarter up, or a number of the job with its
-/// multiples by powers of two. They include own_value if there is one. REQUIRES: as own_value.
+/// Default values, increasing: simulate::default_thresholds(), factors from a quarter up, or a number of the job with
+/// its multiples by powers of two. They include own_value if there is one. REQUIRES: as own_value.
 std::vector<double> default_values(SweepInput input, const plan::Job& job, const plan::Plan* plan);
 
 /// A job and its plan at one value.
@@ -74,10 +74,10 @@ base::Result<SweptJob> with_value(SweepInput input, double value, const plan::Jo
                                   std::optional<std::int64_t> cap);
 
 /// Simulated seconds of an iteration over several draws of lengths.
-struct PlayedSeconds {
+struct SimulatedSeconds {
   double mean = 0;
-  double least = 0;
-  double most = 0;
+  double min = 0;
+  double max = 0;
   std::vector<double> draws = {};  ///< of each draw (Simulation::draws)
 };
 
@@ -91,7 +91,7 @@ struct Migrations {
 /// Cost and memory of a plan at one point.
 struct SweepFigures {
   double iteration_seconds = 0;  ///< from predict::estimate
-  std::optional<PlayedSeconds> simulated;
+  std::optional<SimulatedSeconds> simulated;
   std::optional<Migrations> migrations;  ///< only for simulations with a threshold
   // From the simulated mean if there is one, else from iteration_seconds. Units as in Estimate.
   double samples_per_second = 0;

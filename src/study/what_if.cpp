@@ -10,7 +10,7 @@
 #include "plan/fusion.h"
 #include "planner/search/placements.h"
 #include "predict/closed_form/estimate.h"
-#include "predict/played/inter_stage.h"
+#include "predict/simulated/inter_stage.h"
 #include "simulate/partial_rollout.h"
 
 namespace dovetail::study {
@@ -35,7 +35,7 @@ void move_inference(const planner::SearchSpace& space, planner::Trial& trial, pl
     if (tasks[task].kind != TaskKind::infer || !space.links[task].empty() || !space.is_open(task, training)) continue;
     planner::Selection moved = selection;
     moved[task] = {training, 0};
-    if (planner::improve_choices(space, trial, moved, planner::Aim::cost).cost(usable) <
+    if (planner::improve_choices(space, trial, moved, planner::DescentObjective::cost).cost(usable) <
         trial.score(selection).cost(usable))
       selection = std::move(moved);
   }
@@ -72,7 +72,7 @@ std::vector<DeviceSplit> device_splits(const planner::SearchSpace& space) {
 namespace {
 
 /// Figures of a plan, from its simulation or its closed-form estimate.
-struct PlayedPlan {
+struct SimulatedPlan {
   plan::IterationGraph graph;
   plan::Timing timing;
   double iteration_seconds = 0;
@@ -81,7 +81,7 @@ struct PlayedPlan {
   std::optional<predict::FusedTraining> training;
 };
 
-PlayedPlan played(const predict::Scenario& scenario, predict::Simulator& simulator, const plan::Plan& plan) {
+SimulatedPlan simulate_plan(const predict::Scenario& scenario, predict::Simulator& simulator, const plan::Plan& plan) {
   auto simulation = simulator.simulate(plan);
   if (simulation.ok())
     return {simulation->closed.graph,
@@ -123,20 +123,23 @@ class Study {
   WhatIfs run() {
     choose_fusions();
     for (const bool inter : {false, true})
-      for (const bool intra : {false, true}) try_way({.kind = Working::Kind::fusion, .inter = inter, .intra = intra});
+      for (const bool intra : {false, true})
+        try_alternative({.kind = Working::Kind::fusion, .inter = inter, .intra = intra});
     if (plan_.fusion.threshold && best_threshold() && best_threshold() != plan_.fusion.threshold)
-      try_way({.kind = Working::Kind::fusion,
-               .inter = true,
-               .intra = plan_.fusion.training.has_value(),
-               .best_threshold = true});
-    if (scenario_.job.workload.steps_off_policy > 0) try_way({.kind = Working::Kind::off_policy, .steps = 0});
-    for (const int steps : options_.steps_off_policy) try_way({.kind = Working::Kind::off_policy, .steps = steps});
-    for (const double finished : options_.finished) try_way({.kind = Working::Kind::partial, .finished = finished});
+      try_alternative({.kind = Working::Kind::fusion,
+                       .inter = true,
+                       .intra = plan_.fusion.training.has_value(),
+                       .best_threshold = true});
+    if (scenario_.job.workload.steps_off_policy > 0) try_alternative({.kind = Working::Kind::off_policy, .steps = 0});
+    for (const int steps : options_.steps_off_policy)
+      try_alternative({.kind = Working::Kind::off_policy, .steps = steps});
+    for (const double finished : options_.finished)
+      try_alternative({.kind = Working::Kind::partial, .finished = finished});
     return std::move(found_);
   }
 
  private:
-  void try_way(const Working& working) {
+  void try_alternative(const Working& working) {
     if (scenario_.is_stopped()) found_.complete = false;
     if (!found_.complete) return;
     WhatIf what_if{working, false, std::nullopt, {}};
@@ -144,7 +147,7 @@ class Study {
     if (working.kind == Working::Kind::off_policy) try_off_policy(what_if);
     if (working.kind == Working::Kind::partial) try_partial(what_if);
     if (scenario_.is_stopped()) found_.complete = false;
-    if (found_.complete) found_.ways.push_back(std::move(what_if));
+    if (found_.complete) found_.alternatives.push_back(std::move(what_if));
   }
 
   void report_work(const std::string& work) const {
@@ -190,25 +193,28 @@ class Study {
     if (!what_if.why_not.empty()) return;
     plan::Plan plan = plan_;
     plan.fusion = {!inter ? std::nullopt : best ? best_threshold() : threshold_, intra ? pair_ : std::nullopt};
-    PlayedPlan play = played(scenario_, simulator_, plan);
-    if (play.training && !found_.training) found_.training = std::move(play.training);
-    what_if.figures = figures_of(scenario_, plan, play);
+    SimulatedPlan simulated_plan = simulate_plan(scenario_, simulator_, plan);
+    if (simulated_plan.training && !found_.training) found_.training = std::move(simulated_plan.training);
+    what_if.figures = figures_of(scenario_, plan, simulated_plan);
     // Partial rollout starts from the plan without inter-stage fusion and with the plan's trainings.
-    if (!inter && intra == plan_.fusion.training.has_value()) base_ = std::move(play);
+    if (!inter && intra == plan_.fusion.training.has_value()) base_ = std::move(simulated_plan);
   }
 
-  WhatIfFigures figures_of(const predict::Scenario& scenario, const plan::Plan& plan, const PlayedPlan& play) const {
+  WhatIfFigures figures_of(const predict::Scenario& scenario, const plan::Plan& plan,
+                           const SimulatedPlan& simulated_plan) const {
     WhatIfFigures figures;
     figures.plan = plan;
-    figures.fit = play.fit;
-    figures.simulated = play.simulated;
+    figures.fit = simulated_plan.fit;
+    figures.simulated = simulated_plan.simulated;
     if (policy_) {
       std::vector<double> by_age(
-          static_cast<std::size_t>(version_lag(scenario.job, play.graph, play.timing, *policy_)) + 1, 0.0);
+          static_cast<std::size_t>(version_lag(scenario.job, simulated_plan.graph, simulated_plan.timing, *policy_)) +
+              1,
+          0.0);
       by_age.back() = 1;
       figures.staleness = staleness_of(by_age);
     }
-    set_throughput(play.iteration_seconds, figures);
+    set_throughput(simulated_plan.iteration_seconds, figures);
     return figures;
   }
 
@@ -240,7 +246,7 @@ class Study {
     }
     predict::Simulator simulator(other.scenario, options_.simulation);
     what_if.figures =
-        figures_of(other.scenario, splits.front().plan, played(other.scenario, simulator, splits.front().plan));
+        figures_of(other.scenario, splits.front().plan, simulate_plan(other.scenario, simulator, splits.front().plan));
     what_if.figures->training_devices = splits.front().training;
     what_if.figures->rollout_devices = splits.front().rollout;
     what_if.figures->training_first = splits.front().training_first;
@@ -288,7 +294,7 @@ class Study {
     };
     simulate::PartialRolloutOptions options;
     options.trained = static_cast<std::size_t>(workload.prompts);
-    options.under_way = static_cast<std::size_t>(std::ceil(static_cast<double>(workload.prompts) / finished));
+    options.in_progress = static_cast<std::size_t>(std::ceil(static_cast<double>(workload.prompts) / finished));
     return simulate::simulate_partial_rollout(predict::generation_task(scenario_, *policy_, plan_.tasks[*policy_]),
                                               workload.max_sequence(), samples_of, options);
   }
@@ -314,7 +320,7 @@ class Study {
   std::string no_threshold_;  // why it is missing
   std::optional<plan::TrainPair> pair_;
   std::string no_pair_;  // why it is missing
-  std::optional<PlayedPlan> base_;
+  std::optional<SimulatedPlan> base_;
   std::optional<planner::SearchSpace> space_;
   WhatIfs found_;
 };
@@ -322,21 +328,23 @@ class Study {
 }  // namespace
 
 const WhatIf* find_fusion(const WhatIfs& what_ifs, bool inter, bool intra) {
-  const auto found = std::find_if(what_ifs.ways.begin(), what_ifs.ways.end(), [&](const WhatIf& what_if) {
-    const Working& working = what_if.working;
-    return working.kind == Working::Kind::fusion && working.inter == inter && working.intra == intra &&
-           !working.best_threshold;
-  });
-  return found == what_ifs.ways.end() ? nullptr : &*found;
+  const auto found =
+      std::find_if(what_ifs.alternatives.begin(), what_ifs.alternatives.end(), [&](const WhatIf& what_if) {
+        const Working& working = what_if.working;
+        return working.kind == Working::Kind::fusion && working.inter == inter && working.intra == intra &&
+               !working.best_threshold;
+      });
+  return found == what_ifs.alternatives.end() ? nullptr : &*found;
 }
 
 const WhatIf* find_threshold(const WhatIfs& what_ifs, double threshold, bool intra) {
-  const auto found = std::find_if(what_ifs.ways.begin(), what_ifs.ways.end(), [&](const WhatIf& what_if) {
-    const Working& working = what_if.working;
-    return working.kind == Working::Kind::fusion && working.intra == intra && what_if.figures &&
-           what_if.figures->plan.fusion.threshold == threshold;
-  });
-  return found == what_ifs.ways.end() ? nullptr : &*found;
+  const auto found =
+      std::find_if(what_ifs.alternatives.begin(), what_ifs.alternatives.end(), [&](const WhatIf& what_if) {
+        const Working& working = what_if.working;
+        return working.kind == Working::Kind::fusion && working.intra == intra && what_if.figures &&
+               what_if.figures->plan.fusion.threshold == threshold;
+      });
+  return found == what_ifs.alternatives.end() ? nullptr : &*found;
 }
 
 WhatIfs what_ifs(const predict::Scenario& scenario, const plan::Plan& plan, const WhatIfOptions& options) {

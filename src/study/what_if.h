@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "planner/space/search_space.h"
-#include "predict/played/simulation.h"
+#include "predict/simulated/simulation.h"
 #include "simulate/threshold.h"
 #include "study/staleness.h"
 
@@ -84,7 +84,7 @@ struct WhatIfOptions {
 
 /// All results, and intermediate results that other answers reuse.
 struct WhatIfs {
-  std::vector<WhatIf> ways;                             ///< in this order: fusions, off policy, partial rollout
+  std::vector<WhatIf> alternatives;                     ///< in this order: fusions, off policy, partial rollout
   std::optional<simulate::ThresholdChoice> thresholds;  ///< nullopt if generation cannot be fused with inference
   std::optional<predict::FusedTraining> training;       ///< nullopt if no two trainings can be fused
   std::vector<DeviceSplit> splits;                      ///< splits at one step off policy

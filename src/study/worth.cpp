@@ -9,8 +9,8 @@
 #include "plan/fusion.h"
 #include "predict/closed_form/activity_seconds.h"
 #include "predict/closed_form/working_memory.h"
-#include "predict/played/inter_stage.h"
-#include "predict/played/task_traces.h"
+#include "predict/simulated/inter_stage.h"
+#include "predict/simulated/task_traces.h"
 #include "simulate/trace.h"
 
 namespace dovetail::study {
@@ -35,31 +35,34 @@ std::optional<std::string> why_not_fused_training(const predict::Scenario& scena
   return why;
 }
 
-bool can_be_had(const TrainingAlternative& way) { return way.why_not.empty() && way.fits(); }
+bool is_feasible(const TrainingAlternative& alternative) { return alternative.why_not.empty() && alternative.fits(); }
 
-/// The fastest way that fits, among fused or among unfused ways; null if none fits.
-const TrainingAlternative* fastest(const std::vector<TrainingAlternative>& ways, bool fused) {
+/// The fastest alternative that fits, among fused or among unfused ones; null if none fits.
+const TrainingAlternative* fastest(const std::vector<TrainingAlternative>& alternatives, bool fused) {
   const TrainingAlternative* best = nullptr;
-  for (const TrainingAlternative& way : ways)
-    if (is_fused(way.way) == fused && can_be_had(way) && (best == nullptr || way.seconds < best->seconds)) best = &way;
+  for (const TrainingAlternative& alternative : alternatives)
+    if (is_fused(alternative.method) == fused && is_feasible(alternative) &&
+        (best == nullptr || alternative.seconds < best->seconds))
+      best = &alternative;
   return best;
 }
 
-/// Lists ways that take less than `seconds` but do not fit, as the end of a sentence.
-std::string too_large_ones(const std::vector<TrainingAlternative>& ways, double seconds) {
+/// Lists alternatives that take less than `seconds` but do not fit, as the end of a sentence.
+std::string too_large_text(const std::vector<TrainingAlternative>& alternatives, double seconds) {
   std::string text;
-  for (const TrainingAlternative& way : ways)
-    if (way.why_not.empty() && !way.fits() && way.seconds < seconds)
-      text += fmt::format("; {} would be faster but does not fit", name_of(way.way));
+  for (const TrainingAlternative& alternative : alternatives)
+    if (alternative.why_not.empty() && !alternative.fits() && alternative.seconds < seconds)
+      text += fmt::format("; {} would be faster but does not fit", name_of(alternative.method));
   return text;
 }
 
-Worth judge(const std::vector<TrainingAlternative>& ways) {
-  const TrainingAlternative& serial = ways.front();
-  for (const TrainingAlternative& way : ways)
-    if (way.way == TrainingWay::fused && !way.why_not.empty()) return {Verdict::no, way.why_not};
-  const TrainingAlternative* fused = fastest(ways, true);
-  const TrainingAlternative* best = fastest(ways, false);
+Worth worth_of(const std::vector<TrainingAlternative>& alternatives) {
+  const TrainingAlternative& serial = alternatives.front();
+  for (const TrainingAlternative& alternative : alternatives)
+    if (alternative.method == TrainingMethod::fused && !alternative.why_not.empty())
+      return {Verdict::no, alternative.why_not};
+  const TrainingAlternative* fused = fastest(alternatives, true);
+  const TrainingAlternative* best = fastest(alternatives, false);
   if (fused == nullptr) return {Verdict::no, "both trainings together do not fit in memory"};
   if (fused->seconds >= serial.seconds)
     return {Verdict::no, "one fused schedule saves no time over one training after the other"};
@@ -67,17 +70,19 @@ Worth judge(const std::vector<TrainingAlternative>& ways) {
                                        shorter(fused->seconds, serial.seconds));
   if (fused->seconds > serial.seconds * (1 - min_gain)) return {Verdict::no, gain};
   if (best != nullptr && fused->seconds > best->seconds * (1 - min_gain))
-    return {Verdict::no, fmt::format("{}, but {} without fusion takes {} less", gain, name_of(best->way),
+    return {Verdict::no, fmt::format("{}, but {} without fusion takes {} less", gain, name_of(best->method),
                                      shorter(best->seconds, serial.seconds)) +
-                             too_large_ones(ways, best->seconds)};
+                             too_large_text(alternatives, best->seconds)};
   std::string reason = gain;
-  if (best != nullptr && best->way != TrainingWay::serial)
+  if (best != nullptr && best->method != TrainingMethod::serial)
     reason += fmt::format(", and {} less than the best way without fusion, {}", shorter(fused->seconds, best->seconds),
-                          name_of(best->way));
-  return {Verdict::yes, reason + too_large_ones(ways, fused->seconds)};
+                          name_of(best->method));
+  return {Verdict::yes, reason + too_large_text(alternatives, fused->seconds)};
 }
 
-TrainingAlternative no_way(TrainingWay way, std::string why_not) { return {.way = way, .why_not = std::move(why_not)}; }
+TrainingAlternative rejected(TrainingMethod method, std::string why_not) {
+  return {.method = method, .why_not = std::move(why_not)};
+}
 
 constexpr const char* no_time = "there was no time to evaluate it";
 constexpr const char* too_large = "the training phase is too large or too long for a schedule";
@@ -93,7 +98,7 @@ double tail_of(const predict::Scenario& scenario, const plan::Plan& plan, std::s
 }
 
 /// Verdict if the best threshold saves enough: yes, unless parallel inference after generation saves about as much.
-Worth judge_gain(const GenerationWorth& found, const FusedAt& best, const std::string& tail) {
+Worth worth_of_gain(const GenerationWorth& found, const FusedAt& best, const std::string& tail) {
   const std::string gain = shorter(best.seconds, *found.plain);
   if (best.seconds > found.side_by_side * (1 - min_gain))
     return {
@@ -113,14 +118,14 @@ Worth judge_gain(const GenerationWorth& found, const FusedAt& best, const std::s
 
 /// Judges fused generation. `fault` is the result of find_migration_fault. It is ignored if several instances all end
 /// together; the reason is then that there is no tail.
-Worth judge(const GenerationWorth& found, int instances, const std::optional<std::string>& fault) {
+Worth worth_of(const GenerationWorth& found, int instances, const std::optional<std::string>& fault) {
   if (fault && (instances == 1 || *found.tail > 0)) return {Verdict::no, *fault};
   constexpr double short_tail = 0.05;
   std::string tail =
       fmt::format("the average instance waits {:.1f}% of generation time for the last one", *found.tail * 100);
   if (*found.tail < short_tail) tail = "the tail is short: " + tail + ", which leaves little to overlap";
   const FusedAt* best = found.best ? &found.fused[*found.best] : nullptr;
-  if (best != nullptr && best->seconds <= *found.plain * (1 - min_gain)) return judge_gain(found, *best, tail);
+  if (best != nullptr && best->seconds <= *found.plain * (1 - min_gain)) return worth_of_gain(found, *best, tail);
   if (*found.tail < short_tail) return {Verdict::no, tail};
   if (best != nullptr)
     return {Verdict::no, fmt::format("{}, but fusion saves only {}", tail, shorter(best->seconds, *found.plain))};
@@ -154,33 +159,34 @@ std::optional<std::string> why_lost(const WhatIfs& what_ifs, bool trained, doubl
 TrainingWorth training_worth(const predict::Scenario& scenario, const plan::Plan& plan,
                              const std::optional<predict::FusedTraining>& fused) {
   TrainingWorth found;
-  for (const TrainingWay way : training_ways)
-    if (!is_fused(way))
-      found.ways.push_back(found.ways.empty() || !scenario.is_stopped() ? training_alternative(scenario, plan, way)
-                                                                        : no_way(way, no_time));
-  const bool shown =
-      std::any_of(found.ways.begin(), found.ways.end(), [](const TrainingAlternative& way) { return way.planned; });
+  for (const TrainingMethod method : training_methods)
+    if (!is_fused(method))
+      found.alternatives.push_back(found.alternatives.empty() || !scenario.is_stopped()
+                                       ? training_alternative(scenario, plan, method)
+                                       : rejected(method, no_time));
+  const bool shown = std::any_of(found.alternatives.begin(), found.alternatives.end(),
+                                 [](const TrainingAlternative& alternative) { return alternative.planned; });
   if (!shown && !plan.fusion.training && !scenario.is_stopped()) {
-    TrainingAlternative planned = training_alternative(scenario, plan, TrainingWay::as_planned);
-    if (planned.why_not.empty()) found.ways.push_back(std::move(planned));
+    TrainingAlternative planned = training_alternative(scenario, plan, TrainingMethod::as_planned);
+    if (planned.why_not.empty()) found.alternatives.push_back(std::move(planned));
   }
   std::optional<std::string> why_not = why_not_fused_training(scenario, plan);
   const bool known = why_not || !scenario.is_stopped();
   if (!known) why_not = no_time;
   if (!why_not && !fused) why_not = too_large;
   if (why_not) {
-    for (const TrainingWay way : training_ways)
-      if (is_fused(way)) found.ways.push_back(no_way(way, *why_not));
+    for (const TrainingMethod method : training_methods)
+      if (is_fused(method)) found.alternatives.push_back(rejected(method, *why_not));
   } else {
     const plan::TrainPair pair = plan.fusion.training ? *plan.fusion.training : *plan::train_pair(scenario.job);
     const std::int64_t activations =
         std::llround(predict::fullest_over_average(scenario, pair, plan) * static_cast<double>(fused->peak));
-    found.ways.push_back(
+    found.alternatives.push_back(
         fused_alternative(scenario, plan, pair, {base::seconds_of_ticks(fused->trace.end), activations}));
-    found.ways.push_back(fused_smaller_alternative(scenario, plan, pair));
+    found.alternatives.push_back(fused_smaller_alternative(scenario, plan, pair));
     found.bound = base::seconds_of_ticks(fused->bound);
   }
-  found.fusion = judge(found.ways);
+  found.fusion = worth_of(found.alternatives);
   if (!known) found.fusion.verdict = Verdict::not_known;
   return found;
 }
@@ -205,8 +211,8 @@ GenerationWorth generation_worth(const predict::Scenario& scenario, const plan::
       found.fused.push_back({*points[index].threshold, base::seconds_of_ticks(points[index].value)});
     if (index == what_ifs.thresholds->best) found.best = found.fused.size() - 1;
   }
-  found.fusion = judge(found, plan.tasks[stage->generate].layout.data,
-                       predict::find_migration_fault(scenario, plan, *what_ifs.thresholds));
+  found.fusion = worth_of(found, plan.tasks[stage->generate].layout.data,
+                          predict::find_migration_fault(scenario, plan, *what_ifs.thresholds));
   if (found.fusion.verdict != Verdict::yes) return found;
   const bool trained = plan.fusion.training.has_value();
   if (const auto lost = why_lost(what_ifs, trained, found.fused[*found.best].threshold))

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "study/training_ways.h"
+#include "study/training_methods.h"
 #include "study/what_if.h"
 
 namespace dovetail::study {
@@ -29,8 +29,8 @@ struct Worth {
 /// Verdict for the training phase.
 struct TrainingWorth {
   std::vector<TrainingAlternative>
-      ways;                     ///< one for each of training_ways, and the plan itself if it equals none of them
-  std::optional<double> bound;  ///< lower bound in seconds on schedules of both trainings (TrainingWay::fused)
+      alternatives;             ///< one for each of training_methods, and the plan itself if it equals none of them
+  std::optional<double> bound;  ///< lower bound in seconds on schedules of both trainings (TrainingMethod::fused)
   Worth fusion;
 };
 

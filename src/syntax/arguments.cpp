@@ -29,15 +29,16 @@ bool is_negative_number(std::string_view word) {
   if (word.size() < 2 || word.front() != '-') return false;
   word.remove_prefix(1);
   const std::size_t dot = word.find('.');
-  const std::string_view whole = word.substr(0, dot);
+  const std::string_view integer_part = word.substr(0, dot);
   const std::string_view part = dot == std::string_view::npos ? std::string_view() : word.substr(dot + 1);
-  if (dot == std::string_view::npos ? whole.empty() : part.empty()) return false;
-  return std::all_of(whole.begin(), whole.end(), is_digit) && std::all_of(part.begin(), part.end(), is_digit);
+  if (dot == std::string_view::npos ? integer_part.empty() : part.empty()) return false;
+  return std::all_of(integer_part.begin(), integer_part.end(), is_digit) &&
+         std::all_of(part.begin(), part.end(), is_digit);
 }
 
 /// Returns the known characters at the start of a word.
 std::string_view known_head(const Word& word) {
-  const std::vector<Piece>& pieces = word.text.pieces;
+  const std::vector<TextPiece>& pieces = word.text.pieces;
   return pieces.empty() || pieces.front().unknown ? std::string_view() : std::string_view(pieces.front().text);
 }
 
@@ -64,7 +65,7 @@ Text text_after(const Text& text, std::size_t at) {
 
 /// Drops the folder of a path if it is unknown and the part after it is known.
 Text without_unknown_folder(Text text) {
-  std::vector<Piece>& pieces = text.pieces;
+  std::vector<TextPiece>& pieces = text.pieces;
   if (is_known(text) || pieces.back().unknown) return text;
   const std::string& tail = pieces.back().text;
   const std::size_t slash = tail.find('/');
@@ -74,7 +75,7 @@ Text without_unknown_folder(Text text) {
 
 std::string words_of(FlagKind kind) {
   switch (kind) {
-    case FlagKind::whole:
+    case FlagKind::integer:
       return "an integer";
     case FlagKind::number:
       return "a number";
@@ -90,7 +91,7 @@ Setting::Kind kind_of(FlagKind kind) {
     case FlagKind::on:
     case FlagKind::either:
       return Setting::Kind::boolean;
-    case FlagKind::whole:
+    case FlagKind::integer:
     case FlagKind::number:
     case FlagKind::pair:
       return Setting::Kind::number;
@@ -100,16 +101,17 @@ Setting::Kind kind_of(FlagKind kind) {
 }
 
 /// Returns a number that Python accepts in the form that YAML uses, or nullopt if `text` is not a number.
-std::optional<std::string> number_text(FlagKind kind, std::string_view said) {
+std::optional<std::string> number_text(FlagKind kind, std::string_view argument) {
   std::string text;
-  for (const char c : said)
+  for (const char c : argument)
     if (c != '_' && c != ' ') text += c;
   if (text.starts_with('+')) text.erase(0, 1);
   double value = 0;
   const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (fault != std::errc() || end != text.data() + text.size()) return std::nullopt;
   const std::size_t first = text.starts_with('-') ? 1 : 0;
-  if (kind == FlagKind::whole && !std::all_of(text.begin() + static_cast<std::ptrdiff_t>(first), text.end(), is_digit))
+  if (kind == FlagKind::integer &&
+      !std::all_of(text.begin() + static_cast<std::ptrdiff_t>(first), text.end(), is_digit))
     return std::nullopt;
   return text;
 }
@@ -181,7 +183,7 @@ class ArgumentReader {
   base::Result<Called> called(const Word& word) const {
     const std::string_view head = known_head(word);
     if (is_known(word.text)) {
-      if (Called whole = exact(head); whole.flag != nullptr) return whole;
+      if (Called exact_match = exact(head); exact_match.flag != nullptr) return exact_match;
     }
     const std::size_t equals = head.find('=');
     if (equals == std::string_view::npos && !is_known(word.text)) return Called{};
@@ -197,7 +199,7 @@ class ArgumentReader {
   base::Status read_word() {
     const Word& word = words_[at_++];
     if (!looks_like_flag(word)) {
-      std::vector<StrayWord>& stray = is_known(word.text) ? read_.unknown : read_.doubtful;
+      std::vector<StrayArgument>& stray = is_known(word.text) ? read_.unknown : read_.uncertain;
       stray.push_back({.text = describe(word.text), .place = word.place});
       return {};
     }
@@ -221,17 +223,17 @@ class ArgumentReader {
     } else {
       DOVETAIL_TRY(const Word value, value_of(word, called));
       DOVETAIL_TRY(setting, single(flag, value));
-      if (value.doubt && !setting.unknown) setting.unknown = value.doubt;
+      if (value.condition && !setting.unknown) setting.unknown = value.condition;
     }
     setting.place = word.place;
-    if (word.doubt) setting.unknown = word.doubt;
+    if (word.condition) setting.unknown = word.condition;
     put_setting(read_.tree.root, flag.name, std::move(setting));
     return {};
   }
 
   /// Returns the value of a flag that expects one word.
   base::Result<Word> value_of(const Word& word, const Called& called) {
-    if (called.value) return Word{.text = *called.value, .place = word.place, .doubt = word.doubt};
+    if (called.value) return Word{.text = *called.value, .place = word.place, .condition = word.condition};
     if (at_ < words_.size() && !looks_like_flag(words_[at_])) return words_[at_++];
     return error(word, fmt::format("{} has no value; accepted: {}", called.flag->name, words_of(called.flag->kind)));
   }
@@ -241,7 +243,7 @@ class ArgumentReader {
     Setting list{.kind = Setting::Kind::list, .text = {}, .items = {}, .members = {}, .place = {}, .unknown = {}};
     const std::size_t most = flag.kind == FlagKind::pair ? 2 : words_.size();
     if (called.value) {
-      DOVETAIL_TRY(Setting item, single(flag, {.text = *called.value, .place = word.place, .doubt = {}}));
+      DOVETAIL_TRY(Setting item, single(flag, {.text = *called.value, .place = word.place, .condition = {}}));
       list.items.push_back(std::move(item));
     }
     while (!called.value && list.items.size() < most && at_ < words_.size() && !looks_like_flag(words_[at_])) {
@@ -268,7 +270,7 @@ class ArgumentReader {
       const std::optional<std::string> number = number_text(flag.kind, setting.text);
       if (!number)
         return error(word, fmt::format("{} is {}; accepted: {}", flag.name, base::quote(setting.text),
-                                       flag.kind == FlagKind::whole ? "an integer" : "a number"));
+                                       flag.kind == FlagKind::integer ? "an integer" : "a number"));
       setting.text = *number;
     }
     bool accepted = flag.accepted.empty();

@@ -14,14 +14,14 @@ namespace dovetail::syntax {
 
 /// Value that a flag expects.
 enum class FlagKind {
-  on,      ///< no value: true if given (store_true)
-  either,  ///< no value: `--x` is true, `--no-x` is false (BooleanOptionalAction)
-  whole,   ///< an integer
-  number,  ///< a number
-  text,    ///< one word
-  path,    ///< path or name of a model; if only the folder is unknown, the part after it is kept
-  pair,    ///< two numbers
-  list     ///< any number of words
+  on,       ///< no value: true if given (store_true)
+  either,   ///< no value: `--x` is true, `--no-x` is false (BooleanOptionalAction)
+  integer,  ///< an integer
+  number,   ///< a number
+  text,     ///< one word
+  path,     ///< path or name of a model; if only the folder is unknown, the part after it is kept
+  pair,     ///< two numbers
+  list      ///< any number of words
 };
 
 struct Flag {
@@ -33,15 +33,15 @@ struct Flag {
 };
 
 /// A word of a command line and its place.
-struct StrayWord {
+struct StrayArgument {
   std::string text;
   Place place;
 };
 
 struct Arguments {
-  SettingTree tree;                 ///< values by current flag name; line 0 marks a default
-  std::vector<StrayWord> unknown;   ///< flags missing from the table, and words that belong to no flag
-  std::vector<StrayWord> doubtful;  ///< words that belong to no flag and whose text is not fully known
+  SettingTree tree;                      ///< values by current flag name; line 0 marks a default
+  std::vector<StrayArgument> unknown;    ///< flags missing from the table, and words that belong to no flag
+  std::vector<StrayArgument> uncertain;  ///< words that belong to no flag and whose text is not fully known
 };
 
 /// Reads `words` over the defaults of `flags`: `--x value`, `--x=value`, or an unambiguous prefix of a name. The last

@@ -206,7 +206,7 @@ base::Status compose_file(Composition& composition, const std::string& path, con
   if (const std::optional<std::string> header = package_header(content); header && *header == "_global_")
     package.clear();
   Setting defaults;
-  if (const Setting* mine = find_member(setting, "defaults")) defaults = *mine;
+  if (const Setting* member = find_member(setting, "defaults")) defaults = *member;
   remove_setting(setting, "defaults");
   DOVETAIL_TRY(const std::vector<DefaultEntry> entries, read_defaults(composition, defaults));
   for (const DefaultEntry& entry : entries) {
@@ -469,11 +469,11 @@ class Resolver {
       if (!found || found->kind != ResolvedKind::string || !found->text.starts_with("${") || i + 1 == names.size())
         continue;
       // A value on the path may refer to another map.
-      const Setting on_the_way =
+      const Setting partial =
           text_value(found->text, {names.begin(), names.begin() + static_cast<std::ptrdiff_t>(i) + 1}, place);
       std::string rest;
       for (std::size_t j = i + 1; j < names.size(); ++j) rest += (rest.empty() ? "" : ".") + names[j];
-      const Setting* inner = find_setting(on_the_way, rest);
+      const Setting* inner = find_setting(partial, rest);
       is_absent_ = inner == nullptr;
       return inner ? *inner : not_resolved(place, base::quote(rest) + ", a missing key,");
     }

@@ -140,8 +140,8 @@ class ValueReader {
       }
       ++at_;
       Setting item = value(",}");
-      if (Setting* mine = find_member(setting, key.text))
-        *mine = std::move(item);
+      if (Setting* existing = find_member(setting, key.text))
+        *existing = std::move(item);
       else
         setting.members.emplace_back(key.text, std::move(item));
       if (next_is(','))
@@ -272,7 +272,7 @@ base::Result<Override> parse_override(const Word& word, const std::vector<std::s
   if (equals == std::string_view::npos) return one;
   if (is_known(word.text)) {
     DOVETAIL_TRY(one.value, parse_value(text.substr(equals + 1), word.place, sources));
-    if (word.doubt) one.value->unknown = word.doubt;
+    if (word.condition) one.value->unknown = word.condition;
     return one;
   }
   one.value = Setting{.kind = ValueKind::unknown,
@@ -280,7 +280,7 @@ base::Result<Override> parse_override(const Word& word, const std::vector<std::s
                       .items = {},
                       .members = {},
                       .place = word.place,
-                      .unknown = word.doubt ? word.doubt : first_unknown(word.text)};
+                      .unknown = word.condition ? word.condition : first_unknown(word.text)};
   return one;
 }
 
@@ -311,8 +311,8 @@ base::Status apply_overrides(SettingTree& tree, const std::vector<Override>& ove
           tree, one,
           fmt::format("{} already exists; accepted: `++{}=...`, which replaces it", base::quote(one.key), one.key));
     Setting value = *one.value;
-    if (const Setting* mine = find_setting(tree.root, one.key); mine && mine->kind == ValueKind::map) {
-      Setting merged = *mine;
+    if (const Setting* existing = find_setting(tree.root, one.key); existing && existing->kind == ValueKind::map) {
+      Setting merged = *existing;
       merge_setting(merged, std::move(value));
       value = std::move(merged);
     }

@@ -54,20 +54,20 @@ std::string_view characters(const Text& text) {
 }
 
 bool has_characters(const Text& text) {
-  return std::any_of(text.pieces.begin(), text.pieces.end(), [](const Piece& piece) { return !piece.unknown; });
+  return std::any_of(text.pieces.begin(), text.pieces.end(), [](const TextPiece& piece) { return !piece.unknown; });
 }
 
 const Unknown& first_unknown(const Text& text) {
   const auto found = std::find_if(text.pieces.begin(), text.pieces.end(),
-                                  [](const Piece& piece) { return piece.unknown.has_value(); });
+                                  [](const TextPiece& piece) { return piece.unknown.has_value(); });
   DOVETAIL_ASSERT(found != text.pieces.end());
   return *found->unknown;
 }
 
 std::size_t size_of(const Text& text) {
   std::size_t size = 0;
-  for (const Piece& piece : text.pieces)
-    size += piece.text.size() + (piece.unknown ? piece.unknown->what.size() + sizeof(Piece) : 0);
+  for (const TextPiece& piece : text.pieces)
+    size += piece.text.size() + (piece.unknown ? piece.unknown->what.size() + sizeof(TextPiece) : 0);
   return size;
 }
 
@@ -81,7 +81,7 @@ void append(Text& text, std::string_view more) {
 
 void append(Text& text, const Text& more) {
   add_defaulted(text, more.defaulted);
-  for (const Piece& piece : more.pieces) {
+  for (const TextPiece& piece : more.pieces) {
     if (piece.unknown)
       text.pieces.push_back(piece);
     else
@@ -91,7 +91,7 @@ void append(Text& text, const Text& more) {
 
 std::string describe(const Text& text) {
   std::string result;
-  for (const Piece& piece : text.pieces)
+  for (const TextPiece& piece : text.pieces)
     result += piece.unknown ? fmt::format("<{}>", piece.unknown->what) : piece.text;
   return result;
 }
@@ -113,7 +113,7 @@ Text either(const Text& one, const Text& other, const Unknown& why) {
 
 std::vector<Word> either(const std::vector<Word>& one, const std::vector<Word>& other, const Unknown& why) {
   // Places do not matter.
-  const auto same = [](const Word& a, const Word& b) { return a.text == b.text && a.doubt == b.doubt; };
+  const auto same = [](const Word& a, const Word& b) { return a.text == b.text && a.condition == b.condition; };
   std::size_t first = 0;
   while (first < one.size() && first < other.size() && same(one[first], other[first])) ++first;
   std::size_t last = 0;
@@ -124,7 +124,7 @@ std::vector<Word> either(const std::vector<Word>& one, const std::vector<Word>& 
   for (const auto* list : {&one, &other}) {
     for (std::size_t i = first; i < list->size() - last; ++i) {
       result.push_back((*list)[i]);
-      if (!result.back().doubt) result.back().doubt = why;
+      if (!result.back().condition) result.back().condition = why;
     }
   }
   result.insert(result.end(), one.end() - static_cast<std::ptrdiff_t>(last), one.end());

@@ -28,16 +28,16 @@ struct Unknown {
 };
 
 /// Known text, or an unknown value if `unknown` is set.
-struct Piece {
+struct TextPiece {
   std::string text;
   std::optional<Unknown> unknown;
 
-  bool operator==(const Piece&) const = default;
+  bool operator==(const TextPiece&) const = default;
 };
 
 /// A string made of pieces. No piece is empty, and no two adjacent pieces are known. An empty string has no pieces.
 struct Text {
-  std::vector<Piece> pieces;
+  std::vector<TextPiece> pieces;
   std::vector<std::string> defaulted;  ///< unset variables whose defaults were used
 
   bool operator==(const Text&) const = default;
@@ -47,7 +47,7 @@ struct Text {
 struct Word {
   Text text;
   Place place;
-  std::optional<Unknown> doubt;  ///< condition that decides whether the word is present; nullopt: always present
+  std::optional<Unknown> condition;  ///< condition that decides whether the word is present; nullopt: always present
 
   bool operator==(const Word&) const = default;
 };
@@ -75,7 +75,7 @@ std::string describe(const Text& text);
 /// Merges the strings of two branches. `why` decides which branch runs. Words that both start with stay known.
 Text either(const Text& one, const Text& other, const Unknown& why);
 
-/// Merges two lists. Words that both share at the start or end stay as they are; the words between become doubtful.
+/// Merges two lists. Words that both share at the start or end stay as they are; the words between become conditional.
 std::vector<Word> either(const std::vector<Word>& one, const std::vector<Word>& other, const Unknown& why);
 
 }  // namespace dovetail::syntax

@@ -105,8 +105,8 @@ class YamlSettings {
     if (joined.kind == SettingKind::map) joined.items.push_back(joined);
     for (auto map = joined.items.rbegin(); map != joined.items.rend(); ++map) {
       for (auto& [name, value] : map->members) {
-        if (Setting* mine = find_member(setting, name))
-          *mine = std::move(value);
+        if (Setting* existing = find_member(setting, name))
+          *existing = std::move(value);
         else
           setting.members.emplace_back(name, std::move(value));
       }
@@ -120,9 +120,9 @@ class YamlSettings {
     for (std::size_t i = 0; i < node.size() && left_ > 0; ++i) {
       if (node.key(i) == "<<") continue;
       Setting value = read(node.value(i));
-      Setting* mine = is_joined ? find_member(setting, node.key(i)) : nullptr;
-      if (mine)
-        *mine = std::move(value);
+      Setting* existing = is_joined ? find_member(setting, node.key(i)) : nullptr;
+      if (existing)
+        *existing = std::move(value);
       else
         setting.members.emplace_back(std::string(node.key(i)), std::move(value));
     }
@@ -227,8 +227,8 @@ void merge_setting(Setting& under, Setting over) {
   if (replaces) under.members.clear();
   under.place = over.place;
   for (auto& [name, value] : over.members) {
-    if (Setting* mine = find_member(under, name))
-      merge_setting(*mine, std::move(value));
+    if (Setting* existing = find_member(under, name))
+      merge_setting(*existing, std::move(value));
     else
       under.members.emplace_back(name, std::move(value));
   }
@@ -242,7 +242,7 @@ base::Result<Setting> setting_of(const base::Document& document, std::string_vie
   return setting;
 }
 
-std::string value_words(const Setting& setting) {
+std::string value_text(const Setting& setting) {
   using enum Setting::Kind;
   std::string text;
   switch (setting.kind) {
@@ -255,11 +255,11 @@ std::string value_words(const Setting& setting) {
     case string:
       return setting.text;
     case list:
-      for (const Setting& item : setting.items) text += (text.empty() ? "" : ", ") + value_words(item);
+      for (const Setting& item : setting.items) text += (text.empty() ? "" : ", ") + value_text(item);
       return "[" + text + "]";
     case map:
       for (const auto& [name, value] : setting.members)
-        text += fmt::format("{}{}: {}", text.empty() ? "" : ", ", name, value_words(value));
+        text += fmt::format("{}{}: {}", text.empty() ? "" : ", ", name, value_text(value));
       return "{" + text + "}";
   }
   return text;

@@ -54,7 +54,7 @@ void merge_setting(Setting& under, Setting over);
 base::Result<Setting> setting_of(const base::Document& document, std::string_view content, int source);
 
 /// Returns the value for people: "16", "true", "null", "[a, b]". An unknown value is "?".
-std::string value_words(const Setting& setting);
+std::string value_text(const Setting& setting);
 
 /// Returns the value in JSON, for comparisons and messages.
 std::string to_json(const Setting& setting);

@@ -21,7 +21,7 @@ base::Result<AddedToken> parse_token(const Node& node) {
   DOVETAIL_TRY(const Node id, base::require(node, what, "id"));
   DOVETAIL_TRY(const Node content, base::require(node, what, "content"));
   AddedToken token;
-  DOVETAIL_TRY(const std::int64_t number, base::read_whole(id, "the `id` of an added token", 0, max_token_id));
+  DOVETAIL_TRY(const std::int64_t number, base::read_integer(id, "the `id` of an added token", 0, max_token_id));
   token.id = static_cast<TokenId>(number);
   if (!content.is_string() || content.text().empty())
     return content.error(
@@ -148,7 +148,7 @@ Result<std::vector<TokenId>> ids_of(const Node& special_tokens, const Node& id) 
   if (!ids.is_list()) return ids.error(fmt::format("`ids` is {}; accepted: a list", ids.describe()));
   std::vector<TokenId> tokens;
   for (std::size_t index = 0; index < ids.size(); ++index) {
-    DOVETAIL_TRY(const std::int64_t token, base::read_whole(ids.item(index), "a token id", 0, max_token_id));
+    DOVETAIL_TRY(const std::int64_t token, base::read_integer(ids.item(index), "a token id", 0, max_token_id));
     tokens.push_back(static_cast<TokenId>(token));
   }
   return tokens;

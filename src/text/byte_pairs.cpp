@@ -35,7 +35,7 @@ Result<std::array<std::string_view, 2>> sides_of(const Node& node) {
 }
 
 /// Returns an Error unless the key is missing, null, empty or false.
-base::Status refuse_unless_off(const Node& model, std::string_view key) {
+base::Status reject_unless_off(const Node& model, std::string_view key) {
   const auto node = model.find(key);
   const bool off = !node || node->is_null() || (node->is_string() && node->text().empty()) ||
                    (node->is_boolean() && node->text() == "false");
@@ -55,7 +55,7 @@ struct Link {
 base::Status BytePairs::read_vocabulary(const Node& node) {
   if (!node.is_map()) return node.error(fmt::format("`vocab` is {}; accepted: a map of tokens", node.describe()));
   for (std::size_t index = 0; index < node.size(); ++index) {
-    DOVETAIL_TRY(const std::int64_t id, base::read_whole(node.value(index), "a token id", 0, max_token_id));
+    DOVETAIL_TRY(const std::int64_t id, base::read_integer(node.value(index), "a token id", 0, max_token_id));
     vocabulary_.emplace(node.key(index), static_cast<TokenId>(id));
   }
   return {};
@@ -74,11 +74,11 @@ base::Status BytePairs::read_merges(const Node& node) {
             fmt::format("{} in this merge is not a token; accepted: tokens of `vocab`", base::quote(sides[side])));
       tokens[side] = found->second;
     }
-    const auto whole = vocabulary_.find(std::string(sides[0]) + std::string(sides[1]));
-    if (whole == vocabulary_.end())
+    const auto merged = vocabulary_.find(std::string(sides[0]) + std::string(sides[1]));
+    if (merged == vocabulary_.end())
       return merge.error(fmt::format("the result of this merge, {}, is not a token; accepted: tokens of `vocab`",
                                      base::quote(std::string(sides[0]) + std::string(sides[1]))));
-    merges_.insert_or_assign(pair_key(tokens[0], tokens[1]), Merge{static_cast<std::int32_t>(index), whole->second});
+    merges_.insert_or_assign(pair_key(tokens[0], tokens[1]), Merge{static_cast<std::int32_t>(index), merged->second});
   }
   return {};
 }
@@ -91,14 +91,14 @@ Result<BytePairs> BytePairs::parse(const Node& node) {
                                   {"type", "dropout", "unk_token", "continuing_subword_prefix", "end_of_word_suffix",
                                    "fuse_unk", "byte_fallback", "ignore_merges", "vocab", "merges"}));
   for (const std::string_view key : {"dropout", "continuing_subword_prefix", "end_of_word_suffix", "byte_fallback"})
-    DOVETAIL_CHECK(refuse_unless_off(node, key));
+    DOVETAIL_CHECK(reject_unless_off(node, key));
   BytePairs model;
   DOVETAIL_TRY(const Node vocabulary, base::require(node, what, "vocab"));
   DOVETAIL_TRY(const Node merges, base::require(node, what, "merges"));
   DOVETAIL_CHECK(model.read_vocabulary(vocabulary));
   DOVETAIL_CHECK(model.read_merges(merges));
   DOVETAIL_CHECK(read_flag(node, "fuse_unk", model.fuses_unknown_));
-  DOVETAIL_CHECK(read_flag(node, "ignore_merges", model.whole_first_));
+  DOVETAIL_CHECK(read_flag(node, "ignore_merges", model.merges_whole_first_));
   if (const auto unknown = node.find("unk_token"); unknown && !unknown->is_null()) {
     const auto found = model.vocabulary_.find(unknown->text());
     if (!unknown->is_string() || found == model.vocabulary_.end())
@@ -127,9 +127,9 @@ std::vector<TokenId> BytePairs::characters_of(std::string_view piece) const {
 }
 
 void BytePairs::encode(std::string_view piece, std::vector<TokenId>& tokens) const {
-  if (whole_first_)
-    if (const auto whole = vocabulary_.find(piece); whole != vocabulary_.end()) {
-      tokens.push_back(whole->second);
+  if (merges_whole_first_)
+    if (const auto merged = vocabulary_.find(piece); merged != vocabulary_.end()) {
+      tokens.push_back(merged->second);
       return;
     }
   std::vector<Link> chain;
@@ -151,14 +151,14 @@ void BytePairs::encode(std::string_view piece, std::vector<TokenId>& tokens) con
   };
   for (int place = 0; place < static_cast<int>(chain.size()); ++place) consider(place);
   while (!candidates.empty()) {
-    const auto [rank, left, key, whole] = candidates.top();
+    const auto [rank, left, key, merged] = candidates.top();
     candidates.pop();
     Link& link = chain[static_cast<std::size_t>(left)];
     if (link.gone || link.next < 0) continue;
     Link& right = chain[static_cast<std::size_t>(link.next)];
     if (pair_key(link.token, right.token) != key) continue;
     right.gone = true;
-    link.token = whole;
+    link.token = merged;
     link.next = right.next;
     if (link.next >= 0) chain[static_cast<std::size_t>(link.next)].previous = left;
     consider(link.previous);

@@ -45,7 +45,7 @@ class BytePairs {
   std::unordered_map<std::uint64_t, Merge> merges_;  ///< by left and right token
   std::optional<TokenId> unknown_;
   bool fuses_unknown_ = false;
-  bool whole_first_ = false;  ///< a piece in the vocabulary becomes its token without merges
+  bool merges_whole_first_ = false;  ///< a piece in the vocabulary becomes its token without merges
 
   base::Status read_vocabulary(const base::Node& node);
   base::Status read_merges(const base::Node& node);

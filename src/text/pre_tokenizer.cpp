@@ -19,7 +19,7 @@ using base::Node;
 using base::Result;
 
 /// GPT-2's expression for words (encoder.py of openai/gpt-2).
-constexpr std::string_view words_expression =
+constexpr std::string_view word_expression =
     R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
 
 /// A part of the input: a match of an expression, or the text between two matches.
@@ -100,15 +100,15 @@ base::Status apply(const Digits& digits, const std::string& text, Texts& pieces)
 }
 
 base::Status apply(const ByteLevel& level, const std::string& text, Texts& pieces) {
-  static const Pattern words = Pattern::compile(words_expression).value();
-  const std::string whole = level.add_prefix_space && !text.starts_with(' ') ? " " + text : text;
+  static const Pattern word_pattern = Pattern::compile(word_expression).value();
+  const std::string prefixed = level.add_prefix_space && !text.starts_with(' ') ? " " + text : text;
   if (!level.splits) {
-    pieces.push_back(to_byte_characters(whole));
+    pieces.push_back(to_byte_characters(prefixed));
     return {};
   }
-  DOVETAIL_TRY(const std::vector<Range> matches, words.matches(whole));
-  for (const MatchedRange& piece : pieces_of(matches, whole.size()))
-    pieces.push_back(to_byte_characters(std::string_view(whole).substr(piece.range.begin, piece.range.size())));
+  DOVETAIL_TRY(const std::vector<Range> matches, word_pattern.matches(prefixed));
+  for (const MatchedRange& piece : pieces_of(matches, prefixed.size()))
+    pieces.push_back(to_byte_characters(std::string_view(prefixed).substr(piece.range.begin, piece.range.size())));
   return {};
 }
 

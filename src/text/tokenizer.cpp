@@ -18,7 +18,7 @@ namespace dovetail::text {
 using base::Node;
 using base::Result;
 
-struct Tokenizer::Parts {
+struct Tokenizer::Impl {
   BytePairs model;
   PreTokenizer pre_tokenizer;
   TextFrame frame;
@@ -64,7 +64,7 @@ base::Status read_decoder(const Node& node, bool& decodes_bytes) {
 
 }  // namespace
 
-base::Status Tokenizer::Parts::encode_text(std::string_view text, std::vector<TokenId>& tokens) const {
+base::Status Tokenizer::Impl::encode_text(std::string_view text, std::vector<TokenId>& tokens) const {
   for (const TextPart& part : raw.parts(text)) {
     if (part.token != nullptr) {
       tokens.push_back(part.token->id);
@@ -83,7 +83,7 @@ base::Status Tokenizer::Parts::encode_text(std::string_view text, std::vector<To
   return {};
 }
 
-void Tokenizer::Parts::list_contents() {
+void Tokenizer::Impl::list_contents() {
   const auto set = [this](TokenId id, const std::string& text, bool is_special) {
     const auto index = static_cast<std::size_t>(id);
     contents.resize(std::max(contents.size(), index + 1));
@@ -103,31 +103,31 @@ Result<Tokenizer> Tokenizer::parse(std::string_view content, const std::string& 
   DOVETAIL_CHECK(base::check_keys(root, what,
                                   {"version", "truncation", "padding", "added_tokens", "normalizer", "pre_tokenizer",
                                    "post_processor", "decoder", "model"}));
-  auto parts = std::make_shared<Parts>();
+  auto impl = std::make_shared<Impl>();
   DOVETAIL_TRY(const Node model, base::require(root, what, "model"));
-  DOVETAIL_TRY(parts->model, BytePairs::parse(model));
+  DOVETAIL_TRY(impl->model, BytePairs::parse(model));
   if (const auto node = root.find("pre_tokenizer")) {
-    DOVETAIL_TRY(parts->pre_tokenizer, PreTokenizer::parse(*node));
+    DOVETAIL_TRY(impl->pre_tokenizer, PreTokenizer::parse(*node));
   }
   if (const auto node = root.find("post_processor")) {
-    DOVETAIL_TRY(parts->frame, parse_frame(*node));
+    DOVETAIL_TRY(impl->frame, parse_frame(*node));
   }
-  if (const auto node = root.find("normalizer")) DOVETAIL_CHECK(read_normalizer(*node, parts->composes));
-  if (const auto node = root.find("decoder")) DOVETAIL_CHECK(read_decoder(*node, parts->decodes_bytes));
+  if (const auto node = root.find("normalizer")) DOVETAIL_CHECK(read_normalizer(*node, impl->composes));
+  if (const auto node = root.find("decoder")) DOVETAIL_CHECK(read_decoder(*node, impl->decodes_bytes));
   if (const auto node = root.find("added_tokens")) {
-    DOVETAIL_TRY(parts->added, parse_added_tokens(*node));
+    DOVETAIL_TRY(impl->added, parse_added_tokens(*node));
   }
-  parts->raw = AddedTokenFinder(parts->added, false);
-  parts->normalized = AddedTokenFinder(parts->added, true);
-  parts->list_contents();
-  for (const std::vector<TokenId>* side : {&parts->frame.before, &parts->frame.after})
+  impl->raw = AddedTokenFinder(impl->added, false);
+  impl->normalized = AddedTokenFinder(impl->added, true);
+  impl->list_contents();
+  for (const std::vector<TokenId>* side : {&impl->frame.before, &impl->frame.after})
     for (const TokenId token : *side)
-      if (!parts->has(token))
+      if (!impl->has(token))
         return root.error(
             fmt::format("the post-processor adds token {}, which does not exist; accepted: a token of "
                         "the model or of `added_tokens`",
                         token));
-  return Tokenizer(std::move(parts));
+  return Tokenizer(std::move(impl));
 }
 
 Result<Tokenizer> Tokenizer::read(const std::string& path) {
@@ -137,9 +137,9 @@ Result<Tokenizer> Tokenizer::read(const std::string& path) {
 
 Result<std::vector<TokenId>> Tokenizer::encode(std::string_view text, Frame frame) const {
   std::vector<TokenId> tokens;
-  const TextFrame& around = parts_->frame;
+  const TextFrame& around = impl_->frame;
   if (frame == Frame::added) tokens = around.before;
-  DOVETAIL_CHECK(parts_->encode_text(text, tokens));
+  DOVETAIL_CHECK(impl_->encode_text(text, tokens));
   if (frame == Frame::added) tokens.insert(tokens.end(), around.after.begin(), around.after.end());
   return tokens;
 }
@@ -150,7 +150,7 @@ std::string Tokenizer::bytes_of(std::span<const TokenId> tokens, SpecialTokens s
     // A model's vocabulary may be larger than its tokenizer's.
     if (!has(token) || (special == SpecialTokens::left_out && is_special(token))) continue;
     const std::string& content = content_of(token);
-    const auto decoded = parts_->decodes_bytes ? from_byte_characters(content) : std::nullopt;
+    const auto decoded = impl_->decodes_bytes ? from_byte_characters(content) : std::nullopt;
     bytes += decoded ? *decoded : content;
   }
   return bytes;
@@ -160,25 +160,25 @@ std::string Tokenizer::decode(std::span<const TokenId> tokens, SpecialTokens spe
   return to_valid_utf8(bytes_of(tokens, special));
 }
 
-std::size_t Tokenizer::size() const { return parts_->contents.size(); }
+std::size_t Tokenizer::size() const { return impl_->contents.size(); }
 
-bool Tokenizer::has(TokenId token) const { return parts_->has(token); }
+bool Tokenizer::has(TokenId token) const { return impl_->has(token); }
 
 bool Tokenizer::is_special(TokenId token) const {
   DOVETAIL_ASSERT(has(token));
-  return parts_->special[static_cast<std::size_t>(token)];
+  return impl_->special[static_cast<std::size_t>(token)];
 }
 
 std::optional<TokenId> Tokenizer::find(std::string_view content) const {
-  for (const AddedToken& token : parts_->added)
+  for (const AddedToken& token : impl_->added)
     if (token.content == content) return token.id;
-  const auto found = parts_->model.vocabulary().find(content);
-  return found == parts_->model.vocabulary().end() ? std::nullopt : std::optional(found->second);
+  const auto found = impl_->model.vocabulary().find(content);
+  return found == impl_->model.vocabulary().end() ? std::nullopt : std::optional(found->second);
 }
 
 const std::string& Tokenizer::content_of(TokenId token) const {
   DOVETAIL_ASSERT(has(token));
-  return *parts_->contents[static_cast<std::size_t>(token)];
+  return *impl_->contents[static_cast<std::size_t>(token)];
 }
 
 }  // namespace dovetail::text

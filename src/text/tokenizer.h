@@ -47,10 +47,10 @@ class Tokenizer {
   const std::string& content_of(TokenId token) const;
 
  private:
-  struct Parts;
-  explicit Tokenizer(std::shared_ptr<const Parts> parts) : parts_(std::move(parts)) {}
+  struct Impl;
+  explicit Tokenizer(std::shared_ptr<const Impl> parts) : impl_(std::move(parts)) {}
 
-  std::shared_ptr<const Parts> parts_;
+  std::shared_ptr<const Impl> impl_;
 };
 
 }  // namespace dovetail::text

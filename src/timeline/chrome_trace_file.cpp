@@ -197,7 +197,7 @@ Result<Ticks> microseconds(const Node& event, std::string_view key) {
   DOVETAIL_TRY(const Node node, base::require(event, "an event", key, fmt::format("\"{}\": MICROSECONDS", key)));
   if (!node.is_number())
     return node.error(fmt::format("{} is {}; accepted: a number of microseconds", key, node.describe()));
-  auto time = base::parse_time(node.text(), base::TimeUnit::us, base::FineDigits::round_half_up, max_moment);
+  auto time = base::parse_time(node.text(), base::TimeUnit::us, base::ExcessDigits::round_half_up, max_moment);
   if (!time.ok()) return node.error(fmt::format("{} {}", key, time.error().message));
   return *time;
 }
@@ -325,7 +325,7 @@ class TraceReader {
     }
     const auto index = arguments->find("sort_index");
     if ((what != "process_sort_index" && what != "thread_sort_index") || !index) return {};
-    DOVETAIL_TRY(const std::int64_t place, base::read_whole(*index, "sort_index", -max_moment, max_moment));
+    DOVETAIL_TRY(const std::int64_t place, base::read_integer(*index, "sort_index", -max_moment, max_moment));
     (what == "process_sort_index" ? process_of(event).sort_index : thread_of(event).sort_index) = place;
     return {};
   }

@@ -225,7 +225,7 @@ Steps highest(const Steps& steps, Ticks shortest) {
 
 }  // namespace
 
-Thinned thinned(Timeline timeline, std::size_t max_bars) {
+Downsampled downsampled(Timeline timeline, std::size_t max_bars) {
   const auto count = [&](Ticks shortest) {
     std::size_t bars = 0;
     for (std::size_t lane = 0; lane < timeline.lanes.size(); ++lane)

@@ -133,7 +133,7 @@ std::string host_link_lane_name(const std::vector<int>& devices);
 bool is_host_link_lane(std::string_view name);
 
 /// A timeline whose shortest bars are merged, because a page cannot hold them all.
-struct Thinned {
+struct Downsampled {
   Timeline timeline;
   base::Ticks shortest;  ///< length of stretches up to which bars were merged; 0: no bars were merged
 };
@@ -142,6 +142,6 @@ struct Thinned {
 /// longer. A merged bar has the bar kind and the track that cover most of its time, the launches of those bars, and
 /// nothing else. A counter keeps its maximum within each such stretch, and its last value. REQUIRES: lanes have no
 /// gaps; no bar awaits another or belongs to an arrow.
-Thinned thinned(Timeline timeline, std::size_t max_bars);
+Downsampled downsampled(Timeline timeline, std::size_t max_bars);
 
 }  // namespace dovetail::timeline

@@ -45,7 +45,7 @@ base::Result<const TrainerWriter*> find_writer(std::string_view name) {
 namespace {
 
 /// Adds the prefix `++`, which allows keys that the file lacks, and quotes values with special characters.
-std::vector<Change> as_words(std::vector<Change> changes) {
+std::vector<Change> as_arguments(std::vector<Change> changes) {
   const auto quoted = [](Setter& set) {
     set.key.insert(0, "++");
     if (set.value.find_first_of("(|,") != std::string::npos) set.value = "'" + set.value + "'";
@@ -58,13 +58,13 @@ std::vector<Change> as_words(std::vector<Change> changes) {
 }
 
 /// Returns why a switched base does not run the job, or an empty string if it does.
-std::string refusal_of(const Import& as_it_is, const ExportBase& switched) {
+std::string rejection_of(const Import& as_it_is, const ExportBase& switched) {
   const base::Result<Import> import = import_base(switched);
   if (!import.ok()) return import.error().message.substr(0, import.error().message.find('\n'));
   if (const auto difference = difference_of(as_it_is.job, import->job))
     return fmt::format("the job would have {}", *difference);
   if (import->job.software.training == as_it_is.job.software.training &&
-      run_alike(as_it_is.job, import->plan, as_it_is.plan))
+      run_equally(as_it_is.job, import->plan, as_it_is.plan))
     return "nothing would change, since the script does not pass on its arguments; accepted: a script whose command "
            "ends with \"$@\"";
   return {};
@@ -80,11 +80,11 @@ ChangeForm form_of(const TrainerWriter& writer, const Import& import, const std:
   if (writer.flags != nullptr) return ChangeForm::flags;
   if (writer.patches && !import.launch) return ChangeForm::yaml;
   const bool in_place = std::ranges::any_of(changes, &Change::in_place);
-  return in_place && import.launch ? ChangeForm::overrides : ChangeForm::words;
+  return in_place && import.launch ? ChangeForm::overrides : ChangeForm::arguments;
 }
 
-std::vector<Change> laid_as(ChangeForm form, const TrainerWriter& writer, std::vector<Change> changes) {
-  return writer.patches && form == ChangeForm::words ? as_words(std::move(changes)) : std::move(changes);
+std::vector<Change> converted_to(ChangeForm form, const TrainerWriter& writer, std::vector<Change> changes) {
+  return writer.patches && form == ChangeForm::arguments ? as_arguments(std::move(changes)) : std::move(changes);
 }
 
 base::Result<std::string> edited_yaml(const ExportBase& base, const Import& import, const std::vector<Change>& changes,
@@ -101,9 +101,9 @@ base::Result<ExportBase> changed_base(const ExportBase& base, const Import& impo
                                       const std::vector<Change>& changes) {
   ExportBase changed = base;
   switch (form_of(writer, import, changes)) {
-    case ChangeForm::words:
+    case ChangeForm::arguments:
       for (const Change& change : changes)
-        for (std::string& word : words_of(change)) changed.options.arguments.push_back(std::move(word));
+        for (std::string& word : arguments_of(change)) changed.options.arguments.push_back(std::move(word));
       break;
     case ChangeForm::overrides: {
       DOVETAIL_TRY(changed.content, edit_overrides(base.content, *import.launch, changes, import.files));
@@ -132,21 +132,21 @@ base::Result<std::vector<SwitchedBase>> switched_bases(const ExportBase& base, c
   DOVETAIL_TRY(const Import import, import_base(base));
   DOVETAIL_TRY(const TrainerWriter* const writer, find_writer(import.trainer));
   std::vector<SwitchedBase> all;
-  if (writer->ways_of == nullptr) return all;
-  const WaysRequest request{import.job, import.plan, import.settings, import.launch ? &*import.launch : nullptr,
-                            allowed};
-  for (OtherWay& way : writer->ways_of(request)) {
-    const ChangeForm form = form_of(*writer, import, way.changes);
-    SwitchedBase switched{.name = std::move(way.name),
-                          .changes = laid_as(form, *writer, std::move(way.changes)),
+  if (writer->alternatives_of == nullptr) return all;
+  const AlternativesRequest request{import.job, import.plan, import.settings, import.launch ? &*import.launch : nullptr,
+                                    allowed};
+  for (Alternative& alternative : writer->alternatives_of(request)) {
+    const ChangeForm form = form_of(*writer, import, alternative.changes);
+    SwitchedBase switched{.name = std::move(alternative.name),
+                          .changes = converted_to(form, *writer, std::move(alternative.changes)),
                           .base = base,
-                          .refusal = {}};
+                          .rejection = {}};
     auto changed = changed_base(base, import, *writer, switched.changes);
     if (changed.ok()) {
       switched.base = *std::move(changed);
-      switched.refusal = refusal_of(import, switched.base);
+      switched.rejection = rejection_of(import, switched.base);
     } else {
-      switched.refusal = changed.error().message;
+      switched.rejection = changed.error().message;
     }
     all.push_back(std::move(switched));
   }

@@ -31,7 +31,7 @@ base::Result<Import> import_base(const ExportBase& base);
 
 /// Form in which changes are applied to a base.
 enum class ChangeForm {
-  words,      ///< words after those of the base
+  arguments,  ///< words after those of the base
   overrides,  ///< edits of the Hydra overrides in a launch script
   flags,      ///< edits of the flags in a launch script
   yaml        ///< edits of the values in a YAML file
@@ -42,7 +42,7 @@ ChangeForm form_of(const TrainerWriter& writer, const Import& import, const std:
 
 /// Converts changes to `form`. Words for a trainer whose YAML files are edited in place get the prefix `++`, since the
 /// file may lack their keys.
-std::vector<Change> laid_as(ChangeForm form, const TrainerWriter& writer, std::vector<Change> changes);
+std::vector<Change> converted_to(ChangeForm form, const TrainerWriter& writer, std::vector<Change> changes);
 
 /// Returns the base with the changes applied. Errors come from in-place editing.
 base::Result<ExportBase> changed_base(const ExportBase& base, const Import& import, const TrainerWriter& writer,
@@ -59,10 +59,10 @@ base::Result<std::string> edited_yaml(const ExportBase& base, const Import& impo
 
 /// A base changed to run the same job in another way.
 struct SwitchedBase {
-  std::string name;             ///< see OtherWay
+  std::string name;             ///< see Alternative
   std::vector<Change> changes;  ///< changes that turn the original base into `base`
   ExportBase base;
-  std::string refusal;  ///< why `base` cannot run the job; empty: it can
+  std::string rejection;  ///< why `base` cannot run the job; empty: it can
 };
 
 /// Returns the base switched to each other backend and mode that `allowed` permits and its trainer has. Unless refused,

@@ -10,22 +10,22 @@
 #include "plan/plan.h"
 #include "trainers/changed_base.h"
 #include "trainers/export/change.h"
-#include "trainers/export/whole_file.h"
+#include "trainers/export/complete_file.h"
 #include "trainers/import_run.h"
 
 namespace dovetail::trainers {
 
 /// A change that the plan needs.
-struct KeptChange {
+struct RequiredChange {
   Change change;
   std::optional<plan::Plan> without;  ///< plan that runs without this change; nullopt if the job then cannot run
   std::string stops;                  ///< why the job cannot run without this change
 };
 
 struct Export {
-  Import base;                      ///< unchanged base
-  std::vector<KeptChange> changes;  ///< empty if the base already runs the plan
-  std::string content;              ///< content of the base, including changes made in place
+  Import base;                          ///< unchanged base
+  std::vector<RequiredChange> changes;  ///< empty if the base already runs the plan
+  std::string content;                  ///< content of the base, including changes made in place
   bool in_place = false;  ///< whether changes are made in place; otherwise they are words appended to the base's
 };
 
@@ -42,10 +42,10 @@ base::Result<std::string> commented_content(const ExportBase& base, const Export
                                             const std::vector<std::string>& reasons);
 
 /// An export to a new file.
-struct WholeExport {
+struct CompleteExport {
   std::string trainer;
   bool is_script = true;  ///< launch script; otherwise a configuration
-  std::vector<DemandedName> demanded;
+  std::vector<RequiredName> required;
   std::vector<Change> changes;  ///< settings that the plan needs
   std::string content;
 };
@@ -53,6 +53,7 @@ struct WholeExport {
 /// Returns a file that runs the job by the plan. Environment variables supply the values that only the user knows. With
 /// example values for them, importing the file yields the job, with lengths at their caps, and the plan. Returns an
 /// Error if the trainer cannot run the job or the plan, or if that needs other settings that only the user knows.
-base::Result<WholeExport> export_whole(const plan::Job& job, const plan::Plan& plan, std::string_view trainer);
+base::Result<CompleteExport> export_complete_file(const plan::Job& job, const plan::Plan& plan,
+                                                  std::string_view trainer);
 
 }  // namespace dovetail::trainers

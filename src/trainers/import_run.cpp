@@ -47,7 +47,7 @@ std::string names_of_configurations() {
   return names;
 }
 
-bool prints_its_own(const TrainerReader* reader, std::string_view content) {
+bool prints_own_configuration(const TrainerReader* reader, std::string_view content) {
   return !reader->printed_by.empty() && has_printed_configuration(content, reader->printed_by);
 }
 
@@ -82,11 +82,11 @@ bool is_script(const std::string& path, std::string_view content) {
 
 base::Result<std::map<std::string, std::string>> environment_of(const ImportOptions& options) {
   std::map<std::string, std::string> environment;
-  for (const std::string& said : options.environment) {
-    const std::size_t equals = said.find('=');
+  for (const std::string& assignment : options.environment) {
+    const std::size_t equals = assignment.find('=');
     if (equals == std::string::npos || equals == 0)
-      return base::bad_input(fmt::format("--env {}: accepted: NAME=VALUE", base::quote(said)));
-    environment[said.substr(0, equals)] = said.substr(equals + 1);
+      return base::bad_input(fmt::format("--env {}: accepted: NAME=VALUE", base::quote(assignment)));
+    environment[assignment.substr(0, equals)] = assignment.substr(equals + 1);
   }
   return environment;
 }
@@ -107,8 +107,8 @@ std::string root_of(const std::string& file, const ImportOptions& options) {
 /// Returns a reader of files below `root`. Paths are relative to `root`. Each file read is added to `files`.
 syntax::FileReader keeping_reader(const std::string& root, const std::shared_ptr<std::vector<std::string>>& files) {
   return [read = syntax::read_below(root), root, files](const std::string& path) -> base::Result<std::string> {
-    const std::string whole = syntax::join_path(root, path);
-    auto content = read(whole);
+    const std::string full_path = syntax::join_path(root, path);
+    auto content = read(full_path);
     if (content.ok() && std::find(files->begin(), files->end(), path) == files->end()) files->push_back(path);
     return content;
   };
@@ -216,7 +216,7 @@ base::Result<Reading> read_command(const ConfigurationFile& file, const LoggedCo
 base::Result<Reading> read_configuration(const ConfigurationFile& file, const std::string& root,
                                          const TrainerReader* named, const RunRequest& request) {
   for (const TrainerReader* const reader : readers)
-    if ((named == nullptr || reader == named) && prints_its_own(reader, file.content))
+    if ((named == nullptr || reader == named) && prints_own_configuration(reader, file.content))
       return read_printed(file, reader, request);
   const auto found = std::find_if(readers.begin(), readers.end(), [&](const TrainerReader* reader) {
     return named == nullptr ? looks_like(reader, file.content) : reader == named;
@@ -235,16 +235,16 @@ base::Result<Reading> read_configuration(const ConfigurationFile& file, const st
                                    "which starts with #!",
                                    (*found)->name)};
   DOVETAIL_TRY(ReadRun run, (*found)->of_configuration(file, request));
-  return Reading{.reader = *found, .why = fmt::format("it has {}", (*found)->told_by), .run = std::move(run)};
+  return Reading{.reader = *found, .why = fmt::format("it has {}", (*found)->recognized_by), .run = std::move(run)};
 }
 
 /// Returns the path of a file relative to `root`, or the path itself if the file is outside.
 std::string path_from(const std::string& root, const std::string& file) {
   std::error_code fault;
-  const fs::path whole = fs::weakly_canonical(fs::path(file), fault);
+  const fs::path full_path = fs::weakly_canonical(fs::path(file), fault);
   if (fault) return file;
   const fs::path folder = fs::weakly_canonical(fs::path(root), fault);
-  const fs::path below = fault ? fs::path() : whole.lexically_relative(folder);
+  const fs::path below = fault ? fs::path() : full_path.lexically_relative(folder);
   return below.empty() || *below.begin() == ".." ? file : below.string();
 }
 
@@ -261,7 +261,7 @@ bool is_foreign(const std::string& path, std::string_view content) {
   if (content.find("dovetail/job@1") != std::string_view::npos) return false;
   return std::any_of(readers.begin(), readers.end(),
                      [content](const TrainerReader* reader) {
-                       return looks_like(reader, content) || prints_its_own(reader, content);
+                       return looks_like(reader, content) || prints_own_configuration(reader, content);
                      }) ||
          find_logged_command(content, trainer_test(nullptr)).has_value();
 }
@@ -296,7 +296,7 @@ base::Result<Import> import_run(const std::string& path, const std::string& cont
     if (!error.path.empty() && error.path != file) return error;
     return base::Error{error.failure, base::display_path(file), 0, 0, "cannot be converted to a job: " + error.message};
   }
-  DOVETAIL_CHECK(check_said_lengths(run, options, job->workload));
+  DOVETAIL_CHECK(check_given_lengths(run, options, job->workload));
   auto plan = plan_of(run, *job);
   if (!plan.ok()) {
     base::Error error = std::move(plan).error();
@@ -319,11 +319,11 @@ base::Result<Import> import_run(const std::string& path, const std::string& cont
   return import;
 }
 
-std::string reading_words(const Import& import) {
+std::string reading_text(const Import& import) {
   return fmt::format("{} is read as a configuration of {}: {}", import.files.front(), import.trainer, import.why);
 }
 
-std::string finding_words(const Import& import, const Finding& finding) {
+std::string finding_text(const Import& import, const Finding& finding) {
   const auto source = static_cast<std::size_t>(finding.place.source);
   std::string text = finding.key.empty() ? finding.what : fmt::format("{}: {}", finding.key, finding.what);
   if (finding.place.line > 0 && source < import.files.size())

@@ -44,8 +44,8 @@ base::Result<Import> import_run(const std::string& path, const std::string& cont
                                 const std::string& hub_cache = {});
 
 /// Describes how the file was read: "run.sh is read as a configuration of verl: it starts verl.trainer.main_ppo".
-std::string reading_words(const Import& import);
+std::string reading_text(const Import& import);
 /// Returns a finding with its place: "actor_rollout_ref.actor.strategy: fsdp2: ... (run.sh:12)".
-std::string finding_words(const Import& import, const Finding& finding);
+std::string finding_text(const Import& import, const Finding& finding);
 
 }  // namespace dovetail::trainers

@@ -89,11 +89,11 @@ const LogKeys& log_keys(LogFormat format) {
   return dovetail_log_keys();
 }
 
-base::Result<StepLog> read_lines_so_far(const LogFile& file) {
+base::Result<StepLog> read_partial_log(const LogFile& file) {
   StepLogBuilder builder;
-  const std::string_view whole(file.content.data(), file.content.rfind('\n') + 1);
-  const LogFile lines{std::string(whole), file.path, file.key};
-  DOVETAIL_CHECK(begins_as_json(base::without_byte_order_mark(whole))
+  const std::string_view complete_lines(file.content.data(), file.content.rfind('\n') + 1);
+  const LogFile lines{std::string(complete_lines), file.path, file.key};
+  DOVETAIL_CHECK(begins_as_json(base::without_byte_order_mark(complete_lines))
                      ? add_json_log(lines, builder)
                      : add_console_log(lines, line_readers(), builder));
   return builder.take();

@@ -24,7 +24,7 @@ const LogKeys& log_keys(LogFormat format);
 
 /// Reads the complete lines of a log that is still being written: console output or JSON lines. The log may be empty.
 /// An incomplete last line is ignored. Returns an Error for an invalid line.
-base::Result<StepLog> read_lines_so_far(const LogFile& file);
+base::Result<StepLog> read_partial_log(const LogFile& file);
 
 /// Reads and merges the files of one run. Each is console output (console.h) or a tracker's file (step_log.h), detected
 /// by content. Returns an Error at its line and column for unrecognized text, an invalid number or step, or an empty

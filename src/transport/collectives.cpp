@@ -10,20 +10,21 @@ using base::Status;
 
 Status OrderedCollectives::open(const std::vector<std::vector<int>>&, Deadline) { return {}; }
 
-Status OrderedCollectives::reduce_scatter(const Group& group, Numbers numbers, Deadline deadline) {
+Status OrderedCollectives::reduce_scatter(const CollectiveGroup& group, Numbers numbers, Deadline deadline) {
   return std::visit([&](auto values) { return transport::reduce_scatter(transport_, group, values, deadline); },
                     numbers);
 }
 
-Status OrderedCollectives::all_gather(const Group& group, Numbers numbers, Deadline deadline) {
+Status OrderedCollectives::all_gather(const CollectiveGroup& group, Numbers numbers, Deadline deadline) {
   return std::visit([&](auto values) { return transport::all_gather(transport_, group, values, deadline); }, numbers);
 }
 
-Status OrderedCollectives::all_reduce(const Group& group, Numbers numbers, Deadline deadline) {
+Status OrderedCollectives::all_reduce(const CollectiveGroup& group, Numbers numbers, Deadline deadline) {
   return std::visit([&](auto values) { return transport::all_reduce(transport_, group, values, deadline); }, numbers);
 }
 
-Status OrderedCollectives::broadcast(const Group& group, std::size_t root, Numbers numbers, Deadline deadline) {
+Status OrderedCollectives::broadcast(const CollectiveGroup& group, std::size_t root, Numbers numbers,
+                                     Deadline deadline) {
   return std::visit([&](auto values) { return transport::broadcast(transport_, group, root, values, deadline); },
                     numbers);
 }
@@ -33,11 +34,11 @@ namespace {
 /// The two halves of an all_reduce, which are separate collectives.
 enum class Half : std::uint32_t { scatter, gather };
 
-Address address(int peer, const Group& group, Half half) {
+Address address(int peer, const CollectiveGroup& group, Half half) {
   return {peer, group.lane, 2 * group.number + static_cast<std::uint32_t>(half)};
 }
 
-std::size_t place_of(const Transport& transport, const Group& group) {
+std::size_t place_of(const Transport& transport, const CollectiveGroup& group) {
   const auto found = std::find(group.ranks.begin(), group.ranks.end(), transport.rank());
   DOVETAIL_ASSERT(found != group.ranks.end());
   return static_cast<std::size_t>(found - group.ranks.begin());
@@ -55,13 +56,14 @@ Share share_of(std::size_t count, std::size_t parts, std::size_t part) {
   return {begin, count / parts + (part < count % parts ? 1 : 0)};
 }
 
-Group control_group(std::span<const int> ranks, std::uint32_t number) {
+CollectiveGroup control_group(std::span<const int> ranks, std::uint32_t number) {
   const std::uint32_t first = control_address(0, number).number;
   return {ranks, first / 2, Lane::control};
 }
 
 template <class Value>
-base::Status reduce_scatter(Transport& transport, const Group& group, std::span<Value> values, Deadline deadline) {
+base::Status reduce_scatter(Transport& transport, const CollectiveGroup& group, std::span<Value> values,
+                            Deadline deadline) {
   const std::size_t own = place_of(transport, group);
   const std::size_t parts = group.ranks.size();
   const Share share = share_of(values.size(), parts, own);
@@ -74,18 +76,19 @@ base::Status reduce_scatter(Transport& transport, const Group& group, std::span<
     transport.send(address(group.ranks[part], group, Half::scatter),
                    bytes_of(values, share_of(values.size(), parts, part)));
   }
-  const std::span<Value> mine = values.subspan(share.begin, share.size);
-  parts_of_others[own].assign(mine.begin(), mine.end());
-  std::fill(mine.begin(), mine.end(), Value(0));
+  const std::span<Value> own_values = values.subspan(share.begin, share.size);
+  parts_of_others[own].assign(own_values.begin(), own_values.end());
+  std::fill(own_values.begin(), own_values.end(), Value(0));
   for (std::size_t part = 0; part < parts; ++part) {
     if (part != own) DOVETAIL_CHECK(transport.wait(address(group.ranks[part], group, Half::scatter), deadline));
-    for (std::size_t i = 0; i < share.size; ++i) mine[i] += parts_of_others[part][i];
+    for (std::size_t i = 0; i < share.size; ++i) own_values[i] += parts_of_others[part][i];
   }
   return transport.flush(group.lane, deadline);
 }
 
 template <class Value>
-base::Status all_gather(Transport& transport, const Group& group, std::span<Value> values, Deadline deadline) {
+base::Status all_gather(Transport& transport, const CollectiveGroup& group, std::span<Value> values,
+                        Deadline deadline) {
   const std::size_t own = place_of(transport, group);
   const std::size_t parts = group.ranks.size();
   for (std::size_t part = 0; part < parts; ++part) {
@@ -101,13 +104,14 @@ base::Status all_gather(Transport& transport, const Group& group, std::span<Valu
 }
 
 template <class Value>
-base::Status all_reduce(Transport& transport, const Group& group, std::span<Value> values, Deadline deadline) {
+base::Status all_reduce(Transport& transport, const CollectiveGroup& group, std::span<Value> values,
+                        Deadline deadline) {
   DOVETAIL_CHECK(reduce_scatter(transport, group, values, deadline));
   return all_gather(transport, group, values, deadline);
 }
 
 template <class Value>
-base::Status broadcast(Transport& transport, const Group& group, std::size_t root, std::span<Value> values,
+base::Status broadcast(Transport& transport, const CollectiveGroup& group, std::size_t root, std::span<Value> values,
                        Deadline deadline) {
   const Share all{0, values.size()};
   if (place_of(transport, group) != root) {
@@ -120,13 +124,13 @@ base::Status broadcast(Transport& transport, const Group& group, std::size_t roo
   return transport.flush(group.lane, deadline);
 }
 
-template base::Status reduce_scatter(Transport&, const Group&, std::span<float>, Deadline);
-template base::Status reduce_scatter(Transport&, const Group&, std::span<double>, Deadline);
-template base::Status all_gather(Transport&, const Group&, std::span<float>, Deadline);
-template base::Status all_gather(Transport&, const Group&, std::span<double>, Deadline);
-template base::Status all_reduce(Transport&, const Group&, std::span<float>, Deadline);
-template base::Status all_reduce(Transport&, const Group&, std::span<double>, Deadline);
-template base::Status broadcast(Transport&, const Group&, std::size_t, std::span<float>, Deadline);
-template base::Status broadcast(Transport&, const Group&, std::size_t, std::span<double>, Deadline);
+template base::Status reduce_scatter(Transport&, const CollectiveGroup&, std::span<float>, Deadline);
+template base::Status reduce_scatter(Transport&, const CollectiveGroup&, std::span<double>, Deadline);
+template base::Status all_gather(Transport&, const CollectiveGroup&, std::span<float>, Deadline);
+template base::Status all_gather(Transport&, const CollectiveGroup&, std::span<double>, Deadline);
+template base::Status all_reduce(Transport&, const CollectiveGroup&, std::span<float>, Deadline);
+template base::Status all_reduce(Transport&, const CollectiveGroup&, std::span<double>, Deadline);
+template base::Status broadcast(Transport&, const CollectiveGroup&, std::size_t, std::span<float>, Deadline);
+template base::Status broadcast(Transport&, const CollectiveGroup&, std::size_t, std::span<double>, Deadline);
 
 }  // namespace dovetail::transport

@@ -23,40 +23,41 @@ Share share_of(std::size_t count, std::size_t parts, std::size_t part);
 
 /// The ranks of a collective, in ascending order. `number` identifies the collective: no other collective on the lane
 /// that has two of these ranks uses it.
-struct Group {
+struct CollectiveGroup {
   std::span<const int> ranks;
   std::uint32_t number = 0;
   Lane lane = Lane::reductions;
 };
 
 /// Returns the group of a collective outside a program's reductions. `number`: see control_address.
-Group control_group(std::span<const int> ranks, std::uint32_t number);
+CollectiveGroup control_group(std::span<const int> ranks, std::uint32_t number);
 
 /// Adds the values of all ranks, in rank order, into this rank's share of `values`. Leaves the rest unchanged.
 template <class Value>
-base::Status reduce_scatter(Transport& transport, const Group& group, std::span<Value> values, Deadline deadline);
+base::Status reduce_scatter(Transport& transport, const CollectiveGroup& group, std::span<Value> values,
+                            Deadline deadline);
 
 /// Fills `values` with every rank's share.
 template <class Value>
-base::Status all_gather(Transport& transport, const Group& group, std::span<Value> values, Deadline deadline);
+base::Status all_gather(Transport& transport, const CollectiveGroup& group, std::span<Value> values, Deadline deadline);
 
 /// Replaces `values` with the sum over all ranks: a reduce_scatter followed by an all_gather.
 template <class Value>
-base::Status all_reduce(Transport& transport, const Group& group, std::span<Value> values, Deadline deadline);
+base::Status all_reduce(Transport& transport, const CollectiveGroup& group, std::span<Value> values, Deadline deadline);
 
 /// Replaces `values` with those of the rank at index `root` of the group.
 template <class Value>
-base::Status broadcast(Transport& transport, const Group& group, std::size_t root, std::span<Value> values,
+base::Status broadcast(Transport& transport, const CollectiveGroup& group, std::size_t root, std::span<Value> values,
                        Deadline deadline);
 
-extern template base::Status reduce_scatter(Transport&, const Group&, std::span<float>, Deadline);
-extern template base::Status reduce_scatter(Transport&, const Group&, std::span<double>, Deadline);
-extern template base::Status all_gather(Transport&, const Group&, std::span<float>, Deadline);
-extern template base::Status all_gather(Transport&, const Group&, std::span<double>, Deadline);
-extern template base::Status all_reduce(Transport&, const Group&, std::span<float>, Deadline);
-extern template base::Status all_reduce(Transport&, const Group&, std::span<double>, Deadline);
-extern template base::Status broadcast(Transport&, const Group&, std::size_t, std::span<float>, Deadline);
-extern template base::Status broadcast(Transport&, const Group&, std::size_t, std::span<double>, Deadline);
+extern template base::Status reduce_scatter(Transport&, const CollectiveGroup&, std::span<float>, Deadline);
+extern template base::Status reduce_scatter(Transport&, const CollectiveGroup&, std::span<double>, Deadline);
+extern template base::Status all_gather(Transport&, const CollectiveGroup&, std::span<float>, Deadline);
+extern template base::Status all_gather(Transport&, const CollectiveGroup&, std::span<double>, Deadline);
+extern template base::Status all_reduce(Transport&, const CollectiveGroup&, std::span<float>, Deadline);
+extern template base::Status all_reduce(Transport&, const CollectiveGroup&, std::span<double>, Deadline);
+extern template base::Status broadcast(Transport&, const CollectiveGroup&, std::size_t, std::span<float>, Deadline);
+extern template base::Status broadcast(Transport&, const CollectiveGroup&, std::size_t, std::span<double>, Deadline);
 
 /// Implementation of the collectives.
 enum class CollectiveKind : std::uint8_t {
@@ -78,7 +79,7 @@ constexpr auto names_of(CarrierKind) {
 }
 
 /// Returns the default implementation of collectives for a carrier.
-constexpr CollectiveKind usual_collectives(CarrierKind carrier) {
+constexpr CollectiveKind default_collectives(CarrierKind carrier) {
   return carrier == CarrierKind::nccl ? CollectiveKind::native : CollectiveKind::ordered;
 }
 
@@ -95,10 +96,11 @@ class Collectives {
   /// Prepares groups of ranks, each in ascending order and with this rank among them. All ranks of a group open it, in
   /// the same order.
   virtual base::Status open(const std::vector<std::vector<int>>& groups, Deadline deadline) = 0;
-  virtual base::Status reduce_scatter(const Group& group, Numbers numbers, Deadline deadline) = 0;
-  virtual base::Status all_gather(const Group& group, Numbers numbers, Deadline deadline) = 0;
-  virtual base::Status all_reduce(const Group& group, Numbers numbers, Deadline deadline) = 0;
-  virtual base::Status broadcast(const Group& group, std::size_t root, Numbers numbers, Deadline deadline) = 0;
+  virtual base::Status reduce_scatter(const CollectiveGroup& group, Numbers numbers, Deadline deadline) = 0;
+  virtual base::Status all_gather(const CollectiveGroup& group, Numbers numbers, Deadline deadline) = 0;
+  virtual base::Status all_reduce(const CollectiveGroup& group, Numbers numbers, Deadline deadline) = 0;
+  virtual base::Status broadcast(const CollectiveGroup& group, std::size_t root, Numbers numbers,
+                                 Deadline deadline) = 0;
 };
 
 /// Collectives in rank order over a transport, which must outlive this object.
@@ -107,10 +109,10 @@ class OrderedCollectives final : public Collectives {
   explicit OrderedCollectives(Transport& transport) : transport_(transport) {}
 
   base::Status open(const std::vector<std::vector<int>>& groups, Deadline deadline) override;
-  base::Status reduce_scatter(const Group& group, Numbers numbers, Deadline deadline) override;
-  base::Status all_gather(const Group& group, Numbers numbers, Deadline deadline) override;
-  base::Status all_reduce(const Group& group, Numbers numbers, Deadline deadline) override;
-  base::Status broadcast(const Group& group, std::size_t root, Numbers numbers, Deadline deadline) override;
+  base::Status reduce_scatter(const CollectiveGroup& group, Numbers numbers, Deadline deadline) override;
+  base::Status all_gather(const CollectiveGroup& group, Numbers numbers, Deadline deadline) override;
+  base::Status all_reduce(const CollectiveGroup& group, Numbers numbers, Deadline deadline) override;
+  base::Status broadcast(const CollectiveGroup& group, std::size_t root, Numbers numbers, Deadline deadline) override;
 
  private:
   Transport& transport_;

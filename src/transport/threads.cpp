@@ -19,7 +19,7 @@ using base::Status;
 /// A message in transit: sent, with a posted buffer, or both.
 struct Slot {
   std::optional<Buffer> sent;
-  std::optional<Buffer> room;
+  std::optional<Buffer> destination;
   Clock::time_point ready;  ///< when it may be received: after the delay, if it has one
   bool delivered = false;
 };
@@ -92,20 +92,20 @@ class ThreadTransport : public Transport {
       DOVETAIL_ASSERT(!slot.sent && !slot.delivered);
       slot.sent = std::move(message);
       slot.ready = Clock::now() + (fault ? fault->delay : Clock::duration());
-      if (!slot.room || hub_->failed) return;
+      if (!slot.destination || hub_->failed) return;
       deliver(slot);
       mailbox.changed.notify_all();
     }
     count(rank_, to.lane, -1);
   }
 
-  void receive(const Address& from, Buffer room) override {
+  void receive(const Address& from, Buffer destination) override {
     Mailbox& mailbox = hub_->of(rank_);
     {
       const std::lock_guard lock(mailbox.mutex);
       Slot& slot = mailbox.slots[from];
-      DOVETAIL_ASSERT(!slot.room && !slot.delivered);
-      slot.room = std::move(room);
+      DOVETAIL_ASSERT(!slot.destination && !slot.delivered);
+      slot.destination = std::move(destination);
       if (!slot.sent || hub_->failed) return;
       deliver(slot);
       mailbox.changed.notify_all();
@@ -154,11 +154,11 @@ class ThreadTransport : public Transport {
   }
 
   static void deliver(Slot& slot) {
-    DOVETAIL_ASSERT(slot.sent->size == slot.room->size);
+    DOVETAIL_ASSERT(slot.sent->size == slot.destination->size);
     // A message may be empty, and memcpy does not accept null.
-    if (slot.sent->size > 0) std::memcpy(slot.room->data, slot.sent->data, slot.sent->size);
+    if (slot.sent->size > 0) std::memcpy(slot.destination->data, slot.sent->data, slot.sent->size);
     slot.sent.reset();
-    slot.room.reset();
+    slot.destination.reset();
     slot.delivered = true;
   }
 

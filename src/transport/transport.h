@@ -62,7 +62,7 @@ class Transport {
   /// Sends a message without waiting. Its bytes must not change until it is delivered. REQUIRES: another rank.
   virtual void send(const Address& to, Buffer message) = 0;
   /// Provides the buffer for a message, of exactly its size, without waiting.
-  virtual void receive(const Address& from, Buffer room) = 0;
+  virtual void receive(const Address& from, Buffer destination) = 0;
   /// Waits until a message with a posted buffer has arrived.
   virtual base::Status wait(const Address& from, Deadline deadline) = 0;
   /// Waits until every message that this rank has sent on a lane is delivered.

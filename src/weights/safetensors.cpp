@@ -71,7 +71,7 @@ Result<std::vector<std::int64_t>> read_shape(const Node& node, const std::string
   std::vector<std::int64_t> shape;
   for (std::size_t index = 0; index < node.size(); ++index) {
     DOVETAIL_TRY(const std::int64_t dimension,
-                 base::read_whole(node.item(index), "a dimension of " + what, 0, max_dimension));
+                 base::read_integer(node.item(index), "a dimension of " + what, 0, max_dimension));
     shape.push_back(dimension);
   }
   return shape;
@@ -110,8 +110,8 @@ Result<Placed> read_tensor(const Node& header, std::size_t index) {
   DOVETAIL_TRY(placed.tensor.shape, read_shape(shape, what));
   if (!offsets.is_list() || offsets.size() != 2)
     return offsets.error(fmt::format("the offsets of {} are {}; accepted: [begin, end]", what, offsets.describe()));
-  DOVETAIL_TRY(placed.begin, base::read_whole(offsets.item(0), "the start offset of " + what, 0, max_bytes));
-  DOVETAIL_TRY(placed.end, base::read_whole(offsets.item(1), "the end offset of " + what, placed.begin, max_bytes));
+  DOVETAIL_TRY(placed.begin, base::read_integer(offsets.item(0), "the start offset of " + what, 0, max_bytes));
+  DOVETAIL_TRY(placed.end, base::read_integer(offsets.item(1), "the end offset of " + what, placed.begin, max_bytes));
   const auto bytes = bytes_of(placed.tensor.shape, placed.tensor.type);
   if (!bytes) return shape.error(fmt::format("{} exceeds the maximum size of {} bytes", what, max_bytes));
   if (placed.end - placed.begin != *bytes)

@@ -79,7 +79,7 @@ constexpr auto fields_of(const T*) {
                                {.applies = [](const T& options) { return options.reward == RewardUse::rule; },
                                 .only_with = "`reward: rule`"}),
                          field("policy_log_probabilities", &T::policy_log_probabilities, Choice{}),
-                         field("ptx_tokens", &T::ptx_tokens, base::Whole{0, max_token_count}));
+                         field("ptx_tokens", &T::ptx_tokens, base::Integer{0, max_token_count}));
 }
 
 struct Algorithm {

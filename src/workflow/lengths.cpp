@@ -58,7 +58,7 @@ std::vector<LengthPoint> thinned(const std::vector<LengthPoint>& points) {
 }
 
 /// Returns x^exponent by squaring, for x in [0, 1].
-double whole_power(double x, std::int64_t exponent) {
+double integer_power(double x, std::int64_t exponent) {
   double power = 1.0;
   for (; exponent > 0; exponent /= 2) {
     if (exponent % 2 == 1) power *= x;
@@ -168,7 +168,7 @@ double LengthDistribution::expected_maximum(std::int64_t draws) const {
   double maximum = static_cast<double>(longest());
   for (std::size_t i = 0; i + 1 < points_.size(); ++i) {
     const double none_longer =
-        whole_power(static_cast<double>(weight_up_to_[i]) / static_cast<double>(total_weight()), draws);
+        integer_power(static_cast<double>(weight_up_to_[i]) / static_cast<double>(total_weight()), draws);
     maximum -= static_cast<double>(points_[i + 1].length - points_[i].length) * none_longer;
   }
   return maximum;
@@ -218,23 +218,23 @@ std::optional<double> factor_for_median(const LengthDistribution& lengths, doubl
   return median / static_cast<double>(now);
 }
 
-LengthDistribution cut_to_room(const LengthDistribution& responses, const LengthDistribution& prompts,
-                               std::int64_t cap) {
+LengthDistribution truncate_to_context(const LengthDistribution& responses, const LengthDistribution& prompts,
+                                       std::int64_t cap) {
   DOVETAIL_ASSERT(cap > prompts.longest());
   if (prompts.longest() + responses.longest() <= cap) return responses;
   constexpr std::int64_t quantiles = 64;
   constexpr std::int64_t coarse_points = 4096;
-  std::vector<LengthPoint> whole = responses.points();
+  std::vector<LengthPoint> response_points = responses.points();
   if (responses.total_weight() > max_weight / quantiles) {
-    whole.clear();
+    response_points.clear();
     for (std::int64_t point = 0; point < coarse_points; ++point)
-      whole.push_back({responses.quantile((static_cast<double>(point) + 0.5) / coarse_points), 1});
+      response_points.push_back({responses.quantile((static_cast<double>(point) + 0.5) / coarse_points), 1});
   }
   std::vector<LengthPoint> cut;
-  cut.reserve(whole.size() * quantiles);
+  cut.reserve(response_points.size() * quantiles);
   for (std::int64_t quantile = 0; quantile < quantiles; ++quantile) {
-    const std::int64_t room = cap - prompts.quantile((static_cast<double>(quantile) + 0.5) / quantiles);
-    for (const LengthPoint& point : whole) cut.push_back({std::min(point.length, room), point.weight});
+    const std::int64_t space = cap - prompts.quantile((static_cast<double>(quantile) + 0.5) / quantiles);
+    for (const LengthPoint& point : response_points) cut.push_back({std::min(point.length, space), point.weight});
   }
   return LengthDistribution::of(std::move(cut)).value();
 }

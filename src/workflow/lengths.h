@@ -102,7 +102,7 @@ std::optional<double> factor_for_median(const LengthDistribution& lengths, doubl
 
 /// Cuts responses so that prompt and response together have at most `cap` tokens. Prompts and responses are
 /// independent; 64 quantiles represent the prompts. REQUIRES: cap > prompts.longest().
-LengthDistribution cut_to_room(const LengthDistribution& responses, const LengthDistribution& prompts,
-                               std::int64_t cap);
+LengthDistribution truncate_to_context(const LengthDistribution& responses, const LengthDistribution& prompts,
+                                       std::int64_t cap);
 
 }  // namespace dovetail::workflow

@@ -35,8 +35,8 @@ std::string accepted_length() { return fmt::format("accepted: an integer from 0 
 std::optional<std::int64_t> length_of(std::string_view text) {
   const auto scaled = base::scale_decimal(text, 0);
   constexpr auto most = static_cast<std::uint64_t>(max_length);
-  if (!scaled || scaled->negative || !scaled->exact || scaled->too_large || scaled->whole > most) return std::nullopt;
-  return static_cast<std::int64_t>(scaled->whole);
+  if (!scaled || scaled->negative || !scaled->exact || scaled->too_large || scaled->integer > most) return std::nullopt;
+  return static_cast<std::int64_t>(scaled->integer);
 }
 
 /// Number of occurrences of each length.
@@ -200,7 +200,7 @@ Result<LengthDistribution> read_figures(const Node& node, std::string_view what)
   DOVETAIL_CHECK(read("sigma", figures.sigma, 0.0, max_sigma));
   DOVETAIL_CHECK(read("at_cap", figures.at_cap, 0.0, 1.0));
   if (const std::optional<Node> cap = node.find("cap")) {
-    DOVETAIL_TRY(figures.cap, base::read_whole(*cap, fmt::format("`cap` of {}", what), 1, max_length));
+    DOVETAIL_TRY(figures.cap, base::read_integer(*cap, fmt::format("`cap` of {}", what), 1, max_length));
   }
   const std::optional<FigureFault> fault = find_fault(figures);
   if (!fault) return log_normal_lengths(figures);
@@ -220,7 +220,7 @@ Result<LengthDistribution> parse_length_table(std::string_view content, const st
 
 Result<LengthDistribution> read_lengths(const Node& node, std::string_view what, const std::string& directory) {
   if (node.is_number()) {
-    DOVETAIL_TRY(const std::int64_t length, base::read_whole(node, what, 1, max_length));
+    DOVETAIL_TRY(const std::int64_t length, base::read_integer(node, what, 1, max_length));
     return LengthDistribution::fixed(length);
   }
   if (!node.is_map())

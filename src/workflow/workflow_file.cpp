@@ -103,14 +103,14 @@ Result<Task> read_task(const Node& node) {
   DOVETAIL_TRY(task.inputs, read_keys(node, "inputs", what));
   DOVETAIL_TRY(task.outputs, read_keys(node, "outputs", what));
   if (const auto sequences = node.find("sequences")) {
-    DOVETAIL_TRY(task.sequences.count, base::read_whole(*sequences, "`sequences` of " + what, 1, max_sequence_count));
+    DOVETAIL_TRY(task.sequences.count, base::read_integer(*sequences, "`sequences` of " + what, 1, max_sequence_count));
   }
   if (const auto per = node.find("per")) {
     DOVETAIL_TRY(task.sequences.per, base::read_enum<SequenceCount::Per>(*per, "`per` of " + what));
   }
   DOVETAIL_CHECK(check_companion(node, "extra_tokens", task.kind == TaskKind::train, "`kind: train`"));
   if (const auto tokens = node.find("extra_tokens")) {
-    DOVETAIL_TRY(task.extra_tokens, base::read_whole(*tokens, "`extra_tokens` of " + what, 0, max_token_count));
+    DOVETAIL_TRY(task.extra_tokens, base::read_integer(*tokens, "`extra_tokens` of " + what, 0, max_token_count));
   }
   DOVETAIL_CHECK(check_companion(node, "seconds", task.kind == TaskKind::rule, "`kind: rule`"));
   if (const auto seconds = node.find("seconds")) {
@@ -151,12 +151,12 @@ Result<Workflow> read_graph(const Node& node) {
 }
 
 /// Reads the integer at an optional key.
-template <class Whole>
-Status read_optional(const Node& map, std::string_view key, std::int64_t least, std::int64_t most, Whole& value) {
+template <class Integer>
+Status read_optional(const Node& map, std::string_view key, std::int64_t least, std::int64_t most, Integer& value) {
   const std::optional<Node> node = map.find(key);
   if (!node) return {};
-  DOVETAIL_TRY(const std::int64_t whole, base::read_whole(*node, quote(key), least, most));
-  value = static_cast<Whole>(whole);
+  DOVETAIL_TRY(const std::int64_t integer, base::read_integer(*node, quote(key), least, most));
+  value = static_cast<Integer>(integer);
   return {};
 }
 
@@ -167,7 +167,7 @@ Status read_mini_batches(const Node& map, std::int64_t of_samples, std::int64_t&
   if (!size) return {};
   if (map.find("mini_batches"))
     return size->error("`mini_batch` and `mini_batches` cannot be combined; accepted: one of the two");
-  DOVETAIL_TRY(const std::int64_t samples, base::read_whole(*size, "`mini_batch`", 1, of_samples));
+  DOVETAIL_TRY(const std::int64_t samples, base::read_integer(*size, "`mini_batch`", 1, of_samples));
   if (of_samples % samples != 0)
     return size->error(fmt::format(
         "`mini_batch` is {}; accepted: a divisor of {}, the number of samples of an iteration", samples, of_samples));
@@ -188,7 +188,7 @@ Status read_critic(const Node& node, Workload& workload) {
 /// Reads the cap of prompt and response together, and cuts responses at it.
 Status read_sequence_cap(const Node& node, Workload& workload) {
   const std::int64_t prompt = workload.prompt_length.longest();
-  DOVETAIL_TRY(workload.sequence_cap, base::read_whole(node, "`sequence_cap`", 2, max_length));
+  DOVETAIL_TRY(workload.sequence_cap, base::read_integer(node, "`sequence_cap`", 2, max_length));
   if (workload.sequence_cap <= prompt)
     return node.error(fmt::format(
         "`sequence_cap` is {}, and prompts have up to {} tokens; accepted: shorter prompts, or a cap from {} to {}",
@@ -246,7 +246,7 @@ Result<Workload> read_workload(const Node& node, const std::string& directory) {
     return response_length.error(
         fmt::format("prompts of up to {} tokens and responses of up to {} exceed {} together; accepted: at most {}",
                     workload.prompt_length.longest(), workload.response_length.longest(), max_length, max_length));
-  DOVETAIL_TRY(workload.prompts, base::read_whole(prompts, "`prompts`", 1, max_sample_count));
+  DOVETAIL_TRY(workload.prompts, base::read_integer(prompts, "`prompts`", 1, max_sample_count));
   DOVETAIL_CHECK(
       read_optional(node, "samples_per_prompt", 1, max_sample_count / workload.prompts, workload.samples_per_prompt));
   DOVETAIL_CHECK(read_mini_batches(node, workload.samples(), workload.mini_batches));

@@ -29,7 +29,7 @@ void set_responses(Workload& workload, LengthDistribution responses) {
   workload.uncut_responses.reset();
   const std::int64_t cap = workload.sequence_cap;
   if (cap > 0 && workload.prompt_length.longest() + responses.longest() > cap)
-    workload.uncut_responses = std::exchange(responses, cut_to_room(responses, workload.prompt_length, cap));
+    workload.uncut_responses = std::exchange(responses, truncate_to_context(responses, workload.prompt_length, cap));
   workload.response_length = std::move(responses);
 }
 

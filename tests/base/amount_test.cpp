@@ -142,15 +142,15 @@ std::string read_error(const std::string& value, Zero zero) {
 }
 
 TEST(ReadBytes, ReportsThePlace) {
-  EXPECT_EQ(read_error("80GiB", Zero::refused), "no error");
-  EXPECT_EQ(read_error("80", Zero::refused), "no error");
+  EXPECT_EQ(read_error("80GiB", Zero::rejected), "no error");
+  EXPECT_EQ(read_error("80", Zero::rejected), "no error");
   EXPECT_EQ(read_error("0", Zero::accepted), "no error");
-  EXPECT_EQ(read_error("0GiB", Zero::refused),
+  EXPECT_EQ(read_error("0GiB", Zero::rejected),
             "f.yaml:1:4: `a`: the string `0GiB` is not above 0; accepted: an amount of memory such as "
             "`80GiB`, `2TB` or a number of bytes");
-  EXPECT_EQ(read_error("[1]", Zero::refused),
+  EXPECT_EQ(read_error("[1]", Zero::rejected),
             "f.yaml:1:4: `a` is a list; accepted: an amount of memory such as `80GiB`, `2TB` or a number of bytes");
-  EXPECT_EQ(read_error("80 Gig", Zero::refused),
+  EXPECT_EQ(read_error("80 Gig", Zero::rejected),
             "f.yaml:1:4: `a`: the string `80 Gig` has the unknown unit `Gig`; accepted: an amount of "
             "memory such as `80GiB`, `2TB` or a number of bytes");
 }

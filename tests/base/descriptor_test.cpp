@@ -24,7 +24,7 @@ struct Wheels {
 
   friend bool operator==(const Wheels&, const Wheels&) = default;
 };
-constexpr auto fields_of(const Wheels*) { return fields<Wheels>(field("count", &Wheels::count, Whole{1, 8})); }
+constexpr auto fields_of(const Wheels*) { return fields<Wheels>(field("count", &Wheels::count, Integer{1, 8})); }
 
 /// A member of each kind, not in the order of its fields.
 struct Car {
@@ -43,16 +43,16 @@ struct Car {
 };
 constexpr auto fields_of(const Car*) {
   return fields<Car>(field("name", &Car::name, Name{}, {.hashed = Hashed::never}),
-                     field("seats", &Car::seats, Whole{1, 9}, {.what = "the number of seats", .words = "{} seats"}),
-                     field("litres", &Car::litres, Number{0, 20}, {.words = "{} litres"}),
-                     field("doors", &Car::doors, Whole{0, 5}), field("roof", &Car::roof, Flag{}),
-                     field("colour", &Car::colour, Choice{}, {.words = "{}"}),
-                     field("gears", &Car::gears, WholeList{"a gear", 1, 9}),
-                     field("to_hundred", &Car::to_hundred, Seconds{}), field("wheels", &Car::wheels, Part{}),
+                     field("seats", &Car::seats, Integer{1, 9}, {.what = "the number of seats", .phrase = "{} seats"}),
+                     field("litres", &Car::litres, Number{0, 20}, {.phrase = "{} litres"}),
+                     field("doors", &Car::doors, Integer{0, 5}), field("roof", &Car::roof, Flag{}),
+                     field("colour", &Car::colour, Choice{}, {.phrase = "{}"}),
+                     field("gears", &Car::gears, IntegerList{"a gear", 1, 9}),
+                     field("to_hundred", &Car::to_hundred, Seconds{}), field("wheels", &Car::wheels, OptionalStruct{}),
                      field("radio", &Car::radio, Flag{},
-                           {.words = "with a radio",
+                           {.phrase = "with a radio",
                             .otherwise = "without a radio",
-                            .hashed = Hashed::unusual,
+                            .hashed = Hashed::non_default,
                             .applies = [](const Car& car) { return car.roof; },
                             .only_with = "`roof: true`"}));
 }
@@ -99,8 +99,8 @@ TEST(Descriptor, ListsKeysInOrder) {
 
 TEST(EnumNames, RoundTrip) {
   EXPECT_EQ(enum_name(Colour::green), "green");
-  EXPECT_EQ(enum_words(Colour::green), "as green as grass");
-  EXPECT_EQ(enum_words(Colour::red), "red");
+  EXPECT_EQ(enum_text(Colour::green), "as green as grass");
+  EXPECT_EQ(enum_text(Colour::red), "red");
   EXPECT_THAT(enum_named<Colour>("green"), Optional(Colour::green));
   EXPECT_EQ(enum_named<Colour>("as green as grass"), std::nullopt);
 }
@@ -165,12 +165,12 @@ TEST(Partial, AppliesOnlySetMembers) {
     other.*field.member = test::other_value(field.kind, car.*field.member);
     Partial<Car> partial;
     partial.set(field.member, other.*field.member);
-    EXPECT_EQ(unusual(other), partial) << field.key;
+    EXPECT_EQ(non_default(other), partial) << field.key;
     Car changed = car;
     partial.apply_to(changed);
     EXPECT_EQ(changed, other) << field.key;
   });
-  EXPECT_TRUE(unusual(car).empty());
+  EXPECT_TRUE(non_default(car).empty());
 }
 
 TEST(JsonObject, RoundTripsAPartial) {
@@ -198,16 +198,16 @@ TEST(FindOutOfRange, ReportsTheFirst) {
   EXPECT_THAT(find_out_of_range(Car{.seats = 0, .litres = 21}),
               Optional(testing::StrEq("the number of seats is 0; accepted: 1 to 9")));
   EXPECT_THAT(find_out_of_range(Car{.litres = 21}), Optional(testing::StrEq("litres is 21; accepted: 0 to 20")));
-  EXPECT_THAT(find_out_of_range(Car{}, &Car::seats, Whole{1, 3}),
+  EXPECT_THAT(find_out_of_range(Car{}, &Car::seats, Integer{1, 3}),
               Optional(testing::StrEq("the number of seats is 4; accepted: 1 to 3")));
 }
 
-TEST(ChangedWords, CoversEachMember) {
+TEST(ChangedDescriptions, CoversEachMember) {
   const Car car;
-  EXPECT_THAT(changed_words(car, car), IsEmpty());
-  EXPECT_THAT(changed_words(Flags{}, Flags{true, false}), ElementsAre("a true")) << "words are not needed";
-  EXPECT_EQ(words_of(Car{.seats = 5}, &Car::seats), "5 seats");
-  EXPECT_EQ(words_of(Car{}, &Car::radio), "without a radio");
+  EXPECT_THAT(changed_descriptions(car, car), IsEmpty());
+  EXPECT_THAT(changed_descriptions(Flags{}, Flags{true, false}), ElementsAre("a true")) << "words are not needed";
+  EXPECT_EQ(description_of(Car{.seats = 5}, &Car::seats), "5 seats");
+  EXPECT_EQ(description_of(Car{}, &Car::radio), "without a radio");
 }
 
 }  // namespace

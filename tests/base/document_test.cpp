@@ -315,7 +315,7 @@ TEST(Require, ReportsTheMissingKey) {
 TEST(ReadWhole, ReadsNumbersInTheRange) {
   const Document document = parse_yaml("[0, 7, -3, 2.0, 1e2, 9223372036854775807, -9223372036854775807]", "f").value();
   const auto read = [&](std::size_t i) {
-    return read_whole(document.root().item(i), "it", -9223372036854775807, 9223372036854775807).value();
+    return read_integer(document.root().item(i), "it", -9223372036854775807, 9223372036854775807).value();
   };
   EXPECT_EQ(read(0), 0);
   EXPECT_EQ(read(1), 7);
@@ -329,7 +329,7 @@ TEST(ReadWhole, ReadsNumbersInTheRange) {
 TEST(ReadWhole, ReportsTheRange) {
   const Document document = parse_yaml("[0, 11, 1.5, x, '5', [1], {}, ~, true, 1e30]", "f").value();
   const auto error = [&](std::size_t i) {
-    return read_whole(document.root().item(i), "`devices`", 1, 10).error().message;
+    return read_integer(document.root().item(i), "`devices`", 1, 10).error().message;
   };
   const std::string range = "`devices` must be an integer from 1 to 10, not ";
   EXPECT_EQ(error(0), range + "0");

@@ -31,8 +31,8 @@ class Growing : public testing::Test {
 
 TEST_F(Growing, ReadsEachByteOnce) {
   GrowingFile file(path_);
-  EXPECT_EQ(file.read_on()->bytes, "");
-  EXPECT_FALSE(file.is_there());
+  EXPECT_EQ(file.read_new()->bytes, "");
+  EXPECT_FALSE(file.exists());
   std::string all;
   std::string read;
   for (int line = 0; line < 300; ++line) {
@@ -40,53 +40,53 @@ TEST_F(Growing, ReadsEachByteOnce) {
     append(text);
     all += text;
     if (line % 3 == 0) continue;
-    const auto news = file.read_on();
-    ASSERT_TRUE(news.ok());
-    EXPECT_FALSE(news->anew);
-    read += news->bytes;
+    const auto added = file.read_new();
+    ASSERT_TRUE(added.ok());
+    EXPECT_FALSE(added->restarted);
+    read += added->bytes;
   }
-  read += file.read_on()->bytes;
+  read += file.read_new()->bytes;
   EXPECT_EQ(read, all);
-  EXPECT_TRUE(file.is_there());
+  EXPECT_TRUE(file.exists());
 }
 
 TEST_F(Growing, RereadsARewrittenFile) {
   GrowingFile file(path_);
   append("one\ntwo\n");
-  EXPECT_EQ(file.read_on()->bytes, "one\ntwo\n");
+  EXPECT_EQ(file.read_new()->bytes, "one\ntwo\n");
   replace("1\n");
-  const auto shorter = file.read_on();
+  const auto shorter = file.read_new();
   EXPECT_EQ(shorter->bytes, "1\n");
-  EXPECT_TRUE(shorter->anew);
+  EXPECT_TRUE(shorter->restarted);
   replace("another one that is longer\n");
-  const auto longer = file.read_on();
+  const auto longer = file.read_new();
   EXPECT_EQ(longer->bytes, "another one that is longer\n");
-  EXPECT_TRUE(longer->anew);
+  EXPECT_TRUE(longer->restarted);
 }
 
 TEST_F(Growing, ReadsARotatedFileToItsEndFirst) {
   GrowingFile file(path_);
   append("one\n");
-  EXPECT_EQ(file.read_on()->bytes, "one\n");
+  EXPECT_EQ(file.read_new()->bytes, "one\n");
   append("two");
   fs::rename(path_, path_ + ".1");
-  const auto rest = file.read_on();
+  const auto rest = file.read_new();
   EXPECT_EQ(rest->bytes, "two");
-  EXPECT_FALSE(rest->anew);
+  EXPECT_FALSE(rest->restarted);
   std::ofstream(path_ + ".1", std::ios::app) << " and a half";
   append("three\n");
-  const auto next = file.read_on();
+  const auto next = file.read_new();
   EXPECT_EQ(next->bytes, " and a half\nthree\n");
-  EXPECT_TRUE(next->anew);
+  EXPECT_TRUE(next->restarted);
   append("four\n");
-  EXPECT_EQ(file.read_on()->bytes, "four\n");
+  EXPECT_EQ(file.read_new()->bytes, "four\n");
 }
 
 TEST_F(Growing, RejectsAFolder) {
   GrowingFile file(folder_.string());
-  const auto news = file.read_on();
-  ASSERT_FALSE(news.ok());
-  EXPECT_EQ(news.error().failure, Failure::io);
+  const auto added = file.read_new();
+  ASSERT_FALSE(added.ok());
+  EXPECT_EQ(added.error().failure, Failure::io);
 }
 
 }  // namespace

@@ -9,10 +9,10 @@ namespace dovetail::base {
 namespace {
 
 std::int64_t ticks(std::string_view text, TimeUnit unit) {
-  return parse_time(text, unit, FineDigits::round_half_up).value().count();
+  return parse_time(text, unit, ExcessDigits::round_half_up).value().count();
 }
 
-std::string time_error(std::string_view text, TimeUnit unit, FineDigits fine_digits = FineDigits::round_half_up) {
+std::string time_error(std::string_view text, TimeUnit unit, ExcessDigits fine_digits = ExcessDigits::round_half_up) {
   return parse_time(text, unit, fine_digits).error().message;
 }
 
@@ -43,10 +43,11 @@ TEST(ParseTime, RoundsHalfUpOrRefusesFinerDigits) {
   EXPECT_EQ(ticks("0.5", TimeUnit::ns), 1);
   EXPECT_EQ(ticks("0.4999", TimeUnit::ns), 0);
   EXPECT_EQ(ticks("1.2345", TimeUnit::us), 1235);
-  EXPECT_EQ(time_error("1.2345", TimeUnit::us, FineDigits::refuse),
+  EXPECT_EQ(time_error("1.2345", TimeUnit::us, ExcessDigits::refuse),
             "has digits finer than one ns; accepted: at most 3 decimals");
-  EXPECT_EQ(time_error("0.5", TimeUnit::ns, FineDigits::refuse), "has digits finer than one ns; accepted: an integer");
-  EXPECT_EQ(parse_time("1.2340", TimeUnit::us, FineDigits::refuse).value(), Ticks(1234));
+  EXPECT_EQ(time_error("0.5", TimeUnit::ns, ExcessDigits::refuse),
+            "has digits finer than one ns; accepted: an integer");
+  EXPECT_EQ(parse_time("1.2340", TimeUnit::us, ExcessDigits::refuse).value(), Ticks(1234));
 }
 
 TEST(ParseTime, RejectsInvalidInput) {
@@ -56,7 +57,7 @@ TEST(ParseTime, RejectsInvalidInput) {
   const std::string no_whole =
       "is not an integer number of ticks; accepted: an integer, or a time_unit of s, ms, us or ns";
   EXPECT_EQ(time_error("1.5", TimeUnit::tick), no_whole);
-  EXPECT_EQ(time_error("1.5", TimeUnit::tick, FineDigits::refuse), no_whole);
+  EXPECT_EQ(time_error("1.5", TimeUnit::tick, ExcessDigits::refuse), no_whole);
   EXPECT_EQ(time_error("1000000000000001", TimeUnit::tick), "exceeds the maximum time, 1000000000000000 tick");
   EXPECT_EQ(time_error("1000000.0000000001", TimeUnit::s), "exceeds the maximum time, 1000000 s");
   EXPECT_EQ(time_error("1e99", TimeUnit::ms), "exceeds the maximum time, 1000000000 ms");
@@ -75,8 +76,8 @@ TEST(ParseMemory, AcceptsUpToSixDecimals) {
 
 TEST(ParseTime, EnforcesTheCallersMaximum) {
   constexpr std::int64_t limit = 4'000'000'000'000'000'000;
-  EXPECT_EQ(parse_time("4e18", TimeUnit::tick, FineDigits::refuse, limit).value(), Ticks(limit));
-  EXPECT_EQ(parse_time("4000000000000000001", TimeUnit::tick, FineDigits::refuse, limit).error().message,
+  EXPECT_EQ(parse_time("4e18", TimeUnit::tick, ExcessDigits::refuse, limit).value(), Ticks(limit));
+  EXPECT_EQ(parse_time("4000000000000000001", TimeUnit::tick, ExcessDigits::refuse, limit).error().message,
             "exceeds the maximum time, 4000000000000000000 tick");
   EXPECT_EQ(parse_memory("4e12", limit).value(), Memory(limit));
   EXPECT_EQ(parse_memory("4000000000000.1", limit).error().message, "exceeds the maximum amount, 4000000000000");
@@ -116,7 +117,7 @@ RC_GTEST_PROP(Seconds, RoundTripTicks, ()) {
 RC_GTEST_PROP(Format, RoundTrips, ()) {
   const auto count = *rc::gen::inRange<std::int64_t>(0, max_time + 1);
   const auto unit = *rc::gen::element(TimeUnit::tick, TimeUnit::s, TimeUnit::ms, TimeUnit::us, TimeUnit::ns);
-  RC_ASSERT(parse_time(format_time(Ticks(count), unit), unit, FineDigits::refuse).value() == Ticks(count));
+  RC_ASSERT(parse_time(format_time(Ticks(count), unit), unit, ExcessDigits::refuse).value() == Ticks(count));
   RC_ASSERT(parse_memory(format_memory(Memory(count))).value() == Memory(count));
 }
 
@@ -134,7 +135,7 @@ TEST(Decimal, RecognizesDecimals) {
 TEST(Decimal, SplitsIntoIntegerAndFraction) {
   const ScaledDecimal scaled = *scale_decimal("-12.345", 2);
   EXPECT_TRUE(scaled.negative);
-  EXPECT_EQ(scaled.whole, 1234U);
+  EXPECT_EQ(scaled.integer, 1234U);
   EXPECT_FALSE(scaled.exact);
   EXPECT_TRUE(scaled.half_or_more);
   EXPECT_FALSE(scale_decimal("12.344999", 2)->half_or_more);
@@ -148,7 +149,7 @@ TEST(Decimal, ZeroHasNoSign) {
 }
 
 TEST(Decimal, DetectsOverflow) {
-  EXPECT_EQ(scale_decimal("18446744073709551615", 0)->whole, 18446744073709551615ULL);
+  EXPECT_EQ(scale_decimal("18446744073709551615", 0)->integer, 18446744073709551615ULL);
   EXPECT_FALSE(scale_decimal("18446744073709551615", 0)->too_large);
   EXPECT_TRUE(scale_decimal("18446744073709551616", 0)->too_large);
   EXPECT_TRUE(scale_decimal("18446744073709551615", 1)->too_large);
@@ -156,13 +157,13 @@ TEST(Decimal, DetectsOverflow) {
 
 TEST(Decimal, HandlesLargeExponentsQuickly) {
   EXPECT_TRUE(scale_decimal("1e999999999999999999999999", 0)->too_large);
-  EXPECT_EQ(scale_decimal("0e999999999999999999999999", 0)->whole, 0U);
+  EXPECT_EQ(scale_decimal("0e999999999999999999999999", 0)->integer, 0U);
   const ScaledDecimal tiny = *scale_decimal("1e-999999999999999999999999", 9);
-  EXPECT_EQ(tiny.whole, 0U);
+  EXPECT_EQ(tiny.integer, 0U);
   EXPECT_FALSE(tiny.exact);
   EXPECT_FALSE(tiny.half_or_more);
-  EXPECT_EQ(scale_decimal("1" + std::string(100'000, '0') + "e-100000", 0)->whole, 1U);
-  EXPECT_EQ(scale_decimal("0." + std::string(100'000, '0') + "7e100001", 0)->whole, 7U);
+  EXPECT_EQ(scale_decimal("1" + std::string(100'000, '0') + "e-100000", 0)->integer, 1U);
+  EXPECT_EQ(scale_decimal("0." + std::string(100'000, '0') + "7e100001", 0)->integer, 7U);
 }
 
 RC_GTEST_PROP(Decimal, PointAndExponentAreEquivalent, ()) {
@@ -172,10 +173,10 @@ RC_GTEST_PROP(Decimal, PointAndExponentAreEquivalent, ()) {
   for (int i = 0; i < shift; ++i) power += '0';
   const std::uint64_t factor = std::stoull(power);
   const std::string digits = std::to_string(number);
-  RC_ASSERT(scale_decimal(digits, shift)->whole == number * factor);
-  RC_ASSERT(scale_decimal(digits + "e" + std::to_string(shift), 0)->whole == number * factor);
+  RC_ASSERT(scale_decimal(digits, shift)->integer == number * factor);
+  RC_ASSERT(scale_decimal(digits + "e" + std::to_string(shift), 0)->integer == number * factor);
   const ScaledDecimal divided = *scale_decimal(digits, -shift);
-  RC_ASSERT(divided.whole == number / factor);
+  RC_ASSERT(divided.integer == number / factor);
   RC_ASSERT(divided.exact == (number % factor == 0));
   RC_ASSERT(divided.half_or_more == (2 * (number % factor) >= factor));
 }

@@ -56,7 +56,7 @@ RC_GTEST_PROP(FirstFitDecreasing, MatchesTheRule, ()) {
 TEST(Sums, AddUpEachPart) {
   const std::vector<std::int64_t> lengths{2, 3, 4, 5, 6};
   EXPECT_THAT(sums_of(Assignment{{4, 2}, {3, 1, 0}, {}}, lengths),
-              ElementsAre(PartSums{10, 52, 4}, PartSums{10, 38, 2}, PartSums{}));
+              ElementsAre(SequenceSums{10, 52, 4}, SequenceSums{10, 38, 2}, SequenceSums{}));
 }
 
 TEST(ByCount, KnownParts) {

@@ -36,7 +36,7 @@ class TokenByToken {
 
   StepRecord step() {
     StepRecord record;
-    while (running_.size() > 1 && !has_room()) {
+    while (running_.size() > 1 && !has_space()) {
       State last = running_.back();
       running_.pop_back();
       last.preempted = true;
@@ -85,7 +85,7 @@ class TokenByToken {
     bool preempted = false;
   };
 
-  bool has_room() const { return blocks() <= limits_.blocks; }
+  bool has_space() const { return blocks() <= limits_.blocks; }
   std::int64_t prompt_of(const Sequence& sequence) const {
     return limits_.prefix_sharing ? sequence.group : static_cast<std::int64_t>(sequence.id);
   }
@@ -123,7 +123,7 @@ class TokenByToken {
     next.preempted = false;
     if (!limits_.chunked_prefill && !record.computed.empty() && next.lacking > budget) return false;
     running_.push_back(next);
-    if (running_.size() > 1 && !has_room()) {
+    if (running_.size() > 1 && !has_space()) {
       running_.pop_back();
       return false;
     }

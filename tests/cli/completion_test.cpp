@@ -13,9 +13,9 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-/// Completions that bash offers for the last of `words`.
-std::string complete(const std::string& words) {
-  const std::string script = "source <('" DOVETAIL_BINARY "' completion bash); COMP_WORDS=(" + words +
+/// Completions that bash offers for the last of `command_line`.
+std::string complete(const std::string& command_line) {
+  const std::string script = "source <('" DOVETAIL_BINARY "' completion bash); COMP_WORDS=(" + command_line +
                              "); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _dovetail; printf '%s\\n' \"${COMPREPLY[@]}\"";
   const ProgramResult result = run_other({"bash", "-c", script});
   EXPECT_THAT(result.err, IsEmpty());

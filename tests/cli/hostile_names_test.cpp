@@ -13,7 +13,7 @@ namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
-using Words = std::vector<std::string>;
+using Arguments = std::vector<std::string>;
 
 /// ESC, BEL, a C1 control (CSI), a character that changes the writing direction, and an invalid UTF-8 byte.
 const std::string hostile = "h\x1b[31m\x07\xC2\x9B\xE2\x80\xAE\x9B";
@@ -22,7 +22,7 @@ const std::string escaped = R"(h\u001b\u0007\u009b\u202e)";
 /// Characters that files may contain unescaped.
 const std::string raw = "h\xC2\x9B\xE2\x80\xAE";
 
-void expect_no_controls(const ProgramResult& result, const Words& command) {
+void expect_no_controls(const ProgramResult& result, const Arguments& command) {
   EXPECT_EQ(base::visible(result.out, "\n\t"), result.out) << testing::PrintToString(command);
   EXPECT_EQ(base::visible(result.err, "\n\t"), result.err) << testing::PrintToString(command);
 }
@@ -34,13 +34,13 @@ std::string replaced(std::string text, const std::string& from, const std::strin
 }
 
 /// `command` with `value` in place of each "@".
-Words filled(Words command, const std::string& value) {
+Arguments filled(Arguments command, const std::string& value) {
   for (std::string& word : command) word = replaced(word, "@", value);
   return command;
 }
 
 /// Every place on the command line where a text is read.
-const std::vector<Words> commands_with_text{
+const std::vector<Arguments> commands_with_text{
     {"@"},
     {"--@"},
     {"schedule", "@"},
@@ -118,7 +118,7 @@ const std::vector<Words> commands_with_text{
 };
 
 TEST(HostileNames, OnTheCommandLineAreEscaped) {
-  for (const Words& command : commands_with_text) {
+  for (const Arguments& command : commands_with_text) {
     const ProgramResult result = run_program(filled(command, hostile));
     EXPECT_NE(result.exit_code, 0) << testing::PrintToString(command);
     expect_no_controls(result, command);
@@ -127,7 +127,7 @@ TEST(HostileNames, OnTheCommandLineAreEscaped) {
 
 TEST(HostileNames, CoverEveryCommand) {
   std::set<std::string> tried;
-  for (const Words& command : commands_with_text) tried.insert(command.front());
+  for (const Arguments& command : commands_with_text) tried.insert(command.front());
   const std::string help = run_program({"--help"}).out;
   std::size_t commands = 0;
   for (std::size_t line = help.find("\nSubcommands:\n"); line != std::string::npos; line = help.find('\n', line + 1)) {
@@ -143,7 +143,7 @@ TEST(HostileNames, CoverEveryCommand) {
 /// Files with hostile names in their contents, in place of NAME.
 struct HostileFile {
   std::string content;
-  Words command;  ///< "FILE" is its path
+  Arguments command;  ///< "FILE" is its path
 };
 
 std::vector<HostileFile> hostile_files() {
@@ -179,7 +179,7 @@ TEST(HostileNames, InFilesAreRejectedOrEscaped) {
   for (const HostileFile& file : hostile_files()) {
     for (const std::string& name : {escaped, raw}) {
       const std::string path = folder.write("input", replaced(file.content, "NAME", name));
-      Words command = file.command;
+      Arguments command = file.command;
       for (std::string& word : command) word = replaced(word, "FILE", path);
       expect_no_controls(run_program(command), command);
     }
@@ -208,7 +208,7 @@ TEST(HostileNames, InPathsAreEscapedInAnswers) {
   const std::string schedule = folder.file(hostile + ".json");
   const std::string job = folder.write(hostile + "-job.yaml", replaced(small_job, "name: small\n", ""));
   const std::string plan = folder.write(hostile + "-plan.json", small_plan);
-  const std::vector<Words> commands{
+  const std::vector<Arguments> commands{
       {"schedule", problem, "--solver", "1f1b", "-o", schedule},
       {"schedule", problem, "--solver", "1f1b", "-o", "-", "--format", "svg"},
       {"compare", problem, "--solver", "1f1b"},
@@ -229,7 +229,7 @@ TEST(HostileNames, InPathsAreEscapedInAnswers) {
       {"plan", job, "--plan", plan, "--json"},
       {"fit", job, "--plan", plan},
   };
-  for (const Words& command : commands) {
+  for (const Arguments& command : commands) {
     const ProgramResult result = run_program(command);
     EXPECT_EQ(result.exit_code, 0) << testing::PrintToString(command) << result.err;
     expect_no_controls(result, command);

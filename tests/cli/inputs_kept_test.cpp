@@ -12,7 +12,7 @@ namespace dovetail::cli {
 namespace {
 
 using testing::HasSubstr;
-using Words = std::vector<std::string>;
+using Arguments = std::vector<std::string>;
 
 const char* const model_config =
     R"({"model_type": "llama", "architectures": ["LlamaForCausalLM"], "hidden_size": 1024, "intermediate_size": 2816,
@@ -50,11 +50,11 @@ software: {efficiency: efficiency.json, profile: profile.yaml}
 
   std::string file(const std::string& name) const { return folder_.file(name); }
 
-  /// `words` with input names replaced by paths in the folder.
-  Words in_folder(Words words) const {
-    for (std::string& word : words)
+  /// `arguments` with input names replaced by paths in the folder.
+  Arguments in_folder(Arguments arguments) const {
+    for (std::string& word : arguments)
       if (std::filesystem::exists(file(word))) word = file(word);
-    return words;
+    return arguments;
   }
 
  private:
@@ -62,9 +62,9 @@ software: {efficiency: efficiency.json, profile: profile.yaml}
 };
 
 struct Case {
-  Words command;
+  Arguments command;
   std::string ending;  ///< of the output
-  Words inputs;
+  Arguments inputs;
   std::string written = {};  ///< the file that is written, where that is not what -o says
 };
 
@@ -110,7 +110,7 @@ TEST(InputsKept, EveryCommandKeepsThemThroughLinks) {
       ASSERT_FALSE(before.empty()) << input;
       const std::string output = inputs.file("output" + one.ending);
       std::filesystem::create_symlink(input, output);
-      Words command = inputs.in_folder(one.command);
+      Arguments command = inputs.in_folder(one.command);
       command.push_back(one.command.front() == "forecast" ? inputs.file("output") : output);
       const ProgramResult result = run_program(command);
       EXPECT_EQ(result.exit_code, 2) << testing::PrintToString(command);

@@ -62,13 +62,13 @@ TEST(MeasuredLog, AcceptsALaunchScriptInstead) {
   const std::string log = folder.write("steps.log", steps);
   const std::string script = folder.write("run.sh", trainers::script_of(trainers::grpo_fsdp));
   const ProgramResult own = run_program({"measured", folder.write("run.log", own_log()), "--json"});
-  const ProgramResult beside = run_program({"measured", log, "--job", script, "--json"});
-  ASSERT_EQ(beside.exit_code, 0) << beside.err;
-  EXPECT_EQ(json::parse(own.out)["comparison"]["phases"], json::parse(beside.out)["comparison"]["phases"])
+  const ProgramResult with_job = run_program({"measured", log, "--job", script, "--json"});
+  ASSERT_EQ(with_job.exit_code, 0) << with_job.err;
+  EXPECT_EQ(json::parse(own.out)["comparison"]["phases"], json::parse(with_job.out)["comparison"]["phases"])
       << "the same settings, and the same lengths";
   const ProgramResult longer = run_program({"measured", log, "--job", script, "--json", "--response-length", "1500"});
   EXPECT_GT(json::parse(longer.out)["comparison"]["iteration"]["predicted"],
-            json::parse(beside.out)["comparison"]["iteration"]["predicted"])
+            json::parse(with_job.out)["comparison"]["iteration"]["predicted"])
       << "options take precedence over the log";
 }
 
@@ -82,10 +82,10 @@ TEST(MeasuredLog, RejectsConflictingOptions) {
   EXPECT_THAT(run_program({"measured", steps, "--gpu", "H100"}).err, HasSubstr("options for trainer configurations"));
   std::string broken = own_log();
   broken.replace(broken.find("'grad_clip'"), 1, "");
-  const ProgramResult told = run_program({"measured", folder.write("broken.log", broken)});
-  EXPECT_EQ(told.exit_code, 0);
-  EXPECT_THAT(told.err, ContainsRegex("no prediction: .*broken.log:7:[0-9]+: "));
-  EXPECT_THAT(told.out, StartsWith("log of verl: "));
+  const ProgramResult reported = run_program({"measured", folder.write("broken.log", broken)});
+  EXPECT_EQ(reported.exit_code, 0);
+  EXPECT_THAT(reported.err, ContainsRegex("no prediction: .*broken.log:7:[0-9]+: "));
+  EXPECT_THAT(reported.out, StartsWith("log of verl: "));
   EXPECT_EQ(run_program({"measured", folder.file("broken.log"), "--gpu", "H100"}).exit_code, 2);
 }
 
@@ -135,9 +135,9 @@ TEST(PlanOfALog, TriesThreeLengthsIfNoneIsKnown) {
     EXPECT_NEAR(parts[part]["mean"].get<double>(), 2048 * (part == 0 ? 0.25 : part == 1 ? 0.5 : 0.9), 2);
     EXPECT_LE(parts[part]["first_seconds"], parts[part]["iteration_seconds"]);
   }
-  std::vector<std::string> said = as_json;
-  said.insert(said.end(), {"--response-length", "mean=400,p90=900"});
-  EXPECT_FALSE(json::parse(run_program(said).out).contains("open_lengths"));
+  std::vector<std::string> with_lengths = as_json;
+  with_lengths.insert(with_lengths.end(), {"--response-length", "mean=400,p90=900"});
+  EXPECT_FALSE(json::parse(run_program(with_lengths).out).contains("open_lengths"));
 }
 
 /// Appends to a log, like a running job, while `dovetail measured --follow` reads it.

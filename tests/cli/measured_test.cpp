@@ -133,9 +133,9 @@ TEST(Measured, ProfileReplacesTheRoofline) {
   ASSERT_EQ(slow.exit_code, 0) << slow.err;
   EXPECT_GT(json::parse(slow.out)["iteration_seconds"], json::parse(usual.out)["iteration_seconds"]);
   EXPECT_EQ(json::parse(slow.out)["profile"]["name"], "slow");
-  const ProgramResult words = run_program({"plan", profiled, "--plan", plan});
+  const ProgramResult printed = run_program({"plan", profiled, "--plan", plan});
   EXPECT_THAT(
-      words.out,
+      printed.out,
       HasSubstr("measured layers slow: profile: actor_infer, reference_infer, actor_train; profile, beyond its range: "
                 "actor_generate; roofline: actor_generate (decode)\n"));
   const std::vector<std::vector<std::string>> others{{"plan", profiled, "--iterations", "500", "--simulate", "0"},

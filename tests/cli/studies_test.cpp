@@ -89,9 +89,9 @@ TEST_F(SweepCommand, ReportsTightPlansLikeFit) {
 TEST_F(SweepCommand, SimulatesPointsOnRequest) {
   const json object =
       json::parse(sweep({"--over", "staleness", "--values", "0", "--simulate", "--draws", "2", "--json"}).out);
-  const json& played = object["points"][0]["simulated"];
-  EXPECT_GT(played["mean_seconds"].get<double>(), 0);
-  EXPECT_LE(played["least_seconds"].get<double>(), played["most_seconds"].get<double>());
+  const json& simulated = object["points"][0]["simulated"];
+  EXPECT_GT(simulated["mean_seconds"].get<double>(), 0);
+  EXPECT_LE(simulated["least_seconds"].get<double>(), simulated["most_seconds"].get<double>());
 }
 
 TEST_F(SweepCommand, OneDrawHasNoTies) {
@@ -225,14 +225,15 @@ TEST(WhatIf, JsonHasThroughputAndStaleness) {
   EXPECT_EQ(object["format"], "dovetail/what-if@1");
   EXPECT_FALSE(object["training"]["worth"].get<bool>());
   EXPECT_EQ(object["training"]["ways"].size(), 6U);
-  std::size_t played = 0;
-  for (const json& way : object["ways"]) {
-    if (way.contains("why_not")) continue;
-    ++played;
-    EXPECT_NEAR(way["samples_per_second"].get<double>() * way["iteration_seconds"].get<double>(), 256, 1e-3);
-    EXPECT_LE(way["staleness"]["mean"].get<double>(), way["staleness"]["most"].get<double>());
+  std::size_t simulated = 0;
+  for (const json& alternative : object["ways"]) {
+    if (alternative.contains("why_not")) continue;
+    ++simulated;
+    EXPECT_NEAR(alternative["samples_per_second"].get<double>() * alternative["iteration_seconds"].get<double>(), 256,
+                1e-3);
+    EXPECT_LE(alternative["staleness"]["mean"].get<double>(), alternative["staleness"]["most"].get<double>());
   }
-  EXPECT_GE(played, 6U);
+  EXPECT_GE(simulated, 6U);
   EXPECT_FALSE(object["splits"].empty());
   // Rows of other policies use a job with the same steps off policy.
   std::string off_policy = small_job;

@@ -23,13 +23,13 @@ ProgramResult train(const TemporaryFolder& folder, std::vector<std::string> more
 
 TEST(Train, ChecksInputBeforeWriting) {
   const TemporaryFolder folder;
-  const std::pair<std::vector<std::string>, std::string> refused[] = {
+  const std::pair<std::vector<std::string>, std::string> rejected[] = {
       {{"--fuse", "intra"}, "--fuse: dovetail fuses two trainings only on several devices"},
       {{"--fuse", "inter"}, "--fuse: dovetail does not fuse generation with inference"},
       {{"--placement", "anywhere"}, "anywhere"},
       {{"--plan", folder.file("none.json")}, "cannot be read"},
       {{"--resume"}, "the folder does not exist"}};
-  for (const auto& [options, message] : refused) {
+  for (const auto& [options, message] : rejected) {
     const ProgramResult result = train(folder, options);
     EXPECT_NE(result.exit_code, 0) << options.front();
     EXPECT_THAT(result.err, HasSubstr(message));
@@ -120,7 +120,7 @@ TEST(Stub, RejectsInputsThatCannotBeReplayed) {
   text.replace(op, 4, "[\"B\"");
   const std::string invalid = folder.write("invalid.json", text);
   const std::string input = two_models_problem;
-  const std::pair<std::vector<std::string>, std::string> refused[] = {
+  const std::pair<std::vector<std::string>, std::string> rejected[] = {
       {{input, "--tick", "0s"},
        "--tick: '0s' is not a duration; give seconds, or a number with a unit: 500ms, 30s, 2m, 1h"},
       {{input, "--tick", "9e6s"}, "the schedule cannot be replayed at 9e+15 ns per tick: "},
@@ -130,7 +130,7 @@ TEST(Stub, RejectsInputsThatCannotBeReplayed) {
       {{input, "-o", folder.file("out.pdf")}, "use .trace.json, .svg or .html"},
       {{invalid}, "--stub needs a schedule that dovetail check accepts"},
       {{folder.file("none")}, "is neither a file nor a bundled instance"}};
-  for (const auto& [arguments, message] : refused) {
+  for (const auto& [arguments, message] : rejected) {
     const ProgramResult result = replay(arguments.front(), {arguments.begin() + 1, arguments.end()});
     EXPECT_EQ(result.exit_code, 2) << message;
     EXPECT_THAT(result.err, HasSubstr(message));

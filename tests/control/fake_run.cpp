@@ -69,19 +69,19 @@ void FakeRun::prompt_with(TokenId count) {
 }
 
 RunSetup FakeRun::setup() const {
-  return {
-      .job = job,
-      .plan = plan,
-      .settings = settings,
-      .inputs = inputs,
-      .iterations = iterations_of(settings, job, inputs),
-      .context = 64,
-      .judge = judge ? judge : [this](std::span<const Response> responses, const parallel::Cancellation* cancellation) {
-        return rewards->judge(responses, cancellation);
-      }};
+  return {.job = job,
+          .plan = plan,
+          .settings = settings,
+          .inputs = inputs,
+          .iterations = iterations_of(settings, job, inputs),
+          .context = 64,
+          .reward_function =
+              judge ? judge : [this](std::span<const Response> responses, const parallel::Cancellation* cancellation) {
+                return rewards->rewards_of(responses, cancellation);
+              }};
 }
 
-base::Status FakeRun::go_on(RunState& state, RunTale& tale, const parallel::Cancellation* cancellation) {
+base::Status FakeRun::continue_run(RunState& state, RunTale& tale, const parallel::Cancellation* cancellation) {
   const auto figures_that = [](bool are_timings, Figures figures) {
     std::erase_if(figures, [=](const Figure& figure) { return figure.is_timing != are_timings; });
     return figures;
@@ -114,7 +114,7 @@ base::Status FakeRun::go_on(RunState& state, RunTale& tale, const parallel::Canc
 RunTale FakeRun::run() {
   RunState state = initial_state(settings);
   RunTale tale;
-  const base::Status status = go_on(state, tale);
+  const base::Status status = continue_run(state, tale);
   EXPECT_TRUE(status.ok()) << (status.ok() ? "" : to_text(status.error()));
   return tale;
 }

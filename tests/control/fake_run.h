@@ -41,7 +41,7 @@ struct FakeRun {
 
   RunSetup setup() const;
   /// Continues from the state to the end, or to an Error.
-  base::Status go_on(RunState& state, RunTale& tale, const parallel::Cancellation* cancellation = nullptr);
+  base::Status continue_run(RunState& state, RunTale& tale, const parallel::Cancellation* cancellation = nullptr);
   /// Runs from the start. EXPECTS success.
   RunTale run();
 
@@ -51,7 +51,7 @@ struct FakeRun {
   RunInputs inputs;
   FakeModels models;
   RewardProcesses* rewards = nullptr;  ///< for a rule; null otherwise
-  Judge judge = {};                    ///< replaces `rewards`
+  RewardFunction judge = {};           ///< replaces `rewards`
 };
 
 /// Tokenizer of single letters: "a" is token 0.

@@ -37,7 +37,7 @@ std::vector<Response> some(int count) {
 base::Result<std::vector<double>> judged(const RewardCommand& command, const std::vector<Response>& responses) {
   auto processes = RewardProcesses::start(command);
   if (!processes.ok()) return processes.error();
-  return processes->judge(responses);
+  return processes->rewards_of(responses);
 }
 
 std::string error_of(const RewardCommand& command, int count = 3) {
@@ -79,7 +79,7 @@ TEST(RewardProcesses, AcceptTextsLargerThanAPipe) {
 
 TEST(RewardProcesses, AreReusable) {
   auto processes = RewardProcesses::start(python(by_length)).value();
-  for (int turn = 0; turn < 3; ++turn) EXPECT_EQ(processes.judge(some(5)).value().size(), 5U);
+  for (int turn = 0; turn < 3; ++turn) EXPECT_EQ(processes.rewards_of(some(5)).value().size(), 5U);
 }
 
 TEST(RewardProcesses, AreRestartedOnce) {
@@ -117,16 +117,18 @@ TEST(RewardProcesses, ASecondFailureNamesTheResponse) {
 }
 
 TEST(RewardProcesses, RejectMalformedAnswers) {
-  const auto saying = [](const std::string& text) { return error_of(python("def judge(q): return [" + text + "]")); };
-  EXPECT_THAT(saying("'nonsense'"), HasSubstr("the reward command wrote `nonsense`: "));
-  EXPECT_THAT(saying("'[]'"), HasSubstr("not a JSON object"));
-  EXPECT_THAT(saying("'{\"reward\": 1}'"), HasSubstr("`id` is missing"));
-  EXPECT_THAT(saying("json.dumps({'id': q['id'], 'reward': 'high'})"),
+  const auto error_for = [](const std::string& text) {
+    return error_of(python("def judge(q): return [" + text + "]"));
+  };
+  EXPECT_THAT(error_for("'nonsense'"), HasSubstr("the reward command wrote `nonsense`: "));
+  EXPECT_THAT(error_for("'[]'"), HasSubstr("not a JSON object"));
+  EXPECT_THAT(error_for("'{\"reward\": 1}'"), HasSubstr("`id` is missing"));
+  EXPECT_THAT(error_for("json.dumps({'id': q['id'], 'reward': 'high'})"),
               HasSubstr("`reward` is missing or not a number"));
-  EXPECT_THAT(saying("'{\"id\": \"r0\", \"reward\": 1e999}'"), HasSubstr("the number is too large"));
-  EXPECT_THAT(saying("'{\"id\": \"r0\", \"reward\": NaN}'"), HasSubstr("the reward command wrote"));
-  EXPECT_THAT(saying("'{\"id\": \"other\", \"reward\": 1}'"), HasSubstr("returned the unknown id `other`"));
-  EXPECT_THAT(saying("'{\"id\": \"r0\", \"reward\": 1}'"), HasSubstr("judged `r0` twice"));
+  EXPECT_THAT(error_for("'{\"id\": \"r0\", \"reward\": 1e999}'"), HasSubstr("the number is too large"));
+  EXPECT_THAT(error_for("'{\"id\": \"r0\", \"reward\": NaN}'"), HasSubstr("the reward command wrote"));
+  EXPECT_THAT(error_for("'{\"id\": \"other\", \"reward\": 1}'"), HasSubstr("returned the unknown id `other`"));
+  EXPECT_THAT(error_for("'{\"id\": \"r0\", \"reward\": 1}'"), HasSubstr("judged `r0` twice"));
 }
 
 TEST(RewardProcesses, DoNotInheritBlockedSignals) {
@@ -146,7 +148,7 @@ TEST(RewardProcesses, StopWhenCancelled) {
   auto processes = RewardProcesses::start(python("def judge(q):\n    time.sleep(100)")).value();
   const parallel::Cancellation soon(nullptr, 0.2);
   const auto begin = std::chrono::steady_clock::now();
-  const auto rewards = processes.judge(some(2), &soon);
+  const auto rewards = processes.rewards_of(some(2), &soon);
   ASSERT_FALSE(rewards.ok());
   EXPECT_EQ(rewards.error().failure, base::Failure::interrupted);
   EXPECT_LT(base::seconds_since(begin), 10);

@@ -71,7 +71,7 @@ TEST(ReadRun, HasDefaultsForTheRest) {
   EXPECT_EQ(grpo.loss.kl.in, KlPlace::loss);
   EXPECT_EQ(grpo.loss.kl.estimator, learn::KlEstimator::k3);
   EXPECT_EQ(grpo.loss.advantage, AdvantageScale::group);
-  EXPECT_EQ(grpo.loss.weigh, learn::Weighing::sequences);
+  EXPECT_EQ(grpo.loss.weigh, learn::TokenWeighting::sequences);
   EXPECT_THAT(grpo.reward->command, ElementsAre("python3", "reward.py"));
   EXPECT_EQ(grpo.reward->timeout, 10);
 }
@@ -116,7 +116,7 @@ TEST(ReadRun, ReadsTheWholeSection) {
 }
 
 TEST(ReadRun, TextsHaveOneLossOption) {
-  EXPECT_EQ(read_sft(least + "  loss: {weigh: sequences}\n")->loss.weigh, learn::Weighing::sequences);
+  EXPECT_EQ(read_sft(least + "  loss: {weigh: sequences}\n")->loss.weigh, learn::TokenWeighting::sequences);
   EXPECT_THAT(error_of(read(job_with("reward_model", "{reward: qwen3-1.7b}", least + "  loss: {weigh: tokens}\n"))),
               HasSubstr("`weigh` does not apply to reward_model; accepted: no `loss`"));
 }

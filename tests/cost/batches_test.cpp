@@ -29,8 +29,8 @@ TEST(Batches, SumsOfKnownLengths) {
 }
 
 TEST(Batches, PromptAndResponseAreAdded) {
-  const auto whole = whole_lengths({.prompt_length = LengthDistribution::fixed(100),
-                                    .response_length = LengthDistribution::of({{10, 1}, {50, 1}}).value()});
+  const auto whole = integer_lengths({.prompt_length = LengthDistribution::fixed(100),
+                                      .response_length = LengthDistribution::of({{10, 1}, {50, 1}}).value()});
   EXPECT_EQ(whole.shortest(), 110);
   EXPECT_EQ(whole.longest(), 150);
   EXPECT_DOUBLE_EQ(whole.mean(), 130);
@@ -41,7 +41,7 @@ TEST(Batches, PromptAndResponseEndTogether) {
                               .response_length = LengthDistribution::fixed(900),
                               .sequence_cap = 1000};
   workflow::set_responses(workload, workload.response_length);
-  const auto whole = whole_lengths(workload);
+  const auto whole = integer_lengths(workload);
   EXPECT_EQ(whole.shortest(), 901);
   EXPECT_EQ(whole.longest(), 1000);
   EXPECT_DOUBLE_EQ(whole.mean(), 950.5);

@@ -58,7 +58,7 @@ TEST(Calibration, AStoppedFitReturnsTheBestSoFar) {
   int evaluations = 0;
   FitOptions options;
   options.prior = 1e-6;
-  options.go_on = [&](int more) { return (evaluations += more) < 60; };
+  options.should_continue = [&](int more) { return (evaluations += more) < 60; };
   const Fit stopped = fit(rows(), unknowns(), {}, options);
   EXPECT_LT(evaluations, 80) << "restarts end immediately too";
   EXPECT_LT(stopped.error, mean_error(rows(), {}));

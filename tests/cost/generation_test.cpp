@@ -192,15 +192,15 @@ TEST(Generation, MemoryLimitsTheBatch) {
   const auto prompts = LengthDistribution::fixed(200);
   const auto responses = LengthDistribution::fixed(1600);
   const GenerationWork work{64, 1, &prompts, &responses};
-  const auto in_room_for = [&](double sequences) {
+  const auto with_cache_for = [&](double sequences) {
     return generation_seconds(facts, layout, work, {256, sequences * 1800 * 131'072.0}, test::h100_machine(1), {});
   };
-  const GenerationSeconds roomy = in_room_for(64);
+  const GenerationSeconds roomy = with_cache_for(64);
   EXPECT_EQ(roomy.recomputed, 0);
   EXPECT_EQ(roomy.full, 0);
   EXPECT_GE(roomy.flat_batch, 1);
   // A quarter of the cache: about the steps of four waves, and sequences admitted too early are recomputed.
-  const GenerationSeconds tight = in_room_for(16);
+  const GenerationSeconds tight = with_cache_for(16);
   EXPECT_GT(tight.recomputed, 0);
   EXPECT_GT(tight.full, 0);
   EXPECT_GT(tight.full + tight.tail, 1.8 * roomy.tail);

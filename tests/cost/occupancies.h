@@ -8,7 +8,7 @@ namespace dovetail::cost::test {
 /// Total over an occupancy's parts.
 inline double all_tokens(const Occupancy& occupancy) {
   double tokens = 0;
-  for (const Occupancy::Part& part : occupancy.parts) tokens += part.steps * part.sequences;
+  for (const Occupancy::Stretch& stretch : occupancy.stretches) tokens += stretch.steps * stretch.sequences;
   return tokens;
 }
 

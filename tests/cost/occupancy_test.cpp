@@ -26,15 +26,15 @@ TEST(Occupancy, EqualLengthsGoInWaves) {
   EXPECT_EQ(occupancy_of(lengths, 10, 10).tail, 0U);
   const Occupancy two = occupancy_of(lengths, 20, 10);
   ASSERT_EQ(two.tail, 1U);
-  EXPECT_DOUBLE_EQ(two.parts[0].steps, 640);
-  EXPECT_DOUBLE_EQ(two.parts[0].sequences, 10);
-  EXPECT_NEAR(two.parts[0].context, 319.5, 6);
-  EXPECT_DOUBLE_EQ(two.parts[1].sequences, 10);
-  EXPECT_DOUBLE_EQ(two.parts.back().sequences, 10);
-  EXPECT_NEAR(two.parts[1].context, 4.5, 1e-9) << "there are no own tokens before the first of ten steps";
+  EXPECT_DOUBLE_EQ(two.stretches[0].steps, 640);
+  EXPECT_DOUBLE_EQ(two.stretches[0].sequences, 10);
+  EXPECT_NEAR(two.stretches[0].context, 319.5, 6);
+  EXPECT_DOUBLE_EQ(two.stretches[1].sequences, 10);
+  EXPECT_DOUBLE_EQ(two.stretches.back().sequences, 10);
+  EXPECT_NEAR(two.stretches[1].context, 4.5, 1e-9) << "there are no own tokens before the first of ten steps";
   const Occupancy half = occupancy_of(lengths, 25, 10);
-  EXPECT_DOUBLE_EQ(half.parts[0].steps, 1280);
-  EXPECT_DOUBLE_EQ(half.parts[1].sequences, 5);
+  EXPECT_DOUBLE_EQ(half.stretches[0].steps, 1280);
+  EXPECT_DOUBLE_EQ(half.stretches[1].sequences, 5);
 }
 
 TEST(Occupancy, ManyWavesReachTheSteadyState) {
@@ -43,8 +43,8 @@ TEST(Occupancy, ManyWavesReachTheSteadyState) {
   // The rest of a sequence at a random moment: E[x^2] / 2 E[x].
   const double left = lengths.second_moment() / (2 * lengths.mean());
   ASSERT_EQ(occupancy.tail, 1U);
-  EXPECT_NEAR(occupancy.parts[0].steps, 50 * lengths.mean() - left, 0.002 * occupancy.parts[0].steps);
-  EXPECT_NEAR(occupancy.parts[0].context, left, 0.02 * left);
+  EXPECT_NEAR(occupancy.stretches[0].steps, 50 * lengths.mean() - left, 0.002 * occupancy.stretches[0].steps);
+  EXPECT_NEAR(occupancy.stretches[0].context, left, 0.02 * left);
 }
 
 }  // namespace
@@ -57,11 +57,11 @@ using workflow::LengthDistribution;
 /// Steps of the first `count` parts.
 double steps_of(const Occupancy& occupancy, std::size_t count) {
   double steps = 0;
-  for (std::size_t part = 0; part < count; ++part) steps += occupancy.parts[part].steps;
+  for (std::size_t part = 0; part < count; ++part) steps += occupancy.stretches[part].steps;
   return steps;
 }
 
-double all_steps(const Occupancy& occupancy) { return steps_of(occupancy, occupancy.parts.size()); }
+double all_steps(const Occupancy& occupancy) { return steps_of(occupancy, occupancy.stretches.size()); }
 
 RC_GTEST_PROP(CacheOccupancy, AllTokensAreAccountedForWithinTheCache, ()) {
   const double sigma = *rc::gen::inRange(1, 12) / 10.0;
@@ -72,18 +72,19 @@ RC_GTEST_PROP(CacheOccupancy, AllTokensAreAccountedForWithinTheCache, ()) {
   work.places = *rc::gen::inRange(1, 257);
   work.prompt = *rc::gen::inRange(0, 2000);
   work.group = *rc::gen::inRange(1, 17);
-  work.room = *rc::gen::inRange(100, 200'000);
+  work.cache_tokens = *rc::gen::inRange(100, 200'000);
   const Occupancy occupancy = cache_occupancy_of(lengths, work);
   RC_ASSERT(std::abs(all_tokens(occupancy) / (work.sequences * lengths.mean()) - 1) < 0.01);
-  RC_ASSERT(occupancy.tail <= occupancy.parts.size());
-  for (const Occupancy::Part& part : occupancy.parts) {
-    RC_ASSERT(part.sequences <= work.places + 1e-6);
+  RC_ASSERT(occupancy.tail <= occupancy.stretches.size());
+  for (const Occupancy::Stretch& stretch : occupancy.stretches) {
+    RC_ASSERT(stretch.sequences <= work.places + 1e-6);
     // At least one runs, whatever the cache size. A preempted sequence runs half of its last part.
     const double step = static_cast<double>(lengths.longest()) / 64;
-    RC_ASSERT(part.sequences <= 1 + 1e-6 ||
-              part.sequences * (work.prompt / work.group + part.context - step) <= work.room * (1 + 1e-6));
+    RC_ASSERT(stretch.sequences <= 1 + 1e-6 ||
+              stretch.sequences * (work.prompt / work.group + stretch.context - step) <=
+                  work.cache_tokens * (1 + 1e-6));
   }
-  if (!occupancy.is_short_of_room) RC_ASSERT(occupancy.recomputed == 0.0);
+  if (!occupancy.is_short_of_cache) RC_ASSERT(occupancy.recomputed == 0.0);
 }
 
 TEST(CacheOccupancy, AgreesWithOccupancyIfAllFit) {
@@ -91,7 +92,7 @@ TEST(CacheOccupancy, AgreesWithOccupancyIfAllFit) {
   for (const double sequences : {20.0, 64.0, 100.0, 640.0}) {
     const Occupancy there = cache_occupancy_of(lengths, {sequences, 64, 100, 1, 1e9});
     const Occupancy other = occupancy_of(lengths, sequences, 64);
-    EXPECT_FALSE(there.is_short_of_room);
+    EXPECT_FALSE(there.is_short_of_cache);
     EXPECT_EQ(there.recomputed, 0);
     EXPECT_NEAR(there.at_start, other.at_start, 1e-6);
     EXPECT_NEAR(all_steps(there), all_steps(other), 0.03 * all_steps(other)) << sequences;
@@ -102,7 +103,7 @@ TEST(CacheOccupancy, EqualLengthsThatDoNotFitTogetherRunInTurn) {
   // Two sequences of 640 tokens in a cache of 960: both grow to 480. The preempted part of the second then waits until
   // the first has ended.
   const Occupancy occupancy = cache_occupancy_of(LengthDistribution::fixed(640), {2, 256, 0, 1, 992});
-  EXPECT_TRUE(occupancy.is_short_of_room);
+  EXPECT_TRUE(occupancy.is_short_of_cache);
   EXPECT_NEAR(occupancy.at_start, 2, 1e-9);
   EXPECT_NEAR(all_tokens(occupancy), 2 * 640, 1e-3);
   EXPECT_NEAR(all_steps(occupancy), 800, 10);
@@ -114,11 +115,11 @@ TEST(CacheOccupancy, EqualLengthsThatDoNotFitTogetherRunInTurn) {
 TEST(CacheOccupancy, LessCacheIsNeverFaster) {
   const auto lengths = workflow::log_normal_lengths({.mean = 700, .sigma = 0.8, .cap = 4096});
   double before = 0;
-  for (double room = 300e3; room > 5e3; room *= 0.97) {
-    const double steps = all_steps(cache_occupancy_of(lengths, {256, 256, 100, 1, room}));
-    EXPECT_GT(steps, 0.98 * before) << room;
+  for (double cache_tokens = 300e3; cache_tokens > 5e3; cache_tokens *= 0.97) {
+    const double steps = all_steps(cache_occupancy_of(lengths, {256, 256, 100, 1, cache_tokens}));
+    EXPECT_GT(steps, 0.98 * before) << cache_tokens;
     // No jumps: 3% less cache adds at most 10% more steps.
-    EXPECT_LT(steps, before > 0 ? 1.1 * before : 1e9) << room;
+    EXPECT_LT(steps, before > 0 ? 1.1 * before : 1e9) << cache_tokens;
     before = steps;
   }
 }
@@ -129,7 +130,7 @@ TEST(CacheOccupancy, LaterWavesRepeatTheThird) {
   const Occupancy many = cache_occupancy_of(lengths, {30'000, 256, 100, 1, 20e3});
   EXPECT_NEAR(steps_of(many, many.tail) / steps_of(some, some.tail), 10, 0.3);
   EXPECT_NEAR(many.recomputed / some.recomputed, 10, 0.3);
-  EXPECT_LT(many.parts.size(), 2000U);
+  EXPECT_LT(many.stretches.size(), 2000U);
 }
 
 }  // namespace

@@ -100,9 +100,9 @@ TEST(Passes, OnlyExpertsAreRecomputed) {
   const PassSeconds experts = backward(llm::Recomputation::experts);
   const PassSeconds full = backward(llm::Recomputation::full);
   // 58 layers: a router of 256, a shared expert of 2048, eight routed ones.
-  const double beside = 2.0 * 58 * 1024 * 7168 * (256 + 3 * 2048) / (0.5 * 989e12);
+  const double outside_routed = 2.0 * 58 * 1024 * 7168 * (256 + 3 * 2048) / (0.5 * 989e12);
   const double routed = 2.0 * 58 * 1024 * 8 * 3 * 7168 * 2048 / (0.25 * 989e12);
-  EXPECT_NEAR(experts.compute - none.compute, beside + routed, 1e-9);
+  EXPECT_NEAR(experts.compute - none.compute, outside_routed + routed, 1e-9);
   EXPECT_NEAR(experts.communication, 2 * none.communication, 1e-9);
   EXPECT_NEAR(experts.launch - none.launch, 58e-3, 1e-9);
   EXPECT_LT(experts.sum(), full.sum());
@@ -214,7 +214,7 @@ RC_GTEST_PROP(TrainingPipeline, AtLeastTheSlowestStageAndOneMicroBatch, ()) {
             1e-9 * pipeline.seconds);
   // With interleaving, later micro-batches follow at a measured pace, which may be slightly off.
   const double least =
-      rounds == 1 || micro_batches <= played_each_stage * stages ? pipeline.seconds : 0.999 * pipeline.seconds;
+      rounds == 1 || micro_batches <= simulated_per_stage * stages ? pipeline.seconds : 0.999 * pipeline.seconds;
   RC_ASSERT(training_pipeline_seconds(chunks, stages, micro_batches, hop + 0.125).seconds >= least - 1e-9);
 }
 

@@ -235,7 +235,7 @@ RC_GTEST_PROP(TrainingMemoryProperty, StaticMemoryIsTheTensorsOfARank, ()) {
     padded.vocabulary = padded_vocabulary(model, layout, made);
     const std::int64_t trained = elements_held(padded, layout, stage, true);
     RC_ASSERT(parts.weights == made.weight_bytes * elements_held(padded, layout, stage, false));
-    RC_ASSERT(parts.gradients == (made.fleeting_gradients ? 0 : made.gradient_bytes * trained));
+    RC_ASSERT(parts.gradients == (made.transient_gradients ? 0 : made.gradient_bytes * trained));
     RC_ASSERT(parts.optimizer == (made.moment_bytes + made.master_bytes) * trained);
   }
 }

@@ -54,7 +54,7 @@ class SuiteStage : public Stage {
     is_end = own.stage.value == 0 || own.stage.value + 1 == program.models[own.model.index()].stages;
   }
 
-  Buffer room(bool, MicrobatchId) override { return transport::make_buffer(sizeof(std::uint64_t)); }
+  Buffer receive_buffer(bool, MicrobatchId) override { return transport::make_buffer(sizeof(std::uint64_t)); }
 
   Result<Buffer> run(OpKind op, MicrobatchId m, Buffer input) override {
     if (op == OpKind::F) {

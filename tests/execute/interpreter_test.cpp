@@ -54,7 +54,7 @@ class NumberStage : public Stage {
  public:
   explicit NumberStage(const pipeline::ProgramStage& stage) : stage_(stage) {}
 
-  Buffer room(bool, MicrobatchId) override { return transport::make_buffer(sizeof(std::uint64_t)); }
+  Buffer receive_buffer(bool, MicrobatchId) override { return transport::make_buffer(sizeof(std::uint64_t)); }
 
   Result<Buffer> run(OpKind op, MicrobatchId microbatch, Buffer input) override {
     ops.push_back({op, stage_.model, stage_.replica, stage_.stage, microbatch});

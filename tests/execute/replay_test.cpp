@@ -93,9 +93,9 @@ TEST(AsReplayed, StartsOpsAsEarlyAsPossible) {
 
 TEST(AsReplayed, RejectsTooLongTimes) {
   const pipeline::Problem problem = problem_of(1, {model_on("actor", {0}, 4)});
-  const auto refused = as_replayed(test::random_schedule(problem, 1), 1e18);
-  ASSERT_FALSE(refused.ok());
-  EXPECT_EQ(refused.error().failure, base::Failure::bad_input);
+  const auto error_for = as_replayed(test::random_schedule(problem, 1), 1e18);
+  ASSERT_FALSE(error_for.ok());
+  EXPECT_EQ(error_for.error().failure, base::Failure::bad_input);
 }
 
 /// Expects that the order of the programs was kept: on each rank, from sender to receiver, and from all starts of a
@@ -252,9 +252,9 @@ TEST(Replay, RejectsMoreRanksThanThreads) {
                   millisecond)
           .value();
   const pipeline::Placement placement = pipeline::rank_per_device(schedule.problem);
-  const auto refused = replay(schedule, placement, pipeline::sound_programs(schedule, placement).value(), {});
-  ASSERT_FALSE(refused.ok());
-  EXPECT_EQ(refused.error().failure, base::Failure::bad_input);
+  const auto error_for = replay(schedule, placement, pipeline::sound_programs(schedule, placement).value(), {});
+  ASSERT_FALSE(error_for.ok());
+  EXPECT_EQ(error_for.error().failure, base::Failure::bad_input);
 }
 
 ReplayedOp op_of(int model, int rank, Span planned, Span measured) {

@@ -30,7 +30,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   request.path = "main.yaml";
   request.sources = {"input"};
   request.words.push_back(
-      {.text = syntax::text_of("group=other"), .place = {.source = 0, .line = 1, .column = 1}, .doubt = {}});
+      {.text = syntax::text_of("group=other"), .place = {.source = 0, .line = 1, .column = 1}, .condition = {}});
   // Each requested file is the next one of the input.
   request.read = [&](const std::string&) -> dovetail::base::Result<std::string> {
     if (next >= files.size()) return dovetail::base::bad_input("the file does not exist");

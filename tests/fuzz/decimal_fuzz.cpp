@@ -9,13 +9,13 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text = dovetail::fuzz::as_text(data, size);
   for (const auto unit :
        {base::TimeUnit::tick, base::TimeUnit::s, base::TimeUnit::ms, base::TimeUnit::us, base::TimeUnit::ns}) {
-    const auto rounded = base::parse_time(text, unit, base::FineDigits::round_half_up);
-    const auto exact = base::parse_time(text, unit, base::FineDigits::refuse);
+    const auto rounded = base::parse_time(text, unit, base::ExcessDigits::round_half_up);
+    const auto exact = base::parse_time(text, unit, base::ExcessDigits::refuse);
     const bool agree = !exact.ok() || (rounded.ok() && *rounded == *exact);
     DOVETAIL_ASSERT(agree);
     if (!rounded.ok()) continue;
     DOVETAIL_ASSERT(*rounded >= base::Ticks(0) && *rounded <= base::Ticks(base::max_time));
-    const auto again = base::parse_time(base::format_time(*rounded, unit), unit, base::FineDigits::refuse);
+    const auto again = base::parse_time(base::format_time(*rounded, unit), unit, base::ExcessDigits::refuse);
     DOVETAIL_ASSERT(again.ok() && *again == *rounded);
   }
   const auto memory = base::parse_memory(text);

@@ -18,7 +18,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     DOVETAIL_ASSERT(import->plan.tasks.size() == import->job.workflow.tasks.size());
     for (const auto* findings : {&import->run.assumed, &import->run.ignored, &import->run.not_modelled})
       for (const trainers::Finding& finding : *findings)
-        DOVETAIL_ASSERT(!trainers::finding_words(*import, finding).empty());
+        DOVETAIL_ASSERT(!trainers::finding_text(*import, finding).empty());
   }
   return 0;
 }

@@ -16,7 +16,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     const std::string_view text = rest.substr(0, rest.find('\n'));
     rest.remove_prefix(std::min(text.size() + 1, rest.size()));
     const syntax::Word word{
-        .text = syntax::text_of(text), .place = {.source = 0, .line = line, .column = 1}, .doubt = {}};
+        .text = syntax::text_of(text), .place = {.source = 0, .line = line, .column = 1}, .condition = {}};
     const auto one = syntax::parse_override(word, sources);
     if (!one.ok()) {
       DOVETAIL_ASSERT(one.error().line == line && !one.error().message.empty());

@@ -27,6 +27,6 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   }
   DOVETAIL_ASSERT(!run->steps.empty());
   for (const measure::MeasuredTime& time : run->times)
-    DOVETAIL_ASSERT(time.spread.steps > 0 && time.spread.least <= time.spread.most);
+    DOVETAIL_ASSERT(time.spread.steps > 0 && time.spread.min <= time.spread.max);
   return 0;
 }

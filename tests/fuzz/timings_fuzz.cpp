@@ -12,7 +12,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
 
   DOVETAIL_ASSERT(!pipeline::find_fault(timed->problem).has_value());
   for (const pipeline::TimingSpread& spread : timed->spread)
-    DOVETAIL_ASSERT(spread.least <= spread.median && spread.median <= spread.most && spread.rows > 0);
+    DOVETAIL_ASSERT(spread.min <= spread.median && spread.median <= spread.max && spread.rows > 0);
   if (!dovetail::fuzz::is_small(timed->problem)) return 0;
   const auto again = pipeline::parse_problem(pipeline::problem_to_yaml(timed->problem), "yaml");
   DOVETAIL_ASSERT(again.ok() && *again == timed->problem);

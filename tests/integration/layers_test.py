@@ -47,27 +47,27 @@ LAYERS = [
 ]
 # Subfolders of a folder, with the same rule. Files directly in the folder may include all of them, or, if the list
 # contains ".", those before it.
-ROOMS = {
+SUBFOLDERS = {
     "control": [".", "data", "algorithm", "run", "ranks"],
     "pipeline": ["problem", "schedule", "program", "formats"],
     "fuse": ["bounds", "solution", "constructions", "annealing", "exact", "pattern", "search"],
     "syntax": [".", "shell"],
     "trainers": ["logs", "import", "export", "verl", "openrlhf", "nemo_rl", "areal", "slime", "roll", "prime_rl", "dovetail"],
-    "predict": ["closed_form", "played"],
+    "predict": ["closed_form", "simulated"],
     "planner": ["space", "bound", "search", "rank", "advice"],
-    "answer": ["words", "question", "schedules", "plans", "runs", "measured"],
+    "answer": ["text", "question", "schedules", "plans", "runs", "measured"],
     "report": ["text", "page", "drawing", "schedule", "iteration", "overlay", "run"],
     "runtime": ["model", "training", "generation", "ranks", "launch", "profile", "run"],
 }
 # No folder includes these. Each may include the layers before the given one, or all layers: dovetail-train is a program
 # like dovetail.
 LEAVES = {"mpi": "cli", "runtime": None}
-MOST_FUNCTION_LINES = 60
-MOST_FILE_LINES = 1000
-MOST_COLUMNS = 120
+MAX_FUNCTION_LINES = 60
+MAX_FILE_LINES = 1000
+MAX_COLUMNS = 120
 # Maximum share of the lines of src: for a folder with its subfolders, and for the files directly in one folder.
-MOST_OF_FOLDER = 0.18
-MOST_OF_ROOM = 0.06
+MAX_OF_FOLDER = 0.18
+MAX_OF_SUBFOLDER = 0.06
 
 SOURCE = Path(".")
 COMPILER = "c++"
@@ -147,32 +147,33 @@ class SourceTree(unittest.TestCase):
     def test_lines_are_short(self):
         self.assert_none(
             [
-                f"{name}:{number}: {len(line)} columns, at most {MOST_COLUMNS}"
+                f"{name}:{number}: {len(line)} columns, at most {MAX_COLUMNS}"
                 for name, text in self.text.items()
                 for number, line in enumerate(text.splitlines(), 1)
-                if len(line) > MOST_COLUMNS
+                if len(line) > MAX_COLUMNS
             ]
         )
 
     def test_no_folder_outgrows_the_others(self):
         lines = {name: len(text.splitlines()) for name, text in self.text.items()}
         whole = sum(lines.values())
-        folders, rooms = Counter(), Counter()
+        folders, subfolders = Counter(), Counter()
         for name, count in lines.items():
             folders[name.split("/")[0]] += count
-            rooms[name.rpartition("/")[0]] += count
+            subfolders[name.rpartition("/")[0]] += count
         self.assert_none(
             [
                 f"src/{name}: {count / whole:.1%} of src, at most {most:.0%}"
-                for shares, most in ((folders, MOST_OF_FOLDER), (rooms, MOST_OF_ROOM))
+                for shares, most in ((folders, MAX_OF_FOLDER), (subfolders, MAX_OF_SUBFOLDER))
                 for name, count in shares.items()
                 if count > most * whole
             ]
         )
 
     def test_every_folder_is_a_known_layer(self):
-        def is_known(folder, *rooms):
-            return folder in [*LAYERS, *LEAVES] and (not rooms or rooms in [(room,) for room in ROOMS.get(folder, [])])
+        def is_known(folder, *subfolders):
+            known = SUBFOLDERS.get(folder, [])
+            return folder in [*LAYERS, *LEAVES] and (not subfolders or subfolders in [(name,) for name in known])
 
         self.assert_none([name for name in self.text if not is_known(*name.split("/")[:-1])])
 
@@ -202,16 +203,16 @@ class SourceTree(unittest.TestCase):
 
     def test_includes_follow_the_subfolders(self):
         def place(name):  # position of the subfolder in its folder; files directly in the folder come last
-            folder, *rooms = name.split("/")[:-1]
-            room = rooms[0] if rooms else "."
-            return ROOMS[folder].index(room) if room in ROOMS[folder] else len(ROOMS[folder])
+            folder, *subfolders = name.split("/")[:-1]
+            subfolder = subfolders[0] if subfolders else "."
+            return SUBFOLDERS[folder].index(subfolder) if subfolder in SUBFOLDERS[folder] else len(SUBFOLDERS[folder])
 
         self.assert_none(
             [
                 f"{name} includes {include}"
                 for name, includes in self.includes.items()
                 for include in includes
-                if name.split("/")[0] == include.split("/")[0] in ROOMS and place(include) > place(name)
+                if name.split("/")[0] == include.split("/")[0] in SUBFOLDERS and place(include) > place(name)
             ]
         )
 
@@ -276,9 +277,9 @@ class SourceTree(unittest.TestCase):
     def test_files_are_short(self):
         self.assert_none(
             [
-                f"{name}: {len(text.splitlines())} lines, at most {MOST_FILE_LINES}"
+                f"{name}: {len(text.splitlines())} lines, at most {MAX_FILE_LINES}"
                 for name, text in self.text.items()
-                if len(text.splitlines()) > MOST_FILE_LINES
+                if len(text.splitlines()) > MAX_FILE_LINES
             ]
         )
 
@@ -289,10 +290,10 @@ class SourceTree(unittest.TestCase):
         )
         self.assert_none(
             [
-                f"{name}:{line}: {function} has {lines} lines, at most {MOST_FUNCTION_LINES}"
+                f"{name}:{line}: {function} has {lines} lines, at most {MAX_FUNCTION_LINES}"
                 for name, functions in found.items()
                 for function, line, lines in functions
-                if lines > MOST_FUNCTION_LINES
+                if lines > MAX_FUNCTION_LINES
             ]
         )
 

@@ -136,8 +136,8 @@ TEST(Rows, RotateByTheirPositionsAndBack) {
   const auto before = random_numbers<double>(stride * count, 4);
   std::vector<double> after = before;
   const RotaryRows<double> rows{after.data(), stride, heads, size, positions.data(), cosines.data(), sines.data()};
-  rotate(rows, 0, 1, Turn::on);
-  rotate(rows, 1, count, Turn::on);
+  rotate(rows, 0, 1, RotationDirection::forward);
+  rotate(rows, 1, count, RotationDirection::forward);
   for (std::int64_t t = 0; t < count; ++t) {
     std::vector<double> expected(before.begin() + t * stride, before.begin() + t * stride + heads * size);
     const std::int64_t angles = positions[static_cast<std::size_t>(t)] * size / 2;
@@ -146,7 +146,7 @@ TEST(Rows, RotateByTheirPositionsAndBack) {
       EXPECT_EQ(after[static_cast<std::size_t>(t * stride) + i], expected[i]);
   }
   EXPECT_NE(after, before);
-  rotate(rows, 0, count, Turn::back);
+  rotate(rows, 0, count, RotationDirection::backward);
   for (std::size_t i = 0; i < before.size(); ++i) EXPECT_NEAR(after[i], before[i], 1e-15);
 }
 

@@ -130,18 +130,18 @@ using testing::ElementsAre;
 
 TEST(TokenWeights, FollowTheWeighing) {
   const std::vector<std::int64_t> lengths{1, 3, 0, 4};
-  EXPECT_THAT(token_weights(Weighing::tokens, lengths, 10),
+  EXPECT_THAT(token_weights(TokenWeighting::tokens, lengths, 10),
               ElementsAre(DoubleEq(1 / 8.0), DoubleEq(1 / 8.0), 0, DoubleEq(1 / 8.0)));
-  EXPECT_THAT(token_weights(Weighing::sequences, lengths, 10),
+  EXPECT_THAT(token_weights(TokenWeighting::sequences, lengths, 10),
               ElementsAre(DoubleEq(1 / 3.0), DoubleEq(1 / 9.0), 0, DoubleEq(1 / 12.0)));
-  EXPECT_THAT(token_weights(Weighing::constant, lengths, 10),
+  EXPECT_THAT(token_weights(TokenWeighting::constant, lengths, 10),
               ElementsAre(DoubleEq(1 / 30.0), DoubleEq(1 / 30.0), 0, DoubleEq(1 / 30.0)));
 }
 
 RC_GTEST_PROP(TokenWeights, SumToOne, ()) {
   const auto lengths =
       *rc::gen::nonEmpty(rc::gen::container<std::vector<std::int64_t>>(rc::gen::inRange<std::int64_t>(1, 50)));
-  for (const Weighing weighing : {Weighing::tokens, Weighing::sequences}) {
+  for (const TokenWeighting weighing : {TokenWeighting::tokens, TokenWeighting::sequences}) {
     const std::vector<double> weights = token_weights(weighing, lengths, 50);
     double sum = 0;
     for (std::size_t index = 0; index < lengths.size(); ++index)

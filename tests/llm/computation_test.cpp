@@ -28,7 +28,7 @@ std::string config_with(const std::string& more, const std::string& type = "llam
          more + "}";
 }
 
-void expect_refused(const std::string& more, const std::string& message, const std::string& type = "llama") {
+void expect_rejected(const std::string& more, const std::string& message, const std::string& type = "llama") {
   const auto computation = read(config_with(more, type));
   ASSERT_FALSE(computation.ok()) << more;
   EXPECT_THAT(computation.error().message, HasSubstr(message));
@@ -53,19 +53,19 @@ TEST(Computation, ReadsBothSpellings) {
 }
 
 TEST(Computation, RejectsUnsupportedSettingsAtTheirKey) {
-  expect_refused(R"(, "rope_scaling": {"type": "yarn", "factor": 4})",
-                 "the scaling type of rotary embeddings is the string `yarn`, which is not supported");
-  expect_refused(R"(, "hidden_act": "gelu")", "accepted: silu");
-  expect_refused(R"(, "attention_dropout": 0.1)", "accepted: 0");
-  expect_refused(R"(, "pretraining_tp": 2)", "accepted: 1");
-  expect_refused(R"(, "partial_rotary_factor": 0.5)", "accepted: 1");
-  expect_refused(R"(, "quantization_config": {"bits": 4})", "quantized");
-  expect_refused(R"(, "sliding_window": 512, "max_position_embeddings": 4096)", "attention windows of 512 tokens",
-                 "mistral");
-  expect_refused(R"(, "sliding_window": 512, "use_sliding_window": true)", "attention windows of 512 tokens", "qwen2");
-  expect_refused(R"(, "architectures": ["LlamaForTokenClassification"])", "ForCausalLM or ForSequenceClassification");
-  expect_refused(R"(, "rope_scaling": 131072)", "accepted: a map, or null");
-  expect_refused(R"(, "architectures": 3)", "accepted: a name that ends in");
+  expect_rejected(R"(, "rope_scaling": {"type": "yarn", "factor": 4})",
+                  "the scaling type of rotary embeddings is the string `yarn`, which is not supported");
+  expect_rejected(R"(, "hidden_act": "gelu")", "accepted: silu");
+  expect_rejected(R"(, "attention_dropout": 0.1)", "accepted: 0");
+  expect_rejected(R"(, "pretraining_tp": 2)", "accepted: 1");
+  expect_rejected(R"(, "partial_rotary_factor": 0.5)", "accepted: 1");
+  expect_rejected(R"(, "quantization_config": {"bits": 4})", "quantized");
+  expect_rejected(R"(, "sliding_window": 512, "max_position_embeddings": 4096)", "attention windows of 512 tokens",
+                  "mistral");
+  expect_rejected(R"(, "sliding_window": 512, "use_sliding_window": true)", "attention windows of 512 tokens", "qwen2");
+  expect_rejected(R"(, "architectures": ["LlamaForTokenClassification"])", "ForCausalLM or ForSequenceClassification");
+  expect_rejected(R"(, "rope_scaling": 131072)", "accepted: a map, or null");
+  expect_rejected(R"(, "architectures": 3)", "accepted: a name that ends in");
 }
 
 TEST(Computation, AcceptsWindowsOfTheWholeContext) {

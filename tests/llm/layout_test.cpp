@@ -135,7 +135,7 @@ RC_GTEST_PROP(Layout, EveryReplicaHoldsEveryWeightOnce, ()) {
     // several.
     const int ranks = routed ? layout.expert_tensor : layout.tensor;
     const auto units = static_cast<int>((tensor.split == Split::rows ? tensor.rows : tensor.columns) / tensor.unit);
-    const int times = tensor.split == Split::whole ? ranks : std::max(1, ranks / units);
+    const int times = tensor.split == Split::none ? ranks : std::max(1, ranks / units);
     for (const auto& [replica, count] : replicas) {
       RC_ASSERT(*std::min_element(count.begin(), count.end()) == times);
       RC_ASSERT(*std::max_element(count.begin(), count.end()) == times);

@@ -153,12 +153,12 @@ TEST(Calibrate, ReportsTheErrorOfEachRow) {
   Measurements measurements = measured_by(small().start);
   measurements.fitted = {"decode_step"};
   measurements.rows[2].weight = 0;
-  measurements.rows[2].doubtful = "twice what it should take";
+  measurements.rows[2].caveat = "twice what it should take";
   measurements.rows[2].seconds *= 2;
   const Calibration calibration = calibrate(measurements);
-  const PredictedRow& doubtful = calibration.rows[2];
-  EXPECT_NEAR(doubtful.iteration.fitted / doubtful.iteration.measured, 0.5, 0.02);
-  EXPECT_EQ(doubtful.doubtful, "twice what it should take");
+  const PredictedRow& uncertain = calibration.rows[2];
+  EXPECT_NEAR(uncertain.iteration.fitted / uncertain.iteration.measured, 0.5, 0.02);
+  EXPECT_EQ(uncertain.caveat, "twice what it should take");
   EXPECT_LT(calibration.fitted.mean, 0.01) << "doubtful rows do not count";
   EXPECT_EQ(calibration.rows[0].phases[0].name, "generation");
   EXPECT_GT(calibration.rows[0].phases[0].measured, 0);
@@ -205,7 +205,7 @@ TEST(Calibrate, StopsWithTheBestSoFar) {
   const Measurements measurements = measured_by(small().start);
   CalibrateOptions options;
   std::vector<double> shares;
-  options.go_on = [&](double share) {
+  options.should_continue = [&](double share) {
     shares.push_back(share);
     return shares.size() < 5;
   };

@@ -161,9 +161,9 @@ RC_GTEST_PROP(MeasuredRun, QuartilesLieBetweenExtremes, (std::vector<std::uint8_
   RC_PRE(!numbers.empty());
   const std::vector<double> values(numbers.begin(), numbers.end());
   const TimeSpread spread = spread_of(values);
-  RC_ASSERT(spread.least <= spread.lower && spread.lower <= spread.median && spread.median <= spread.upper &&
-            spread.upper <= spread.most);
-  RC_ASSERT(spread.least <= spread.mean + 1e-9 && spread.mean <= spread.most + 1e-9);
+  RC_ASSERT(spread.min <= spread.lower && spread.lower <= spread.median && spread.median <= spread.upper &&
+            spread.upper <= spread.max);
+  RC_ASSERT(spread.min <= spread.mean + 1e-9 && spread.mean <= spread.max + 1e-9);
   const auto below = std::count_if(values.begin(), values.end(), [&](double value) { return value <= spread.median; });
   RC_ASSERT(2 * below >= static_cast<std::ptrdiff_t>(values.size()));
 }
@@ -326,7 +326,7 @@ TEST(MeasuredLengths, RoundedFractionMeansAtLeastOne) {
 
 TEST(MeasuredLengths, MissingSpreadUsesTheDefault) {
   const LengthsOfLog lengths = lengths_of_log({.mean = 300}, 2048, 512);
-  EXPECT_EQ(lengths.figures->sigma, usual_sigma);
+  EXPECT_EQ(lengths.figures->sigma, default_sigma);
   EXPECT_NE(lengths.spread.find("the log has no spread"), std::string::npos);
 }
 

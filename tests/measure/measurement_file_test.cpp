@@ -47,7 +47,7 @@ TEST(MeasurementFile, ReadsRows) {
   EXPECT_EQ(read.rows[1].weight, 2);
   ASSERT_TRUE(read.rows[1].responses.has_value());
   EXPECT_EQ(read.rows[1].responses->cap, 1000);
-  EXPECT_EQ(read.rows[2].doubtful, "a guess");
+  EXPECT_EQ(read.rows[2].caveat, "a guess");
   EXPECT_EQ(read.rows[2].weight, 0);
   EXPECT_EQ(read.rows[2].job.name, "small");
 }
@@ -87,8 +87,8 @@ TEST(MeasurementFile, ErrorsHaveTheirLocation) {
 }
 
 TEST(MeasurementFile, NeedsACountedRowAndOneGpuType) {
-  const std::string only_doubtful = test::file_of("{name: one, job: *job, plan: *plan, seconds: 30, doubtful: x}");
-  EXPECT_THAT(error_of(only_doubtful), HasSubstr("no row counts"));
+  const std::string only_with_caveats = test::file_of("{name: one, job: *job, plan: *plan, seconds: 30, doubtful: x}");
+  EXPECT_THAT(error_of(only_with_caveats), HasSubstr("no row counts"));
   std::string other_gpu = test::file_of("{name: one, job: *job, plan: *plan, seconds: 30}", "H200");
   EXPECT_EQ(error_of(other_gpu), "");
   other_gpu += "  - {name: two, plan: *plan, seconds: 30, job: " + test::job_text("H100") + "}\n";

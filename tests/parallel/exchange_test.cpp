@@ -20,19 +20,19 @@ using testing::HasSubstr;
 
 TEST(ThreadExchange, EveryRankGetsTheMessagesOfAllInOrder) {
   for (const int ranks : {1, 2, 4}) {
-    std::vector<std::vector<std::string>> heard(static_cast<std::size_t>(ranks));
-    test::run_on_ranks(ranks, [&heard](const Exchange& exchange) {
+    std::vector<std::vector<std::string>> received(static_cast<std::size_t>(ranks));
+    test::run_on_ranks(ranks, [&received](const Exchange& exchange) {
       for (int round = 0; round < 50; ++round) {
         const auto messages = exchange.all_gather(std::to_string(100 * round + exchange.rank));
         ASSERT_TRUE(messages.ok());
-        auto& own = heard[static_cast<std::size_t>(exchange.rank)];
+        auto& own = received[static_cast<std::size_t>(exchange.rank)];
         own.insert(own.end(), messages->begin(), messages->end());
       }
     });
     std::vector<std::string> expected;
     for (int round = 0; round < 50; ++round)
       for (int rank = 0; rank < ranks; ++rank) expected.push_back(std::to_string(100 * round + rank));
-    for (const auto& own : heard) EXPECT_EQ(own, expected);
+    for (const auto& own : received) EXPECT_EQ(own, expected);
   }
 }
 

@@ -20,7 +20,7 @@ const std::string dense =
     "vocab_size: 32}";
 
 /// A PPO job on one device with this software, models and workload. `more` is appended.
-struct Parts {
+struct FileParts {
   std::string software = "{framework: dovetail}";
   std::string model = dense;
   std::string workload = "prompts: 8, prompt_length: 4, response_length: 4";
@@ -28,7 +28,7 @@ struct Parts {
   std::string more = {};
 };
 
-std::string job_of(const Parts& parts) {
+std::string job_of(const FileParts& parts) {
   return "format: dovetail/job@1\nalgorithm: {name: ppo, reward: rule}\nsoftware: " + parts.software +
          "\nmodels: {actor: " + parts.model + ", critic: " + dense + "}\nworkload: {" + parts.workload +
          "}\ncluster: {nodes: 1, gpus_per_node: " + parts.devices +
@@ -37,7 +37,7 @@ std::string job_of(const Parts& parts) {
 
 Job sound_job() { return parse_job(job_of({}), "job.yaml").value(); }
 
-std::string error_of(const Parts& parts) {
+std::string error_of(const FileParts& parts) {
   const auto job = parse_job(job_of(parts), "job.yaml");
   return job.ok() ? "no error" : to_text(job.error());
 }
@@ -86,13 +86,13 @@ TEST(Framework, RejectsUnsupportedJobsAtTheirKey) {
 }
 
 TEST(Framework, RejectsUnsupportedModelsAtTheirKey) {
-  const std::pair<std::string, std::string> refused[] = {
+  const std::pair<std::string, std::string> rejected[] = {
       {"mixtral-8x7b", "experts"},
       {"deepseek-v3", "experts"},
       {"{model: llama-2-7b, lora: 8}", "adapters"},
       {"opt-1.3b", "layer normalization"},
   };
-  for (const auto& [model, what] : refused)
+  for (const auto& [model, what] : rejected)
     EXPECT_THAT(error_of({.model = model}),
                 StartsWith("job.yaml:4:17: the model of `actor` has " + what + ", which dovetail does not support"))
         << model;
@@ -100,7 +100,7 @@ TEST(Framework, RejectsUnsupportedModelsAtTheirKey) {
 }
 
 TEST(Framework, RejectsUnsupportedFixedSettingsAtTheirKey) {
-  const auto fixed = [](const std::string& task) { return Parts{.more = "fixed:\n  " + task + "\n"}; };
+  const auto fixed = [](const std::string& task) { return FileParts{.more = "fixed:\n  " + task + "\n"}; };
   EXPECT_EQ(error_of(fixed("actor_train: {layout: {zero: 2}}")),
             "job.yaml:8:32: actor_train: `zero` is 2, which dovetail does not support; accepted: 0, 1");
   EXPECT_EQ(error_of(fixed("reference_infer: {layout: {zero: 1}}")),

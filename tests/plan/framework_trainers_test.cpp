@@ -300,13 +300,13 @@ TEST(Slime, RejectsUnsupportedJobs) {
 }
 
 TEST(Trainers, BackendsShareOneFrameworkName) {
-  const auto refused = parse_job(
+  const auto rejected = parse_job(
       "format: dovetail/job@1\nalgorithm: {name: grpo, reward: rule}\nsoftware: {framework: verl, training: fsdp2}\n"
       "models: {actor: qwen3-8b}\nworkload: {prompts: 64, prompt_length: 512, response_length: 512}\n"
       "cluster: {nodes: 1, gpus_per_node: 8, gpu: H100}\n",
       "job.yaml");
-  ASSERT_FALSE(refused.ok());
-  EXPECT_THAT(to_text(refused.error()), HasSubstr("accepted: verl-fsdp, megatron-policy, or no `training`"));
+  ASSERT_FALSE(rejected.ok());
+  EXPECT_THAT(to_text(rejected.error()), HasSubstr("accepted: verl-fsdp, megatron-policy, or no `training`"));
 }
 
 TEST(Trainers, AreInferredFromUniqueMemoryConventions) {

@@ -71,7 +71,7 @@ TEST_F(PpoFusion, ActorAndCriticTrainTogetherWithCompatibleLayouts) {
   test::task_of(plan, job, "critic_train").mesh = {8, 8};
   EXPECT_THAT(training_fault(), HasSubstr("accepted: the same devices"));
   plan.fusion.training = pair();
-  EXPECT_FALSE(possible_part(plan.fusion, job, plan.tasks).training.has_value());
+  EXPECT_FALSE(possible_fusion(plan.fusion, job, plan.tasks).training.has_value());
 }
 
 TEST_F(PpoFusion, APairIsTwoIndependentTrainTasksOfDifferentRoles) {
@@ -166,9 +166,9 @@ RC_GTEST_PROP(Fusion, ThePossiblePartIsValid, ()) {
   Fusion wanted;
   wanted.threshold = *rc::gen::element(0.05, 0.2, 0.95);
   wanted.training = train_pair(job);
-  plan.fusion = possible_part(wanted, job, plan.tasks);
+  plan.fusion = possible_fusion(wanted, job, plan.tasks);
   RC_ASSERT(!find_fault(plan, job).has_value());
-  RC_ASSERT(possible_part(plan.fusion, job, plan.tasks) == plan.fusion);
+  RC_ASSERT(possible_fusion(plan.fusion, job, plan.tasks) == plan.fusion);
   RC_CLASSIFY(plan.fusion.any());
 }
 

@@ -272,7 +272,7 @@ RC_GTEST_PROP(IterationOrder, BarriersAreKept, ()) {
   add_order(with_first, {.edges = {}, .barriers = {first}});
   IterationGraph ordered = graph;
   add_order(ordered, {.edges = {}, .barriers = {first, random_tasks(job)}});
-  RC_ASSERT(!has_circle(ordered));
+  RC_ASSERT(!has_cycle(ordered));
   std::vector<Ticks> durations;
   for (std::size_t activity = 0; activity < graph.activities.size(); ++activity)
     durations.emplace_back(*rc::gen::inRange(1, 50));
@@ -289,11 +289,11 @@ RC_GTEST_PROP(IterationOrder, BarriersAreKept, ()) {
 TEST(IterationOrder, CyclesAreFound) {
   const Job job = test::job_of("ppo");
   IterationGraph graph = iteration_graph(job, test::together(job, {0, 8}));
-  EXPECT_FALSE(has_circle(graph));
+  EXPECT_FALSE(has_cycle(graph));
   graph.edges.push_back({test::index_of(job, "actor_train"), test::index_of(job, "actor_generate"), 1});
-  EXPECT_FALSE(has_circle(graph)) << "a cycle across iterations is allowed";
+  EXPECT_FALSE(has_cycle(graph)) << "a cycle across iterations is allowed";
   graph.edges.push_back({test::index_of(job, "actor_train"), test::index_of(job, "actor_generate"), 0});
-  EXPECT_TRUE(has_circle(graph));
+  EXPECT_TRUE(has_cycle(graph));
 }
 
 }  // namespace

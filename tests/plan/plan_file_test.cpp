@@ -111,10 +111,10 @@ TEST(PlanHash, CoversTheFilesOtherMembers) {
   EXPECT_FALSE(parse(filled).ok());
   std::string changed = text;
   changed.replace(changed.find("4096"), 4, "2048");
-  const auto refused = parse(changed);
-  ASSERT_FALSE(refused.ok());
+  const auto rejected = parse(changed);
+  ASSERT_FALSE(rejected.ok());
   const std::string begin = "plan.json:1:39: `hash` does not match the contents of the file; accepted: ";
-  const std::string message = base::to_text(refused.error());
+  const std::string message = base::to_text(rejected.error());
   EXPECT_THAT(message, testing::StartsWith(begin));
   EXPECT_THAT(message, testing::EndsWith(", or no `hash` if the file was changed by hand"));
   // The file is valid with the hash in the message, and without a hash.

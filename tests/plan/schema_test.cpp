@@ -64,7 +64,7 @@ std::string canonical(const std::string& json) { return base::canonical_json(jso
 
 // Expected schemas by kind of field.
 
-void expect_match(const Schema& schema, const base::Whole& kind) {
+void expect_match(const Schema& schema, const base::Integer& kind) {
   EXPECT_EQ(schema.text_of("type"), R"("integer")");
   EXPECT_EQ(schema.text_of("minimum"), std::to_string(kind.min));
   EXPECT_EQ(schema.text_of("maximum"), std::to_string(kind.max));
@@ -86,9 +86,9 @@ void expect_match(const Schema& schema, base::Seconds) {
   EXPECT_EQ(schema.text_of("minimum"), "0");
 }
 
-void expect_match(const Schema& schema, const base::WholeList& kind) {
+void expect_match(const Schema& schema, const base::IntegerList& kind) {
   EXPECT_EQ(schema.text_of("type"), R"("array")");
-  expect_match(schema.at({"items"}), base::Whole{kind.min, kind.max});
+  expect_match(schema.at({"items"}), base::Integer{kind.min, kind.max});
 }
 
 std::vector<std::string_view> names_in(const Schema& schema) {
@@ -99,9 +99,10 @@ std::vector<std::string_view> names_in(const Schema& schema) {
 }
 
 /// Checks that `properties` are `keys`, and that those that are fields of T have the descriptor's limits, names (except
-/// `refused`) and defaults. Defaults that differ between algorithms may be missing.
+/// `rejected`) and defaults. Defaults that differ between algorithms may be missing.
 template <class T>
-void expect_fields(const Schema& properties, const std::vector<std::string_view>& keys, std::string_view refused = {}) {
+void expect_fields(const Schema& properties, const std::vector<std::string_view>& keys,
+                   std::string_view rejected = {}) {
   std::vector<std::string_view> found;
   for (std::size_t index = 0; index < properties.node.size(); ++index) found.push_back(properties.node.key(index));
   EXPECT_THAT(found, testing::UnorderedElementsAreArray(keys));
@@ -112,7 +113,7 @@ void expect_fields(const Schema& properties, const std::vector<std::string_view>
     const auto usual = T{}.*field.member;
     if constexpr (std::is_same_v<decltype(field.kind), base::Choice>) {
       auto names = base::enum_names<std::remove_const_t<decltype(usual)>>();
-      std::erase(names, refused);
+      std::erase(names, rejected);
       EXPECT_EQ(names_in(schema), names);
     } else {
       expect_match(schema, field.kind);

@@ -279,7 +279,7 @@ class LongRun {
         ends_(iterations, std::vector<std::optional<Ticks>>(random.graph.activities.size())),
         free_(static_cast<std::size_t>(cluster::device_count(random.job.cluster))) {
     for (const ActivityEdge& edge : random.graph.edges)
-      under_way_ = std::max(under_way_, static_cast<std::size_t>(edge.iterations) + 1);
+      in_progress_ = std::max(in_progress_, static_cast<std::size_t>(edge.iterations) + 1);
   }
 
   /// The mean period after warm-up.
@@ -297,7 +297,7 @@ class LongRun {
   static constexpr std::size_t iterations = warm_up + counted + 10;  // no later iterations compete with the last ones
 
   std::optional<Ticks> ready_at(std::size_t iteration, std::size_t activity) const {
-    Ticks ready = iteration < under_way_ ? Ticks(0) : ended_[iteration - under_way_];
+    Ticks ready = iteration < in_progress_ ? Ticks(0) : ended_[iteration - in_progress_];
     for (const ActivityEdge& edge : random_.graph.edges) {
       const auto lag = static_cast<std::size_t>(edge.iterations);
       if (edge.to != activity || lag > iteration) continue;
@@ -318,7 +318,7 @@ class LongRun {
 
   void run_next() {
     std::optional<std::tuple<Ticks, bool, std::size_t, std::size_t>> next;
-    for (std::size_t iteration = ended_.size(); iteration < std::min(iterations, ended_.size() + under_way_);
+    for (std::size_t iteration = ended_.size(); iteration < std::min(iterations, ended_.size() + in_progress_);
          ++iteration)
       for (std::size_t activity = 0; activity < random_.graph.activities.size(); ++activity) {
         const std::optional<Ticks> ready = ends_[iteration][activity] ? std::nullopt : ready_at(iteration, activity);
@@ -346,7 +346,7 @@ class LongRun {
   }
 
   const Case& random_;
-  std::size_t under_way_ = 2;
+  std::size_t in_progress_ = 2;
   std::vector<std::vector<std::optional<Ticks>>> ends_;  // [iteration][activity]
   std::vector<Ticks> free_;                              // [device]
   std::vector<Ticks> ended_;                             // [iteration] end of it and all before it

@@ -32,7 +32,7 @@ TEST(ReallocationSeconds, OneDeviceToAnotherTakesTheTimeOfTheLink) {
   const double messages = 201;  // of 64 MiB
   const double link = messages * 1e-5 + (bytes + messages * 1e6) / 20e9;
   const double pieces = 32 * 9 + 3;
-  const ReallocationSeconds answer = reallocation_seconds(plan, links, {.seconds_per_piece = 1e-6});
+  const ReallocationSeconds answer = reallocation_seconds(plan, links, {.seconds_per_block = 1e-6});
   EXPECT_NEAR(answer.seconds, link + pieces * 1e-6, 1e-9);
   EXPECT_NEAR(answer.lower_bound, link, 1e-9);
 }
@@ -71,7 +71,7 @@ TEST(ReallocationSeconds, IsNearTheBoundForCommonLayouts) {
   for (const auto& each : cases) {
     const Plan plan = plan_reallocation(cluster, each.source, each.destination);
     const ReallocationSeconds answer =
-        reallocation_seconds(plan, links_of(cluster, each.source, each.destination), {.seconds_per_piece = 0});
+        reallocation_seconds(plan, links_of(cluster, each.source, each.destination), {.seconds_per_block = 0});
     RecordProperty(each.name, std::to_string(answer.gap()));
     EXPECT_LT(answer.gap(), 0.12) << each.name << ": " << answer.seconds << " s, bound " << answer.lower_bound;
   }
@@ -90,7 +90,7 @@ RC_GTEST_PROP(ReallocationSeconds, NeverBeatTheirBound, ()) {
   };
   const cluster::Links links{.inside = link(), .between = link()};
   const ReallocationSeconds answer =
-      reallocation_seconds(plan, links, {.seconds_per_piece = *rc::gen::inRange(0, 2) * 0.01});
+      reallocation_seconds(plan, links, {.seconds_per_block = *rc::gen::inRange(0, 2) * 0.01});
   RC_ASSERT(answer.seconds >= answer.lower_bound * (1 - 1e-12));
   RC_ASSERT(min_bytes_between(plan) == summarize(plan).bytes_between);
 }

@@ -91,8 +91,8 @@ std::vector<DeviceTraffic> count_traffic(const Plan& plan, const std::vector<Tra
     const std::int64_t bytes = transfer.slice.elements() * plan.options.element_bytes;
     (inside ? from.sent_inside : from.sent_between) += bytes;
     (inside ? to.received_inside : to.received_between) += bytes;
-    ++from.pieces;
-    ++to.pieces;
+    ++from.blocks;
+    ++to.blocks;
   }
   return traffic;
 }
@@ -109,7 +109,7 @@ RC_GTEST_PROP(Reallocation, TrafficAgreesWithTheTransfers, ()) {
     RC_ASSERT(traffic[device].sent_between == expected[device].sent_between);
     RC_ASSERT(traffic[device].received_inside == expected[device].received_inside);
     RC_ASSERT(traffic[device].received_between == expected[device].received_between);
-    RC_ASSERT(traffic[device].pieces == expected[device].pieces);
+    RC_ASSERT(traffic[device].blocks == expected[device].blocks);
   }
 }
 

@@ -26,7 +26,7 @@ std::int64_t elements_of(const llm::Transformer& model, int layer, int ranks) {
   for (const llm::Tensor& tensor : layer == 0 ? llm::embedding_tensors(model)
                                    : is_head  ? llm::head_tensors(model)
                                               : llm::layer_tensors(model, layer - 1))
-    elements += tensor.split == llm::Split::whole ? tensor.elements() : tensor.elements() / ranks;
+    elements += tensor.split == llm::Split::none ? tensor.elements() : tensor.elements() / ranks;
   return elements;
 }
 

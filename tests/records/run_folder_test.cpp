@@ -286,13 +286,13 @@ TEST(FolderLock, EndsWithAKilledProgram) {
   ASSERT_GE(child, 0);
   if (child == 0) {
     const auto lock = FolderLock::take(folder.path());
-    const char told = lock.ok() ? '1' : '0';
-    if (::write(ready[1], &told, 1) != 1) ::_exit(1);
+    const char signal = lock.ok() ? '1' : '0';
+    if (::write(ready[1], &signal, 1) != 1) ::_exit(1);
     for (;;) ::pause();
   }
-  char told = 0;
-  ASSERT_EQ(::read(ready[0], &told, 1), 1);
-  EXPECT_EQ(told, '1');
+  char signal = 0;
+  ASSERT_EQ(::read(ready[0], &signal, 1), 1);
+  EXPECT_EQ(signal, '1');
   EXPECT_FALSE(FolderLock::take(folder.path()).ok());
   ::kill(child, SIGKILL);
   ASSERT_EQ(::waitpid(child, nullptr, 0), child);

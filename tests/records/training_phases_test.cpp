@@ -55,9 +55,9 @@ TEST(TrainingPhases, InvalidFilesAreRejectedWithPosition) {
   std::string content = test::content_of(path);
   content.resize(content.size() / 2);
   ASSERT_TRUE(base::write_file(path, content).ok());
-  const auto refused = read_training_phases(folder.path());
-  ASSERT_FALSE(refused.ok());
-  EXPECT_EQ(refused.error().path, path);
+  const auto rejected = read_training_phases(folder.path());
+  ASSERT_FALSE(rejected.ok());
+  EXPECT_EQ(rejected.error().path, path);
   std::filesystem::remove(path);
   EXPECT_EQ(read_training_phases(folder.path()).error().failure, base::Failure::io);
 }
@@ -68,10 +68,10 @@ TEST(TrainingPhases, InvalidSchedulesAreRejected) {
   phase.planned.claims = {};
   phase.planned.devices[0].pop_back();
   ASSERT_TRUE(write_training_phases(folder.path(), {phase}).ok());
-  const auto refused = read_training_phases(folder.path());
-  ASSERT_FALSE(refused.ok());
-  EXPECT_EQ(refused.error().failure, base::Failure::invalid);
-  EXPECT_EQ(refused.error().path, folder.file("training/actor_train.schedule.json"));
+  const auto rejected = read_training_phases(folder.path());
+  ASSERT_FALSE(rejected.ok());
+  EXPECT_EQ(rejected.error().failure, base::Failure::invalid);
+  EXPECT_EQ(rejected.error().path, folder.file("training/actor_train.schedule.json"));
 }
 
 }  // namespace

@@ -28,11 +28,11 @@ Both both(Scenario& scenario, double tokens, std::int64_t prompt, double sigma) 
                               workflow::log_normal_lengths({.mean = 600, .sigma = sigma, .cap = 2400})};
   workload.samples_per_prompt = 4;
   workload.prompts = 128;
-  scenario.task.key_value_room = scenario.token_bytes() * tokens;
+  scenario.task.key_value_capacity = scenario.token_bytes() * tokens;
   const cost::GenerationWork work{512, 4, &workload.prompt_length, &workload.response_length};
-  const cost::EngineLimits limits{static_cast<double>(scenario.task.engine.max_num_seqs), scenario.task.key_value_room,
-                                  static_cast<double>(scenario.task.engine.max_num_batched_tokens),
-                                  scenario.task.engine.chunked_prefill};
+  const cost::EngineLimits limits{
+      static_cast<double>(scenario.task.engine.max_num_seqs), scenario.task.key_value_capacity,
+      static_cast<double>(scenario.task.engine.max_num_batched_tokens), scenario.task.engine.chunked_prefill};
   Both both;
   both.closed = cost::generation_seconds(scenario.facts, scenario.task.layout, work, limits, scenario.machine(),
                                          scenario.task.efficiency);

@@ -19,61 +19,64 @@ using cluster::Mesh;
 Activities::Item item(Mesh devices, std::int64_t duration) { return {{devices, Mesh{}}, Ticks(duration), {}, false}; }
 
 /// Returns an activity of the first iteration.
-Played first(const Play& play, std::size_t item) { return play.played[item]; }
+ActivityRun first(const SimulatedIterations& simulated, std::size_t item) { return simulated.runs[item]; }
 
 TEST(Engine, SerializesActivitiesThatShareADevice) {
-  const Play played = play({{item({0, 4}, 10), item({3, 1}, 5)}, {}, 0}, 10);
-  EXPECT_EQ(first(played, 0).begin, Ticks(0));
-  EXPECT_EQ(first(played, 1).begin, Ticks(10));
-  EXPECT_EQ(played.period(), Ticks(15));
-  EXPECT_TRUE(played.steady);
+  const SimulatedIterations simulated = simulate_iterations({{item({0, 4}, 10), item({3, 1}, 5)}, {}, 0}, 10);
+  EXPECT_EQ(first(simulated, 0).begin, Ticks(0));
+  EXPECT_EQ(first(simulated, 1).begin, Ticks(10));
+  EXPECT_EQ(simulated.period(), Ticks(15));
+  EXPECT_TRUE(simulated.steady);
 }
 
 TEST(Engine, OverlapsActivitiesThatShareNoDevice) {
-  const Play played = play({{item({0, 3}, 10), item({3, 1}, 5)}, {{0, 0, 1}, {1, 1, 1}, {0, 1, 1}, {1, 0, 1}}, 0}, 10);
-  EXPECT_EQ(first(played, 1).begin, Ticks(0));
-  EXPECT_EQ(played.period(), Ticks(10));
+  const SimulatedIterations simulated =
+      simulate_iterations({{item({0, 3}, 10), item({3, 1}, 5)}, {{0, 0, 1}, {1, 1, 1}, {0, 1, 1}, {1, 0, 1}}, 0}, 10);
+  EXPECT_EQ(first(simulated, 1).begin, Ticks(0));
+  EXPECT_EQ(simulated.period(), Ticks(10));
 }
 
 TEST(Engine, UrgentActivitiesBeginFirst) {
   Activities activities{{item({0, 1}, 10), item({0, 1}, 5)}, {{0, 1, 1}, {1, 0, 1}}, 0};
-  EXPECT_EQ(first(play(activities, 10), 0).begin, Ticks(0));
+  EXPECT_EQ(first(simulate_iterations(activities, 10), 0).begin, Ticks(0));
   activities.items[1].urgent = true;
-  EXPECT_EQ(first(play(activities, 10), 0).begin, Ticks(5));
+  EXPECT_EQ(first(simulate_iterations(activities, 10), 0).begin, Ticks(5));
 }
 
 TEST(Engine, ReportsCriticalPredecessors) {
-  const Play played = play({{item({0, 1}, 10), item({1, 1}, 4), item({0, 2}, 3)}, {{1, 2, 0}}, 0}, 10);
-  EXPECT_EQ(first(played, 0).critical_predecessor, nothing);
-  EXPECT_EQ(first(played, 2).critical_predecessor, 0U) << "its devices became free last";
-  const Play data = play({{item({0, 1}, 10), item({1, 1}, 40), item({0, 2}, 3)}, {{1, 2, 0}}, 0}, 10);
+  const SimulatedIterations simulated =
+      simulate_iterations({{item({0, 1}, 10), item({1, 1}, 4), item({0, 2}, 3)}, {{1, 2, 0}}, 0}, 10);
+  EXPECT_EQ(first(simulated, 0).critical_predecessor, no_activity);
+  EXPECT_EQ(first(simulated, 2).critical_predecessor, 0U) << "its devices became free last";
+  const SimulatedIterations data =
+      simulate_iterations({{item({0, 1}, 10), item({1, 1}, 40), item({0, 2}, 3)}, {{1, 2, 0}}, 0}, 10);
   EXPECT_EQ(first(data, 2).critical_predecessor, 1U) << "its data arrived last";
 }
 
 TEST(Engine, TransfersBeginAfterTheDurationAndShareLinks) {
   Activities activities{{item({0, 1}, 10), item({1, 1}, 10)}, {{0, 0, 1}, {1, 1, 1}}, 1};
   for (Activities::Item& of : activities.items) of.transfers = {{{0}, Ticks(20), 1000}};
-  const Play played = play(activities, 10);
-  EXPECT_EQ(first(played, 0).end, Ticks(50));
-  EXPECT_EQ(first(played, 0).arrivals.front(), Ticks(50));
+  const SimulatedIterations simulated = simulate_iterations(activities, 10);
+  EXPECT_EQ(first(simulated, 0).end, Ticks(50));
+  EXPECT_EQ(first(simulated, 0).arrivals.front(), Ticks(50));
   activities.links = 2;
   activities.items[1].transfers.front().links = {1};
-  EXPECT_EQ(first(play(activities, 10), 0).end, Ticks(30));
+  EXPECT_EQ(first(simulate_iterations(activities, 10), 0).end, Ticks(30));
 }
 
 TEST(Engine, EarlyEdgesLetSuccessorsBeginEarly) {
   Activities activities{
       {item({0, 1}, 10), item({1, 1}, 4), item({0, 1}, 3)}, {{0, 1, 0, Ticks(6)}, {0, 2, 0, Ticks(6)}}, 0};
-  const Play played = play(activities, 10);
-  EXPECT_EQ(first(played, 1).begin, Ticks(4));
-  EXPECT_EQ(first(played, 1).critical_predecessor, 0U);
-  EXPECT_EQ(first(played, 2).begin, Ticks(10)) << "its device was not free earlier";
+  const SimulatedIterations simulated = simulate_iterations(activities, 10);
+  EXPECT_EQ(first(simulated, 1).begin, Ticks(4));
+  EXPECT_EQ(first(simulated, 1).critical_predecessor, 0U);
+  EXPECT_EQ(first(simulated, 2).begin, Ticks(10)) << "its device was not free earlier";
 }
 
 TEST(Engine, IterationsThatNeverRepeatAreCutOff) {
-  const Play played = play({{item({0, 1}, 10)}, {}, 0}, 2);
-  EXPECT_TRUE(played.steady);
-  EXPECT_EQ(played.last, 1U);
+  const SimulatedIterations simulated = simulate_iterations({{item({0, 1}, 10)}, {}, 0}, 2);
+  EXPECT_TRUE(simulated.steady);
+  EXPECT_EQ(simulated.last, 1U);
 }
 
 /// Random graphs and plans, some with loads as separate activities. Durations have few digits so that ties are common.
@@ -125,8 +128,8 @@ Activities activities_of(const Drawn& drawn) {
 RC_GTEST_PROP(Engine, MatchesTheTimerOfPlansWithoutTransfers, ()) {
   const Drawn of = drawn();
   const plan::Timing timing = plan::time_iterations(of.graph, of.job, of.plan, of.durations);
-  const Play played = play(activities_of(of), 200);
-  if (played.steady) RC_ASSERT(played.period() == timing.period);
+  const SimulatedIterations simulated = simulate_iterations(activities_of(of), 200);
+  if (simulated.steady) RC_ASSERT(simulated.period() == timing.period);
 }
 
 bool share_devices(const Activities& activities, std::size_t a, std::size_t b) {
@@ -136,22 +139,22 @@ bool share_devices(const Activities& activities, std::size_t a, std::size_t b) {
   return false;
 }
 
-bool has_played(const Played& played) { return played.end >= played.begin; }
+bool has_run(const ActivityRun& run) { return run.end >= run.begin; }
 
 /// Returns its end, even if the simulation stopped before. An early result may be used before all of it has arrived.
-Ticks end_of(const Activities& activities, const Played& played, std::size_t item) {
-  return has_played(played) ? played.end : played.begin + activities.items[item].duration;
+Ticks end_of(const Activities& activities, const ActivityRun& run, std::size_t item) {
+  return has_run(run) ? run.end : run.begin + activities.items[item].duration;
 }
 
 /// Returns whether the node's critical predecessor was available when the node began.
-bool predecessor_was_available(const Activities& activities, const Play& play, std::size_t node) {
-  const std::size_t after = play.played[node].critical_predecessor;
-  if (after == nothing) return false;
+bool predecessor_was_available(const Activities& activities, const SimulatedIterations& simulated, std::size_t node) {
+  const std::size_t after = simulated.runs[node].critical_predecessor;
+  if (after == no_activity) return false;
   const std::size_t size = activities.items.size();
-  const Ticks end = end_of(activities, play.played[after], after % size);
-  return end == play.played[node].begin ||
+  const Ticks end = end_of(activities, simulated.runs[after], after % size);
+  return end == simulated.runs[node].begin ||
          std::any_of(activities.edges.begin(), activities.edges.end(), [&](const plan::ActivityEdge& edge) {
-           return edge.from == after % size && edge.to == node % size && end - edge.early == play.played[node].begin;
+           return edge.from == after % size && edge.to == node % size && end - edge.early == simulated.runs[node].begin;
          });
 }
 
@@ -167,23 +170,23 @@ RC_GTEST_PROP(Engine, RespectsEdgesAndDevices, ()) {
     if (!is_early && *rc::gen::inRange(0, 3) == 0)
       with.transfers = {{{*rc::gen::inRange(0, 3)}, Ticks(*rc::gen::inRange(1, 20)), 1}};
   }
-  const Play played = play(activities, 30);
+  const SimulatedIterations simulated = simulate_iterations(activities, 30);
   const std::size_t size = activities.items.size();
-  for (std::size_t node = 0; node < played.played.size(); ++node) {
-    const Played& here = played.played[node];
-    if (!has_played(here)) continue;
+  for (std::size_t node = 0; node < simulated.runs.size(); ++node) {
+    const ActivityRun& here = simulated.runs[node];
+    if (!has_run(here)) continue;
     for (const plan::ActivityEdge& edge : activities.edges) {
       const auto back = static_cast<std::size_t>(edge.iterations);
       if (edge.to != node % size || back > node / size) continue;
-      const Played& before = played.played[(node / size - back) * size + edge.from];
-      RC_ASSERT(has_played(before) || edge.early > Ticks(0));
+      const ActivityRun& before = simulated.runs[(node / size - back) * size + edge.from];
+      RC_ASSERT(has_run(before) || edge.early > Ticks(0));
       RC_ASSERT(end_of(activities, before, edge.from) - edge.early <= here.begin);
     }
     for (std::size_t other = 0; other < node; ++other)
-      if (const Played& there = played.played[other];
-          has_played(there) && share_devices(activities, node % size, other % size))
+      if (const ActivityRun& there = simulated.runs[other];
+          has_run(there) && share_devices(activities, node % size, other % size))
         RC_ASSERT(there.end <= here.begin || here.end <= there.begin);
-    RC_ASSERT(here.begin == Ticks(0) || predecessor_was_available(activities, played, node));
+    RC_ASSERT(here.begin == Ticks(0) || predecessor_was_available(activities, simulated, node));
     RC_ASSERT(here.end - here.begin >= activities.items[node % size].duration);
   }
 }

@@ -36,12 +36,12 @@ void randomize(Scenario& scenario) {
   scenario.task.engine.max_num_seqs = *rc::gen::inRange(1, 20);
   scenario.task.engine.max_num_batched_tokens = *rc::gen::inRange(1, 400);
   // From too small for the longest sequence to enough for all.
-  scenario.task.key_value_room = scenario.token_bytes() * *rc::gen::inRange(1, 4000);
+  scenario.task.key_value_capacity = scenario.token_bytes() * *rc::gen::inRange(1, 4000);
 }
 
 std::int64_t blocks_of(const Scenario& scenario) {
   const double bytes = scenario.token_bytes() * static_cast<double>(scenario.task.options.block_tokens);
-  return std::max<std::int64_t>(1, static_cast<std::int64_t>(scenario.task.key_value_room / bytes));
+  return std::max<std::int64_t>(1, static_cast<std::int64_t>(scenario.task.key_value_capacity / bytes));
 }
 
 TEST(SimulatedGeneration, EqualLengthsFormWavesOfTheClosedForm) {
@@ -109,7 +109,7 @@ TEST(SimulatedGeneration, AGroupsPromptIsPrefilledOnceAndHeldOnce) {
 TEST(SimulatedGeneration, TheLastToEnterIsPreemptedAndRecomputed) {
   Scenario scenario("llama-3.1-8b", layout_of(1, 1, 1));
   scenario.task.options.block_tokens = 1;
-  scenario.task.key_value_room = 400.5 * scenario.token_bytes();
+  scenario.task.key_value_capacity = 400.5 * scenario.token_bytes();
   const Generation generation = simulate_generation(scenario.task, {{100, 200, 0}, {100, 200, 1}});
   // Both have 200 tokens after decoding 100 each. The next two do not fit.
   EXPECT_EQ(generation.counts.preemptions, 1);
@@ -130,7 +130,7 @@ TEST(SimulatedGeneration, LongestFirstShortensTheTail) {
   EXPECT_LT(longest_first.finished[0], in_turn.finished[12]);
 }
 
-TEST(SimulatedGeneration, GroupsAreDealtInTurnOrByLoad) {
+TEST(SimulatedGeneration, GroupsAreDistributedInTurnOrByLoad) {
   Scenario scenario("llama-3.1-8b", layout_of(2, 1, 1));
   const std::vector<Sample> samples{{10, 900, 7}, {10, 10, 7}, {10, 100, 3}, {10, 100, 4}, {10, 100, 5}};
   EXPECT_EQ(fleet_of(scenario.task, samples).shares, (std::vector<std::vector<std::size_t>>{{0, 1, 3}, {2, 4}}));
@@ -165,7 +165,7 @@ RC_GTEST_PROP(SimulatedGeneration, AgreesWithPlayingStepByStep, ()) {
   randomize(scenario);
   const std::vector<Sample> samples = random_samples(*rc::gen::inRange(1, 20), 4, 300, 400);
   test::StepByStep oracle(scenario, blocks_of(scenario));
-  oracle.play(samples);
+  oracle.simulate(samples);
   const Generation generation = simulate_generation(scenario.task, samples);
   RC_ASSERT(generation.counts.preemptions == oracle.preemptions);
   RC_ASSERT(generation.counts.recomputed == oracle.recomputed);
@@ -208,7 +208,7 @@ RC_GTEST_PROP(SimulatedGeneration, KeepsAllTokensAndStaysWithinMemory, ()) {
   RC_ASSERT(!find_fault(generation.trace));
   // A sequence that runs alone may exceed the cache, rounded up to blocks.
   const double alone = scenario.token_bytes() * static_cast<double>(longest + 2 * scenario.task.options.block_tokens);
-  RC_ASSERT(static_cast<double>(generation.counts.peak) <= std::max(scenario.task.key_value_room, alone) + 1);
+  RC_ASSERT(static_cast<double>(generation.counts.peak) <= std::max(scenario.task.key_value_capacity, alone) + 1);
   for (const Lane& lane : generation.trace.lanes) RC_ASSERT(peak_of(lane).second <= generation.counts.peak);
 }
 
@@ -246,9 +246,9 @@ RC_GTEST_PROP(SimulatedGeneration, ALargerCacheIsHardlyEverSlower, ()) {
   Scenario scenario("llama-3.1-8b", layout_of(1, 1, 1));
   scenario.task.engine.max_num_seqs = 64;
   const std::vector<Sample> samples = random_samples(64, 1, 200, 400);
-  scenario.task.key_value_room = scenario.token_bytes() * *rc::gen::inRange(600, 20'000);
+  scenario.task.key_value_capacity = scenario.token_bytes() * *rc::gen::inRange(600, 20'000);
   const Generation less = simulate_generation(scenario.task, samples);
-  scenario.task.key_value_room *= 1.5;
+  scenario.task.key_value_capacity *= 1.5;
   const Generation more = simulate_generation(scenario.task, samples);
   RC_ASSERT(static_cast<double>(more.end.count()) <= 1.1 * static_cast<double>(less.end.count()));
 }

@@ -46,8 +46,8 @@ TEST(InterStage, EqualLengthsLeaveNothingToOverlap) {
   const InterStage fused = simulate_inter_stage(scenario.task, samples, 0.2);
   EXPECT_FALSE(fused.migration);
   EXPECT_EQ(fused.gain(), Ticks(0));
-  EXPECT_EQ(fused.end, fused.generation_end + base::ticks_of_seconds(1.5) + scenario.task.infer[0].alone +
-                           base::ticks_of_seconds(0.5) + scenario.task.infer[1].alone);
+  EXPECT_EQ(fused.end, fused.generation_end + base::ticks_of_seconds(1.5) + scenario.task.infer[0].uncontended +
+                           base::ticks_of_seconds(0.5) + scenario.task.infer[1].uncontended);
 }
 
 TEST(InterStage, ALongTailHidesInference) {
@@ -165,10 +165,10 @@ TEST(InterStage, TheNumberOfDestinationsHasTwoBounds) {
   EXPECT_EQ(destination_count(task, fleet_of(task, samples), samples, 48, 400), 3U);
   EXPECT_EQ(destination_count(task, fleet_of(task, samples), samples, 49, 400), 4U);
   // 40 x 400 tokens in caches of 4000.
-  task.key_value_room = 4000.5 * scenario.generation.token_bytes();
+  task.key_value_capacity = 4000.5 * scenario.generation.token_bytes();
   EXPECT_EQ(destination_count(task, fleet_of(task, samples), samples, 40, 400), 4U);
   task.engine.max_num_seqs = 1 << 20;
-  task.key_value_room = 1e15;
+  task.key_value_capacity = 1e15;
   const double context = 100 + 150;
   const double flat =
       cost::flat_batch(scenario.generation.facts, task.layout, context, scenario.generation.machine(), task.efficiency);
@@ -236,7 +236,7 @@ void randomize(StageContext& scenario) {
   GenerationTask& generation = scenario.task.generation;
   generation.options = test::random_options();
   generation.engine.max_num_seqs = *rc::gen::inRange(2, 20);
-  generation.key_value_room = scenario.generation.token_bytes() * *rc::gen::element(800, 3000, 100'000);
+  generation.key_value_capacity = scenario.generation.token_bytes() * *rc::gen::element(800, 3000, 100'000);
   scenario.generation.cluster.networks[0].bandwidth = *rc::gen::element(1e7, 1e9, 50e9);
   scenario.task.drop = Ticks(*rc::gen::inRange(0, 300'000'000));
   const int tasks = *rc::gen::inRange(0, 4);

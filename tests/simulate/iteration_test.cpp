@@ -47,14 +47,14 @@ Ticks time_on(const Iteration& iteration, int device, BarKind bar_kind, std::int
   return time;
 }
 
-TEST(PlayIterations, IdleTimeHasItsCause) {
+TEST(SimulateIteration, IdleTimeHasItsCause) {
   Workload workload;
   workload.devices = 4;
   workload.activities = {activity(0, {0, 2}, 10, BarKind::decode), activity(1, {2, 1}, 4),
                          activity(2, {0, 3}, 6, BarKind::forward)};
   workload.edges = {{0, 1, 0}, {1, 2, 0}, {2, 0, 1}};
   workload.overhead = Ticks(3);
-  const Iteration iteration = play_iterations(workload);
+  const Iteration iteration = simulate_iteration(workload);
   EXPECT_TRUE(iteration.steady);
   EXPECT_EQ(iteration.period, Ticks(20));
   EXPECT_EQ(iteration.trace.end, Ticks(23));
@@ -66,7 +66,7 @@ TEST(PlayIterations, IdleTimeHasItsCause) {
   EXPECT_EQ(time_on(iteration, 3, BarKind::hand_over, -1), Ticks(3));
 }
 
-TEST(PlayIterations, WaitingForWeightsIsAwaiting) {
+TEST(SimulateIteration, WaitingForWeightsIsAwaiting) {
   Workload workload;
   workload.devices = 3;
   workload.activities = {activity(0, {0, 1}, 10, BarKind::decode), activity(1, {2, 1}, 5, BarKind::forward)};
@@ -77,7 +77,7 @@ TEST(PlayIterations, WaitingForWeightsIsAwaiting) {
   weights.transfers = {{1, 0, true, Ticks(8), 100}};
   workload.activities.push_back(weights);
   workload.edges = {{0, 1, 0}, {2, 0, 0}, {1, 2, 1}};
-  const Iteration iteration = play_iterations(workload);
+  const Iteration iteration = simulate_iteration(workload);
   EXPECT_EQ(iteration.period, Ticks(23));
   EXPECT_EQ(time_on(iteration, 0, BarKind::reallocation, 0), Ticks(8));
   EXPECT_EQ(time_on(iteration, 0, BarKind::dependency, 1), Ticks(5));
@@ -85,7 +85,7 @@ TEST(PlayIterations, WaitingForWeightsIsAwaiting) {
   EXPECT_EQ(time_on(iteration, 2, BarKind::dependency, 0), Ticks(10));
 }
 
-TEST(PlayIterations, DevicesWithEarlierArrivalsAwaitTheOthers) {
+TEST(SimulateIteration, DevicesWithEarlierArrivalsAwaitTheOthers) {
   Workload workload;
   workload.devices = 3;
   Activity weights;
@@ -95,14 +95,14 @@ TEST(PlayIterations, DevicesWithEarlierArrivalsAwaitTheOthers) {
   // Device 0 sends both over one link. Each gets half of it until the shorter one has arrived.
   weights.transfers = {{0, 1, false, Ticks(10'000), 1}, {0, 2, false, Ticks(30'000), 3}};
   workload.activities = {weights};
-  const Iteration iteration = play_iterations(workload);
+  const Iteration iteration = simulate_iteration(workload);
   EXPECT_EQ(iteration.period, Ticks(40'000));
   EXPECT_EQ(time_on(iteration, 1, BarKind::reallocation, 0), Ticks(20'000));
   EXPECT_EQ(time_on(iteration, 1, BarKind::awaiting, 0), Ticks(20'000));
   EXPECT_EQ(time_on(iteration, 2, BarKind::reallocation, 0), Ticks(40'000));
 }
 
-TEST(PlayIterations, MemoryIsResidentPlusActivity) {
+TEST(SimulateIteration, MemoryIsResidentPlusActivity) {
   Workload workload;
   workload.devices = 2;
   workload.activities = {activity(0, {0, 2}, 10), activity(1, {0, 1}, 4)};
@@ -111,7 +111,7 @@ TEST(PlayIterations, MemoryIsResidentPlusActivity) {
   workload.resident = [](int device, std::optional<std::size_t> in) {
     return std::int64_t{100} * (device + 1) + (in ? static_cast<std::int64_t>(*in) : 7);
   };
-  const Iteration iteration = play_iterations(workload);
+  const Iteration iteration = simulate_iteration(workload);
   EXPECT_THAT(lane_with(iteration.trace, 0).memory,
               testing::ElementsAre(std::pair(Ticks(0), 105), std::pair(Ticks(6), 150), std::pair(Ticks(10), 101)));
   EXPECT_THAT(lane_with(iteration.trace, 1).memory,
@@ -127,7 +127,7 @@ Activity host_transfer(Mesh mesh, std::size_t for_activity, std::int64_t duratio
   return activity;
 }
 
-TEST(PlayIterations, HostTransfersDoNotOccupyDevices) {
+TEST(SimulateIteration, HostTransfersDoNotOccupyDevices) {
   Workload workload;
   workload.devices = 2;
   workload.activities = {activity(0, {0, 2}, 10), activity(1, {0, 2}, 4), host_transfer({0, 2}, 1, 6, false),
@@ -135,7 +135,7 @@ TEST(PlayIterations, HostTransfersDoNotOccupyDevices) {
   // The second activity loads during the first and unloads during the next iteration.
   workload.edges = {{0, 1, 0}, {1, 0, 1}, {2, 1, 0}, {3, 2, 1}, {1, 3, 0}};
   workload.resident = [](int, std::optional<std::size_t>) { return std::int64_t{7}; };
-  const Iteration hidden = play_iterations(workload);
+  const Iteration hidden = simulate_iteration(workload);
   EXPECT_EQ(hidden.period, Ticks(15)) << "the next iteration begins after both transfers";
   EXPECT_EQ(time_on(hidden, 0, BarKind::transfer, 1), Ticks(1));
   EXPECT_EQ(time_on(hidden, 0, BarKind::loading, 1), Ticks(0));
@@ -155,7 +155,7 @@ TEST(PlayIterations, HostTransfersDoNotOccupyDevices) {
   EXPECT_EQ(moved, Ticks(6 + 5)) << "a transfer that crosses the beginning of the stretch ends at its end";
 }
 
-TEST(PlayIterations, HostTransfersHoldMemoryUntilUsedOrUnloaded) {
+TEST(SimulateIteration, HostTransfersHoldMemoryUntilUsedOrUnloaded) {
   Workload workload;
   workload.devices = 2;
   workload.activities = {activity(0, {0, 2}, 10), activity(1, {0, 1}, 4), host_transfer({0, 1}, 1, 3, false),
@@ -166,7 +166,7 @@ TEST(PlayIterations, HostTransfersHoldMemoryUntilUsedOrUnloaded) {
     return in == std::optional<std::size_t>(1) ? std::int64_t{1500} : 7;
   };
   workload.overhead = Ticks(3);
-  const Iteration iteration = play_iterations(workload);
+  const Iteration iteration = simulate_iteration(workload);
   EXPECT_EQ(iteration.period, Ticks(19));
   EXPECT_EQ(time_on(iteration, 0, BarKind::transfer, 1), Ticks(5));
   EXPECT_THAT(lane_with(iteration.trace, 0).memory,
@@ -229,35 +229,35 @@ Ticks work_of(const Activity& activity) {
   return work;
 }
 
-TEST(PlayIterations, EmptyActivitiesAddNoWork) {
+TEST(SimulateIteration, EmptyActivitiesAddNoWork) {
   Workload workload;
   workload.devices = 1;
   workload.activities = {activity(0, {0, 1}, 10), activity(1, {0, 1}, 4), nothing_to_move({0, 1})};
   workload.edges = {{0, 1, 0}, {0, 2, 0}, {2, 1, 0}, {1, 0, 1}};
-  const Iteration iteration = play_iterations(workload);
+  const Iteration iteration = simulate_iteration(workload);
   EXPECT_EQ(iteration.period, Ticks(14));
   EXPECT_EQ(idle_time(uses_of(iteration.trace)), Ticks(0));
 }
 
-TEST(PlayIterations, ArrivalsLessThanAMicrosecondApartAreMerged) {
+TEST(SimulateIteration, ArrivalsLessThanAMicrosecondApartAreMerged) {
   for (const std::int64_t apart : {14, 2000}) {
     Workload workload;
     workload.devices = 2;
     Activity moves = nothing_to_move({0, 2});
     moves.task = 1;
-    moves.transfers = {{DeviceTransfer::nobody, 0, false, Ticks(50'000), 1},
-                       {DeviceTransfer::nobody, 1, false, Ticks(50'000 + apart), 1}};
+    moves.transfers = {{DeviceTransfer::no_device, 0, false, Ticks(50'000), 1},
+                       {DeviceTransfer::no_device, 1, false, Ticks(50'000 + apart), 1}};
     workload.activities = {activity(0, {0, 2}, 100'000), moves};
     workload.edges = {{0, 1, 0}, {1, 0, 1}};
-    const Iteration iteration = play_iterations(workload);
+    const Iteration iteration = simulate_iteration(workload);
     EXPECT_FALSE(find_fault(iteration.trace).has_value());
     EXPECT_EQ(iteration.trace.lanes.size(), apart < 1000 ? 1U : 2U);
   }
 }
 
-RC_GTEST_PROP(PlayIterations, WorkAndIdleTimeAddUp, ()) {
+RC_GTEST_PROP(SimulateIteration, WorkAndIdleTimeAddUp, ()) {
   const Workload workload = random_workload();
-  const Iteration iteration = play_iterations(workload);
+  const Iteration iteration = simulate_iteration(workload);
   RC_ASSERT(!find_fault(iteration.trace).has_value());
   std::size_t devices = 0;
   for (const Lane& lane : iteration.trace.lanes) {
@@ -284,9 +284,9 @@ bool begins_work_of(const Trace& trace, std::int32_t task, Ticks time) {
   return false;
 }
 
-RC_GTEST_PROP(PlayIterations, BeginsWithTheFirstActivityOfAnIteration, ()) {
+RC_GTEST_PROP(SimulateIteration, BeginsWithTheFirstActivityOfAnIteration, ()) {
   const Workload workload = random_workload();
-  const Iteration iteration = play_iterations(workload);
+  const Iteration iteration = simulate_iteration(workload);
   const Ticks after = iteration.trace.end - workload.overhead * static_cast<std::int64_t>(iteration.iterations);
   Ticks first = after;
   for (std::size_t index = 0; index < workload.activities.size(); ++index) {
@@ -298,10 +298,10 @@ RC_GTEST_PROP(PlayIterations, BeginsWithTheFirstActivityOfAnIteration, ()) {
   RC_ASSERT(first == Ticks(0));
 }
 
-RC_GTEST_PROP(PlayIterations, IsDeterministic, ()) {
+RC_GTEST_PROP(SimulateIteration, IsDeterministic, ()) {
   const Workload workload = random_workload();
-  const Iteration once = play_iterations(workload);
-  const Iteration again = play_iterations(workload);
+  const Iteration once = simulate_iteration(workload);
+  const Iteration again = simulate_iteration(workload);
   RC_ASSERT(once.period == again.period && once.trace.lanes.size() == again.trace.lanes.size());
 }
 

@@ -26,7 +26,7 @@ TEST(PartialRollout, EqualsGenerationWithNothingLeftOver) {
   const Scenario scenario("llama-3.1-8b", layout_of(4, 1, 1));
   const std::vector<Sample> samples = long_tailed(64, 200, 8, 5);
   const auto rollouts = simulate_partial_rollout(scenario.task, 1100, [&](std::uint64_t) { return samples; },
-                                                 {.trained = 64, .under_way = 64, .warm_up = 0, .iterations = 3});
+                                                 {.trained = 64, .in_progress = 64, .warm_up = 0, .iterations = 3});
   const Generation whole = simulate_generation(scenario.task, samples);
   for (const PartialRollout& rollout : rollouts) {
     EXPECT_EQ(rollout.end, whole.end);
@@ -41,7 +41,7 @@ TEST(PartialRollout, EndsBeforeTheTailAndTrainsOnOlderTokens) {
   const Scenario scenario("llama-3.1-8b", layout_of(4, 1, 1));
   const std::vector<Sample> samples = long_tailed(64, 200, 8, 10);
   const auto rollouts = simulate_partial_rollout(scenario.task, 2100, [&](std::uint64_t) { return samples; },
-                                                 {.trained = 64, .under_way = 96, .warm_up = 8, .iterations = 64});
+                                                 {.trained = 64, .in_progress = 96, .warm_up = 8, .iterations = 64});
   const Ticks whole = simulate_generation(scenario.task, samples).end;
   Ticks all;
   std::int64_t decoded = 0;
@@ -65,14 +65,15 @@ RC_GTEST_PROP(PartialRollout, ConservesTokens, ()) {
   scenario.task.options = test::random_options();
   scenario.task.engine.max_num_seqs = *rc::gen::inRange(1, 20);
   scenario.task.engine.chunked_prefill = *rc::gen::arbitrary<bool>();
-  scenario.task.key_value_room = scenario.token_bytes() * *rc::gen::inRange(1, 4000);
+  scenario.task.key_value_capacity = scenario.token_bytes() * *rc::gen::inRange(1, 4000);
   std::vector<std::vector<Sample>> draws;
   for (int draw = 0; draw < 3; ++draw) draws.push_back(test::random_samples(*rc::gen::inRange(1, 12), 4, 50, 300));
   const auto samples_of = [&](std::uint64_t draw) { return draws[draw % draws.size()]; };
   const auto trained = static_cast<std::size_t>(*rc::gen::inRange(1, 10));
   const auto more = static_cast<std::size_t>(*rc::gen::inRange(0, 10));
-  const auto rollouts = simulate_partial_rollout(
-      scenario.task, 350, samples_of, {.trained = trained, .under_way = trained + more, .warm_up = 0, .iterations = 6});
+  const auto rollouts =
+      simulate_partial_rollout(scenario.task, 350, samples_of,
+                               {.trained = trained, .in_progress = trained + more, .warm_up = 0, .iterations = 6});
   std::int64_t held = 0;
   for (const PartialRollout& rollout : rollouts) {
     RC_ASSERT(held + rollout.decoded == rollout.trained + rollout.held);

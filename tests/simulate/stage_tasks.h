@@ -44,7 +44,7 @@ struct StageContext {
     const auto count = static_cast<std::int64_t>(samples.size());
     const auto lengths = workflow::LengthDistribution::fixed(tokens / count);
     for (InferTask& infer : task.infer)
-      infer.alone = base::ticks_of_seconds(
+      infer.uncontended = base::ticks_of_seconds(
           cost::inference_seconds(infer.facts, infer.layout, cost::batch_of(static_cast<double>(count), lengths),
                                   infer.micro_batching, infer.machine, infer.efficiency)
               .seconds);

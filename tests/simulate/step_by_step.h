@@ -19,7 +19,7 @@ class StepByStep {
   StepByStep(const Scenario& scenario, std::int64_t blocks)
       : scenario_(scenario), blocks_(blocks), machine_(scenario.machine()) {}
 
-  void play(const std::vector<Sample>& samples) {
+  void simulate(const std::vector<Sample>& samples) {
     finished.assign(samples.size(), 0);
     for (std::size_t sample = 0; sample < samples.size(); ++sample) waiting_.push_back({sample, samples[sample]});
     if (options().longest_first)

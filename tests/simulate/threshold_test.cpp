@@ -34,9 +34,9 @@ TEST(Threshold, EveryPointEqualsASeparateSimulation) {
   for (const ThresholdPoint& point : choice.points) {
     Ticks sum;
     for (std::size_t draw = 0; draw < draws.size(); ++draw) {
-      const InterStage played = simulate_inter_stage(scenario.task, draws[draw], point.threshold);
-      EXPECT_EQ(point.ends[draw], played.end);
-      sum += played.end;
+      const InterStage stages = simulate_inter_stage(scenario.task, draws[draw], point.threshold);
+      EXPECT_EQ(point.ends[draw], stages.end);
+      sum += stages.end;
     }
     EXPECT_EQ(point.value, Ticks(sum.count() / 3));
     EXPECT_GE(point.value, choice.points[choice.best].value);

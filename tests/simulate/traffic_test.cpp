@@ -96,14 +96,15 @@ RC_GTEST_PROP(Traffic, NoLinkIsFasterThanItsWork, ()) {
   const int links = *rc::gen::inRange(1, 5);
   const std::vector<Transfer> transfers = test::random_transfers(links, 12);
   const std::vector<Ticks> arrivals = arrivals_of(transfers, links);
-  for (std::size_t index = 0; index < transfers.size(); ++index) RC_ASSERT(arrivals[index] >= transfers[index].alone);
+  for (std::size_t index = 0; index < transfers.size(); ++index)
+    RC_ASSERT(arrivals[index] >= transfers[index].uncontended);
   std::int64_t all = 0;
   for (int link = 0; link < links; ++link) {
     std::int64_t work = 0;
     Ticks last;
     for (std::size_t index = 0; index < transfers.size(); ++index) {
       if (!std::count(transfers[index].links.begin(), transfers[index].links.end(), link)) continue;
-      work += transfers[index].alone.count();
+      work += transfers[index].uncontended.count();
       last = std::max(last, arrivals[index]);
     }
     RC_ASSERT(last.count() >= work);
@@ -118,7 +119,7 @@ RC_GTEST_PROP(Traffic, OneLinkIsNeverIdleBeforeItsLastArrival, ()) {
   const std::vector<Ticks> arrivals = arrivals_of(transfers, 1);
   const std::int64_t work =
       std::accumulate(transfers.begin(), transfers.end(), std::int64_t{0},
-                      [](std::int64_t sum, const Transfer& transfer) { return sum + transfer.alone.count(); });
+                      [](std::int64_t sum, const Transfer& transfer) { return sum + transfer.uncontended.count(); });
   const std::int64_t last = std::max_element(arrivals.begin(), arrivals.end())->count();
   // Each arrival is rounded up to a ns.
   RC_ASSERT(last >= work && last <= work + static_cast<std::int64_t>(transfers.size()));
@@ -128,20 +129,20 @@ RC_GTEST_PROP(Traffic, OneLinkIsNeverIdleBeforeItsLastArrival, ()) {
 /// change.
 std::vector<double> arrivals_sharing_all(const std::vector<Transfer>& transfers, const std::vector<double>& begins) {
   std::vector<double> left;
-  for (const Transfer& transfer : transfers) left.push_back(static_cast<double>(transfer.alone.count()));
+  for (const Transfer& transfer : transfers) left.push_back(static_cast<double>(transfer.uncontended.count()));
   std::vector<double> arrivals(transfers.size(), -1);
   double now = 0;
   while (std::count(arrivals.begin(), arrivals.end(), -1) > 0) {
-    std::vector<const Transfer*> under_way;
+    std::vector<const Transfer*> in_progress;
     std::vector<std::size_t> numbers;
     double next = 1e18;
     for (std::size_t index = 0; index < transfers.size(); ++index) {
       if (begins[index] > now) next = std::min(next, begins[index]);
       if (begins[index] > now || arrivals[index] >= 0) continue;
-      under_way.push_back(&transfers[index]);
+      in_progress.push_back(&transfers[index]);
       numbers.push_back(index);
     }
-    const std::vector<double> share = fair_shares(under_way);
+    const std::vector<double> share = fair_shares(in_progress);
     for (std::size_t index = 0; index < numbers.size(); ++index)
       next = std::min(next, now + left[numbers[index]] / share[index]);
     for (std::size_t index = 0; index < numbers.size(); ++index) {
@@ -223,7 +224,7 @@ std::vector<Ticks> arrivals_by(Traffic traffic, const std::vector<Transfer>& tra
 
 // The first transfers begin together and arrive alone, which makes their course known. The others then join them in
 // progress, or begin after they have arrived.
-RC_GTEST_PROP(Courses, DoNotChangeArrivals, ()) {
+RC_GTEST_PROP(TransferCache, DoNotChangeArrivals, ()) {
   const int links = *rc::gen::inRange(2, 8);
   std::vector<Transfer> transfers =
       *rc::gen::arbitrary<bool>() ? test::random_transfers(links, 12) : std::vector<Transfer>();
@@ -235,25 +236,25 @@ RC_GTEST_PROP(Courses, DoNotChangeArrivals, ()) {
   for (std::size_t index = 0; index < late; ++index) begins[index] = Ticks(*rc::gen::inRange(0, 100'000));
   std::vector<Ticks> stops(5);
   for (Ticks& stop : stops) stop = Ticks(*rc::gen::inRange(0, 100'000));
-  Courses courses;
+  TransferCache transfer_cache;
   for (const std::size_t from : {late, std::size_t(0), late})
     for (const std::vector<Ticks>& times : {together, begins, begins})
-      RC_ASSERT(arrivals_by(Traffic(links, &courses), transfers, times, stops, from) ==
+      RC_ASSERT(arrivals_by(Traffic(links, &transfer_cache), transfers, times, stops, from) ==
                 arrivals_by(Traffic(links), transfers, times, {}, from));
 }
 
-TEST(Courses, RememberTransfersThatBeganTogether) {
-  Courses courses;
+TEST(TransferCache, RememberTransfersThatBeganTogether) {
+  TransferCache transfer_cache;
   const std::vector<Transfer> transfers(2 * Traffic::exact_count, {{0, 1}, Ticks(7), 0});
-  std::vector<const Transfer*> asked;
-  for (const Transfer& transfer : transfers) asked.push_back(&transfer);
-  EXPECT_EQ(courses.find(asked), nullptr);
+  std::vector<const Transfer*> queried;
+  for (const Transfer& transfer : transfers) queried.push_back(&transfer);
+  EXPECT_EQ(transfer_cache.find(queried), nullptr);
   const std::vector<Ticks> at_once(transfers.size());
-  arrivals_by(Traffic(2, &courses), transfers, at_once, {});
-  ASSERT_NE(courses.find(asked), nullptr);
-  EXPECT_EQ(courses.find(asked)->arrivals.size(), transfers.size());
-  asked.pop_back();
-  EXPECT_EQ(courses.find(asked), nullptr);
+  arrivals_by(Traffic(2, &transfer_cache), transfers, at_once, {});
+  ASSERT_NE(transfer_cache.find(queried), nullptr);
+  EXPECT_EQ(transfer_cache.find(queried)->arrivals.size(), transfers.size());
+  queried.pop_back();
+  EXPECT_EQ(transfer_cache.find(queried), nullptr);
 }
 
 }  // namespace

@@ -17,7 +17,7 @@ inline std::vector<Transfer> random_transfers(int links, int most) {
     for (int link = 0; link < links; ++link)
       if (*rc::gen::arbitrary<bool>()) transfer.links.push_back(link);
     if (transfer.links.empty()) transfer.links.push_back(*rc::gen::inRange(0, links));
-    transfer.alone = base::Ticks(*rc::gen::inRange(1, 1000));
+    transfer.uncontended = base::Ticks(*rc::gen::inRange(1, 1000));
   }
   return transfers;
 }

@@ -15,11 +15,11 @@ TEST(FusionVariants, AccountForTheWholeIteration) {
   ASSERT_TRUE(plan.fusion.any());
   predict::Simulator simulator(scenario, {});
   const predict::Simulation simulation = simulator.simulate(plan).value();
-  const std::vector<FusionVariant> variants = play_fusion_variants(simulator, plan, simulation).value();
+  const std::vector<FusionVariant> variants = simulate_fusion_variants(simulator, plan, simulation).value();
   EXPECT_EQ(variants.size(), plan.fusion.threshold && plan.fusion.training ? 4U : 2U);
   EXPECT_EQ(variants.front().mode, FusionMode::none);
-  EXPECT_FALSE(variants.front().played);
-  EXPECT_TRUE(variants.back().played);
+  EXPECT_FALSE(variants.front().is_simulated_plan);
+  EXPECT_TRUE(variants.back().is_simulated_plan);
   EXPECT_EQ(variants.back().seconds, simulation.iteration_seconds);
   for (const FusionVariant& variant : variants) {
     const double sum = base::seconds_of_ticks(simulate::busy_time(variant.uses)) +
@@ -33,7 +33,7 @@ TEST(FusionVariants, AreEmptyWithoutFusion) {
   const predict::Scenario scenario = predict::scenario_of(job, predict::software_of(job).value());
   const plan::Plan plan = test::co_located(job);
   predict::Simulator simulator(scenario, {});
-  EXPECT_TRUE(play_fusion_variants(simulator, plan, simulator.simulate(plan).value()).value().empty());
+  EXPECT_TRUE(simulate_fusion_variants(simulator, plan, simulator.simulate(plan).value()).value().empty());
 }
 
 }  // namespace

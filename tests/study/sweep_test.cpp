@@ -116,16 +116,17 @@ TEST(Sweep, ThresholdsAreSimulatedAlongWithNoMigration) {
     plan.fusion.threshold = point.value;
     EXPECT_EQ(point.plan, plan);
     EXPECT_EQ(point.figures->iteration_seconds, predict::estimate(example.scenario, plan).iteration_seconds);
-    const predict::Simulation played = predict::Simulator(example.scenario, options.simulation).simulate(plan).value();
-    EXPECT_EQ(point.figures->simulated->mean, played.iteration_seconds);
-    EXPECT_EQ(point.figures->simulated->least, *std::min_element(played.draws.begin(), played.draws.end()));
-    EXPECT_EQ(point.figures->seconds(), played.iteration_seconds);
+    const predict::Simulation simulated =
+        predict::Simulator(example.scenario, options.simulation).simulate(plan).value();
+    EXPECT_EQ(point.figures->simulated->mean, simulated.iteration_seconds);
+    EXPECT_EQ(point.figures->simulated->min, *std::min_element(simulated.draws.begin(), simulated.draws.end()));
+    EXPECT_EQ(point.figures->seconds(), simulated.iteration_seconds);
     ASSERT_EQ(point.figures->migrations.has_value(), point.value.has_value());
-    const auto migrating = std::count_if(played.migrations.begin(), played.migrations.end(),
+    const auto migrating = std::count_if(simulated.migrations.begin(), simulated.migrations.end(),
                                          [](const auto& of) { return of.has_value(); });
     EXPECT_EQ(point.value ? point.figures->migrations->migrating : 0, migrating);
     EXPECT_DOUBLE_EQ(point.figures->samples_per_second,
-                     static_cast<double>(point.figures->samples) / played.iteration_seconds);
+                     static_cast<double>(point.figures->samples) / simulated.iteration_seconds);
   }
 }
 
@@ -193,20 +194,20 @@ TEST(Sweep, StopsWhenCancelled) {
 }
 
 /// Sweep over thresholds with simulated draws only; the first point is the fastest.
-Sweep played_sweep(const std::vector<std::vector<double>>& draws) {
+Sweep simulated_sweep(const std::vector<std::vector<double>>& draws) {
   Sweep sweep;
   sweep.fastest = 0;
   for (const std::vector<double>& of_point : draws) {
     SweepPoint& point = sweep.points.emplace_back();
     point.value = 0.1 * static_cast<double>(sweep.points.size());
     point.figures = SweepFigures{};
-    point.figures->simulated = PlayedSeconds{0, 0, 0, of_point};
+    point.figures->simulated = SimulatedSeconds{0, 0, 0, of_point};
   }
   return sweep;
 }
 
 TEST(Sweep, TieIsNoSlowerInAtLeastOneDraw) {
-  Sweep sweep = played_sweep({{10, 20}, {11, 19}, {11, 20.5}, {11, 20}});
+  Sweep sweep = simulated_sweep({{10, 20}, {11, 19}, {11, 20.5}, {11, 20}});
   EXPECT_TRUE(ties_with_fastest(sweep, sweep.points[1]));
   EXPECT_FALSE(ties_with_fastest(sweep, sweep.points[2])) << "less than some draw of the fastest, but slower at each";
   EXPECT_TRUE(ties_with_fastest(sweep, sweep.points[3]));
@@ -253,7 +254,7 @@ TEST(SweepInput, RejectsInvalidValues) {
 TEST(SweepInput, DefaultsIncludeTheOwnValue) {
   const plan::Job job = test::grpo_job();
   const plan::Plan plan = test::co_located(job);
-  for (const auto& [name, input, words] : names_of(SweepInput{})) {
+  for (const auto& [name, input, text] : names_of(SweepInput{})) {
     const std::vector<double> values = default_values(input, job, &plan);
     EXPECT_GE(values.size(), 2U) << name;
     EXPECT_TRUE(std::is_sorted(values.begin(), values.end()));

@@ -19,14 +19,14 @@ using Kind = Working::Kind;
 
 WhatIfs what_ifs_of(const Scene& scene) { return what_ifs(scene.scenario, scene.plan, test::quick_what_ifs()); }
 
-std::vector<const WhatIf*> ways_of(const WhatIfs& found, Kind kind) {
-  std::vector<const WhatIf*> ways;
-  for (const WhatIf& what_if : found.ways)
-    if (what_if.working.kind == kind) ways.push_back(&what_if);
-  return ways;
+std::vector<const WhatIf*> alternatives_of(const WhatIfs& found, Kind kind) {
+  std::vector<const WhatIf*> alternatives;
+  for (const WhatIf& what_if : found.alternatives)
+    if (what_if.working.kind == kind) alternatives.push_back(&what_if);
+  return alternatives;
 }
 
-double played_seconds(const predict::Scenario& scenario, const plan::Plan& plan) {
+double simulated_seconds(const predict::Scenario& scenario, const plan::Plan& plan) {
   return predict::Simulator(scenario, {}).simulate(plan)->iteration_seconds;
 }
 
@@ -35,13 +35,13 @@ TEST(WhatIf, UnchangedPlanEqualsTheSimulation) {
   const Scene scene(job, pipelined(job, 4));
   const WhatIfs found = what_ifs_of(scene);
   int planned = 0;
-  for (const WhatIf& what_if : found.ways) planned += what_if.planned ? 1 : 0;
+  for (const WhatIf& what_if : found.alternatives) planned += what_if.planned ? 1 : 0;
   EXPECT_EQ(planned, 1);
   const WhatIf* plain = find_fusion(found, false, false);
   ASSERT_NE(plain, nullptr);
   EXPECT_TRUE(plain->planned);
   ASSERT_TRUE(plain->figures);
-  EXPECT_EQ(plain->figures->iteration_seconds, played_seconds(scene.scenario, scene.plan));
+  EXPECT_EQ(plain->figures->iteration_seconds, simulated_seconds(scene.scenario, scene.plan));
   EXPECT_TRUE(plain->figures->simulated);
   EXPECT_EQ(plain->figures->staleness, Staleness());
   EXPECT_NEAR(plain->figures->samples_per_second * plain->figures->iteration_seconds, 64, 1e-9);
@@ -67,15 +67,16 @@ TEST(WhatIf, StalePoliciesAreNoSlowerOnTheSameDevices) {
   const plan::Job job = ppo_with(test::long_tail);
   const Scene scene(job, pipelined(job, 4));
   const WhatIfs found = what_ifs_of(scene);
-  const std::vector<const WhatIf*> ways = ways_of(found, Kind::off_policy);
-  ASSERT_EQ(ways.size(), 3U);
-  for (const WhatIf* way : ways) {
-    ASSERT_TRUE(way->figures);
-    EXPECT_EQ(way->figures->training_devices + way->figures->rollout_devices, 8);
-    EXPECT_TRUE(way->figures->fits());
-    EXPECT_LE(way->figures->iteration_seconds, played_seconds(scene.scenario, way->figures->plan) * (1 + 1e-9));
-    EXPECT_LE(way->figures->staleness.most, way->working.steps);
-    EXPECT_GE(way->figures->staleness.most, 1);
+  const std::vector<const WhatIf*> alternatives = alternatives_of(found, Kind::off_policy);
+  ASSERT_EQ(alternatives.size(), 3U);
+  for (const WhatIf* alternative : alternatives) {
+    ASSERT_TRUE(alternative->figures);
+    EXPECT_EQ(alternative->figures->training_devices + alternative->figures->rollout_devices, 8);
+    EXPECT_TRUE(alternative->figures->fits());
+    EXPECT_LE(alternative->figures->iteration_seconds,
+              simulated_seconds(scene.scenario, alternative->figures->plan) * (1 + 1e-9));
+    EXPECT_LE(alternative->figures->staleness.max, alternative->working.steps);
+    EXPECT_GE(alternative->figures->staleness.max, 1);
   }
   ASSERT_FALSE(found.splits.empty());
   for (std::size_t index = 1; index < found.splits.size(); ++index)
@@ -86,12 +87,12 @@ TEST(WhatIf, OffPolicyPlanIsComparedWithOnPolicySplit) {
   const plan::Job job = test::grpo_job(1);
   const Scene scene(job, test::separated(job));
   const WhatIfs found = what_ifs_of(scene);
-  EXPECT_EQ(find_fusion(found, false, false)->figures->staleness.most, 1);
-  const std::vector<const WhatIf*> ways = ways_of(found, Kind::off_policy);
-  ASSERT_EQ(ways.size(), 4U);
-  EXPECT_EQ(ways[0]->working.steps, 0);
-  EXPECT_EQ(ways[0]->figures->staleness, Staleness());
-  EXPECT_GT(ways[0]->figures->iteration_seconds, ways[1]->figures->iteration_seconds);
+  EXPECT_EQ(find_fusion(found, false, false)->figures->staleness.max, 1);
+  const std::vector<const WhatIf*> alternatives = alternatives_of(found, Kind::off_policy);
+  ASSERT_EQ(alternatives.size(), 4U);
+  EXPECT_EQ(alternatives[0]->working.steps, 0);
+  EXPECT_EQ(alternatives[0]->figures->staleness, Staleness());
+  EXPECT_GT(alternatives[0]->figures->iteration_seconds, alternatives[1]->figures->iteration_seconds);
 }
 
 TEST(WhatIf, PartialRolloutTradesFreshnessForTheTail) {
@@ -100,13 +101,13 @@ TEST(WhatIf, PartialRolloutTradesFreshnessForTheTail) {
   const WhatIfs found = what_ifs_of(scene);
   const double plain = find_fusion(found, false, false)->figures->iteration_seconds;
   double before = 0;
-  for (const WhatIf* way : ways_of(found, Kind::partial)) {
-    ASSERT_TRUE(way->figures);
-    EXPECT_LT(way->figures->iteration_seconds, plain);
-    EXPECT_GT(way->figures->staleness.off_policy_tokens, before) << "the fewer finish, the more continue later";
-    EXPECT_LT(way->figures->staleness.off_policy_tokens, 1);
-    EXPECT_GE(way->figures->staleness.most, 1);
-    before = way->figures->staleness.off_policy_tokens;
+  for (const WhatIf* alternative : alternatives_of(found, Kind::partial)) {
+    ASSERT_TRUE(alternative->figures);
+    EXPECT_LT(alternative->figures->iteration_seconds, plain);
+    EXPECT_GT(alternative->figures->staleness.off_policy_tokens, before) << "the fewer finish, the more continue later";
+    EXPECT_LT(alternative->figures->staleness.off_policy_tokens, 1);
+    EXPECT_GE(alternative->figures->staleness.max, 1);
+    before = alternative->figures->staleness.off_policy_tokens;
   }
   EXPECT_GT(before, 0);
 }
@@ -153,9 +154,9 @@ TEST(WhatIf, WithoutGenerationNoPolicyIsStale) {
   const WhatIfs found = what_ifs_of(scene);
   EXPECT_TRUE(find_fusion(found, false, false)->figures);
   for (const Kind kind : {Kind::off_policy, Kind::partial})
-    for (const WhatIf* way : ways_of(found, kind)) {
-      EXPECT_FALSE(way->figures);
-      EXPECT_THAT(way->why_not, HasSubstr("dpo has no generation task"));
+    for (const WhatIf* alternative : alternatives_of(found, kind)) {
+      EXPECT_FALSE(alternative->figures);
+      EXPECT_THAT(alternative->why_not, HasSubstr("dpo has no generation task"));
     }
   EXPECT_THAT(find_fusion(found, true, false)->why_not, HasSubstr("dpo has no generate task"));
 }
@@ -168,7 +169,7 @@ TEST(WhatIf, CancelledStudyIsIncomplete) {
   const WhatIfOptions options = test::quick_what_ifs();
   const WhatIfs found = what_ifs(predict::stopped_by(scene.scenario, cancellation), scene.plan, options);
   EXPECT_FALSE(found.complete);
-  EXPECT_TRUE(found.ways.empty());
+  EXPECT_TRUE(found.alternatives.empty());
 }
 
 }  // namespace

@@ -32,9 +32,9 @@ TEST(Worth, FusedTrainingIsNoWithoutACritic) {
   const TrainingWorth training = training_of({job, test::co_located(job)});
   EXPECT_EQ(training.fusion.verdict, Verdict::no);
   EXPECT_THAT(training.fusion.reason, HasSubstr("grpo does not train a second model"));
-  ASSERT_EQ(training.ways.size(), std::size(training_ways));
-  for (const TrainingAlternative& way : training.ways)
-    EXPECT_EQ(is_fused(way.way), way.why_not == training.fusion.reason);
+  ASSERT_EQ(training.alternatives.size(), std::size(training_methods));
+  for (const TrainingAlternative& alternative : training.alternatives)
+    EXPECT_EQ(is_fused(alternative.method), alternative.why_not == training.fusion.reason);
   EXPECT_FALSE(training.bound);
 }
 
@@ -43,8 +43,8 @@ TEST(Worth, TrainingIncludesThePlan) {
   Scene scene(job, pipelined(job, 4));
   scene.plan.tasks[scene.task("actor_train")].layout.virtual_stages = 2;
   const auto planned = [](const TrainingWorth& training) {
-    return std::count_if(training.ways.begin(), training.ways.end(),
-                         [](const TrainingAlternative& way) { return way.planned; });
+    return std::count_if(training.alternatives.begin(), training.alternatives.end(),
+                         [](const TrainingAlternative& alternative) { return alternative.planned; });
   };
   EXPECT_EQ(planned(training_of(scene)), 1);
   scene.plan.tasks[scene.task("actor_train")].layout.virtual_stages = 1;
@@ -67,11 +67,12 @@ TEST(Worth, FusedTrainingIsYesIfNothingElseFillsTheBubbles) {
   const TrainingWorth training = training_of(scene);
   EXPECT_EQ(training.fusion.verdict, Verdict::yes) << training.fusion.reason;
   double best[2] = {1e9, 1e9};
-  for (const TrainingAlternative& way : training.ways)
-    if (way.why_not.empty() && way.fits()) best[is_fused(way.way)] = std::min(best[is_fused(way.way)], way.seconds);
+  for (const TrainingAlternative& alternative : training.alternatives)
+    if (alternative.why_not.empty() && alternative.fits())
+      best[is_fused(alternative.method)] = std::min(best[is_fused(alternative.method)], alternative.seconds);
   EXPECT_LE(best[true], best[false] * (1 - min_gain));
-  ASSERT_EQ(training.ways[4].way, TrainingWay::fused);
-  EXPECT_GE(training.ways[4].seconds, *training.bound - 1e-9);
+  ASSERT_EQ(training.alternatives[4].method, TrainingMethod::fused);
+  EXPECT_GE(training.alternatives[4].seconds, *training.bound - 1e-9);
 }
 
 TEST(Worth, FusedTrainingIsNoWithFewBubbles) {
@@ -188,13 +189,15 @@ TEST(Worth, FusedGenerationIsNoIfTheIterationDoesNotGain) {
   WhatIfs found = what_ifs_of(scene);
   ASSERT_EQ(generation_worth(scene.scenario, scene.plan, found, 1).fusion.verdict, Verdict::yes);
   WhatIfFigures& fused =
-      *found.ways[static_cast<std::size_t>(find_fusion(found, true, false) - found.ways.data())].figures;
+      *found.alternatives[static_cast<std::size_t>(find_fusion(found, true, false) - found.alternatives.data())]
+           .figures;
   fused.iteration_seconds = find_fusion(found, false, false)->figures->iteration_seconds + 1;
   const Worth longer = generation_worth(scene.scenario, scene.plan, found, 1).fusion;
   EXPECT_EQ(longer.verdict, Verdict::no);
   EXPECT_THAT(longer.reason, ContainsRegex("less than one after the other, .* but the iteration takes [0-9.]+% more"));
   WhatIfFigures& plain =
-      *found.ways[static_cast<std::size_t>(find_fusion(found, false, false) - found.ways.data())].figures;
+      *found.alternatives[static_cast<std::size_t>(find_fusion(found, false, false) - found.alternatives.data())]
+           .figures;
   fused.iteration_seconds = plain.iteration_seconds;
   const Worth as_long = generation_worth(scene.scenario, scene.plan, found, 1).fusion;
   EXPECT_EQ(as_long.verdict, Verdict::no);

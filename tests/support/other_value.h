@@ -11,14 +11,14 @@ namespace dovetail::test {
 
 template <class Value>
   requires std::is_arithmetic_v<Value>
-Value other_value(const base::Whole& kind, Value value) {
+Value other_value(const base::Integer& kind, Value value) {
   return static_cast<Value>(value == static_cast<Value>(kind.min) ? kind.min + 1 : kind.min);
 }
 inline double other_value(const base::Number& kind, double value) { return value == kind.min ? kind.max : kind.min; }
 inline bool other_value(base::Flag, bool value) { return !value; }
 inline std::string other_value(base::Name, const std::string& value) { return value + "x"; }
 inline base::Ticks other_value(base::Seconds, base::Ticks value) { return value + base::Ticks(1'500'000'000); }
-inline std::vector<int> other_value(const base::WholeList& kind, std::vector<int> value) {
+inline std::vector<int> other_value(const base::IntegerList& kind, std::vector<int> value) {
   value.push_back(static_cast<int>(kind.max));
   return value;
 }
@@ -28,7 +28,7 @@ Enum other_value(base::Choice, Enum value) {
   return names.front().value == value ? names.back().value : names.front().value;
 }
 template <class T>
-std::optional<T> other_value(base::Part, const std::optional<T>& value) {
+std::optional<T> other_value(base::OptionalStruct, const std::optional<T>& value) {
   return value ? std::nullopt : std::optional<T>(T{});
 }
 

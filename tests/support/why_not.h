@@ -12,8 +12,8 @@ namespace dovetail::test {
 inline std::string why_not(fuse::Answer (*solve)(const pipeline::Problem&, const fuse::SolveOptions&),
                            const pipeline::Problem& problem, const fuse::SolveOptions& options = {}) {
   const fuse::Answer answer = solve(problem, options);
-  const auto* refusal = std::get_if<fuse::NotApplicable>(&answer);
-  return refusal ? refusal->why : "it answered";
+  const auto* not_applicable = std::get_if<fuse::NotApplicable>(&answer);
+  return not_applicable ? not_applicable->why : "it answered";
 }
 
 }  // namespace dovetail::test

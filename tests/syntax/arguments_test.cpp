@@ -10,8 +10,8 @@
 namespace dovetail::syntax {
 namespace {
 
-constexpr std::array flags{Flag{"--train.batch_size", FlagKind::whole, "128", {}, "--train_batch_size"},
-                           Flag{"--train.batches", FlagKind::whole},
+constexpr std::array flags{Flag{"--train.batch_size", FlagKind::integer, "128", {}, "--train_batch_size"},
+                           Flag{"--train.batches", FlagKind::integer},
                            Flag{"--sleep", FlagKind::on},
                            Flag{"--offload", FlagKind::either},
                            Flag{"--range", FlagKind::pair},
@@ -20,20 +20,20 @@ constexpr std::array flags{Flag{"--train.batch_size", FlagKind::whole, "128", {}
                            Flag{"--mode", FlagKind::text, "full", "full|delta"},
                            Flag{"--names", FlagKind::list}};
 
-std::vector<Word> words_of(const std::vector<std::string>& texts) {
+std::vector<Word> arguments_of(const std::vector<std::string>& texts) {
   std::vector<Word> words;
   for (const std::string& text : texts)
     words.push_back({.text = text_of(text),
                      .place = {.source = 0, .line = 1, .column = static_cast<int>(words.size()) + 1},
-                     .doubt = {}});
+                     .condition = {}});
   return words;
 }
 
 std::string value(const std::vector<std::string>& texts, std::string_view key) {
-  const auto read = parse_arguments(flags, words_of(texts), {"run.sh"});
+  const auto read = parse_arguments(flags, arguments_of(texts), {"run.sh"});
   if (!read.ok()) return "error: " + read.error().message;
   const Setting* const setting = find_setting(read->tree.root, key);
-  return setting == nullptr ? "none" : value_words(*setting);
+  return setting == nullptr ? "none" : value_text(*setting);
 }
 
 TEST(Arguments, FollowArgparse) {
@@ -62,15 +62,15 @@ TEST(Arguments, RejectWhatArgparseRejects) {
 }
 
 TEST(Arguments, KeepUnknownFlagsAndTheKnownEndOfAPath) {
-  std::vector<Word> words = words_of({"--bananas", "7", "--model"});
-  Word path{.text = text_of(Unknown{.place = {}, .what = "HOME", .variable = "HOME"}), .place = {}, .doubt = {}};
+  std::vector<Word> words = arguments_of({"--bananas", "7", "--model"});
+  Word path{.text = text_of(Unknown{.place = {}, .what = "HOME", .variable = "HOME"}), .place = {}, .condition = {}};
   append(path.text, "/models/Qwen3-8B");
   words.push_back(path);
   const auto read = parse_arguments(flags, words, {"run.sh"});
   ASSERT_TRUE(read.ok());
   ASSERT_EQ(read->unknown.size(), 1U);
   EXPECT_EQ(read->unknown.front().text, "--bananas");
-  EXPECT_EQ(value_words(*find_setting(read->tree.root, "--model")), "models/Qwen3-8B");
+  EXPECT_EQ(value_text(*find_setting(read->tree.root, "--model")), "models/Qwen3-8B");
 }
 
 }  // namespace

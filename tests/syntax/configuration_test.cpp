@@ -21,7 +21,7 @@ base::Result<SettingTree> composed(const Files& files, const std::vector<std::st
     return found->second;
   };
   for (const std::string& word : words)
-    request.words.push_back({.text = text_of(word), .place = {.source = 0, .line = 9, .column = 2}, .doubt = {}});
+    request.words.push_back({.text = text_of(word), .place = {.source = 0, .line = 9, .column = 2}, .condition = {}});
   return compose_configuration(request);
 }
 

@@ -13,7 +13,7 @@ namespace {
 const std::vector<std::string> sources{"run.sh"};
 const Place place{.source = 0, .line = 3, .column = 5};
 
-Word word(std::string_view text) { return {.text = text_of(text), .place = place, .doubt = {}}; }
+Word word(std::string_view text) { return {.text = text_of(text), .place = place, .condition = {}}; }
 
 std::string value(std::string_view text) {
   const base::Result<Setting> setting = parse_value(text, place, sources);
@@ -87,9 +87,9 @@ TEST(Override, UnknownValuesStayUnknown) {
   EXPECT_EQ(one->key, "a.n");
   EXPECT_EQ(one->value->kind, Setting::Kind::unknown);
   EXPECT_EQ(one->value->unknown->variable, "N");
-  Word doubted = word("a.n=4");
-  doubted.doubt = Unknown{.place = place, .what = "whether", .variable = "M", .many = false};
-  const base::Result<Override> other = parse_override(doubted, sources);
+  Word conditional = word("a.n=4");
+  conditional.condition = Unknown{.place = place, .what = "whether", .variable = "M", .many = false};
+  const base::Result<Override> other = parse_override(conditional, sources);
   EXPECT_EQ(other->value->text, "4");
   EXPECT_EQ(other->value->unknown->variable, "M");
 }

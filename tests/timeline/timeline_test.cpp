@@ -157,18 +157,18 @@ Timeline busy_timeline() {
   return timeline;
 }
 
-TEST(Thinned, KeepsTimelinesWithFewBars) {
+TEST(Downsampled, KeepsTimelinesWithFewBars) {
   const Timeline timeline = busy_timeline();
-  const Thinned thin = thinned(timeline, timeline.bars.size());
+  const Downsampled thin = downsampled(timeline, timeline.bars.size());
   EXPECT_EQ(thin.shortest, Ticks(0));
   ASSERT_EQ(thin.timeline.lanes.size(), 1U);
   EXPECT_EQ(thin.timeline.bars.size(), timeline.bars.size());
   EXPECT_EQ(thin.timeline.counters[0].steps, timeline.counters[0].steps);
 }
 
-TEST(Thinned, MergesShortNeighborsIntoTheirMainKind) {
+TEST(Downsampled, MergesShortNeighborsIntoTheirMainKind) {
   const Timeline timeline = busy_timeline();
-  const Thinned thin = thinned(timeline, 100);
+  const Downsampled thin = downsampled(timeline, 100);
   ASSERT_GT(thin.shortest, Ticks(900));
   const std::vector<Bar>& bars = thin.timeline.bars;
   EXPECT_EQ(thin.timeline.lanes[0].bars, bars.size());
@@ -189,10 +189,10 @@ TEST(Thinned, MergesShortNeighborsIntoTheirMainKind) {
   EXPECT_LT(thin.timeline.counters[0].steps.size(), timeline.counters[0].steps.size());
 }
 
-TEST(Thinned, KeepsTheValueAfterAPeak) {
+TEST(Downsampled, KeepsTheValueAfterAPeak) {
   Timeline timeline = busy_timeline();
   timeline.counters[0].steps = {{Ticks(0), Memory(60)}, {Ticks(1), Memory(5)}, {Ticks(1'000'000), Memory(7)}};
-  const auto steps = thinned(timeline, 100).timeline.counters[0].steps;
+  const auto steps = downsampled(timeline, 100).timeline.counters[0].steps;
   ASSERT_EQ(steps.size(), 3U);
   EXPECT_EQ(steps[0], std::pair(Ticks(0), Memory(60)));
   EXPECT_EQ(steps[1].second, Memory(5));
@@ -200,14 +200,14 @@ TEST(Thinned, KeepsTheValueAfterAPeak) {
   EXPECT_EQ(steps[2].second, Memory(7));
 }
 
-TEST(Thinned, KeepsLongBars) {
+TEST(Downsampled, KeepsLongBars) {
   Timeline timeline;
   std::vector<Bar> bars;
   for (int number = 0; number < 50; ++number)
     bars.push_back(bar(number * 1000, number * 1000 + 1000, number % 2 == 0 ? BarKind::forward : BarKind::backward, 0));
   timeline.end = Ticks(50'000);
   add_lane(timeline, "device 0", bars);
-  EXPECT_EQ(thinned(timeline, 10).timeline.bars.size(), 50U);
+  EXPECT_EQ(downsampled(timeline, 10).timeline.bars.size(), 50U);
 }
 
 }  // namespace

@@ -13,7 +13,7 @@
 namespace dovetail::trainers {
 
 /// The results of an import as strings.
-struct Told {
+struct ImportedText {
   std::string job;
   std::string plan;
   std::string not_modelled;
@@ -21,9 +21,9 @@ struct Told {
   std::string assumed;
 };
 
-inline std::string told(const Import& import, const std::vector<Finding>& findings) {
+inline std::string findings_text(const Import& import, const std::vector<Finding>& findings) {
   std::string text;
-  for (const Finding& finding : findings) text += finding_words(import, finding) + "\n";
+  for (const Finding& finding : findings) text += finding_text(import, finding) + "\n";
   return text;
 }
 
@@ -36,15 +36,16 @@ inline std::string plan_text(const Import& import) {
   return plan::plan_to_json(bare_plan, bare_job);
 }
 
-inline Told told_of(const std::string& path, const std::string& content, const ImportOptions& options = {}) {
+inline ImportedText imported_text_of(const std::string& path, const std::string& content,
+                                     const ImportOptions& options = {}) {
   const base::Result<Import> import = import_run(path, content, options);
   EXPECT_TRUE(import.ok()) << (import.ok() ? "" : base::to_text(import.error())) << "\n" << content;
   if (!import.ok()) return {};
   return {.job = import->text,
           .plan = plan_text(*import),
-          .not_modelled = told(*import, import->run.not_modelled),
-          .ignored = told(*import, import->run.ignored),
-          .assumed = told(*import, import->run.assumed)};
+          .not_modelled = findings_text(*import, import->run.not_modelled),
+          .ignored = findings_text(*import, import->run.ignored),
+          .assumed = findings_text(*import, import->run.assumed)};
 }
 
 /// Returns the plan of a task in the imported plan.
@@ -62,7 +63,7 @@ inline std::string without_pools(const std::string& job) { return job.substr(0, 
 /// The result that changing one setting affects.
 enum class Where { job, plan, not_modelled, ignored };
 
-inline void expect_changed(const Told& before, const Told& after, Where where) {
+inline void expect_changed(const ImportedText& before, const ImportedText& after, Where where) {
   switch (where) {
     case Where::job:
       EXPECT_NE(before.job, after.job);

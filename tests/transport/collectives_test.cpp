@@ -21,7 +21,7 @@ TEST(Collectives, OrderedOnesEqualTheFunctions) {
   const auto ends = connect_threads(3);
   std::vector<std::vector<double>> sums(3);
   std::vector<std::vector<float>> shares(3);
-  std::vector<std::vector<float>> told(3);
+  std::vector<std::vector<float>> broadcasted(3);
   std::vector<std::thread> threads;
   for (std::size_t r = 0; r < 3; ++r)
     threads.emplace_back([&, r] {
@@ -33,14 +33,14 @@ TEST(Collectives, OrderedOnesEqualTheFunctions) {
       EXPECT_TRUE(collectives.reduce_scatter({ranks, 1}, std::span(shares[r]), soon()).ok());
       EXPECT_EQ(shares[r][r], 6);
       EXPECT_TRUE(collectives.all_gather({ranks, 2}, std::span(shares[r]), soon()).ok());
-      told[r].assign(2, static_cast<float>(r + 1));
-      EXPECT_TRUE(collectives.broadcast(control_group(ranks, 3), 1, std::span(told[r]), soon()).ok());
+      broadcasted[r].assign(2, static_cast<float>(r + 1));
+      EXPECT_TRUE(collectives.broadcast(control_group(ranks, 3), 1, std::span(broadcasted[r]), soon()).ok());
     });
   for (std::thread& thread : threads) thread.join();
   for (std::size_t r = 0; r < 3; ++r) {
     EXPECT_THAT(sums[r], testing::ElementsAre(6, 6, 6, 6));
     EXPECT_THAT(shares[r], testing::ElementsAre(6, 6, 6));
-    EXPECT_THAT(told[r], testing::ElementsAre(2, 2));
+    EXPECT_THAT(broadcasted[r], testing::ElementsAre(2, 2));
   }
 }
 

@@ -41,16 +41,16 @@ std::string text_of(const Buffer& buffer) { return {reinterpret_cast<const char*
 TEST(Threads, DeliversByNumberInAnyOrder) {
   const auto results = run(2, {}, [](Transport& end) -> base::Status {
     const int peer = 1 - end.rank();
-    std::vector<Buffer> rooms;
+    std::vector<Buffer> buffers;
     for (std::uint32_t number = 0; number < 100; ++number)
       end.send({peer, Lane::programs, number}, text_buffer("m" + std::to_string(number % 10)));
     for (std::uint32_t number = 100; number-- > 0;) {
-      rooms.push_back(make_buffer(2));
-      end.receive({peer, Lane::programs, number}, rooms.back());
+      buffers.push_back(make_buffer(2));
+      end.receive({peer, Lane::programs, number}, buffers.back());
     }
     for (std::uint32_t number = 0; number < 100; ++number) {
       DOVETAIL_CHECK(end.wait({peer, Lane::programs, number}, soon()));
-      EXPECT_EQ(text_of(rooms[99 - number]), "m" + std::to_string(number % 10));
+      EXPECT_EQ(text_of(buffers[99 - number]), "m" + std::to_string(number % 10));
     }
     return end.flush(Lane::programs, soon());
   });

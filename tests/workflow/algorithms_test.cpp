@@ -15,9 +15,9 @@ using testing::UnorderedElementsAre;
 Workflow made(std::string_view name) { return find_algorithm(name)->make(find_algorithm(name)->defaults); }
 Workflow made(std::string_view name, const AlgorithmOptions& options) { return find_algorithm(name)->make(options); }
 
-std::vector<std::string> named(const auto& things) {
+std::vector<std::string> named(const auto& items) {
   std::vector<std::string> names;
-  for (const auto& thing : things) names.push_back(thing.name);
+  for (const auto& item : items) names.push_back(item.name);
   return names;
 }
 

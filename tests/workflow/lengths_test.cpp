@@ -287,16 +287,16 @@ TEST(ScaledLengths, FactorForMedianMeetsTheMedianUpToTheCap) {
 
 TEST(ScaledLengths, ResponsesAreCutAtTheSequenceCap) {
   const LengthDistribution responses = of({{10, 1}, {300, 1}});
-  EXPECT_EQ(cut_to_room(responses, LengthDistribution::fixed(100), 250), of({{10, 1}, {150, 1}}));
-  EXPECT_EQ(cut_to_room(responses, LengthDistribution::fixed(100), 400), responses);
-  EXPECT_EQ(cut_to_room(responses, of({{100, 1}, {200, 1}}), 250), of({{10, 2}, {50, 1}, {150, 1}}));
+  EXPECT_EQ(truncate_to_context(responses, LengthDistribution::fixed(100), 250), of({{10, 1}, {150, 1}}));
+  EXPECT_EQ(truncate_to_context(responses, LengthDistribution::fixed(100), 400), responses);
+  EXPECT_EQ(truncate_to_context(responses, of({{100, 1}, {200, 1}}), 250), of({{10, 2}, {50, 1}, {150, 1}}));
 }
 
 RC_GTEST_PROP(ScaledLengths, CutResponsesAreShorterButNotEmpty, ()) {
   const LengthDistribution prompts = some_lengths();
   const LengthDistribution responses = some_lengths();
   const std::int64_t cap = prompts.longest() + *rc::gen::inRange<std::int64_t>(1, 4000);
-  const LengthDistribution cut = cut_to_room(responses, prompts, cap);
+  const LengthDistribution cut = truncate_to_context(responses, prompts, cap);
   RC_ASSERT(cut.longest() <= std::min(responses.longest(), cap - prompts.shortest()));
   RC_ASSERT(cut.shortest() >= 1 && cut.mean() <= responses.mean() + 1e-9);
   RC_ASSERT(cut.survival(cap - prompts.longest() - 1) <= responses.survival(cap - prompts.longest() - 1) + 1e-9);

@@ -150,10 +150,10 @@ TEST(LogNormal, TooFewAndTooManyStatisticsAreRejected) {
             ": one statistic is not enough to determine the lengths" + accepted)
       << "only the quantile at the cap is known";
   EXPECT_EQ(fault_of({.mean = 800}), ": one statistic is not enough to determine the lengths" + accepted);
-  const std::string beside = "; accepted: exactly one of p50, p90, p99, mean, at_cap";
-  EXPECT_EQ(fault_of({.sigma = 0.8}), "sigma: `sigma` is combined with no other statistic" + beside);
+  const std::string accepted_text = "; accepted: exactly one of p50, p90, p99, mean, at_cap";
+  EXPECT_EQ(fault_of({.sigma = 0.8}), "sigma: `sigma` is combined with no other statistic" + accepted_text);
   EXPECT_EQ(fault_of({.p50 = 800, .mean = 900, .sigma = 0.8}),
-            "sigma: `sigma` is combined with more than one statistic" + beside);
+            "sigma: `sigma` is combined with more than one statistic" + accepted_text);
 }
 
 RC_GTEST_PROP(LogNormalProperty, MeetsConsistentStatistics, ()) {

@@ -32,7 +32,7 @@ Task task(std::string name, TaskKind kind, std::string role_name, Keys inputs, K
 }
 
 /// Generation, a rule and a reference that infer on the responses, and training.
-struct Parts {
+struct FileParts {
   std::vector<Role> roles{role("actor"), role("reference")};
   std::vector<Task> tasks{task("train", TaskKind::train, "actor", {"responses", "scores", "kl"}, {"loss"}),
                           task("generate", TaskKind::generate, "actor", {"prompts"}, {"responses"}),
@@ -40,7 +40,7 @@ struct Parts {
                           task("infer", TaskKind::infer, "reference", {"prompts", "responses"}, {"kl"})};
 };
 
-std::string fault_of(const Parts& parts) {
+std::string fault_of(const FileParts& parts) {
   const auto fault = find_fault(parts.roles, parts.tasks);
   if (!fault) return "no fault";
   return std::string(fault->in_roles ? "role " : "task ") + std::to_string(fault->index) + " " +
@@ -49,12 +49,12 @@ std::string fault_of(const Parts& parts) {
 
 template <class Change>
 std::string fault_after(const Change& change) {
-  Parts parts;
+  FileParts parts;
   change(parts);
   return fault_of(parts);
 }
 
-Workflow workflow_of(const Parts& parts) { return make_workflow("custom", parts.roles, parts.tasks); }
+Workflow workflow_of(const FileParts& parts) { return make_workflow("custom", parts.roles, parts.tasks); }
 
 TEST(Workflow, ResolvesKeysToEdges) {
   const Workflow workflow = workflow_of({});
@@ -75,7 +75,7 @@ TEST(Workflow, ResolvesKeysToEdges) {
 }
 
 TEST(Workflow, SeveralKeysOfOneProducerAreOneEdge) {
-  Parts parts;
+  FileParts parts;
   parts.tasks[1].outputs = {"responses", "old"};
   parts.tasks[0].inputs = {"old", "scores", "responses", "kl"};
   EXPECT_EQ(workflow_of(parts).data_edges.front(), (DataEdge{TaskId(1), TaskId(0), {"old", "responses"}}));
@@ -91,7 +91,7 @@ TEST(Workflow, UsesWaitForTrainedWeights) {
 }
 
 TEST(Workflow, AMovingAverageWaitsForItsTrainedRole) {
-  Parts parts;
+  FileParts parts;
   parts.roles[1].averaged_from = "actor";
   parts.roles[1].decay = 0.99;
   EXPECT_THAT(version_edges(workflow_of(parts), 1),
@@ -106,72 +106,73 @@ TEST(Workflow, KindsHaveNames) {
 
 TEST(WorkflowFault, ValidWorkflowsHaveNone) {
   EXPECT_EQ(fault_of({}), "no fault");
-  EXPECT_EQ(fault_after([](Parts& p) { p.roles[1].initialised_from = "actor"; }), "no fault");
+  EXPECT_EQ(fault_after([](FileParts& p) { p.roles[1].initialised_from = "actor"; }), "no fault");
 }
 
 TEST(WorkflowFault, Names) {
-  EXPECT_EQ(fault_after([](Parts& p) { p.tasks.clear(); }), "task 0  0: there are no tasks; accepted: at least one");
-  EXPECT_EQ(fault_after([](Parts& p) { p.roles[1].name = "actor"; }),
+  EXPECT_EQ(fault_after([](FileParts& p) { p.tasks.clear(); }),
+            "task 0  0: there are no tasks; accepted: at least one");
+  EXPECT_EQ(fault_after([](FileParts& p) { p.roles[1].name = "actor"; }),
             "role 1 name 0: two roles have the name `actor`; accepted: a different name for each");
-  EXPECT_EQ(fault_after([](Parts& p) { p.tasks[2].name = ""; }),
+  EXPECT_EQ(fault_after([](FileParts& p) { p.tasks[2].name = ""; }),
             "task 2 name 0: the name of a task is empty or has a control character; accepted: a word");
 }
 
 TEST(WorkflowFault, RolesOfTasks) {
-  EXPECT_EQ(fault_after([](Parts& p) { p.tasks[3].role = "ref"; }),
+  EXPECT_EQ(fault_after([](FileParts& p) { p.tasks[3].role = "ref"; }),
             "task 3 role 0: task `infer` has the unknown role `ref`; accepted: one of actor, reference");
-  EXPECT_EQ(fault_after([](Parts& p) { p.tasks[3].role = ""; }),
+  EXPECT_EQ(fault_after([](FileParts& p) { p.tasks[3].role = ""; }),
             "task 3  0: task `infer` has no role; accepted: a `role`, or the kind rule");
-  EXPECT_EQ(fault_after([](Parts& p) { p.tasks[2].role = "actor"; }),
+  EXPECT_EQ(fault_after([](FileParts& p) { p.tasks[2].role = "actor"; }),
             "task 2 role 0: task `judge` is a rule and has a role; accepted: no `role`, or another kind");
-  EXPECT_EQ(fault_after([](Parts& p) { p.tasks.push_back(task("again", TaskKind::train, "actor", {}, {})); }),
+  EXPECT_EQ(fault_after([](FileParts& p) { p.tasks.push_back(task("again", TaskKind::train, "actor", {}, {})); }),
             "task 4 role 0: role `actor` is trained by `train` and `again`; accepted: one train task for each role");
 }
 
 TEST(WorkflowFault, Keys) {
-  EXPECT_EQ(fault_after([](Parts& p) { p.tasks[0].inputs = {"kl", "scores", "kl"}; }),
+  EXPECT_EQ(fault_after([](FileParts& p) { p.tasks[0].inputs = {"kl", "scores", "kl"}; }),
             "task 0 inputs 2: the key `kl` appears twice; accepted: each key once");
-  EXPECT_EQ(fault_after([](Parts& p) { p.tasks[0].outputs = {"loss", ""}; }),
+  EXPECT_EQ(fault_after([](FileParts& p) { p.tasks[0].outputs = {"loss", ""}; }),
             "task 0 outputs 1: a key is empty or has a control character; accepted: a word");
   EXPECT_EQ(
-      fault_after([](Parts& p) { p.tasks[3].outputs = {"kl", "scores"}; }),
+      fault_after([](FileParts& p) { p.tasks[3].outputs = {"kl", "scores"}; }),
       "task 3 outputs 1: the key `scores` is written by `judge` and `infer`; accepted: one task that writes each key");
 }
 
 TEST(WorkflowFault, Cycles) {
-  EXPECT_EQ(fault_after([](Parts& p) { p.tasks[1].inputs = {"loss"}; }),
+  EXPECT_EQ(fault_after([](FileParts& p) { p.tasks[1].inputs = {"loss"}; }),
             "task 0 inputs 0: the tasks wait for each other: `train` reads from `generate`, which reads from `train`; "
             "accepted: a graph "
             "without cycles");
   EXPECT_EQ(
-      fault_after([](Parts& p) { p.tasks[2].inputs = {"scores"}; }),
+      fault_after([](FileParts& p) { p.tasks[2].inputs = {"scores"}; }),
       "task 2 inputs 0: the tasks wait for each other: `judge` reads from `judge`; accepted: a graph without cycles")
       << "the training after the cycle is not part of it";
 }
 
 TEST(WorkflowFault, Amounts) {
-  EXPECT_EQ(fault_after([](Parts& p) { p.tasks[1].sequences.count = 0; }),
+  EXPECT_EQ(fault_after([](FileParts& p) { p.tasks[1].sequences.count = 0; }),
             "task 1 sequences 0: task `generate` has 0 sequences; accepted: at least 1");
   EXPECT_EQ(
-      fault_after([](Parts& p) { p.tasks[1].extra_tokens = 5; }),
+      fault_after([](FileParts& p) { p.tasks[1].extra_tokens = 5; }),
       "task 1 extra_tokens 0: task `generate` has 5 extra tokens; accepted: at least 0, and only for train tasks");
-  EXPECT_EQ(fault_after([](Parts& p) { p.tasks[1].time_per_sequence = base::Ticks(5); }),
+  EXPECT_EQ(fault_after([](FileParts& p) { p.tasks[1].time_per_sequence = base::Ticks(5); }),
             "task 1 seconds 0: task `generate` has an invalid time for each sequence; accepted: at least 0, and only "
             "for rules");
 }
 
 TEST(WorkflowFault, Starts) {
-  EXPECT_EQ(fault_after([](Parts& p) { p.roles[1].initialised_from = "act"; }),
+  EXPECT_EQ(fault_after([](FileParts& p) { p.roles[1].initialised_from = "act"; }),
             "role 1 initialised_from 0: role `reference` is initialized from the unknown role `act`; accepted: one of "
             "actor, reference");
-  EXPECT_EQ(fault_after([](Parts& p) { p.roles[1].initialised_from = "reference"; }),
+  EXPECT_EQ(fault_after([](FileParts& p) { p.roles[1].initialised_from = "reference"; }),
             "role 1 initialised_from 0: role `reference` is initialized from itself; accepted: another role");
-  EXPECT_EQ(fault_after([](Parts& p) {
+  EXPECT_EQ(fault_after([](FileParts& p) {
               p.roles[0].initialised_from = "reference";
               p.roles[1].initialised_from = "actor";
             }),
             "role 0 initialised_from 0: role `actor` is initialized from itself; accepted: another role");
-  EXPECT_EQ(fault_after([](Parts& p) {
+  EXPECT_EQ(fault_after([](FileParts& p) {
               p.roles.push_back(role("third"));
               p.roles[0].initialised_from = "reference";
               p.roles[1].initialised_from = "third";
@@ -181,29 +182,29 @@ TEST(WorkflowFault, Starts) {
 }
 
 TEST(WorkflowFault, AveragesAndUses) {
-  EXPECT_EQ(fault_after([](Parts& p) { p.roles[1].averaged_from = "reference"; }),
+  EXPECT_EQ(fault_after([](FileParts& p) { p.roles[1].averaged_from = "reference"; }),
             "role 1 averaged_from 0: role `reference` is an average of `reference`, which is not a trained role; "
             "accepted: a role with a train task");
-  EXPECT_EQ(fault_after([](Parts& p) {
+  EXPECT_EQ(fault_after([](FileParts& p) {
               p.roles[1].averaged_from = "actor";
               p.tasks.push_back(task("again", TaskKind::train, "reference", {}, {}));
             }),
             "role 1 averaged_from 0: role `reference` is an average and has a train task; accepted: one of the two");
-  EXPECT_EQ(fault_after([](Parts& p) {
+  EXPECT_EQ(fault_after([](FileParts& p) {
               p.roles[1].averaged_from = "actor";
               p.roles[1].decay = 1.0;
             }),
             "role 1 decay 0: the decay of role `reference` is 1; accepted: at least 0, less than 1");
   EXPECT_EQ(
-      fault_after([](Parts& p) { p.roles[1].decay = 0.5; }),
+      fault_after([](FileParts& p) { p.roles[1].decay = 0.5; }),
       "role 1 decay 0: role `reference` has a decay but is not an average; accepted: both `averaged_from` and `decay`");
-  EXPECT_EQ(fault_after([](Parts& p) { p.roles.push_back(role("critic")); }),
+  EXPECT_EQ(fault_after([](FileParts& p) { p.roles.push_back(role("critic")); }),
             "role 2 name 0: role `critic` is not used; accepted: roles that a task uses, or that another role is "
             "initialized from");
 }
 
 RC_GTEST_PROP(WorkflowProperty, OrderIsTopologicalOrThereIsACycle, ()) {
-  Parts parts;
+  FileParts parts;
   parts.roles.resize(1);
   parts.tasks.clear();
   const int count = *rc::gen::inRange(1, 9);

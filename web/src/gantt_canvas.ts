@@ -6,7 +6,7 @@ import { timeAxis } from "./format";
 import { axisHeight, Layout, textFont, textWidth, xOf } from "./layout";
 import { LaneRaster, Look, mixColors, parseColor } from "./raster";
 import { Ink, ink, isDark } from "./theme";
-import { labelOf } from "./words";
+import { labelOf } from "./text";
 import { firstBarAfter } from "./data";
 
 const upperShare = 0.6; // share of a lane's height that only work fills; idle time stays below it

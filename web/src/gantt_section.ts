@@ -13,7 +13,7 @@ import { Panel } from "./panel";
 import { PointerInput } from "./pointer_input";
 import { onThemeChange } from "./theme";
 import { Toolbar } from "./toolbar";
-import { laneName, titleOf } from "./words";
+import { laneName, titleOf } from "./text";
 
 const printWidth = 1060; // width of a landscape page in CSS pixels
 const printRatio = 2;

@@ -6,7 +6,7 @@ import { Gantt } from "./data";
 import { button, element } from "./dom";
 import { formatAmount, formatShare, formatTime, formatTimeExactly } from "./format";
 import { isDark } from "./theme";
-import { fieldText, laneName, titleOf } from "./words";
+import { fieldText, laneName, titleOf } from "./text";
 
 const mostLinks = 8;
 

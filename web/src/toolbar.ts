@@ -2,7 +2,7 @@
 
 import { ChartState } from "./chart_state";
 import { button, element } from "./dom";
-import { Search } from "./words";
+import { Search } from "./text";
 
 export class Toolbar {
   readonly node: HTMLElement;

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "answer/question/json.h"
-#include "answer/words/figures.h"
-#include "answer/words/text.h"
+#include "answer/text/figures.h"
+#include "answer/text/text.h"
 #include "base/file.h"
 #include "cost/efficiency.h"
 #include "measure/measurement_file.h"
@@ -16,15 +16,15 @@
 namespace dovetail::answer {
 namespace {
 
-measure::CalibrateOptions options_for(const CalibrationRequest& request, const Watch& watch) {
+measure::CalibrateOptions options_for(const CalibrationRequest& request, const Callbacks& callbacks) {
   measure::CalibrateOptions options;
   options.fit.evaluations = request.evaluations;
   options.fit.restarts = request.restarts;
   options.fit.seed = static_cast<std::uint64_t>(request.seed);
-  options.go_on = [&watch](double share) {
-    tell_figures(watch,
-                 [share] { return std::vector<ProgressField>{{fmt::format("fitting, {} done", percent(share))}}; });
-    return !parallel::is_requested(watch.cancellation);
+  options.should_continue = [&callbacks](double share) {
+    notify_figures(callbacks,
+                   [share] { return std::vector<ProgressField>{{fmt::format("fitting, {} done", percent(share))}}; });
+    return !parallel::is_requested(callbacks.cancellation);
   };
   return options;
 }
@@ -39,7 +39,7 @@ Json to_json(const measure::PredictedPhase& phase) {
 
 Json to_json(const measure::PredictedRow& row) {
   Json object{{"row", row.name}, {"group", row.group}, {"weight", json_ratio(row.weight)}};
-  if (!row.doubtful.empty()) object["doubtful"] = row.doubtful;
+  if (!row.caveat.empty()) object["doubtful"] = row.caveat;
   object["iteration"] = to_json(row.iteration);
   object["phases"] = Json::array();
   for (const measure::PredictedPhase& phase : row.phases) {
@@ -105,7 +105,7 @@ Sections rows_table(const Calibration& calibration, bool counting) {
                      error_text(iteration.fitted, iteration.measured)});
     if (left_out) cells.back().push_back(left_out_text(iteration));
     for (const std::size_t kind : shown) cells.back().push_back(phase_text(row, row.phases[kind]));
-    if (!counting) cells.back().push_back(row.doubtful.empty() ? "zero weight" : row.doubtful);
+    if (!counting) cells.back().push_back(row.caveat.empty() ? "zero weight" : row.caveat);
   }
   return cells.empty() ? Sections() : Table{columns, cells};
 }
@@ -161,7 +161,7 @@ Table fitted_values_table(const Calibration& calibration) {
 
 }  // namespace
 
-base::Result<CalibrationAnswer> ask(const CalibrationRequest& request, const Watch& watch) {
+base::Result<CalibrationAnswer> answer_to(const CalibrationRequest& request, const Callbacks& callbacks) {
   DOVETAIL_TRY(const std::string text, read_input(request.measurements));
   DOVETAIL_TRY(const measure::Measurements measurements,
                measure::parse_measurements(text, name_of(request.measurements)));
@@ -169,9 +169,9 @@ base::Result<CalibrationAnswer> ask(const CalibrationRequest& request, const Wat
   // them.
   for (const measure::Measurement& row : measurements.rows)
     if (!row.job.software.profile.empty()) base::count_as_read(row.job.software.profile);
-  tell_label(watch, measurements.name);
-  DOVETAIL_CHECK(tell_read(watch));
-  CalibrationAnswer answer{measure::calibrate(measurements, options_for(request, watch))};
+  notify_label(callbacks, measurements.name);
+  DOVETAIL_CHECK(notify_read(callbacks));
+  CalibrationAnswer answer{measure::calibrate(measurements, options_for(request, callbacks))};
   if (answer.calibration.stopped) answer.outcome = Outcome::interrupted;
   return answer;
 }

@@ -4,10 +4,10 @@
 #include <concepts>
 #include <string>
 
+#include "answer/question/callbacks.h"
 #include "answer/question/input.h"
 #include "answer/question/option.h"
 #include "answer/question/section.h"
-#include "answer/question/watch.h"
 #include "measure/calibrate.h"
 
 namespace dovetail::answer {
@@ -34,7 +34,7 @@ struct CalibrationAnswer {
 };
 
 /// Errors: input that cannot be read. If interrupted, the answer has the best values so far and no cross-validation.
-base::Result<CalibrationAnswer> ask(const CalibrationRequest& request, const Watch& watch);
+base::Result<CalibrationAnswer> answer_to(const CalibrationRequest& request, const Callbacks& callbacks);
 
 /// The fitted efficiencies as a dovetail/efficiency@1 file. A job selects it with `software: {efficiency: FILE}`.
 std::string efficiency_file(const CalibrationAnswer& answer);

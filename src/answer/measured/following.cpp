@@ -9,8 +9,8 @@
 
 #include "answer/measured/measured.h"
 #include "answer/measured/predicting.h"
-#include "answer/words/figures.h"
-#include "answer/words/text.h"
+#include "answer/text/figures.h"
+#include "answer/text/text.h"
 #include "base/file.h"
 #include "base/growing_file.h"
 
@@ -22,12 +22,12 @@ using measure::MeasuredComparison;
 using measure::MeasuredRun;
 using trainers::StepLog;
 
-/// Number of looks without new data after which the last step counts as complete.
-constexpr int quiet_looks = 2;
+/// Number of polls without new data after which the last step counts as complete.
+constexpr int quiet_polls = 2;
 /// Max bytes of the log that are parsed again when new data arrives. Beyond that, only the values of the oldest lines
 /// are kept.
 constexpr std::size_t max_window = 4U << 20U;
-constexpr std::chrono::milliseconds nap{50};
+constexpr std::chrono::milliseconds poll_interval{50};
 
 /// Merges two consecutive parts of a log. The later value of a step replaces an earlier one.
 StepLog joined(const StepLog& earlier, const StepLog& later) {
@@ -52,23 +52,23 @@ std::size_t end_of_lines(std::string_view text, int count) {
 }
 
 /// Accumulates the lines of a growing log and their values.
-class LogSoFar {
+class GrowingLog {
  public:
-  explicit LogSoFar(std::string name) : name_(std::move(name)) {}
+  explicit GrowingLog(std::string name) : name_(std::move(name)) {}
 
   const std::string& text() const { return window_; }
   StepLog log() const { return joined(kept_, in_window_); }
 
-  base::Status take(const std::string& bytes, const Watch& watch) {
+  base::Status take(const std::string& bytes, const Callbacks& callbacks) {
     window_ += bytes;
-    auto read = trainers::read_lines_so_far({window_, name_});
-    for (; !read.ok(); read = trainers::read_lines_so_far({window_, name_})) {
+    auto read = trainers::read_partial_log({window_, name_});
+    for (; !read.ok(); read = trainers::read_partial_log({window_, name_})) {
       base::Error error = std::move(read).error();
       if (error.line == 0) return error;
       const int line = error.line;
       error.line += dropped_;
-      tell_note(watch, base::to_text(error) + "; line skipped");
-      if (const auto before = trainers::read_lines_so_far({window_.substr(0, end_of_lines(window_, line - 1)), name_});
+      notify_note(callbacks, base::to_text(error) + "; line skipped");
+      if (const auto before = trainers::read_partial_log({window_.substr(0, end_of_lines(window_, line - 1)), name_});
           before.ok())
         kept_ = joined(kept_, *before);
       drop(line);
@@ -130,58 +130,58 @@ const MeasuredAgainst* phase_of(const MeasuredComparison& comparison, const std:
 
 class Follower {
  public:
-  Follower(const MeasuredRequest& request, const FollowOptions& options, const Watch& watch)
+  Follower(const MeasuredRequest& request, const FollowOptions& options, const Callbacks& callbacks)
       : request_(request),
         options_(options),
-        watch_(watch),
+        callbacks_(callbacks),
         path_(request.logs.front().path),
         name_(base::display_path(path_)),
         file_(path_),
         log_(name_) {}
 
   /// Processes new data.
-  base::Status look() {
-    DOVETAIL_TRY(const base::GrowingFile::News news, file_.read_on());
-    if (!file_.is_there() && !waits_) tell_note(watch_, name_ + " does not exist yet; waiting for it");
-    waits_ = !file_.is_there();
-    if (news.anew) tell_note(watch_, name_ + " was truncated or replaced; reading the new content");
-    quiet_ = news.bytes.empty() ? std::min(quiet_ + 1, quiet_looks + 1) : 0;
-    if (!news.bytes.empty()) DOVETAIL_CHECK(log_.take(news.bytes, watch_));
-    return news.bytes.empty() && quiet_ != quiet_looks ? base::Status() : tell_steps();
+  base::Status poll() {
+    DOVETAIL_TRY(const base::GrowingFile::NewContent added, file_.read_new());
+    if (!file_.exists() && !waits_) notify_note(callbacks_, name_ + " does not exist yet; waiting for it");
+    waits_ = !file_.exists();
+    if (added.restarted) notify_note(callbacks_, name_ + " was truncated or replaced; reading the new content");
+    quiet_polls_ = added.bytes.empty() ? std::min(quiet_polls_ + 1, quiet_polls + 1) : 0;
+    if (!added.bytes.empty()) DOVETAIL_CHECK(log_.take(added.bytes, callbacks_));
+    return added.bytes.empty() && quiet_polls_ != quiet_polls ? base::Status() : report_steps();
   }
 
   /// Returns the answer for all data read, including the last step.
   base::Result<std::optional<MeasuredAnswer>> finish() {
-    quiet_ = quiet_looks;
-    DOVETAIL_CHECK(tell_steps());
+    quiet_polls_ = quiet_polls;
+    DOVETAIL_CHECK(report_steps());
     auto run = measure::measured_run(log_.log(), {request_.format, request_.skip, request_.statistic});
     if (!run.ok()) return std::optional<MeasuredAnswer>();
     MeasuredAnswer answer{request_, *std::move(run), std::nullopt, reported_.size(), {}};
-    if (predicted_ && *predicted_) answer.predicted = beside(request_, **predicted_, answer.run);
-    for (const auto& [phase, steps] : noticed_) answer.noticed.push_back({phase, steps.size()});
+    if (predicted_ && *predicted_) answer.predicted = compare_with_prediction(request_, **predicted_, answer.run);
+    for (const auto& [phase, steps] : slow_phases_) answer.slow_phases.push_back({phase, steps.size()});
     return std::optional(std::move(answer));
   }
 
  private:
-  base::Status tell_steps() {
+  base::Status report_steps() {
     const auto run = measure::measured_run(log_.log(), {request_.format, 0, request_.statistic});
     if (!run.ok()) {
       // A log without its first complete step has no times yet, which is not an error.
       const std::string fault = base::to_text(run.error());
-      if (run.error().line > 0 && refused_.insert(fault).second) tell_note(watch_, fault);
+      if (run.error().line > 0 && reported_errors_.insert(fault).second) notify_note(callbacks_, fault);
       return {};
     }
     std::map<std::int64_t, bool> steps;  // [step] whether it was interrupted
     for (const std::int64_t step : run->steps) steps[step] = false;
     for (const std::int64_t step : run->interrupted) steps[step] = true;
     for (const auto& [step, interrupted] : steps) {
-      const bool has_ended = step != steps.rbegin()->first || quiet_ >= quiet_looks;
-      if (has_ended) DOVETAIL_CHECK(tell_step(*run, step, interrupted));
+      const bool has_ended = step != steps.rbegin()->first || quiet_polls_ >= quiet_polls;
+      if (has_ended) DOVETAIL_CHECK(report_step(*run, step, interrupted));
     }
     return {};
   }
 
-  base::Status tell_step(const MeasuredRun& run, std::int64_t step, bool interrupted) {
+  base::Status report_step(const MeasuredRun& run, std::int64_t step, bool interrupted) {
     const MeasuredRun one = measure::at_step(run, step);
     double seconds = 0;
     for (const measure::MeasuredTime& time : one.times) seconds += time.spread.median;
@@ -189,77 +189,77 @@ class Follower {
     if (reported != reported_.end() && reported->second == seconds) return {};
     reported_[step] = seconds;
     if (interrupted) {
-      say(fmt::format("step {}: includes a validation or a checkpoint", step));
+      write_line(fmt::format("step {}: includes a validation or a checkpoint", step));
       return {};
     }
     if (!predicted_) {
-      DOVETAIL_TRY(predicted_, predict_run(request_, {{log_.text(), path_}}, run, watch_));
-      DOVETAIL_CHECK(tell_read(watch_));
-      if (*predicted_ && !(*predicted_)->scenario.job.origin.empty()) say((*predicted_)->scenario.job.origin);
+      DOVETAIL_TRY(predicted_, predict_run(request_, {{log_.text(), path_}}, run, callbacks_));
+      DOVETAIL_CHECK(notify_read(callbacks_));
+      if (*predicted_ && !(*predicted_)->scenario.job.origin.empty()) write_line((*predicted_)->scenario.job.origin);
     }
     const bool is_warm_up = reported_.size() <= static_cast<std::size_t>(request_.skip.value_or(measure::default_skip));
     if (!*predicted_) {
-      say(head_text(step, is_warm_up) + times_text(one));
+      write_line(head_text(step, is_warm_up) + times_text(one));
       return {};
     }
-    const MeasuredComparison compared = beside(request_, **predicted_, one).comparison;
-    say(head_text(step, is_warm_up) + compared_text(compared));
+    const MeasuredComparison compared = compare_with_prediction(request_, **predicted_, one).comparison;
+    write_line(head_text(step, is_warm_up) + compared_text(compared));
     if (is_warm_up) return {};
     // Likely causes are derived from all steps together.
-    const MeasuredComparison all = beside(request_, **predicted_, run).comparison;
-    for (const MeasuredAgainst& phase : compared.phases) notice(phase, all, step);
-    if (compared.iteration) notice(*compared.iteration, all, step);
+    const MeasuredComparison all = compare_with_prediction(request_, **predicted_, run).comparison;
+    for (const MeasuredAgainst& phase : compared.phases) report_if_slow(phase, all, step);
+    if (compared.iteration) report_if_slow(*compared.iteration, all, step);
     return {};
   }
 
   /// Reports a phase that took much longer than predicted.
-  void notice(const MeasuredAgainst& phase, const MeasuredComparison& all, std::int64_t step) {
-    const double part = measure::noticed_part * (*predicted_)->estimate.iteration_seconds;
-    if (phase.seconds < noticed_times * phase.predicted || phase.difference() <= part) return;
-    std::set<std::int64_t>& steps = noticed_[phase.phase];
+  void report_if_slow(const MeasuredAgainst& phase, const MeasuredComparison& all, std::int64_t step) {
+    const double part = measure::notable_share * (*predicted_)->estimate.iteration_seconds;
+    if (phase.seconds < slow_factor * phase.predicted || phase.difference() <= part) return;
+    std::set<std::int64_t>& steps = slow_phases_[phase.phase];
     std::string text = fmt::format("step {}: {} took {} instead of {}", step, phase.phase, seconds_text(phase.seconds),
                                    seconds_text(phase.predicted));
     if (phase.predicted > 0) text += fmt::format(", {:.1f} times the prediction", phase.seconds / phase.predicted);
-    const MeasuredAgainst* const usual = phase_of(all, phase.phase);
+    const MeasuredAgainst* const overall = phase_of(all, phase.phase);
     if (!steps.empty())
       text += fmt::format("; also in {} before", counted(static_cast<std::int64_t>(steps.size()), "step"));
-    else if (usual != nullptr && !usual->reasons.empty())
-      text += "; likely cause: " + usual->reasons.front();
+    else if (overall != nullptr && !overall->reasons.empty())
+      text += "; likely cause: " + overall->reasons.front();
     steps.insert(step);
-    say("NOTICE " + text);
+    write_line("NOTICE " + text);
   }
 
-  void say(const std::string& line) const {
-    if (options_.say) options_.say(line);
+  void write_line(const std::string& line) const {
+    if (options_.on_line) options_.on_line(line);
   }
 
   const MeasuredRequest& request_;
   const FollowOptions& options_;
-  const Watch& watch_;
+  const Callbacks& callbacks_;
   std::string path_;
   std::string name_;
   base::GrowingFile file_;
-  LogSoFar log_;
-  int quiet_ = 0;
+  GrowingLog log_;
+  int quiet_polls_ = 0;
   bool waits_ = false;
-  std::map<std::int64_t, double> reported_;                   // [step] seconds
-  std::map<std::string, std::set<std::int64_t>> noticed_;     // [phase] steps
-  std::set<std::string> refused_;                             // errors that were reported
-  std::optional<std::optional<PredictionAnswer>> predicted_;  // nullopt: not computed yet; inner nullopt: no job
+  std::map<std::int64_t, double> reported_;                    // [step] seconds
+  std::map<std::string, std::set<std::int64_t>> slow_phases_;  // [phase] steps
+  std::set<std::string> reported_errors_;                      // errors that were reported
+  std::optional<std::optional<PredictionAnswer>> predicted_;   // nullopt: not computed yet; inner nullopt: no job
 };
 
 }  // namespace
 
 base::Result<std::optional<MeasuredAnswer>> follow(const MeasuredRequest& request, const FollowOptions& options,
-                                                   const Watch& watch) {
+                                                   const Callbacks& callbacks) {
   using Clock = std::chrono::steady_clock;
-  Follower follower(request, options, watch);
-  const auto pause = std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(options.look_every));
-  while (!parallel::is_requested(watch.cancellation)) {
-    DOVETAIL_CHECK(follower.look());
+  Follower follower(request, options, callbacks);
+  const auto pause = std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(options.poll_seconds));
+  while (!parallel::is_requested(callbacks.cancellation)) {
+    DOVETAIL_CHECK(follower.poll());
     const Clock::time_point next = Clock::now() + pause;
-    while (Clock::now() < next && !parallel::is_requested(watch.cancellation))
-      std::this_thread::sleep_for(std::min<Clock::duration>(nap, next - Clock::now()));
+    while (Clock::now() < next && !parallel::is_requested(callbacks.cancellation))
+      std::this_thread::sleep_for(std::min<Clock::duration>(poll_interval, next - Clock::now()));
   }
   return follower.finish();
 }

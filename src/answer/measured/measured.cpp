@@ -38,15 +38,15 @@ std::string path_from(const std::string& path, const std::string& output) {
 
 }  // namespace
 
-base::Result<MeasuredAnswer> ask(const MeasuredRequest& request, const Watch& watch) {
+base::Result<MeasuredAnswer> answer_to(const MeasuredRequest& request, const Callbacks& callbacks) {
   DOVETAIL_CHECK(check_inputs(request));
   DOVETAIL_TRY(const std::vector<trainers::LogFile> logs, read_logs(request));
   DOVETAIL_TRY(const trainers::StepLog log, trainers::read_step_log(logs));
   DOVETAIL_TRY(measure::MeasuredRun run, measure::measured_run(log, {request.format, request.skip, request.statistic}));
-  DOVETAIL_TRY(const std::optional<PredictionAnswer> predicted, predict_run(request, logs, run, watch));
+  DOVETAIL_TRY(const std::optional<PredictionAnswer> predicted, predict_run(request, logs, run, callbacks));
   MeasuredAnswer answer{request, std::move(run), std::nullopt};
-  if (predicted) answer.predicted = beside(request, *predicted, answer.run);
-  DOVETAIL_CHECK(tell_read(watch));
+  if (predicted) answer.predicted = compare_with_prediction(request, *predicted, answer.run);
+  DOVETAIL_CHECK(notify_read(callbacks));
   return answer;
 }
 
@@ -64,10 +64,10 @@ base::Result<std::string> measurement_file(const MeasuredAnswer& answer, const s
         "-o needs the job and the plan of the run; give --job and --plan, or a trainer's configuration as --job, or a "
         "log that starts with the configuration");
   const MeasuredPrediction& predicted = *answer.predicted;
-  if (predicted.parted)
+  if (predicted.unfused)
     return base::Error{
         base::Failure::bad_input, answer.request.plan ? name_of(*answer.request.plan) : "", 0, 0,
-        parted_reason(answer.run) + ", so its prediction does not match the run; use a plan without `fusion`"};
+        unfused_reason(answer.run) + ", so its prediction does not match the run; use a plan without `fusion`"};
   const std::string stem = std::filesystem::path(answer.request.logs.front().path).stem().string();
   measure::MeasurementNames names;
   names.set = fmt::format("{}/{}", predicted.job.cluster.groups.front().gpu.name, base::enum_name(answer.run.format));

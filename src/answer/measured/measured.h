@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "answer/plans/job_input.h"
+#include "answer/question/callbacks.h"
 #include "answer/question/input.h"
 #include "answer/question/option.h"
 #include "answer/question/section.h"
-#include "answer/question/watch.h"
 #include "measure/measured_comparison.h"
 
 namespace dovetail::answer {
@@ -38,15 +38,15 @@ auto options_of(const T*) {
 }
 
 /// A phase of a followed run is reported if it takes at least this many times its prediction.
-inline constexpr double noticed_times = 2;
+inline constexpr double slow_factor = 2;
 
 /// Prediction for a run, and the comparison with it.
 struct MeasuredPrediction {
   plan::Job job;
   std::string efficiency;         ///< name of the efficiencies used
   std::string efficiency_choice;  ///< value of `efficiency` that selects them in a job: a bundled set or a file
-  bool parted = false;  ///< the plan fuses stages, but the trainer runs them separately; fusion was removed for the
-                        ///< comparison
+  bool unfused = false;  ///< the plan fuses stages, but the trainer runs them separately; fusion was removed for the
+                         ///< comparison
   std::vector<std::vector<std::string>> fused;  ///< tasks that the plan runs as one phase
   std::optional<ImportedJob> imported;          ///< set if the job is a trainer's configuration
   std::optional<plan::Plan> own_plan;           ///< plan of the trainer's configuration, if that is what ran
@@ -54,7 +54,7 @@ struct MeasuredPrediction {
 };
 
 /// Phase that took much longer than predicted in some steps of a followed run.
-struct NoticedPhase {
+struct SlowPhase {
   std::string phase;
   std::size_t steps = 0;
 };
@@ -64,14 +64,14 @@ struct MeasuredAnswer {
   measure::MeasuredRun run;
   std::optional<MeasuredPrediction> predicted;  ///< set if the job and the plan are known
   std::optional<std::size_t> followed = {};     ///< number of steps that were compared while following the log
-  std::vector<NoticedPhase> noticed = {};       ///< phases that took at least noticed_times their prediction in some of
+  std::vector<SlowPhase> slow_phases = {};      ///< phases that took at least slow_factor their prediction in some of
                                                 ///< these steps
 };
 
 /// Errors: input that cannot be read. A trainer's configuration without lengths uses those of the log. A plan that
 /// fuses stages is compared without fusion, with a note. An unreadable configuration in the log is only a note, unless
 /// the request has options for it.
-base::Result<MeasuredAnswer> ask(const MeasuredRequest& request, const Watch& watch);
+base::Result<MeasuredAnswer> answer_to(const MeasuredRequest& request, const Callbacks& callbacks);
 
 /// Reason why a request cannot produce a measurement file; nullopt if none is known before the logs are read. Such a
 /// file refers to its job and plan by path, or embeds the job and plan of a trainer's configuration.
@@ -91,20 +91,20 @@ Sections sections(const MeasuredAnswer& answer);
 std::string to_json(const MeasuredAnswer& answer);
 
 struct FollowOptions {
-  double look_every = 1;                        ///< in seconds
-  std::function<void(const std::string&)> say;  ///< receives a line about a step, or about an unusual phase
+  double poll_seconds = 1;                          ///< in seconds
+  std::function<void(const std::string&)> on_line;  ///< receives a line about a step, or about an unusual phase
 };
 
-/// Follows the single log of `request` until `watch` asks to stop.
+/// Follows the single log of `request` until `callbacks` asks to stop.
 ///
 /// Reports a line per finished step, with the measured and predicted seconds of its phases. Another line reports each
-/// phase that takes at least noticed_times its prediction and exceeds the prediction by more than noticed_part of the
+/// phase that takes at least slow_factor its prediction and exceeds the prediction by more than notable_share of the
 /// iteration. Warm-up steps and steps with a validation or checkpoint are exempt.
 ///
 /// Returns the answer for the part of the log that was read, with the number of unusual steps per phase; nullopt if the
 /// log has no step. Errors: an unreadable job, plan or log. A malformed line is reported and skipped. REQUIRES: exactly
 /// one log, and not standard input.
 base::Result<std::optional<MeasuredAnswer>> follow(const MeasuredRequest& request, const FollowOptions& options,
-                                                   const Watch& watch);
+                                                   const Callbacks& callbacks);
 
 }  // namespace dovetail::answer

@@ -9,9 +9,9 @@
 #include "answer/measured/measured.h"
 #include "answer/plans/plan_output.h"
 #include "answer/question/json.h"
-#include "answer/words/figures.h"
-#include "answer/words/plan_words.h"
-#include "answer/words/text.h"
+#include "answer/text/figures.h"
+#include "answer/text/plan_text.h"
+#include "answer/text/text.h"
 
 namespace dovetail::answer {
 namespace {
@@ -27,8 +27,8 @@ Json to_json(const TimeSpread& spread) {
           {"mean", json_ratio(spread.mean)},
           {"lower", json_ratio(spread.lower)},
           {"upper", json_ratio(spread.upper)},
-          {"least", json_ratio(spread.least)},
-          {"most", json_ratio(spread.most)}};
+          {"least", json_ratio(spread.min)},
+          {"most", json_ratio(spread.max)}};
 }
 
 Json to_json(const MeasuredTime& time) {
@@ -174,15 +174,15 @@ Sections comparison_text(const MeasuredPrediction& predicted) {
 }
 
 /// Phases that took unusually long while the log was followed.
-std::string noticed_text(const MeasuredAnswer& answer) {
+std::string slow_phases_text(const MeasuredAnswer& answer) {
   if (!answer.followed || !answer.predicted) return "";
   const std::string steps = counted(static_cast<std::int64_t>(*answer.followed), "step");
-  if (answer.noticed.empty())
-    return fmt::format("\nin {} followed, no phase took {:g} times its prediction\n", steps, noticed_times);
+  if (answer.slow_phases.empty())
+    return fmt::format("\nin {} followed, no phase took {:g} times its prediction\n", steps, slow_factor);
   std::vector<std::string> phases;
-  for (const NoticedPhase& phase : answer.noticed) phases.push_back(fmt::format("{} in {}", phase.phase, phase.steps));
+  for (const SlowPhase& phase : answer.slow_phases) phases.push_back(fmt::format("{} in {}", phase.phase, phase.steps));
   return fmt::format("\nof {} followed, these phases took at least {:g} times their prediction: {}\n", steps,
-                     noticed_times, fmt::join(phases, ", "));
+                     slow_factor, fmt::join(phases, ", "));
 }
 
 /// Data in the log that no table shows.
@@ -242,7 +242,7 @@ std::string to_json(const MeasuredAnswer& answer) {
 Sections sections(const MeasuredAnswer& answer) {
   const std::string origin = answer.predicted ? origin_line(answer.predicted->job) : "";
   return origin + run_text(answer.run) +
-         (answer.predicted ? comparison_text(*answer.predicted) : times_table(answer.run)) + noticed_text(answer) +
+         (answer.predicted ? comparison_text(*answer.predicted) : times_table(answer.run)) + slow_phases_text(answer) +
          rest_text(answer.run) + (answer.predicted ? not_modelled_text(answer.predicted->job.not_modelled) : "");
 }
 

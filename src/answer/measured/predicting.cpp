@@ -66,16 +66,16 @@ std::vector<std::vector<std::string>> fused_tasks(const plan::Job& job, const pl
 }
 
 base::Result<PredictionAnswer> predict(const JobInput& job, const MeasuredRequest& request,
-                                       const measure::MeasuredRun& run, const Watch& watch) {
+                                       const measure::MeasuredRun& run, const Callbacks& callbacks) {
   const bool fuses = run.format == trainers::LogFormat::dovetail;
-  DOVETAIL_TRY(PredictionAnswer predicted, predict_plan(job, request.plan, fuses, watch));
-  if (predicted.parted) tell_note(watch, parted_reason(run) + "; comparing without fusion");
+  DOVETAIL_TRY(PredictionAnswer predicted, predict_plan(job, request.plan, fuses, callbacks));
+  if (predicted.unfused) notify_note(callbacks, unfused_reason(run) + "; comparing without fusion");
   return predicted;
 }
 
 }  // namespace
 
-std::string parted_reason(const measure::MeasuredRun& run) {
+std::string unfused_reason(const measure::MeasuredRun& run) {
   return fmt::format("the plan fuses stages, but {} runs them separately", base::enum_name(run.format));
 }
 
@@ -97,27 +97,28 @@ base::Result<std::vector<trainers::LogFile>> read_logs(const MeasuredRequest& re
 
 base::Result<std::optional<PredictionAnswer>> predict_run(const MeasuredRequest& request,
                                                           const std::vector<trainers::LogFile>& logs,
-                                                          const measure::MeasuredRun& run, const Watch& watch) {
+                                                          const measure::MeasuredRun& run, const Callbacks& callbacks) {
   const std::optional<JobInput> job = job_of(request, logs, run);
   if (!job) {
     DOVETAIL_CHECK(check_no_job(request));
     return std::optional<PredictionAnswer>();
   }
-  auto predicted = predict(*job, request, run, watch);
+  auto predicted = predict(*job, request, run, callbacks);
   if (predicted.ok()) return std::optional(*std::move(predicted));
   if (is_given(request.job) || request.plan || has_import_options(request.job)) return std::move(predicted).error();
-  tell_note(watch, "no prediction: the configuration in the log cannot be read: " + base::to_text(predicted.error()));
+  notify_note(callbacks,
+              "no prediction: the configuration in the log cannot be read: " + base::to_text(predicted.error()));
   return std::optional<PredictionAnswer>();
 }
 
-MeasuredPrediction beside(const MeasuredRequest& request, const PredictionAnswer& predicted,
-                          const measure::MeasuredRun& run) {
+MeasuredPrediction compare_with_prediction(const MeasuredRequest& request, const PredictionAnswer& predicted,
+                                           const measure::MeasuredRun& run) {
   const plan::Job& job = predicted.scenario.job;
   const predict::Software& software = predicted.scenario.software;
   return MeasuredPrediction{job,
                             software.efficiency.name,
                             software.choice.efficiency,
-                            predicted.parted,
+                            predicted.unfused,
                             fused_tasks(job, predicted.plan),
                             predicted.imported,
                             request.plan ? std::nullopt : std::optional(predicted.plan),

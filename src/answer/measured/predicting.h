@@ -11,7 +11,7 @@
 namespace dovetail::answer {
 
 /// Reason why a plan that fuses stages is compared without fusion.
-std::string parted_reason(const measure::MeasuredRun& run);
+std::string unfused_reason(const measure::MeasuredRun& run);
 
 /// Checks that at most one input is standard input.
 base::Status check_inputs(const MeasuredRequest& request);
@@ -25,10 +25,10 @@ base::Result<std::vector<trainers::LogFile>> read_logs(const MeasuredRequest& re
 /// has options for it.
 base::Result<std::optional<PredictionAnswer>> predict_run(const MeasuredRequest& request,
                                                           const std::vector<trainers::LogFile>& logs,
-                                                          const measure::MeasuredRun& run, const Watch& watch);
+                                                          const measure::MeasuredRun& run, const Callbacks& callbacks);
 
 /// Compares a run with its prediction.
-MeasuredPrediction beside(const MeasuredRequest& request, const PredictionAnswer& predicted,
-                          const measure::MeasuredRun& run);
+MeasuredPrediction compare_with_prediction(const MeasuredRequest& request, const PredictionAnswer& predicted,
+                                           const measure::MeasuredRun& run);
 
 }  // namespace dovetail::answer

@@ -12,9 +12,9 @@
 #include "answer/plans/job_input.h"
 #include "answer/plans/plan_output.h"
 #include "answer/question/json.h"
-#include "answer/words/figures.h"
-#include "answer/words/plan_words.h"
-#include "answer/words/software_words.h"
+#include "answer/text/figures.h"
+#include "answer/text/plan_text.h"
+#include "answer/text/software_text.h"
 
 namespace dovetail::answer {
 namespace {
@@ -34,7 +34,7 @@ Json change_json(const ExplanationAnswer& answer, const Change& change) {
   Json names = Json::array();
   for (const std::size_t task : change.tasks) names.push_back(task_name(answer, task));
   Json object{{"kind", name_of(change.kind)},
-              {"change", change_words(answer.scenario.job, answer.plan, change)},
+              {"change", change_text(answer.scenario.job, answer.plan, change)},
               {"tasks", names},
               {"iteration_seconds", json_seconds(change.iteration_seconds)},
               {"gain_seconds", json_seconds(answer.explanation.estimate.iteration_seconds - change.iteration_seconds)},
@@ -72,7 +72,7 @@ Json best_json(const ExplanationAnswer& answer, const planner::RankedPlan& best)
 Json comparison_json(const ExplanationAnswer& answer, const planner::Comparison& comparison) {
   Json object{{"steps", Json::array()}, {"uses", Json::array()}, {"idle", Json::array()}};
   for (const planner::ActivityComparison& step : comparison.activities) {
-    Json entry{{"step", activity_words(answer.scenario.job, step.kind, step.task)},
+    Json entry{{"step", activity_text(answer.scenario.job, step.kind, step.task)},
                {"seconds", pair_json(step.seconds)},
                {"critical", Json{{"here", json_ratio(step.critical.here)}, {"best", json_ratio(step.critical.there)}}}};
     if (step.part) entry["part"] = Json{{"name", base::enum_name(*step.part)}, {"seconds", pair_json(step.of_part)}};
@@ -94,7 +94,7 @@ using predict::TaskMemory;
 constexpr double negligible = 0.0005;
 
 std::string activity_name(const ExplanationAnswer& answer, const planner::ActivityComparison& step) {
-  return activity_words(answer.scenario.job, step.kind, step.task);
+  return activity_text(answer.scenario.job, step.kind, step.task);
 }
 
 std::string plain_seconds(double seconds) { return seconds < negligible ? "-" : seconds_text(seconds); }
@@ -126,7 +126,7 @@ std::string best_text(const ExplanationAnswer& answer) {
     if (!explanation.impossible.empty()) return fmt::format("best plan       none: {}\n", explanation.impossible);
     const auto& nearest = explanation.ranking.nearest;
     if (!nearest) return "best plan       none found\n";
-    return "best plan       " + nearest_words(*nearest, answer.scenario) + "\n";
+    return "best plan       " + nearest_text(*nearest, answer.scenario) + "\n";
   }
   const double gain = explanation.estimate.iteration_seconds - best->estimate.iteration_seconds;
   std::string text = fmt::format("best plan       {} per iteration ({})",
@@ -163,7 +163,7 @@ Table changes_table(const ExplanationAnswer& answer) {
   for (const Change& change : answer.explanation.changes)
     rows.push_back({signed_seconds(change.iteration_seconds - answer.explanation.estimate.iteration_seconds),
                     seconds_text(change.iteration_seconds), gibibytes(change.margin), task_name(answer, change.fullest),
-                    change_words(answer.scenario.job, answer.plan, change)});
+                    change_text(answer.scenario.job, answer.plan, change)});
   return {{{"time change"}, {"iteration"}, {"margin"}, {"in", Align::left}, {"change", Align::left}}, rows};
 }
 
@@ -176,7 +176,7 @@ std::string repair_text(const ExplanationAnswer& answer, const Change& repair) {
   for (const std::size_t task : repair.tasks) {
     Change one = repair;
     one.tasks = {task};
-    text += "  " + change_words(answer.scenario.job, answer.plan, one) + "\n";
+    text += "  " + change_text(answer.scenario.job, answer.plan, one) + "\n";
   }
   return text;
 }
@@ -284,19 +284,20 @@ Sections comparison_sections(const ExplanationAnswer& answer, const planner::Com
 
 }  // namespace
 
-base::Result<ExplanationAnswer> ask(const ExplanationRequest& request, const Watch& watch) {
-  const parallel::Cancellation stop(watch.cancellation, request.search.budget.time_limit);
-  DOVETAIL_TRY(AskedJob asked, read_asked(request.job, request.plan, watch, &stop));
-  if (!asked.plan) return base::bad_input("explain needs a plan; give --plan FILE");
-  DOVETAIL_CHECK(tell_read(watch));
-  DOVETAIL_TRY(const planner::RankOptions options, rank_options(request.search, asked.scenario.job.placements, watch));
-  auto explanation = planner::explain(asked.scenario, *asked.plan, options);
+base::Result<ExplanationAnswer> answer_to(const ExplanationRequest& request, const Callbacks& callbacks) {
+  const parallel::Cancellation stop(callbacks.cancellation, request.search.budget.time_limit);
+  DOVETAIL_TRY(LoadedJob loaded, load_job(request.job, request.plan, callbacks, &stop));
+  if (!loaded.plan) return base::bad_input("explain needs a plan; give --plan FILE");
+  DOVETAIL_CHECK(notify_read(callbacks));
+  DOVETAIL_TRY(const planner::RankOptions options,
+               rank_options(request.search, loaded.scenario.job.placements, callbacks));
+  auto explanation = planner::explain(loaded.scenario, *loaded.plan, options);
   if (!explanation.ok()) return at_input(std::move(explanation).error(), request.job);
-  ExplanationAnswer answer{std::move(asked.scenario), *std::move(asked.plan), std::move(explanation).value()};
+  ExplanationAnswer answer{std::move(loaded.scenario), *std::move(loaded.plan), std::move(explanation).value()};
   std::vector<planner::Change>& changes = answer.explanation.changes;
   if (const auto shown = static_cast<std::size_t>(request.shown); changes.size() > shown)
     changes.erase(changes.begin() + request.shown, changes.end());
-  answer.outcome = unless_interrupted(watch, answer.explanation.best ? Outcome::done : Outcome::infeasible);
+  answer.outcome = unless_interrupted(callbacks, answer.explanation.best ? Outcome::done : Outcome::infeasible);
   answer.scenario.cancellation = nullptr;
   return answer;
 }
@@ -314,7 +315,7 @@ std::string to_json(const ExplanationAnswer& answer) {
               {"changes", Json::array()}};
   add_efficiency_reason(answer.scenario.software, object);
   add_not_modelled(answer.scenario.job.not_modelled, object);
-  add_verdict(explanation.estimate.fit(), object);
+  add_fit(explanation.estimate.fit(), object);
   for (const Change& change : explanation.changes) object["changes"].push_back(change_json(answer, change));
   if (explanation.repair) object["repair"] = change_json(answer, *explanation.repair);
   if (explanation.best) object["best_plan"] = best_json(answer, *explanation.best);

@@ -33,7 +33,7 @@ struct ExplanationAnswer {
 };
 
 /// Errors: input that cannot be read, and those of planner::explain. The outcome is infeasible if no plan fits.
-base::Result<ExplanationAnswer> ask(const ExplanationRequest& request, const Watch& watch);
+base::Result<ExplanationAnswer> answer_to(const ExplanationRequest& request, const Callbacks& callbacks);
 
 /// Memory limit, useful changes, and time lost against the best plan.
 Sections sections(const ExplanationAnswer& answer);

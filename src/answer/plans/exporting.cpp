@@ -7,12 +7,12 @@
 #include <limits>
 #include <utility>
 
+#include "answer/plans/alternatives.h"
 #include "answer/plans/job_input.h"
 #include "answer/plans/open_lengths.h"
-#include "answer/plans/ways.h"
-#include "answer/words/figures.h"
-#include "answer/words/plan_words.h"
-#include "answer/words/text.h"
+#include "answer/text/figures.h"
+#include "answer/text/plan_text.h"
+#include "answer/text/text.h"
 #include "plan/framework.h"
 #include "plan/plan_file.h"
 #include "predict/closed_form/estimate.h"
@@ -24,12 +24,12 @@ namespace {
 /// Max number of bytes by which a device exceeds its memory; negative: bytes left.
 std::int64_t missing_bytes(const predict::Estimate& estimate) {
   std::int64_t most = std::numeric_limits<std::int64_t>::min();
-  for (const predict::TaskMemory& task : estimate.memory) most = std::max(most, -task.room());
+  for (const predict::TaskMemory& task : estimate.memory) most = std::max(most, -task.headroom());
   return most;
 }
 
 /// Reason for a change: how a run without it differs from the plan.
-std::string reason_of(const predict::Scenario& scenario, const trainers::KeptChange& kept,
+std::string reason_of(const predict::Scenario& scenario, const trainers::RequiredChange& kept,
                       const predict::Estimate& whole, std::string_view trainer) {
   if (!kept.without)
     return fmt::format("without it, {} cannot run the job: {}", trainer, kept.stops.substr(0, kept.stops.find('\n')));
@@ -53,7 +53,7 @@ constexpr double min_gain = 0.002;
 /// Scenario of a configuration's job. Unknown response lengths are assumed at a share of their cap.
 base::Result<predict::Scenario> exported_scenario(const plan::Job& job, const trainers::ExportBase& base) {
   DOVETAIL_TRY(predict::Scenario scenario, scenario_for(job, Input{base.path}));
-  return base.options.response_length ? std::move(scenario) : at_part_of_cap(scenario, answered_part);
+  return base.options.response_length ? std::move(scenario) : at_share_of_cap(scenario, default_share);
 }
 
 base::Result<ExportAnswer> answer_of(const predict::Scenario& scenario, const trainers::ExportBase& base,
@@ -63,18 +63,18 @@ base::Result<ExportAnswer> answer_of(const predict::Scenario& scenario, const tr
   const double base_seconds = predict::estimate(as_it_is, made.base.plan).iteration_seconds;
   const std::string trainer = made.base.trainer;
   std::vector<std::string> reasons;
-  for (const trainers::KeptChange& kept : made.changes)
+  for (const trainers::RequiredChange& kept : made.changes)
     reasons.push_back(clean_text(reason_of(scenario, kept, whole, trainer)));
   DOVETAIL_TRY(std::string content, trainers::commented_content(base, made, reasons));
   ExportAnswer answer{.trainer = trainer,
                       .job_name = made.base.job.name,
                       .base_file = made.base.file,
-                      .reading = trainers::reading_words(made.base),
+                      .reading = trainers::reading_text(made.base),
                       .is_script = made.base.launch.has_value(),
                       .in_place = made.in_place,
                       .base_content = base.content,
                       .content = std::move(content),
-                      .demanded = {},
+                      .required = {},
                       .plan_name = plan.placement,
                       .changes = {},
                       .plan = plan,
@@ -87,11 +87,11 @@ base::Result<ExportAnswer> answer_of(const predict::Scenario& scenario, const tr
 }
 
 /// Plan without its least useful change; nullopt if every change gains at least min_gain.
-std::optional<plan::Plan> without_the_least(const predict::Scenario& scenario, const trainers::Export& made,
-                                            const plan::Plan& plan) {
+std::optional<plan::Plan> without_smallest(const predict::Scenario& scenario, const trainers::Export& made,
+                                           const plan::Plan& plan) {
   double most = predict::estimate(scenario, plan).iteration_seconds * (1 + min_gain);
   std::optional<plan::Plan> best;
-  for (const trainers::KeptChange& kept : made.changes) {
+  for (const trainers::RequiredChange& kept : made.changes) {
     if (!kept.without) continue;
     const predict::Estimate without = predict::estimate(scenario, *kept.without);
     if (!without.keeps_margin() || without.iteration_seconds > most) continue;
@@ -110,13 +110,13 @@ base::Result<std::string> trainer_of(const ExportRequest& request, const plan::J
 }
 
 /// Writes a complete file for a plan and its job.
-base::Result<ExportAnswer> ask_whole(const ExportRequest& request, const Watch& watch) {
+base::Result<ExportAnswer> answer_complete_file(const ExportRequest& request, const Callbacks& callbacks) {
   DOVETAIL_CHECK(check_standard_input({request.plan, request.job}));
-  DOVETAIL_TRY(const predict::Scenario scenario, read_scenario(JobInput(*request.job), watch));
-  DOVETAIL_TRY(const plan::Plan plan, read_plan(request.plan, scenario, watch));
-  DOVETAIL_CHECK(tell_read(watch));
+  DOVETAIL_TRY(const predict::Scenario scenario, read_scenario(JobInput(*request.job), callbacks));
+  DOVETAIL_TRY(const plan::Plan plan, read_plan(request.plan, scenario, callbacks));
+  DOVETAIL_CHECK(notify_read(callbacks));
   DOVETAIL_TRY(const std::string trainer, trainer_of(request, scenario.job));
-  DOVETAIL_TRY(trainers::WholeExport made, trainers::export_whole(scenario.job, plan, trainer));
+  DOVETAIL_TRY(trainers::CompleteExport made, trainers::export_complete_file(scenario.job, plan, trainer));
   ExportAnswer answer{.trainer = std::move(made.trainer),
                       .job_name = scenario.job.name,
                       .base_file = {},
@@ -125,7 +125,7 @@ base::Result<ExportAnswer> ask_whole(const ExportRequest& request, const Watch& 
                       .in_place = true,
                       .base_content = {},
                       .content = std::move(made.content),
-                      .demanded = std::move(made.demanded),
+                      .required = std::move(made.required),
                       .plan_name = plan.placement,
                       .changes = {},
                       .plan = plan,
@@ -138,47 +138,48 @@ base::Result<ExportAnswer> ask_whole(const ExportRequest& request, const Watch& 
 
 /// Changes that switch the base to the backend and mode of the plan. Empty if the base fits as it is, or if no allowed
 /// switch does.
-base::Result<std::vector<trainers::Change>> switches_for(const ExportRequest& request, const Watch& watch) {
+base::Result<std::vector<trainers::Change>> switches_for(const ExportRequest& request, const Callbacks& callbacks) {
   std::vector<trainers::Change> none;
   if (request.allowed.empty()) return none;
   DOVETAIL_TRY(const trainers::Allowed allowed, allowed_of(request.allowed));
-  DOVETAIL_TRY(const std::vector<WayInput> ways, way_inputs(request.base, allowed, watch));
+  DOVETAIL_TRY(const std::vector<Alternative> alternatives, list_alternatives(request.base, allowed, callbacks));
   DOVETAIL_TRY(const std::string text, read_input(request.plan));
-  for (const WayInput& way : ways) {
-    if (!way.refusal.empty()) continue;
-    DOVETAIL_TRY(const trainers::Import import, read_import(way.input, watch));
-    DOVETAIL_TRY(const predict::Scenario scenario, scenario_for(import.job, way.input));
+  for (const Alternative& alternative : alternatives) {
+    if (!alternative.rejection.empty()) continue;
+    DOVETAIL_TRY(const trainers::Import import, read_import(alternative.input, callbacks));
+    DOVETAIL_TRY(const predict::Scenario scenario, scenario_for(import.job, alternative.input));
     const auto plan = plan::parse_plan(text, name_of(request.plan), import.job);
-    if (plan.ok() && !is_for_another(*plan, scenario, !way.input.import.response_length)) return way.changes;
+    if (plan.ok() && !is_for_another(*plan, scenario, !alternative.input.import.response_length))
+      return alternative.changes;
   }
   return none;
 }
 
 }  // namespace
 
-base::Result<ExportAnswer> ask(const ExportRequest& request, const Watch& watch) {
+base::Result<ExportAnswer> answer_to(const ExportRequest& request, const Callbacks& callbacks) {
   if (is_given(request.base) == request.job.has_value())
     return base::bad_input("give either --base FILE to change a configuration, or --job FILE to write a complete one");
   if (request.job && has_import_options(request.base))
     return base::bad_input("--job cannot be combined with --gpu, --env or --lengths: the job file already sets them");
   if (request.job && !request.allowed.empty())
     return base::bad_input("--allow needs --base FILE, whose backend or mode it may change");
-  if (request.job) return ask_whole(request, watch);
+  if (request.job) return answer_complete_file(request, callbacks);
   DOVETAIL_CHECK(check_standard_input({request.plan, request.base}));
-  DOVETAIL_TRY(const trainers::ExportBase base, read_base(request.base, watch));
-  DOVETAIL_TRY(const std::vector<trainers::Change> switches, switches_for(request, watch));
+  DOVETAIL_TRY(const trainers::ExportBase base, read_base(request.base, callbacks));
+  DOVETAIL_TRY(const std::vector<trainers::Change> switches, switches_for(request, callbacks));
   DOVETAIL_TRY(const trainers::Import as_it_is, trainers::import_base(base));
   DOVETAIL_TRY(const trainers::Import import, trainers::import_changed(base, as_it_is, switches));
   DOVETAIL_TRY(const predict::Scenario at_cap, scenario_for(import.job, request.base));
   const bool open_lengths = !base.options.response_length;
-  DOVETAIL_TRY(const plan::Plan plan, read_plan(request.plan, at_cap, watch, open_lengths));
+  DOVETAIL_TRY(const plan::Plan plan, read_plan(request.plan, at_cap, callbacks, open_lengths));
   DOVETAIL_TRY(const predict::Scenario scenario, exported_scenario(import.job, base));
   if (open_lengths)
-    tell_note(
-        watch,
+    notify_note(
+        callbacks,
         fmt::format("response lengths are unknown: times assume a mean of {:.0f}% of the cap; set --response-length",
-                    100 * answered_part));
-  DOVETAIL_CHECK(tell_read(watch));
+                    100 * default_share));
+  DOVETAIL_CHECK(notify_read(callbacks));
   DOVETAIL_TRY(const std::string trainer, trainer_of(request, import.job));
   DOVETAIL_TRY(trainers::Export made, trainers::export_run(base, plan, trainer, switches));
   DOVETAIL_TRY(ExportAnswer answer, answer_of(scenario, base, std::move(made), plan));
@@ -188,12 +189,12 @@ base::Result<ExportAnswer> ask(const ExportRequest& request, const Watch& watch)
 
 base::Result<ExportAnswer> export_found(const JobInput& input, const predict::Scenario& scenario, plan::Plan plan,
                                         const std::vector<trainers::Change>& switches) {
-  DOVETAIL_TRY(const trainers::ExportBase base, read_base(input, Watch{}));
+  DOVETAIL_TRY(const trainers::ExportBase base, read_base(input, Callbacks{}));
   DOVETAIL_TRY(const trainers::Import import, trainers::import_base(base));
   const std::string placement = plan.placement;
   while (true) {
     DOVETAIL_TRY(trainers::Export made, trainers::export_run(base, plan, import.trainer, switches));
-    std::optional<plan::Plan> nearer = without_the_least(scenario, made, plan);
+    std::optional<plan::Plan> nearer = without_smallest(scenario, made, plan);
     if (!nearer) {
       DOVETAIL_TRY(ExportAnswer answer, answer_of(scenario, base, std::move(made), plan));
       // The caller that found the plan reports unmodeled settings of the job.
@@ -218,11 +219,11 @@ Table changes_table(const ExportAnswer& answer) {
   return table;
 }
 
-Sections whole_sections(const ExportAnswer& answer) {
+Sections complete_file_sections(const ExportAnswer& answer) {
   Sections all = fmt::format("complete configuration for {}: {} per iteration\nrequired variables:", answer.trainer,
                              seconds_text(answer.seconds));
-  for (const trainers::DemandedName& demanded : answer.demanded)
-    all += fmt::format("\n  {}: {}", demanded.name, demanded.what);
+  for (const trainers::RequiredName& required : answer.required)
+    all += fmt::format("\n  {}: {}", required.name, required.what);
   all += std::string("\n\n");
   Table table{.columns = {{"setting", Align::left}, {"value", Align::left}}, .rows = {}};
   for (const ReasonedChange& change : answer.changes) {
@@ -236,7 +237,7 @@ Sections whole_sections(const ExportAnswer& answer) {
 }  // namespace
 
 Sections sections(const ExportAnswer& answer) {
-  if (answer.base_file.empty()) return whole_sections(answer);
+  if (answer.base_file.empty()) return complete_file_sections(answer);
   Sections all = answer.reading + "\n";
   all += fmt::format("iteration: {} before, {} with the plan\n\n", seconds_text(answer.base_seconds),
                      seconds_text(answer.seconds));

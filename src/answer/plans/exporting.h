@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "answer/question/callbacks.h"
 #include "answer/question/input.h"
 #include "answer/question/option.h"
 #include "answer/question/section.h"
-#include "answer/question/watch.h"
 #include "base/enum_names.h"
 #include "predict/closed_form/scenario.h"
 #include "trainers/export_run.h"
@@ -38,9 +38,10 @@ auto options_of(const T*) {
       option("PLAN", &T::plan, File{}, "plan, dovetail/plan@1 file, '-' for standard input"),
       option("base", &T::base, JobFile{}, "launch script or configuration to change"),
       option("job", &T::job, File{}, "job file of the plan; writes a complete configuration"),
-      option("to", &T::trainer, Words{"TRAINER"}, "trainer, such as verl or nemo-rl (default: trainer of base or job)"),
+      option("to", &T::trainer, String{"TRAINER"},
+             "trainer, such as verl or nemo-rl (default: trainer of base or job)"),
       option("format", &T::format, Choice{}, "file with the changes, or one line per setting (default {})"),
-      option("allow", &T::allowed, Words{"WHAT"},
+      option("allow", &T::allowed, String{"WHAT"},
              "settings that may switch: backend, mode, or backend,mode (repeatable)"));
 }
 
@@ -54,13 +55,13 @@ struct ExportAnswer {
   std::string trainer;
   std::string job_name;
   std::string base_file;                         ///< path as given; empty for a complete file
-  std::string reading;                           ///< trainers::reading_words of the base
+  std::string reading;                           ///< trainers::reading_text of the base
   bool is_script = true;                         ///< the output is a launch script, otherwise a configuration
   bool in_place = false;                         ///< the output is `content`
   std::string base_content;                      ///< unchanged content
   std::string content;                           ///< content with the changes if they are made in place; the
                                                  ///< complete file
-  std::vector<trainers::DemandedName> demanded;  ///< variables that a complete file needs from its user
+  std::vector<trainers::RequiredName> required;  ///< variables that a complete file needs from its user
   std::string plan_name;                         ///< placement of the plan
   std::vector<ReasonedChange> changes;
   plan::Plan plan;  ///< plan that the changed configuration runs
@@ -71,12 +72,12 @@ struct ExportAnswer {
   Outcome outcome = Outcome::done;
 };
 
-/// Errors: input that cannot be read, errors of trainers::export_run and trainers::export_whole, and a request with
-/// both a base and a job, or with neither.
-base::Result<ExportAnswer> ask(const ExportRequest& request, const Watch& watch);
+/// Errors: input that cannot be read, errors of trainers::export_run and trainers::export_complete_file, and a request
+/// with both a base and a job, or with neither.
+base::Result<ExportAnswer> answer_to(const ExportRequest& request, const Callbacks& callbacks);
 
 /// Exports a plan that was found for the configuration `input`. `switches` turn the configuration into the scenario's
-/// job. Changes that gain less than 0.2% of the iteration each are left out. Errors as for `ask`.
+/// job. Changes that gain less than 0.2% of the iteration each are left out. Errors as for `answer_to`.
 base::Result<ExportAnswer> export_found(const JobInput& input, const predict::Scenario& scenario, plan::Plan plan,
                                         const std::vector<trainers::Change>& switches = {});
 

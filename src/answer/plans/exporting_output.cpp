@@ -10,8 +10,8 @@
 #include "answer/plans/exporting.h"
 #include "answer/plans/plan_output.h"
 #include "answer/question/json.h"
-#include "answer/words/figures.h"
-#include "answer/words/text.h"
+#include "answer/text/figures.h"
+#include "answer/text/text.h"
 #include "base/utf8.h"
 
 namespace dovetail::answer {
@@ -59,18 +59,18 @@ std::string copy_text(const ExportAnswer& answer) {
   std::string comment = heading(answer);
   for (const ReasonedChange& change : answer.changes)
     comment +=
-        fmt::format("# {}: {}\n", clean_text(fmt::format("{}", fmt::join(trainers::words_of(change.change), " "))),
+        fmt::format("# {}: {}\n", clean_text(fmt::format("{}", fmt::join(trainers::arguments_of(change.change), " "))),
                     clean_text(change.reason));
   return insert_heading(answer.content, comment);
 }
 
 /// Complete file, headed by the plan's name and the command that imports the file again.
-std::string whole_text(const ExportAnswer& answer) {
+std::string complete_file_text(const ExportAnswer& answer) {
   std::string comment = fmt::format(
       "# Plan {} of {}, written by dovetail export. Predicted iteration: {}.\n# To import it, add these options:",
       clean_text(answer.plan_name), clean_text(answer.job_name), seconds_text(answer.seconds));
-  for (const trainers::DemandedName& demanded : answer.demanded)
-    comment += fmt::format(" --env {}={}", demanded.name, demanded.example);
+  for (const trainers::RequiredName& required : answer.required)
+    comment += fmt::format(" --env {}={}", required.name, required.example);
   return insert_heading(answer.content, comment + "\n");
 }
 
@@ -78,7 +78,7 @@ std::string script_text(const ExportAnswer& answer, const std::string& target) {
   std::string text = "#!/usr/bin/env bash\n" + heading(answer) + "changes=(\n";
   for (const ReasonedChange& change : answer.changes) {
     text += fmt::format("  # {}\n", clean_text(change.reason));
-    for (const std::string& word : trainers::words_of(change.change)) text += "  " + shell_word(word) + "\n";
+    for (const std::string& word : trainers::arguments_of(change.change)) text += "  " + shell_word(word) + "\n";
   }
   return text + fmt::format(")\nexec bash \"$(dirname \"$0\")\"/{} \"${{changes[@]}}\" \"$@\"\n",
                             shell_word(relative_path(target, answer.base_file)));
@@ -130,10 +130,10 @@ std::string exported_file(const ExportAnswer& answer, const std::string& target)
   if (answer.format == ExportFormat::args) {
     std::string lines;
     for (const ReasonedChange& change : answer.changes)
-      for (const std::string& word : trainers::words_of(change.change)) lines += word + "\n";
+      for (const std::string& word : trainers::arguments_of(change.change)) lines += word + "\n";
     return lines;
   }
-  if (answer.base_file.empty()) return whole_text(answer);
+  if (answer.base_file.empty()) return complete_file_text(answer);
   if (answer.in_place) return answer.is_script ? copy_text(answer) : answer.content;
   return answer.is_script ? script_text(answer, target) : yaml_text(answer, target);
 }
@@ -154,8 +154,8 @@ std::string to_json(const ExportAnswer& answer) {
   object["plan"] = answer.plan_name;
   object["seconds"] = answer.seconds;
   if (!whole) object["base_seconds"] = answer.base_seconds;
-  for (const trainers::DemandedName& demanded : answer.demanded)
-    object["demanded"].push_back({{"name", demanded.name}, {"what", demanded.what}});
+  for (const trainers::RequiredName& required : answer.required)
+    object["demanded"].push_back({{"name", required.name}, {"what", required.what}});
   object["changes"] = std::move(changes);
   add_not_modelled(answer.not_modelled, object);
   return json_text(object);

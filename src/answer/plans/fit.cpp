@@ -10,10 +10,10 @@
 #include "answer/plans/job_input.h"
 #include "answer/plans/plan_output.h"
 #include "answer/question/json.h"
-#include "answer/words/figures.h"
-#include "answer/words/plan_words.h"
-#include "answer/words/software_words.h"
-#include "answer/words/text.h"
+#include "answer/text/figures.h"
+#include "answer/text/plan_text.h"
+#include "answer/text/software_text.h"
+#include "answer/text/text.h"
 #include "planner/advice/changes.h"
 
 namespace dovetail::answer {
@@ -74,7 +74,7 @@ Json head_json(const predict::Scenario& scenario, predict::Fit fit) {
               {"job", scenario.job.name},
               {"conventions", scenario.software.conventions.name},
               {"fits", fit != predict::Fit::does_not_fit}};
-  add_verdict(fit, object);
+  add_fit(fit, object);
   add_efficiency_reason(scenario.software, object);
   add_not_modelled(scenario.job.not_modelled, object);
   return object;
@@ -91,10 +91,10 @@ Json plan_json(const plan::Job& job, const planner::RankedPlan& ranked) {
   return object;
 }
 
-Json min_json(const plan::Job& asked, const planner::FittingCluster& smallest) {
-  plan::Job job = asked;
+Json min_json(const plan::Job& original, const planner::FittingCluster& smallest) {
+  plan::Job job = original;
   job.cluster = smallest.cluster;
-  return Json{{"cluster", cluster_words(smallest.cluster)},
+  return Json{{"cluster", cluster_text(smallest.cluster)},
               {"nodes", cluster::node_count(smallest.cluster)},
               {"devices", cluster::device_count(smallest.cluster)},
               {"plan", plan_json(job, smallest.ranked)}};
@@ -113,9 +113,9 @@ void add_job(const predict::Scenario& scenario, const planner::JobFit& fit, Json
 }
 
 /// Verdict on a plan, with the required margin.
-std::string verdict_text(const predict::Scenario& scenario, const predict::Estimate& estimate) {
+std::string fit_text(const predict::Scenario& scenario, const predict::Estimate& estimate) {
   const predict::Fit fit = estimate.fit();
-  const std::string margin = margin_words(scenario);
+  const std::string margin = margin_text(scenario);
   if (fit == predict::Fit::fits) return fmt::format("Fits. Every device keeps the required margin of {}.\n\n", margin);
   if (fit == predict::Fit::tight)
     return fmt::format("Tight. The plan fits, but some device keeps less than the required margin of {}.\n\n", margin);
@@ -207,7 +207,7 @@ Sections min_text(const predict::Scenario& scenario, const planner::JobFit& fit)
   const TaskMemory& memory = fullest(smallest.ranked);
   std::string text =
       fmt::format("\nSmallest cluster of this kind with a plan that fits: {}; {} per iteration, {} of {} in {}:\n",
-                  cluster_words(smallest.cluster), seconds_text(smallest.ranked.estimate.iteration_seconds),
+                  cluster_text(smallest.cluster), seconds_text(smallest.ranked.estimate.iteration_seconds),
                   gibibytes(memory.needed()), gibibytes(memory.usable), task_name(scenario, task));
   plan::Job job = scenario.job;
   job.cluster = smallest.cluster;
@@ -216,7 +216,7 @@ Sections min_text(const predict::Scenario& scenario, const planner::JobFit& fit)
 
 /// Sections about the plan itself.
 Sections plan_sections(const predict::Scenario& scenario, const FittedPlan& fitted) {
-  return verdict_text(scenario, fitted.estimate) + memory_table(scenario, fitted.estimate.memory) +
+  return fit_text(scenario, fitted.estimate) + memory_table(scenario, fitted.estimate.memory) +
          limit_text(scenario, fitted.estimate.memory) + host_text(fitted.estimate.memory) +
          lengths_text(scenario, fitted.lengths) + profile_text(scenario, fitted.plan);
 }
@@ -232,16 +232,16 @@ std::vector<std::size_t> tasks_by_margin(const std::vector<predict::TaskMemory>&
   return tasks;
 }
 
-base::Result<FitAnswer> ask(const FitRequest& request, const Watch& watch) {
-  const parallel::Cancellation stop(watch.cancellation, request.search.budget.time_limit);
-  DOVETAIL_TRY(AskedJob asked, read_asked(request.job, request.plan, watch, &stop));
-  DOVETAIL_CHECK(tell_read(watch));
-  FitAnswer answer{std::move(asked.scenario), std::nullopt, std::nullopt};
-  if (asked.plan) {
-    answer.plan = fitted_plan(answer.scenario, *asked.plan);
+base::Result<FitAnswer> answer_to(const FitRequest& request, const Callbacks& callbacks) {
+  const parallel::Cancellation stop(callbacks.cancellation, request.search.budget.time_limit);
+  DOVETAIL_TRY(LoadedJob loaded, load_job(request.job, request.plan, callbacks, &stop));
+  DOVETAIL_CHECK(notify_read(callbacks));
+  FitAnswer answer{std::move(loaded.scenario), std::nullopt, std::nullopt};
+  if (loaded.plan) {
+    answer.plan = fitted_plan(answer.scenario, *loaded.plan);
   } else {
     DOVETAIL_TRY(const planner::RankOptions options,
-                 rank_options(request.search, answer.scenario.job.placements, watch));
+                 rank_options(request.search, answer.scenario.job.placements, callbacks));
     auto fit = planner::fit_job(answer.scenario, options);
     if (!fit.ok()) return at_input(std::move(fit).error(), request.job);
     answer.job = std::move(fit).value();
@@ -249,7 +249,7 @@ base::Result<FitAnswer> ask(const FitRequest& request, const Watch& watch) {
   }
   const bool fits = answer.fit() != predict::Fit::does_not_fit;
   const Outcome outcome = fits ? Outcome::done : Outcome::infeasible;
-  answer.outcome = !answer.job ? outcome : unless_interrupted(watch, outcome);
+  answer.outcome = !answer.job ? outcome : unless_interrupted(callbacks, outcome);
   answer.scenario.cancellation = nullptr;
   return answer;
 }
@@ -265,7 +265,7 @@ std::string to_json(const FitAnswer& answer) {
   return json_text(object);
 }
 
-std::string cluster_words(const cluster::Cluster& cluster) {
+std::string cluster_text(const cluster::Cluster& cluster) {
   std::vector<std::string> groups;
   for (const cluster::NodeGroup& group : cluster.groups)
     groups.push_back(fmt::format("{} of {} {}", counted(group.nodes, "node"), group.devices_per_node, group.gpu.name));
@@ -285,7 +285,7 @@ Sections sections(const FitAnswer& answer) {
   else if (fit.fastest() != nullptr)
     all += plans_table(scenario, fit) + "\nFastest plan:\n" + tasks_table(job, answer.plan->plan) + "\n";
   else
-    all += nearest_words(*fit.ranking.nearest, scenario) + ":\n\n" + tasks_table(job, answer.plan->plan) + "\n";
+    all += nearest_text(*fit.ranking.nearest, scenario) + ":\n\n" + tasks_table(job, answer.plan->plan) + "\n";
   if (answer.plan) all += plan_sections(scenario, *answer.plan);
   return all + min_text(scenario, fit) + cut_short_text(fit.ranking) + not_modelled_text(job.not_modelled);
 }

@@ -46,10 +46,10 @@ struct FitAnswer {
 std::vector<std::size_t> tasks_by_margin(const std::vector<predict::TaskMemory>& memory);
 
 /// "2 nodes of 8 H100-80"; groups of different nodes are joined by "and".
-std::string cluster_words(const cluster::Cluster& cluster);
+std::string cluster_text(const cluster::Cluster& cluster);
 
 /// Errors: input that cannot be read, and those of planner::fit_job.
-base::Result<FitAnswer> ask(const FitRequest& request, const Watch& watch);
+base::Result<FitAnswer> answer_to(const FitRequest& request, const Callbacks& callbacks);
 
 /// Memory of each task, the limit, and how long responses may get. For a job also its plans and the smallest cluster.
 Sections sections(const FitAnswer& answer);

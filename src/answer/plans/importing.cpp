@@ -7,7 +7,7 @@
 #include "answer/plans/job_input.h"
 #include "answer/plans/plan_output.h"
 #include "answer/question/json.h"
-#include "answer/words/plan_words.h"
+#include "answer/text/plan_text.h"
 #include "plan/job_text.h"
 #include "plan/plan_file.h"
 #include "syntax/files.h"
@@ -20,7 +20,7 @@ std::string findings_text(const trainers::Import& import, std::string_view kind,
   if (findings.empty()) return {};
   std::string text = fmt::format("\n{}:\n", kind);
   for (const trainers::Finding& finding : findings)
-    text += fmt::format("  {}\n", trainers::finding_words(import, finding));
+    text += fmt::format("  {}\n", trainers::finding_text(import, finding));
   return text;
 }
 
@@ -42,10 +42,10 @@ Json findings_json(const trainers::Import& import, const std::vector<trainers::F
 
 }  // namespace
 
-base::Result<ImportAnswer> ask(const ImportRequest& request, const Watch& watch) {
-  DOVETAIL_TRY(trainers::Import import, read_import(request.job, watch));
-  import.job.origin = trainers::reading_words(import);
-  DOVETAIL_CHECK(tell_read(watch));
+base::Result<ImportAnswer> answer_to(const ImportRequest& request, const Callbacks& callbacks) {
+  DOVETAIL_TRY(trainers::Import import, read_import(request.job, callbacks));
+  import.job.origin = trainers::reading_text(import);
+  DOVETAIL_CHECK(notify_read(callbacks));
   return ImportAnswer{std::move(import)};
 }
 

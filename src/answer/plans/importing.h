@@ -4,10 +4,10 @@
 #include <concepts>
 #include <string>
 
+#include "answer/question/callbacks.h"
 #include "answer/question/input.h"
 #include "answer/question/option.h"
 #include "answer/question/section.h"
-#include "answer/question/watch.h"
 #include "trainers/import_run.h"
 
 namespace dovetail::answer {
@@ -27,7 +27,7 @@ struct ImportAnswer {
 };
 
 /// Errors: input that cannot be read, and a job file.
-base::Result<ImportAnswer> ask(const ImportRequest& request, const Watch& watch);
+base::Result<ImportAnswer> answer_to(const ImportRequest& request, const Callbacks& callbacks);
 
 /// Text of the job file to write to `target`. Relative paths start at its folder.
 base::Result<std::string> job_file(const ImportAnswer& answer, const std::string& target);

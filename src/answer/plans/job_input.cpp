@@ -49,7 +49,7 @@ struct ReadJob {
   std::optional<ImportedJob> imported;
 };
 
-base::Result<ReadJob> read_job(const JobInput& input, const Watch& watch) {
+base::Result<ReadJob> read_job(const JobInput& input, const Callbacks& callbacks) {
   DOVETAIL_TRY(const std::string text, read_input({trainers::file_of(input.path), input.text}));
   if (!trainers::is_foreign(input.path, text)) {
     if (has_import_options(input))
@@ -60,10 +60,10 @@ base::Result<ReadJob> read_job(const JobInput& input, const Watch& watch) {
     DOVETAIL_TRY(plan::Job job, plan::parse_job(text, name_of(input)));
     return ReadJob{std::move(job), std::nullopt, std::nullopt};
   }
-  DOVETAIL_TRY(const trainers::ImportOptions options, import_options(input, text, watch));
+  DOVETAIL_TRY(const trainers::ImportOptions options, import_options(input, text, callbacks));
   DOVETAIL_TRY(trainers::Import import, imported(input.path, text, options));
-  tell_findings(import, watch);
-  import.job.origin = trainers::reading_words(import);
+  notify_findings(import, callbacks);
+  import.job.origin = trainers::reading_text(import);
   return ReadJob{std::move(import.job), std::move(import.plan),
                  ImportedJob{std::move(import.text), import.file, options.response_length.has_value()}};
 }
@@ -87,29 +87,29 @@ std::string taken_text(std::string_view what, const std::string& name, const mea
 
 /// Cap of the responses in a log. If prompt and response share a cap, the mean prompt is subtracted.
 std::int64_t response_cap(const trainers::ImportedRun& run, const LengthsLogged& lengths) {
-  if (run.sequence_cap == 0) return run.said_response_cap();
+  if (run.sequence_cap == 0) return run.effective_response_cap();
   const std::int64_t prompt = lengths.prompts ? std::llround(lengths.prompts->mean) : run.prompt_cap;
-  return std::clamp<std::int64_t>(run.sequence_cap - prompt, 1, run.said_response_cap());
+  return std::clamp<std::int64_t>(run.sequence_cap - prompt, 1, run.effective_response_cap());
 }
 
 /// Sets lengths that `options` lacks from a log.
 void take_logged(const LengthsLogged& lengths, const trainers::Import& import, trainers::ImportOptions& options,
-                 const Watch& watch) {
+                 const Callbacks& callbacks) {
   const trainers::ImportedRun& run = import.run;
   const auto take = [&](std::string_view what, const std::optional<measure::LoggedLengths>& logged, std::int64_t cap,
                         std::int64_t draws, std::optional<std::string>& given) {
     if (!logged || given) return;
     const measure::LengthsOfLog taken = measure::lengths_of_log(*logged, cap, draws);
     given = lengths_text(taken);
-    tell_note(watch, taken_text(what, lengths.name, *logged, cap, taken.spread));
+    notify_note(callbacks, taken_text(what, lengths.name, *logged, cap, taken.spread));
   };
-  take("prompt lengths", lengths.prompts, run.said_prompt_cap(), run.prompts, options.prompt_length);
+  take("prompt lengths", lengths.prompts, run.effective_prompt_cap(), run.prompts, options.prompt_length);
   take("response lengths", lengths.responses, response_cap(run, lengths), run.prompts * run.samples_per_prompt,
        options.response_length);
 }
 
 /// Path relative to the folder of `file`.
-std::string path_beside(const std::string& path, const std::string& file) {
+std::string sibling_path(const std::string& path, const std::string& file) {
   if (fs::path(path).is_absolute()) return path;
   std::error_code fault;
   const fs::path relative = fs::proximate(path, fs::path(file).parent_path(), fault);
@@ -125,7 +125,7 @@ std::optional<measure::MeasuredRun> run_of(const std::string& content, const std
 }
 
 base::Status take_of_file(const std::string& path, const trainers::Import& import, trainers::ImportOptions& options,
-                          const Watch& watch) {
+                          const Callbacks& callbacks) {
   DOVETAIL_TRY(const std::string content, base::read_file(path));
   const std::string name = base::display_path(path);
   if (const auto run = run_of(content, name)) {
@@ -133,7 +133,7 @@ base::Status take_of_file(const std::string& path, const trainers::Import& impor
     if (!lengths.responses)
       return base::Error{base::Failure::bad_input, name, 0, 0,
                          "the log has no response lengths; use another log or --response-length"};
-    take_logged(lengths, import, options, watch);
+    take_logged(lengths, import, options, callbacks);
     return {};
   }
   auto table = workflow::parse_length_table(content, name, "");
@@ -143,19 +143,19 @@ base::Status take_of_file(const std::string& path, const trainers::Import& impor
     return error;
   }
   if (options.response_length) return {};
-  options.response_length = "file=" + path_beside(path, import.file);
-  tell_note(watch, fmt::format("response lengths from {}: mean {:.0f} tokens, maximum {}", name, table->mean(),
-                               table->longest()));
+  options.response_length = "file=" + sibling_path(path, import.file);
+  notify_note(callbacks, fmt::format("response lengths from {}: mean {:.0f} tokens, maximum {}", name, table->mean(),
+                                     table->longest()));
   return {};
 }
 
 }  // namespace
 
 base::Result<trainers::ImportOptions> import_options(const JobInput& input, const std::string& text,
-                                                     const Watch& watch) {
+                                                     const Callbacks& callbacks) {
   if (!input.lengths && !input.logged) return input.import;
   DOVETAIL_TRY(const trainers::Import without, imported(input.path, text, input.import));
-  return options_with_lengths(input, without, watch);
+  return options_with_lengths(input, without, callbacks);
 }
 
 base::Result<predict::Scenario> scenario_for(const plan::Job& job, const Input& input,
@@ -164,61 +164,61 @@ base::Result<predict::Scenario> scenario_for(const plan::Job& job, const Input& 
   return predict::scenario_of(job, software, cancellation);
 }
 
-base::Result<trainers::Import> read_import(const JobInput& input, const Watch& watch) {
+base::Result<trainers::Import> read_import(const JobInput& input, const Callbacks& callbacks) {
   DOVETAIL_TRY(const std::string text, read_input({trainers::file_of(input.path), input.text}));
-  DOVETAIL_TRY(const trainers::ImportOptions options, import_options(input, text, watch));
+  DOVETAIL_TRY(const trainers::ImportOptions options, import_options(input, text, callbacks));
   return imported(input.path, text, options);
 }
 
-void tell_findings(const trainers::Import& import, const Watch& watch) {
+void notify_findings(const trainers::Import& import, const Callbacks& callbacks) {
   const std::pair<const char*, const std::vector<trainers::Finding>*> all[] = {{"assumed", &import.run.assumed},
                                                                                {"ignored", &import.run.ignored}};
   for (const auto& [kind, findings] : all)
     for (const trainers::Finding& finding : *findings)
-      tell_note(watch, fmt::format("{}: {}", kind, trainers::finding_words(import, finding)));
+      notify_note(callbacks, fmt::format("{}: {}", kind, trainers::finding_text(import, finding)));
 }
 
-base::Result<predict::Scenario> read_scenario(const JobInput& input, const Watch& watch,
+base::Result<predict::Scenario> read_scenario(const JobInput& input, const Callbacks& callbacks,
                                               const parallel::Cancellation* cancellation) {
-  DOVETAIL_TRY(const ReadJob read, read_job(input, watch));
+  DOVETAIL_TRY(const ReadJob read, read_job(input, callbacks));
   return scenario_for(read.job, input, cancellation);
 }
 
 bool is_for_another(const plan::Plan& plan, const predict::Scenario& scenario, bool open_lengths) {
   if (!plan::is_for_another_job(plan, scenario.job)) return false;
   const auto was_found_at = [&](double part) {
-    return !plan::is_for_another_job(plan, at_part_of_cap(scenario, part).job);
+    return !plan::is_for_another_job(plan, at_share_of_cap(scenario, part).job);
   };
-  return !open_lengths || std::none_of(open_parts.begin(), open_parts.end(), was_found_at);
+  return !open_lengths || std::none_of(assumed_shares.begin(), assumed_shares.end(), was_found_at);
 }
 
-base::Result<plan::Plan> read_plan(const Input& input, const predict::Scenario& scenario, const Watch& watch,
+base::Result<plan::Plan> read_plan(const Input& input, const predict::Scenario& scenario, const Callbacks& callbacks,
                                    bool open_lengths) {
   DOVETAIL_TRY(const std::string text, read_input(input));
   DOVETAIL_TRY(plan::Plan plan, plan::parse_plan(text, name_of(input), scenario.job));
   if (is_for_another(plan, scenario, open_lengths))
-    tell_note(
-        watch,
+    notify_note(
+        callbacks,
         "the plan was made for another job, or for an older version of this one; results are for the job as it is now");
   for (const predict::TrainerFault& fault : predict::trainer_faults(scenario.job, scenario.software.conventions, plan))
-    tell_note(watch, "the trainer cannot run this plan: " + fault.message);
+    notify_note(callbacks, "the trainer cannot run this plan: " + fault.message);
   return plan;
 }
 
-base::Result<AskedJob> read_asked(const JobInput& job, const std::optional<Input>& plan, const Watch& watch,
-                                  const parallel::Cancellation* cancellation) {
+base::Result<LoadedJob> load_job(const JobInput& job, const std::optional<Input>& plan, const Callbacks& callbacks,
+                                 const parallel::Cancellation* cancellation) {
   DOVETAIL_CHECK(check_standard_input({job, plan}));
-  DOVETAIL_TRY(ReadJob read, read_job(job, watch));
+  DOVETAIL_TRY(ReadJob read, read_job(job, callbacks));
   DOVETAIL_TRY(predict::Scenario scenario, scenario_for(read.job, job, cancellation));
-  tell_label(watch, scenario.job.name);
+  notify_label(callbacks, scenario.job.name);
   const bool own = !plan && read.plan;
-  AskedJob asked{std::move(scenario), own ? std::move(read.plan) : std::nullopt, own, std::move(read.imported)};
+  LoadedJob loaded{std::move(scenario), own ? std::move(read.plan) : std::nullopt, own, std::move(read.imported)};
   if (plan) {
-    DOVETAIL_TRY(asked.plan, read_plan(*plan, asked.scenario, watch, asked.has_open_lengths()));
-    plan::Job& of = asked.scenario.job;
-    of.not_modelled = plan::joined(std::move(of.not_modelled), asked.plan->not_modelled);
+    DOVETAIL_TRY(loaded.plan, read_plan(*plan, loaded.scenario, callbacks, loaded.has_open_lengths()));
+    plan::Job& of = loaded.scenario.job;
+    of.not_modelled = plan::joined(std::move(of.not_modelled), loaded.plan->not_modelled);
   }
-  return asked;
+  return loaded;
 }
 
 LengthsLogged lengths_logged(const measure::MeasuredRun& run, std::string name) {
@@ -226,10 +226,10 @@ LengthsLogged lengths_logged(const measure::MeasuredRun& run, std::string name) 
 }
 
 base::Result<trainers::ImportOptions> options_with_lengths(const JobInput& input, const trainers::Import& import,
-                                                           const Watch& watch) {
+                                                           const Callbacks& callbacks) {
   trainers::ImportOptions options = input.import;
-  if (input.lengths) DOVETAIL_CHECK(take_of_file(*input.lengths, import, options, watch));
-  if (input.logged) take_logged(*input.logged, import, options, watch);
+  if (input.lengths) DOVETAIL_CHECK(take_of_file(*input.lengths, import, options, callbacks));
+  if (input.logged) take_logged(*input.logged, import, options, callbacks);
   return options;
 }
 

@@ -4,8 +4,8 @@
 #include <optional>
 #include <string>
 
+#include "answer/question/callbacks.h"
 #include "answer/question/input.h"
-#include "answer/question/watch.h"
 #include "plan/job.h"
 #include "plan/plan.h"
 #include "predict/closed_form/scenario.h"
@@ -16,17 +16,17 @@ namespace dovetail::answer {
 /// Returns the import options for a trainer's configuration with content `text`. Lengths come from a log or a table if
 /// `input` names one.
 base::Result<trainers::ImportOptions> import_options(const JobInput& input, const std::string& text,
-                                                     const Watch& watch);
+                                                     const Callbacks& callbacks);
 
 /// Imports a trainer's configuration with its import options. An Error if it is a job file.
-base::Result<trainers::Import> read_import(const JobInput& input, const Watch& watch);
+base::Result<trainers::Import> read_import(const JobInput& input, const Callbacks& callbacks);
 
 /// Reports assumed and ignored settings as notes. Unmodeled settings are part of the job.
-void tell_findings(const trainers::Import& import, const Watch& watch);
+void notify_findings(const trainers::Import& import, const Callbacks& callbacks);
 
 /// Reads a job with the software that it names. Notes list assumptions if it is a trainer's configuration.
 /// `cancellation` can stop predictions for the job.
-base::Result<predict::Scenario> read_scenario(const JobInput& job, const Watch& watch,
+base::Result<predict::Scenario> read_scenario(const JobInput& job, const Callbacks& callbacks,
                                               const parallel::Cancellation* cancellation = nullptr);
 
 /// As read_scenario, for a job that was read from `input`.
@@ -39,31 +39,31 @@ bool is_for_another(const plan::Plan& plan, const predict::Scenario& scenario, b
 /// Reads a plan of the scenario's job. Notes warn if it was made for another job or if the job's trainer cannot run it.
 /// `open_lengths`: response lengths are unknown, so a plan found for a share of their cap (open_lengths.h) belongs to
 /// this job.
-base::Result<plan::Plan> read_plan(const Input& plan, const predict::Scenario& scenario, const Watch& watch,
+base::Result<plan::Plan> read_plan(const Input& plan, const predict::Scenario& scenario, const Callbacks& callbacks,
                                    bool open_lengths = false);
 
 /// Job that was imported from a trainer's configuration.
 struct ImportedJob {
-  std::string text;             ///< as dovetail/job@1
-  std::string file;             ///< the configuration; relative paths start at its folder
-  bool says_responses = false;  ///< response lengths were given; otherwise all are at their cap
+  std::string text;                   ///< as dovetail/job@1
+  std::string file;                   ///< the configuration; relative paths start at its folder
+  bool has_response_lengths = false;  ///< response lengths were given; otherwise all are at their cap
 };
 
 /// Job of a question, with its plan if there is one.
-struct AskedJob {
+struct LoadedJob {
   predict::Scenario scenario;
   std::optional<plan::Plan> plan;
   bool own_plan = false;  ///< the plan comes from the trainer's configuration
   std::optional<ImportedJob> imported = std::nullopt;
 
-  bool has_open_lengths() const { return imported && !imported->says_responses; }
+  bool has_open_lengths() const { return imported && !imported->has_response_lengths; }
 };
 
-/// Reads the job and the plan, and reports the job's name to `watch`. Without `plan`, the plan of a trainer's
+/// Reads the job and the plan, and reports the job's name to `callbacks`. Without `plan`, the plan of a trainer's
 /// configuration is used. `cancellation` can stop work on the job and must outlive it. The job collects the unmodeled
 /// settings of both.
-base::Result<AskedJob> read_asked(const JobInput& job, const std::optional<Input>& plan, const Watch& watch,
-                                  const parallel::Cancellation* cancellation = nullptr);
+base::Result<LoadedJob> load_job(const JobInput& job, const std::optional<Input>& plan, const Callbacks& callbacks,
+                                 const parallel::Cancellation* cancellation = nullptr);
 
 /// Returns the lengths in the log of a run.
 LengthsLogged lengths_logged(const measure::MeasuredRun& run, std::string name);
@@ -72,6 +72,6 @@ LengthsLogged lengths_logged(const measure::MeasuredRun& run, std::string name);
 /// `import` is the configuration without them. A note reports what is used. An Error if the file is neither a log with
 /// lengths nor a table of them.
 base::Result<trainers::ImportOptions> options_with_lengths(const JobInput& input, const trainers::Import& import,
-                                                           const Watch& watch);
+                                                           const Callbacks& callbacks);
 
 }  // namespace dovetail::answer

@@ -5,67 +5,69 @@
 #include <algorithm>
 #include <cmath>
 
-#include "answer/words/figures.h"
-#include "answer/words/text.h"
+#include "answer/text/figures.h"
+#include "answer/text/text.h"
 #include "measure/measured.h"
 
 namespace dovetail::answer {
 namespace {
 
-constexpr const char* how_to_say = "set --response-length mean=..., or --lengths to the log of a run";
+constexpr const char* how_to_specify = "set --response-length mean=..., or --lengths to the log of a run";
 
-bool is_faster(const PlanAtPart& at, double error) {
+bool is_faster(const PlanAtShare& at, double error) {
   return !at.placement.empty() && (!at.fits || at.seconds > at.first_seconds * (1 + error));
 }
 
-std::string part_words(const PlanAtPart& at) {
-  return fmt::format("{:.0f}% of the cap, {:.0f} tokens", 100 * at.part, at.mean);
+std::string share_text(const PlanAtShare& at) {
+  return fmt::format("{:.0f}% of the cap, {:.0f} tokens", 100 * at.share, at.mean);
 }
 
 /// States whether the choice of the plan depends on the lengths.
 std::string choice_text(const OpenLengths& lengths) {
-  if (!lengths.decide())
+  if (!lengths.affect_choice())
     return fmt::format(
         "The choice of the plan does not depend on the lengths: no other plan is faster by more than the mean "
         "prediction error of {}.\n",
         percent(lengths.error));
   std::vector<std::string> others;
-  for (const PlanAtPart& at : lengths.parts)
+  for (const PlanAtShare& at : lengths.shares)
     if (is_faster(at, lengths.error))
-      others.push_back(at.fits ? fmt::format("at {}, placement {} takes {} less", part_words(at), at.placement,
+      others.push_back(at.fits ? fmt::format("at {}, placement {} takes {} less", share_text(at), at.placement,
                                              percent(1 - at.first_seconds / at.seconds))
-                               : fmt::format("at {}, this plan does not fit", part_words(at)));
-  return fmt::format("The choice of the plan DEPENDS on the lengths: {}; {}.\n", fmt::join(others, ", "), how_to_say);
+                               : fmt::format("at {}, this plan does not fit", share_text(at)));
+  return fmt::format("The choice of the plan DEPENDS on the lengths: {}; {}.\n", fmt::join(others, ", "),
+                     how_to_specify);
 }
 
 }  // namespace
 
-predict::Scenario at_part_of_cap(const predict::Scenario& scenario, double part) {
+predict::Scenario at_share_of_cap(const predict::Scenario& scenario, double share) {
   plan::Job job = scenario.job;
   const std::int64_t cap = job.workload.response_length.longest();
-  const double mean = part * static_cast<double>(cap);
-  const workflow::LengthFigures figures{.mean = mean, .sigma = measure::usual_sigma, .cap = cap};
+  const double mean = share * static_cast<double>(cap);
+  const workflow::LengthFigures figures{.mean = mean, .sigma = measure::default_sigma, .cap = cap};
   const std::int64_t fixed = std::max<std::int64_t>(1, std::llround(mean));
   workflow::set_responses(job.workload, workflow::find_fault(figures) ? workflow::LengthDistribution::fixed(fixed)
                                                                       : workflow::log_normal_lengths(figures));
   return predict::scenario_of(job, scenario.software, scenario.cancellation);
 }
 
-bool OpenLengths::decide() const {
-  return std::any_of(parts.begin(), parts.end(), [this](const PlanAtPart& at) { return is_faster(at, error); });
+bool OpenLengths::affect_choice() const {
+  return std::any_of(shares.begin(), shares.end(), [this](const PlanAtShare& at) { return is_faster(at, error); });
 }
 
-OpenLengths plan_at_parts(const predict::Scenario& scenario, const plan::Plan& plan) {
-  OpenLengths lengths{
-      .cap = scenario.job.workload.response_length.longest(), .error = scenario.software.efficiency.error, .parts = {}};
-  for (const double part : open_parts) {
-    const predict::Scenario at = at_part_of_cap(scenario, part);
+OpenLengths plan_at_shares(const predict::Scenario& scenario, const plan::Plan& plan) {
+  OpenLengths lengths{.cap = scenario.job.workload.response_length.longest(),
+                      .error = scenario.software.efficiency.error,
+                      .shares = {}};
+  for (const double share : assumed_shares) {
+    const predict::Scenario at = at_share_of_cap(scenario, share);
     const predict::Estimate estimate = predict::estimate(at, plan);
-    lengths.parts.push_back({.part = part,
-                             .mean = at.job.workload.response_length.mean(),
-                             .seconds = estimate.iteration_seconds,
-                             .fits = estimate.fit() != predict::Fit::does_not_fit,
-                             .placement = {}});
+    lengths.shares.push_back({.share = share,
+                              .mean = at.job.workload.response_length.mean(),
+                              .seconds = estimate.iteration_seconds,
+                              .fits = estimate.fit() != predict::Fit::does_not_fit,
+                              .placement = {}});
   }
   plan::Job longest = scenario.job;
   workflow::set_responses(longest.workload, workflow::LengthDistribution::fixed(lengths.cap));
@@ -75,11 +77,11 @@ OpenLengths plan_at_parts(const predict::Scenario& scenario, const plan::Plan& p
 }
 
 Sections open_lengths_sections(const OpenLengths& lengths) {
-  const bool found = std::any_of(lengths.parts.begin(), lengths.parts.end(),
-                                 [](const PlanAtPart& at) { return !at.placement.empty(); });
+  const bool found = std::any_of(lengths.shares.begin(), lengths.shares.end(),
+                                 [](const PlanAtShare& at) { return !at.placement.empty(); });
   std::vector<std::vector<std::string>> rows;
-  for (const PlanAtPart& at : lengths.parts) {
-    rows.push_back({part_words(at), seconds_text(at.seconds) + (at.fits ? "" : " *")});
+  for (const PlanAtShare& at : lengths.shares) {
+    rows.push_back({share_text(at), seconds_text(at.seconds) + (at.fits ? "" : " *")});
     if (found) {
       rows.back().push_back(at.placement.empty() ? "-" : seconds_text(at.first_seconds));
       rows.back().push_back(at.placement.empty() ? "no plan found" : at.placement);
@@ -93,26 +95,26 @@ Sections open_lengths_sections(const OpenLengths& lengths) {
   Sections all = fmt::format(
       "\nResponse lengths are unknown, except for their cap of {}. The figures above assume a mean of {:.0f}% of the "
       "cap. Iteration times:\n\n",
-      counted(lengths.cap, "token"), 100 * answered_part);
+      counted(lengths.cap, "token"), 100 * default_share);
   all += Table{columns, rows};
-  all += found ? choice_text(lengths) : fmt::format("For a single figure, {}.\n", how_to_say);
+  all += found ? choice_text(lengths) : fmt::format("For a single figure, {}.\n", how_to_specify);
   if (!lengths.fits_at_cap) all += "If all responses reach the cap, the plan does not fit; see dovetail fit.\n";
   return all;
 }
 
 Json open_lengths_json(const OpenLengths& lengths) {
   Json object{{"cap", lengths.cap}, {"fits_at_cap", lengths.fits_at_cap}, {"parts", Json::array()}};
-  for (const PlanAtPart& at : lengths.parts) {
-    Json part{{"part", json_ratio(at.part)},
-              {"mean", json_ratio(at.mean)},
-              {"iteration_seconds", json_seconds(at.seconds)},
-              {"fits", at.fits}};
+  for (const PlanAtShare& at : lengths.shares) {
+    Json share{{"part", json_ratio(at.share)},
+               {"mean", json_ratio(at.mean)},
+               {"iteration_seconds", json_seconds(at.seconds)},
+               {"fits", at.fits}};
     if (!at.placement.empty()) {
-      part["placement"] = at.placement;
-      part["first_seconds"] = json_seconds(at.first_seconds);
-      object["decide"] = lengths.decide();
+      share["placement"] = at.placement;
+      share["first_seconds"] = json_seconds(at.first_seconds);
+      object["decide"] = lengths.affect_choice();
     }
-    object["parts"].push_back(std::move(part));
+    object["parts"].push_back(std::move(share));
   }
   return object;
 }

@@ -13,16 +13,16 @@
 namespace dovetail::answer {
 
 /// Mean response lengths to try, as shares of the cap.
-inline constexpr std::array open_parts{0.25, 0.5, 0.9};
+inline constexpr std::array assumed_shares{0.25, 0.5, 0.9};
 /// Mean response length that an answer assumes, as a share of the cap.
-inline constexpr double answered_part = 0.5;
+inline constexpr double default_share = 0.5;
 
-/// The scenario with a mean response length of `part` of the cap; lengths are log-normal and truncated at the cap.
-predict::Scenario at_part_of_cap(const predict::Scenario& scenario, double part);
+/// The scenario with a mean response length of `share` of the cap; lengths are log-normal and truncated at the cap.
+predict::Scenario at_share_of_cap(const predict::Scenario& scenario, double share);
 
 /// Iteration of a plan at a share of the cap, and the best plan found there.
-struct PlanAtPart {
-  double part = 0;           ///< share of the cap
+struct PlanAtShare {
+  double share = 0;          ///< share of the cap
   double mean = 0;           ///< mean response, tokens
   double seconds = 0;        ///< iteration of the answer's plan
   bool fits = true;          ///< the answer's plan fits
@@ -34,16 +34,16 @@ struct PlanAtPart {
 struct OpenLengths {
   std::int64_t cap = 0;  ///< tokens
   double error = 0;      ///< mean error of predictions; plans within it count as equally good
-  std::vector<PlanAtPart> parts;
+  std::vector<PlanAtShare> shares;
   bool fits_at_cap = true;  ///< the plan fits if all responses reach the cap
 
   /// Whether the lengths decide the plan: at some share, another plan is faster by more than `error`, or the plan does
   /// not fit.
-  bool decide() const;
+  bool affect_choice() const;
 };
 
 /// Predicts the plan at each share. The caller fills in the best plans found there.
-OpenLengths plan_at_parts(const predict::Scenario& scenario, const plan::Plan& plan);
+OpenLengths plan_at_shares(const predict::Scenario& scenario, const plan::Plan& plan);
 
 /// Table of the shares, and whether the choice of the plan depends on them.
 Sections open_lengths_sections(const OpenLengths& lengths);

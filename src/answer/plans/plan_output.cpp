@@ -5,18 +5,18 @@
 #include <string_view>
 #include <vector>
 
-#include "answer/words/figures.h"
-#include "answer/words/plan_words.h"
-#include "answer/words/text.h"
+#include "answer/text/figures.h"
+#include "answer/text/plan_text.h"
+#include "answer/text/text.h"
 #include "plan/plan_file.h"
 
 namespace dovetail::answer {
 void add_plan(const plan::Job& job, const plan::Plan& plan, Json& object) {
   object["plan"] = json_parsed(plan::plan_to_json(plan, job));
   object["words"] = Json::array();
-  for (const TaskWords& words : task_words(job, plan))
+  for (const TaskText& row : task_texts(job, plan))
     object["words"].push_back(
-        Json{{"task", words.task}, {"devices", words.devices}, {"layout", words.layout}, {"settings", words.settings}});
+        Json{{"task", row.task}, {"devices", row.devices}, {"layout", row.layout}, {"settings", row.settings}});
 }
 
 Json nearest_json(const plan::Job& job, const planner::NearestPlan& nearest) {
@@ -39,7 +39,7 @@ void add_not_modelled(const std::vector<plan::NotModelled>& settings, Json& obje
   if (!settings.empty()) object["not_modelled"] = json_parsed(plan::not_modelled_json(settings));
 }
 
-void add_verdict(predict::Fit fit, Json& object) { object["verdict"] = name_of(fit); }
+void add_fit(predict::Fit fit, Json& object) { object["verdict"] = name_of(fit); }
 
 Json parts_json(const workflow::Workflow& workflow, const predict::TaskMemory& memory) {
   Json parts = Json::array();
@@ -53,7 +53,7 @@ Json fusion_json(const plan::Job& job, const predict::Estimate& estimate) {
   if (const auto& fused = estimate.inter_stage)
     object["inter_stage"] = Json{{"threshold", fused->threshold},
                                  {"instances", fused->instances},
-                                 {"keepers", fused->keepers},
+                                 {"keepers", fused->kept_instances},
                                  {"moved_samples", json_ratio(fused->moved)},
                                  {"moved_by", fused->prefills ? "prefill" : "keys and values"},
                                  {"migration_seconds", json_seconds(fused->migration)},
@@ -86,8 +86,7 @@ void add_profile(const predict::Scenario& scenario, const plan::Plan& plan, Json
 
 Table tasks_table(const plan::Job& job, const plan::Plan& plan) {
   std::vector<std::vector<std::string>> rows;
-  for (const TaskWords& words : task_words(job, plan))
-    rows.push_back({words.task, words.devices, words.layout, words.settings});
+  for (const TaskText& row : task_texts(job, plan)) rows.push_back({row.task, row.devices, row.layout, row.settings});
   return {{{"task", Align::left}, {"devices", Align::left}, {"layout", Align::left}, {"settings", Align::left}}, rows};
 }
 

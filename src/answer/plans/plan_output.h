@@ -27,7 +27,7 @@ void add_efficiency_reason(const predict::Software& software, Json& object);
 void add_not_modelled(const std::vector<plan::NotModelled>& settings, Json& object);
 
 /// Adds `verdict`: fits, tight or does not fit.
-void add_verdict(predict::Fit fit, Json& object);
+void add_fit(predict::Fit fit, Json& object);
 
 /// Memory of a device in a task, by part.
 Json parts_json(const workflow::Workflow& workflow, const predict::TaskMemory& memory);

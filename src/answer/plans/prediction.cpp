@@ -9,9 +9,9 @@
 #include "answer/plans/job_input.h"
 #include "answer/plans/plan_output.h"
 #include "answer/question/json.h"
-#include "answer/words/figures.h"
-#include "answer/words/plan_words.h"
-#include "answer/words/software_words.h"
+#include "answer/text/figures.h"
+#include "answer/text/plan_text.h"
+#include "answer/text/software_text.h"
 #include "base/assert.h"
 #include "cluster/mesh.h"
 
@@ -24,7 +24,7 @@ Json activity_json(const PredictionAnswer& answer, std::size_t index) {
   const plan::Job& job = answer.scenario.job;
   const predict::Estimate& estimate = answer.estimate;
   const Activity& activity = estimate.graph.activities[index];
-  Json object{{"step", activity_words(job, activity.kind, activity.task)},
+  Json object{{"step", activity_text(job, activity.kind, activity.task)},
               {"begin", json_seconds(begin_of_activity(estimate, index))},
               {"seconds", json_seconds(estimate.activities[index].seconds)}};
   if (activity.within) object["within"] = job.workflow.tasks[*activity.within].name;
@@ -65,7 +65,7 @@ Table activities_table(const PredictionAnswer& answer) {
     const bool rule = job.workflow.tasks[activity.task].kind == workflow::TaskKind::rule;
     const plan::TaskPlan& planned = answer.plan.tasks[activity.task];
     const bool task = activity.kind == Activity::Kind::task;
-    rows.push_back({activity_words(job, activity.kind, activity.task),
+    rows.push_back({activity_text(job, activity.kind, activity.task),
                     rule ? "" : cluster::name_of(job.cluster, planned.mesh), rule ? "" : llm::to_text(planned.layout),
                     seconds_text(begin_of_activity(estimate, index)),
                     activity.within ? "fused" : seconds_text(estimate.activities[index].seconds),
@@ -85,7 +85,7 @@ std::string heading(const PredictionAnswer& answer) {
   const predict::Software& software = answer.scenario.software;
   return fmt::format("{}\nplacement: {}; efficiencies: {}; memory model: {}\n{}\n\n", job_line(answer.scenario.job),
                      answer.plan.placement, software.efficiency.name, software.conventions.name,
-                     efficiency_words(software));
+                     efficiency_text(software));
 }
 
 std::string costs_text(const predict::Estimate& estimate) {
@@ -102,7 +102,7 @@ std::string fit_text(const PredictionAnswer& answer) {
     case predict::Fit::fits:
       return "";
     case predict::Fit::tight:
-      return fmt::format("~: tight, keeps less than the required margin of {}\n", margin_words(answer.scenario));
+      return fmt::format("~: tight, keeps less than the required margin of {}\n", margin_text(answer.scenario));
     case predict::Fit::does_not_fit:
       return "*: does not fit; see dovetail fit\n";
   }
@@ -118,24 +118,25 @@ double begin_of_activity(const predict::Estimate& estimate, std::size_t activity
 }
 
 base::Result<PredictionAnswer> predict_plan(const JobInput& job, const std::optional<Input>& plan, bool fused,
-                                            const Watch& watch) {
-  DOVETAIL_TRY(AskedJob asked, read_asked(job, plan, watch));
-  if (!asked.plan)
+                                            const Callbacks& callbacks) {
+  DOVETAIL_TRY(LoadedJob loaded, load_job(job, plan, callbacks));
+  if (!loaded.plan)
     return base::Error{base::Failure::bad_input, name_of(job), 0, 0,
                        "a job file holds no plan; add --plan, or give a trainer's configuration instead"};
-  DOVETAIL_CHECK(tell_read(watch));
-  const bool parted = !fused && asked.plan->fusion.any();
-  if (parted) asked.plan->fusion = {};
-  predict::Estimate estimate = predict::estimate(asked.scenario, *asked.plan);
-  return PredictionAnswer{std::move(asked.scenario), *std::move(asked.plan), std::move(estimate), parted, Outcome::done,
-                          std::move(asked.imported)};
+  DOVETAIL_CHECK(notify_read(callbacks));
+  const bool unfused = !fused && loaded.plan->fusion.any();
+  if (unfused) loaded.plan->fusion = {};
+  predict::Estimate estimate = predict::estimate(loaded.scenario, *loaded.plan);
+  return PredictionAnswer{
+      std::move(loaded.scenario), *std::move(loaded.plan), std::move(estimate), unfused, Outcome::done,
+      std::move(loaded.imported)};
 }
 
-base::Result<PredictionAnswer> ask(const PredictionRequest& request, const Watch& watch) {
-  DOVETAIL_TRY(PredictionAnswer answer, predict_plan(request.job, request.plan, true, watch));
-  if (!answer.imported || answer.imported->says_responses) return answer;
-  answer.open_lengths = plan_at_parts(answer.scenario, answer.plan);
-  answer.scenario = at_part_of_cap(answer.scenario, answered_part);
+base::Result<PredictionAnswer> answer_to(const PredictionRequest& request, const Callbacks& callbacks) {
+  DOVETAIL_TRY(PredictionAnswer answer, predict_plan(request.job, request.plan, true, callbacks));
+  if (!answer.imported || answer.imported->has_response_lengths) return answer;
+  answer.open_lengths = plan_at_shares(answer.scenario, answer.plan);
+  answer.scenario = at_share_of_cap(answer.scenario, default_share);
   answer.estimate = predict::estimate(answer.scenario, answer.plan);
   return answer;
 }
@@ -157,7 +158,7 @@ std::string to_json(const PredictionAnswer& answer) {
               {"steps", Json::array()}};
   add_efficiency_reason(software, object);
   add_not_modelled(job.not_modelled, object);
-  add_verdict(estimate.fit(), object);
+  add_fit(estimate.fit(), object);
   if (answer.plan.fusion.any()) object["fusion"] = fusion_json(job, estimate);
   if (estimate.price) object["price"] = json_ratio(*estimate.price);
   add_profile(answer.scenario, answer.plan, object);

@@ -7,10 +7,10 @@
 
 #include "answer/plans/job_input.h"
 #include "answer/plans/open_lengths.h"
+#include "answer/question/callbacks.h"
 #include "answer/question/input.h"
 #include "answer/question/option.h"
 #include "answer/question/section.h"
-#include "answer/question/watch.h"
 #include "plan/plan.h"
 #include "predict/closed_form/estimate.h"
 
@@ -30,7 +30,7 @@ struct PredictionAnswer {
   predict::Scenario scenario;
   plan::Plan plan;
   predict::Estimate estimate;
-  bool parted = false;  ///< fusion was removed from `plan`
+  bool unfused = false;  ///< fusion was removed from `plan`
   Outcome outcome = Outcome::done;
   std::optional<ImportedJob> imported = std::nullopt;      ///< set if the job is a trainer's configuration
   std::optional<OpenLengths> open_lengths = std::nullopt;  ///< the plan at other lengths, if response lengths are
@@ -43,11 +43,11 @@ double begin_of_activity(const predict::Estimate& estimate, std::size_t activity
 /// Reads the job and the plan, and predicts. Removes fusion from the plan unless `fused`. Without `plan`, uses the plan
 /// of the trainer's configuration; for a job file, that is an Error.
 base::Result<PredictionAnswer> predict_plan(const JobInput& job, const std::optional<Input>& plan, bool fused,
-                                            const Watch& watch);
+                                            const Callbacks& callbacks);
 
 /// Errors: input that cannot be read. A plan that does not fit is predicted, too. Unknown response lengths are assumed
-/// at answered_part of their cap.
-base::Result<PredictionAnswer> ask(const PredictionRequest& request, const Watch& watch);
+/// at default_share of their cap.
+base::Result<PredictionAnswer> answer_to(const PredictionRequest& request, const Callbacks& callbacks);
 
 /// Table of the activities, and the costs of an iteration.
 Sections sections(const PredictionAnswer& answer);

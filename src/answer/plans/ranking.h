@@ -23,7 +23,7 @@ struct RankingRequest {
   int simulated = default_simulated;
   PlanSearchOptions search = {};
   std::vector<std::string> allowed = {};  ///< settings of a trainer's configuration that may change, see allowed_of
-  int way = 0;  ///< number of the way that the answer is about, as in the table; 0: the fastest
+  int alternative = 0;  ///< number of the alternative that the answer is about, as in the table; 0: the fastest
   /// Processes that share the search. All ask the same question and get the same answer. Null: no other process.
   const parallel::Exchange* exchange = nullptr;
   /// Called with the best plan so far and its job, whenever the search finds a better one.
@@ -33,22 +33,23 @@ template <std::same_as<RankingRequest> T>
 auto options_of(const T*) {
   return options<T>(
       option("JOB", &T::job, JobFile{}, job_file_help),
-      option("placement", &T::placements, Words{"PLACEMENT"},
+      option("placement", &T::placements, String{"PLACEMENT"},
              "family of plans, such as co-located (repeatable; default: all)"),
       option("top", &T::shown, Count{1, 1000}, "max number of plans to show (default {})"),
       option("simulate", &T::simulated, Count{0, 1000},
              "number of tied plans to simulate and rank by simulated time (default {})"),
       group(&T::search),
-      option("allow", &T::allowed, Words{"WHAT"}, "also try other ways to run the job: backend, mode or backend,mode"),
-      option("way", &T::way, Count{0, 1000}, "number of the way to report on, with --allow (default {}: fastest)"),
+      option("allow", &T::allowed, String{"WHAT"}, "also try other ways to run the job: backend, mode or backend,mode"),
+      option("way", &T::alternative, Count{0, 1000},
+             "number of the way to report on, with --allow (default {}: fastest)"),
       unlisted(&T::exchange), unlisted(&T::on_better));
 }
 
 /// Result for one way to run the job.
-struct TriedWay {
+struct TriedAlternative {
   std::string name;               ///< "as configured", "megatron, 4 of 8 GPUs for engines"
   std::optional<double> seconds;  ///< iteration of its first plan
-  std::string refusal;            ///< why it has no plan
+  std::string rejection;          ///< why it has no plan
 };
 
 struct RankingAnswer {
@@ -60,9 +61,9 @@ struct RankingAnswer {
   Outcome outcome = Outcome::done;
   /// Set if response lengths are unknown: the first plan at other lengths, and the best plans found there.
   std::optional<OpenLengths> open_lengths = std::nullopt;
-  std::vector<TriedWay> ways = {};              ///< empty unless switches are allowed
-  std::size_t chosen_way = 0;                   ///< way that the answer refers to
-  std::vector<trainers::Change> switches = {};  ///< changes that turn the configuration into the chosen way
+  std::vector<TriedAlternative> alternatives = {};  ///< empty unless switches are allowed
+  std::size_t chosen_alternative = 0;               ///< alternative that the answer refers to
+  std::vector<trainers::Change> switches = {};      ///< changes that turn the configuration into the chosen alternative
 
   /// Error of a process that was lost; with it, the answer might have been better. Null if all processes finished.
   const base::Error* lost_process() const {
@@ -71,9 +72,9 @@ struct RankingAnswer {
 };
 
 /// Errors: input that cannot be read, those of planner::rank_plans, and processes with different jobs. A job that no
-/// plan fits is not an Error. If response lengths are unknown, plans are searched at each of open_parts, and the answer
-/// refers to answered_part.
-base::Result<RankingAnswer> ask(const RankingRequest& request, const Watch& watch);
+/// plan fits is not an Error. If response lengths are unknown, plans are searched at each of assumed_shares, and the
+/// answer refers to default_share.
+base::Result<RankingAnswer> answer_to(const RankingRequest& request, const Callbacks& callbacks);
 
 /// Table of plans, tasks of the best one, and inputs that would change the choice.
 Sections sections(const RankingAnswer& answer);

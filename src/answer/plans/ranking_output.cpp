@@ -7,10 +7,10 @@
 #include "answer/plans/plan_output.h"
 #include "answer/plans/ranking.h"
 #include "answer/question/json.h"
-#include "answer/words/figures.h"
-#include "answer/words/plan_words.h"
-#include "answer/words/software_words.h"
-#include "answer/words/text.h"
+#include "answer/text/figures.h"
+#include "answer/text/plan_text.h"
+#include "answer/text/software_text.h"
+#include "answer/text/text.h"
 #include "planner/advice/changes.h"
 
 namespace dovetail::answer {
@@ -97,13 +97,13 @@ void add_absent_and_flips(const RankingAnswer& answer, Json& object) {
 }
 
 /// Ways to run the job, if several were tried.
-Json ways_json(const RankingAnswer& answer) {
+Json alternatives_json(const RankingAnswer& answer) {
   Json all = Json::array();
-  for (std::size_t i = 0; i < answer.ways.size(); ++i) {
-    const TriedWay& tried = answer.ways[i];
-    Json object{{"name", tried.name}, {"chosen", i == answer.chosen_way}};
+  for (std::size_t i = 0; i < answer.alternatives.size(); ++i) {
+    const TriedAlternative& tried = answer.alternatives[i];
+    Json object{{"name", tried.name}, {"chosen", i == answer.chosen_alternative}};
     if (tried.seconds) object["iteration_seconds"] = json_seconds(*tried.seconds);
-    if (!tried.refusal.empty()) object["why_not"] = tried.refusal;
+    if (!tried.rejection.empty()) object["why_not"] = tried.rejection;
     all.push_back(std::move(object));
   }
   return all;
@@ -204,7 +204,7 @@ std::string absent_text(const planner::Ranking& ranking) {
 Sections nearest_sections(const RankingAnswer& answer) {
   if (!answer.ranking.nearest) return "no plan found:\n";
   const planner::NearestPlan& nearest = *answer.ranking.nearest;
-  return nearest_words(nearest, answer.scenario) + ":\n\n" + tasks_table(answer.scenario.job, nearest.plan);
+  return nearest_text(nearest, answer.scenario) + ":\n\n" + tasks_table(answer.scenario.job, nearest.plan);
 }
 
 /// Notes on the search and its limits.
@@ -231,15 +231,16 @@ Sections first_plan(const RankingAnswer& answer) {
 }
 
 /// Ways to run the job, if several were tried.
-Sections ways_sections(const RankingAnswer& answer) {
+Sections alternatives_sections(const RankingAnswer& answer) {
   Table table{.columns = {{"way", Align::left}, {"", Align::left}, {"iteration"}, {"", Align::left}}, .rows = {}};
-  for (std::size_t i = 0; i < answer.ways.size(); ++i) {
-    const TriedWay& tried = answer.ways[i];
-    table.rows.push_back({fmt::format("{}{}", i + 1, i == answer.chosen_way ? "*" : ""), tried.name,
+  for (std::size_t i = 0; i < answer.alternatives.size(); ++i) {
+    const TriedAlternative& tried = answer.alternatives[i];
+    table.rows.push_back({fmt::format("{}{}", i + 1, i == answer.chosen_alternative ? "*" : ""), tried.name,
                           tried.seconds ? seconds_text(*tried.seconds) : "-",
-                          clean_text(tried.refusal.substr(0, tried.refusal.find('\n')))});
+                          clean_text(tried.rejection.substr(0, tried.rejection.find('\n')))});
   }
-  return Sections(std::move(table)) + fmt::format("\nResults for \"{}\":\n\n", answer.ways[answer.chosen_way].name);
+  return Sections(std::move(table)) +
+         fmt::format("\nResults for \"{}\":\n\n", answer.alternatives[answer.chosen_alternative].name);
 }
 
 }  // namespace
@@ -271,14 +272,14 @@ std::string to_json(const RankingAnswer& answer) {
   }
   add_stopped_by(ranking, object);
   if (answer.open_lengths) object["open_lengths"] = open_lengths_json(*answer.open_lengths);
-  if (!answer.ways.empty()) object["ways"] = ways_json(answer);
+  if (!answer.alternatives.empty()) object["ways"] = alternatives_json(answer);
   if (ranking.nearest) object["nearest"] = nearest_json(answer.scenario.job, *ranking.nearest);
   return json_text(object);
 }
 
 Sections sections(const RankingAnswer& answer) {
   Sections all = job_line(answer.scenario.job) + "\n" + assumptions_text(answer.scenario) + "\n";
-  if (!answer.ways.empty()) all += ways_sections(answer);
+  if (!answer.alternatives.empty()) all += alternatives_sections(answer);
   if (answer.ranking.plans.empty())
     return all + nearest_sections(answer) + ("\n" + absent_text(answer.ranking)) +
            not_modelled_text(answer.scenario.job.not_modelled);

@@ -6,7 +6,7 @@
 #include <iterator>
 #include <string_view>
 
-#include "answer/words/figures.h"
+#include "answer/text/figures.h"
 #include "base/csv.h"
 #include "base/document.h"
 
@@ -52,7 +52,8 @@ base::Result<std::vector<planner::Placement>> placements_named(const std::vector
 }  // namespace
 
 base::Result<planner::RankOptions> rank_options(const PlanSearchOptions& given,
-                                                const std::vector<std::string>& placements, const Watch& watch) {
+                                                const std::vector<std::string>& placements,
+                                                const Callbacks& callbacks) {
   planner::RankOptions options;
   DOVETAIL_TRY(options.placements, placements_named(placements));
   options.option_set = given.option_set;
@@ -62,8 +63,8 @@ base::Result<planner::RankOptions> rank_options(const PlanSearchOptions& given,
   options.search.time_limit_seconds = given.budget.time_limit;
   options.search.seed = given.budget.seed;
   options.search.threads = given.budget.thread_count();
-  options.search.on_progress = [watch](const planner::SearchProgress& progress) {
-    tell_figures(watch, [&progress] { return figures_of(progress); });
+  options.search.on_progress = [callbacks](const planner::SearchProgress& progress) {
+    notify_figures(callbacks, [&progress] { return figures_of(progress); });
   };
   return options;
 }

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "answer/question/budget.h"
+#include "answer/question/callbacks.h"
 #include "answer/question/input.h"
 #include "answer/question/option.h"
-#include "answer/question/watch.h"
 #include "base/result.h"
 #include "plan/job.h"
 #include "planner/rank/rank.h"
@@ -33,10 +33,10 @@ auto options_of(const T*) {
 /// first plan.
 inline constexpr int default_simulated = 5;
 
-/// Converts the options. `placements` are names; empty: all. The search reports progress to `watch`, which is copied.
-/// An Error for an unknown placement.
+/// Converts the options. `placements` are names; empty: all. The search reports progress to `callbacks`, which is
+/// copied. An Error for an unknown placement.
 base::Result<planner::RankOptions> rank_options(const PlanSearchOptions& options,
-                                                const std::vector<std::string>& placements, const Watch& watch);
+                                                const std::vector<std::string>& placements, const Callbacks& callbacks);
 
 /// Calls planner::rank_plans. If time is limited, the search gets half of it; the rest is for work on the plan. Errors
 /// name the job. If no plan fits, the Error ends with `advice`, which may be empty.

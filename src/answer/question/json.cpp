@@ -15,9 +15,9 @@ double rounded(double value, double steps_per_one) { return std::round(value * s
 
 Json json_number(const std::string& decimal) {
   const char* end = decimal.data() + decimal.size();
-  std::int64_t whole = 0;
-  if (const auto parsed = std::from_chars(decimal.data(), end, whole); parsed.ec == std::errc() && parsed.ptr == end)
-    return whole;
+  std::int64_t integer = 0;
+  if (const auto parsed = std::from_chars(decimal.data(), end, integer); parsed.ec == std::errc() && parsed.ptr == end)
+    return integer;
   double value = 0;
   std::from_chars(decimal.data(), end, value);
   return value;

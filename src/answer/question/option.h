@@ -40,7 +40,7 @@ struct JobFile {
   bool takes_lengths = true;    ///< offers `--lengths`; false if the request has its own option of that name
 };
 /// Text (std::string); a vector lets the option be repeated.
-struct Words {
+struct String {
   std::string_view kind;
 };
 /// Integer in [min, max].
@@ -58,7 +58,7 @@ struct Choice {
   std::string_view none = {};
 };
 /// Options of a nested struct.
-struct Group {};
+struct OptionGroup {};
 /// Not an option: set by programs only.
 struct Unlisted {};
 
@@ -87,7 +87,7 @@ Option<Request, Value, Kind> required(std::string_view name, Value Request::* me
 }
 
 template <class Request, class Value>
-Option<Request, Value, Group> group(Value Request::* member) {
+Option<Request, Value, OptionGroup> group(Value Request::* member) {
   return {{}, member, {}, {}};
 }
 

@@ -80,37 +80,37 @@ base::Result<std::vector<study::Pause>> parse_pauses(const std::vector<std::stri
 }
 
 base::Result<study::ForecastOptions> forecast_options(const ForecastRequest& request, const plan::Job& job,
-                                                      const Watch& watch) {
+                                                      const Callbacks& callbacks) {
   study::ForecastOptions options;
   options.steps = request.steps;
   DOVETAIL_TRY(options.pauses, parse_pauses(request.pauses));
   options.restart_seconds = request.restart.value_or(0);
   options.searches = request.searches;
-  DOVETAIL_TRY(options.rank, rank_options(request.search, job.placements, watch));
-  options.on_search = [&watch, &name = job.name](std::int64_t step) {
-    tell_label(watch, fmt::format("{}, plans for step {}", name, step));
+  DOVETAIL_TRY(options.rank, rank_options(request.search, job.placements, callbacks));
+  options.on_search = [&callbacks, &name = job.name](std::int64_t step) {
+    notify_label(callbacks, fmt::format("{}, plans for step {}", name, step));
   };
   return options;
 }
 
 }  // namespace
 
-base::Result<ForecastAnswer> ask(const ForecastRequest& request, const Watch& watch) {
+base::Result<ForecastAnswer> answer_to(const ForecastRequest& request, const Callbacks& callbacks) {
   DOVETAIL_CHECK(check(request));
-  const parallel::Cancellation stop(watch.cancellation, request.search.budget.time_limit);
-  DOVETAIL_TRY(AskedJob asked, read_asked(request.job, request.plan, watch, &stop));
-  const plan::Job& job = asked.scenario.job;
+  const parallel::Cancellation stop(callbacks.cancellation, request.search.budget.time_limit);
+  DOVETAIL_TRY(LoadedJob loaded, load_job(request.job, request.plan, callbacks, &stop));
+  const plan::Job& job = loaded.scenario.job;
   DOVETAIL_TRY(study::Growth growth, read_growth(request));
-  DOVETAIL_CHECK(tell_read(watch));
+  DOVETAIL_CHECK(notify_read(callbacks));
   DOVETAIL_TRY(const std::optional<std::int64_t> cap, cap_of(request, job));
   DOVETAIL_TRY(const study::LengthGrowth lengths,
                study::LengthGrowth::of(job.workload.response_length, std::move(growth), cap));
-  DOVETAIL_TRY(const study::ForecastOptions options, forecast_options(request, job, watch));
-  auto forecast = study::forecast(asked.scenario, asked.plan ? &*asked.plan : nullptr, lengths, options);
+  DOVETAIL_TRY(const study::ForecastOptions options, forecast_options(request, job, callbacks));
+  auto forecast = study::forecast(loaded.scenario, loaded.plan ? &*loaded.plan : nullptr, lengths, options);
   if (!forecast.ok()) return at_input(std::move(forecast).error(), request.job);
   const Outcome outcome = forecast->steps < request.steps ? Outcome::infeasible : Outcome::done;
-  ForecastAnswer answer{std::move(asked.scenario), request.steps, cap, std::move(forecast).value(),
-                        unless_interrupted(watch, outcome)};
+  ForecastAnswer answer{std::move(loaded.scenario), request.steps, cap, std::move(forecast).value(),
+                        unless_interrupted(callbacks, outcome)};
   answer.scenario.cancellation = nullptr;
   return answer;
 }

@@ -34,11 +34,11 @@ auto options_of(const T*) {
       option("JOB", &T::job, JobFile{.takes_lengths = false}, job_file_help),
       option("plan", &T::plan, File{}, "plan to start with, dovetail/plan@1 (default: search)"),
       required("steps", &T::steps, Count{1, study::max_step_number}, "number of training steps (iterations)"),
-      option("lengths", &T::lengths, Words{"GROWTH"}, "length factors by step, as 0:1,500:2.5,1000:4, or a CSV file"),
-      option("mean", &T::mean, Words{"GROWTH"}, "mean response in tokens by step, as 500:2000"),
-      option("p50", &T::median, Words{"GROWTH"}, "median response in tokens by step, as 500:1500"),
-      option("cap", &T::cap, Words{"TOKENS"}, "cap of responses: tokens, keep (default if lengths vary) or scale"),
-      option("pause", &T::pauses, Words{"STEPS:TIME"}, "pause for checkpoints or evaluation, as 100:5m (repeatable)"),
+      option("lengths", &T::lengths, String{"GROWTH"}, "length factors by step, as 0:1,500:2.5,1000:4, or a CSV file"),
+      option("mean", &T::mean, String{"GROWTH"}, "mean response in tokens by step, as 500:2000"),
+      option("p50", &T::median, String{"GROWTH"}, "median response in tokens by step, as 500:1500"),
+      option("cap", &T::cap, String{"TOKENS"}, "cap of responses: tokens, keep (default if lengths vary) or scale"),
+      option("pause", &T::pauses, String{"STEPS:TIME"}, "pause for checkpoints or evaluation, as 100:5m (repeatable)"),
       option("restart", &T::restart, Seconds{}, "time to switch plans (default: none)"),
       option("searches", &T::searches, Count{0, 100},
              "number of lengths to search plans for; 0: keep the plan (default {})"),
@@ -54,7 +54,7 @@ struct ForecastAnswer {
 };
 
 /// Errors: the options, input that cannot be read, and those of study::forecast.
-base::Result<ForecastAnswer> ask(const ForecastRequest& request, const Watch& watch);
+base::Result<ForecastAnswer> answer_to(const ForecastRequest& request, const Callbacks& callbacks);
 
 /// Name of plan number `index`: "A", "B", ...; "A1" follows "Z".
 std::string plan_letter(std::size_t index);

@@ -8,10 +8,10 @@
 #include "answer/plans/plan_output.h"
 #include "answer/question/json.h"
 #include "answer/runs/forecast.h"
-#include "answer/words/figures.h"
-#include "answer/words/plan_words.h"
-#include "answer/words/software_words.h"
-#include "answer/words/text.h"
+#include "answer/text/figures.h"
+#include "answer/text/plan_text.h"
+#include "answer/text/software_text.h"
+#include "answer/text/text.h"
 
 namespace dovetail::answer {
 namespace {
@@ -231,7 +231,7 @@ Sections sections(const ForecastAnswer& answer) {
       fmt::format("{}{}: {} on {}, {} of {} samples; mean prediction error {}\n{}\n\n", origin_line(job), job.name,
                   job.workflow.name, counted(cluster::device_count(job.cluster), "device"),
                   counted(answer.steps, "step"), job.workload.samples(),
-                  percent(answer.scenario.software.efficiency.error), efficiency_words(answer.scenario.software));
+                  percent(answer.scenario.software.efficiency.error), efficiency_text(answer.scenario.software));
   if (forecast.spans.empty()) {
     text += forecast.overflow ? "The plan does not fit: " + overflow_text(answer, *forecast.overflow) + ".\n"
                               : "No plan fits.\n";

@@ -3,14 +3,14 @@
 #include <string>
 #include <utility>
 
-#include "answer/words/figures.h"
+#include "answer/text/figures.h"
 #include "fuse/solve.h"
 #include "pipeline/schedule/evaluate.h"
 
 namespace dovetail::answer {
 namespace {
 
-std::string seconds_words(base::Ticks ns) { return seconds_text(base::seconds_of_ticks(ns)); }
+std::string schedule_seconds_text(base::Ticks ns) { return seconds_text(base::seconds_of_ticks(ns)); }
 
 base::Ticks makespan_of(const pipeline::Schedule& schedule) { return pipeline::evaluate(schedule).evaluation.makespan; }
 
@@ -27,13 +27,14 @@ std::optional<FusionGain> fusion_gain(const pipeline::Schedule& schedule) {
 
 Table phase_table(const records::TrainingPhase& phase) {
   Table table{{{"", Align::left}, {"predicted"}, {"measured"}}, {}};
-  table.rows.push_back({"schedule, from op times", seconds_words(makespan_of(phase.planned)),
-                        seconds_words(makespan_of(phase.measured))});
-  table.rows.push_back({"ranks, last run", "", seconds_words(phase.trace.end)});
+  table.rows.push_back({"schedule, from op times", schedule_seconds_text(makespan_of(phase.planned)),
+                        schedule_seconds_text(makespan_of(phase.measured))});
+  table.rows.push_back({"ranks, last run", "", schedule_seconds_text(phase.trace.end)});
   const auto planned = fusion_gain(phase.planned);
   const auto measured = fusion_gain(phase.measured);
   if (planned && measured) {
-    table.rows.push_back({"models in sequence", seconds_words(planned->serial), seconds_words(measured->serial)});
+    table.rows.push_back(
+        {"models in sequence", schedule_seconds_text(planned->serial), schedule_seconds_text(measured->serial)});
     table.rows.push_back({"saved by fusion", percent(planned->saved()), percent(measured->saved())});
   }
   return table;

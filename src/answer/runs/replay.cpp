@@ -12,11 +12,11 @@
 
 #include "answer/plans/job_input.h"
 #include "answer/question/json.h"
-#include "answer/runs/played_plan.h"
+#include "answer/runs/chosen_plan.h"
 #include "answer/schedules/input_files.h"
 #include "answer/schedules/schedule.h"
-#include "answer/words/figures.h"
-#include "answer/words/text.h"
+#include "answer/text/figures.h"
+#include "answer/text/text.h"
 #include "control/run/run_checks.h"
 #include "pipeline/program/compile.h"
 #include "pipeline/schedule/evaluate.h"
@@ -38,12 +38,12 @@ Status check_no_plan(const ReplaySearch& search, ReplaySourceKind kind) {
   return base::bad_input(fmt::format("{} applies to jobs only, but the input is a {}", option, base::enum_name(kind)));
 }
 
-Result<Schedule> schedule_of_problem(const Input& input, const ReplaySearch& search, const Watch& watch) {
+Result<Schedule> schedule_of_problem(const Input& input, const ReplaySearch& search, const Callbacks& callbacks) {
   ScheduleRequest request;
   request.problem = input;
   request.search.budget.iterations = search.iterations;
   request.search.budget.time_limit = search.time_limit;
-  DOVETAIL_TRY(const ScheduleAnswer answer, ask(request, watch));
+  DOVETAIL_TRY(const ScheduleAnswer answer, answer_to(request, callbacks));
   if (answer.outcome == Outcome::infeasible || !answer.solved)
     return base::Error{base::Failure::infeasible, name_of(input), 0, 0,
                        "no schedule fits in memory; see dovetail schedule"};
@@ -74,25 +74,25 @@ Result<Schedule> training_of(const predict::Scenario& scenario, const plan::Plan
       fmt::format("the job has {} train tasks; accepted: one, or two that can share a schedule", tasks.size()));
 }
 
-Result<Schedule> schedule_of_job(const Input& job, const ReplaySearch& search, const Watch& watch) {
-  const parallel::Cancellation stop(watch.cancellation, search.time_limit);
-  DOVETAIL_TRY(AskedJob asked, read_asked(job, search.plan, watch, &stop));
-  DOVETAIL_CHECK(tell_read(watch));
-  PlayOptions options;
+Result<Schedule> schedule_of_job(const Input& job, const ReplaySearch& search, const Callbacks& callbacks) {
+  const parallel::Cancellation stop(callbacks.cancellation, search.time_limit);
+  DOVETAIL_TRY(LoadedJob loaded, load_job(job, search.plan, callbacks, &stop));
+  DOVETAIL_CHECK(notify_read(callbacks));
+  ChosenPlanOptions options;
   options.fuse = search.fuse;
   options.search.budget.iterations = search.iterations;
   options.search.budget.time_limit = search.time_limit;
-  DOVETAIL_TRY(const ChosenPlan chosen, choose_plan(options, job, asked, false, watch));
-  for (const std::string& note : chosen.notes) tell_note(watch, note);
-  Result<Schedule> schedule = training_of(asked.scenario, chosen.plan);
+  DOVETAIL_TRY(const ChosenPlan chosen, choose_plan(options, job, loaded, false, callbacks));
+  for (const std::string& note : chosen.notes) notify_note(callbacks, note);
+  Result<Schedule> schedule = training_of(loaded.scenario, chosen.plan);
   if (!schedule.ok()) return at_input(std::move(schedule).error(), job);
   return schedule;
 }
 
 /// Reads a schedule file. It must be valid and have times.
-Result<Schedule> schedule_in_file(const Input& input, const Watch& watch) {
+Result<Schedule> schedule_in_file(const Input& input, const Callbacks& callbacks) {
   const ScheduleText text{input, input.text.value(), format_of_content(*input.text)};
-  Result<LoadedSchedule> loaded = load_valid_schedule(text, std::nullopt, watch);
+  Result<LoadedSchedule> loaded = load_valid_schedule(text, std::nullopt, callbacks);
   if (!loaded.ok()) {
     base::Error error = std::move(loaded).error();
     if (error.failure == base::Failure::invalid) {
@@ -104,7 +104,7 @@ Result<Schedule> schedule_in_file(const Input& input, const Watch& watch) {
   if (loaded->format == ScheduleFormat::csv)
     return base::Error{base::Failure::bad_input, loaded->path, 0, 0,
                        "a CSV holds only an order, no times; combine it with its problem first (dovetail convert)"};
-  DOVETAIL_CHECK(tell_read(watch));
+  DOVETAIL_CHECK(notify_read(callbacks));
   return std::move(loaded->file.schedule);
 }
 
@@ -132,15 +132,15 @@ double ns_per_tick(const pipeline::Problem& problem, std::optional<double> tick)
 
 Result<execute::ReplayTimes> run_ranks(const ReplayRequest& request, const Schedule& schedule,
                                        const pipeline::Placement& placement,
-                                       const std::vector<pipeline::Program>& programs, const Watch& watch) {
-  tell_work(watch, fmt::format("replaying {}, {}", counted(placement.ranks, "rank"),
-                               seconds_text(base::seconds_of_ticks(schedule.claims.makespan.value()))));
+                                       const std::vector<pipeline::Program>& programs, const Callbacks& callbacks) {
+  notify_work(callbacks, fmt::format("replaying {}, {}", counted(placement.ranks, "rank"),
+                                     seconds_text(base::seconds_of_ticks(schedule.claims.makespan.value()))));
   if (request.transport == ReplayTransport::gloo) return request.launch(schedule, request.run);
   execute::ReplayOptions options;
   options.message_bytes = request.run.message_bytes;
   options.timeout = std::chrono::duration_cast<transport::Clock::duration>(
       std::chrono::duration<double>(request.run.timeout.value_or(default_timeout_seconds)));
-  options.cancellation = watch.cancellation;
+  options.cancellation = callbacks.cancellation;
   return execute::replay(schedule, placement, programs, options);
 }
 
@@ -193,14 +193,14 @@ std::string heading(const ReplayAnswer& answer) {
 
 }  // namespace
 
-Result<ReplaySource> read_replay_source(const Input& input, const ReplaySearch& search, const Watch& watch) {
+Result<ReplaySource> read_replay_source(const Input& input, const ReplaySearch& search, const Callbacks& callbacks) {
   ReplaySource source{.name = name_of(input), .kind = ReplaySourceKind::job, .schedule = {}};
   // Standard input cannot be read again.
   Input read{control::job_file_of(input.path), input.text};
   if (const auto plan = control::plan_file_in(input.path); plan && !search.plan) {
     ReplaySearch planned = search;
     planned.plan = Input{*plan};
-    DOVETAIL_TRY(source.schedule, schedule_of_job(read, planned, watch));
+    DOVETAIL_TRY(source.schedule, schedule_of_job(read, planned, callbacks));
     return source;
   }
   std::error_code none;
@@ -210,14 +210,14 @@ Result<ReplaySource> read_replay_source(const Input& input, const ReplaySearch& 
   }
   const std::string format = read.text ? named_format(*read.text) : std::string();
   if (format == "dovetail/job") {
-    DOVETAIL_TRY(source.schedule, schedule_of_job(read, search, watch));
+    DOVETAIL_TRY(source.schedule, schedule_of_job(read, search, callbacks));
     return source;
   }
   source.kind =
       !is_document || format == "dovetail/pipeline-problem" ? ReplaySourceKind::problem : ReplaySourceKind::schedule;
   DOVETAIL_CHECK(check_no_plan(search, source.kind));
-  DOVETAIL_TRY(source.schedule, source.kind == ReplaySourceKind::problem ? schedule_of_problem(read, search, watch)
-                                                                         : schedule_in_file(read, watch));
+  DOVETAIL_TRY(source.schedule, source.kind == ReplaySourceKind::problem ? schedule_of_problem(read, search, callbacks)
+                                                                         : schedule_in_file(read, callbacks));
   return source;
 }
 
@@ -228,18 +228,18 @@ Ticks makespan_of(const ReplayAnswer& answer) {
   return makespan;
 }
 
-Result<ReplayAnswer> ask(const ReplayRequest& request, const Watch& watch) {
+Result<ReplayAnswer> answer_to(const ReplayRequest& request, const Callbacks& callbacks) {
   DOVETAIL_ASSERT(request.transport == ReplayTransport::threads || request.launch);
   ReplayAnswer answer;
   answer.transport = request.transport;
-  DOVETAIL_TRY(answer.source, read_replay_source(request.input, request.search, watch));
-  tell_label(watch, answer.source.name);
+  DOVETAIL_TRY(answer.source, read_replay_source(request.input, request.search, callbacks));
+  notify_label(callbacks, answer.source.name);
   const pipeline::Problem& problem = answer.source.schedule.problem;
   answer.ns_per_tick = ns_per_tick(problem, request.tick);
   DOVETAIL_TRY(answer.schedule, execute::as_replayed(answer.source.schedule, answer.ns_per_tick));
   const pipeline::Placement placement = pipeline::rank_per_device(problem);
   DOVETAIL_TRY(const std::vector<pipeline::Program> programs, pipeline::sound_programs(answer.schedule, placement));
-  DOVETAIL_TRY(const execute::ReplayTimes times, run_ranks(request, answer.schedule, placement, programs, watch));
+  DOVETAIL_TRY(const execute::ReplayTimes times, run_ranks(request, answer.schedule, placement, programs, callbacks));
   DOVETAIL_CHECK(check_times(programs, times));
   answer.ops = execute::replayed_ops(answer.schedule, placement, programs, times);
   answer.figures = execute::figures_of(answer.ops);

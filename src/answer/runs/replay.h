@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
+#include "answer/question/callbacks.h"
 #include "answer/question/input.h"
 #include "answer/question/option.h"
 #include "answer/question/section.h"
-#include "answer/question/watch.h"
 #include "base/enum_names.h"
 #include "base/result.h"
 #include "execute/replay_figures.h"
@@ -49,7 +49,8 @@ struct ReplaySource {
 /// otherwise the best plan found. Its training runs the fused schedule, or 1F1B without fusion. Errors: failures to
 /// read the input or to find a schedule, an option that does not apply to the kind of input, and train tasks that do
 /// not form one schedule.
-base::Result<ReplaySource> read_replay_source(const Input& input, const ReplaySearch& search, const Watch& watch);
+base::Result<ReplaySource> read_replay_source(const Input& input, const ReplaySearch& search,
+                                              const Callbacks& callbacks);
 
 /// How messages between ranks travel.
 enum class ReplayTransport : std::uint8_t {
@@ -107,7 +108,7 @@ base::Ticks makespan_of(const ReplayAnswer& answer);
 
 /// Reads the input, replays it, and measures. Errors: those of read_replay_source, a tick that makes times too long,
 /// too many ranks, lost ranks (Failure::lost), and those of `launch`.
-base::Result<ReplayAnswer> ask(const ReplayRequest& request, const Watch& watch);
+base::Result<ReplayAnswer> answer_to(const ReplayRequest& request, const Callbacks& callbacks);
 
 /// Measured and planned makespan, and where they differ.
 Sections sections(const ReplayAnswer& answer);

@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "answer/words/plan_words.h"
+#include "answer/text/plan_text.h"
 #include "cluster/mesh.h"
 #include "plan/fusion.h"
 #include "planner/rank/fusion_choice.h"
@@ -19,15 +19,15 @@ namespace {
 
 /// Simulates the plan at every threshold if generation can be fused with inference. Otherwise adds a note with the
 /// reason.
-void sweep_thresholds(const PlayOptions& play, const Watch& watch, SimulationAnswer& answer) {
+void sweep_thresholds(const ChosenPlanOptions& plan_options, const Callbacks& callbacks, SimulationAnswer& answer) {
   study::SweepOptions options;
   options.over = study::SweepInput::threshold;
   options.simulate = true;
-  options.simulation = simulation_options(play);
+  options.simulation = simulation_options(plan_options);
   // A single draw does not identify the best threshold.
   options.simulation.draws = std::max(options.simulation.draws, 3);
-  options.on_point = [&watch](std::size_t point, std::size_t points) {
-    tell_work(watch, fmt::format("threshold {} of {}", point + 1, points));
+  options.on_point = [&callbacks](std::size_t point, std::size_t points) {
+    notify_work(callbacks, fmt::format("threshold {} of {}", point + 1, points));
   };
   auto swept = study::sweep(answer.scenario, &answer.plan, options);
   if (swept.ok()) {
@@ -53,33 +53,33 @@ base::Result<std::optional<SimulationAnswer::Configured>> configured_plan(const 
 
 }  // namespace
 
-base::Result<SimulationAnswer> ask(const SimulationRequest& request, const Watch& watch) {
-  const PlayOptions& play = request.play;
-  const parallel::Cancellation stop(watch.cancellation, play.search.budget.time_limit);
-  DOVETAIL_TRY(AskedJob asked, read_asked(request.job, request.plan, watch, &stop));
-  DOVETAIL_CHECK(tell_read(watch));
-  DOVETAIL_CHECK(check_playable(asked.scenario.job, request.job));
-  DOVETAIL_TRY(ChosenPlan chosen, choose_plan(play, request.job, asked, request.compared, watch));
-  if (request.compared && !play.fuse && !asked.scenario.is_stopped())
-    chosen.notes = planner::why_not_fused(asked.scenario, chosen.plan);
-  DOVETAIL_TRY(PlayedPlan played, play_plan(play, asked.scenario, chosen.plan, watch));
-  SimulationAnswer answer{.scenario = std::move(asked.scenario),
+base::Result<SimulationAnswer> answer_to(const SimulationRequest& request, const Callbacks& callbacks) {
+  const ChosenPlanOptions& plan_options = request.plan_options;
+  const parallel::Cancellation stop(callbacks.cancellation, plan_options.search.budget.time_limit);
+  DOVETAIL_TRY(LoadedJob loaded, load_job(request.job, request.plan, callbacks, &stop));
+  DOVETAIL_CHECK(notify_read(callbacks));
+  DOVETAIL_CHECK(check_can_simulate(loaded.scenario.job, request.job));
+  DOVETAIL_TRY(ChosenPlan chosen, choose_plan(plan_options, request.job, loaded, request.compared, callbacks));
+  if (request.compared && !plan_options.fuse && !loaded.scenario.is_stopped())
+    chosen.notes = planner::why_not_fused(loaded.scenario, chosen.plan);
+  DOVETAIL_TRY(SimulatedPlan simulated_plan, simulate_plan(plan_options, loaded.scenario, chosen.plan, callbacks));
+  SimulationAnswer answer{.scenario = std::move(loaded.scenario),
                           .plan = std::move(chosen.plan),
-                          .found = !request.plan && !asked.own_plan,
-                          .seed = play.search.budget.seed,
+                          .found = !request.plan && !loaded.own_plan,
+                          .seed = plan_options.search.budget.seed,
                           .bound = chosen.bound,
-                          .simulation = std::move(played.simulation),
-                          .variants = std::move(played.variants),
+                          .simulation = std::move(simulated_plan.simulation),
+                          .variants = std::move(simulated_plan.variants),
                           .notes = std::move(chosen.notes),
-                          .as_configured = asked.own_plan,
-                          .outcome = unless_interrupted(watch, Outcome::done)};
+                          .as_configured = loaded.own_plan,
+                          .outcome = unless_interrupted(callbacks, Outcome::done)};
   if (request.compared) {
     answer.ranking = std::move(chosen.ranking);
     if (request.plan) {
       DOVETAIL_TRY(answer.configured, configured_plan(request.job, answer.scenario));
     }
-    sweep_thresholds(play, watch, answer);
-    answer.outcome = unless_interrupted(watch, Outcome::done);
+    sweep_thresholds(plan_options, callbacks, answer);
+    answer.outcome = unless_interrupted(callbacks, Outcome::done);
   }
   answer.scenario.cancellation = nullptr;
   return answer;
@@ -93,14 +93,14 @@ std::vector<ActivityLine> activity_lines(const predict::Scenario& scenario, cons
   std::vector<ActivityLine> lines;
   for (std::size_t index = 0; index < activities.size(); ++index) {
     if (activities[index].within) continue;
-    ActivityLine line{index, activity_words(job, activities[index].kind, activities[index].task), {}, 0, 0, 0};
+    ActivityLine line{index, activity_text(job, activities[index].kind, activities[index].task), {}, 0, 0, 0};
     for (const plan::Activity& other : activities)
-      if (other.within == index) line.name += " + " + activity_words(job, other.kind, other.task);
+      if (other.within == index) line.name += " + " + activity_text(job, other.kind, other.task);
     if (const cluster::Mesh mesh = plan.tasks[activities[index].task].mesh; mesh.count > 0)
       line.devices = cluster::name_of(job.cluster, mesh);
     const plan::ActivityTime& time = iteration.activities[index];
     line.begin = base::seconds_of_ticks(
-        plan::with_overheads(time.begin, iteration.stretch, iteration.trace.end - iteration.stretch));
+        plan::with_overheads(time.begin, iteration.cycle, iteration.trace.end - iteration.cycle));
     line.simulated = base::seconds_of_ticks(time.end - time.begin);
     line.closed = simulation.closed.activities[index].seconds;
     lines.push_back(std::move(line));

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "answer/question/section.h"
-#include "answer/runs/played_plan.h"
-#include "predict/played/simulation.h"
+#include "answer/runs/chosen_plan.h"
+#include "predict/simulated/simulation.h"
 #include "study/sweep.h"
 
 namespace dovetail::answer {
@@ -18,14 +18,14 @@ namespace dovetail::answer {
 struct SimulationRequest {
   JobInput job;
   std::optional<Input> plan = std::nullopt;
-  PlayOptions play = {};
+  ChosenPlanOptions plan_options = {};
   bool compared = false;  ///< also search the other plans of the job and simulate each threshold, for report pages
 };
 template <std::same_as<SimulationRequest> T>
 auto options_of(const T*) {
   return options<T>(option("JOB", &T::job, JobFile{}, job_file_help),
                     option("plan", &T::plan, File{}, "plan to simulate, dovetail/plan@1 (default: best plan found)"),
-                    group(&T::play), unlisted(&T::compared));
+                    group(&T::plan_options), unlisted(&T::compared));
 }
 
 /// Plan with its prediction and simulation.
@@ -36,7 +36,7 @@ struct SimulationAnswer {
   std::uint64_t seed = 1;
   std::optional<double> bound = std::nullopt;  ///< see ChosenPlan
   predict::Simulation simulation = {};
-  std::vector<study::FusionVariant> variants = {};         ///< see PlayedPlan
+  std::vector<study::FusionVariant> variants = {};         ///< see SimulatedPlan
   std::vector<std::string> notes = {};                     ///< how the requested fusion was applied, or why it was not
   std::optional<planner::Ranking> ranking = std::nullopt;  ///< plans of the job; set if `compared` and some plan fits
   std::optional<study::Sweep> thresholds = std::nullopt;   ///< the plan at each threshold; set if `compared` and
@@ -53,7 +53,7 @@ struct SimulationAnswer {
 
 /// Errors: input that cannot be read, a job that is too large to simulate, no plan that fits, and those of
 /// predict::Simulator.
-base::Result<SimulationAnswer> ask(const SimulationRequest& request, const Watch& watch);
+base::Result<SimulationAnswer> answer_to(const SimulationRequest& request, const Callbacks& callbacks);
 
 /// Iteration time by activity, use of the devices, and gains of stage fusion.
 Sections sections(const SimulationAnswer& answer);

@@ -8,10 +8,10 @@
 #include "answer/plans/plan_output.h"
 #include "answer/question/json.h"
 #include "answer/runs/simulation.h"
-#include "answer/words/figures.h"
-#include "answer/words/plan_words.h"
-#include "answer/words/software_words.h"
-#include "answer/words/text.h"
+#include "answer/text/figures.h"
+#include "answer/text/plan_text.h"
+#include "answer/text/software_text.h"
+#include "answer/text/text.h"
 #include "cluster/cluster.h"
 #include "planner/advice/changes.h"
 #include "simulate/trace.h"
@@ -90,9 +90,9 @@ Json variants_json(const SimulationAnswer& answer) {
              {"idle_seconds", json_ratio(mean_seconds(answer, simulate::idle_time(variant.uses)))},
              {"hand_over_seconds",
               json_ratio(mean_seconds(answer, simulate::time_of(variant.uses, simulate::BarKind::hand_over)))},
-             {"played", variant.played},
+             {"played", variant.is_simulated_plan},
              {"fits", variant.fits()}});
-    add_verdict(variant.fit, variants.back());
+    add_fit(variant.fit, variants.back());
   }
   return variants;
 }
@@ -111,13 +111,13 @@ Json head_json(const SimulationAnswer& answer) {
               {"closed_form_seconds", json_ratio(answer.simulation.closed.iteration_seconds)}};
   add_efficiency_reason(answer.scenario.software, object);
   add_not_modelled(answer.scenario.job.not_modelled, object);
-  add_verdict(simulation.closed.fit(), object);
+  add_fit(simulation.closed.fit(), object);
   add_plan(answer.scenario.job, answer.plan, object);
   if (answer.bound) object["bound_seconds"] = json_ratio(*answer.bound);
   object["draws"] = Json::array();
   for (const double seconds : simulation.draws) object["draws"].push_back(json_simulated(seconds));
   object["steady"] = simulation.iteration.steady;
-  object["iterations_played"] = simulation.iteration.played;
+  object["iterations_played"] = simulation.iteration.simulated;
   object["iterations_shown"] = simulation.iteration.iterations;
   object["steps"] = Json::array();
   for (const ActivityLine& line : activity_lines(answer.scenario, answer.plan, answer.simulation))
@@ -222,14 +222,14 @@ Sections variants_table(const SimulationAnswer& answer) {
   if (answer.variants.empty()) return "";
   std::vector<std::vector<std::string>> rows;
   for (const study::FusionVariant& variant : answer.variants)
-    rows.push_back({std::string(base::enum_name(variant.mode)) + (variant.played ? " *" : ""),
+    rows.push_back({std::string(base::enum_name(variant.mode)) + (variant.is_simulated_plan ? " *" : ""),
                     seconds_text(variant.seconds),
                     fmt::format("{:.2f}x", answer.variants.front().seconds / variant.seconds),
                     seconds_text(mean_seconds(answer, simulate::idle_time(variant.uses))),
                     seconds_text(mean_seconds(answer, simulate::time_of(variant.uses, simulate::BarKind::hand_over))),
                     std::string(short_name(variant.fit))});
   const bool drawn = answer.simulation.draws.size() > 1;
-  const std::string less = less_fusion_words(answer.variants);
+  const std::string less = less_fusion_text(answer.variants);
   return fmt::format("\nGains of stage fusion (*: the plan above), with idle and hand-over time per device{}:\n",
                      drawn ? "; iterations are means of the draws, other columns are of the first draw" : "") +
          Table{{{"fused", Align::left}, {"iteration"}, {"speed"}, {"idle"}, {"hand-over"}, {"fits", Align::left}},
@@ -256,7 +256,7 @@ std::string iteration_text(const SimulationAnswer& answer) {
   std::string text;
   if (!simulation.closed.fits())
     text = fmt::format("memory          does not fit: {}; see dovetail fit. The figures below ignore this.\n",
-                       missing_words(simulation.closed.memory));
+                       missing_text(simulation.closed.memory));
   text += fmt::format("iteration       {} simulated; {} analytical ({})\n", seconds_text(simulation.iteration_seconds),
                       seconds_text(closed), difference_text(simulation.iteration_seconds, closed));
   if (answer.bound)
@@ -277,10 +277,10 @@ std::string iteration_text(const SimulationAnswer& answer) {
                         iteration.iterations == 1
                             ? "each iteration repeats the previous one"
                             : counted(static_cast<std::int64_t>(iteration.iterations), "iteration") + " repeat in turn",
-                        counted(static_cast<std::int64_t>(iteration.played), "iteration"));
+                        counted(static_cast<std::int64_t>(iteration.simulated), "iteration"));
   else
     text += fmt::format("steady state    none after {}; the figures below cover the second half\n",
-                        counted(static_cast<std::int64_t>(iteration.played), "iteration"));
+                        counted(static_cast<std::int64_t>(iteration.simulated), "iteration"));
   return text;
 }
 
@@ -309,7 +309,7 @@ Sections sections(const SimulationAnswer& answer) {
   Sections all = job_line(job) + "\n" +
                  fmt::format("placement: {}; efficiencies: {}; memory model: {}\n", answer.plan.placement,
                              software.efficiency.name, software.conventions.name) +
-                 efficiency_words(software) + "\n\n" + iteration_text(answer) + training_text(answer);
+                 efficiency_text(software) + "\n\n" + iteration_text(answer) + training_text(answer);
   if (answer.found) all += "\nPlan (the first one of dovetail plan):\n" + Sections(tasks_table(job, answer.plan));
   all += "\n" + Sections(steps_table(answer));
   all += "\nTime per device:\n" + Sections(uses_table(answer, false));

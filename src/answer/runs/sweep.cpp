@@ -6,7 +6,7 @@
 
 #include "answer/plans/job_input.h"
 #include "answer/plans/search_options.h"
-#include "answer/runs/played_plan.h"
+#include "answer/runs/chosen_plan.h"
 
 namespace dovetail::answer {
 namespace {
@@ -21,7 +21,8 @@ base::Status check(const SweepRequest& request) {
   return {};
 }
 
-base::Result<study::SweepOptions> sweep_options(const SweepRequest& request, const plan::Job& job, const Watch& watch) {
+base::Result<study::SweepOptions> sweep_options(const SweepRequest& request, const plan::Job& job,
+                                                const Callbacks& callbacks) {
   study::SweepOptions options;
   options.over = request.over;
   if (request.values) {
@@ -33,33 +34,33 @@ base::Result<study::SweepOptions> sweep_options(const SweepRequest& request, con
   options.simulate = request.simulate || request.over == SweepInput::threshold;
   options.simulation.seed = request.search.budget.seed;
   options.simulation.draws = request.draws;
-  DOVETAIL_TRY(options.rank, rank_options(request.search, job.placements, watch));
-  options.on_point = [&watch, &name = job.name, over = request.over](std::size_t point, std::size_t points) {
-    tell_label(watch, fmt::format("{}, value {} of {}", name, point + 1, points));
-    tell_work(watch, base::enum_name(over));
+  DOVETAIL_TRY(options.rank, rank_options(request.search, job.placements, callbacks));
+  options.on_point = [&callbacks, &name = job.name, over = request.over](std::size_t point, std::size_t points) {
+    notify_label(callbacks, fmt::format("{}, value {} of {}", name, point + 1, points));
+    notify_work(callbacks, base::enum_name(over));
   };
   return options;
 }
 
 }  // namespace
 
-base::Result<SweepAnswer> ask(const SweepRequest& request, const Watch& watch) {
+base::Result<SweepAnswer> answer_to(const SweepRequest& request, const Callbacks& callbacks) {
   DOVETAIL_CHECK(check(request));
-  const parallel::Cancellation stop(watch.cancellation, request.search.budget.time_limit);
-  DOVETAIL_TRY(AskedJob asked, read_asked(request.job, request.plan, watch, &stop));
-  DOVETAIL_CHECK(tell_read(watch));
+  const parallel::Cancellation stop(callbacks.cancellation, request.search.budget.time_limit);
+  DOVETAIL_TRY(LoadedJob loaded, load_job(request.job, request.plan, callbacks, &stop));
+  DOVETAIL_CHECK(notify_read(callbacks));
   // The plan of a configuration is specific to its cluster.
-  if (asked.own_plan && request.over == SweepInput::nodes) asked.plan.reset();
-  SweepAnswer answer{.scenario = std::move(asked.scenario), .plan = std::move(asked.plan)};
-  DOVETAIL_TRY(const study::SweepOptions options, sweep_options(request, answer.scenario.job, watch));
-  if (options.simulate) DOVETAIL_CHECK(check_playable(answer.scenario.job, request.job));
+  if (loaded.own_plan && request.over == SweepInput::nodes) loaded.plan.reset();
+  SweepAnswer answer{.scenario = std::move(loaded.scenario), .plan = std::move(loaded.plan)};
+  DOVETAIL_TRY(const study::SweepOptions options, sweep_options(request, answer.scenario.job, callbacks));
+  if (options.simulate) DOVETAIL_CHECK(check_can_simulate(answer.scenario.job, request.job));
   if (!answer.plan && request.over != SweepInput::nodes) {
     DOVETAIL_TRY(planner::Ranking ranking, find_plans(answer.scenario, options.rank, request.job,
                                                       "; give --plan to sweep a plan that does not fit"));
     answer.plan = std::move(ranking.plans.front().plan);
   }
   DOVETAIL_TRY(answer.sweep, study::sweep(answer.scenario, answer.plan ? &*answer.plan : nullptr, options));
-  answer.outcome = unless_interrupted(watch, Outcome::done);
+  answer.outcome = unless_interrupted(callbacks, Outcome::done);
   answer.scenario.cancellation = nullptr;
   return answer;
 }

@@ -27,8 +27,8 @@ auto options_of(const T*) {
       option("JOB", &T::job, JobFile{}, job_file_help),
       option("plan", &T::plan, File{}, "plan to vary, dovetail/plan@1 (default: best plan found)"),
       required("over", &T::over, Choice{}, "axis"),
-      option("values", &T::values, Words{"LIST"}, "comma-separated values: 5%,20% (threshold) or 0.5,2 (length)"),
-      option("cap", &T::cap, Words{"TOKENS"}, "with --over length: cap in tokens, keep, or scale (default)"),
+      option("values", &T::values, String{"LIST"}, "comma-separated values: 5%,20% (threshold) or 0.5,2 (length)"),
+      option("cap", &T::cap, String{"TOKENS"}, "with --over length: cap in tokens, keep, or scale (default)"),
       option("simulate", &T::simulate, Flag{}, "also simulate every point (always for threshold)"),
       option("draws", &T::draws, Count{1, 1000}, "random draws of sample lengths to simulate (default {})"),
       group(&T::search));
@@ -42,7 +42,7 @@ struct SweepAnswer {
 };
 
 /// Errors: the options, input that cannot be read, no plan that fits, and those of study::sweep.
-base::Result<SweepAnswer> ask(const SweepRequest& request, const Watch& watch);
+base::Result<SweepAnswer> answer_to(const SweepRequest& request, const Callbacks& callbacks);
 
 /// Title such as "ppo-7b, co-located: bandwidth".
 std::string title_of(const SweepAnswer& answer);

@@ -9,13 +9,13 @@
 #include "answer/plans/plan_output.h"
 #include "answer/question/json.h"
 #include "answer/runs/sweep.h"
-#include "answer/words/figures.h"
-#include "answer/words/plan_words.h"
-#include "answer/words/software_words.h"
-#include "answer/words/text.h"
+#include "answer/text/figures.h"
+#include "answer/text/plan_text.h"
+#include "answer/text/software_text.h"
+#include "answer/text/text.h"
 #include "cluster/mesh.h"
 #include "planner/advice/fit.h"
-#include "predict/played/inter_stage.h"
+#include "predict/simulated/inter_stage.h"
 
 namespace dovetail::answer {
 namespace {
@@ -33,10 +33,10 @@ Json point_json(const SweepAnswer& answer, const SweepPoint& point) {
   }
   const SweepFigures& figures = *point.figures;
   entry["iteration_seconds"] = json_seconds(figures.iteration_seconds);
-  if (const auto& played = figures.simulated)
-    entry["simulated"] = Json{{"mean_seconds", json_seconds(played->mean)},
-                              {"least_seconds", json_seconds(played->least)},
-                              {"most_seconds", json_seconds(played->most)}};
+  if (const auto& simulated_seconds = figures.simulated)
+    entry["simulated"] = Json{{"mean_seconds", json_seconds(simulated_seconds->mean)},
+                              {"least_seconds", json_seconds(simulated_seconds->min)},
+                              {"most_seconds", json_seconds(simulated_seconds->max)}};
   if (const auto& moved = figures.migrations)
     entry["migration"] = Json{{"draws", moved->migrating},
                               {"samples", json_ratio(moved->samples)},
@@ -46,7 +46,7 @@ Json point_json(const SweepAnswer& answer, const SweepPoint& point) {
   entry["gpu_hours"] = json_ratio(figures.gpu_hours);
   if (figures.price) entry["price"] = json_ratio(*figures.price);
   entry["fits"] = figures.fits();
-  add_verdict(figures.fit, entry);
+  add_fit(figures.fit, entry);
   entry["device_memory"] = Json{{"task", answer.scenario.job.workflow.tasks[figures.fullest].name},
                                 {"device", figures.device},
                                 {"bytes", figures.needed},
@@ -130,9 +130,9 @@ std::vector<std::string> row_of(const SweepAnswer& answer, std::size_t index, co
   const SweepFigures& figures = *point.figures;
   std::vector<std::string> row{label, seconds_text(figures.iteration_seconds)};
   if (figures.simulated) {
-    const study::PlayedSeconds& played = *figures.simulated;
-    row.push_back(seconds_text(played.mean));
-    row.push_back(fmt::format("{} to {}", seconds_text(played.least), seconds_text(played.most)));
+    const study::SimulatedSeconds& simulated_seconds = *figures.simulated;
+    row.push_back(seconds_text(simulated_seconds.mean));
+    row.push_back(fmt::format("{} to {}", seconds_text(simulated_seconds.min), seconds_text(simulated_seconds.max)));
   }
   if (moves_samples(answer.sweep)) row.push_back(moved_text(figures));
   for (std::string& text : std::vector<std::string>{fmt::format("{:.2f}", figures.samples_per_second),
@@ -170,7 +170,8 @@ Table table_of(const SweepAnswer& answer) {
 
 /// Points that the draws of lengths cannot distinguish from the fastest one: "5%, 15% to 70%"; otherwise empty.
 std::string undecided_text(const Sweep& sweep) {
-  if (const auto& played = sweep.points[*sweep.fastest].figures->simulated; !played || played->draws.size() < 2)
+  if (const auto& simulated_seconds = sweep.points[*sweep.fastest].figures->simulated;
+      !simulated_seconds || simulated_seconds->draws.size() < 2)
     return "";
   const auto is_tie = [&](std::size_t index) { return study::ties_with_fastest(sweep, sweep.points[index]); };
   std::vector<std::string> runs;
@@ -198,7 +199,7 @@ std::string migration_text(const SweepAnswer& answer) {
   const bool any = std::any_of(sweep.points.begin(), sweep.points.end(), [](const SweepPoint& point) {
     return point.figures && point.figures->migrations && point.figures->migrations->migrating > 0;
   });
-  if (!any) return fmt::format("\nNothing migrates: {}.\n", predict::why_nothing_migrates(answer.scenario, none.plan));
+  if (!any) return fmt::format("\nNothing migrates: {}.\n", predict::why_no_migration(answer.scenario, none.plan));
   if (*sweep.fastest == 0) return fmt::format("\nNo threshold makes it faster.{}\n", undecided);
   return fmt::format("\nThe best threshold is {}: {}, {} less than without migration.{}\n", label_of(sweep, best),
                      seconds_text(best.figures->seconds()),
@@ -288,14 +289,14 @@ std::string to_csv(const SweepAnswer& answer) {
       continue;
     }
     const study::SweepFigures& of = *point.figures;
-    const std::string played =
-        of.simulated ? fmt::format("{:.3f},{:.3f},{:.3f}", of.simulated->mean, of.simulated->least, of.simulated->most)
+    const std::string simulated_seconds =
+        of.simulated ? fmt::format("{:.3f},{:.3f},{:.3f}", of.simulated->mean, of.simulated->min, of.simulated->max)
                      : ",,";
     const std::string moved = of.migrations ? fmt::format("{},{:.6g},{:.6g}", of.migrations->migrating,
                                                           of.migrations->samples, of.migrations->instances)
                                             : ",,";
-    text += fmt::format(",{:.3f},{},{:.6f},{:.6f},{:.6f},{},{},{},{},{},{},{},{}\n", of.iteration_seconds, played,
-                        of.samples_per_second, of.tokens_per_second, of.gpu_hours,
+    text += fmt::format(",{:.3f},{},{:.6f},{:.6f},{:.6f},{},{},{},{},{},{},{},{}\n", of.iteration_seconds,
+                        simulated_seconds, of.samples_per_second, of.tokens_per_second, of.gpu_hours,
                         of.price ? fmt::format("{:.6f}", *of.price) : "", of.fits() ? "yes" : "no",
                         answer.scenario.job.workflow.tasks[of.fullest].name, of.device, of.needed, of.usable, moved,
                         name_of(of.fit));
@@ -340,7 +341,7 @@ Sections sections(const SweepAnswer& answer) {
   Sections all = fmt::format("{}{}\n{} on {}, {} samples per iteration; efficiencies: {}; memory model: {}\n{}\n\n",
                              origin_line(job), title_of(answer), job.workflow.name,
                              counted(cluster::device_count(job.cluster), "device"), job.workload.samples(),
-                             software.efficiency.name, software.conventions.name, efficiency_words(software));
+                             software.efficiency.name, software.conventions.name, efficiency_text(software));
   all += Sections(table_of(answer)) + migration_text(answer) + best_text(answer) + cap_text(answer) +
          overflow_text(answer) + problems_text(answer.sweep);
   if (!answer.sweep.complete) all += "\nStopped: further points are unknown.\n";

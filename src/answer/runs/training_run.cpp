@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "answer/plans/job_input.h"
-#include "answer/runs/played_plan.h"
-#include "answer/words/figures.h"
-#include "answer/words/plan_words.h"
+#include "answer/runs/chosen_plan.h"
+#include "answer/text/figures.h"
+#include "answer/text/plan_text.h"
 #include "base/file.h"
 #include "cluster/cluster.h"
 #include "llm/counts.h"
@@ -24,9 +24,9 @@ namespace fs = std::filesystem;
 base::Status check_fusion(std::optional<study::FusionMode> fuse, const plan::Job& job) {
   if (!fuse) return {};
   if (study::fuses_training(*fuse))
-    if (const auto refusal = plan::find_training_refusal(job)) return base::bad_input("--fuse: " + *refusal);
+    if (const auto rejection = plan::find_training_rejection(job)) return base::bad_input("--fuse: " + *rejection);
   if (study::fuses_generation(*fuse))
-    if (const auto refusal = plan::find_generation_refusal(job)) return base::bad_input("--fuse: " + *refusal);
+    if (const auto rejection = plan::find_generation_rejection(job)) return base::bad_input("--fuse: " + *rejection);
   return {};
 }
 
@@ -47,37 +47,37 @@ base::Error of_other_devices(base::Error error, const TrainingRunRequest& reques
 }
 
 /// Reads the plan of the answer's job, or searches for one.
-base::Status find_plan(const TrainingRunRequest& request, const Watch& watch, TrainingRunAnswer& answer) {
-  const parallel::Cancellation stop(watch.cancellation, request.time_limit);
+base::Status find_plan(const TrainingRunRequest& request, const Callbacks& callbacks, TrainingRunAnswer& answer) {
+  const parallel::Cancellation stop(callbacks.cancellation, request.time_limit);
   const Input job{answer.run.path, answer.run.text};
   const std::optional<Input> input = plan_input(request, answer.folder);
   plan::Job planned = answer.run.job;
   if (!input && !request.placements.empty()) planned.placements = request.placements;
   DOVETAIL_TRY(const predict::Scenario scenario, scenario_for(planned, job, &stop));
-  AskedJob asked{scenario, std::nullopt};
+  LoadedJob loaded{scenario, std::nullopt};
   if (input) {
-    base::Result<plan::Plan> read = read_plan(*input, scenario, watch);
+    base::Result<plan::Plan> read = read_plan(*input, scenario, callbacks);
     const bool may_search = !request.plan && request.ranks;
     if (!read.ok() && !may_search) return of_other_devices(std::move(read).error(), request);
     if (read.ok()) {
-      asked.plan = std::move(*read);
+      loaded.plan = std::move(*read);
       answer.plan_path = input->path;
     } else {
-      tell_note(watch, "searching for another plan: " + base::to_text(read.error()));
+      notify_note(callbacks, "searching for another plan: " + base::to_text(read.error()));
     }
   }
-  PlayOptions options;
+  ChosenPlanOptions options;
   options.fuse = request.fuse;
   options.search.budget.iterations = request.plan_iterations;
   options.search.budget.time_limit = request.time_limit;
-  DOVETAIL_TRY(ChosenPlan chosen, choose_plan(options, job, asked, false, watch));
-  for (const std::string& note : chosen.notes) tell_note(watch, note);
+  DOVETAIL_TRY(ChosenPlan chosen, choose_plan(options, job, loaded, false, callbacks));
+  for (const std::string& note : chosen.notes) notify_note(callbacks, note);
   answer.plan = std::move(chosen.plan);
   answer.estimate = predict::estimate(scenario, answer.plan);
   return {};
 }
 
-std::string length_words(const TrainingRunAnswer& answer) {
+std::string length_text(const TrainingRunAnswer& answer) {
   const control::RunSettings& settings = answer.run.settings;
   if (answer.iterations) return fmt::format("{} iterations", *answer.iterations);
   if (settings.iterations) return fmt::format("{} iterations", *settings.iterations);
@@ -85,7 +85,7 @@ std::string length_words(const TrainingRunAnswer& answer) {
 }
 
 /// Initial weights of a role.
-std::string begin_words(const control::RunModel& model) {
+std::string begin_text(const control::RunModel& model) {
   if (model.checkpoint) return model.checkpoint->folder();
   return model.like.empty() ? "random weights" : fmt::format("copy of {}", model.like);
 }
@@ -96,7 +96,7 @@ Table model_table(const TrainingRunAnswer& answer) {
   for (const control::RunModel& model : answer.models)
     table.rows.push_back({model.role,
                           fmt::format("{:.2f}M", static_cast<double>(llm::count_parameters(model.shape).all) / 1e6),
-                          model.trained ? "yes" : "no", begin_words(model)});
+                          model.trained ? "yes" : "no", begin_text(model)});
   return table;
 }
 
@@ -122,16 +122,16 @@ base::Result<control::RunJob> read_run_job(const Input& job, std::optional<int> 
 
 base::Error nccl_without_gpus() { return base::bad_input("--carrier nccl needs GPUs; use gloo, or --device cuda"); }
 
-base::Result<TrainingRunAnswer> ask(const TrainingRunRequest& request, const Watch& watch) {
+base::Result<TrainingRunAnswer> answer_to(const TrainingRunRequest& request, const Callbacks& callbacks) {
   DOVETAIL_TRY(control::RunJob run, read_run_job(request.job, request.ranks));
   if (request.carrier == transport::CarrierKind::nccl && request.device == RunDevice::cpu) return nccl_without_gpus();
-  tell_label(watch, run.job.name);
-  DOVETAIL_CHECK(tell_read(watch));
+  notify_label(callbacks, run.job.name);
+  DOVETAIL_CHECK(notify_read(callbacks));
   DOVETAIL_CHECK(check_fusion(request.fuse, run.job));
   const std::string folder = request.folder.empty() ? (fs::path("runs") / run.job.name).string() : request.folder;
   DOVETAIL_CHECK(control::check_run_folder(folder, request.resume));
-  tell_work(watch, "reading models and data");
-  DOVETAIL_TRY(control::CheckedRun checked, control::check_run(run, watch.cancellation));
+  notify_work(callbacks, "reading models and data");
+  DOVETAIL_TRY(control::CheckedRun checked, control::check_run(run, callbacks.cancellation));
   TrainingRunAnswer answer{.run = std::move(run),
                            .models = std::move(checked.models),
                            .samples = checked.inputs.train.size(),
@@ -141,9 +141,9 @@ base::Result<TrainingRunAnswer> ask(const TrainingRunRequest& request, const Wat
                            .plan_path = {},
                            .plan = {},
                            .estimate = {}};
-  tell_work(watch, "choosing a plan");
-  DOVETAIL_CHECK(find_plan(request, watch, answer));
-  answer.outcome = unless_interrupted(watch, Outcome::done);
+  notify_work(callbacks, "choosing a plan");
+  DOVETAIL_CHECK(find_plan(request, callbacks, answer));
+  answer.outcome = unless_interrupted(callbacks, Outcome::done);
   return answer;
 }
 
@@ -154,7 +154,7 @@ Sections sections(const TrainingRunAnswer& answer) {
   text += fmt::format("\nplan: {}, {}: predicted {} per iteration, {} of memory\n",
                       answer.plan_path.empty() ? "searched" : answer.plan_path, answer.plan.placement,
                       seconds_text(answer.estimate.iteration_seconds), gibibytes(needed_bytes(answer.estimate)));
-  return fmt::format("{}; {}\n", job_line(answer.run.job), length_words(answer)) + Sections(model_table(answer)) +
+  return fmt::format("{}; {}\n", job_line(answer.run.job), length_text(answer)) + Sections(model_table(answer)) +
          Sections(text);
 }
 

@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
+#include "answer/question/callbacks.h"
 #include "answer/question/input.h"
 #include "answer/question/option.h"
 #include "answer/question/section.h"
-#include "answer/question/watch.h"
 #include "base/enum_names.h"
 #include "control/run/run_checks.h"
 #include "predict/closed_form/estimate.h"
@@ -54,7 +54,7 @@ auto options_of(const T*) {
              "number of iterations (default: as set in the job)"),
       option("fuse", &T::fuse, Choice{.none = "as-planned"},
              "intra: trainings; inter: generation (default: as planned)"),
-      option("placement", &T::placements, Words{"PLACEMENT"},
+      option("placement", &T::placements, String{"PLACEMENT"},
              "family of plans, such as co-located (repeatable; default: all)"),
       option("plan-iterations", &T::plan_iterations, Count{1, 1'000'000'000'000},
              "iterations per chain of the plan search"),
@@ -91,7 +91,7 @@ base::Error nccl_without_gpus();
 /// Reads the job, checks its inputs (control::check_run) and its folder, then reads or searches the plan. A resumed run
 /// keeps the plan in its folder. Errors: an invalid job, input, folder or plan, a fusion that the runtime does not
 /// support, and no plan that fits.
-base::Result<TrainingRunAnswer> ask(const TrainingRunRequest& request, const Watch& watch);
+base::Result<TrainingRunAnswer> answer_to(const TrainingRunRequest& request, const Callbacks& callbacks);
 
 /// Models and data of the run, and its plan.
 Sections sections(const TrainingRunAnswer& answer);

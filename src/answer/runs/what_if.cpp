@@ -12,11 +12,11 @@
 #include "answer/plans/job_input.h"
 #include "answer/plans/plan_output.h"
 #include "answer/question/json.h"
-#include "answer/runs/played_plan.h"
-#include "answer/words/figures.h"
-#include "answer/words/plan_words.h"
-#include "answer/words/software_words.h"
-#include "answer/words/text.h"
+#include "answer/runs/chosen_plan.h"
+#include "answer/text/figures.h"
+#include "answer/text/plan_text.h"
+#include "answer/text/software_text.h"
+#include "answer/text/text.h"
 #include "base/assert.h"
 #include "cluster/cluster.h"
 
@@ -36,16 +36,16 @@ Json training_json(const study::TrainingWorth& training) {
   Json object = worth_json(training.fusion);
   if (training.bound) object["bound_seconds"] = json_ratio(*training.bound);
   object["ways"] = Json::array();
-  for (const TrainingAlternative& way : training.ways) {
-    Json entry{{"way", name_of(way.way)}, {"planned", way.planned}};
-    if (way.why_not.empty()) {
-      entry["seconds"] = json_ratio(way.seconds);
-      entry["activation_bytes"] = way.activations;
-      entry["fits"] = way.fits();
-      add_verdict(way.fit, entry);
-      if (!way.how.empty()) entry["how"] = way.how;
+  for (const TrainingAlternative& alternative : training.alternatives) {
+    Json entry{{"way", name_of(alternative.method)}, {"planned", alternative.planned}};
+    if (alternative.why_not.empty()) {
+      entry["seconds"] = json_ratio(alternative.seconds);
+      entry["activation_bytes"] = alternative.activations;
+      entry["fits"] = alternative.fits();
+      add_fit(alternative.fit, entry);
+      if (!alternative.how.empty()) entry["how"] = alternative.how;
     } else {
-      entry["why_not"] = way.why_not;
+      entry["why_not"] = alternative.why_not;
     }
     object["ways"].push_back(std::move(entry));
   }
@@ -86,7 +86,7 @@ plan::Job with_steps(plan::Job job, int steps) {
   return job;
 }
 
-Json way_json(const plan::Job& job, const WhatIf& what_if) {
+Json alternative_json(const plan::Job& job, const WhatIf& what_if) {
   Json entry = working_json(what_if.working);
   entry["planned"] = what_if.planned;
   if (!what_if.figures) {
@@ -99,10 +99,10 @@ Json way_json(const plan::Job& job, const WhatIf& what_if) {
   entry["samples_per_second"] = json_ratio(figures.samples_per_second);
   entry["tokens_per_second_and_device"] = json_ratio(figures.tokens_per_second);
   entry["staleness"] = Json{{"mean", json_ratio(figures.staleness.mean)},
-                            {"most", figures.staleness.most},
+                            {"most", figures.staleness.max},
                             {"off_policy_tokens", json_ratio(figures.staleness.off_policy_tokens)}};
   entry["fits"] = figures.fits();
-  add_verdict(figures.fit, entry);
+  add_fit(figures.fit, entry);
   entry["simulated"] = figures.simulated;
   if (figures.training_devices > 0) {
     entry["training_devices"] = figures.training_devices;
@@ -130,9 +130,9 @@ Json splits_json(const plan::Job& job, const std::vector<study::DeviceSplit>& sp
 
 constexpr std::string_view none = "-";
 
-std::string verdict(std::string_view what, const study::Worth& worth) {
-  constexpr std::array<std::string_view, 3> words{"no", "yes", "unknown"};
-  return fmt::format("{}: {}, {}.\n", what, words[static_cast<std::size_t>(worth.verdict)], worth.reason);
+std::string worth_text(std::string_view what, const study::Worth& worth) {
+  constexpr std::array<std::string_view, 3> answers{"no", "yes", "unknown"};
+  return fmt::format("{}: {}, {}.\n", what, answers[static_cast<std::size_t>(worth.verdict)], worth.reason);
 }
 
 /// Remarks below a table. Rows with the same remark share a line.
@@ -159,20 +159,21 @@ class Remarks {
 };
 
 Sections training_text(const study::TrainingWorth& training) {
-  const TrainingAlternative& first = training.ways.front();
+  const TrainingAlternative& first = training.alternatives.front();
   std::vector<std::vector<std::string>> rows;
   Remarks remarks;
-  for (const TrainingAlternative& way : training.ways) {
-    const std::string name = std::string(name_of(way.way)) + (way.planned ? " *" : "");
-    if (way.why_not.empty())
-      rows.push_back({name, seconds_text(way.seconds),
-                      &way == &first ? "" : difference_text(way.seconds, first.seconds), gibibytes(way.activations),
-                      std::string(short_name(way.fit))});
+  for (const TrainingAlternative& alternative : training.alternatives) {
+    const std::string name = std::string(name_of(alternative.method)) + (alternative.planned ? " *" : "");
+    if (alternative.why_not.empty())
+      rows.push_back({name, seconds_text(alternative.seconds),
+                      &alternative == &first ? "" : difference_text(alternative.seconds, first.seconds),
+                      gibibytes(alternative.activations), std::string(short_name(alternative.fit))});
     else
       rows.push_back({name, std::string(none), "", std::string(none), ""});
-    remarks.add(std::string(name_of(way.way)), way.why_not.empty() ? way.how : "not applicable: " + way.why_not);
+    remarks.add(std::string(name_of(alternative.method)),
+                alternative.why_not.empty() ? alternative.how : "not applicable: " + alternative.why_not);
   }
-  Sections text = verdict("Fused training", training.fusion);
+  Sections text = worth_text("Fused training", training.fusion);
   text +=
       Table{{{"training phase (*: as planned)", Align::left}, {"time"}, {"change"}, {"activations"}, {"fits"}}, rows};
   if (training.bound) text += fmt::format("  lower bound for fused training: {}\n", seconds_text(*training.bound));
@@ -185,15 +186,16 @@ std::string iteration_of(const WhatIf* what_if) {
 }
 
 const WhatIf* find_off_policy(const study::WhatIfs& what_ifs, int steps) {
-  const auto found = std::find_if(what_ifs.ways.begin(), what_ifs.ways.end(), [&](const WhatIf& what_if) {
-    return what_if.working.kind == Working::Kind::off_policy && what_if.working.steps == steps;
-  });
-  return found == what_ifs.ways.end() ? nullptr : &*found;
+  const auto found =
+      std::find_if(what_ifs.alternatives.begin(), what_ifs.alternatives.end(), [&](const WhatIf& what_if) {
+        return what_if.working.kind == Working::Kind::off_policy && what_if.working.steps == steps;
+      });
+  return found == what_ifs.alternatives.end() ? nullptr : &*found;
 }
 
 Sections generation_text(const WhatIfAnswer& answer) {
   const study::GenerationWorth& generation = answer.generation;
-  Sections text = verdict("Generation fused with inference", generation.fusion);
+  Sections text = worth_text("Generation fused with inference", generation.fusion);
   if (!generation.plain) return text;
   const bool trained = answer.plan.fusion.training.has_value();
   std::vector<std::vector<std::string>> rows{{"in sequence", seconds_text(*generation.plain), "",
@@ -215,7 +217,7 @@ std::string split_text(int training, int rollout, int first) {
   return fmt::format("{}+{}{}", training, rollout, first > 0 ? " (training on the last)" : "");
 }
 
-std::string way_name(const WhatIf& what_if) {
+std::string alternative_name(const WhatIf& what_if) {
   const Working& working = what_if.working;
   if (working.kind == Working::Kind::partial) return fmt::format("partial rollout, {:g}% end", working.finished * 100);
   if (working.kind == Working::Kind::off_policy)
@@ -234,11 +236,11 @@ std::string devices_of(const WhatIfAnswer& answer, const study::WhatIfFigures& f
   return split_text(figures.training_devices, figures.rollout_devices, figures.training_first);
 }
 
-Sections ways_text(const WhatIfAnswer& answer) {
+Sections alternatives_text(const WhatIfAnswer& answer) {
   std::vector<std::vector<std::string>> rows;
   Remarks remarks;
-  for (const WhatIf& what_if : answer.what_ifs.ways) {
-    const std::string name = way_name(what_if);
+  for (const WhatIf& what_if : answer.what_ifs.alternatives) {
+    const std::string name = alternative_name(what_if);
     if (!what_if.figures) {
       rows.push_back({name, "", std::string(none), std::string(none), std::string(none), "", "", "", ""});
       remarks.add(name, "not applicable: " + what_if.why_not);
@@ -247,7 +249,7 @@ Sections ways_text(const WhatIfAnswer& answer) {
     const study::WhatIfFigures& figures = *what_if.figures;
     rows.push_back({name, devices_of(answer, figures), seconds_text(figures.iteration_seconds),
                     fmt::format("{:.2f}", figures.samples_per_second), fmt::format("{:.0f}", figures.tokens_per_second),
-                    fmt::format("{:.2f}", figures.staleness.mean), std::to_string(figures.staleness.most),
+                    fmt::format("{:.2f}", figures.staleness.mean), std::to_string(figures.staleness.max),
                     percent(figures.staleness.off_policy_tokens), std::string(short_name(figures.fit))});
     if (!figures.simulated) remarks.add(name, "analytical model: the training is too large or too long for a schedule");
   }
@@ -284,32 +286,33 @@ constexpr std::string_view legend =
 
 }  // namespace
 
-base::Result<WhatIfAnswer> ask(const WhatIfRequest& request, const Watch& watch) {
-  const parallel::Cancellation stop(watch.cancellation, request.search.budget.time_limit);
-  DOVETAIL_TRY(AskedJob asked, read_asked(request.job, request.plan, watch, &stop));
-  DOVETAIL_CHECK(tell_read(watch));
-  const predict::Scenario& scenario = asked.scenario;
-  DOVETAIL_CHECK(check_playable(scenario.job, request.job));
-  DOVETAIL_TRY(const planner::RankOptions search, rank_options(request.search, scenario.job.placements, watch));
-  if (!asked.plan) {
+base::Result<WhatIfAnswer> answer_to(const WhatIfRequest& request, const Callbacks& callbacks) {
+  const parallel::Cancellation stop(callbacks.cancellation, request.search.budget.time_limit);
+  DOVETAIL_TRY(LoadedJob loaded, load_job(request.job, request.plan, callbacks, &stop));
+  DOVETAIL_CHECK(notify_read(callbacks));
+  const predict::Scenario& scenario = loaded.scenario;
+  DOVETAIL_CHECK(check_can_simulate(scenario.job, request.job));
+  DOVETAIL_TRY(const planner::RankOptions search, rank_options(request.search, scenario.job.placements, callbacks));
+  if (!loaded.plan) {
     DOVETAIL_TRY(planner::Ranking ranking,
                  find_plans(scenario, search, request.job,
                             "; see dovetail fit, or give --plan to use a plan that does not fit"));
-    asked.plan = std::move(ranking.plans.front().plan);
+    loaded.plan = std::move(ranking.plans.front().plan);
   }
   study::WhatIfOptions options;
   options.simulation.seed = request.search.budget.seed;
   options.simulation.draws = request.draws;
-  options.simulation.on_progress = [&watch](std::string_view work) { tell_work(watch, work); };
+  options.simulation.on_progress = [&callbacks](std::string_view work) { notify_work(callbacks, work); };
   options.threads = search.search.threads;
-  study::WhatIfs what_ifs = study::what_ifs(scenario, *asked.plan, options);
-  tell_work(watch, "scheduling alternatives of the training phase");
-  study::TrainingWorth training = study::training_worth(scenario, *asked.plan, what_ifs.training);
-  study::GenerationWorth generation = study::generation_worth(scenario, *asked.plan, what_ifs, options.simulation.seed);
-  WhatIfAnswer answer{std::move(asked.scenario), *std::move(asked.plan),
-                      options.simulation.seed,   request.draws,
-                      std::move(what_ifs),       std::move(training),
-                      std::move(generation),     unless_interrupted(watch, Outcome::done)};
+  study::WhatIfs what_ifs = study::what_ifs(scenario, *loaded.plan, options);
+  notify_work(callbacks, "scheduling alternatives of the training phase");
+  study::TrainingWorth training = study::training_worth(scenario, *loaded.plan, what_ifs.training);
+  study::GenerationWorth generation =
+      study::generation_worth(scenario, *loaded.plan, what_ifs, options.simulation.seed);
+  WhatIfAnswer answer{std::move(loaded.scenario), *std::move(loaded.plan),
+                      options.simulation.seed,    request.draws,
+                      std::move(what_ifs),        std::move(training),
+                      std::move(generation),      unless_interrupted(callbacks, Outcome::done)};
   answer.scenario.cancellation = nullptr;
   return answer;
 }
@@ -329,7 +332,8 @@ std::string to_json(const WhatIfAnswer& answer) {
   add_not_modelled(answer.scenario.job.not_modelled, object);
   add_plan(answer.scenario.job, answer.plan, object);
   object["ways"] = Json::array();
-  for (const WhatIf& what_if : answer.what_ifs.ways) object["ways"].push_back(way_json(answer.scenario.job, what_if));
+  for (const WhatIf& what_if : answer.what_ifs.alternatives)
+    object["ways"].push_back(alternative_json(answer.scenario.job, what_if));
   object["splits"] = splits_json(answer.scenario.job, answer.what_ifs.splits);
   return json_text(object);
 }
@@ -340,9 +344,9 @@ Sections sections(const WhatIfAnswer& answer) {
   Sections all = job_line(job) + "\n" +
                  fmt::format("placement: {}; efficiencies: {}; memory model: {}; {} of lengths (seed {})\n{}\n\n",
                              answer.plan.placement, software.efficiency.name, software.conventions.name,
-                             counted(answer.draws, "draw"), answer.seed, efficiency_words(software));
+                             counted(answer.draws, "draw"), answer.seed, efficiency_text(software));
   all += "Is fusion worth it?\n\n" + training_text(answer.training) + "\n" + generation_text(answer);
-  all += "\n" + ways_text(answer) + splits_text(answer.what_ifs) + std::string(legend);
+  all += "\n" + alternatives_text(answer) + splits_text(answer.what_ifs) + std::string(legend);
   if (!answer.what_ifs.complete) all += "\nStopped: missing alternatives were not simulated\n";
   return all + not_modelled_text(job.not_modelled);
 }

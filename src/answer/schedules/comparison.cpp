@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "answer/schedules/search.h"
-#include "answer/words/text.h"
+#include "answer/text/text.h"
 
 namespace dovetail::answer {
 namespace {
@@ -50,39 +50,39 @@ void find_baseline(const fuse::SolveOptions& options, ComparisonAnswer& answer) 
       if (row.solver == solver.name) answer.baseline = row.solved.solution.evaluation.makespan;
     }
     if (answer.baseline) return;
-    const auto solved = fuse::run_solver(solver, answer.asked.named.problem, answer.asked.bounds, options);
+    const auto solved = fuse::run_solver(solver, answer.question.named.problem, answer.question.bounds, options);
     if (solved.ok()) answer.baseline = solved->solution.evaluation.makespan;
   }
 }
 
 /// Runs one solver and adds its row, or the reason why it has none.
-void run_solver(const fuse::Solver& solver, const fuse::SolveOptions& options, const Watch& watch,
+void run_solver(const fuse::Solver& solver, const fuse::SolveOptions& options, const Callbacks& callbacks,
                 ComparisonAnswer& answer) {
-  auto solved = fuse::run_solver(solver, answer.asked.named.problem, answer.asked.bounds, options);
+  auto solved = fuse::run_solver(solver, answer.question.named.problem, answer.question.bounds, options);
   if (!solved.ok()) {
     if (!options.cancellation->requested())
-      answer.refusals.push_back({std::string(solver.name), solved.error().message});
+      answer.inapplicable.push_back({std::string(solver.name), solved.error().message});
     return;
   }
-  tell_work(watch, counted(answer.draws, "draw") + " of varied durations");
+  notify_work(callbacks, counted(answer.draws, "draw") + " of varied durations");
   ComparedSolver row = with_variations(solver.name, std::move(*solved), answer.draws, options);
   // Do not show figures from some of the draws next to complete ones.
   if (!options.cancellation->requested()) answer.rows.push_back(std::move(row));
 }
 
-void run_solvers(const std::vector<const fuse::Solver*>& chosen, const Watch& watch, ComparisonAnswer& answer) {
-  fuse::SolveOptions options = answer.asked.options;
-  const parallel::Cancellation stop(watch.cancellation, with_patience(options.time_limit_seconds));
+void run_solvers(const std::vector<const fuse::Solver*>& chosen, const Callbacks& callbacks, ComparisonAnswer& answer) {
+  fuse::SolveOptions options = answer.question.options;
+  const parallel::Cancellation stop(callbacks.cancellation, with_grace_period(options.time_limit_seconds));
   options.cancellation = &stop;
-  SearchProgress progress(watch, answer.asked.named.problem, answer.asked.bounds.makespan);
-  options.on_progress = [&progress](const fuse::Progress& so_far) { progress.tell(so_far); };
+  SearchProgress progress(callbacks, answer.question.named.problem, answer.question.bounds.makespan);
+  options.on_progress = [&progress](const fuse::Progress& so_far) { progress.report(so_far); };
   for (std::size_t i = 0; i < chosen.size() && !stop.requested(); ++i) {
-    tell_label(watch, fmt::format("{} ({} of {})", chosen[i]->name, i + 1, chosen.size()));
-    tell_work(watch, "running");
+    notify_label(callbacks, fmt::format("{} ({} of {})", chosen[i]->name, i + 1, chosen.size()));
+    notify_work(callbacks, "running");
     // The remaining time is divided among the remaining solvers.
     if (const auto left = stop.seconds_left())
       options.time_limit_seconds = *left / static_cast<double>(chosen.size() - i);
-    run_solver(*chosen[i], options, watch, answer);
+    run_solver(*chosen[i], options, callbacks, answer);
   }
   if (!stop.requested()) find_baseline(options, answer);
   answer.complete = !stop.requested();
@@ -90,7 +90,7 @@ void run_solvers(const std::vector<const fuse::Solver*>& chosen, const Watch& wa
 
 base::Error none_applicable(const ComparisonAnswer& answer) {
   std::string text = "no solver is applicable:";
-  for (const Refusal& refusal : answer.refusals) text += "\n  " + refusal.why;
+  for (const InapplicableSolver& each : answer.inapplicable) text += "\n  " + each.why;
   return base::bad_input(std::move(text));
 }
 
@@ -102,21 +102,21 @@ std::optional<double> ComparisonAnswer::speed_up(const ComparedSolver& row) cons
   return static_cast<double>(baseline->count()) / static_cast<double>(makespan.count());
 }
 
-base::Result<ComparisonAnswer> ask(const ComparisonRequest& request, const Watch& watch) {
+base::Result<ComparisonAnswer> answer_to(const ComparisonRequest& request, const Callbacks& callbacks) {
   DOVETAIL_TRY(const std::vector<const fuse::Solver*> chosen, chosen_solvers(request));
   ComparisonAnswer answer;
-  DOVETAIL_TRY(answer.asked.named, read_problem(request.problem, watch));
-  DOVETAIL_CHECK(tell_read(watch));
-  answer.asked.options = solve_options(request.search);
-  answer.asked.options.objective = request.objective;
-  answer.asked.options.robustness_percent = request.robustness_percent;
-  if (const auto fault = fuse::find_fault(answer.asked.options, answer.asked.named.problem))
+  DOVETAIL_TRY(answer.question.named, read_problem(request.problem, callbacks));
+  DOVETAIL_CHECK(notify_read(callbacks));
+  answer.question.options = solve_options(request.search);
+  answer.question.options.objective = request.objective;
+  answer.question.options.robustness_percent = request.robustness_percent;
+  if (const auto fault = fuse::find_fault(answer.question.options, answer.question.named.problem))
     return base::bad_input(*fault);
-  answer.asked.bounds = fuse::bounds_of(answer.asked.named.problem);
+  answer.question.bounds = fuse::bounds_of(answer.question.named.problem);
   answer.draws = request.draws;
-  run_solvers(chosen, watch, answer);
+  run_solvers(chosen, callbacks, answer);
   if (answer.rows.empty() && answer.complete) return none_applicable(answer);
-  answer.outcome = unless_interrupted(watch, Outcome::done);
+  answer.outcome = unless_interrupted(callbacks, Outcome::done);
   return answer;
 }
 

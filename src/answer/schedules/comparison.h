@@ -29,7 +29,7 @@ auto options_of(const T*) {
   return options<T>(
       option("PROBLEM", &T::problem, File{"PROBLEM"},
              "problem file, '-' for standard input, or name of a bundled instance"),
-      option("solver", &T::solvers, Words{"SOLVER"}, "solver to run (repeatable; default: a selection)"),
+      option("solver", &T::solvers, String{"SOLVER"}, "solver to run (repeatable; default: a selection)"),
       option("all", &T::all, Flag{}, "run every solver, including those left out by default"),
       option("objective", &T::objective, Choice{}, "primary objective; the other one breaks ties (default {})"),
       option("robust", &T::robustness_percent, Count{0, 100}, robust_help), group(&T::search),
@@ -47,18 +47,18 @@ struct ComparedSolver {
 };
 
 /// Solver without a schedule for the problem.
-struct Refusal {
+struct InapplicableSolver {
   std::string solver;
   std::string why;
 };
 
 struct ComparisonAnswer {
-  Asked asked;
+  ScheduleQuestion question;
   int draws = 0;
   std::string baseline_name;            ///< solver that speed-ups are relative to
   std::optional<base::Ticks> baseline;  ///< its makespan
   std::vector<ComparedSolver> rows;     ///< in the order of the request, otherwise of the registry
-  std::vector<Refusal> refusals;
+  std::vector<InapplicableSolver> inapplicable;
   bool complete = true;  ///< false: some solvers were not run
   Outcome outcome = Outcome::done;
 
@@ -67,7 +67,7 @@ struct ComparisonAnswer {
 };
 
 /// Runs the solvers, which share the time limit. Errors: input that cannot be read, and no applicable solver.
-base::Result<ComparisonAnswer> ask(const ComparisonRequest& request, const Watch& watch);
+base::Result<ComparisonAnswer> answer_to(const ComparisonRequest& request, const Callbacks& callbacks);
 
 /// Table with a row per solver, and remarks.
 Sections sections(const ComparisonAnswer& answer);

@@ -3,7 +3,7 @@
 #include "answer/schedules/comparison.h"
 #include "answer/schedules/schedule_question.h"
 #include "answer/schedules/solved_json.h"
-#include "answer/words/figures.h"
+#include "answer/text/figures.h"
 
 namespace dovetail::answer {
 namespace {
@@ -74,8 +74,8 @@ Table table_of(const ComparisonAnswer& answer) {
 
 /// Remarks below the table.
 std::string remarks(const ComparisonAnswer& answer) {
-  const Asked& asked = answer.asked;
-  const base::TimeUnit unit = asked.named.problem.time_unit;
+  const ScheduleQuestion& question = answer.question;
+  const base::TimeUnit unit = question.named.problem.time_unit;
   std::string text;
   for (const ComparedSolver& row : answer.rows) {
     const fuse::Solution& solution = row.solved.solution;
@@ -83,9 +83,10 @@ std::string remarks(const ComparisonAnswer& answer) {
     text += fmt::format("* {}: different layout, {}; its bound is {}\n", row.solver, *solution.other_layout,
                         base::format_time(row.solved.bounds.makespan, unit));
   }
-  for (const Refusal& refusal : answer.refusals) text += fmt::format("{}\n", refusal.why);
-  text += fmt::format("bounds: makespan {}, peak activation {} (for any schedule)\n",
-                      time_with_unit(asked.bounds.makespan, unit), base::format_memory(asked.bounds.peak_activation));
+  for (const InapplicableSolver& each : answer.inapplicable) text += fmt::format("{}\n", each.why);
+  text +=
+      fmt::format("bounds: makespan {}, peak activation {} (for any schedule)\n",
+                  time_with_unit(question.bounds.makespan, unit), base::format_memory(question.bounds.peak_activation));
   if (answer.baseline)
     text += fmt::format("speedup: relative to {}, {}\n", answer.baseline_name, time_with_unit(*answer.baseline, unit));
   if (!answer.complete) text += "stopped: missing solvers were not run\n";
@@ -95,11 +96,11 @@ std::string remarks(const ComparisonAnswer& answer) {
 }  // namespace
 
 std::string to_json(const ComparisonAnswer& answer) {
-  const base::TimeUnit unit = answer.asked.named.problem.time_unit;
+  const base::TimeUnit unit = answer.question.named.problem.time_unit;
   Json object{
-      {"format", "dovetail/compare@1"}, {"problem", answer.asked.named.name}, {"time_unit", base::name_of(unit)}};
-  add_asked(answer.asked, object);
-  add_bounds(answer.asked, object);
+      {"format", "dovetail/compare@1"}, {"problem", answer.question.named.name}, {"time_unit", base::name_of(unit)}};
+  add_question(answer.question, object);
+  add_bounds(answer.question, object);
   object["baseline"] = Json(nullptr);
   if (answer.baseline)
     object["baseline"] = Json{{"solver", answer.baseline_name}, {"makespan", json_time(*answer.baseline, unit)}};
@@ -112,8 +113,8 @@ std::string to_json(const ComparisonAnswer& answer) {
     object["rows"].push_back(row_json(answer, row));
     seconds[row.solver] = json_seconds(row.solved.seconds);
   }
-  for (const Refusal& refusal : answer.refusals)
-    object["not_applicable"].push_back({{"solver", refusal.solver}, {"why", refusal.why}});
+  for (const InapplicableSolver& each : answer.inapplicable)
+    object["not_applicable"].push_back({{"solver", each.solver}, {"why", each.why}});
   object["timing"] = Json{{"seconds", seconds}};
   return json_text(object);
 }

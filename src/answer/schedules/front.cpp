@@ -58,12 +58,12 @@ FrontSchedule with_bounds(fuse::Solution solution, const fuse::Bounds& bounds, c
 }
 
 /// Bound on the peak as a function of the makespan, over the makespans of the front.
-std::vector<fuse::PeakBoundStep> bound_curve(const FrontAnswer& front, const Watch& watch) {
-  const base::Ticks from = front.asked.bounds.makespan;
+std::vector<fuse::PeakBoundStep> bound_curve(const FrontAnswer& front, const Callbacks& callbacks) {
+  const base::Ticks from = front.question.bounds.makespan;
   base::Ticks to = from;
   for (const FrontSchedule& schedule : front.schedules) to = std::max(to, schedule.evaluation().makespan);
-  const int resolution = parallel::is_requested(watch.cancellation) ? 1 : bound_resolution;
-  std::vector<fuse::PeakBoundStep> curve = fuse::peak_bound_curve(front.asked.named.problem, from, to, resolution);
+  const int resolution = parallel::is_requested(callbacks.cancellation) ? 1 : bound_resolution;
+  std::vector<fuse::PeakBoundStep> curve = fuse::peak_bound_curve(front.question.named.problem, from, to, resolution);
   for (const FrontSchedule& schedule : front.schedules) {
     fuse::raise_curve(curve, schedule.evaluation().makespan, schedule.peak_bound);
     // A makespan below the bound needs a larger peak.
@@ -74,25 +74,26 @@ std::vector<fuse::PeakBoundStep> bound_curve(const FrontAnswer& front, const Wat
 }
 
 /// Searches, and sets the schedules of the answer.
-base::Status search(const FrontRequest& request, const fuse::Solution* start, const Watch& watch, FrontAnswer& front) {
+base::Status search(const FrontRequest& request, const fuse::Solution* start, const Callbacks& callbacks,
+                    FrontAnswer& front) {
   const auto begin = std::chrono::steady_clock::now();
-  const Asked& asked = front.asked;
-  const pipeline::Problem& problem = asked.named.problem;
-  const parallel::Cancellation stop(watch.cancellation, with_patience(asked.options.time_limit_seconds));
-  SearchProgress progress(watch, problem, asked.bounds.makespan);
-  DOVETAIL_TRY(fuse::SolveOptions options, options_of_search(asked, {start, request.exchange, &stop, &progress}));
+  const ScheduleQuestion& question = front.question;
+  const pipeline::Problem& problem = question.named.problem;
+  const parallel::Cancellation stop(callbacks.cancellation, with_grace_period(question.options.time_limit_seconds));
+  SearchProgress progress(callbacks, problem, question.bounds.makespan);
+  DOVETAIL_TRY(fuse::SolveOptions options, options_of_search(question, {start, request.exchange, &stop, &progress}));
   front.references = reference_schedules(problem, options);
   if (options.time_limit_seconds)
     *options.time_limit_seconds = std::max(0.0, *options.time_limit_seconds - base::seconds_since(begin));
   std::vector<fuse::Solution> solutions = fuse::solve_pareto(problem, options);
-  tell_work(watch, "proving bounds");
+  notify_work(callbacks, "proving bounds");
   for (fuse::Solution& solution : solutions) {
     if (stop.ended_by() == parallel::EndedBy::time && !solution.lost_process)
       solution.stopped_by = pipeline::StoppedBy::time;
-    front.schedules.push_back(with_bounds(std::move(solution), asked.bounds, options, solutions.size()));
+    front.schedules.push_back(with_bounds(std::move(solution), question.bounds, options, solutions.size()));
   }
   front.iterations_per_second = progress.iterations_per_second();
-  if (request.peak_bound) front.peak_bound = bound_curve(front, watch);
+  if (request.peak_bound) front.peak_bound = bound_curve(front, callbacks);
   front.seconds = base::seconds_since(begin);
   return {};
 }
@@ -120,16 +121,16 @@ base::Result<FrontRequest> front_of(const ScheduleRequest& request) {
       .problem = request.problem, .from = request.from, .search = request.search, .exchange = request.exchange};
 }
 
-base::Result<FrontAnswer> ask(const FrontRequest& request, const Watch& watch) {
-  DOVETAIL_TRY(SearchInput input,
-               read_search_input(request.problem, request.from, request.exchange, request.search.budget.chains, watch));
+base::Result<FrontAnswer> answer_to(const FrontRequest& request, const Callbacks& callbacks) {
+  DOVETAIL_TRY(SearchInput input, read_search_input(request.problem, request.from, request.exchange,
+                                                    request.search.budget.chains, callbacks));
   FrontAnswer answer;
-  answer.asked.options = solve_options(request.search);
-  if (request.exchange && !request.search.budget.threads) answer.asked.options.threads = 1;
-  answer.asked.named = std::move(input.named);
-  answer.asked.bounds = fuse::bounds_of(answer.asked.named.problem);
-  answer.impossible = find_impossible(answer.asked);
-  if (!answer.impossible) DOVETAIL_CHECK(search(request, input.start ? &*input.start : nullptr, watch, answer));
+  answer.question.options = solve_options(request.search);
+  if (request.exchange && !request.search.budget.threads) answer.question.options.threads = 1;
+  answer.question.named = std::move(input.named);
+  answer.question.bounds = fuse::bounds_of(answer.question.named.problem);
+  answer.impossible = find_impossible(answer.question);
+  if (!answer.impossible) DOVETAIL_CHECK(search(request, input.start ? &*input.start : nullptr, callbacks, answer));
   answer.outcome = outcome_of(answer);
   return answer;
 }

@@ -48,7 +48,7 @@ struct ReferenceSchedule {
 };
 
 struct FrontAnswer {
-  Asked asked;
+  ScheduleQuestion question;
   std::optional<Impossible> impossible;  ///< set if no schedule can fit; then nothing is searched
   /// By increasing makespan and decreasing peak. A single one that does not fit if none was found that does.
   std::vector<FrontSchedule> schedules;
@@ -67,7 +67,7 @@ struct FrontAnswer {
 
 /// Searches the front and runs the constructions; they share the time limit. Errors: input that cannot be read. With an
 /// `exchange`, all processes return alike.
-base::Result<FrontAnswer> ask(const FrontRequest& request, const Watch& watch);
+base::Result<FrontAnswer> answer_to(const FrontRequest& request, const Callbacks& callbacks);
 
 /// Table of the front, or the reason why no front exists.
 Sections sections(const FrontAnswer& answer);

@@ -6,8 +6,8 @@
 #include "answer/schedules/front.h"
 #include "answer/schedules/schedule_question.h"
 #include "answer/schedules/solved_json.h"
-#include "answer/words/figures.h"
-#include "answer/words/text.h"
+#include "answer/text/figures.h"
+#include "answer/text/text.h"
 #include "pipeline/formats/schedule_file.h"
 
 namespace dovetail::answer {
@@ -24,14 +24,14 @@ Json point_json(const FrontSchedule& schedule, base::TimeUnit unit) {
 
 /// Members that the report and the file share. The schedules come last.
 Json front_json(std::string_view format, const FrontAnswer& front) {
-  const base::TimeUnit unit = front.asked.named.problem.time_unit;
+  const base::TimeUnit unit = front.question.named.problem.time_unit;
   const fuse::Solution& first = front.schedules.front().solved.solution;
   Json object{{"format", format},
-              {"problem", front.asked.named.name},
+              {"problem", front.question.named.name},
               {"time_unit", base::name_of(unit)},
               {"solver", solver_json(first.solver)}};
   if (first.stopped_by) object["stopped_by"] = pipeline::name_of(*first.stopped_by);
-  add_bounds(front.asked, object);
+  add_bounds(front.question, object);
   object["peak_bound"] = Json::array();
   for (const fuse::PeakBoundStep& step : front.peak_bound)
     object["peak_bound"].push_back(
@@ -59,7 +59,7 @@ std::string step_text(Amount from, Amount to, Format format) {
 }
 
 Table front_table(const FrontAnswer& front) {
-  const base::TimeUnit unit = front.asked.named.problem.time_unit;
+  const base::TimeUnit unit = front.question.named.problem.time_unit;
   const auto format_time = [unit](base::Ticks time) { return base::format_time(time, unit); };
   Table table{{{"#"},
                {"makespan"},
@@ -109,7 +109,7 @@ std::string beaten_by(const FrontAnswer& front, const ReferenceSchedule& referen
 
 Sections reference_table(const FrontAnswer& front) {
   if (front.references.empty()) return {};
-  const base::TimeUnit unit = front.asked.named.problem.time_unit;
+  const base::TimeUnit unit = front.question.named.problem.time_unit;
   Table table{{{"construction", Align::left}, {"makespan"}, {"peak"}, {"dominated by", Align::left}, {"", Align::left}},
               {}};
   for (const ReferenceSchedule& reference : front.references) {
@@ -123,8 +123,8 @@ Sections reference_table(const FrontAnswer& front) {
 }  // namespace
 
 std::string to_json(const FrontAnswer& answer) {
-  if (answer.impossible) return impossible_json(answer.asked, *answer.impossible);
-  const pipeline::Problem& problem = answer.asked.named.problem;
+  if (answer.impossible) return impossible_json(answer.question, *answer.impossible);
+  const pipeline::Problem& problem = answer.question.named.problem;
   Json object = front_json("dovetail/pareto-report@1", answer);
   object["front"] = Json::array();
   for (const FrontSchedule& schedule : answer.schedules)
@@ -145,26 +145,26 @@ std::string front_file(const FrontAnswer& answer) {
   std::string_view separator = "\n";
   for (const FrontSchedule& schedule : answer.schedules) {
     text += fmt::format("{}{},\n\"schedule\": {}}}", std::exchange(separator, ",\n"),
-                        open_object(point_json(schedule, answer.asked.named.problem.time_unit)),
+                        open_object(point_json(schedule, answer.question.named.problem.time_unit)),
                         pipeline::schedule_to_json(schedule.solved.schedule));
   }
   return text + "]}\n";
 }
 
 Sections sections(const FrontAnswer& answer) {
-  const Asked& asked = answer.asked;
-  if (answer.impossible) return impossible_sections(asked, *answer.impossible);
+  const ScheduleQuestion& question = answer.question;
+  if (answer.impossible) return impossible_sections(question, *answer.impossible);
   const fuse::Solved& first = answer.schedules.front().solved;
   if (!first.excess.empty())
     return Sections("no schedule found fits in memory; the closest one:\n") + excess_table(first.excess) +
-           min_capacity_sections(asked.named.problem);
+           min_capacity_sections(question.named.problem);
   const auto count = static_cast<std::int64_t>(answer.schedules.size());
   const std::string head =
       fmt::format("{}: Pareto front of {}, from shortest makespan to lowest peak activation found\nsolver: {}\n\n",
-                  asked.named.name, counted(count, "schedule"), describe_solver(first.solution));
+                  question.named.name, counted(count, "schedule"), describe_solver(first.solution));
   std::string end = fmt::format("\nbounds: makespan {}, peak activation {} (for any schedule)\n",
-                                time_with_unit(asked.bounds.makespan, asked.named.problem.time_unit),
-                                base::format_memory(asked.bounds.peak_activation));
+                                time_with_unit(question.bounds.makespan, question.named.problem.time_unit),
+                                base::format_memory(question.bounds.peak_activation));
   for (const std::string& path : answer.written) end += fmt::format("written: {}\n", path);
   end += fmt::format("took: {:.1f} s\n", answer.seconds);
   return head + front_table(answer) + reference_table(answer) + end;

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "answer/words/figures.h"
+#include "answer/text/figures.h"
 #include "base/document.h"
 #include "base/utf8.h"
 #include "pipeline/formats/schedule_file.h"
@@ -97,7 +97,7 @@ base::Result<pipeline::ScheduleFile> parse_of(const NamedProblem& named, Schedul
 
 /// Reads the schedule by calling parse(format, content, path for messages).
 template <class Parse>
-base::Result<LoadedSchedule> load_parsed(const ScheduleText& text, const Watch& watch, const Parse& parse) {
+base::Result<LoadedSchedule> load_parsed(const ScheduleText& text, const Callbacks& callbacks, const Parse& parse) {
   LoadedSchedule loaded{name_of(text.input), text.format.value_or(ScheduleFormat::json), {}};
   base::Result<pipeline::ScheduleFile> parsed = text.format
                                                     ? parse(loaded.format, text.content, loaded.path)
@@ -109,7 +109,7 @@ base::Result<LoadedSchedule> load_parsed(const ScheduleText& text, const Watch& 
     return std::move(parsed).error();
   }
   loaded.file = std::move(*parsed);
-  for (const std::string& note : loaded.file.notes) tell_note(watch, note);
+  for (const std::string& note : loaded.file.notes) notify_note(callbacks, note);
   return loaded;
 }
 
@@ -189,14 +189,15 @@ bool is_own_schedule(std::string_view content) {
   return start.find(pipeline::schedule_format) < start.find(pipeline::problem_format);
 }
 
-base::Result<NamedProblem> read_problem(const Input& input, const Watch& watch) {
+base::Result<NamedProblem> read_problem(const Input& input, const Callbacks& callbacks) {
   const pipeline::Instance* instance = pipeline::find_instance(input.path);
   if (!holds_document(input)) {
     if (instance == nullptr) return neither_file_nor_instance(input.path);
     return NamedProblem{instance->name, instance->problem};
   }
   if (instance != nullptr && !input.text)
-    tell_note(watch, fmt::format("'{}' is a file here; the bundled instance with this name is ignored", input.path));
+    notify_note(callbacks,
+                fmt::format("'{}' is a file here; the bundled instance with this name is ignored", input.path));
   DOVETAIL_TRY(const std::string content, read_input(input));
   const std::string name = name_of(input);
   base::Result<pipeline::Problem> problem = pipeline::parse_problem(content, name);
@@ -220,18 +221,19 @@ base::Result<ScheduleText> read_schedule_text(const Input& input, std::optional<
 }
 
 base::Result<LoadedSchedule> load_schedule(const ScheduleText& text, const pipeline::Problem* problem,
-                                           const Watch& watch) {
+                                           const Callbacks& callbacks) {
   const auto parse = [problem](ScheduleFormat format, std::string_view content, const std::string& shown) {
     return parse_as(format, content, shown, problem);
   };
-  return load_parsed(text, watch, parse);
+  return load_parsed(text, callbacks, parse);
 }
 
-base::Result<LoadedSchedule> load_schedule_of(const NamedProblem& named, const ScheduleText& text, const Watch& watch) {
+base::Result<LoadedSchedule> load_schedule_of(const NamedProblem& named, const ScheduleText& text,
+                                              const Callbacks& callbacks) {
   const auto parse = [&named](ScheduleFormat format, std::string_view content, const std::string& shown) {
     return parse_of(named, format, content, shown);
   };
-  DOVETAIL_TRY(LoadedSchedule loaded, load_parsed(text, watch, parse));
+  DOVETAIL_TRY(LoadedSchedule loaded, load_parsed(text, callbacks, parse));
   auto capacity = std::exchange(loaded.file.schedule.problem.capacity, std::nullopt);
   DOVETAIL_CHECK(check_valid(loaded));
   loaded.file.schedule.problem.capacity = std::move(capacity);
@@ -253,22 +255,22 @@ base::Status check_valid(const LoadedSchedule& loaded) {
 }
 
 base::Result<LoadedSchedule> load_valid_schedule(const ScheduleText& text, const std::optional<Input>& problem,
-                                                 const Watch& watch) {
+                                                 const Callbacks& callbacks) {
   if (problem && is_standard_input(*problem) && is_standard_input(text.input))
     return base::bad_input("the schedule and the problem cannot both be read from standard input");
   std::optional<NamedProblem> named;
   if (problem) {
-    DOVETAIL_TRY(named, read_problem(*problem, watch));
+    DOVETAIL_TRY(named, read_problem(*problem, callbacks));
   }
-  DOVETAIL_TRY(LoadedSchedule loaded, load_schedule(text, named ? &named->problem : nullptr, watch));
+  DOVETAIL_TRY(LoadedSchedule loaded, load_schedule(text, named ? &named->problem : nullptr, callbacks));
   DOVETAIL_CHECK(check_valid(loaded));
   return loaded;
 }
 
 base::Result<LoadedSchedule> load_valid_schedule(const Input& input, std::optional<ScheduleFormat> forced,
-                                                 const std::optional<Input>& problem, const Watch& watch) {
+                                                 const std::optional<Input>& problem, const Callbacks& callbacks) {
   DOVETAIL_TRY(const ScheduleText text, read_schedule_text(input, forced));
-  return load_valid_schedule(text, problem, watch);
+  return load_valid_schedule(text, problem, callbacks);
 }
 
 }  // namespace dovetail::answer

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "answer/question/callbacks.h"
 #include "answer/question/input.h"
-#include "answer/question/watch.h"
 #include "base/enum_names.h"
 #include "base/result.h"
 #include "pipeline/formats/schedule_file.h"
@@ -59,7 +59,7 @@ struct NamedProblem {
 
 /// Reads the text in `input`, standard input for "-", an existing file, or a bundled instance, in this order of
 /// precedence. Otherwise an Error that suggests similar instances.
-base::Result<NamedProblem> read_problem(const Input& input, const Watch& watch);
+base::Result<NamedProblem> read_problem(const Input& input, const Callbacks& callbacks);
 
 /// Whether `input` names a bundled instance and no file.
 bool is_instance(const Input& input);
@@ -83,23 +83,24 @@ struct LoadedSchedule {
 };
 
 /// Parses the schedule that `text` holds, as a schedule of `problem` if that is given. Reports the file's notes to
-/// `watch`.
+/// `callbacks`.
 base::Result<LoadedSchedule> load_schedule(const ScheduleText& text, const pipeline::Problem* problem,
-                                           const Watch& watch);
+                                           const Callbacks& callbacks);
 
 /// Parses and validates a schedule of `named`, except for its capacity: a schedule to start from or to compare with may
 /// need more. An Error says how its problem differs from `named`.
-base::Result<LoadedSchedule> load_schedule_of(const NamedProblem& named, const ScheduleText& text, const Watch& watch);
+base::Result<LoadedSchedule> load_schedule_of(const NamedProblem& named, const ScheduleText& text,
+                                              const Callbacks& callbacks);
 
 /// Returns the first rule that the schedule breaks, as an Error (Failure::invalid) at its place in the file.
 base::Status check_valid(const LoadedSchedule& loaded);
 
 /// Parses and validates the schedule that `text` holds, as a schedule of `problem` if that is given.
 base::Result<LoadedSchedule> load_valid_schedule(const ScheduleText& text, const std::optional<Input>& problem,
-                                                 const Watch& watch);
+                                                 const Callbacks& callbacks);
 
 /// Reads, parses and validates a document. Used by every command that takes a finished schedule.
 base::Result<LoadedSchedule> load_valid_schedule(const Input& input, std::optional<ScheduleFormat> forced,
-                                                 const std::optional<Input>& problem, const Watch& watch);
+                                                 const std::optional<Input>& problem, const Callbacks& callbacks);
 
 }  // namespace dovetail::answer

@@ -6,7 +6,7 @@
 #include <array>
 #include <filesystem>
 
-#include "answer/words/text.h"
+#include "answer/text/text.h"
 #include "base/file.h"
 #include "pipeline/program/check.h"
 #include "pipeline/program/compile.h"

@@ -46,72 +46,73 @@ pipeline::Schedule schedule_so_far(const fuse::Solution& solution, const fuse::B
 
 /// Searches, and sets the schedule of the answer.
 base::Status solve(const ScheduleRequest& request, const fuse::Solver& solver, const fuse::Solution* start,
-                   const Watch& watch, ScheduleAnswer& answer) {
-  const Asked& asked = answer.asked;
-  const pipeline::Problem& problem = asked.named.problem;
-  const parallel::Cancellation stop(watch.cancellation, with_patience(asked.options.time_limit_seconds));
-  SearchProgress progress(watch, problem, asked.bounds.makespan);
-  DOVETAIL_TRY(fuse::SolveOptions options, options_of_search(asked, {start, request.exchange, &stop, &progress}));
+                   const Callbacks& callbacks, ScheduleAnswer& answer) {
+  const ScheduleQuestion& question = answer.question;
+  const pipeline::Problem& problem = question.named.problem;
+  const parallel::Cancellation stop(callbacks.cancellation, with_grace_period(question.options.time_limit_seconds));
+  SearchProgress progress(callbacks, problem, question.bounds.makespan);
+  DOVETAIL_TRY(fuse::SolveOptions options, options_of_search(question, {start, request.exchange, &stop, &progress}));
   if (request.on_better)
     options.on_better = [&](const fuse::Solution& solution) {
       const bool fits = pipeline::find_excess(problem, solution.evaluation, options.memory_cap).empty();
-      if (fits && asked.is_met_by(solution)) request.on_better(schedule_so_far(solution, asked.bounds));
+      if (fits && question.is_met_by(solution)) request.on_better(schedule_so_far(solution, question.bounds));
     };
-  DOVETAIL_TRY(answer.solved, fuse::run_solver(solver, problem, asked.bounds, options));
+  DOVETAIL_TRY(answer.solved, fuse::run_solver(solver, problem, question.bounds, options));
   answer.iterations_per_second = progress.iterations_per_second();
   return {};
 }
 
-std::optional<base::Memory> peak_at_deadline(const Asked& asked, const fuse::Solution& solution, const Watch& watch) {
-  fuse::BoundOptions proof{.cancellation = watch.cancellation};
-  if (asked.is_met_by(solution)) proof.known_peak = solution.evaluation.peak_activation;
-  const base::Memory peak = fuse::peak_activation_bound(solution.problem, *asked.options.deadline, proof);
+std::optional<base::Memory> peak_at_deadline(const ScheduleQuestion& question, const fuse::Solution& solution,
+                                             const Callbacks& callbacks) {
+  fuse::BoundOptions proof{.cancellation = callbacks.cancellation};
+  if (question.is_met_by(solution)) proof.known_peak = solution.evaluation.peak_activation;
+  const base::Memory peak = fuse::peak_activation_bound(solution.problem, *question.options.deadline, proof);
   return peak == base::Memory::max() ? std::nullopt : std::optional(peak);
 }
 
-ScheduleRemarks remarks_of(const Asked& asked, const fuse::Solved& solved, const Watch& watch) {
+ScheduleRemarks remarks_of(const ScheduleQuestion& question, const fuse::Solved& solved, const Callbacks& callbacks) {
   ScheduleRemarks remarks;
-  if (asked.options.deadline) {
-    remarks.peak_at_deadline = peak_at_deadline(asked, solved.solution, watch);
-  } else if (asked.options.objective == fuse::Objective::memory) {
+  if (question.options.deadline) {
+    remarks.peak_at_deadline = peak_at_deadline(question, solved.solution, callbacks);
+  } else if (question.options.objective == fuse::Objective::memory) {
     remarks.makespan_at_peak =
-        fuse::point_bounds(solved.solution, solved.bounds, {.cancellation = watch.cancellation}).makespan;
+        fuse::point_bounds(solved.solution, solved.bounds, {.cancellation = callbacks.cancellation}).makespan;
   }
-  if (asked.options.robustness_percent > 0) {
+  if (question.options.robustness_percent > 0) {
     fuse::VariationOptions options;
-    options.seed = asked.options.seed;
-    options.threads = asked.options.threads;
-    options.cancellation = watch.cancellation;
+    options.seed = question.options.seed;
+    options.threads = question.options.threads;
+    options.cancellation = callbacks.cancellation;
     remarks.varied = fuse::vary_durations(solved.solution.graph, solved.solution.order, options);
   }
   return remarks;
 }
 
-Outcome outcome_of(const Asked& asked, const fuse::Solved& solved, const Watch& watch) {
-  if (!solved.excess.empty() || !asked.is_met_by(solved.solution)) return Outcome::infeasible;
+Outcome outcome_of(const ScheduleQuestion& question, const fuse::Solved& solved, const Callbacks& callbacks) {
+  if (!solved.excess.empty() || !question.is_met_by(solved.solution)) return Outcome::infeasible;
   if (solved.solution.stopped_by == pipeline::StoppedBy::interrupt) return Outcome::interrupted;
-  return unless_interrupted(watch, Outcome::done);
+  return unless_interrupted(callbacks, Outcome::done);
 }
 
 }  // namespace
 
-base::Result<ScheduleAnswer> ask(const ScheduleRequest& request, const Watch& watch) {
+base::Result<ScheduleAnswer> answer_to(const ScheduleRequest& request, const Callbacks& callbacks) {
   DOVETAIL_TRY(const fuse::Solver* const solver, usable_solver(request));
-  DOVETAIL_TRY(SearchInput input,
-               read_search_input(request.problem, request.from, request.exchange, request.search.budget.chains, watch));
+  DOVETAIL_TRY(SearchInput input, read_search_input(request.problem, request.from, request.exchange,
+                                                    request.search.budget.chains, callbacks));
   ScheduleAnswer answer;
   answer.solver = request.solver;
-  DOVETAIL_TRY(answer.asked.options, options_for(request, input.named.problem.time_unit));
-  answer.asked.named = std::move(input.named);
-  answer.asked.bounds = fuse::bounds_of(answer.asked.named.problem);
-  answer.impossible = find_impossible(answer.asked);
+  DOVETAIL_TRY(answer.question.options, options_for(request, input.named.problem.time_unit));
+  answer.question.named = std::move(input.named);
+  answer.question.bounds = fuse::bounds_of(answer.question.named.problem);
+  answer.impossible = find_impossible(answer.question);
   if (answer.impossible) {
     answer.outcome = Outcome::infeasible;
     return answer;
   }
-  DOVETAIL_CHECK(solve(request, *solver, input.start ? &*input.start : nullptr, watch, answer));
-  answer.remarks = remarks_of(answer.asked, *answer.solved, watch);
-  answer.outcome = outcome_of(answer.asked, *answer.solved, watch);
+  DOVETAIL_CHECK(solve(request, *solver, input.start ? &*input.start : nullptr, callbacks, answer));
+  answer.remarks = remarks_of(answer.question, *answer.solved, callbacks);
+  answer.outcome = outcome_of(answer.question, *answer.solved, callbacks);
   return answer;
 }
 

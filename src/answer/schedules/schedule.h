@@ -39,10 +39,10 @@ template <std::same_as<ScheduleRequest> T>
 auto options_of(const T*) {
   return options<T>(option("PROBLEM", &T::problem, File{"PROBLEM"},
                            "problem file, '-' for standard input, or name of a bundled instance"),
-                    option("solver", &T::solver, Words{"SOLVER"}, "solver (default {}: the best of all that apply)"),
+                    option("solver", &T::solver, String{"SOLVER"}, "solver (default {}: the best of all that apply)"),
                     option("objective", &T::objective, Choice{}, "primary objective (default {}); pareto: trade-off"),
                     option("robust", &T::robustness_percent, Count{0, 100}, robust_help),
-                    option("deadline", &T::deadline, Words{"TIME"},
+                    option("deadline", &T::deadline, String{"TIME"},
                            "find the lowest peak with makespan <= TIME (problem's time unit)"),
                     option("from", &T::from, File{}, "start the search from this schedule; never returns a worse one"),
                     group(&T::search), unlisted(&T::exchange), unlisted(&T::on_better));
@@ -57,7 +57,7 @@ struct ScheduleRemarks {
 };
 
 struct ScheduleAnswer {
-  Asked asked;
+  ScheduleQuestion question;
   std::string solver;                    ///< as requested
   std::optional<Impossible> impossible;  ///< set if no schedule can satisfy the request; then nothing is searched
   /// Otherwise the result. The outcome is infeasible if it does not fit or misses the deadline.
@@ -72,7 +72,7 @@ struct ScheduleAnswer {
 };
 
 /// Errors: input that cannot be read, and a solver that cannot be used. With an `exchange`, all processes return alike.
-base::Result<ScheduleAnswer> ask(const ScheduleRequest& request, const Watch& watch);
+base::Result<ScheduleAnswer> answer_to(const ScheduleRequest& request, const Callbacks& callbacks);
 
 /// Costs and bounds of the schedule, or the reason why no schedule satisfies the request.
 Sections sections(const ScheduleAnswer& answer);

@@ -6,8 +6,8 @@
 #include "answer/schedules/schedule.h"
 #include "answer/schedules/schedule_question.h"
 #include "answer/schedules/solved_json.h"
-#include "answer/words/figures.h"
-#include "answer/words/text.h"
+#include "answer/text/figures.h"
+#include "answer/text/text.h"
 
 namespace dovetail::answer {
 namespace {
@@ -18,7 +18,7 @@ Json bounds_json(const ScheduleAnswer& answer) {
   const ScheduleRemarks& remarks = answer.remarks;
   Json bounds{{"makespan", claims.bound_makespan ? json_time(*claims.bound_makespan, unit) : Json(nullptr)},
               {"peak_activation", json_memory(claims.bound_peak_activation)}};
-  if (answer.asked.options.deadline) bounds["peak_activation_at_deadline"] = json_memory(remarks.peak_at_deadline);
+  if (answer.question.options.deadline) bounds["peak_activation_at_deadline"] = json_memory(remarks.peak_at_deadline);
   if (remarks.makespan_at_peak) bounds["makespan_at_peak"] = json_time(*remarks.makespan_at_peak, unit);
   return bounds;
 }
@@ -104,12 +104,13 @@ Sections device_table(const fuse::Solved& solved, std::optional<base::Memory> ca
   return Sections("\n") + std::move(table);
 }
 
-std::string remarks_text(const Asked& asked, const ScheduleRemarks& remarks) {
-  const base::TimeUnit unit = asked.named.problem.time_unit;
+std::string remarks_text(const ScheduleQuestion& question, const ScheduleRemarks& remarks) {
+  const base::TimeUnit unit = question.named.problem.time_unit;
   std::string text;
   if (remarks.peak_at_deadline)
-    text += fmt::format("lower bound on the peak by the deadline of {}: {}\n",
-                        time_with_unit(*asked.options.deadline, unit), base::format_memory(*remarks.peak_at_deadline));
+    text +=
+        fmt::format("lower bound on the peak by the deadline of {}: {}\n",
+                    time_with_unit(*question.options.deadline, unit), base::format_memory(*remarks.peak_at_deadline));
   if (remarks.makespan_at_peak)
     text +=
         fmt::format("lower bound on the makespan at this peak: {}\n", time_with_unit(*remarks.makespan_at_peak, unit));
@@ -126,9 +127,9 @@ Sections infeasible_sections(const ScheduleAnswer& answer) {
   if (!solved.excess.empty())
     return fmt::format("no schedule found by {} fits in memory; the closest one:\n", answer.solver) +
            excess_table(solved.excess) + min_capacity_sections(solved.solution.problem);
-  const base::TimeUnit unit = answer.asked.named.problem.time_unit;
+  const base::TimeUnit unit = answer.question.named.problem.time_unit;
   return fmt::format("no schedule found by {} meets the deadline of {}; the shortest takes {} (lower bound {})\n",
-                     answer.solver, time_with_unit(*answer.asked.options.deadline, unit),
+                     answer.solver, time_with_unit(*answer.question.options.deadline, unit),
                      base::format_time(solved.solution.evaluation.makespan, unit),
                      base::format_time(solved.bounds.makespan, unit));
 }
@@ -136,18 +137,18 @@ Sections infeasible_sections(const ScheduleAnswer& answer) {
 }  // namespace
 
 std::string to_json(const ScheduleAnswer& answer) {
-  const Asked& asked = answer.asked;
-  if (answer.impossible) return impossible_json(asked, *answer.impossible);
+  const ScheduleQuestion& question = answer.question;
+  if (answer.impossible) return impossible_json(question, *answer.impossible);
   const fuse::Solved& solved = *answer.solved;
   Json object{{"format", "dovetail/schedule-report@1"},
-              {"problem", asked.named.name},
+              {"problem", question.named.name},
               {"time_unit", base::name_of(solved.schedule.problem.time_unit)},
               {"solver", solver_json(solved.solution.solver)}};
-  add_asked(asked, object);
+  add_question(question, object);
   if (solved.solution.stopped_by) object["stopped_by"] = pipeline::name_of(*solved.solution.stopped_by);
   if (solved.solution.other_layout) object["other_layout"] = *solved.solution.other_layout;
   object["fits"] = solved.excess.empty();
-  if (asked.options.deadline) object["meets_deadline"] = asked.is_met_by(solved.solution);
+  if (question.options.deadline) object["meets_deadline"] = question.is_met_by(solved.solution);
   add_figures(answer, object);
   if (!solved.excess.empty()) add_excess(solved.solution.problem, solved.excess, object);
   object["written"] = answer.written;
@@ -156,14 +157,14 @@ std::string to_json(const ScheduleAnswer& answer) {
 }
 
 Sections sections(const ScheduleAnswer& answer) {
-  if (answer.impossible) return impossible_sections(answer.asked, *answer.impossible);
+  if (answer.impossible) return impossible_sections(answer.question, *answer.impossible);
   if (answer.outcome == Outcome::infeasible) return infeasible_sections(answer);
   const fuse::Solved& solved = *answer.solved;
   std::string end;
   for (const std::string& path : answer.written) end += fmt::format("written: {}\n", path);
   end += fmt::format("took: {:.1f} s\n", solved.seconds);
-  return problem_line(answer.asked.named, solved.schedule) + figures(solved) +
-         remarks_text(answer.asked, answer.remarks) + device_table(solved, answer.asked.options.memory_cap) + end;
+  return problem_line(answer.question.named, solved.schedule) + figures(solved) +
+         remarks_text(answer.question, answer.remarks) + device_table(solved, answer.question.options.memory_cap) + end;
 }
 
 }  // namespace dovetail::answer

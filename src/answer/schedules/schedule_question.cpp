@@ -9,7 +9,7 @@
 
 #include "answer/question/processes.h"
 #include "answer/schedules/input_files.h"
-#include "answer/words/figures.h"
+#include "answer/text/figures.h"
 #include "fuse/bounds/bounds.h"
 #include "fuse/solve.h"
 #include "parallel/exchange.h"
@@ -29,9 +29,9 @@ base::Status check_inputs(const Input& problem, const std::optional<Input>& from
 }
 
 /// Reads the schedule that a search starts from.
-base::Result<fuse::Solution> read_start(const NamedProblem& named, const Input& from, const Watch& watch) {
+base::Result<fuse::Solution> read_start(const NamedProblem& named, const Input& from, const Callbacks& callbacks) {
   DOVETAIL_TRY(const ScheduleText text, read_schedule_text(from));
-  DOVETAIL_TRY(LoadedSchedule loaded, load_schedule_of(named, text, watch));
+  DOVETAIL_TRY(LoadedSchedule loaded, load_schedule_of(named, text, callbacks));
   // Even in a valid schedule, the claims of a trace are rounded.
   pipeline::Claims claims;
   claims.solver = loaded.file.schedule.claims.solver;
@@ -39,14 +39,15 @@ base::Result<fuse::Solution> read_start(const NamedProblem& named, const Input& 
   return fuse::to_solution(loaded.file.schedule);
 }
 
-base::Result<SearchInput> read_alone(const Input& problem, const std::optional<Input>& from, const Watch& watch) {
-  DOVETAIL_TRY(NamedProblem named, read_problem(problem, watch));
+base::Result<SearchInput> read_alone(const Input& problem, const std::optional<Input>& from,
+                                     const Callbacks& callbacks) {
+  DOVETAIL_TRY(NamedProblem named, read_problem(problem, callbacks));
   SearchInput input{std::move(named), std::nullopt};
   if (from) {
-    DOVETAIL_TRY(input.start, read_start(input.named, *from, watch));
+    DOVETAIL_TRY(input.start, read_start(input.named, *from, callbacks));
   }
-  tell_label(watch, input.named.name);
-  DOVETAIL_CHECK(tell_read(watch));
+  notify_label(callbacks, input.named.name);
+  DOVETAIL_CHECK(notify_read(callbacks));
   return input;
 }
 
@@ -67,45 +68,47 @@ double closing_seconds(const pipeline::Problem& problem) {
 
 }  // namespace
 
-base::Result<fuse::SolveOptions> options_of_search(const Asked& asked, const SearchContext& context) {
-  fuse::SolveOptions options = asked.options;
+base::Result<fuse::SolveOptions> options_of_search(const ScheduleQuestion& question, const SearchContext& context) {
+  fuse::SolveOptions options = question.options;
   options.start = context.start;
   options.exchange = context.exchange;
   options.cancellation = context.stop;
-  options.on_progress = [progress = context.progress](const fuse::Progress& so_far) { progress->tell(so_far); };
-  if (const auto fault = fuse::find_fault(options, asked.named.problem)) return base::bad_input(*fault);
+  options.on_progress = [progress = context.progress](const fuse::Progress& so_far) { progress->report(so_far); };
+  if (const auto fault = fuse::find_fault(options, question.named.problem)) return base::bad_input(*fault);
   if (options.time_limit_seconds)
-    *options.time_limit_seconds =
-        std::max(*options.time_limit_seconds / 4, *options.time_limit_seconds - closing_seconds(asked.named.problem));
+    *options.time_limit_seconds = std::max(*options.time_limit_seconds / 4,
+                                           *options.time_limit_seconds - closing_seconds(question.named.problem));
   return options;
 }
 
-std::optional<Impossible> find_impossible(const Asked& asked) {
-  Impossible impossible{fuse::find_impossible(asked.named.problem, asked.options.memory_cap),
-                        asked.options.deadline && *asked.options.deadline < asked.bounds.makespan};
-  if (impossible.excess.empty() && !impossible.late) return std::nullopt;
+std::optional<Impossible> find_impossible(const ScheduleQuestion& question) {
+  Impossible impossible{fuse::find_impossible(question.named.problem, question.options.memory_cap),
+                        question.options.deadline && *question.options.deadline < question.bounds.makespan};
+  if (impossible.excess.empty() && !impossible.misses_deadline) return std::nullopt;
   return impossible;
 }
 
-Sections impossible_sections(const Asked& asked, const Impossible& impossible) {
+Sections impossible_sections(const ScheduleQuestion& question, const Impossible& impossible) {
   Sections all;
   if (!impossible.excess.empty())
     all += fmt::format("{}:\n", impossible_message) + excess_table(impossible.excess) +
-           min_capacity_sections(asked.named.problem);
-  const base::TimeUnit unit = asked.named.problem.time_unit;
-  if (impossible.late)
+           min_capacity_sections(question.named.problem);
+  const base::TimeUnit unit = question.named.problem.time_unit;
+  if (impossible.misses_deadline)
     all += fmt::format("no schedule meets the deadline of {}: the lower bound on the makespan is {}\n",
-                       time_with_unit(*asked.options.deadline, unit), base::format_time(asked.bounds.makespan, unit));
+                       time_with_unit(*question.options.deadline, unit),
+                       base::format_time(question.bounds.makespan, unit));
   return all;
 }
 
 base::Result<SearchInput> read_search_input(const Input& problem, const std::optional<Input>& from,
-                                            const parallel::Exchange* exchange, int chains, const Watch& watch) {
+                                            const parallel::Exchange* exchange, int chains,
+                                            const Callbacks& callbacks) {
   DOVETAIL_CHECK(check_inputs(problem, from, exchange != nullptr));
-  base::Result<SearchInput> input = read_alone(problem, from, watch);
+  base::Result<SearchInput> input = read_alone(problem, from, callbacks);
   if (exchange == nullptr) return input;
   DOVETAIL_CHECK(parallel::agree_on_input(*exchange, text_of(input), "another problem or another starting schedule"));
-  note_idle_processes(*exchange, chains, watch);
+  note_idle_processes(*exchange, chains, callbacks);
   return input;
 }
 

@@ -5,9 +5,9 @@
 #include <optional>
 #include <vector>
 
+#include "answer/question/callbacks.h"
 #include "answer/question/input.h"
 #include "answer/question/section.h"
-#include "answer/question/watch.h"
 #include "answer/schedules/input_files.h"
 #include "answer/schedules/search.h"
 #include "base/quantity.h"
@@ -20,7 +20,7 @@
 namespace dovetail::answer {
 
 /// Problem, options and bounds of a question.
-struct Asked {
+struct ScheduleQuestion {
   NamedProblem named;
   fuse::SolveOptions options;  ///< without start, cancellation, other processes and progress
   fuse::Bounds bounds;         ///< for the problem
@@ -39,18 +39,18 @@ struct SearchContext {
   SearchProgress* progress = nullptr;            ///< receives the progress
 };
 /// Returns the solver options for the question; an Error if they contradict each other (fuse::find_fault).
-base::Result<fuse::SolveOptions> options_of_search(const Asked& asked, const SearchContext& context);
+base::Result<fuse::SolveOptions> options_of_search(const ScheduleQuestion& question, const SearchContext& context);
 
 /// Reasons why no schedule can satisfy the request.
 struct Impossible {
   std::vector<pipeline::CapacityExcess> excess;  ///< devices on which a single micro-batch does not fit
-  bool late = false;                             ///< the deadline is before the lower bound of the makespan
+  bool misses_deadline = false;                  ///< the deadline is before the lower bound of the makespan
 };
 
 /// Returns nullopt if some schedule might satisfy the request.
-std::optional<Impossible> find_impossible(const Asked& asked);
+std::optional<Impossible> find_impossible(const ScheduleQuestion& question);
 
-Sections impossible_sections(const Asked& asked, const Impossible& impossible);
+Sections impossible_sections(const ScheduleQuestion& question, const Impossible& impossible);
 
 /// Input of a search.
 struct SearchInput {
@@ -58,10 +58,10 @@ struct SearchInput {
   std::optional<fuse::Solution> start;
 };
 
-/// Reads the problem and its starting schedule, and reports the problem's name and the end of reading to `watch`. If
-/// `exchange` is set, all its processes must read the same input, and all return an Error if one of them fails.
+/// Reads the problem and its starting schedule, and reports the problem's name and the end of reading to `callbacks`.
+/// If `exchange` is set, all its processes must read the same input, and all return an Error if one of them fails.
 base::Result<SearchInput> read_search_input(const Input& problem, const std::optional<Input>& from,
-                                            const parallel::Exchange* exchange, int chains, const Watch& watch);
+                                            const parallel::Exchange* exchange, int chains, const Callbacks& callbacks);
 
 /// Minimum capacity per device for any schedule to fit: resident memory plus one micro-batch of one pipeline.
 std::vector<base::Memory> min_capacities(const pipeline::Problem& problem);

@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "answer/words/figures.h"
-#include "answer/words/text.h"
+#include "answer/text/figures.h"
+#include "answer/text/text.h"
 #include "fuse/bounds/bounds.h"
 
 namespace dovetail::answer {
@@ -52,14 +52,14 @@ fuse::SolveOptions solve_options(const ScheduleSearchOptions& search) {
 
 base::Result<std::optional<base::Ticks>> deadline_of(const std::optional<std::string>& text, base::TimeUnit unit) {
   if (!text) return std::optional<base::Ticks>();
-  const auto deadline = base::parse_time(*text, unit, base::FineDigits::refuse);
+  const auto deadline = base::parse_time(*text, unit, base::ExcessDigits::refuse);
   if (!deadline) return base::bad_input(fmt::format("--deadline: '{}' {}", *text, deadline.error().message));
   return std::optional(*deadline);
 }
 
-std::optional<double> with_patience(std::optional<double> time_limit_seconds) {
-  constexpr double patience_seconds = 0.25;
-  return time_limit_seconds ? std::optional(*time_limit_seconds + patience_seconds) : std::nullopt;
+std::optional<double> with_grace_period(std::optional<double> time_limit_seconds) {
+  constexpr double grace_seconds = 0.25;
+  return time_limit_seconds ? std::optional(*time_limit_seconds + grace_seconds) : std::nullopt;
 }
 
 std::vector<ProgressField> progress_fields(const fuse::Progress& progress, base::Ticks bound,
@@ -81,17 +81,17 @@ std::vector<ProgressField> progress_fields(const fuse::Progress& progress, base:
   return fields;
 }
 
-SearchProgress::SearchProgress(const Watch& watch, const pipeline::Problem& problem, base::Ticks bound)
-    : watch_(watch), problem_(problem), bound_(bound) {
+SearchProgress::SearchProgress(const Callbacks& callbacks, const pipeline::Problem& problem, base::Ticks bound)
+    : callbacks_(callbacks), problem_(problem), bound_(bound) {
   // The bound of a larger problem would take a noticeable share of the search time.
   constexpr std::int64_t max_ops = 100'000;
   has_peak_bound_ = pipeline::count_ops(problem) <= max_ops;
 }
 
-void SearchProgress::tell(const fuse::Progress& progress) {
+void SearchProgress::report(const fuse::Progress& progress) {
   iterations_per_second_ = progress.iterations_per_second;
-  tell_figures(watch_,
-               [&] { return progress_fields(progress, bound_, peak_bound(progress.makespan), problem_.time_unit); });
+  notify_figures(callbacks_,
+                 [&] { return progress_fields(progress, bound_, peak_bound(progress.makespan), problem_.time_unit); });
 }
 
 std::optional<base::Memory> SearchProgress::peak_bound(base::Ticks makespan) {

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "answer/question/budget.h"
+#include "answer/question/callbacks.h"
 #include "answer/question/option.h"
-#include "answer/question/watch.h"
 #include "base/quantity.h"
 #include "base/result.h"
 #include "fuse/solution/solution.h"
@@ -52,7 +52,7 @@ base::Result<std::optional<base::Ticks>> deadline_of(const std::optional<std::st
 
 /// Returns the time limit plus a grace period, in seconds, after which work that includes a search is cancelled. The
 /// search ends at the time limit by itself, so that its iteration count reproduces it.
-std::optional<double> with_patience(std::optional<double> time_limit_seconds);
+std::optional<double> with_grace_period(std::optional<double> time_limit_seconds);
 
 /// Fields of a progress line. Eighty columns have space for the best result, its bound and gap, the speed and the time
 /// left. Wider lines also show the peak with `peak_bound`, the phase of the search and the share that is done.
@@ -62,17 +62,17 @@ std::vector<ProgressField> progress_fields(const fuse::Progress& progress, base:
 /// Forwards the progress of a search to a Watch.
 class SearchProgress {
  public:
-  /// `bound` is the lower bound on the makespan of `problem`. `watch` and `problem` must outlive this object.
-  SearchProgress(const Watch& watch, const pipeline::Problem& problem, base::Ticks bound);
+  /// `bound` is the lower bound on the makespan of `problem`. `callbacks` and `problem` must outlive this object.
+  SearchProgress(const Callbacks& callbacks, const pipeline::Problem& problem, base::Ticks bound);
 
-  void tell(const fuse::Progress& progress);
+  void report(const fuse::Progress& progress);
   /// Last reported speed; 0 if unknown.
   double iterations_per_second() const { return iterations_per_second_; }
 
  private:
   std::optional<base::Memory> peak_bound(base::Ticks makespan);
 
-  const Watch& watch_;
+  const Callbacks& callbacks_;
   const pipeline::Problem& problem_;
   base::Ticks bound_;
   bool has_peak_bound_;

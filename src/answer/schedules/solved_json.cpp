@@ -1,7 +1,7 @@
 #include "answer/schedules/solved_json.h"
 
 #include "answer/schedules/schedule_question.h"
-#include "answer/words/figures.h"
+#include "answer/text/figures.h"
 
 namespace dovetail::answer {
 namespace {
@@ -23,15 +23,16 @@ Json solver_json(const pipeline::SolverRecord& solver) {
   return object;
 }
 
-void add_asked(const Asked& asked, Json& object) {
-  object["objective"] = base::enum_name(asked.options.objective);
-  if (asked.options.deadline) object["deadline"] = json_time(*asked.options.deadline, asked.named.problem.time_unit);
-  if (asked.options.robustness_percent > 0) object["robust"] = asked.options.robustness_percent;
+void add_question(const ScheduleQuestion& question, Json& object) {
+  object["objective"] = base::enum_name(question.options.objective);
+  if (question.options.deadline)
+    object["deadline"] = json_time(*question.options.deadline, question.named.problem.time_unit);
+  if (question.options.robustness_percent > 0) object["robust"] = question.options.robustness_percent;
 }
 
-void add_bounds(const Asked& asked, Json& object) {
-  object["bounds"] = Json{{"makespan", json_time(asked.bounds.makespan, asked.named.problem.time_unit)},
-                          {"peak_activation", json_memory(asked.bounds.peak_activation)}};
+void add_bounds(const ScheduleQuestion& question, Json& object) {
+  object["bounds"] = Json{{"makespan", json_time(question.bounds.makespan, question.named.problem.time_unit)},
+                          {"peak_activation", json_memory(question.bounds.peak_activation)}};
 }
 
 void add_excess(const pipeline::Problem& problem, const std::vector<pipeline::CapacityExcess>& excess, Json& object) {
@@ -61,15 +62,15 @@ void add_timing(double seconds, double iterations_per_second, Json& object) {
   if (iterations_per_second > 0) object["timing"]["iterations_per_second"] = json_ratio(iterations_per_second);
 }
 
-std::string impossible_json(const Asked& asked, const Impossible& impossible) {
+std::string impossible_json(const ScheduleQuestion& question, const Impossible& impossible) {
   Json object{{"format", "dovetail/schedule-report@1"},
-              {"problem", asked.named.name},
-              {"time_unit", base::name_of(asked.named.problem.time_unit)}};
-  add_asked(asked, object);
+              {"problem", question.named.name},
+              {"time_unit", base::name_of(question.named.problem.time_unit)}};
+  add_question(question, object);
   object["fits"] = impossible.excess.empty();
-  if (asked.options.deadline) object["meets_deadline"] = !impossible.late;
+  if (question.options.deadline) object["meets_deadline"] = !impossible.misses_deadline;
   object["impossible"] = true;
-  if (!impossible.excess.empty()) add_excess(asked.named.problem, impossible.excess, object);
+  if (!impossible.excess.empty()) add_excess(question.named.problem, impossible.excess, object);
   object["written"] = Json::array();
   return json_text(object);
 }

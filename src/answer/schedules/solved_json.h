@@ -14,10 +14,10 @@ namespace dovetail::answer {
 Json solver_json(const pipeline::SolverRecord& solver);
 
 /// Adds the objective, and if set, the deadline and the weight of robustness.
-void add_asked(const Asked& asked, Json& object);
+void add_question(const ScheduleQuestion& question, Json& object);
 
 /// Adds `bounds`, which hold for any schedule.
-void add_bounds(const Asked& asked, Json& object);
+void add_bounds(const ScheduleQuestion& question, Json& object);
 
 /// Adds `excess` and `smallest_capacity` for a schedule of `problem` that does not fit.
 void add_excess(const pipeline::Problem& problem, const std::vector<pipeline::CapacityExcess>& excess, Json& object);
@@ -31,6 +31,6 @@ Json variation_json(int thousandths, const fuse::Variation& variation, base::Tim
 void add_timing(double seconds, double iterations_per_second, Json& object);
 
 /// A dovetail/schedule-report@1 object which says that no schedule can satisfy the request.
-std::string impossible_json(const Asked& asked, const Impossible& impossible);
+std::string impossible_json(const ScheduleQuestion& question, const Impossible& impossible);
 
 }  // namespace dovetail::answer

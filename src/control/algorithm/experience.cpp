@@ -95,7 +95,7 @@ void whiten_together(std::span<Sample> samples, const std::vector<std::size_t>& 
 
 }  // namespace
 
-void settle(std::span<Sample> samples, const LossSettings& loss, std::int64_t max_tokens, Scales& scales) {
+void compute_advantages(std::span<Sample> samples, const LossSettings& loss, std::int64_t max_tokens, Scales& scales) {
   shape_rewards(samples, loss, max_tokens, scales.rewards);
   if (!has_values(samples)) {
     estimate_by_groups(samples, loss.advantage);

@@ -56,7 +56,7 @@ struct Scales {
 ///
 /// Samples without values use the reward relative to their group as the advantage of all tokens of the response. With
 /// the scale `batch`, it is whitened over the responses of the batch.
-void settle(std::span<Sample> samples, const LossSettings& loss, std::int64_t max_tokens, Scales& scales);
+void compute_advantages(std::span<Sample> samples, const LossSettings& loss, std::int64_t max_tokens, Scales& scales);
 
 /// Divergence of the policy before training from the reference: means over tokens, and means over responses of the sums
 /// over their tokens. nullopt without a reference.

@@ -9,7 +9,7 @@ namespace dovetail::control {
 namespace {
 
 std::vector<double> weights_of(std::span<const Sample> samples, std::span<const std::size_t> places,
-                               learn::Weighing weigh, std::int64_t max_tokens) {
+                               learn::TokenWeighting weigh, std::int64_t max_tokens) {
   std::vector<std::int64_t> lengths;
   for (const std::size_t place : places) lengths.push_back(samples[place].tokens());
   return learn::token_weights(weigh, lengths, max_tokens);
@@ -116,7 +116,7 @@ MiniBatch value_mini_batch(std::span<const Sample> samples, std::span<const std:
 }
 
 MiniBatch imitation_mini_batch(const std::vector<ExampleTokens>& examples, std::span<const std::size_t> places,
-                               learn::Weighing weigh, std::int64_t max_tokens) {
+                               learn::TokenWeighting weigh, std::int64_t max_tokens) {
   std::vector<TokenSequence> sequences;
   std::vector<std::int64_t> lengths;
   for (const std::size_t place : places) {

@@ -23,7 +23,7 @@ MiniBatch value_mini_batch(std::span<const Sample> samples, std::span<const std:
                            const LossSettings& loss, std::int64_t max_tokens);
 /// Returns a mini-batch with the cross entropy of the learned tokens. `max_tokens` is the cap of a text.
 MiniBatch imitation_mini_batch(const std::vector<ExampleTokens>& examples, std::span<const std::size_t> places,
-                               learn::Weighing weigh, std::int64_t max_tokens);
+                               learn::TokenWeighting weigh, std::int64_t max_tokens);
 /// Returns a mini-batch with the Bradley-Terry loss of pairs, from the scores at the last tokens. Sequences alternate
 /// between chosen and rejected.
 MiniBatch preference_mini_batch(const std::vector<PairTokens>& pairs, std::span<const std::size_t> places);

@@ -74,13 +74,13 @@ class DataReader {
       PromptTokens read{{}, std::move(prompt.text), std::move(prompt.answer)};
       DOVETAIL_CHECK(encode(read.text, Frame::added, prompt.line, read.tokens));
       if (read.tokens.empty()) return error_at(prompt.line, "the prompt has no tokens; at least one is required");
-      const std::int64_t room = limits_.context - max_response_;
+      const std::int64_t space = limits_.context - max_response_;
       const auto tokens = static_cast<std::int64_t>(read.tokens.size());
-      if (tokens > room)
+      if (tokens > space)
         return error_at(
             prompt.line,
             fmt::format("the prompt has {} tokens; at most {} are accepted, the context of {} less {} for the response",
-                        tokens, std::max<std::int64_t>(0, room), limits_.context, max_response_));
+                        tokens, std::max<std::int64_t>(0, space), limits_.context, max_response_));
       data.prompts.push_back(std::move(read));
     }
     return {};

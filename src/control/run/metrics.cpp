@@ -114,7 +114,7 @@ class WarningFinder {
   explicit WarningFinder(const Figures& figures) : figures_(figures) {}
 
   std::vector<Warning> find(HealthRecord& health) {
-    look_at_entropy(health);
+    check_entropy(health);
     above("actor_divergence", 0.1, "the policy diverged from the sampling policy by",
           " nats per token; try a lower learning rate or a warm-up");
     above("kl_token", 10, "the policy diverged from the reference by", " nats per token");
@@ -140,7 +140,7 @@ class WarningFinder {
     found_.push_back({std::string(name), fmt::format("{} {:.3g}{}", before, figure->value * unit, after)});
   }
 
-  void look_at_entropy(HealthRecord& health) {
+  void check_entropy(HealthRecord& health) {
     const Figure* const entropy = find_figure(figures_, "actor_entropy");
     if (entropy == nullptr || find_figure(figures_, "reward") == nullptr) return;
     if (!health.first_entropy) {
@@ -227,15 +227,15 @@ void add_training_figures(const std::map<std::string, TrainingRecord>& training,
 }
 
 std::vector<std::string> warnings_of(const Figures& figures, HealthRecord& health) {
-  std::vector<std::string> said;
+  std::vector<std::string> new_warnings;
   std::vector<std::string> standing;
   for (const Warning& warning : WarningFinder(figures).find(health)) {
     standing.push_back(warning.kind);
-    const auto& before = health.standing;
-    if (std::find(before.begin(), before.end(), warning.kind) == before.end()) said.push_back(warning.text);
+    const auto& before = health.active_warnings;
+    if (std::find(before.begin(), before.end(), warning.kind) == before.end()) new_warnings.push_back(warning.text);
   }
-  health.standing = std::move(standing);
-  return said;
+  health.active_warnings = std::move(standing);
+  return new_warnings;
 }
 
 double flops_of(const IterationWork& work, const workflow::Workflow& workflow, const Models& models) {

@@ -54,7 +54,7 @@ Status evaluate_responses(TaskContext& context, Figures& figures) {
   sampling.temperature = setup.settings.evaluate.temperature;
   DOVETAIL_CHECK(sample_responses(context, samples, setup.inputs.validation, setup.job.workflow.tasks[task].role,
                                   setup.plan.tasks[task].engine, sampling, "evaluate"));
-  DOVETAIL_CHECK(judge_responses(context, samples, setup.inputs.validation));
+  DOVETAIL_CHECK(reward_responses(context, samples, setup.inputs.validation));
   add_sample_figures(samples, 0, figures);
   return {};
 }
@@ -108,7 +108,7 @@ Result<Figures> evaluate(TaskContext& context) {
 }
 
 /// Returns the figure by which the best checkpoint is chosen; greater is better. nullopt if the settings choose none.
-std::optional<double> merit_of(const Figures& evaluation, BestBy best) {
+std::optional<double> score_of(const Figures& evaluation, BestBy best) {
   if (best == BestBy::none) return std::nullopt;
   const Figure* const figure = find_figure(evaluation, best == BestBy::reward ? "reward" : "loss");
   if (figure == nullptr) return std::nullopt;
@@ -126,15 +126,15 @@ class RunLoop {
 
   Status run() {
     DOVETAIL_CHECK(check_state());
-    Status status = go_on();
+    Status status = continue_run();
     if (status.ok() || !is_resumable_) return status;
     const Status kept = sink_.on_checkpoint(state_, CheckpointReason::interrupted, false);
     return status.error().failure == base::Failure::interrupted && !kept.ok() ? kept : status;
   }
 
  private:
-  Status go_on() {
-    if (state_.is_to_be_evaluated) DOVETAIL_CHECK(look_and_keep());
+  Status continue_run() {
+    if (state_.is_to_be_evaluated) DOVETAIL_CHECK(evaluate_and_save());
     while (state_.iterations < setup_.iterations) {
       begin_ = Clock::now();
       begin_samples(context_);
@@ -143,7 +143,7 @@ class RunLoop {
         return done;
       }
       DOVETAIL_CHECK(finish());
-      DOVETAIL_CHECK(look_and_keep());
+      DOVETAIL_CHECK(evaluate_and_save());
     }
     return {};
   }
@@ -246,7 +246,7 @@ class RunLoop {
   static bool is_due(std::int64_t every, std::int64_t iteration) { return every > 0 && iteration % every == 0; }
 
   /// Evaluates and saves a checkpoint when due, and at the end. The initial models are evaluated, too.
-  Status look_and_keep() {
+  Status evaluate_and_save() {
     const bool is_end = state_.iterations == setup_.iterations;
     const std::int64_t evaluated = setup_.settings.evaluate.every;
     bool is_best = false;
@@ -255,7 +255,7 @@ class RunLoop {
       if (!evaluated_figures.ok()) return resumable(evaluated_figures.error());
       const Figures& figures = *evaluated_figures;
       DOVETAIL_CHECK(sink_.on_evaluation(figures));
-      const std::optional<double> merit = merit_of(figures, setup_.settings.checkpoint.best);
+      const std::optional<double> merit = score_of(figures, setup_.settings.checkpoint.best);
       is_best = merit && (!state_.best || *merit > *state_.best);
       if (is_best) state_.best = merit;
     }

@@ -23,9 +23,9 @@ namespace dovetail::control {
 /// Separator between the names of tasks that are trained together, in names of figures.
 inline constexpr std::string_view fused_phase_joint = "+";
 
-/// Returns the rewards of responses, in order, as RewardProcesses::judge does.
-using Judge = std::function<base::Result<std::vector<double>>(std::span<const Response> responses,
-                                                              const parallel::Cancellation* cancellation)>;
+/// Returns the rewards of responses, in order, as RewardProcesses::rewards_of does.
+using RewardFunction = std::function<base::Result<std::vector<double>>(std::span<const Response> responses,
+                                                                       const parallel::Cancellation* cancellation)>;
 
 /// Inputs of a run. All must outlive it.
 struct RunSetup {
@@ -33,9 +33,9 @@ struct RunSetup {
   const plan::Plan& plan;
   const RunSettings& settings;
   const RunInputs& inputs;
-  std::int64_t iterations = 1;  ///< total, including those before a resumption
-  std::int64_t context = 1;     ///< maximum tokens of a sequence
-  Judge judge = {};             ///< needed only if a rule rewards responses
+  std::int64_t iterations = 1;          ///< total, including those before a resumption
+  std::int64_t context = 1;             ///< maximum tokens of a sequence
+  RewardFunction reward_function = {};  ///< needed only if a rule rewards responses
 };
 
 /// Returns the number of iterations of a run: from the settings, or from its epochs.

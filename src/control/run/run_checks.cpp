@@ -209,10 +209,10 @@ Status check_types(const Node& job) {
   for (const std::string_view key : {"weight_type", "gradient_type", "moment_type", "master_type", "logit_tokens",
                                      "logit_entries", "loss_entropy", "engine", "engine_weight_bits", "key_value_bits",
                                      "shard_group", "engine_sleep", "sync_bucket", "optimizer_host_share"})
-    if (const auto said = software ? software->find(key) : std::nullopt;
-        said && said->text() != "usual" && said->text() != "vllm")
-      return said->error(fmt::format("{} is {}, but runs support only the default; remove {}", base::quote(key),
-                                     said->describe(), base::quote(key)));
+    if (const auto setting = software ? software->find(key) : std::nullopt;
+        setting && setting->text() != "usual" && setting->text() != "vllm")
+      return setting->error(fmt::format("{} is {}, but runs support only the default; remove {}", base::quote(key),
+                                        setting->describe(), base::quote(key)));
   return {};
 }
 
@@ -256,7 +256,7 @@ Status check_weights(const weights::Checkpoint& checkpoint, const llm::Transform
       DOVETAIL_CHECK(check_tensor(checkpoint, *stored, tensor));
       continue;
     }
-    const bool is_new_head = tensor.part == llm::Part::head && shape.head == llm::Head::scalar && trained;
+    const bool is_new_head = tensor.position == llm::TensorPosition::head && shape.head == llm::Head::scalar && trained;
     if (!tensor.tied && !is_new_head)
       return weight_error(
           checkpoint,
@@ -289,7 +289,7 @@ Status check_reward(const RewardCommand& command, const std::string& folder, con
     const PromptTokens& prompt = prompts[static_cast<std::size_t>(process) % prompts.size()];
     probes.push_back({fmt::format("probe-{}", process), prompt.text, "", prompt.answer});
   }
-  const auto rewards = processes.judge(probes, cancellation);
+  const auto rewards = processes.rewards_of(probes, cancellation);
   if (rewards.ok()) return {};
   Error error = rewards.error();
   error.message = "the reward command failed its test with an empty response: " + error.message;

@@ -74,7 +74,7 @@ RunState state_of(const Json& json) {
   get(json, "best", state.best);
   state.is_to_be_evaluated = json.at("is_to_be_evaluated").get<bool>();
   get(json, "first_entropy", state.health.first_entropy);
-  state.health.standing = json.at("warnings").get<std::vector<std::string>>();
+  state.health.active_warnings = json.at("warnings").get<std::vector<std::string>>();
   state.tasks_done = json.at("tasks_done").get<std::size_t>();
   state.mini_batches_done = json.at("mini_batches_done").get<std::int64_t>();
   state.is_settled = json.at("is_settled").get<bool>();
@@ -97,7 +97,7 @@ std::string state_to_json(const RunState& state) {
   put(json, "best", state.best);
   json["is_to_be_evaluated"] = state.is_to_be_evaluated;
   put(json, "first_entropy", state.health.first_entropy);
-  json["warnings"] = state.health.standing;
+  json["warnings"] = state.health.active_warnings;
   json["tasks_done"] = state.tasks_done;
   json["mini_batches_done"] = state.mini_batches_done;
   json["is_settled"] = state.is_settled;

@@ -30,8 +30,8 @@ struct TrainingRecord {
 
 /// Health of a run, followed over the iterations.
 struct HealthRecord {
-  std::optional<double> first_entropy;  ///< per token, in the first iteration
-  std::vector<std::string> standing;    ///< kinds of warnings in effect
+  std::optional<double> first_entropy;       ///< per token, in the first iteration
+  std::vector<std::string> active_warnings;  ///< kinds of warnings in effect
 };
 
 struct RunState {

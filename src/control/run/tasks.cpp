@@ -32,7 +32,7 @@ constexpr std::uint64_t order_of_samples = 2;
 
 const Task& task_of(const TaskContext& context, TaskId task) { return context.setup.job.workflow.tasks[task.index()]; }
 
-void tell(const TaskContext& context, std::string_view phase, std::size_t done, std::size_t total) {
+void report_progress(const TaskContext& context, std::string_view phase, std::size_t done, std::size_t total) {
   if (context.sink.on_progress)
     context.sink.on_progress({context.state.iterations + 1, context.setup.iterations, phase,
                               static_cast<std::int64_t>(done), static_cast<std::int64_t>(total)});
@@ -81,7 +81,7 @@ Result<std::vector<Scores>> score_samples(const TaskContext& context, TaskId id,
   for (const Sample& sample : samples) sequences.push_back(sample.sequence);
   PassSettings settings = pass_settings(context, id);
   const std::string& name = task_of(context, id).name;
-  settings.on_progress = [&](std::size_t done) { tell(context, name, done, samples.size()); };
+  settings.on_progress = [&](std::size_t done) { report_progress(context, name, done, samples.size()); };
   return context.models.score(role, sequences, settings);
 }
 
@@ -122,18 +122,18 @@ class TrainTask {
       const std::int64_t number = first_ + static_cast<std::int64_t>(index);
       auto decision = decide(number, norm, sums);
       if (follow) context_.state.mini_batches_done = number + 1;
-      tell_done(number + 1);
+      report_done(number + 1);
       return decision;
     };
-    tell_done(first_);
+    report_done(first_);
     return training;
   }
 
  private:
   std::int64_t total() const { return workflow::optimizer_steps_of(task_, setup_.job.workload); }
 
-  void tell_done(std::int64_t mini_batches) const {
-    tell(context_, task_.name, static_cast<std::size_t>(mini_batches), static_cast<std::size_t>(total()));
+  void report_done(std::int64_t mini_batches) const {
+    report_progress(context_, task_.name, static_cast<std::size_t>(mini_batches), static_cast<std::size_t>(total()));
   }
 
   std::size_t sample_count() const {
@@ -273,7 +273,7 @@ void begin_samples(TaskContext& context) {
 Status sample_responses(TaskContext& context, std::vector<Sample>& samples, const RunDataset& data,
                         const std::string& role, const plan::Engine& engine, const Sampling& sampling,
                         std::string_view phase) {
-  tell(context, phase, 0, samples.size());
+  report_progress(context, phase, 0, samples.size());
   std::vector<GenerationRequest> requests;
   std::vector<std::size_t> places;
   for (std::size_t i = 0; i < samples.size(); ++i) {
@@ -290,7 +290,7 @@ Status sample_responses(TaskContext& context, std::vector<Sample>& samples, cons
   std::size_t done = before;
   const auto on_response = [&](std::size_t index, const GeneratedResponse& response) {
     take_response(context, response, samples[places[index]]);
-    tell(context, phase, ++done, samples.size());
+    report_progress(context, phase, ++done, samples.size());
   };
   const auto responses = context.models.generate(role, requests, generation_settings(context.setup, engine, sampling),
                                                  context.cancellation, on_response);
@@ -298,7 +298,7 @@ Status sample_responses(TaskContext& context, std::vector<Sample>& samples, cons
   return {};
 }
 
-Status judge_responses(TaskContext& context, std::vector<Sample>& samples, const RunDataset& data) {
+Status reward_responses(TaskContext& context, std::vector<Sample>& samples, const RunDataset& data) {
   const workflow::Workflow& workflow = context.setup.job.workflow;
   for (std::size_t index = 0; index < workflow.tasks.size(); ++index) {
     const Task& task = workflow.tasks[index];
@@ -309,7 +309,7 @@ Status judge_responses(TaskContext& context, std::vector<Sample>& samples, const
         const PromptTokens& prompt = data.prompts[samples[i].prompt];
         responses.push_back({std::to_string(i), prompt.text, samples[i].text, prompt.answer});
       }
-      DOVETAIL_TRY(const std::vector<double> rewards, context.setup.judge(responses, context.cancellation));
+      DOVETAIL_TRY(const std::vector<double> rewards, context.setup.reward_function(responses, context.cancellation));
       for (std::size_t i = 0; i < samples.size(); ++i) samples[i].reward = rewards[i];
       return {};
     }
@@ -335,16 +335,16 @@ Status do_task(TaskContext& context, TaskId id) {
     return sample_responses(context, samples, context.setup.inputs.train, task.role,
                             context.setup.plan.tasks[id.index()].engine, context.setup.settings.sampling, task.name);
   if (task.kind == TaskKind::train) return do_training(context, std::array{id});
-  tell(context, task.name, 0, samples.size());
+  report_progress(context, task.name, 0, samples.size());
   if (task.outputs == std::vector<std::string>{"rewards"})
-    return judge_responses(context, samples, context.setup.inputs.train);
+    return reward_responses(context, samples, context.setup.inputs.train);
   return infer(context, id);
 }
 
 Status do_training(TaskContext& context, std::span<const TaskId> tasks) {
   std::vector<Sample>& samples = context.state.samples;
   if (!samples.empty() && !context.state.is_settled) {
-    settle(samples, context.setup.settings.loss, max_response(context.setup), context.state.scales);
+    compute_advantages(samples, context.setup.settings.loss, max_response(context.setup), context.state.scales);
     context.state.is_settled = true;
   }
   return train(context, tasks);

@@ -33,6 +33,6 @@ base::Status sample_responses(TaskContext& context, std::vector<Sample>& samples
                               const std::string& role, const plan::Engine& engine, const Sampling& sampling,
                               std::string_view phase);
 /// Judges the samples by the workflow's reward model or rule.
-base::Status judge_responses(TaskContext& context, std::vector<Sample>& samples, const RunDataset& data);
+base::Status reward_responses(TaskContext& context, std::vector<Sample>& samples, const RunDataset& data);
 
 }  // namespace dovetail::control

@@ -41,7 +41,7 @@ void ActivationLevels::merge(std::vector<Item>& items) {
     if (merged.empty() || merged.back().amount != item.amount)
       merged.push_back(item);
     else
-      merged.back().most += item.most;
+      merged.back().max += item.max;
   }
   items = std::move(merged);
 }
@@ -53,8 +53,8 @@ std::int64_t ActivationLevels::min_sum(const std::vector<Item>& items, std::size
   if (first == items.size()) return none;
   const Item& item = items[first];
   const std::int64_t enough = (target - 1) / item.amount + 1;
-  std::int64_t best = enough <= item.most ? enough * item.amount : none;
-  for (std::int64_t count = 0; count < enough && count <= item.most && --steps_left > 0; ++count) {
+  std::int64_t best = enough <= item.max ? enough * item.amount : none;
+  for (std::int64_t count = 0; count < enough && count <= item.max && --steps_left > 0; ++count) {
     const std::int64_t rest = min_sum(items, first + 1, target - count * item.amount, steps_left);
     if (rest != none) best = std::min(best, count * item.amount + rest);
   }
@@ -69,7 +69,7 @@ std::optional<Memory> ActivationLevels::at_or_above(Memory amount) const {
     std::int64_t total = 0;
     for (const Item& item : items) {
       divisor = std::gcd(divisor, item.amount);
-      total += item.amount * item.most;
+      total += item.amount * item.max;
     }
     if (total < amount.count()) continue;
     std::int64_t steps_left = items.size() > max_items ? 0 : max_steps;

@@ -24,7 +24,7 @@ class ActivationLevels {
   /// An amount and how often it can be held at once.
   struct Item {
     std::int64_t amount = 0;
-    std::int64_t most = 0;
+    std::int64_t max = 0;
   };
 
   static void merge(std::vector<Item>& items);

@@ -68,7 +68,7 @@ base::Ticks makespan_bound(const pipeline::Problem& problem, std::optional<base:
 
 /// A claim in a schedule file (a bound or an `optimal` flag) that is false or could not be confirmed. An unconfirmed
 /// claim may be true, because a long search may have proven more.
-struct DoubtfulClaim {
+struct DisputedClaim {
   std::string key;  ///< "bounds.makespan"
   bool refuted = false;
   std::string reason;  ///< "610 is above this schedule's 606"
@@ -78,7 +78,7 @@ struct DoubtfulClaim {
 /// of its problem. `peak_bound` is a proven peak bound for schedules of the same makespan. A bound above the schedule's
 /// own value is false. So is an `optimal` flag that contradicts the file's own bound. A bound below the proven one is
 /// true. REQUIRES: `evaluation` is of `schedule`.
-std::vector<DoubtfulClaim> doubtful_claims(const pipeline::Schedule& schedule, const pipeline::Evaluation& evaluation,
-                                           base::Ticks bound, base::Memory peak_bound);
+std::vector<DisputedClaim> check_claims(const pipeline::Schedule& schedule, const pipeline::Evaluation& evaluation,
+                                        base::Ticks bound, base::Memory peak_bound);
 
 }  // namespace dovetail::fuse

@@ -18,39 +18,39 @@ struct Claimed {
 };
 
 template <class Amount, class Format>
-void add_doubts_of_bound(std::vector<DoubtfulClaim>& doubts, const Claimed<Amount>& claimed, Format format) {
+void check_bound(std::vector<DisputedClaim>& disputed, const Claimed<Amount>& claimed, Format format) {
   if (!claimed.bound || *claimed.bound <= claimed.proven) return;
   const bool refuted = *claimed.bound > claimed.value;
   const std::string text = format(*claimed.bound);
-  doubts.push_back({"bounds." + claimed.key, refuted,
-                    refuted ? fmt::format("{} is above this schedule's {}", text, format(claimed.value))
-                            : fmt::format("{}, but only {} is proven here", text, format(claimed.proven))});
+  disputed.push_back({"bounds." + claimed.key, refuted,
+                      refuted ? fmt::format("{} is above this schedule's {}", text, format(claimed.value))
+                              : fmt::format("{}, but only {} is proven here", text, format(claimed.proven))});
 }
 
 template <class Amount, class Format>
-void add_doubts_of_optimal(std::vector<DoubtfulClaim>& doubts, const Claimed<Amount>& claimed, Format format) {
+void check_optimal(std::vector<DisputedClaim>& disputed, const Claimed<Amount>& claimed, Format format) {
   if (!claimed.optimal) return;
   const std::string key = "optimal." + claimed.key;
   const std::string text = *claimed.optimal ? "true" : "false";
   const std::string value = format(claimed.value);
   const bool is_met = claimed.bound == claimed.value;
   if (claimed.bound && *claimed.optimal != is_met) {
-    doubts.push_back({key, true,
-                      fmt::format("{}, but the schedule's {} {} the file's bound {}", text, value,
-                                  is_met ? "equals" : "does not equal", format(*claimed.bound))});
+    disputed.push_back({key, true,
+                        fmt::format("{}, but the schedule's {} {} the file's bound {}", text, value,
+                                    is_met ? "equals" : "does not equal", format(*claimed.bound))});
   } else if (*claimed.optimal && claimed.value > claimed.proven) {
-    doubts.push_back(
+    disputed.push_back(
         {key, false,
          fmt::format("{}, but only {} is proven here, below the schedule's {}", text, format(claimed.proven), value)});
   } else if (!*claimed.optimal && !claimed.bound && claimed.value <= claimed.proven) {
-    doubts.push_back({key, true, fmt::format("{}, but the schedule's {} meets the bound proven here", text, value)});
+    disputed.push_back({key, true, fmt::format("{}, but the schedule's {} meets the bound proven here", text, value)});
   }
 }
 
 }  // namespace
 
-std::vector<DoubtfulClaim> doubtful_claims(const pipeline::Schedule& schedule, const pipeline::Evaluation& evaluation,
-                                           base::Ticks bound, base::Memory peak_bound) {
+std::vector<DisputedClaim> check_claims(const pipeline::Schedule& schedule, const pipeline::Evaluation& evaluation,
+                                        base::Ticks bound, base::Memory peak_bound) {
   const pipeline::Claims& claims = schedule.claims;
   const auto time = [&](base::Ticks amount) { return base::format_time(amount, schedule.problem.time_unit); };
   const auto memory = [](base::Memory amount) { return base::format_memory(amount); };
@@ -58,12 +58,12 @@ std::vector<DoubtfulClaim> doubtful_claims(const pipeline::Schedule& schedule, c
                                       claims.optimal_makespan};
   const Claimed<base::Memory> peak{"peak_activation", evaluation.peak_activation, peak_bound,
                                    claims.bound_peak_activation, claims.optimal_peak_activation};
-  std::vector<DoubtfulClaim> doubts;
-  add_doubts_of_bound(doubts, makespan, time);
-  add_doubts_of_bound(doubts, peak, memory);
-  add_doubts_of_optimal(doubts, makespan, time);
-  add_doubts_of_optimal(doubts, peak, memory);
-  return doubts;
+  std::vector<DisputedClaim> disputed;
+  check_bound(disputed, makespan, time);
+  check_bound(disputed, peak, memory);
+  check_optimal(disputed, makespan, time);
+  check_optimal(disputed, peak, memory);
+  return disputed;
 }
 
 }  // namespace dovetail::fuse

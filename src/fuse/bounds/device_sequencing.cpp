@@ -53,7 +53,7 @@ void DeviceSequencing::widen(std::size_t outer, std::size_t begin, std::size_t e
 }
 
 /// Follows the transitions of a state of the last pipeline. Returns false if the state cannot be passed.
-bool DeviceSequencing::go_on_from(std::size_t outer, std::size_t state, Memory headroom) {
+bool DeviceSequencing::extend_from(std::size_t outer, std::size_t state, Memory headroom) {
   const LiveStates& inner = parts_.back();
   const std::size_t here = outer * inner_count_ + state;
   const Ticks now = reached_[here];
@@ -71,7 +71,7 @@ bool DeviceSequencing::go_on_from(std::size_t outer, std::size_t state, Memory h
   return true;
 }
 
-std::int64_t DeviceSequencing::go_forwards(Memory headroom) {
+std::int64_t DeviceSequencing::sweep_forward(Memory headroom) {
   const LiveStates& inner = parts_.back();
   std::int64_t looked_at = 0;
   if (reached_.size() < outer_count_ * inner_count_) reached_.resize(outer_count_ * inner_count_);
@@ -92,7 +92,7 @@ std::int64_t DeviceSequencing::go_forwards(Memory headroom) {
         for (const Step& step : outer_.steps)
           widen(outer + static_cast<std::size_t>(step.to) / inner_count_, ranges_[outer].begin, end);
       }
-      looked_at += go_on_from(outer, state, headroom) ? 1 : 0;
+      looked_at += extend_from(outer, state, headroom) ? 1 : 0;
     }
   }
   return looked_at;
@@ -115,7 +115,7 @@ Ticks DeviceSequencing::look_back(std::size_t from, std::size_t to, const Step& 
   return end - step.duration;
 }
 
-void DeviceSequencing::go_backwards() {
+void DeviceSequencing::sweep_backward() {
   const LiveStates& inner = parts_.back();
   if (leave_.size() < reached_.size()) leave_.resize(reached_.size());
   for (std::size_t outer = outer_count_; outer-- > 0;) {
@@ -180,7 +180,7 @@ DeviceSequencing::Outcome DeviceSequencing::tighten(const PositionNetwork& netwo
   const base::DeviceId device = network.rows[static_cast<std::size_t>(pipelines.front()->rows.front())].device;
   width_ = network.on[device.index()].size();
   const auto ops = static_cast<std::size_t>(network.ops_on[device.index()]);
-  outcome.work += go_forwards(headroom);
+  outcome.work += sweep_forward(headroom);
   const Range last = ranges_.back();
   if (last.end < inner_count_ || last.begin == last.end || reached_[states - 1] == never) {
     propagation.set_impossible();
@@ -189,7 +189,7 @@ DeviceSequencing::Outcome DeviceSequencing::tighten(const PositionNetwork& netwo
   earliest_.assign(ops, never);
   latest_.assign(ops, too_late);
   before_.assign(ops * width_, LiveStates::unknown);
-  go_backwards();
+  sweep_backward();
   if (reached_.front() == never)
     propagation.set_impossible();
   else

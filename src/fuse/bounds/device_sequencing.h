@@ -45,9 +45,9 @@ class DeviceSequencing {
 
   void set_outer(std::size_t index);
   void widen(std::size_t outer, std::size_t begin, std::size_t end);
-  bool go_on_from(std::size_t outer, std::size_t state, base::Memory headroom);
-  std::int64_t go_forwards(base::Memory headroom);
-  void go_backwards();
+  bool extend_from(std::size_t outer, std::size_t state, base::Memory headroom);
+  std::int64_t sweep_forward(base::Memory headroom);
+  void sweep_backward();
   base::Ticks look_back(std::size_t from, std::size_t to, const Step& step, const std::int32_t* inner_counts);
   void apply(const PositionNetwork& network, const std::vector<const PipelineStates*>& pipelines,
              WindowPropagation& propagation) const;

@@ -16,7 +16,7 @@ using pipeline::Model;
 using pipeline::Problem;
 
 /// A time by which all ops can have run one after another, with all transfers between them. No bound can exceed it.
-Ticks one_after_the_other(const Problem& problem) {
+Ticks serial(const Problem& problem) {
   Ticks total;
   for (const Model& model : problem.models) {
     Ticks microbatch;
@@ -36,10 +36,10 @@ Ticks one_after_the_other(const Problem& problem) {
 class MakespanSearch {
  public:
   MakespanSearch(const Problem& problem, std::vector<Memory> headroom, Ticks least, const BoundOptions& options)
-      : room_(std::move(headroom)),
+      : headroom_(std::move(headroom)),
         least_(least),
         // Without a known schedule this limit may not be attainable, but no larger bound can be proven.
-        most_(std::max(least, options.known_makespan.value_or(one_after_the_other(problem)))),
+        most_(std::max(least, options.known_makespan.value_or(serial(problem)))),
         refutation_(problem),
         budget_{options.work.value_or(default_work(problem)), options.cancellation} {}
 
@@ -56,7 +56,7 @@ class MakespanSearch {
 
   /// Tries to refute `deadline`. If it succeeds, the bound rises above it.
   bool refute(Ticks deadline, ProofDepth depth) {
-    if (!refutation_.refutes(deadline, room_, depth, budget_)) return false;
+    if (!refutation_.refutes(deadline, headroom_, depth, budget_)) return false;
     least_ = deadline + Ticks(1);
     return true;
   }
@@ -81,7 +81,7 @@ class MakespanSearch {
     }
   }
 
-  std::vector<Memory> room_;
+  std::vector<Memory> headroom_;
   Ticks least_;
   Ticks most_;
   Refutation refutation_;
@@ -94,7 +94,7 @@ Ticks makespan_bound(const Problem& problem, std::optional<Memory> cap, const Bo
   const Ticks least = bounds_of(problem).makespan;
   if (pipeline::count_ops(problem) > max_ops_to_refute || options.work == 0) return least;
   if (!find_impossible(problem, cap).empty()) return least;
-  return MakespanSearch(problem, pipeline::room_of(problem, cap), least, options).run();
+  return MakespanSearch(problem, pipeline::headroom_of(problem, cap), least, options).run();
 }
 
 }  // namespace dovetail::fuse

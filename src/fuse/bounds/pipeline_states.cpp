@@ -30,7 +30,7 @@ struct Need {
 class Enumeration {
  public:
   Enumeration(const PositionNetwork& network, DeviceId device, PipelineId pipeline, Memory headroom)
-      : network_(network), room_(headroom) {
+      : network_(network), headroom_(headroom) {
     std::vector<std::int32_t> index_of(network.rows.size(), -1);
     for (const std::int32_t row : network.on[device.index()]) {
       if (network.rows[static_cast<std::size_t>(row)].pipeline != pipeline) continue;
@@ -87,7 +87,7 @@ class Enumeration {
     for (std::size_t state = layer_begin; state < layer_end; ++state) {
       const std::int32_t* counts = states_.counts_of(state);
       for (std::size_t row = 0; row < width; ++row) {
-        if (!can_run(counts, row) || states_.held[state] + row_at(row).change > room_) continue;
+        if (!can_run(counts, row) || states_.held[state] + row_at(row).change > headroom_) continue;
         reached.push_back({{counts, counts + width}, state, row_at(row).begin + counts[row]});
         ++reached.back().counts[row];
       }
@@ -116,7 +116,7 @@ class Enumeration {
   }
 
   const PositionNetwork& network_;
-  Memory room_;
+  Memory headroom_;
   std::int64_t ops_ = 0;
   std::vector<std::vector<Need>> needs_;  // [row]
   PipelineStates states_;

@@ -37,7 +37,7 @@ std::int64_t count_split_ops(const Problem& problem) {
 /// moment.
 std::vector<std::int64_t> find_caps(const Problem& problem, std::optional<Memory> cap) {
   std::vector<std::int64_t> caps;
-  for (const Memory headroom : pipeline::room_of(problem, cap)) caps.push_back(headroom.count());
+  for (const Memory headroom : pipeline::headroom_of(problem, cap)) caps.push_back(headroom.count());
   for (const pipeline::CapacityExcess& device : find_impossible(problem, cap))
     caps[device.device.index()] = (device.peak - problem.resident[device.device.index()]).count();
   return caps;

@@ -190,12 +190,12 @@ class CapBuilder {
 
  private:
   /// When forward k starts, `headroom` limits how many of the k earlier ones still hold memory to `headroom / each`.
-  /// The others must have ended their `giver` op.
-  void force(const ExactClass& forward, const ExactClass& giver, std::int64_t headroom, std::int64_t each) {
+  /// The others must have ended their `releasing` op.
+  void force(const ExactClass& forward, const ExactClass& releasing, std::int64_t headroom, std::int64_t each) {
     if (each == 0 || headroom / each >= static_cast<std::int64_t>(forward.count)) return;
     const auto kept = static_cast<std::size_t>(headroom / each);
     for (std::size_t k = kept + 1; k < forward.count; ++k)
-      forced_[forward.first + k].push_back({giver.first + (k - kept - 1), 0});
+      forced_[forward.first + k].push_back({releasing.first + (k - kept - 1), 0});
   }
 
   /// At the start of forward k of a stage, its own micro-batch is held on the lower stages of its pipeline on the

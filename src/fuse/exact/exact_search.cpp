@@ -71,7 +71,7 @@ void FailedStates::insert(std::span<const std::uint16_t> key, std::span<const st
   }
   states_ -= bucket.states - kept;
   bucket.states = kept;
-  if (kept == bucket.capacity && !make_room(bucket, size)) return;
+  if (kept == bucket.capacity && !make_space(bucket, size)) return;
   std::copy(values.begin(), values.end(),
             values_.begin() + static_cast<std::ptrdiff_t>(bucket.begin + bucket.states * size));
   ++bucket.states;
@@ -86,9 +86,9 @@ void FailedStates::grow_slots() {
 
 /// Moves a full bucket to a block of twice the size, reusing a free block if there is one. Returns false if the memory
 /// is used up.
-bool FailedStates::make_room(Bucket& bucket, std::size_t size) {
-  const std::size_t words = std::bit_ceil((bucket.states + 1) * size);
-  std::vector<std::size_t>& free_blocks = free_blocks_[static_cast<std::size_t>(std::countr_zero(words))];
+bool FailedStates::make_space(Bucket& bucket, std::size_t size) {
+  const std::size_t value_count = std::bit_ceil((bucket.states + 1) * size);
+  std::vector<std::size_t>& free_blocks = free_blocks_[static_cast<std::size_t>(std::countr_zero(value_count))];
   std::size_t begin = values_.size();
   if (!free_blocks.empty()) {
     begin = free_blocks.back();
@@ -97,10 +97,10 @@ bool FailedStates::make_room(Bucket& bucket, std::size_t size) {
     const std::size_t others = buckets_.size() * (sizeof(Bucket) + key_size_ * 2) + slots_.size() * 4;
     // A growing vector holds its old and its new array at once, and the new one is twice as large.
     const std::size_t grown =
-        values_.size() + words <= values_.capacity() ? values_.capacity() : values_.capacity() * 3 + words;
+        values_.size() + value_count <= values_.capacity() ? values_.capacity() : values_.capacity() * 3 + value_count;
     full_ = grown * sizeof(std::int64_t) + others * 3 > memory_bytes_;
     if (full_) return false;
-    values_.resize(values_.size() + words);
+    values_.resize(values_.size() + value_count);
   }
   std::copy_n(values_.begin() + static_cast<std::ptrdiff_t>(bucket.begin), bucket.states * size,
               values_.begin() + static_cast<std::ptrdiff_t>(begin));
@@ -108,7 +108,7 @@ bool FailedStates::make_room(Bucket& bucket, std::size_t size) {
     free_blocks_[static_cast<std::size_t>(std::countr_zero(std::bit_ceil(bucket.capacity * size)))].push_back(
         bucket.begin);
   bucket.begin = begin;
-  bucket.capacity = words / size;
+  bucket.capacity = value_count / size;
   return true;
 }
 
@@ -335,9 +335,9 @@ std::size_t ExactSearch::append_children(std::int64_t now, std::size_t now_place
     std::int64_t earliest = free_[own.device];
     for (std::size_t i = capped_->waits.begin[op]; i < capped_->waits.begin[op + 1]; ++i)
       earliest = std::max(earliest, end_[capped_->waits.waits[i].op] + capped_->waits.waits[i].lag);
-    const bool has_room = held_[own.device] + unacquired_[own.device] <= capped_->cap[own.device];
+    const bool has_space = held_[own.device] + unacquired_[own.device] <= capped_->cap[own.device];
     const Child child{earliest, place_of(own), deadline_ - capped_->tail[op] - own.duration, index};
-    if (own.acquire == 0 || has_room) {
+    if (own.acquire == 0 || has_space) {
       if (own.duration > 0)
         limit = std::min(limit, earliest + own.duration);
       else

@@ -40,7 +40,7 @@ class FailedStates {
 
   std::size_t find_slot(std::span<const std::uint16_t> key) const;
   void grow_slots();
-  bool make_room(Bucket& bucket, std::size_t size);
+  bool make_space(Bucket& bucket, std::size_t size);
 
   std::size_t key_size_;
   std::size_t memory_bytes_;

@@ -126,9 +126,9 @@ SolveOptions without_cap(SolveOptions options) {
 
 /// Returns `problem` with smaller capacities: `permille` thousandths of the free memory that its capacity and `cap`
 /// leave.
-pipeline::Problem with_part_of_room(const pipeline::Problem& problem, std::optional<base::Memory> cap,
-                                    std::int64_t permille) {
-  const std::vector<base::Memory> headroom = pipeline::room_of(problem, cap);
+pipeline::Problem with_share_of_headroom(const pipeline::Problem& problem, std::optional<base::Memory> cap,
+                                         std::int64_t permille) {
+  const std::vector<base::Memory> headroom = pipeline::headroom_of(problem, cap);
   pipeline::Problem part = problem;
   part.capacity.emplace();
   for (std::size_t device = 0; device < headroom.size(); ++device) {
@@ -156,7 +156,7 @@ Answer solve_pattern(const pipeline::Problem& problem, const SolveOptions& optio
 std::vector<Solution> solve_patterns_within(const pipeline::Problem& problem, const SolveOptions& options) {
   std::vector<Solution> solutions;
   for (const int permille : {1000, 995, 990, 980, 970, 950, 930}) {
-    Answer answer = answer_of(with_part_of_room(problem, options.memory_cap, permille), without_cap(options));
+    Answer answer = answer_of(with_share_of_headroom(problem, options.memory_cap, permille), without_cap(options));
     auto* solution = std::get_if<Solution>(&answer);
     if (!solution) continue;
     solution->problem = problem;

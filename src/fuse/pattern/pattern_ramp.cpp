@@ -14,7 +14,7 @@ using pipeline::OpKind;
 constexpr std::int64_t far_future = std::numeric_limits<std::int64_t>::max() / 2;
 
 /// Direction of a pass: from the idle devices to the cut, or back.
-enum class Play { to_cut, from_cut };
+enum class Direction { to_cut, from_cut };
 
 /// A class in the current direction.
 struct Role {
@@ -31,10 +31,16 @@ struct Role {
 };
 
 /// One pass over a ramp: whenever a device is free, it starts the op with the smallest key that may start.
-class Player {
+class RampScheduler {
  public:
-  Player(const RampTask& task, Play play, const std::vector<std::int64_t>& slack, const std::vector<std::int64_t>& key)
-      : task_(task), graph_(*task.side.graph), play_(play), slack_(slack), key_(key), end_(task.first.back()) {
+  RampScheduler(const RampTask& task, Direction direction, const std::vector<std::int64_t>& slack,
+                const std::vector<std::int64_t>& key)
+      : task_(task),
+        graph_(*task.side.graph),
+        direction_(direction),
+        slack_(slack),
+        key_(key),
+        end_(task.first.back()) {
     make_roles();
     const std::size_t devices = graph_.on_device.size();
     free_.assign(devices, 0);
@@ -44,7 +50,7 @@ class Player {
     done_.assign(roles_.size(), 0);
     ramp_.order.resize(devices);
     ramp_.start.resize(task.first.back());
-    if (play_ == Play::from_cut) start_at_cut();
+    if (direction_ == Direction::from_cut) start_at_cut();
     for (std::size_t slot = 0; slot < graph_.stages.size(); ++slot)
       reserve_[device_of(slot)] +=
           graph_.stages[slot].activation * std::max<std::int64_t>(0, task_.in_flight[slot] - in_flight_[slot]);
@@ -60,7 +66,7 @@ class Player {
       if (free_[device] <= now) start_next(device, now);
     }
     if (started_ < end_.size()) return std::nullopt;
-    if (play_ == Play::to_cut) set_lateness();
+    if (direction_ == Direction::to_cut) set_lateness();
     return std::move(ramp_);
   }
 
@@ -68,7 +74,7 @@ class Player {
   std::size_t device_of(std::size_t slot) const { return static_cast<std::size_t>(graph_.stages[slot].device); }
 
   void make_roles() {
-    const bool turned = task_.side.from_end != (play_ == Play::from_cut);
+    const bool reversed = task_.side.from_end != (direction_ == Direction::from_cut);
     std::vector<bool> has_weight_gradient(graph_.stages.size());
     for (const PatternClass& op_class : graph_.classes)
       if (op_class.kind == OpKind::W) has_weight_gradient[static_cast<std::size_t>(op_class.slot)] = true;
@@ -80,8 +86,8 @@ class Player {
       const std::array<ClassLink, 2> parent{op_class.parent, ClassLink{}};
       roles_.push_back({op_class.duration, task_.count[index], task_.first[index],
                         graph_.stages[static_cast<std::size_t>(op_class.slot)].activation, op_class.slot,
-                        op_class.device, turned ? last : first, turned ? first : last,
-                        turned ? graph_.children[index] : parent, turned ? parent : graph_.children[index]});
+                        op_class.device, reversed ? last : first, reversed ? first : last,
+                        reversed ? graph_.children[index] : parent, reversed ? parent : graph_.children[index]});
     }
   }
 
@@ -109,7 +115,7 @@ class Player {
       if (link.op_class < 0) break;
       const auto index = static_cast<std::size_t>(link.op_class);
       const Role& other = roles_[index];
-      const std::int64_t position = play_ == Play::to_cut ? j : j + other.count - role.count;
+      const std::int64_t position = direction_ == Direction::to_cut ? j : j + other.count - role.count;
       if (position >= done_[index]) return far_future;
       const std::int64_t ended =
           position >= 0 ? end_[other.first + static_cast<std::size_t>(position)]
@@ -119,7 +125,7 @@ class Player {
     return ready;
   }
 
-  bool has_room(const Role& role) const {
+  bool has_space(const Role& role) const {
     const auto slot = static_cast<std::size_t>(role.slot);
     const auto device = static_cast<std::size_t>(role.device);
     return !role.takes || in_flight_[slot] < task_.in_flight[slot] ||
@@ -128,7 +134,7 @@ class Player {
 
   /// Returns the index, in arrays of all ops, of the j-th op of a class that this pass starts.
   std::size_t op_index(const Role& role, std::int64_t j) const {
-    return role.first + static_cast<std::size_t>(play_ == Play::to_cut ? j : role.count - 1 - j);
+    return role.first + static_cast<std::size_t>(direction_ == Direction::to_cut ? j : role.count - 1 - j);
   }
 
   void start_next(std::size_t device, std::int64_t now) {
@@ -138,14 +144,14 @@ class Player {
     for (const std::int32_t id : graph_.on_device[device]) {
       const Role& role = roles_[static_cast<std::size_t>(id)];
       const std::int64_t j = done_[static_cast<std::size_t>(id)];
-      if (j >= role.count || !has_room(role)) continue;
+      if (j >= role.count || !has_space(role)) continue;
       const std::int64_t ready = ready_time(role, j);
       if (ready > now) {
         wake = std::min(wake, ready);
         continue;
       }
       const std::int64_t time = key_[op_index(role, j)];
-      const std::int64_t key = play_ == Play::to_cut ? time : -time;
+      const std::int64_t key = direction_ == Direction::to_cut ? time : -time;
       if (best >= 0 && key >= best_key) continue;
       best = id;
       best_key = key;
@@ -161,7 +167,7 @@ class Player {
     const std::int64_t end = now + role.duration;
     const std::int64_t j = done_[index]++;
     end_[role.first + static_cast<std::size_t>(j)] = end;
-    ramp_.start[op_index(role, j)] = play_ == Play::to_cut ? now : -end;
+    ramp_.start[op_index(role, j)] = direction_ == Direction::to_cut ? now : -end;
     ramp_.order[device].push_back(static_cast<std::int32_t>(index));
     free_[device] = end;
     ++started_;
@@ -207,7 +213,7 @@ class Player {
 
   const RampTask& task_;
   const ClassGraph& graph_;
-  Play play_;
+  Direction direction_;
   const std::vector<std::int64_t>& slack_;
   const std::vector<std::int64_t>& key_;
   std::vector<Role> roles_;
@@ -274,7 +280,7 @@ std::optional<Ramp> improve_ramp(const RampTask& task, const std::vector<std::in
   std::int64_t least = far_future;
   for (int pass = 0; pass < passes; ++pass) {
     if (cancellation && cancellation->requested()) break;
-    std::optional<Ramp> forth = Player(task, Play::to_cut, slack, start).run();
+    std::optional<Ramp> forth = RampScheduler(task, Direction::to_cut, slack, start).run();
     if (!forth) break;
     const std::int64_t late = max_sum_of(forth->lateness, slack);
     start = forth->start;
@@ -283,7 +289,7 @@ std::optional<Ramp> improve_ramp(const RampTask& task, const std::vector<std::in
       best = std::move(forth);
     }
     if (pass + 1 == passes) break;
-    std::optional<Ramp> back = Player(task, Play::from_cut, slack, start).run();
+    std::optional<Ramp> back = RampScheduler(task, Direction::from_cut, slack, start).run();
     if (!back) break;
     start = std::move(back->start);
   }

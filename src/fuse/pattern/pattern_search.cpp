@@ -13,9 +13,9 @@ using pipeline::Model;
 using pipeline::Problem;
 
 /// Maximum number of ops that the passes of a search schedule, about ten seconds on one core.
-constexpr std::int64_t max_plays = 60'000'000;
+constexpr std::int64_t max_placed_ops = 60'000'000;
 /// Number of these ops per second of a short time limit.
-constexpr std::int64_t plays_per_second = 3'000'000;
+constexpr std::int64_t placed_ops_per_second = 3'000'000;
 /// Problems with at least twice this many classes are first tuned on a subset of their devices with about this many
 /// classes.
 constexpr std::size_t max_classes_tuned = 256;
@@ -33,7 +33,7 @@ struct Scenario {
 
 std::vector<std::int64_t> capacity_of(const Problem& problem, const SolveOptions& options) {
   std::vector<std::int64_t> capacity;
-  for (const base::Memory headroom : pipeline::room_of(problem, options.memory_cap))
+  for (const base::Memory headroom : pipeline::headroom_of(problem, options.memory_cap))
     capacity.push_back(std::max<std::int64_t>(0, headroom.count()));
   return capacity;
 }
@@ -71,7 +71,7 @@ Scenario survey(const ClassGraph& graph, std::vector<std::int64_t> capacity, con
   return scenario;
 }
 
-std::vector<std::int64_t> room_of(const Scenario& scenario, const PatternParameters& parameters) {
+std::vector<std::int64_t> headroom_of(const Scenario& scenario, const PatternParameters& parameters) {
   std::vector<std::int64_t> headroom = scenario.capacity;
   const std::int64_t percent = scenario.activation / 100 + 1;
   const std::int64_t most = percent > std::numeric_limits<std::int64_t>::max() / std::max(1, parameters.memory)
@@ -114,7 +114,7 @@ std::int64_t cut_of(const Scenario& scenario, const Side& side, const PatternPar
 /// the ramps deadlock.
 struct Trial {
   std::optional<CompactSchedule> schedule;
-  std::int64_t plays = 0;
+  std::int64_t placed_ops = 0;
 };
 
 /// Improves both ramps in turn. Each considers the lateness of the other on each device.
@@ -141,7 +141,7 @@ Trial try_parameters(const Scenario& scenario, const PatternParameters& paramete
   const ClassGraph& graph = scenario.graph;
   Trial trial;
   CompactSchedule schedule;
-  const std::vector<std::int64_t> headroom = room_of(scenario, parameters);
+  const std::vector<std::int64_t> headroom = headroom_of(scenario, parameters);
   schedule.timetable = buffered(scenario, parameters, headroom);
   const std::vector<std::int64_t> in_flight = in_flight_of(graph, schedule.timetable);
   std::vector<std::int64_t> last;
@@ -158,7 +158,8 @@ Trial try_parameters(const Scenario& scenario, const PatternParameters& paramete
   std::vector<std::int64_t> late[2];
   // A pass examines all classes of the device.
   const auto looked_at = static_cast<std::int64_t>(graph.classes.size() / (4 * devices_used(graph)) + 1);
-  trial.plays = static_cast<std::int64_t>(tasks[0].first.back() + tasks[1].first.back()) * (2 * passes + 2) * looked_at;
+  trial.placed_ops =
+      static_cast<std::int64_t>(tasks[0].first.back() + tasks[1].first.back()) * (2 * passes + 2) * looked_at;
   if (!improve_in_turn(scenario, tasks, ramps, late)) return trial;
   const std::vector<std::int64_t> held = activation_of(graph, in_flight);
   schedule.makespan = std::numeric_limits<std::int64_t>::min();
@@ -234,14 +235,14 @@ std::vector<PatternParameters> neighbours(const PatternParameters& parameters, i
 
 /// Tries all of `list` in order and stores improvements in `best`. Returns true if there was one.
 bool try_all(const Scenario& scenario, const std::vector<PatternParameters>& list, std::optional<CompactSchedule>& best,
-             std::int64_t& plays_left) {
+             std::int64_t& placed_ops_left) {
   std::vector<Trial> trials(list.size());
   parallel::for_each_index(static_cast<int>(list.size()), scenario.options.threads, [&](int index) {
     trials[static_cast<std::size_t>(index)] = try_parameters(scenario, list[static_cast<std::size_t>(index)]);
   });
   bool improved = false;
   for (Trial& trial : trials) {
-    plays_left -= trial.plays;
+    placed_ops_left -= trial.placed_ops;
     if (!trial.schedule || (best && !better(*trial.schedule, *best, scenario.options))) continue;
     best = std::move(trial.schedule);
     improved = true;
@@ -251,11 +252,11 @@ bool try_all(const Scenario& scenario, const std::vector<PatternParameters>& lis
 
 /// Pattern search over the parameters: takes the best step while one helps, then smaller steps.
 std::optional<CompactSchedule> tune(const Scenario& scenario, const std::vector<PatternParameters>& first,
-                                    std::int64_t plays_left) {
+                                    std::int64_t placed_ops_left) {
   std::optional<CompactSchedule> best;
-  try_all(scenario, first, best, plays_left);
-  for (int step = 48; best && step >= 3 && plays_left > 0;)
-    if (!try_all(scenario, neighbours(best->parameters, step), best, plays_left)) step /= 2;
+  try_all(scenario, first, best, placed_ops_left);
+  for (int step = 48; best && step >= 3 && placed_ops_left > 0;)
+    if (!try_all(scenario, neighbours(best->parameters, step), best, placed_ops_left)) step /= 2;
   return best;
 }
 
@@ -289,9 +290,9 @@ std::optional<Problem> thin_out(const Problem& problem, int stride) {
 
 /// Returns the best parameters on a subset of the devices for a problem that is too large for many trials, otherwise
 /// nullopt.
-std::optional<PatternParameters> tune_on_part(const Problem& problem, const ClassGraph& whole,
-                                              const std::vector<PatternParameters>& first, std::int64_t plays,
-                                              const SolveOptions& options) {
+std::optional<PatternParameters> tune_on_subproblem(const Problem& problem, const ClassGraph& whole,
+                                                    const std::vector<PatternParameters>& first,
+                                                    std::int64_t placed_ops, const SolveOptions& options) {
   const int stride = static_cast<int>(whole.classes.size() / max_classes_tuned);
   if (stride < 2) return std::nullopt;
   const auto thin = thin_out(problem, stride);
@@ -302,7 +303,7 @@ std::optional<PatternParameters> tune_on_part(const Problem& problem, const Clas
   // Fewer stages have fewer micro-batches in flight.
   std::vector<std::int64_t> capacity = capacity_of(problem, options);
   for (std::int64_t& value : capacity) value /= stride;
-  auto best = tune(survey(*graph, std::move(capacity), options), first, plays);
+  auto best = tune(survey(*graph, std::move(capacity), options), first, placed_ops);
   if (!best) return std::nullopt;
   return std::move(best->parameters);
 }
@@ -326,16 +327,16 @@ std::variant<PatternFound, std::string> search_pattern(const Problem& problem, c
   if (auto* why = std::get_if<std::string>(&made)) return std::move(*why);
   const SolveOptions of_one = for_one_minibatch(problem, options);
   PatternFound found{std::get<ClassGraph>(std::move(made)), {}};
-  std::int64_t plays = max_plays;
+  std::int64_t placed_ops = max_placed_ops;
   if (options.time_limit_seconds)
-    plays = std::min(plays,
-                     static_cast<std::int64_t>(std::clamp(*options.time_limit_seconds, 0.0, 1e6) * plays_per_second));
+    placed_ops = std::min(placed_ops, static_cast<std::int64_t>(std::clamp(*options.time_limit_seconds, 0.0, 1e6) *
+                                                                placed_ops_per_second));
   std::vector<PatternParameters> first = first_parameters(found.graph);
-  if (auto tuned = tune_on_part(problem, found.graph, first, plays / 2, of_one)) {
+  if (auto tuned = tune_on_subproblem(problem, found.graph, first, placed_ops / 2, of_one)) {
     first = {*tuned};
-    plays /= 2;
+    placed_ops /= 2;
   }
-  auto best = tune(survey(found.graph, capacity_of(problem, options), of_one), first, plays);
+  auto best = tune(survey(found.graph, capacity_of(problem, options), of_one), first, placed_ops);
   if (!best) return "it was interrupted before the first pattern, or its ramps deadlock";
   found.schedule = std::move(*best);
   return found;

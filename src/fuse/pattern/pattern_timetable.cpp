@@ -140,7 +140,7 @@ class BeamSearch {
 
   /// Returns the place where the op would not wait for a placed predecessor, or a placed successor would not wait for
   /// it. Otherwise returns not_placed.
-  std::int64_t wanted_place(const std::vector<std::int64_t>& place, std::int32_t id) const {
+  std::int64_t preferred_place(const std::vector<std::int64_t>& place, std::int32_t id) const {
     const Block& block = blocks_.blocks[static_cast<std::size_t>(id)];
     if (block.parent.op_class >= 0 && place[static_cast<std::size_t>(block.parent.op_class)] != not_placed) {
       const auto parent = static_cast<std::size_t>(block.parent.op_class);
@@ -162,17 +162,17 @@ class BeamSearch {
       while (std::next_permutation(order.begin() + 1, order.end()));
       return orders;
     }
-    std::vector<std::pair<std::int64_t, std::int32_t>> wanted;
+    std::vector<std::pair<std::int64_t, std::int32_t>> preferred;
     for (const std::int32_t id : ids) {
-      std::int64_t place = wanted_place(state.place, id);
+      std::int64_t place = preferred_place(state.place, id);
       const std::int32_t parent = blocks_.blocks[static_cast<std::size_t>(id)].parent.op_class;
-      for (const auto& [parent_place, other] : wanted)
+      for (const auto& [parent_place, other] : preferred)
         if (place == not_placed && other == parent)
           place = modulo(parent_place + blocks_.blocks[static_cast<std::size_t>(parent)].duration, period_);
-      wanted.emplace_back(std::max<std::int64_t>(place, 0), id);
+      preferred.emplace_back(std::max<std::int64_t>(place, 0), id);
     }
-    std::sort(wanted.begin(), wanted.end());
-    std::transform(wanted.begin(), wanted.end(), order.begin(), [](const auto& pair) { return pair.second; });
+    std::sort(preferred.begin(), preferred.end());
+    std::transform(preferred.begin(), preferred.end(), order.begin(), [](const auto& pair) { return pair.second; });
     orders.push_back(order);
     for (std::size_t index = 0; index < std::min(order.size(), max_variants); ++index) {
       std::swap(order[index], order[(index + 1) % order.size()]);
@@ -190,8 +190,8 @@ class BeamSearch {
       std::vector<std::int64_t> anchors;
       std::int64_t offset = 0;
       for (const std::int32_t id : order) {
-        const std::int64_t wanted = wanted_place(state.place, id);
-        if (wanted != not_placed) anchors.push_back(modulo(wanted - offset, period_));
+        const std::int64_t preferred = preferred_place(state.place, id);
+        if (preferred != not_placed) anchors.push_back(modulo(preferred - offset, period_));
         offset += blocks_.blocks[static_cast<std::size_t>(id)].duration;
       }
       if (anchors.empty()) anchors.push_back(0);
@@ -210,8 +210,8 @@ class BeamSearch {
     std::int64_t next = anchor;
     for (const std::int32_t id : order) {
       // If the device has idle time, an op is delayed to its wanted place if that is close enough.
-      const std::int64_t wanted = slack > 0 ? wanted_place(state.place, id) : not_placed;
-      const std::int64_t gap = wanted == not_placed ? 0 : modulo(wanted - next, period_);
+      const std::int64_t preferred = slack > 0 ? preferred_place(state.place, id) : not_placed;
+      const std::int64_t gap = preferred == not_placed ? 0 : modulo(preferred - next, period_);
       if (gap <= slack) {
         next += gap;
         slack -= gap;

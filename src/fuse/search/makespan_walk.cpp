@@ -107,7 +107,7 @@ void CutWalk::take_beyond(Place place) {
   --cut_[index(walk_.device(place))];
 }
 
-CutWalk::Outcome CutWalk::swap_mended(Place first, double loss) {
+CutWalk::Outcome CutWalk::swap_and_repair(Place first, double loss) {
   repair();
   Outcome outcome = Outcome::cycle;
   if (!walk_.makes_cycle(first)) {
@@ -129,7 +129,7 @@ CutWalk::Outcome CutWalk::swap(Place first, double loss) {
     else if (!is_ahead(walk_.after_.first[index(first)]))
       take_beyond(first);
     else
-      return swap_mended(first, loss);
+      return swap_and_repair(first, loss);
   }
   return is_ahead(first) ? swap_on_one_side<1>(first, loss) : swap_on_one_side<-1>(second, loss);
 }
@@ -155,7 +155,7 @@ MakespanWalk::~MakespanWalk() {
 
 /// A rejected swap costs a cut walk two long updates. The threshold is measured on the published coolings. A walk that
 /// stays cut is cut again, because the cut drifts from the middle.
-void MakespanWalk::choose_way() {
+void MakespanWalk::choose_walk() {
   constexpr int steps_per_choice = 4096;
   constexpr int max_too_long = steps_per_choice / 8;
   if (++steps_ < steps_per_choice) return;
@@ -176,7 +176,7 @@ MakespanWalk::Outcome MakespanWalk::try_first(SwapWalk::Place first, double loss
 }
 
 MakespanWalk::Outcome MakespanWalk::step(SwapWalk::Place first, double loss) {
-  choose_way();
+  choose_walk();
   const Outcome outcome = cut_ ? cut_->swap(first, loss) : try_first(first, loss);
   if (outcome == Outcome::too_long) ++too_long_;
   return outcome;

@@ -49,7 +49,7 @@ class CutWalk {
   Outcome swap_on_one_side(Place near, double loss);
   void take_ahead(Place place);
   void take_beyond(Place place);
-  Outcome swap_mended(Place first, double loss);
+  Outcome swap_and_repair(Place first, double loss);
 
   SwapWalk& walk_;
   std::vector<Place> cut_;              // [device] its first place after the cut
@@ -78,7 +78,7 @@ class MakespanWalk {
   bool is_cut() const { return cut_.has_value(); }
 
  private:
-  void choose_way();
+  void choose_walk();
   Outcome try_first(SwapWalk::Place first, double loss);
 
   SwapWalk& walk_;

@@ -102,7 +102,7 @@ void PeakCycles::descend(std::int64_t length, const std::function<PeakDescent(st
 
 namespace {
 
-std::int64_t best_peak(const Rounds& rounds) { return rounds.standings()[rounds.best()].peak; }
+std::int64_t best_peak(const Rounds& rounds) { return rounds.chain_bests()[rounds.best()].peak; }
 
 void take_lower(Chain& chain, const Chain& walker) {
   if (walker.best_peak >= chain.best_peak) return;
@@ -127,7 +127,7 @@ void refine(Rounds& rounds, PeakCycles& cycles, std::int64_t length) {
   if (left <= 0) return;
   constexpr std::int64_t near_percent = 1;
   const std::int64_t near = best_peak(rounds) + best_peak(rounds) / 100 * near_percent;
-  rounds.gather([near](const Standing& standing) { return standing.peak <= near; }, rounds.best());
+  rounds.gather([near](const ChainBest& chain_best) { return chain_best.peak <= near; }, rounds.best());
   for (std::size_t own = 0; own < rounds.chains().size(); ++own)
     restart(cycles.walkers()[own].chain, rounds.chains()[own].best);
   const std::int64_t count = std::max<std::int64_t>(1, left / std::max<std::int64_t>(1, length));
@@ -152,16 +152,16 @@ void lower_peaks(Rounds& rounds, const pipeline::OpGraph& graph, const PeakGoal&
 namespace {
 
 std::int64_t min_makespan(const Rounds& rounds) {
-  const auto shorter = [](const Standing& a, const Standing& b) { return a.makespan < b.makespan; };
-  return std::min_element(rounds.standings().begin(), rounds.standings().end(), shorter)->makespan;
+  const auto shorter = [](const ChainBest& a, const ChainBest& b) { return a.makespan < b.makespan; };
+  return std::min_element(rounds.chain_bests().begin(), rounds.chain_bests().end(), shorter)->makespan;
 }
 
 /// Creates the chains that start without capacities. Each device's levels count from a floor, so that all memory
 /// limits equal the largest.
 std::vector<Chain> free_chains(Rounds& rounds, const pipeline::OpGraph& graph, const std::vector<Order>& free,
-                               const TighteningGoal& goal, std::int64_t max_room) {
+                               const TighteningGoal& goal, std::int64_t max_headroom) {
   std::vector<std::int64_t> floor;
-  for (const std::int64_t headroom : goal.headroom) floor.push_back(max_room - headroom);
+  for (const std::int64_t headroom : goal.headroom) floor.push_back(max_headroom - headroom);
   std::vector<Chain> chains;
   for (std::size_t own = 0; own < rounds.chains().size(); ++own) {
     const auto number = static_cast<std::size_t>(rounds.number(own));
@@ -193,13 +193,13 @@ void shorten_freely(Rounds& rounds, const pipeline::OpGraph& graph, std::vector<
 class Tightening {
  public:
   Tightening(Rounds& rounds, const pipeline::OpGraph& graph, std::vector<Chain> free, const TighteningGoal& goal,
-             std::int64_t max_room)
+             std::int64_t max_headroom)
       : rounds_(rounds),
         goal_(goal),
-        max_room_(max_room),
+        max_headroom_(max_headroom),
         cycles_(rounds, graph, walkers_of(std::move(free)),
                 {"capacity",
-                 max_room,
+                 max_headroom,
                  {},
                  [this](std::size_t own, const Chain& walker) { take_over(own, walker); },
                  [this] { return is_met(); }}) {
@@ -258,9 +258,10 @@ class Tightening {
   /// Whether the lowest peak of some chain is not much above the limit.
   bool is_near() const {
     constexpr std::int64_t near_percent = 6;
-    const auto lower = [](const Standing& a, const Standing& b) { return a.score < b.score; };
-    const std::int64_t lowest = std::min_element(rounds_.standings().begin(), rounds_.standings().end(), lower)->score;
-    return lowest <= max_room_ + max_room_ / 100 * near_percent;
+    const auto lower = [](const ChainBest& a, const ChainBest& b) { return a.score < b.score; };
+    const std::int64_t lowest =
+        std::min_element(rounds_.chain_bests().begin(), rounds_.chain_bests().end(), lower)->score;
+    return lowest <= max_headroom_ + max_headroom_ / 100 * near_percent;
   }
 
   bool is_met() const { return min_makespan(rounds_) <= deadline_; }
@@ -279,7 +280,7 @@ class Tightening {
       chain.best_score = walker.best_peak;
       lowest_[own] = walker.best;
     }
-    if (walker.best_peak > max_room_ || walker.best_makespan > chain.best_makespan) return;
+    if (walker.best_peak > max_headroom_ || walker.best_makespan > chain.best_makespan) return;
     // Without the floor the peak is different.
     chain.walk.reset(walker.best);
     if (walker.best_makespan < chain.best_makespan || chain.walk.peak() < chain.best_peak) record(chain);
@@ -287,7 +288,7 @@ class Tightening {
 
   Rounds& rounds_;
   const TighteningGoal& goal_;
-  const std::int64_t max_room_;
+  const std::int64_t max_headroom_;
   std::int64_t deadline_ = 0;
   PeakCycles cycles_;
   std::vector<FreeSchedule> shortest_;
@@ -299,10 +300,10 @@ class Tightening {
 
 std::vector<FreeSchedule> tighten(Rounds& rounds, const pipeline::OpGraph& graph, const std::vector<Order>& free,
                                   const TighteningGoal& goal) {
-  const std::int64_t max_room = *std::max_element(goal.headroom.begin(), goal.headroom.end());
-  std::vector<Chain> chains = free_chains(rounds, graph, free, goal, max_room);
+  const std::int64_t max_headroom = *std::max_element(goal.headroom.begin(), goal.headroom.end());
+  std::vector<Chain> chains = free_chains(rounds, graph, free, goal, max_headroom);
   shorten_freely(rounds, graph, chains, goal.iterations / 18, goal.makespan);
-  Tightening tighten(rounds, graph, std::move(chains), goal, max_room);
+  Tightening tighten(rounds, graph, std::move(chains), goal, max_headroom);
   tighten.run();
   return std::move(tighten).shortest();
 }

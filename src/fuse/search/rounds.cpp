@@ -21,7 +21,7 @@ std::string message_of(const RoundReport& report) {
   put(message, report.planned);
   put(message, static_cast<std::int64_t>(report.chains.size()));
   for (std::size_t i = 0; i < report.chains.size(); ++i) {
-    const Standing& best = report.bests[i];
+    const ChainBest& best = report.bests[i];
     put(message, report.chains[i]);
     put(message, best.makespan);
     put(message, best.peak);
@@ -42,7 +42,7 @@ RoundReport report_of(std::string_view message) {
   const std::int64_t chains = take(message);
   for (std::int64_t i = 0; i < chains; ++i) {
     report.chains.push_back(static_cast<int>(take(message)));
-    Standing& best = report.bests.emplace_back();
+    ChainBest& best = report.bests.emplace_back();
     best.makespan = take(message);
     best.peak = take(message);
     best.score = take(message);
@@ -71,11 +71,11 @@ namespace {
 /// iterations, and its record says so.
 constexpr std::int64_t slice = 1 << 16;
 
-Standing standing_of(const Chain& chain) {
+ChainBest chain_best_of(const Chain& chain) {
   return {chain.best_makespan, chain.best_peak, chain.best_score, chain.best};
 }
 
-bool is_same(const Standing& a, const Chain& b) {
+bool is_same(const ChainBest& a, const Chain& b) {
   return a.makespan == b.best_makespan && a.peak == b.best_peak && a.score == b.best_score;
 }
 
@@ -89,10 +89,10 @@ Rounds::Rounds(const pipeline::OpGraph& graph, const std::vector<pipeline::Order
                                         1 << 21, 1 << 22)),
       shared_({options.chains, options.threads, options.time_limit_seconds, options.cancellation, options.exchange}),
       planned_(planned_iterations) {
-  std::vector<Standing> begun;
-  for (const pipeline::Order& start : starts) begun.push_back(standing_of(chain_from(graph, start, 0, 0)));
+  std::vector<ChainBest> begun;
+  for (const pipeline::Order& start : starts) begun.push_back(chain_best_of(chain_from(graph, start, 0, 0)));
   const auto start_of = [&](int number) { return static_cast<std::size_t>(number) % starts.size(); };
-  for (int number = 0; number < options.chains; ++number) standings_.push_back(begun[start_of(number)]);
+  for (int number = 0; number < options.chains; ++number) chain_bests_.push_back(begun[start_of(number)]);
   for (const int number : shared_.numbers())
     chains_.push_back(chain_from(graph, starts[start_of(number)], options.seed, static_cast<std::uint64_t>(number)));
 }
@@ -104,8 +104,8 @@ std::optional<StoppedBy> Rounds::stopped() const {
 
 std::size_t Rounds::best() const {
   std::size_t best = 0;
-  for (std::size_t chain = 1; chain < standings_.size(); ++chain)
-    if (is_better(standings_[chain], standings_[best])) best = chain;
+  for (std::size_t chain = 1; chain < chain_bests_.size(); ++chain)
+    if (is_better(chain_bests_[chain], chain_bests_[best])) best = chain;
   return best;
 }
 
@@ -122,9 +122,9 @@ void Rounds::run(std::string_view phase, std::int64_t iterations, const std::fun
 RoundReport Rounds::report() const {
   RoundReport report;
   for (std::size_t own = 0; own < chains_.size(); ++own) {
-    if (is_same(standings_[static_cast<std::size_t>(number(own))], chains_[own])) continue;
+    if (is_same(chain_bests_[static_cast<std::size_t>(number(own))], chains_[own])) continue;
     report.chains.push_back(number(own));
-    report.bests.push_back(standing_of(chains_[own]));
+    report.bests.push_back(chain_best_of(chains_[own]));
   }
   return report;
 }
@@ -141,26 +141,26 @@ void Rounds::run_rounds(std::string_view phase, std::int64_t iterations, const s
 }
 
 void Rounds::take(std::vector<RoundReport> reports) {
-  const Standing before = standings_[best()];
+  const ChainBest before = chain_bests_[best()];
   for (RoundReport& report : reports)
     for (std::size_t i = 0; i < report.chains.size(); ++i)
-      standings_[static_cast<std::size_t>(report.chains[i])] = std::move(report.bests[i]);
-  const Standing& now = standings_[best()];
+      chain_bests_[static_cast<std::size_t>(report.chains[i])] = std::move(report.bests[i]);
+  const ChainBest& now = chain_bests_[best()];
   if (on_better && is_better(now, before)) on_better(now);
 }
 
-void Rounds::gather(const std::function<bool(const Standing&)>& good, std::size_t otherwise) {
-  const Standing fallback = standings_[otherwise];
+void Rounds::gather(const std::function<bool(const ChainBest&)>& good, std::size_t otherwise) {
+  const ChainBest fallback = chain_bests_[otherwise];
   for (std::size_t own = 0; own < chains_.size(); ++own) {
-    const Standing& standing = standings_[static_cast<std::size_t>(number(own))];
-    restart(chains_[own], good(standing) ? standing.order : fallback.order);
+    const ChainBest& chain_best = chain_bests_[static_cast<std::size_t>(number(own))];
+    restart(chains_[own], good(chain_best) ? chain_best.order : fallback.order);
   }
-  for (Standing& standing : standings_)
-    if (!good(standing)) standing = fallback;
+  for (ChainBest& chain_best : chain_bests_)
+    if (!good(chain_best)) chain_best = fallback;
 }
 
 void Rounds::show_progress(std::string_view phase) const {
-  const Standing& now = standings_[best()];
+  const ChainBest& now = chain_bests_[best()];
   const double speed = static_cast<double>(done_) / std::max(seconds(), 1e-9);
   const double seconds_left = done_ > 0 ? static_cast<double>(planned_ - done_) / speed : 0;
   options_.on_progress({phase, base::Ticks(now.makespan), base::Memory(now.peak), done_, planned_,

@@ -20,7 +20,7 @@
 namespace dovetail::fuse {
 
 /// The best schedule of a chain.
-struct Standing {
+struct ChainBest {
   std::int64_t makespan = 0;
   std::int64_t peak = 0;
   std::int64_t score = 0;  ///< Chain::best_score
@@ -32,8 +32,8 @@ struct RoundReport {
   bool interrupted = false;
   /// Iterations per chain that fit in its time limit; the minimum over all processes is used.
   std::int64_t planned = 0;
-  std::vector<int> chains;      ///< numbers of the chains whose best improved
-  std::vector<Standing> bests;  ///< one per entry of `chains`
+  std::vector<int> chains;       ///< numbers of the chains whose best improved
+  std::vector<ChainBest> bests;  ///< one per entry of `chains`
 };
 
 /// Encodes and decodes a report. Messages come from other processes of the same program, so a malformed one is an
@@ -44,8 +44,8 @@ RoundReport report_of(std::string_view message);
 /// Sends `own` to all processes and returns their reports in rank order. Without an exchange, returns only `own`.
 base::Result<std::vector<RoundReport>> exchange_reports(const parallel::Exchange* exchange, const RoundReport& own);
 
-/// The chains of a search and the standings of all of them. The next action of a search may depend only on the
-/// standings and the chain numbers. Then the result does not depend on which process runs which chain.
+/// The chains of a search and the best schedule of each. The next action of a search may depend only on the
+/// best schedules and the chain numbers. Then the result does not depend on which process runs which chain.
 class Rounds {
  public:
   /// Chain i draws from stream (options.seed, i) and starts from starts[i % size]. Process r of n runs the chains r, r
@@ -57,7 +57,7 @@ class Rounds {
   std::vector<Chain>& chains() { return chains_; }
   int number(std::size_t own) const { return shared_.numbers()[own]; }
   /// [chain number]
-  const std::vector<Standing>& standings() const { return standings_; }
+  const std::vector<ChainBest>& chain_bests() const { return chain_bests_; }
   std::int64_t planned() const { return planned_; }
   void plan(std::int64_t iterations) { planned_ = iterations; }
   double seconds() const { return shared_.seconds(); }
@@ -68,19 +68,19 @@ class Rounds {
   bool brief() const { return options_.brief; }
 
   /// Runs `work(own)` for each chain of this process, then takes over improvements from all processes. `iterations` is
-  /// the number that each chain does. `phase` is for progress reports, which show the standing `best`.
+  /// the number that each chain does. `phase` is for progress reports, which show the best schedule `best`.
   void run(std::string_view phase, std::int64_t iterations, const std::function<void(std::size_t own)>& work);
   /// Runs `iterations` of each chain in rounds until stopped or is_over(): work(own, count) does `count` iterations.
   void run_rounds(std::string_view phase, std::int64_t iterations, const std::function<bool()>& is_over,
                   const std::function<void(std::size_t own, std::int64_t count)>& work);
-  /// Restarts each chain from its own best if that is `good`, otherwise from standing `otherwise`.
-  void gather(const std::function<bool(const Standing&)>& good, std::size_t otherwise);
+  /// Restarts each chain from its own best if that is `good`, otherwise from the best schedule `otherwise`.
+  void gather(const std::function<bool(const ChainBest&)>& good, std::size_t otherwise);
 
-  /// Ordering of standings, set by the search. The first of equal standings is the best.
-  std::function<bool(const Standing&, const Standing&)> is_better;
+  /// Ordering of best schedules, set by the search. The first of equal ones is the best.
+  std::function<bool(const ChainBest&, const ChainBest&)> is_better;
   std::size_t best() const;
-  /// Called with the best standing whenever it improves.
-  std::function<void(const Standing&)> on_better;
+  /// Called with the best schedule whenever it improves.
+  std::function<void(const ChainBest&)> on_better;
 
   /// Returns why there are no more rounds, or nullopt if there are.
   std::optional<pipeline::StoppedBy> stopped() const;
@@ -96,7 +96,7 @@ class Rounds {
   const std::int64_t longest_;  // maximum number of proposals per chain in a round
   parallel::SharedChains shared_;
   std::vector<Chain> chains_;
-  std::vector<Standing> standings_;
+  std::vector<ChainBest> chain_bests_;
   std::int64_t planned_;
   std::int64_t done_ = 0;
 };

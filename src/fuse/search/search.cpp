@@ -72,11 +72,11 @@ void append_missing_steps(pipeline::Order& order, const Lowering& lowering, cons
 
 }  // namespace
 
-pipeline::Order search_order(const Lowering& lowering, const std::vector<SearchOrderPart>& parts) {
+pipeline::Order search_order(const Lowering& lowering, const std::vector<ModelOrder>& parts) {
   std::vector<Done> done(lowering.microbatch_begin.size());
   pipeline::Order order;
   order.devices.resize(static_cast<std::size_t>(lowering.graph.devices));
-  for (const SearchOrderPart& part : parts) {
+  for (const ModelOrder& part : parts) {
     const std::vector<Done> before = done;
     for (std::size_t device = 0; device < order.devices.size(); ++device) {
       for (const OpId op : part.solution->order.devices[device]) {
@@ -102,12 +102,12 @@ namespace {
 /// Returns each device's limit on activation beyond its resident memory; empty if nothing is limited. For the minimum
 /// peak, the limit is that peak. It is known from running one micro-batch at a time, so only the makespan is left to
 /// minimize.
-std::vector<std::int64_t> room_of(const Problem& problem, const SolveOptions& options) {
+std::vector<std::int64_t> headroom_of(const Problem& problem, const SolveOptions& options) {
   const bool min_peak = options.objective == Objective::memory && !options.deadline;
   if (!min_peak && !options.memory_cap && !problem.capacity) return {};
   const Memory most = min_peak ? peak_activation_bound(problem) : Memory::max();
   std::vector<std::int64_t> headroom;
-  for (const Memory here : pipeline::room_of(problem, options.memory_cap))
+  for (const Memory here : pipeline::headroom_of(problem, options.memory_cap))
     headroom.push_back(std::min(here, most).count());
   return headroom;
 }
@@ -128,14 +128,14 @@ class Search {
       : problem_(problem),
         options_(options),
         lowering_(lowering),
-        room_(room_of(problem, options)),
+        headroom_(headroom_of(problem, options)),
         scale_(scale_of(lowering.graph)),
         goal_(std::max(bounds_of(problem).makespan, options.deadline.value_or(Ticks(0))).count()),
         rounds_(lowering.graph, starts, options, plan.iterations),
         steadiness_seconds_(plan.steadiness_seconds) {
-    rounds_.is_better = [this](const Standing& a, const Standing& b) { return key_of(a) < key_of(b); };
-    rounds_.on_better = [this](const Standing& standing) {
-      if (options_.on_better) options_.on_better(solution_of(standing));
+    rounds_.is_better = [this](const ChainBest& a, const ChainBest& b) { return key_of(a) < key_of(b); };
+    rounds_.on_better = [this](const ChainBest& chain_best) {
+      if (options_.on_better) options_.on_better(solution_of(chain_best));
     };
   }
 
@@ -147,8 +147,8 @@ class Search {
 
   void shorten_and_lower(const std::vector<Order>& free) {
     const bool min_peak = options_.objective == Objective::memory && !options_.deadline;
-    if (!room_.empty() && !min_peak && min_makespan() > goal_)
-      free_ = tighten(rounds_, lowering_.graph, free, {room_, goal_, options_.seed, rounds_.planned()});
+    if (!headroom_.empty() && !min_peak && min_makespan() > goal_)
+      free_ = tighten(rounds_, lowering_.graph, free, {headroom_, goal_, options_.seed, rounds_.planned()});
     shorten_all();
     if (!rounds_.stopped()) lower_all();
   }
@@ -166,7 +166,7 @@ class Search {
   }
 
   Solution answer() const {
-    Solution solution = solution_of(rounds_.standings()[rounds_.best()]);
+    Solution solution = solution_of(rounds_.chain_bests()[rounds_.best()]);
     solution.lost_process = rounds_.lost();
     return solution;
   }
@@ -175,19 +175,19 @@ class Search {
   static constexpr std::size_t max_ops_for_steadiness = 50'000;
   static constexpr double brief_seconds = 1;  // a shorter time limit leaves no time for a costly proof
 
-  std::tuple<std::int64_t, std::int64_t, std::int64_t> key_of(const Standing& standing) const {
-    if (options_.robustness_percent > 0 && steadying_) return {standing.score, standing.peak, 0};
-    return {std::max(standing.makespan, goal_), standing.peak, standing.score};
+  std::tuple<std::int64_t, std::int64_t, std::int64_t> key_of(const ChainBest& chain_best) const {
+    if (options_.robustness_percent > 0 && steadying_) return {chain_best.score, chain_best.peak, 0};
+    return {std::max(chain_best.makespan, goal_), chain_best.peak, chain_best.score};
   }
 
   bool met() const {
-    const Standing& best = rounds_.standings()[rounds_.best()];
+    const ChainBest& best = rounds_.chain_bests()[rounds_.best()];
     return best.makespan <= goal_ && best.peak <= peak_target_;
   }
 
-  Solution solution_of(const Standing& standing) const {
-    auto evaluation = pipeline::evaluate(lowering_.graph, standing.order);
-    Solution solution{problem_, {}, lowering_.graph, standing.order, std::move(evaluation).value(), {}};
+  Solution solution_of(const ChainBest& chain_best) const {
+    auto evaluation = pipeline::evaluate(lowering_.graph, chain_best.order);
+    Solution solution{problem_, {}, lowering_.graph, chain_best.order, std::move(evaluation).value(), {}};
     solution.solver = {"search", options_.seed, options_.chains, rounds_.planned()};
     solution.stopped_by = met() ? StoppedBy::bound : rounds_.stopped().value_or(StoppedBy::iterations);
     return solution;
@@ -197,7 +197,7 @@ class Search {
 
   std::int64_t min_makespan() const {
     std::int64_t least = std::numeric_limits<std::int64_t>::max();
-    for (const Standing& standing : rounds_.standings()) least = std::min(least, standing.makespan);
+    for (const ChainBest& chain_best : rounds_.chain_bests()) least = std::min(least, chain_best.makespan);
     return least;
   }
 
@@ -210,31 +210,31 @@ class Search {
       std::vector<MakespanDescent> descents;
       for (std::size_t own = 0; own < rounds_.chains().size(); ++own) {
         const std::size_t turn = static_cast<std::size_t>(rounds_.number(own)) + cooling;
-        descents.push_back(room_.empty() ? makespan_descent(scale_, turn, lengths[cooling])
-                                         : limited_makespan_descent(scale_, turn, lengths[cooling]));
+        descents.push_back(headroom_.empty() ? makespan_descent(scale_, turn, lengths[cooling])
+                                             : limited_makespan_descent(scale_, turn, lengths[cooling]));
         rounds_.chains()[own].walk.reset(rounds_.chains()[own].best);
       }
       rounds_.run_rounds(
           "makespan", lengths[cooling], [this] { return min_makespan() <= goal_; },
           [&](std::size_t own, std::int64_t count) {
-            shorten(rounds_.chains()[own], descents[own], count, goal_, room_);
+            shorten(rounds_.chains()[own], descents[own], count, goal_, headroom_);
           });
     }
   }
 
   void lower_all() {
     const std::int64_t deadline = std::max(goal_, min_makespan());
-    const Standing& best = rounds_.standings()[rounds_.best()];
+    const ChainBest& best = rounds_.chain_bests()[rounds_.best()];
     BoundOptions proof;
     proof.work = options_.proof_work;
     if (options_.time_limit_seconds && *options_.time_limit_seconds < brief_seconds) proof.work = 0;
     proof.known_peak = Memory(best.peak);
     if (!options_.exchange) proof.cancellation = options_.cancellation;  // all processes need the same target
     peak_target_ = peak_activation_bound(problem_, Ticks(deadline), proof).count();
-    rounds_.gather([deadline](const Standing& standing) { return standing.makespan <= deadline; }, rounds_.best());
+    rounds_.gather([deadline](const ChainBest& chain_best) { return chain_best.makespan <= deadline; }, rounds_.best());
     const bool chosen_by_time = !options_.iterations && options_.time_limit_seconds && !options_.exchange;
     // The work so far must not have depended on the number of planned iterations.
-    const bool depended = !room_.empty() || depends_on_plan_;
+    const bool depended = !headroom_.empty() || depends_on_plan_;
     const std::int64_t done = rounds_.done();
     const double seconds = rounds_.seconds();
     const auto speed = [&] {
@@ -244,18 +244,18 @@ class Search {
                 [&] {
                   if (chosen_by_time && !depended) plan_by_speed(speed());
                 });
-    if (room_.empty() && rounds_.done() > done) speed_ = speed();
+    if (headroom_.empty() && rounds_.done() > done) speed_ = speed();
   }
 
   /// Returns the capacities for walks that only lower peaks. Empty if all chains are within the smallest limit: such
   /// a peak fits on every device, and a walk moves better if it may hold more on the way.
   std::vector<std::int64_t> limits_of_descents() const {
-    const auto fits_anywhere = [this](const Standing& standing) {
-      return standing.peak <= *std::min_element(room_.begin(), room_.end());
+    const auto fits_anywhere = [this](const ChainBest& chain_best) {
+      return chain_best.peak <= *std::min_element(headroom_.begin(), headroom_.end());
     };
-    const auto& standings = rounds_.standings();
-    if (!room_.empty() && std::all_of(standings.begin(), standings.end(), fits_anywhere)) return {};
-    return room_;
+    const auto& chain_bests = rounds_.chain_bests();
+    if (!headroom_.empty() && std::all_of(chain_bests.begin(), chain_bests.end(), fits_anywhere)) return {};
+    return headroom_;
   }
 
   /// Returns the starts of the peak reduction. If it has no limits, chains start from the schedules found without a
@@ -285,9 +285,11 @@ class Search {
     const int rounds = options_.robustness_percent > 0 ? 16 : 4;
     constexpr std::int64_t later_percent[] = {0, 1, 2, 4};
     const std::int64_t iterations = 20 * ops();
-    const Standing best = rounds_.standings()[rounds_.best()];
+    const ChainBest best = rounds_.chain_bests()[rounds_.best()];
     rounds_.gather(
-        [&](const Standing& standing) { return standing.makespan == best.makespan && standing.peak == best.peak; },
+        [&](const ChainBest& chain_best) {
+          return chain_best.makespan == best.makespan && chain_best.peak == best.peak;
+        },
         rounds_.best());
     const SteadinessMeasure measure{options_.robustness_percent, 200, options_.seed};
     rounds_.run("steadiness", 0, [&](std::size_t own) {
@@ -302,14 +304,15 @@ class Search {
                 ? later_percent[static_cast<std::size_t>(rounds_.number(own)) % std::size(later_percent)]
                 : 0;
         const std::int64_t deadline = best.makespan + best.makespan / 100 * later;
-        walk_steadily(rounds_.chains()[own], lowering_.graph, deadline, best.peak, room_, measure, samples, iterations);
+        walk_steadily(rounds_.chains()[own], lowering_.graph, deadline, best.peak, headroom_, measure, samples,
+                      iterations);
       });
   }
 
   const Problem& problem_;
   const SolveOptions& options_;
   const Lowering& lowering_;
-  const std::vector<std::int64_t> room_;
+  const std::vector<std::int64_t> headroom_;
   const Scale scale_;
   const std::int64_t goal_;  // smaller makespans count as equal
   Rounds rounds_;
@@ -392,7 +395,7 @@ Plan plan_for(const Problem& problem, const SolveOptions& options, const Lowerin
   const int lanes = options.threads * (options.exchange ? options.exchange->ranks : 1);
   const int chains_per_lane = (options.chains + lanes - 1) / lanes;
   // Chains differ in speed. Without capacities, remaining time is planned again.
-  const double margin = room_of(problem, options).empty() ? 0.7 : 0.85;
+  const double margin = headroom_of(problem, options).empty() ? 0.7 : 0.85;
   Plan plan{fewest, (spent - walked) * chains_per_lane};
   const double left = margin * std::max(0.0, seconds - spent) - plan.steadiness_seconds;
   const double iterations = std::max(0.0, left) * search.speed() / chains_per_lane;
@@ -408,7 +411,7 @@ Solution search_from(const Problem& problem, std::vector<Solution> starts, const
   const Starts orders = starts_of(problem, std::move(starts), options, lowering);
   SolveOptions settled = options;
   Plan plan{options.iterations.value_or(iterations_for(static_cast<std::int64_t>(lowering.graph.size()),
-                                                       options.deadline || !room_of(problem, options).empty()))};
+                                                       options.deadline || !headroom_of(problem, options).empty()))};
   if (options.time_limit_seconds) {
     if (!options.iterations) plan = plan_for(problem, options, lowering, orders, *options.time_limit_seconds);
     settled.time_limit_seconds = std::max(0.0, *options.time_limit_seconds - base::seconds_since(begin));
@@ -436,7 +439,7 @@ Answer solve_search(const Problem& problem, const SolveOptions& options) {
   StopRequest stop(settled);
   for (const auto solve : {solve_one_at_a_time, solve_pattern, solve_list, solve_greedy, solve_fused_1f1b}) {
     // The first construction is too fast to interrupt, and one start is required.
-    if (!starts.empty() && stop.ask()) break;
+    if (!starts.empty() && stop.poll()) break;
     Answer answer = NotApplicable{};
     if (!stop.completes([&] { answer = solve(problem, settled); }) && !starts.empty()) continue;
     if (auto* solution = std::get_if<Solution>(&answer)) starts.push_back(std::move(*solution));

@@ -21,11 +21,11 @@ pipeline::Order search_order(const pipeline::Lowering& lowering, const Solution&
 /// One of several schedules that search_order concatenates on each device. models[m] is the index of the schedule's
 /// model m in the problem of `lowering`. Schedules cover whole mini-batches. Their micro-batches and steps continue
 /// where those of the previous schedules ended.
-struct SearchOrderPart {
+struct ModelOrder {
   const Solution* solution;
   std::vector<std::int32_t> models;
 };
-pipeline::Order search_order(const pipeline::Lowering& lowering, const std::vector<SearchOrderPart>& parts);
+pipeline::Order search_order(const pipeline::Lowering& lowering, const std::vector<ModelOrder>& parts);
 
 /// Runs the search from `starts`, which are schedules of `problem`.
 ///

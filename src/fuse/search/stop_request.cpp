@@ -7,14 +7,14 @@
 
 namespace dovetail::fuse {
 
-bool StopRequest::ask() {
+bool StopRequest::poll() {
   RoundReport own;
   own.interrupted = options_.cancellation && options_.cancellation->requested();
   const auto reports = exchange_reports(options_.exchange, own);
   if (!reports.ok()) lost_ = reports.error();
-  asked_ = !reports.ok() ||
-           std::any_of(reports->begin(), reports->end(), [](const RoundReport& report) { return report.interrupted; });
-  return asked_;
+  is_requested_ = !reports.ok() || std::any_of(reports->begin(), reports->end(),
+                                               [](const RoundReport& report) { return report.interrupted; });
+  return is_requested_;
 }
 
 bool StopRequest::is_late(std::chrono::steady_clock::time_point begin) const {

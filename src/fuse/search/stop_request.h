@@ -21,9 +21,9 @@ class StopRequest {
 
   /// Returns whether to stop: some process received a request, or one is lost. All processes must call this equally
   /// often.
-  bool ask();
-  /// Result of the last ask().
-  bool asked() const { return asked_; }
+  bool poll();
+  /// Result of the last poll().
+  bool is_requested() const { return is_requested_; }
 
   /// Whether the time limit since `begin` has passed. Always false with several processes, which would have to agree on
   /// it.
@@ -34,7 +34,7 @@ class StopRequest {
   template <class Make>
   bool completes(const Make& make) {
     make();
-    return !is_shared() || !ask();
+    return !is_shared() || !poll();
   }
 
   /// Returns the error of a lost process, or nullopt.
@@ -42,7 +42,7 @@ class StopRequest {
 
  private:
   const SolveOptions& options_;
-  bool asked_ = false;
+  bool is_requested_ = false;
   std::optional<base::Error> lost_;
 };
 

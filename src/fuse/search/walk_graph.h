@@ -66,7 +66,7 @@ class WalkFront {
         holds_first_(holds.first.data()),
         holds_second_(holds.second.data()),
         holds_lag_(holds.lag.data()),
-        room_(&headroom),
+        queue_space_(&headroom),
         queue_(headroom.data()),
         max_queued_(headroom.size() - 3) {}
 
@@ -104,8 +104,8 @@ class WalkFront {
   /// skipped: that predecessor queues it if it shrinks too.
   void push_held(std::ptrdiff_t place, std::int64_t reach, bool fell) {
     if (queued_ > max_queued_) {
-      queue_ = grown(*room_);
-      max_queued_ = room_->size() - 3;
+      queue_ = grown(*queue_space_);
+      max_queued_ = queue_space_->size() - 3;
     }
     const std::ptrdiff_t held = holds_first_[place];
     const std::int64_t held_begin = begin(held);
@@ -150,7 +150,7 @@ class WalkFront {
   const Place* holds_first_;
   const Place* holds_second_;
   const std::int64_t* holds_lag_;
-  std::vector<Place>* room_;
+  std::vector<Place>* queue_space_;
   Place* queue_;
   std::size_t max_queued_;  // leaves space for three more
   std::size_t queued_ = 0;

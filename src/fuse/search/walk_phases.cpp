@@ -20,12 +20,12 @@ inline std::int64_t beyond(std::int64_t level, std::int64_t headroom) {
   return std::max<std::int64_t>(0, level - headroom);
 }
 
-/// Returns the sum over all levels of the excess over room_of(place).
-template <class RoomOf>
-double energy_above(const SwapWalk& walk, RoomOf room_of) {
+/// Returns the sum over all levels of the excess over headroom_of(place).
+template <class HeadroomOf>
+double energy_above(const SwapWalk& walk, HeadroomOf headroom_of) {
   double energy = 0;
   for (Place place = 0; place < static_cast<Place>(walk.places()); ++place)
-    energy += static_cast<double>(beyond(walk.level(place), room_of(place)));
+    energy += static_cast<double>(beyond(walk.level(place), headroom_of(place)));
   return energy;
 }
 
@@ -84,8 +84,8 @@ void shorten_at_price(Chain& chain, MakespanDescent& descent, std::int64_t itera
   const MetropolisTable& table = metropolis_table();
   Cooling& cooling = descent.cooling;
   MakespanWalk steps(walk, descent.prompt);
-  const auto room_of = [&](Place place) { return capacity[static_cast<std::size_t>(walk.device(place))]; };
-  double excess = energy_above(walk, room_of);
+  const auto headroom_of = [&](Place place) { return capacity[static_cast<std::size_t>(walk.device(place))]; };
+  double excess = energy_above(walk, headroom_of);
   for (std::int64_t done = 0; done < iterations && chain.best_makespan > target; ++done) {
     if (done % Cooling::iterations_a_step == 0) {
       cooling.temperature *= cooling.factor;
@@ -94,13 +94,13 @@ void shorten_at_price(Chain& chain, MakespanDescent& descent, std::int64_t itera
     const std::uint64_t bits = chain.random.next();
     const Place first = walk.draw(bits);
     if (!walk.can_swap(first)) continue;
-    const auto change = static_cast<double>(beyond(walk.level_between(first), room_of(first)) -
-                                            beyond(walk.level(first), room_of(first)));
+    const auto change = static_cast<double>(beyond(walk.level_between(first), headroom_of(first)) -
+                                            beyond(walk.level(first), headroom_of(first)));
     const double loss = cooling.temperature * table[bits] - descent.price * change;
     if (loss < 0 || steps.step(first, loss) != MakespanWalk::Outcome::made) continue;
     excess += change;
     // With large activations the sum is not exact.
-    if (excess <= 0 && walk.makespan() < chain.best_makespan && energy_above(walk, room_of) == 0) record(chain);
+    if (excess <= 0 && walk.makespan() < chain.best_makespan && energy_above(walk, headroom_of) == 0) record(chain);
   }
 }
 

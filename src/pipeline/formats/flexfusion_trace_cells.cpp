@@ -141,7 +141,7 @@ class TraceParser {
   }
 
   Result<Ticks> parse_time(std::string_view name, std::string_view field) const {
-    auto time = base::parse_time(field, unit_.value_or(TimeUnit::tick), base::FineDigits::refuse, max_sum);
+    auto time = base::parse_time(field, unit_.value_or(TimeUnit::tick), base::ExcessDigits::refuse, max_sum);
     if (time) return time;
     const auto decimal = base::scale_decimal(field, 0);
     const bool is_of_a_unit = !unit_ && decimal && !decimal->negative && !decimal->exact;
@@ -176,7 +176,7 @@ class TraceParser {
     const std::string_view name = text.substr(0, colon);
     const std::string_view value = trimmed(text.substr(colon + 1));
     if (value.empty()) {
-      in_ours_ = name == "Ours";
+      in_dovetail_section_ = name == "Ours";
       return {};
     }
     field_place_ = place_of(begin + static_cast<std::size_t>(value.data() - text.data()));
@@ -186,13 +186,13 @@ class TraceParser {
   Status read_summary_value(std::string_view name, std::string_view value, FilePlace place) {
     if (name == "E2E time usage") {
       DOVETAIL_TRY(const Ticks time, parse_time(name, value));
-      if (in_ours_) {
+      if (in_dovetail_section_) {
         trace_.claims.makespan = time;
         trace_.makespan_place = field_place_;
       }
     } else if (name == "Peak memory usage") {
       DOVETAIL_TRY(const Memory peak, parse_held(name, value));
-      if (in_ours_) {
+      if (in_dovetail_section_) {
         trace_.claims.peak_activation = peak;
         trace_.peak_activation_place = field_place_;
       }
@@ -215,7 +215,7 @@ class TraceParser {
   int line_number_ = 0;
   std::size_t next_ = 0;
   FilePlace field_place_;
-  bool in_ours_ = false;
+  bool in_dovetail_section_ = false;
 };
 
 }  // namespace

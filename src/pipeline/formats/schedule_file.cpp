@@ -33,7 +33,7 @@ using ColumnPlaces = std::array<std::size_t, column_count>;  ///< [column] index
 Result<Ticks> read_time(const Node& node, std::string_view what, TimeUnit unit) {
   if (!node.is_number())
     return node.error(fmt::format("{} is {}; accepted: a time in {}", what, node.describe(), base::name_of(unit)));
-  const Result<Ticks> time = base::parse_time(node.text(), unit, base::FineDigits::refuse, max_sum);
+  const Result<Ticks> time = base::parse_time(node.text(), unit, base::ExcessDigits::refuse, max_sum);
   if (!time.ok()) return node.error(fmt::format("{}: {} {}", what, node.describe(), time.error().message));
   return *time;
 }
@@ -135,8 +135,8 @@ class RowReader {
   }
 
   Result<std::int32_t> read_index(const Node& row, Column column) const {
-    DOVETAIL_TRY(const std::int64_t index, base::read_whole(cell(row, column), quoted_columns[column], 0,
-                                                            std::numeric_limits<std::int32_t>::max()));
+    DOVETAIL_TRY(const std::int64_t index, base::read_integer(cell(row, column), quoted_columns[column], 0,
+                                                              std::numeric_limits<std::int32_t>::max()));
     return static_cast<std::int32_t>(index);
   }
 
@@ -188,10 +188,10 @@ Result<SolverRecord> read_solver(const Node& node) {
     DOVETAIL_TRY(solver.seed, read_seed(*seed));
   }
   if (const auto chains = node.find("chains")) {
-    DOVETAIL_TRY(solver.chains, base::read_whole(*chains, "`chains`", 1, most));
+    DOVETAIL_TRY(solver.chains, base::read_integer(*chains, "`chains`", 1, most));
   }
   if (const auto iterations = node.find("iterations")) {
-    DOVETAIL_TRY(solver.iterations, base::read_whole(*iterations, "`iterations`", 0, most));
+    DOVETAIL_TRY(solver.iterations, base::read_integer(*iterations, "`iterations`", 0, most));
   }
   return solver;
 }

@@ -17,15 +17,15 @@ using base::Result;
 using base::Status;
 
 Result<int> read_count(const Node& node, const std::string& what, std::int64_t most) {
-  DOVETAIL_TRY(const std::int64_t count, base::read_whole(node, what, 1, most));
+  DOVETAIL_TRY(const std::int64_t count, base::read_integer(node, what, 1, most));
   return static_cast<int>(count);
 }
 
 /// A setting that a file gives once for all, or once for each of `count` items.
 struct Spread {
-  std::string what;        ///< "`forward` of model `actor`"
-  std::size_t count = 0;   ///< number of values
-  std::string_view thing;  ///< item that a value belongs to: "stage"
+  std::string what;            ///< "`forward` of model `actor`"
+  std::size_t count = 0;       ///< number of values
+  std::string_view item_name;  ///< item that a value belongs to: "stage"
 };
 
 /// Reads one number for all, or one for each item. `read(node)` returns one as a Result.
@@ -36,7 +36,7 @@ Result<std::vector<Value>> read_spread(const Node& node, const Spread& spread, c
     return std::vector<Value>(spread.count, value);
   }
   const std::string accepted =
-      fmt::format("accepted: one number, or a list of {}, one per {}", spread.count, spread.thing);
+      fmt::format("accepted: one number, or a list of {}, one per {}", spread.count, spread.item_name);
   if (!node.is_list()) return node.error(fmt::format("{} is {}; {}", spread.what, node.describe(), accepted));
   if (node.size() != spread.count)
     return node.error(fmt::format("{} has {} values; {}", spread.what, node.size(), accepted));
@@ -44,8 +44,8 @@ Result<std::vector<Value>> read_spread(const Node& node, const Spread& spread, c
   values.reserve(spread.count);
   for (std::size_t i = 0; i < node.size(); ++i) {
     if (!node.item(i).is_number()) {
-      return node.item(i).error(
-          fmt::format("{} of {} {} is {}; accepted: a number", spread.what, spread.thing, i, node.item(i).describe()));
+      return node.item(i).error(fmt::format("{} of {} {} is {}; accepted: a number", spread.what, spread.item_name, i,
+                                            node.item(i).describe()));
     }
     DOVETAIL_TRY(const Value value, read(node.item(i)));
     values.push_back(value);
@@ -56,7 +56,7 @@ Result<std::vector<Value>> read_spread(const Node& node, const Spread& spread, c
 /// Reads times of at least `least` ticks.
 Result<std::vector<Ticks>> read_times(const Node& node, const Spread& spread, TimeUnit unit, std::int64_t least) {
   return read_spread<Ticks>(node, spread, [&](const Node& number) -> Result<Ticks> {
-    const Result<Ticks> time = base::parse_time(number.text(), unit, base::FineDigits::round_half_up);
+    const Result<Ticks> time = base::parse_time(number.text(), unit, base::ExcessDigits::round_half_up);
     if (!time.ok()) return number.error(fmt::format("{}: {} {}", spread.what, number.describe(), time.error().message));
     if (time->count() < least) {
       return number.error(fmt::format("{}: {} is too short; accepted: at least one {}", spread.what, number.describe(),
@@ -94,7 +94,7 @@ class ModelReader {
   Status check_totals(const Node& node, const Model& model);
 
   Spread per_stage(std::string_view key, std::size_t stages) const {
-    return {.what = fmt::format("{} of {}", quote(key), what_), .count = stages, .thing = "stage"};
+    return {.what = fmt::format("{} of {}", quote(key), what_), .count = stages, .item_name = "stage"};
   }
   Result<Node> require(const Node& node, std::string_view key) const { return base::require(node, what_, key); }
 
@@ -161,7 +161,7 @@ Result<std::vector<DeviceId>> ModelReader::read_devices(const Node& node) const 
   devices.reserve(node.size());
   for (std::size_t stage = 0; stage < node.size(); ++stage) {
     DOVETAIL_TRY(const std::int64_t device,
-                 base::read_whole(node.item(stage), "a device of " + what_, 0, devices_ - 1));
+                 base::read_integer(node.item(stage), "a device of " + what_, 0, devices_ - 1));
     devices.emplace_back(static_cast<std::int32_t>(device));
   }
   return devices;
@@ -249,8 +249,9 @@ Status ModelReader::read_transfers(const Node& node, Model& model) {
   const std::optional<Node> transfer = node.find("transfer");
   if (!transfer) return {};
   const auto spread = [&](std::string_view key) -> Spread {
-    return {
-        .what = fmt::format("{} of {}", quote(key), what_), .count = boundaries, .thing = "boundary between stages"};
+    return {.what = fmt::format("{} of {}", quote(key), what_),
+            .count = boundaries,
+            .item_name = "boundary between stages"};
   };
   if (!transfer->is_map()) {
     DOVETAIL_TRY(model.transfer_forward, read_times(*transfer, spread("transfer"), unit_, 0));
@@ -306,11 +307,12 @@ Status read_memory(const Node& node, Problem& problem) {
   const auto devices = static_cast<std::size_t>(problem.devices);
   if (const std::optional<Node> resident = node.find("resident")) {
     DOVETAIL_TRY(problem.resident,
-                 read_amounts(*resident, {.what = "`resident`", .count = devices, .thing = "device"}));
+                 read_amounts(*resident, {.what = "`resident`", .count = devices, .item_name = "device"}));
   }
   const std::optional<Node> capacity = node.find("capacity");
   if (!capacity) return {};
-  DOVETAIL_TRY(problem.capacity, read_amounts(*capacity, {.what = "`capacity`", .count = devices, .thing = "device"}));
+  DOVETAIL_TRY(problem.capacity,
+               read_amounts(*capacity, {.what = "`capacity`", .count = devices, .item_name = "device"}));
   for (std::size_t device = 0; device < devices; ++device) {
     if ((*problem.capacity)[device] >= problem.resident[device]) continue;
     const Node place = capacity->is_list() ? capacity->item(device) : *capacity;

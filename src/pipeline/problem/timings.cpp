@@ -134,7 +134,7 @@ class TimingsParser {
   }
 
   Result<std::int64_t> read_seconds(const CsvCell& cell) const {
-    const auto time = base::parse_time(cell.text, TimeUnit::s, base::FineDigits::round_half_up);
+    const auto time = base::parse_time(cell.text, TimeUnit::s, base::ExcessDigits::round_half_up);
     if (!time) return error(cell, fmt::format("seconds '{}' {}", cell.text, time.error().message));
     if (time->count() < 1)
       return error(cell, fmt::format("seconds '{}' is less than one ns; it must be at least 1e-9", cell.text));
@@ -145,10 +145,10 @@ class TimingsParser {
     if (cell.text.empty()) return {};
     const auto bytes = base::scale_decimal(cell.text, 0);
     if (!bytes || bytes->negative || !bytes->exact || bytes->too_large ||
-        bytes->whole > static_cast<std::uint64_t>(base::max_time))
+        bytes->integer > static_cast<std::uint64_t>(base::max_time))
       return error(cell, fmt::format("activation_bytes is '{}'; it must be an integer from 0 to {}, or empty",
                                      cell.text, base::max_time));
-    rows.bytes.push_back(static_cast<std::int64_t>(bytes->whole));
+    rows.bytes.push_back(static_cast<std::int64_t>(bytes->integer));
     rows_.has_activation = true;
     return {};
   }

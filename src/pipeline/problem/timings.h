@@ -24,8 +24,8 @@ struct TimingSpread {
   OpKind op = OpKind::F;
   int rows = 0;
   Ticks median;
-  Ticks least;
-  Ticks most;
+  Ticks min;
+  Ticks max;
 };
 
 struct TimedProblem {

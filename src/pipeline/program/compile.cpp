@@ -103,10 +103,10 @@ std::vector<RankMessages> assign_messages(const Problem& problem, const Placemen
       const std::int64_t bytes = bytes_of(exchanges[own.label.model.index()], forward, own.label.stage.value, *target);
       const int sequence = sent[{self, peer}]++;
       rank_messages[rank].departures.push_back({{peer, sequence, forward, own.stage, own.label.microbatch, bytes}, op});
-      OpLabel taker = own.label;
-      taker.stage = StageId(*target);
+      OpLabel consumer = own.label;
+      consumer.stage = StageId(*target);
       const OpFinder& finder = finders[static_cast<std::size_t>(peer)];
-      const int stage = finder.stage_index(taker);
+      const int stage = finder.stage_index(consumer);
       rank_messages[static_cast<std::size_t>(peer)].arrivals.push_back(
           {{self, sequence, forward, stage, own.label.microbatch, bytes},
            own.end,

@@ -75,7 +75,7 @@ bool makes_output(const Program& program, const Instruction& op) {
   return output_stage(op.op, own.stage.value, program.models[own.model.index()].stages).has_value();
 }
 
-std::optional<int> local_taker(const Program& program, const Instruction& op) {
+std::optional<int> local_consumer(const Program& program, const Instruction& op) {
   const ProgramStage& own = program.stages[static_cast<std::size_t>(op.target)];
   const auto target = output_stage(op.op, own.stage.value, program.models[own.model.index()].stages);
   // Ranks with the same index in two stages exchange outputs.

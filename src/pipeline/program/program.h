@@ -139,7 +139,7 @@ bool takes_input(const Program& program, const Instruction& op);
 bool makes_output(const Program& program, const Instruction& op);
 /// Returns the stage of this rank that takes the output of an op; nullopt if another rank takes it. REQUIRES:
 /// makes_output.
-std::optional<int> local_taker(const Program& program, const Instruction& op);
+std::optional<int> local_consumer(const Program& program, const Instruction& op);
 
 /// Computes the maximum that the instructions of a program hold.
 ProgramPeak peak_of(const Program& program);

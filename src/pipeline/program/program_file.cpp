@@ -23,7 +23,7 @@ constexpr std::int64_t max_index = std::numeric_limits<std::int32_t>::max();
 Result<int> read_index(const Node& map, std::string_view what, std::string_view key, std::int64_t least,
                        std::int64_t most) {
   DOVETAIL_TRY(const Node node, base::require(map, what, key));
-  DOVETAIL_TRY(const std::int64_t index, base::read_whole(node, base::quote(key), least, most));
+  DOVETAIL_TRY(const std::int64_t index, base::read_integer(node, base::quote(key), least, most));
   return static_cast<int>(index);
 }
 
@@ -42,7 +42,7 @@ Result<std::vector<int>> read_ranks(const Node& node, int ranks) {
     return node.error(fmt::format("`ranks` is {}; accepted: a list of at least one rank", node.describe()));
   std::vector<int> list;
   for (std::size_t i = 0; i < node.size(); ++i) {
-    DOVETAIL_TRY(const std::int64_t rank, base::read_whole(node.item(i), "a rank", 0, ranks - 1));
+    DOVETAIL_TRY(const std::int64_t rank, base::read_integer(node.item(i), "a rank", 0, ranks - 1));
     list.push_back(static_cast<int>(rank));
   }
   return list;
@@ -104,8 +104,8 @@ class Row {
     return Row(node);
   }
 
-  Result<std::int64_t> whole(std::size_t cell, std::string_view what, std::int64_t least, std::int64_t most) const {
-    return base::read_whole(node_.item(cell), what, least, most);
+  Result<std::int64_t> integer(std::size_t cell, std::string_view what, std::int64_t least, std::int64_t most) const {
+    return base::read_integer(node_.item(cell), what, least, most);
   }
   Node cell(std::size_t index) const { return node_.item(index); }
 
@@ -118,15 +118,15 @@ Result<Message> read_message(const Node& node, const Program& program) {
   DOVETAIL_TRY(const Row row,
                Row::of(node, "a message", 6, "[peer, sequence, activation or gradient, stage, microbatch, bytes]"));
   Message message;
-  DOVETAIL_TRY(const std::int64_t peer, row.whole(0, "the peer", 0, program.ranks - 1));
-  DOVETAIL_TRY(const std::int64_t sequence, row.whole(1, "the sequence", 0, max_index));
+  DOVETAIL_TRY(const std::int64_t peer, row.integer(0, "the peer", 0, program.ranks - 1));
+  DOVETAIL_TRY(const std::int64_t sequence, row.integer(1, "the sequence", 0, max_index));
   const Node payload = row.cell(2);
   if (!payload.is_string() || (payload.text() != "activation" && payload.text() != "gradient"))
     return payload.error(fmt::format("the payload is {}; accepted: activation, gradient", payload.describe()));
   DOVETAIL_TRY(const std::int64_t stage,
-               row.whole(3, "the stage", 0, static_cast<std::int64_t>(program.stages.size()) - 1));
-  DOVETAIL_TRY(const std::int64_t microbatch, row.whole(4, "the micro-batch", 0, max_op_count));
-  DOVETAIL_TRY(message.bytes, row.whole(5, "the bytes", 0, max_sum));
+               row.integer(3, "the stage", 0, static_cast<std::int64_t>(program.stages.size()) - 1));
+  DOVETAIL_TRY(const std::int64_t microbatch, row.integer(4, "the micro-batch", 0, max_op_count));
+  DOVETAIL_TRY(message.bytes, row.integer(5, "the bytes", 0, max_sum));
   message.peer = static_cast<int>(peer);
   message.sequence = static_cast<int>(sequence);
   message.forward = payload.text() == "activation";
@@ -140,15 +140,15 @@ Result<Reduction> read_reduction(const Node& node, const Program& program) {
   Reduction reduction;
   DOVETAIL_TRY(reduction.kind, base::read_enum<ReductionKind>(row.cell(0), "the kind of a reduction"));
   DOVETAIL_TRY(const std::int64_t model,
-               row.whole(1, "the model", 0, static_cast<std::int64_t>(program.models.size()) - 1));
+               row.integer(1, "the model", 0, static_cast<std::int64_t>(program.models.size()) - 1));
   reduction.model = ModelId(static_cast<std::int32_t>(model));
   DOVETAIL_TRY(const std::int64_t minibatch,
-               row.whole(2, "the mini-batch", 0, program.models[reduction.model.index()].minibatches - 1));
+               row.integer(2, "the mini-batch", 0, program.models[reduction.model.index()].minibatches - 1));
   const bool of_stage = is_of_stage(reduction.kind);
   DOVETAIL_TRY(const std::int64_t stage,
-               row.whole(3, "the stage", of_stage ? 0 : -1,
-                         of_stage ? static_cast<std::int64_t>(program.stages.size()) - 1 : -1));
-  DOVETAIL_TRY(const std::int64_t number, row.whole(4, "the number", 0, max_index));
+               row.integer(3, "the stage", of_stage ? 0 : -1,
+                           of_stage ? static_cast<std::int64_t>(program.stages.size()) - 1 : -1));
+  DOVETAIL_TRY(const std::int64_t number, row.integer(4, "the number", 0, max_index));
   reduction.minibatch = static_cast<int>(minibatch);
   reduction.stage = static_cast<int>(stage);
   reduction.number = static_cast<int>(number);
@@ -173,10 +173,10 @@ Result<Instruction> read_instruction(const Node& node, const Program& program) {
   const std::size_t targets = of_stage       ? program.stages.size()
                               : of_reduction ? program.reductions.size()
                                              : program.messages.size();
-  DOVETAIL_TRY(const std::int64_t target, row.whole(1, "the target", 0, static_cast<std::int64_t>(targets) - 1));
+  DOVETAIL_TRY(const std::int64_t target, row.integer(1, "the target", 0, static_cast<std::int64_t>(targets) - 1));
   instruction.target = static_cast<int>(target);
   if (!of_stage) return instruction;
-  DOVETAIL_TRY(const std::int64_t microbatch, row.whole(2, "the micro-batch", 0, max_op_count));
+  DOVETAIL_TRY(const std::int64_t microbatch, row.integer(2, "the micro-batch", 0, max_op_count));
   instruction.microbatch = MicrobatchId(static_cast<std::int32_t>(microbatch));
   return instruction;
 }
@@ -188,7 +188,7 @@ Result<ProgramPeak> read_peak(const Node& root) {
   DOVETAIL_TRY(peak.activation, read_memory_at(node, "`peak`", "activation"));
   DOVETAIL_TRY(peak.arrived, read_index(node, "`peak`", "arrived", 0, max_index));
   DOVETAIL_TRY(const Node bytes, base::require(node, "`peak`", "bytes"));
-  DOVETAIL_TRY(peak.bytes, base::read_whole(bytes, "`bytes`", 0, max_sum));
+  DOVETAIL_TRY(peak.bytes, base::read_integer(bytes, "`bytes`", 0, max_sum));
   return peak;
 }
 

@@ -136,8 +136,8 @@ class RankChecker {
   /// Passes the output of an op to the next stage of this rank, or to the messages to be sent.
   void hand_on(const Instruction& op) {
     if (!makes_output(program_, op)) return;
-    const auto taker = local_taker(program_, op);
-    (taker ? inputs_ : outputs_).insert({taker.value_or(op.target), op.op == OpKind::F, op.microbatch});
+    const auto consumer = local_consumer(program_, op);
+    (consumer ? inputs_ : outputs_).insert({consumer.value_or(op.target), op.op == OpKind::F, op.microbatch});
   }
 
   FaultText free(const Instruction& instruction) {

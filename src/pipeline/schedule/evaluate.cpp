@@ -185,7 +185,7 @@ Ticks max_device_span(const Evaluation& evaluation) {
   return longest;
 }
 
-std::vector<Memory> room_of(const Problem& problem, std::optional<Memory> cap) {
+std::vector<Memory> headroom_of(const Problem& problem, std::optional<Memory> cap) {
   std::vector<Memory> available(static_cast<std::size_t>(problem.devices), cap.value_or(Memory::max()));
   for (std::size_t device = 0; device < available.size(); ++device) {
     if (problem.capacity) available[device] = std::min(available[device], (*problem.capacity)[device]);
@@ -204,7 +204,7 @@ Problem with_cap(Problem problem, std::optional<Memory> cap) {
 std::vector<CapacityExcess> find_excess(const Problem& problem, const Evaluation& evaluation,
                                         std::optional<Memory> cap) {
   std::vector<CapacityExcess> excess;
-  const std::vector<Memory> available = room_of(problem, cap);
+  const std::vector<Memory> available = headroom_of(problem, cap);
   for (std::size_t device = 0; device < evaluation.devices.size(); ++device) {
     const Memory peak = evaluation.devices[device].peak;
     const Memory resident = problem.resident[device];

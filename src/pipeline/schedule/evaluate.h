@@ -57,7 +57,7 @@ Ticks max_device_span(const Evaluation& evaluation);
 
 /// Returns the activation that each device can hold in addition to its resident memory, limited by its capacity and by
 /// `cap`. It is Memory::max() without a limit, and negative if resident memory alone exceeds the limit.
-std::vector<Memory> room_of(const Problem& problem, std::optional<Memory> cap);
+std::vector<Memory> headroom_of(const Problem& problem, std::optional<Memory> cap);
 
 /// Returns `problem` with the capacity of every device limited to `cap`, if given.
 Problem with_cap(Problem problem, std::optional<Memory> cap);

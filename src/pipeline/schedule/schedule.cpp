@@ -25,9 +25,9 @@ std::string_view name_of(StoppedBy stopped_by) {
   DOVETAIL_ASSERT(false);
 }
 
-std::optional<StoppedBy> stopped_by_named(std::string_view wanted) {
+std::optional<StoppedBy> stopped_by_named(std::string_view name_wanted) {
   for (const auto& [value, name] : stop_names)
-    if (name == wanted) return value;
+    if (name == name_wanted) return value;
   return std::nullopt;
 }
 

@@ -140,7 +140,7 @@ std::vector<bool> max_rising(const std::vector<std::size_t>& values) {
 class ScheduleComparison {
  public:
   void add_device(DeviceId device, const std::vector<PlacedOp>& a, const std::vector<PlacedOp>& b) {
-    find_parting(device, a, b);
+    find_divergence(device, a, b);
     std::map<OpLabel, std::size_t> place_in_b;
     for (std::size_t i = 0; i < b.size(); ++i) place_in_b.emplace(b[i].op, i);
     std::vector<std::size_t> in_a;
@@ -178,20 +178,21 @@ class ScheduleComparison {
   }
 
  private:
-  static Ticks time_of(const Parting& parting) {
-    if (!parting.a) return parting.b->start;
-    return parting.b ? std::min(parting.a->start, parting.b->start) : parting.a->start;
+  static Ticks time_of(const Divergence& divergence) {
+    if (!divergence.a) return divergence.b->start;
+    return divergence.b ? std::min(divergence.a->start, divergence.b->start) : divergence.a->start;
   }
 
-  void find_parting(DeviceId device, const std::vector<PlacedOp>& a, const std::vector<PlacedOp>& b) {
+  void find_divergence(DeviceId device, const std::vector<PlacedOp>& a, const std::vector<PlacedOp>& b) {
     const std::size_t both = std::min(a.size(), b.size());
     std::size_t at = 0;
     while (at < both && a[at].op == b[at].op && a[at].start == b[at].start && a[at].end == b[at].end) ++at;
     if (at == a.size() && at == b.size()) return;
-    Parting parting{device, {}, {}};
-    if (at < a.size()) parting.a = a[at];
-    if (at < b.size()) parting.b = b[at];
-    if (!difference_.parting || time_of(parting) < time_of(*difference_.parting)) difference_.parting = parting;
+    Divergence divergence{device, {}, {}};
+    if (at < a.size()) divergence.a = a[at];
+    if (at < b.size()) divergence.b = b[at];
+    if (!difference_.divergence || time_of(divergence) < time_of(*difference_.divergence))
+      difference_.divergence = divergence;
   }
 
   ScheduleDifference difference_;

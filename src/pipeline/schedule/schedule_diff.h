@@ -37,7 +37,7 @@ struct Move {
 
 /// The first place of a device at which the schedules run different ops, or one op at different times. If one side is
 /// absent, that schedule runs nothing there.
-struct Parting {
+struct Divergence {
   DeviceId device;
   std::optional<PlacedOp> a;
   std::optional<PlacedOp> b;
@@ -53,7 +53,7 @@ struct DeviceDifference {
 struct ScheduleDifference {
   std::vector<DeviceDifference> devices;
   /// Earliest one of all devices; absent if the schedules are equal up to numbers of micro-batches.
-  std::optional<Parting> parting;
+  std::optional<Divergence> divergence;
   bool same_order = true;   ///< every device runs the same ops in the same order, possibly at other times
   std::vector<Move> moves;  ///< ops that moved furthest in time, furthest first
 };

@@ -257,7 +257,7 @@ ChangeKind kind_of(const plan::TaskPlan& from, const plan::TaskPlan& to) {
   return kinds.size() == 1 ? kinds.front() : ChangeKind::settings;
 }
 
-void estimate_anew(const predict::Scenario& scenario, Change& change) {
+void reestimate(const predict::Scenario& scenario, Change& change) {
   fill(predict::estimate(scenario, change.plan), change);
 }
 
@@ -282,7 +282,7 @@ Missing missing_of(const std::vector<predict::TaskMemory>& memory) {
 
 Change change_to(const predict::Scenario& scenario, const plan::Plan& from, plan::Plan plan,
                  std::optional<double> over_bound) {
-  plan.fusion = plan::possible_part(from.fusion, scenario.job, plan.tasks);
+  plan.fusion = plan::possible_fusion(from.fusion, scenario.job, plan.tasks);
   const predict::Estimate estimate = predict::estimate_like(scenario, plan, over_bound);
   Change change;
   for (std::size_t task = 0; task < plan.tasks.size(); ++task)

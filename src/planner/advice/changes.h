@@ -55,7 +55,7 @@ Change change_to(const predict::Scenario& scenario, const plan::Plan& from, plan
                  std::optional<double> over_bound = std::nullopt);
 
 /// Estimates a change again with a real schedule for fused trainings, which change_to() does not make.
-void estimate_anew(const predict::Scenario& scenario, Change& change);
+void reestimate(const predict::Scenario& scenario, Change& change);
 
 /// Returns the task whose device has the least memory left. REQUIRES: at least one task is not a rule.
 std::size_t fullest_task(const std::vector<predict::TaskMemory>& memory);

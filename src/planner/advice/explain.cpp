@@ -30,7 +30,7 @@ class Repair {
     }
     for (std::size_t task = 0; task < selection_.size(); ++task) give_back(task);
     for (std::size_t task = 0; task < selection_.size(); ++task)
-      if (selection_[task] != original_[task]) quicken(task);
+      if (selection_[task] != original_[task]) speed_up(task);
     return selection_;
   }
 
@@ -76,7 +76,7 @@ class Repair {
     if (!take(space_, selection_, task, original_[task]) || trial_.score(selection_).excess > 0) selection_ = changed;
   }
 
-  void quicken(std::size_t task) {
+  void speed_up(std::size_t task) {
     const Selection before = selection_;
     Selection best = selection_;
     base::Ticks least = trial_.score(selection_).period;
@@ -139,7 +139,7 @@ void reschedule(const predict::Scenario& scenario, std::vector<Change>& changes,
   parallel::for_each_index(static_cast<int>(changes.size()), threads, [&](int number) {
     const auto index = static_cast<std::size_t>(number);
     const bool fused = changes[index].plan.fusion.training.has_value();
-    if (fused && !scenario.is_stopped()) estimate_anew(scenario, changes[index]);
+    if (fused && !scenario.is_stopped()) reestimate(scenario, changes[index]);
     if (!fused || (!scenario.is_stopped() && changes[index].fit == predict::Fit::fits)) kept[index] = 1;
   });
   std::size_t index = 0;
@@ -183,7 +183,7 @@ base::Result<Explanation> explain(const predict::Scenario& given, const plan::Pl
   if (explanation.fits()) std::erase_if(explanation.changes, gains_nothing);
   if (!explanation.fits() && explanation.changes.empty()) {
     explanation.repair = repair(scenario, plan, around);
-    if (explanation.repair) estimate_anew(scenario, *explanation.repair);
+    if (explanation.repair) reestimate(scenario, *explanation.repair);
   }
   if (!explanation.ranking.cut_short) explanation.ranking.cut_short = limit.ended_by();
   explanation.best = best_of(scenario, explanation);

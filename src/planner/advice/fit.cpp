@@ -75,7 +75,8 @@ std::optional<RankedPlan> fitting_plan(const predict::Scenario& scenario, const 
   for (auto& start : starts_of(space, options)) {
     if (scenario.is_stopped()) break;
     // If the result of descent by cost does not fit, continue with the aim of fitting.
-    if (trial.score(start.second).excess > 0 && improve_choices(space, trial, start.second, Aim::excess).excess > 0)
+    if (trial.score(start.second).excess > 0 &&
+        improve_choices(space, trial, start.second, DescentObjective::excess).excess > 0)
       continue;
     RankedPlan ranked = ranked_plan(space, start);
     if (ranked.estimate.keeps_margin() &&
@@ -101,7 +102,7 @@ class ClusterTrial {
   /// Returns whether a plan fits on the cluster. If so, records the cluster as the smallest so far.
   bool fits(const cluster::Cluster& cluster) {
     const plan::Job job = on_cluster(scenario_.job, cluster);
-    if (is_stopped() || !has_what_is_fixed(job)) return false;
+    if (is_stopped() || !has_fixed_meshes(job)) return false;
     const predict::Scenario scenario = predict::scenario_of(job, scenario_.software, scenario_.cancellation);
     auto ranked = fitting_plan(scenario, options_);
     if (!ranked) return false;
@@ -198,7 +199,7 @@ std::optional<RankedPlan> max_margin_plan(const predict::Scenario& scenario, con
     if (scenario.is_stopped()) break;
     space.scenario = &scarce;
     Trial trial(space);
-    improve_choices(space, trial, start.second, Aim::excess);
+    improve_choices(space, trial, start.second, DescentObjective::excess);
     space.scenario = &scenario;
     RankedPlan ranked = ranked_plan(space, start);
     if (ranked.estimate.keeps_margin() && (!max_margin || min_margin(ranked) > min_margin(*max_margin)))
@@ -207,7 +208,7 @@ std::optional<RankedPlan> max_margin_plan(const predict::Scenario& scenario, con
   return max_margin;
 }
 
-bool has_what_is_fixed(const plan::Job& job) {
+bool has_fixed_meshes(const plan::Job& job) {
   for (std::size_t task = 0; task < job.fixed.size(); ++task)
     if (job.workflow.role_of[task] &&
         plan::find_fault(job.fixed[task], plan::model_of(job, workflow::TaskId(task)), job.cluster))

@@ -42,7 +42,7 @@ struct FittingCluster {
 cluster::Cluster with_nodes(const cluster::Cluster& cluster, int nodes);
 
 /// Returns whether the job's fixed settings are possible on its cluster (plan::find_fault of a pin).
-bool has_what_is_fixed(const plan::Job& job);
+bool has_fixed_meshes(const plan::Job& job);
 
 /// Returns the smallest cluster on which coordinate descent finds a plan that fits. Bisects over nodes, assuming that a
 /// plan that fits on some nodes also fits on more. If one node is enough, tries fewer devices of it. If the job's

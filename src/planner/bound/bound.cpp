@@ -55,20 +55,20 @@ std::vector<std::vector<Edge>> edges_of(const plan::Job& job) {
 }
 
 /// A cycle: a closed path of edges, with the task that each edge starts from.
-struct Circle {
+struct Cycle {
   std::vector<std::size_t> tasks;
   std::vector<Edge> edges;  // [as tasks] edge from the task to the next
   int lag = 0;
 };
 
 /// Finds all simple cycles, each once, starting at the task with the smallest index.
-class Circles {
+class Cycles {
  public:
-  explicit Circles(const std::vector<std::vector<Edge>>& edges) : edges_(edges), on_path_(edges.size()) {
+  explicit Cycles(const std::vector<std::vector<Edge>>& edges) : edges_(edges), on_path_(edges.size()) {
     for (first_ = 0; first_ < edges.size(); ++first_) follow(first_);
   }
 
-  const std::vector<Circle>& all() const { return circles_; }
+  const std::vector<Cycle>& all() const { return cycles_; }
 
  private:
   void follow(std::size_t task) {
@@ -77,8 +77,8 @@ class Circles {
     for (const Edge& edge : edges_[task]) {
       path_.edges.push_back(edge);
       path_.lag += edge.lag;
-      if (edge.to == first_ && path_.lag > 0 && circles_.size() < max_circles) circles_.push_back(path_);
-      if (edge.to > first_ && !on_path_[edge.to] && circles_.size() < max_circles) follow(edge.to);
+      if (edge.to == first_ && path_.lag > 0 && cycles_.size() < max_circles) cycles_.push_back(path_);
+      if (edge.to > first_ && !on_path_[edge.to] && cycles_.size() < max_circles) follow(edge.to);
       path_.lag -= edge.lag;
       path_.edges.pop_back();
     }
@@ -89,8 +89,8 @@ class Circles {
   const std::vector<std::vector<Edge>>& edges_;
   std::vector<bool> on_path_;  // [task]
   std::size_t first_ = 0;
-  Circle path_;
-  std::vector<Circle> circles_;
+  Cycle path_;
+  std::vector<Cycle> cycles_;
 };
 
 /// For any two tasks, whether one must follow the other, and after how many iterations.
@@ -135,25 +135,25 @@ class Precedence {
 };
 
 /// Returns the term of a cycle that keeps the tasks whose bit is set in `kept` and replaces the others by work.
-Term term_of(const Circle& circle, std::uint32_t kept, const Precedence& precedence, std::size_t tasks) {
+Term term_of(const Cycle& cycle, std::uint32_t kept, const Precedence& precedence, std::size_t tasks) {
   Term term(tasks);
-  const double part = 1.0 / circle.lag;
-  const std::size_t size = circle.tasks.size();
+  const double part = 1.0 / cycle.lag;
+  const std::size_t size = cycle.tasks.size();
   for (std::size_t at = 0; at < size; ++at) {
     if (((kept >> at) & 1U) == 0) continue;
-    term[circle.tasks[at]].seconds += part;
+    term[cycle.tasks[at]].seconds += part;
     std::size_t next = at;
     int lag = 0;
     do {
-      lag += circle.edges[next].lag;
+      lag += cycle.edges[next].lag;
       next = (next + 1) % size;
     } while (((kept >> next) & 1U) == 0);
-    const std::size_t to = circle.tasks[next];
-    if (circle.edges[at].to == to && circle.edges[at].brings_weights) {
+    const std::size_t to = cycle.tasks[next];
+    if (cycle.edges[at].to == to && cycle.edges[at].brings_weights) {
       term[to].refit += part;
       continue;
     }
-    for (const std::size_t task : precedence.between(circle.tasks[at], to, lag)) term[task].work += part;
+    for (const std::size_t task : precedence.between(cycle.tasks[at], to, lag)) term[task].work += part;
   }
   return term;
 }
@@ -191,12 +191,12 @@ std::vector<Term> bound_terms(const plan::Job& job, bool stages) {
           std::find_if(of_task.begin(), of_task.end(), is_alike)->to == task)
         terms[0][task].weight_sync_work = 1;
   }
-  const Circles circles(edges);
-  for (const Circle& circle : circles.all()) {
-    const std::size_t size = circle.tasks.size();
+  const Cycles cycles(edges);
+  for (const Cycle& cycle : cycles.all()) {
+    const std::size_t size = cycle.tasks.size();
     const std::uint32_t all = (1U << std::min<std::size_t>(size, 31)) - 1;
     for (std::uint32_t kept = size <= max_on_circle ? 1 : all; kept <= all && terms.size() < max_terms; ++kept) {
-      Term term = term_of(circle, kept, precedence, tasks);
+      Term term = term_of(cycle, kept, precedence, tasks);
       if (std::find(terms.begin(), terms.end(), term) == terms.end()) terms.push_back(std::move(term));
     }
   }
@@ -243,7 +243,7 @@ TaskFloor generation_floor(const predict::Scenario& scenario, std::size_t task, 
   const auto& fixed = scenario.job.fixed_fusion.threshold;
   TaskFloor floor = all_alike(predict::generation_seconds(scenario, task, planned).sum());
   for (const predict::GenerationTail& tail : predict::generation_tails(
-           scenario, task, planned, fixed ? std::vector<double>{*fixed} : simulate::usual_thresholds())) {
+           scenario, task, planned, fixed ? std::vector<double>{*fixed} : simulate::default_thresholds())) {
     const double before = tail.generation.until + tail.generation.migration;
     floor = min_of(floor, {before, before + tail.generation.tail, before});
   }
@@ -297,7 +297,7 @@ struct Cost {
 
   /// Returns the cost with the coefficients of `part`. `trained_on` is the minimum share of all devices that trains the
   /// weights.
-  double weighed(const TermPart& part, double trained_on) const {
+  double weighted(const TermPart& part, double trained_on) const {
     // The tolerance absorbs rounding if the shares add up to exactly all devices.
     const double arrival = trained_on + devices > 1 + 1e-9 ? weight_sync_overlapping : refit;
     return part.seconds * floor.seconds + part.whole * floor.whole + (part.busy + part.work * devices) * floor.busy +
@@ -355,7 +355,7 @@ class Relaxation {
   /// Returns whether the scenario was stopped before all costs were computed.
   bool is_cut_short() const { return costs_.empty(); }
 
-  PlanRange whole() const {
+  PlanRange full_range() const {
     PlanRange part;
     for (const std::vector<Cost>& of_task : costs_) part.ranges.emplace_back(0, of_task.size());
     part.weights.assign(terms_.size() + 1, 1.0 / static_cast<double>(terms_.size() + 1));
@@ -375,45 +375,45 @@ class Relaxation {
 
  private:
   /// Data that every round of an improvement needs.
-  struct Around {
+  struct ImprovementInput {
     std::vector<const Term*> terms;  ///< terms of the workflow, then the term of tasks that must share a device
     /// [task] terms in which its coefficients are not all 0
     std::vector<std::vector<std::size_t>> of;
     std::vector<std::vector<std::size_t>> in;  ///< [term] tasks whose coefficients are not all 0
     std::vector<double> trained_on;            ///< [task]
   };
-  Around around(const PlanRange& part, const Term& shared) const {
-    Around around;
-    for (const Term& term : terms_) around.terms.push_back(&term);
-    around.terms.push_back(&shared);
-    around.of.resize(costs_.size());
-    around.in.resize(around.terms.size());
+  ImprovementInput input(const PlanRange& part, const Term& shared) const {
+    ImprovementInput input;
+    for (const Term& term : terms_) input.terms.push_back(&term);
+    input.terms.push_back(&shared);
+    input.of.resize(costs_.size());
+    input.in.resize(input.terms.size());
     for (std::size_t task = 0; task < costs_.size(); ++task) {
-      around.trained_on.push_back(trained_on(part, task));
-      for (std::size_t term = 0; term < around.terms.size(); ++term) {
-        if ((*around.terms[term])[task] == TermPart{}) continue;
-        around.of[task].push_back(term);
-        around.in[term].push_back(task);
+      input.trained_on.push_back(trained_on(part, task));
+      for (std::size_t term = 0; term < input.terms.size(); ++term) {
+        if ((*input.terms[term])[task] == TermPart{}) continue;
+        input.of[task].push_back(term);
+        input.in[term].push_back(task);
       }
     }
-    return around;
+    return input;
   }
 
   /// Raises the bound by conditional gradients. Each round moves a share of all weight to the term that is largest at
   /// the current minimum costs.
   void improve(PlanRange& part, int rounds) const {
     const Term shared = shared_device(part);
-    const Around around = this->around(part, shared);
+    const ImprovementInput input = this->input(part, shared);
     std::vector<std::vector<std::size_t>> chosen;  // [round][task]
     for (int round = 0; round < rounds && (round == 0 || !scenario_.is_stopped()); ++round) {
-      const std::vector<std::size_t>& now = chosen.emplace_back(choose(part, around));
+      const std::vector<std::size_t>& now = chosen.emplace_back(choose(part, input));
       double bound = 0;
       double most = -1;
       std::size_t largest = 0;
-      for (std::size_t index = 0; index < around.terms.size(); ++index) {
+      for (std::size_t index = 0; index < input.terms.size(); ++index) {
         double sum = 0;
-        for (const std::size_t task : around.in[index])
-          sum += costs_[task][now[task]].weighed((*around.terms[index])[task], around.trained_on[task]);
+        for (const std::size_t task : input.in[index])
+          sum += costs_[task][now[task]].weighted((*input.terms[index])[task], input.trained_on[task]);
         bound += part.weights[index] * sum;
         if (sum <= most) continue;
         largest = index;
@@ -454,12 +454,12 @@ class Relaxation {
   }
 
   /// Returns the index of the cheapest cost at the current weights: [task].
-  std::vector<std::size_t> choose(const PlanRange& part, const Around& around) const {
+  std::vector<std::size_t> choose(const PlanRange& part, const ImprovementInput& input) const {
     std::vector<std::size_t> least;
     for (std::size_t task = 0; task < costs_.size(); ++task) {
       TermPart mean;
-      for (const std::size_t index : around.of[task]) {
-        const TermPart& of_term = (*around.terms[index])[task];
+      for (const std::size_t index : input.of[task]) {
+        const TermPart& of_term = (*input.terms[index])[task];
         mean.seconds += part.weights[index] * of_term.seconds;
         mean.whole += part.weights[index] * of_term.whole;
         mean.busy += part.weights[index] * of_term.busy;
@@ -468,9 +468,9 @@ class Relaxation {
         mean.weight_sync_work += part.weights[index] * of_term.weight_sync_work;
       }
       std::size_t best = part.ranges[task].first;
-      double known = costs_[task][best].weighed(mean, around.trained_on[task]);
+      double known = costs_[task][best].weighted(mean, input.trained_on[task]);
       for (std::size_t index = best + 1; index < part.ranges[task].second; ++index) {
-        const double tried = costs_[task][index].weighed(mean, around.trained_on[task]);
+        const double tried = costs_[task][index].weighted(mean, input.trained_on[task]);
         if (tried >= known) continue;
         best = index;
         known = tried;
@@ -518,7 +518,7 @@ double period_bound(const SearchSpace& space, FusionSelection fusion) {
   if (relaxation.is_cut_short()) return 0;
   const auto is_above = [](const PlanRange& a, const PlanRange& b) { return a.bound > b.bound; };
   std::priority_queue<PlanRange, std::vector<PlanRange>, decltype(is_above)> parts(is_above);
-  parts.push(relaxation.whole());
+  parts.push(relaxation.full_range());
   for (int cut = 0; cut < max_cuts && parts.top().middle > 0 && !space.scenario->is_stopped(); ++cut) {
     auto [fewer, more] = relaxation.cut(parts.top());
     parts.pop();

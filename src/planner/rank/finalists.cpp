@@ -8,7 +8,7 @@
 
 #include "parallel/for_each_index.h"
 #include "predict/closed_form/intra_stage.h"
-#include "predict/played/simulation.h"
+#include "predict/simulated/simulation.h"
 
 namespace dovetail::planner {
 namespace {
@@ -46,29 +46,29 @@ std::vector<RankedPlan> evaluate(const SearchSpace& space, const std::vector<Fin
 void fuse(const predict::Scenario& scenario, FusionChooser& chooser, std::vector<RankedPlan>& plans,
           std::size_t schedules, int threads) {
   const plan::FusionPin& pin = scenario.job.fixed_fusion;
-  const bool demanded = pin.inter_stage.value_or(false) || pin.intra_stage.value_or(false);
-  const auto is_over = [&] { return scenario.is_stopped() && !demanded; };
+  const bool is_required = pin.inter_stage.value_or(false) || pin.intra_stage.value_or(false);
+  const auto is_over = [&] { return scenario.is_stopped() && !is_required; };
   std::vector<double> least;
   for (const RankedPlan& ranked : plans) {
     if (is_over()) return;
-    const bool may = demanded || ranked.placement == Placement::searched;
+    const bool may = is_required || ranked.placement == Placement::searched;
     least.push_back(may ? min_fused_seconds(scenario, ranked.plan) : std::numeric_limits<double>::max());
   }
-  struct ToFuse {
+  struct FusionCandidate {
     std::size_t index = 0;
     bool scheduled = false;
   };
-  std::vector<ToFuse> chosen;
+  std::vector<FusionCandidate> chosen;
   std::vector<plan::Plan> with_schedule;
   for (const std::size_t index : by_least(least)) {
-    if (!demanded && least[index] >= plans[index].estimate.iteration_seconds) continue;
+    if (!is_required && least[index] >= plans[index].estimate.iteration_seconds) continue;
     chosen.push_back({index, pin.intra_stage.value_or(false) || schedules > 0});
     if (chosen.back().scheduled) with_schedule.push_back(plans[index].plan);
     if (schedules > 0 && fusible_pair(scenario.job, plans[index].plan.tasks)) --schedules;
   }
   chooser.make_schedules(std::move(with_schedule), threads);
   std::vector<char> cannot(plans.size(), 0);  // [plan] whether it cannot have the required fusion
-  for (const ToFuse& one : chosen) {
+  for (const FusionCandidate& one : chosen) {
     if (is_over()) break;
     RankedPlan& ranked = plans[one.index];
     auto best = chooser.choose(ranked.plan, ranked.estimate, one.scheduled);
@@ -118,26 +118,28 @@ void drop_repeated(std::vector<RankedPlan>& plans) {
   plans = std::move(different);
 }
 
-std::size_t playable(const plan::Job& job, std::size_t most) {
-  const auto plans = static_cast<std::size_t>(max_played_samples / std::max<std::int64_t>(job.workload.samples(), 1));
-  return most > plans && plans < 2 ? 0 : std::min(most, plans);
+std::size_t max_simulated_plans(const plan::Job& job, std::size_t max_plans) {
+  const auto plans =
+      static_cast<std::size_t>(max_simulated_samples / std::max<std::int64_t>(job.workload.samples(), 1));
+  return max_plans > plans && plans < 2 ? 0 : std::min(max_plans, plans);
 }
 
-void simulate_first(const predict::Scenario& scenario, std::vector<RankedPlan>& plans, std::size_t most, double error,
-                    std::uint64_t seed, int threads) {
+void simulate_first(const predict::Scenario& scenario, std::vector<RankedPlan>& plans, std::size_t max_plans,
+                    double error, std::uint64_t seed, int threads) {
   predict::SimulationOptions options;
   options.seed = seed;
   // Simulate the schedule of the estimate.
   options.fused = {.iterations = predict::fused_iterations, .brief = true};
-  const std::size_t allowed = std::min(playable(scenario.job, most), plans.size());
+  const std::size_t allowed = std::min(max_simulated_plans(scenario.job, max_plans), plans.size());
   std::size_t count = 0;
   while (count < allowed &&
          plans[count].estimate.iteration_seconds <= plans.front().estimate.iteration_seconds * (1 + error))
     ++count;
   parallel::for_each_index(static_cast<int>(count), threads, [&](int index) {
     RankedPlan& ranked = plans[static_cast<std::size_t>(index)];
-    if (const auto played = predict::Simulator(scenario, options).simulate(ranked.plan, ranked.estimate); played.ok())
-      ranked.simulated = played.value().iteration_seconds;
+    if (const auto simulation = predict::Simulator(scenario, options).simulate(ranked.plan, ranked.estimate);
+        simulation.ok())
+      ranked.simulated = simulation.value().iteration_seconds;
   });
   if (scenario.is_stopped())
     for (RankedPlan& ranked : plans) ranked.simulated.reset();

@@ -49,16 +49,17 @@ void keep_different(std::vector<RankedPlan>& plans, std::size_t shown);
 void drop_repeated(std::vector<RankedPlan>& plans);
 
 /// Maximum number of samples that simulate_first simulates, over all plans.
-inline constexpr std::int64_t max_played_samples = std::int64_t{1} << 20;
+inline constexpr std::int64_t max_simulated_samples = std::int64_t{1} << 20;
 
-/// Returns how many of `most` plans can be simulated within max_played_samples. 0 if that leaves nothing to compare.
-std::size_t playable(const plan::Job& job, std::size_t most);
+/// Returns how many of `max_plans` plans can be simulated within max_simulated_samples. 0 if that leaves nothing to
+/// compare.
+std::size_t max_simulated_plans(const plan::Job& job, std::size_t max_plans);
 
-/// Simulates the first plans and sorts them by simulated seconds. Simulates at most playable() of `most` plans whose
-/// time is within a share `error` of the first plan's, with lengths drawn from `seed`. Plans that cannot be simulated
-/// follow in their old order. If stopped, no plan counts as simulated, because simulated plans would precede better
-/// ones. `threads` does not affect the result. REQUIRES: sorted.
-void simulate_first(const predict::Scenario& scenario, std::vector<RankedPlan>& plans, std::size_t most, double error,
-                    std::uint64_t seed, int threads);
+/// Simulates the first plans and sorts them by simulated seconds. Simulates at most max_simulated_plans() of
+/// `max_plans` plans whose time is within a share `error` of the first plan's, with lengths drawn from `seed`. Plans
+/// that cannot be simulated follow in their old order. If stopped, no plan counts as simulated, because simulated plans
+/// would precede better ones. `threads` does not affect the result. REQUIRES: sorted.
+void simulate_first(const predict::Scenario& scenario, std::vector<RankedPlan>& plans, std::size_t max_plans,
+                    double error, std::uint64_t seed, int threads);
 
 }  // namespace dovetail::planner

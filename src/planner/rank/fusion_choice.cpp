@@ -31,7 +31,7 @@ std::optional<double> chosen_threshold(const predict::Scenario& scenario, const 
 
 std::optional<predict::Estimate> FusionChooser::estimate_known(const plan::Plan& plan) const {
   if (!plan.fusion.training) return predict::estimate(scenario_, plan);
-  const Known* known = find(plan, predict::activation_room(scenario_, plan));
+  const Known* known = find(plan, predict::activation_headroom(scenario_, plan));
   if (known == nullptr) return std::nullopt;
   return predict::estimate(scenario_, plan, known->training);
 }
@@ -39,16 +39,16 @@ std::optional<predict::Estimate> FusionChooser::estimate_known(const plan::Plan&
 predict::Estimate FusionChooser::estimate(const plan::Plan& plan) {
   if (auto known = estimate_known(plan)) return std::move(*known);
   const auto [first, second] = *plan.fusion.training;
-  known_.push_back({plan.tasks[first], plan.tasks[second], predict::activation_room(scenario_, plan),
+  known_.push_back({plan.tasks[first], plan.tasks[second], predict::activation_headroom(scenario_, plan),
                     predict::intra_stage(scenario_, plan)});
   return predict::estimate(scenario_, plan, known_.back().training);
 }
 
-const FusionChooser::Known* FusionChooser::find(const plan::Plan& plan, std::int64_t room) const {
+const FusionChooser::Known* FusionChooser::find(const plan::Plan& plan, std::int64_t headroom) const {
   const auto [first, second] = *plan.fusion.training;
   const auto known = std::find_if(known_.begin(), known_.end(), [&](const Known& one) {
-    const bool as_free = !one.training.limited && one.training.activations.value_or(0) <= room;
-    return (one.room == room || as_free) && one.first == plan.tasks[first] && one.second == plan.tasks[second];
+    const bool as_free = !one.training.limited && one.training.activations.value_or(0) <= headroom;
+    return (one.headroom == headroom || as_free) && one.first == plan.tasks[first] && one.second == plan.tasks[second];
   });
   return known == known_.end() ? nullptr : &*known;
 }
@@ -60,12 +60,12 @@ void FusionChooser::make_schedules(std::vector<plan::Plan> plans, int threads) {
     plan.fusion.training = fusible_pair(scenario_.job, plan.tasks);
     if (!plan.fusion.training) continue;
     const auto [first, second] = *plan.fusion.training;
-    Known wanted{plan.tasks[first], plan.tasks[second], predict::activation_room(scenario_, plan), {}};
+    Known target{plan.tasks[first], plan.tasks[second], predict::activation_headroom(scenario_, plan), {}};
     const auto is_same = [&](const Known& one) {
-      return one.room == wanted.room && one.first == wanted.first && one.second == wanted.second;
+      return one.headroom == target.headroom && one.first == target.first && one.second == target.second;
     };
-    if (find(plan, wanted.room) != nullptr || std::any_of(made.begin(), made.end(), is_same)) continue;
-    made.push_back(std::move(wanted));
+    if (find(plan, target.headroom) != nullptr || std::any_of(made.begin(), made.end(), is_same)) continue;
+    made.push_back(std::move(target));
     unknown.push_back(std::move(plan));
   }
   parallel::for_each_index(static_cast<int>(made.size()), threads, [&](int index) {
@@ -80,19 +80,19 @@ bool FusionChooser::may_schedule(const plan::Plan& plan, const plan::TrainPair& 
   if (!scenario_.is_stopped() || scenario_.job.fixed_fusion.intra_stage.value_or(false)) return true;
   plan::Plan fused = plan;
   fused.fusion.training = pair;
-  return find(fused, predict::activation_room(scenario_, fused)) != nullptr;
+  return find(fused, predict::activation_headroom(scenario_, fused)) != nullptr;
 }
 
 std::optional<EvaluatedPlan> FusionChooser::choose(const plan::Plan& plan, const predict::Estimate& unfused,
                                                    bool scheduled) {
   const plan::FusionPin& pin = scenario_.job.fixed_fusion;
   EvaluatedPlan best{plan, unfused};
-  const auto try_with = [&](const plan::Fusion& fusion, bool demanded) {
+  const auto try_with = [&](const plan::Fusion& fusion, bool required) {
     EvaluatedPlan fused{plan, {}};
     fused.plan.fusion = fusion;
     fused.estimate = estimate(fused.plan);
     const bool faster = fused.estimate.iteration_seconds < best.estimate.iteration_seconds;
-    if (fused.estimate.keeps_margin() && (demanded || faster)) best = std::move(fused);
+    if (fused.estimate.keeps_margin() && (required || faster)) best = std::move(fused);
   };
   if (const auto threshold = chosen_threshold(scenario_, plan.tasks))
     try_with({.threshold = threshold, .training = std::nullopt}, pin.inter_stage.value_or(false));
@@ -126,8 +126,8 @@ std::string gain_text(const predict::Scenario& scenario, const plan::Plan& plan,
 
 std::string why_training_is_unfused(const predict::Scenario& scenario, const plan::Plan& plan) {
   const plan::Job& job = scenario.job;
-  if (const auto refusal = plan::find_training_refusal(job))
-    return fmt::format("Training is not fused: {}.", plan::as_reason(*refusal));
+  if (const auto rejection = plan::find_training_rejection(job))
+    return fmt::format("Training is not fused: {}.", plan::as_reason(*rejection));
   const auto pair = plan::train_pair(job);
   if (!pair)
     return fmt::format("Training is not fused: {} trains no second role that could fill the bubbles.",

@@ -52,10 +52,10 @@ class FusionChooser {
   struct Known {
     plan::TaskPlan first;
     plan::TaskPlan second;
-    std::int64_t room = 0;
+    std::int64_t headroom = 0;
     predict::IntraStage training;
   };
-  const Known* find(const plan::Plan& plan, std::int64_t room) const;
+  const Known* find(const plan::Plan& plan, std::int64_t headroom) const;
   bool may_schedule(const plan::Plan& plan, const plan::TrainPair& pair) const;
 
   const predict::Scenario& scenario_;

@@ -141,10 +141,10 @@ std::string why_impossible(const SearchSpace& space, OptionSet option_set, Place
 /// Explains why a selection has no plan: missing memory, or a required fusion.
 std::string why_too_large(const SearchSpace& space, const Selection& selection) {
   const std::vector<predict::TaskMemory> memory = predict::task_memory(*space.scenario, plan_of(space, selection, ""));
-  const auto worst =
-      std::min_element(memory.begin(), memory.end(),
-                       [](const predict::TaskMemory& a, const predict::TaskMemory& b) { return a.room() < b.room(); });
-  if (worst->room() < 0)
+  const auto worst = std::min_element(
+      memory.begin(), memory.end(),
+      [](const predict::TaskMemory& a, const predict::TaskMemory& b) { return a.headroom() < b.headroom(); });
+  if (worst->headroom() < 0)
     return fmt::format("does not fit: a device needs {:.2f} GiB, more than the usable {:.2f} GiB, in {}",
                        gibi(worst->needed()), gibi(worst->usable - worst->min_margin),
                        name_of(space, static_cast<std::size_t>(worst - memory.begin())));
@@ -190,7 +190,7 @@ base::Error no_layout(const plan::Job& job, const std::string& task) {
 
 }  // namespace
 
-base::Error nothing_to_choose(const SearchSpace& space, std::size_t task, OptionSet option_set) {
+base::Error no_choice_error(const SearchSpace& space, std::size_t task, OptionSet option_set) {
   base::Error error;
   error.failure = base::Failure::infeasible;
   if (space.has_choices(task)) {

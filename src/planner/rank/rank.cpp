@@ -72,7 +72,7 @@ Starts warm_starts(const SearchSpace& space, const RankOptions& options, std::ve
     BestSelections best = best_of(*space.scenario, trial, found);
     // Descent toward the lowest cost may end in a selection that does not fit, although another one does.
     if (best.selection && !best.fits)
-      best = best_of(*space.scenario, trial, selection_of(space, placement, Aim::excess));
+      best = best_of(*space.scenario, trial, selection_of(space, placement, DescentObjective::excess));
     if (best.fits && may(options, placement)) candidates.push_back({placement, *best.selection});
     if (best.fits && for_rlhfuse) starts.for_rlhfuse = *best.selection;
     starts.tried.push_back({placement, std::move(best.selection)});
@@ -118,7 +118,7 @@ NearestPlan nearest_of(const predict::Scenario& scenario, const SearchSpace& spa
   std::int64_t least = std::numeric_limits<std::int64_t>::max();
   for (Selection& selection : starts) {
     if (best != nullptr && scenario.is_stopped()) break;
-    const std::int64_t excess = improve_choices(space, trial, selection, Aim::excess).excess;
+    const std::int64_t excess = improve_choices(space, trial, selection, DescentObjective::excess).excess;
     if (excess >= least) continue;
     least = excess;
     best = &selection;
@@ -127,7 +127,7 @@ NearestPlan nearest_of(const predict::Scenario& scenario, const SearchSpace& spa
   const std::vector<predict::TaskMemory> memory = predict::task_memory(scenario, nearest.plan);
   for (std::size_t task = 0; task < memory.size(); ++task) {
     nearest.fit = std::max(nearest.fit, memory[task].fit());
-    const std::int64_t missing = std::max(-memory[task].room(), memory[task].host - memory[task].host_memory);
+    const std::int64_t missing = std::max(-memory[task].headroom(), memory[task].host - memory[task].host_memory);
     if (memory[task].usable == 0 || missing <= nearest.missing) continue;
     nearest.task = task;
     nearest.missing = missing;
@@ -152,7 +152,8 @@ double seconds_after_search(const SearchSpace& space, const RankOptions& options
   FusionChooser chooser(scenario);
   add(one.empty() || options.option_set != OptionSet::all ? 0 : max_schedules,
       [&] { (void)chooser.choose(one.front().plan, one.front().estimate); });
-  add(playable(scenario.job, options.simulated), [&] { simulate_first(scenario, one, 1, 0, options.search.seed, 1); });
+  add(max_simulated_plans(scenario.job, options.simulated),
+      [&] { simulate_first(scenario, one, 1, 0, options.search.seed, 1); });
   constexpr double late_share = 0.03;
   return 2 * seconds + late_share * *options.search.time_limit_seconds;
 }
@@ -251,7 +252,7 @@ base::Result<Ranking> rank_plans(const predict::Scenario& given, const RankOptio
   const SearchSpace space = make_search_space(scenario, search_meshes(scenario.job), rules, options.search.threads);
   if (const auto task = impossible_task(space)) {
     if (const auto ended_by = limit.ended_by()) return parallel::stopped_before("a plan was found", *ended_by);
-    return nothing_to_choose(space, *task, options.option_set);
+    return no_choice_error(space, *task, options.option_set);
   }
   Ranking ranking;
   std::vector<Finalist> candidates;

@@ -18,7 +18,7 @@ namespace dovetail::planner {
 /// Returns the error of rank_plans for a job whose impossible_task is `task`. It is infeasible if no layout fits, host
 /// memory is too small, tasks that share devices do not fit together, or the framework has no layout for the task. It
 /// is bad input if the job's fixed settings leave no layout.
-base::Error nothing_to_choose(const SearchSpace& space, std::size_t task, OptionSet option_set);
+base::Error no_choice_error(const SearchSpace& space, std::size_t task, OptionSet option_set);
 
 /// A named placement with its fastest selection that fits, otherwise the one that comes closest to fitting. nullopt if
 /// the placement is impossible.
@@ -79,10 +79,10 @@ struct Ranking {
 
   /// Returns how far the plan's closed-form time is above its lower bound, as a fraction. nullopt if no bound is known.
   std::optional<double> gap(const RankedPlan& ranked) const {
-    const double least = ranked.plan.fusion.any() ? fused_bound.value_or(0) : bound;
-    if (least <= 0) return std::nullopt;
+    const double lower_bound = ranked.plan.fusion.any() ? fused_bound.value_or(0) : bound;
+    if (lower_bound <= 0) return std::nullopt;
     // Only rounding could make it negative.
-    return std::max(0.0, ranked.estimate.iteration_seconds / least - 1);
+    return std::max(0.0, ranked.estimate.iteration_seconds / lower_bound - 1);
   }
 };
 

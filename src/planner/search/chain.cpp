@@ -17,7 +17,7 @@ bool has_meshes(const Selection& a, const Selection& b) {
 }  // namespace
 
 void Pool::add(const Selection& selection, const Score& score) {
-  if (score.excess > 0 || (found_.size() >= most_ && score.period >= found_.back().score.period)) return;
+  if (score.excess > 0 || (found_.size() >= max_size_ && score.period >= found_.back().score.period)) return;
   const auto same = std::find_if(found_.begin(), found_.end(), [&](const Found& known) {
     return known.score.fused == score.fused && has_meshes(known.selection, selection);
   });
@@ -29,7 +29,7 @@ void Pool::add(const Selection& selection, const Score& score) {
       std::upper_bound(found_.begin(), found_.end(), score.period,
                        [](base::Ticks period, const Found& known) { return period < known.score.period; });
   found_.insert(place, {selection, score});
-  if (found_.size() > most_) found_.pop_back();
+  if (found_.size() > max_size_) found_.pop_back();
 }
 
 std::vector<Found> scored_exactly(Trial& trial, std::vector<Found> found) {
@@ -94,9 +94,9 @@ Chain::Chain(FusionTables& tables, const Selection* start, FusionSelection fusio
     if (!space_.is_rule(task)) tasks_.push_back(task);
   for (std::size_t mesh = 0; mesh < space_.meshes.size(); ++mesh)
     numbers_.emplace(space_.meshes[mesh], static_cast<std::int32_t>(mesh));
-  demanded_ = demanded_fusion(space_.scenario->job, fusion);
-  open_ = {fusion.generation && !demanded_.generation, fusion.training && !demanded_.training};
-  now_ = {start != nullptr ? *start : anywhere(), demanded_};
+  required_ = required_fusion(space_.scenario->job, fusion);
+  open_ = {fusion.generation && !required_.generation, fusion.training && !required_.training};
+  now_ = {start != nullptr ? *start : anywhere(), required_};
   score_ = score(now_);
   best_ = now_;
   best_cost_ = cost_of(score_);
@@ -109,11 +109,11 @@ Score Chain::score(const State& state) {
 }
 
 double Chain::cost_of(const Score& score) const {
-  return score.cost(usable_) * (has(score.fused, demanded_) ? 1 : lacking);
+  return score.cost(usable_) * (has(score.fused, required_) ? 1 : lacking);
 }
 
 void Chain::remember() {
-  if (has(score_.fused, demanded_)) pool_.add(now_.selection, score_);
+  if (has(score_.fused, required_)) pool_.add(now_.selection, score_);
 }
 
 Selection Chain::anywhere() {
@@ -150,9 +150,9 @@ void Chain::step() {
   if (next_ == now_ || !keep_bound()) return;
   ++evaluations_;
   const double most = cost_of(score_) + heat_ * random_.negative_log_unit();
-  const auto is_refused = [&](const Score& score) { return cost_of(score) > most; };
-  const std::optional<Score> tried = trial_.score_unless(next_.selection, next_.fusion, is_refused);
-  if (!tried || is_refused(*tried)) return;
+  const auto is_rejected = [&](const Score& score) { return cost_of(score) > most; };
+  const std::optional<Score> tried = trial_.score_unless(next_.selection, next_.fusion, is_rejected);
+  if (!tried || is_rejected(*tried)) return;
   std::swap(now_, next_);
   score_ = *tried;
   remember();

@@ -25,8 +25,8 @@ struct Found {
 /// The best plans that fit, sorted by period. Keeps only the best of those with the same meshes and fusions.
 class Pool {
  public:
-  /// Keeps at most `most` plans. REQUIRES: most > 0.
-  explicit Pool(std::size_t most) : most_(most) {}
+  /// Keeps at most `max_size` plans. REQUIRES: max_size > 0.
+  explicit Pool(std::size_t max_size) : max_size_(max_size) {}
 
   /// Adds the selection if it fits and is good enough.
   void add(const Selection& selection, const Score& score);
@@ -34,7 +34,7 @@ class Pool {
   const std::vector<Found>& found() const { return found_; }
 
  private:
-  std::size_t most_;
+  std::size_t max_size_;
   std::vector<Found> found_;
 };
 
@@ -103,7 +103,7 @@ class Chain {
   std::map<cluster::Mesh, std::int32_t> numbers_;  // indices of the space's meshes
   std::vector<std::size_t> tasks_;                 // indices of tasks that are not rules
   std::int64_t usable_ = 0;
-  FusionSelection demanded_;
+  FusionSelection required_;
   FusionSelection open_;  // fusions that are optional
   State now_;
   State next_;

@@ -66,7 +66,7 @@ Meshes interleaving(const SearchSpace& space) {
 }
 
 /// Returns whether the task runs on the model that is being trained.
-bool goes_with_training(const SearchSpace& space, std::size_t task) {
+bool follows_training(const SearchSpace& space, std::size_t task) {
   return space.scenario->job.workflow.tasks[task].kind == TaskKind::train || !space.links[task].empty();
 }
 
@@ -81,7 +81,7 @@ std::vector<Meshes> disaggregated(const SearchSpace& space) {
   for (const auto& [training, rest] : splits) {
     Meshes& meshes = variants.emplace_back();
     for (std::size_t task = 0; task < job.workflow.tasks.size(); ++task)
-      meshes.push_back(goes_with_training(space, task) ? training : rest);
+      meshes.push_back(follows_training(space, task) ? training : rest);
   }
   return variants;
 }
@@ -104,11 +104,11 @@ bool take_degrees(const SearchSpace& space, const Degrees& degrees, Selection& s
 /// much.
 class Descent {
  public:
-  Descent(const SearchSpace& space, Trial& trial, Selection& selection, Aim aim, bool same_degrees)
+  Descent(const SearchSpace& space, Trial& trial, Selection& selection, DescentObjective objective, bool same_degrees)
       : space_(space),
         trial_(trial),
         selection_(selection),
-        aim_(aim),
+        aim_(objective),
         same_degrees_(same_degrees),
         usable_(min_memory(space)) {}
 
@@ -126,7 +126,7 @@ class Descent {
 
  private:
   bool is_better(const Score& score) const {
-    if (aim_ == Aim::excess && score.excess != score_.excess) return score.excess < score_.excess;
+    if (aim_ == DescentObjective::excess && score.excess != score_.excess) return score.excess < score_.excess;
     return score.cost(usable_) < score_.cost(usable_);
   }
 
@@ -180,7 +180,7 @@ class Descent {
   const SearchSpace& space_;
   Trial& trial_;
   Selection& selection_;
-  const Aim aim_;
+  const DescentObjective aim_;
   const bool same_degrees_;
   const std::int64_t usable_;
   Score score_;
@@ -235,7 +235,7 @@ std::optional<Degrees> degrees_of(const SearchSpace& space, Placement placement)
   return Degrees{all_devices(space).count / nodes, nodes};
 }
 
-std::vector<Selection> selection_of(const SearchSpace& space, Placement placement, Aim aim) {
+std::vector<Selection> selection_of(const SearchSpace& space, Placement placement, DescentObjective objective) {
   const std::optional<Degrees> degrees = degrees_of(space, placement);
   std::vector<Selection> starts;
   for (const Meshes& meshes : meshes_of(space, placement))
@@ -243,12 +243,12 @@ std::vector<Selection> selection_of(const SearchSpace& space, Placement placemen
         selection && (!degrees || take_degrees(space, *degrees, *selection)))
       starts.push_back(*selection);
   Trial trial(space);
-  for (Selection& selection : starts) Descent(space, trial, selection, aim, degrees.has_value()).run();
+  for (Selection& selection : starts) Descent(space, trial, selection, objective, degrees.has_value()).run();
   return starts;
 }
 
-Score improve_choices(const SearchSpace& space, Trial& trial, Selection& selection, Aim aim) {
-  return Descent(space, trial, selection, aim, false).run();
+Score improve_choices(const SearchSpace& space, Trial& trial, Selection& selection, DescentObjective objective) {
+  return Descent(space, trial, selection, objective, false).run();
 }
 
 }  // namespace dovetail::planner

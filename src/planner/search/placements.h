@@ -49,18 +49,19 @@ struct Degrees {
 std::optional<Degrees> degrees_of(const SearchSpace& space, Placement placement);
 
 /// Objective of coordinate descent.
-enum class Aim {
+enum class DescentObjective {
   cost,   ///< Score::cost
   excess  ///< first to fit, then to be fast
 };
 
 /// Returns the selections with the best choices that coordinate descent finds on meshes_of() the placement, one for
 /// each variant in which all tasks have a choice. REQUIRES: one of named_placements.
-std::vector<Selection> selection_of(const SearchSpace& space, Placement placement, Aim aim = Aim::cost);
+std::vector<Selection> selection_of(const SearchSpace& space, Placement placement,
+                                    DescentObjective objective = DescentObjective::cost);
 
 /// Improves the choices of one task after the other until no change improves the score. Meshes stay as they are.
 /// Returns the final score.
-Score improve_choices(const SearchSpace& space, Trial& trial, Selection& selection, Aim aim);
+Score improve_choices(const SearchSpace& space, Trial& trial, Selection& selection, DescentObjective objective);
 
 /// Returns the bytes that plans may use on the smallest GPU, the unit in which Score::cost measures an excess.
 std::int64_t min_memory(const SearchSpace& space);

@@ -36,11 +36,11 @@ class Search {
         planned_(
             options.iterations.value_or(is_chosen_by_time() ? Chain::cooling : SearchOptions::default_iterations)) {
     Trial trial(space, tables_);
-    const FusionSelection demanded = demanded_fusion(space.scenario->job, options.fusion);
+    const FusionSelection required = required_fusion(space.scenario->job, options.fusion);
     for (const Selection& selection : starts)
-      for (const FusionSelection fusion : {demanded, options.fusion})
+      for (const FusionSelection fusion : {required, options.fusion})
         if (best_of_starts_.found().empty() || !stop_.requested())
-          if (const Score score = trial.score(selection, fusion); has(score.fused, demanded))
+          if (const Score score = trial.score(selection, fusion); has(score.fused, required))
             best_of_starts_.add(selection, score);
     for (const int number : shared_.numbers()) {
       const Selection* start = starts.empty() ? nullptr : &starts[static_cast<std::size_t>(number) % starts.size()];
@@ -184,7 +184,7 @@ std::vector<Found> real_search(const SearchSpace& space, const RealOptions& opti
   Score score = trial.score(now);
   pool.add(now, score);
   std::optional<double> heat;  // heat of the current step, drawn when needed
-  const auto is_refused = [&](const Score& tried) {
+  const auto is_rejected = [&](const Score& tried) {
     const std::int64_t units = 5 * (cost_of(tried) - cost_of(score)) / 100'000'000;
     if (units <= 0) return false;
     if (!heat) heat = random.negative_log_unit();
@@ -195,8 +195,8 @@ std::vector<Found> real_search(const SearchSpace& space, const RealOptions& opti
     Selection next = now;
     next[task] = lists[task][option];
     heat.reset();
-    const std::optional<Score> tried = trial.score_unless(next, {}, is_refused);
-    if (!tried || is_refused(*tried)) continue;
+    const std::optional<Score> tried = trial.score_unless(next, {}, is_rejected);
+    if (!tried || is_rejected(*tried)) continue;
     now = std::move(next);
     score = *tried;
     pool.add(now, score);

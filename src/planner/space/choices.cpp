@@ -73,9 +73,9 @@ const cost::TrainerLimits& limits_of(const predict::Scenario& scenario, OptionSe
 }
 
 /// Builds the plans of one task on one mesh: first the layouts, then all combinations with each setting in turn.
-class Maker {
+class TaskChoices {
  public:
-  Maker(const predict::Scenario& scenario, std::size_t task, const cluster::Mesh& mesh, const ChoiceRules& rules)
+  TaskChoices(const predict::Scenario& scenario, std::size_t task, const cluster::Mesh& mesh, const ChoiceRules& rules)
       : scenario_(scenario),
         task_(task),
         mesh_(mesh),
@@ -106,7 +106,7 @@ class Maker {
       add_passes();
     for (TaskPlan& planned : plans_) {
       plan::apply(pin_, planned);
-      planned.engine = plan::with_room(pin_.engine, planned.engine);
+      planned.engine = plan::with_memory_share(pin_.engine, planned.engine);
       plan::conform(scenario_.job, task_, planned);
       // Pins take precedence over settings that a search for the framework would choose.
       plan::apply(pin_, planned);
@@ -123,9 +123,9 @@ class Maker {
   /// Returns whether the task's trainer allows a degree above 1. Some trainers allow it only if a pin sets it.
   bool may_cut(cost::Ability ability, int llm::Layout::* degree) const {
     if (!of_trainer_ || ability == cost::Ability::searched) return true;
-    const auto asks = [degree](const plan::TaskPin& pin) { return pin.layout.has(degree); };
+    const auto requests = [degree](const plan::TaskPin& pin) { return pin.layout.has(degree); };
     return ability == cost::Ability::pinned &&
-           (asks(pin_) || std::any_of(linked_pins_.begin(), linked_pins_.end(), asks));
+           (requests(pin_) || std::any_of(linked_pins_.begin(), linked_pins_.end(), requests));
   }
   /// Returns whether the pins of this task and of the tasks that use the same model allow the layout.
   bool admitted(const llm::Layout& layout) const {
@@ -303,7 +303,7 @@ predict::Stored stored_by(TaskKind kind, const TaskPlan& planned) {
   return kind == TaskKind::generate && planned.engine.own_weights ? predict::Stored::engine : predict::Stored::frozen;
 }
 
-Choice weigh(const predict::Scenario& scenario, std::size_t task, const TaskPlan& planned) {
+Choice compute_memory(const predict::Scenario& scenario, std::size_t task, const TaskPlan& planned) {
   const TaskKind kind = scenario.job.workflow.tasks[task].kind;
   const predict::Stored stored = stored_by(kind, planned);
   Choice choice;
@@ -341,7 +341,7 @@ std::vector<const plan::Agreement*> agreements_of(const plan::Job& job, std::siz
   std::vector<const plan::Agreement*> found;
   for (const plan::Agreement& agreement : plan::agreements_of(job))
     for (std::size_t other = 0; other < job.workflow.tasks.size(); ++other)
-      if (plan::concerns(agreement, job, task, other)) {
+      if (plan::applies(agreement, job, task, other)) {
         found.push_back(&agreement);
         break;
       }
@@ -358,7 +358,7 @@ bool dominates(const Choice& a, const Choice& b, const std::vector<const plan::A
 }  // namespace
 
 Choice choice_of(const predict::Scenario& scenario, std::size_t task, const TaskPlan& planned) {
-  Choice choice = weigh(scenario, task, planned);
+  Choice choice = compute_memory(scenario, task, planned);
   choice.seconds = predict::task_seconds(scenario, task, planned).seconds;
   choice.duration = base::ticks_of_seconds(choice.seconds);
   return choice;
@@ -368,11 +368,11 @@ namespace {
 
 std::vector<TaskPlan> plans_of(const predict::Scenario& scenario, std::size_t task, const cluster::Mesh& mesh,
                                const ChoiceRules& rules) {
-  if (!rules.optimizer_on_host) return Maker(scenario, task, mesh, rules).make();
+  if (!rules.optimizer_on_host) return TaskChoices(scenario, task, mesh, rules).make();
   const bool trains = scenario.job.workflow.tasks[task].kind == TaskKind::train;
   const bool fixed = !scenario.job.fixed.empty() && scenario.job.fixed[task].offload;
   if (!trains || fixed || rules.option_set == OptionSet::real) return {};
-  std::vector<TaskPlan> plans = Maker(scenario, task, mesh, rules).make();
+  std::vector<TaskPlan> plans = TaskChoices(scenario, task, mesh, rules).make();
   // Gradients stay on the devices wherever the framework allows it.
   const auto may_stay = [&](TaskPlan planned) {
     planned.offload.gradients = planned.offload.optimizer = false;
@@ -394,7 +394,7 @@ std::vector<Choice> choices_of(const predict::Scenario& scenario, std::size_t ta
   std::vector<Choice> all;
   for (const TaskPlan& planned : plans_of(scenario, task, mesh, rules)) {
     if (scenario.is_stopped()) return {};
-    Choice choice = weigh(scenario, task, planned);
+    Choice choice = compute_memory(scenario, task, planned);
     if (!fits_alone(scenario, task, choice)) continue;
     choice.seconds = predict::task_seconds(scenario, task, planned).seconds;
     choice.duration = base::ticks_of_seconds(choice.seconds);
@@ -418,7 +418,7 @@ std::optional<MinNeed> min_need(const predict::Scenario& scenario, std::size_t t
   for (const TaskPlan& planned : plans_of(scenario, task, mesh, rules)) {
     if (may && !may(planned.layout)) continue;
     if (scenario.is_stopped()) break;
-    const Choice choice = weigh(scenario, task, planned);
+    const Choice choice = compute_memory(scenario, task, planned);
     const std::int64_t need = own_need(scenario, task, choice);
     if (fits_host(scenario, task, choice) && (!least || need < least->bytes)) least = {need, planned};
   }

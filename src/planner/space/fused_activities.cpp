@@ -63,13 +63,13 @@ FusionSelection open_fusion(const plan::Job& job) {
           pin.intra_stage.value_or(true) && plan::train_pair(job).has_value()};
 }
 
-FusionSelection demanded_fusion(const plan::Job& job, FusionSelection fusion) {
+FusionSelection required_fusion(const plan::Job& job, FusionSelection fusion) {
   const plan::FusionPin& pin = job.fixed_fusion;
   return {fusion.generation && pin.inter_stage.value_or(false), fusion.training && pin.intra_stage.value_or(false)};
 }
 
-bool has(FusionSelection fusion, FusionSelection demanded) {
-  return (fusion.generation || !demanded.generation) && (fusion.training || !demanded.training);
+bool has(FusionSelection fusion, FusionSelection required) {
+  return (fusion.generation || !required.generation) && (fusion.training || !required.training);
 }
 
 /// Computes the value outside of the lock. If another thread computes it at the same time, the first result stays.
@@ -87,7 +87,7 @@ const Value& FusionTables::known(Table<Value>& table, std::uint64_t key, const M
 const std::vector<FusionTables::Tail>& FusionTables::tails(std::size_t generate, SelectedChoice selected) {
   return known(tails_, key_of(generate, shape_of(space_, selected), static_cast<std::size_t>(selected.choice)), [&] {
     const auto& fixed = space_.scenario->job.fixed_fusion.threshold;
-    const std::vector<double> thresholds = fixed ? std::vector<double>{*fixed} : simulate::usual_thresholds();
+    const std::vector<double> thresholds = fixed ? std::vector<double>{*fixed} : simulate::default_thresholds();
     std::vector<Tail> tails;
     for (predict::GenerationTail& tail :
          predict::generation_tails(*space_.scenario, generate, space_.choice(generate, selected).planned, thresholds)) {
@@ -144,15 +144,16 @@ const predict::InferenceTask& FusedActivities::inference_of(std::size_t task, Se
 }
 
 /// Returns the cache entry for a generation of the selection. The entry is valid if its key equals key_.
-FusedActivities::Remembered& FusedActivities::remembered_of(const Generation& generation, const Selection& selection) {
+FusedActivities::CachedLength& FusedActivities::cached_length_of(const Generation& generation,
+                                                                 const Selection& selection) {
   const std::size_t generate = generation.stage->generate;
   key_ = {static_cast<std::int32_t>(generation.number),
           static_cast<std::int32_t>(shape_of(space_, selection[generate])), selection[generate].choice};
   for (const std::size_t task : generation.stage->infer) key_.push_back(selection[task].choice);
   std::uint64_t hash = 0;
   for (const std::int32_t number : key_) hash = (hash ^ static_cast<std::uint64_t>(number)) * 0x9E3779B97F4A7C15U;
-  if (remembered_.empty()) remembered_.resize(remembered);
-  return remembered_[hash >> (64U - remembered_bits)];
+  if (cached_lengths_.empty()) cached_lengths_.resize(remembered);
+  return cached_lengths_[hash >> (64U - remembered_bits)];
 }
 
 void FusedActivities::set_length(Generation& generation, const Length& length) {
@@ -165,7 +166,7 @@ FusedActivities::MinGeneration FusedActivities::min_generation(const Selection& 
   Generation found;
   found.stage = stage_of(selection, found.number);
   if (found.stage == nullptr) return {};
-  const Remembered& known = remembered_of(found, selection);
+  const CachedLength& known = cached_length_of(found, selection);
   const bool exact = known.key == key_;
   if (!exact) {
     const std::optional<base::Ticks> least = min_length(*found.stage, selection);
@@ -182,7 +183,7 @@ std::optional<FusedActivities::Generation> FusedActivities::generation(const Sel
   Generation found;
   found.stage = stage_of(selection, found.number);
   if (found.stage == nullptr) return std::nullopt;
-  Remembered& known = remembered_of(found, selection);
+  CachedLength& known = cached_length_of(found, selection);
   if (known.key != key_) known = {key_, fused_length(*found.stage, selection)};
   if (!known.length) return std::nullopt;
   set_length(found, *known.length);

@@ -27,9 +27,9 @@ struct FusionSelection {
 /// Returns the fusions that the job allows and that its workflow has tasks for.
 FusionSelection open_fusion(const plan::Job& job);
 /// Returns the fusions in `fusion` that the job requires of every plan.
-FusionSelection demanded_fusion(const plan::Job& job, FusionSelection fusion);
-/// Returns whether `fusion` includes everything in `demanded`.
-bool has(FusionSelection fusion, FusionSelection demanded);
+FusionSelection required_fusion(const plan::Job& job, FusionSelection fusion);
+/// Returns whether `fusion` includes everything in `required`.
+bool has(FusionSelection fusion, FusionSelection required);
 
 /// Durations of the fused activities of one space's selections, computed on first use. Thread-safe.
 class FusionTables {
@@ -56,8 +56,8 @@ class FusionTables {
     /// Returns a lower bound in seconds on generation with inference, which takes `inference` seconds on all devices.
     double least(double inference) const { return before + at.generation.tail + std::max(0.0, inference - hidden); }
   };
-  /// Returns the generation tails at those simulate::usual_thresholds() that move samples, or at the threshold that the
-  /// job fixes.
+  /// Returns the generation tails at those simulate::default_thresholds() that move samples, or at the threshold that
+  /// the job fixes.
   const std::vector<Tail>& tails(std::size_t generate, SelectedChoice selected);
 
   const SearchSpace& space() const { return space_; }
@@ -82,7 +82,7 @@ class FusedActivities {
   struct Generation {
     std::size_t number = 0;  ///< number of the stage; equal stages have equal numbers
     const plan::GenerationStage* stage = nullptr;
-    /// InterStage::seconds() at the best of simulate::usual_thresholds(), or at the threshold that the job fixes
+    /// InterStage::seconds() at the best of simulate::default_thresholds(), or at the threshold that the job fixes
     base::Ticks duration;
     base::Ticks rest;  ///< InterStage::early()
     double threshold = 0;
@@ -117,7 +117,7 @@ class FusedActivities {
     double threshold = 0;
   };
   /// Cached result for one stage with one combination of choices.
-  struct Remembered {
+  struct CachedLength {
     std::vector<std::int32_t> key;  // the stage's number, its mesh's shape, its tasks' choices; empty: unused
     std::optional<Length> length;
   };
@@ -126,7 +126,7 @@ class FusedActivities {
   std::optional<base::Ticks> min_length(const plan::GenerationStage& stage, const Selection& selection);
   const std::vector<FusionTables::Tail>& tails_of(const plan::GenerationStage& stage, const Selection& selection);
   const plan::GenerationStage* stage_of(const Selection& selection, std::size_t& number);
-  Remembered& remembered_of(const Generation& generation, const Selection& selection);
+  CachedLength& cached_length_of(const Generation& generation, const Selection& selection);
   const predict::InferenceTask& inference_of(std::size_t task, SelectedChoice selected);
 
   FusionTables& tables_;
@@ -145,7 +145,7 @@ class FusedActivities {
   // entries of the shared tables that were requested
   std::unordered_map<std::uint64_t, const Training*> trainings_;
   predict::InferenceLoad load_;
-  std::vector<Remembered> remembered_;  // [hash of the key] the last result with this hash
+  std::vector<CachedLength> cached_lengths_;  // [hash of the key] the last result with this hash
   std::vector<std::int32_t> key_;
 };
 

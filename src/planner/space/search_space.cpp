@@ -88,7 +88,7 @@ std::vector<std::vector<Link>> links_of(const predict::Scenario& scenario) {
       Link link{.task = other, .mesh = false, .weights = false, .agreements = {}};
       link.mesh = link.weights = std::find(linked[task].begin(), linked[task].end(), other) != linked[task].end();
       for (std::size_t agreement = 0; agreement < agreements.size(); ++agreement) {
-        if (!plan::concerns(agreements[agreement], job, task, other)) continue;
+        if (!plan::applies(agreements[agreement], job, task, other)) continue;
         link.agreements.push_back(agreement);
         link.mesh = link.mesh || agreements[agreement].same_mesh;
       }

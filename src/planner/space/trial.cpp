@@ -36,8 +36,8 @@ constexpr unsigned link_cache_bits = 8;
 constexpr std::size_t remembered_links = std::size_t{1} << link_cache_bits;
 
 /// Returns the memory limit of each group of nodes.
-std::vector<GroupLimit> group_limits(const predict::Scenario& scenario) {
-  std::vector<GroupLimit> limits;
+std::vector<NodeGroupLimit> group_limits(const predict::Scenario& scenario) {
+  std::vector<NodeGroupLimit> limits;
   int device = 0;
   for (const cluster::NodeGroup& group : scenario.job.cluster.groups) {
     const int end = device + group.nodes * group.devices_per_node;
@@ -212,11 +212,11 @@ base::Ticks Trial::busiest() const {
 
 bool Trial::is_on(const Selection& selection, std::size_t task, std::size_t block) const {
   const cluster::Mesh& mesh = space_.meshes[static_cast<std::size_t>(selection[task].mesh)];
-  const int first = blocks_.borders[block];
+  const int first = blocks_.boundaries[block];
   return mesh.first <= first && first < mesh.first + mesh.count;
 }
 
-void Trial::weigh_copies(const Selection& selection, const Sharing& sharing) {
+void Trial::count_copies(const Selection& selection, const Sharing& sharing) {
   copies_.clear();
   for (const predict::WeightCopy& copy : sharing.copies) {
     predict::HeldBytes held = space_.choice(copy.owner, selection[copy.owner]).held;
@@ -243,7 +243,7 @@ std::int64_t Trial::arriving_for(const Selection& selection, const Sharing& shar
   const std::size_t role = job.workflow.role_of[task]->index();
   if (!predict::receives(to, job.workflow)) return 0;
   std::int64_t bytes = space_.choice(to.owner, selection[to.owner]).held.stored.weights +
-                       predict::bytes_on_their_way(*space_.scenario, role, to.engine);
+                       predict::bytes_in_transit(*space_.scenario, role, to.engine);
   for (std::size_t copy = 0; copy < sharing.copies.size(); ++copy)
     if (sharing.copies[copy].trained && job.workflow.role_of[sharing.copies[copy].owner]->index() == role &&
         is_on(selection, sharing.copies[copy].owner, block))
@@ -313,9 +313,9 @@ std::int64_t Trial::excess_of_block(const Selection& selection, const Sharing& s
       most = std::max(most, needed_by(selection, sharing, task, block, there));
   // Within a block, nodes of one group are equal, and so are their devices.
   std::int64_t excess = 0;
-  for (const GroupLimit& limit : limits_) {
-    const int first = std::max(blocks_.borders[block], limit.first);
-    if (first >= std::min(blocks_.borders[block + 1], limit.end)) continue;
+  for (const NodeGroupLimit& limit : limits_) {
+    const int first = std::max(blocks_.boundaries[block], limit.first);
+    if (first >= std::min(blocks_.boundaries[block + 1], limit.end)) continue;
     const cluster::NodeId node = cluster::node_of(space_.scenario->job.cluster, base::DeviceId(first));
     excess = std::max({excess, most - limit.usable, host_excess(selection, sharing, block, node)});
   }
@@ -345,9 +345,9 @@ Score Trial::fused_score(const Selection& selection) {
 
 std::int64_t Trial::excess(const Selection& selection) {
   plan::find_blocks(meshes_, blocks_);
-  weigh_copies(selection, *last_);
+  count_copies(selection, *last_);
   std::int64_t most = 0;
-  for (std::size_t block = 0; block + 1 < blocks_.borders.size(); ++block)
+  for (std::size_t block = 0; block + 1 < blocks_.boundaries.size(); ++block)
     most = std::max(most, excess_of_block(selection, *last_, block));
   return most;
 }

@@ -57,7 +57,7 @@ struct Score {
 };
 
 /// Memory that plans may use on devices first ... end - 1.
-struct GroupLimit {
+struct NodeGroupLimit {
   int first = 0;
   int end = 0;
   std::int64_t usable = 0;  ///< plan_memory
@@ -124,7 +124,7 @@ class Trial {
   double slowest_bandwidth(const cluster::Mesh& from, const cluster::Mesh& to);
   base::Ticks task_ticks(const Selection& selection, std::size_t task) const;
   std::optional<std::size_t> partner_of(std::size_t task) const;
-  void weigh_copies(const Selection& selection, const Sharing& sharing);
+  void count_copies(const Selection& selection, const Sharing& sharing);
   base::Ticks reallocation_ticks(const Selection& selection, const plan::Activity& activity);
   std::int64_t excess_of_block(const Selection& selection, const Sharing& sharing, std::size_t block) const;
   struct BlockBytes;
@@ -143,7 +143,7 @@ class Trial {
   };
 
   const SearchSpace& space_;
-  std::vector<GroupLimit> limits_;            // [group of nodes]
+  std::vector<NodeGroupLimit> limits_;        // [group of nodes]
   std::unique_ptr<FusionTables> own_tables_;  // used if no shared tables are given
   FusedActivities fused_;
   std::optional<FusedActivities::Generation> generation_;  // of the current selection, if it fuses generation

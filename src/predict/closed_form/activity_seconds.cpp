@@ -47,7 +47,7 @@ cost::GenerationSeconds generation_of(const TaskScenario& task) {
   const plan::Engine engine = engine_in_use(task.plan.engine);
   const cost::EngineLimits limits{
       static_cast<double>(engine.max_num_seqs),
-      std::max(0.0, key_value_room(task.facts, task.plan, task.machine.gpu, task.scenario.job.software.engine)),
+      std::max(0.0, key_value_capacity(task.facts, task.plan, task.machine.gpu, task.scenario.job.software.engine)),
       static_cast<double>(engine.max_num_batched_tokens), engine.chunked_prefill};
   return cost::generation_seconds(task.facts, task.plan.layout, work, limits, task.machine,
                                   task.scenario.software.efficiency);
@@ -159,8 +159,8 @@ std::int64_t engine_weight_bytes(const cost::ModelFacts& facts, llm::Layout layo
   return cost::engine_bytes(facts, layout);
 }
 
-double key_value_room(const cost::ModelFacts& facts, const plan::TaskPlan& task, const cluster::Gpu& gpu,
-                      plan::EngineKind kind) {
+double key_value_capacity(const cost::ModelFacts& facts, const plan::TaskPlan& task, const cluster::Gpu& gpu,
+                          plan::EngineKind kind) {
   if (!task.engine.own_weights) return std::numeric_limits<double>::max();
   const auto weights = static_cast<double>(engine_weight_bytes(facts, task.layout));
   const auto memory = static_cast<double>(gpu.memory);

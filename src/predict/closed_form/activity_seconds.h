@@ -105,8 +105,8 @@ inline constexpr double engine_reserve = 4e9;
 /// Returns the bytes on each device for an engine's KV cache: the engine's share of memory minus its weights and,
 /// depending on plan::EngineKind, engine_reserve. Negative if there is no space. Unlimited for an engine without
 /// separate weights, whose cache grows with its batch.
-double key_value_room(const cost::ModelFacts& facts, const plan::TaskPlan& task, const cluster::Gpu& gpu,
-                      plan::EngineKind kind);
+double key_value_capacity(const cost::ModelFacts& facts, const plan::TaskPlan& task, const cluster::Gpu& gpu,
+                          plan::EngineKind kind);
 
 /// Returns the engine's effective settings. An engine without separate weights is the trainer (ReaL), which computes
 /// all prompts in one pass.

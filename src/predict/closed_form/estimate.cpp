@@ -39,10 +39,10 @@ void place_members(TimedIteration& result) {
   std::vector<plan::ActivityTime>& times = result.timing.activities;
   if (const auto& fused = result.intra_stage) times[fused->pair[1]] = times[fused->pair[0]];
   if (const auto& fused = result.inter_stage) {
-    plan::ActivityTime& whole = times[fused->stage.generate];
+    plan::ActivityTime& generation = times[fused->stage.generate];
     const base::Ticks inference = base::ticks_of_seconds(fused->inference_begins());
-    for (const std::size_t task : fused->stage.infer) times[task] = {whole.begin + inference, whole.end};
-    whole.end = whole.begin + base::ticks_of_seconds(fused->generation_ends());
+    for (const std::size_t task : fused->stage.infer) times[task] = {generation.begin + inference, generation.end};
+    generation.end = generation.begin + base::ticks_of_seconds(fused->generation_ends());
   }
 }
 
@@ -66,7 +66,7 @@ TimedIteration timed_iteration(const Scenario& scenario, const plan::Plan& plan,
     result.activities.push_back(activity_seconds(scenario, plan, activity));
   if (plan.fusion.threshold) fuse_generation(scenario, plan, result);
   if (plan.fusion.training) fuse_training(scenario, plan, known.training, result);
-  DOVETAIL_ASSERT(order.empty() || !plan::has_circle(result.graph));
+  DOVETAIL_ASSERT(order.empty() || !plan::has_cycle(result.graph));
   if (scenario.job.software.prefetch) prefetch_transfers(scenario, plan, known.memory, result);
   result.timing = plan::time_iterations(result.graph, scenario.job, plan, durations_of(result.activities));
   place_members(result);
@@ -167,15 +167,15 @@ plan::Conflicts transfer_conflicts(const Scenario& scenario, const plan::Plan& p
   const std::vector<std::int64_t> bytes = moving_bytes(scenario, plan, graph);
   plan::Conflicts conflicts(tasks, std::vector<bool>(tasks, false));
   for (std::size_t running = 0; running < tasks; ++running) {
-    std::vector<std::size_t> beside;
+    std::vector<std::size_t> overlapping;
     for (std::size_t distance = 1; distance < tasks; ++distance) {
       const std::size_t task = (running + distance) % tasks;
       if (bytes[task] == 0 || !cluster::overlap(plan.tasks[task].mesh, plan.tasks[running].mesh)) continue;
       std::int64_t needed = bytes[task];
-      for (const std::size_t other : beside)
+      for (const std::size_t other : overlapping)
         if (cluster::overlap(plan.tasks[task].mesh, plan.tasks[other].mesh)) needed += bytes[other];
       if (needed <= memory[running].margin())
-        beside.push_back(task);
+        overlapping.push_back(task);
       else
         conflicts[task][running] = true;
     }

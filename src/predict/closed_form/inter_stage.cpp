@@ -17,7 +17,7 @@ namespace dovetail::predict {
 namespace {
 
 /// Workers that run the same tasks.
-struct Group {
+struct InferenceGroup {
   int size = 1;  ///< devices of each worker
   int tasks = 0;
   double work = 0;      ///< seconds of all its tasks on one worker
@@ -43,7 +43,7 @@ struct Group {
 
 /// Workers on the freed devices, and tasks that must wait.
 struct Split {
-  std::vector<Group> groups;
+  std::vector<InferenceGroup> groups;
   double after = 0;  ///< seconds of tasks that fit only on the keepers' devices
 };
 
@@ -54,13 +54,13 @@ std::optional<Split> split_of(const TailDevices& devices, const InferenceLoad& i
   int left = devices.freed();
   for (const InferenceTask& task : inference.tasks) {
     const int replica = devices.all / task.replicas;
-    Group* host = nullptr;
+    InferenceGroup* host = nullptr;
     if (replica <= left) {
       host = &split.groups.emplace_back();
       host->size = replica;
       left -= replica;
     } else {
-      for (Group& group : split.groups)
+      for (InferenceGroup& group : split.groups)
         if (replica <= group.size && (host == nullptr || group.work < host->work)) host = &group;
     }
     const int later = devices.later() / replica;
@@ -77,15 +77,15 @@ std::optional<Split> split_of(const TailDevices& devices, const InferenceLoad& i
 
 /// Gives each group workers in proportion to its work, but at least one. Remaining devices go to the group with the
 /// most work per worker.
-void hand_out(int freed, std::vector<Group>& groups) {
+void hand_out(int freed, std::vector<InferenceGroup>& groups) {
   int left = freed;
   double work = 0;  // work of groups that may get more than one worker, in seconds times devices
   for (bool fixed = true; fixed;) {
     fixed = false;
     work = 0;
-    for (const Group& group : groups)
+    for (const InferenceGroup& group : groups)
       if (group.workers == 0) work += group.size * group.work;
-    for (Group& group : groups) {
+    for (InferenceGroup& group : groups) {
       if (fixed || group.workers > 0 || left * group.work >= work) continue;
       group.workers = 1;
       left -= group.size;
@@ -93,14 +93,14 @@ void hand_out(int freed, std::vector<Group>& groups) {
     }
   }
   const int shared = left;
-  for (Group& group : groups) {
+  for (InferenceGroup& group : groups) {
     if (group.workers > 0) continue;
     group.workers = work > 0 ? std::max(1, static_cast<int>(shared * group.work / work)) : 1;
     left -= group.size * group.workers;
   }
   for (;;) {
-    Group* neediest = nullptr;
-    for (Group& group : groups)
+    InferenceGroup* neediest = nullptr;
+    for (InferenceGroup& group : groups)
       if (group.size <= left && (neediest == nullptr || group.seconds() > neediest->seconds())) neediest = &group;
     if (neediest == nullptr) return;
     ++neediest->workers;
@@ -117,10 +117,10 @@ struct Pace {
   int largest = 1;     ///< devices of the largest worker
 };
 
-Pace pace_of(const std::vector<Group>& groups) {
+Pace pace_of(const std::vector<InferenceGroup>& groups) {
   Pace pace;
   pace.seconds = 1e-9;  // no division by zero if there is no work
-  for (const Group& group : groups) {
+  for (const InferenceGroup& group : groups) {
     pace.seconds = std::max(pace.seconds, group.seconds());
     pace.set_up = std::max(pace.set_up, group.overhead);
     pace.joining = std::max(pace.joining, group.overhead / group.tasks);
@@ -157,7 +157,7 @@ class TailInference {
     const double left = (1 - done_) * pace_.seconds;
     const double alone = std::max(pace_.last, setting_up_ + left / speed_);
     if (alone <= pace_.joining || pace_.largest > devices_.later()) return alone;
-    const double all = 1 + devices_.keepers * keeper_;
+    const double all = 1 + devices_.kept_instances * keeper_;
     return std::max({pace_.last, pace_.joining, (left + speed_ * setting_up_ + (all - speed_) * pace_.joining) / all});
   }
 
@@ -202,19 +202,19 @@ void InferenceLoad::clear() {
 }
 
 InferenceEnd inference_end(const TailDevices& devices, const std::vector<TailSlice>& slices,
-                           const InferenceLoad& inference, double enough) {
+                           const InferenceLoad& inference, double max_seconds) {
   const InferenceEnd one_by_one{0, inference.overheads + inference.work};
-  if (devices.keepers == devices.instances) return one_by_one;
+  if (devices.kept_instances == devices.instances) return one_by_one;
   std::optional<Split> split = split_of(devices, inference);
   if (!split) return one_by_one;
   hand_out(devices.freed(), split->groups);
   const Pace pace = pace_of(split->groups);
-  TailInference beside(devices, pace);
+  TailInference in_tail(devices, pace);
   double rest = split->after;
   for (const TailSlice& slice : slices) {
-    beside.pass(slice);
-    if (slice.ends > 0) rest += slice.ends * beside.rest();
-    if (rest >= enough) break;
+    in_tail.pass(slice);
+    if (slice.ends > 0) rest += slice.ends * in_tail.rest();
+    if (rest >= max_seconds) break;
   }
   return {pace.set_up, rest};
 }
@@ -244,23 +244,23 @@ struct GenerationScenario {
 };
 
 /// Returns the number m of keepers in the formula of inter_stage.h, for `left` unfinished samples.
-int keepers_of(const GenerationScenario& of, double left) {
+int kept_instances_of(const GenerationScenario& of, double left) {
   const plan::TaskPlan& planned = of.planned;
   double most = std::ceil(left / of.generation.flat_batch);
   most = std::max(most, std::ceil(left / static_cast<double>(planned.engine.max_num_seqs)));
   const double longest =
       static_cast<double>(of.scenario.lengths.longest()) * cost::key_value_bytes(of.facts, planned.layout);
-  const double room =
-      std::max(longest, key_value_room(of.facts, planned, of.machine.gpu, of.scenario.job.software.engine));
-  most = std::max(most, std::ceil(left * longest / room));
+  const double capacity =
+      std::max(longest, key_value_capacity(of.facts, planned, of.machine.gpu, of.scenario.job.software.engine));
+  most = std::max(most, std::ceil(left * longest / capacity));
   return static_cast<int>(std::clamp(most, 1.0, static_cast<double>(planned.layout.data)));
 }
 
 /// Moves the samples of the other instances to the keepers at the beginning of `slice`.
 void migrate(const GenerationScenario& of, const cost::TailSlice& slice, InterStage& fused) {
   const plan::TaskPlan& planned = of.planned;
-  fused.moved = slice.batch * (fused.instances - fused.keepers);
-  const double received = fused.moved / fused.keepers;
+  fused.moved = slice.batch * (fused.instances - fused.kept_instances);
+  const double received = fused.moved / fused.kept_instances;
   const bool inside = of.machine.devices_per_node >= planned.mesh.count;
   const cluster::Link& link = inside ? of.machine.links.inside : of.machine.links.between;
   const double bytes = received * slice.context * cost::key_value_bytes(of.facts, planned.layout);
@@ -285,7 +285,7 @@ const std::vector<double>& seconds_on(const GenerationScenario& of, int instance
 }
 
 /// Returns the mean number of keepers without unfinished samples, given that at least one keeper has some.
-double idle_keepers(int keepers, double unfinished) {
+double idle_kept_instances(int keepers, double unfinished) {
   const double none = std::exp(-unfinished / keepers);
   const double others_none = std::exp(-unfinished * (keepers - 1) / keepers);
   const double all_none = std::exp(-unfinished);
@@ -307,14 +307,14 @@ GenerationTail tail_at(const GenerationScenario& of, double threshold, SliceSeco
   const auto first = static_cast<std::size_t>(reached - generation.slices.begin());
   const std::vector<double>& on_all = seconds_on(of, fused.instances, known);
   const double rest = std::accumulate(on_all.begin() + static_cast<std::ptrdiff_t>(first), on_all.end(), 0.0);
-  fused.keepers = rest < simulate::min_tail * generation.sum() ? fused.instances : keepers_of(of, left);
+  fused.kept_instances = rest < simulate::min_tail * generation.sum() ? fused.instances : kept_instances_of(of, left);
   fused.until = generation.prefill + generation.recompute + generation.full + generation.imbalance;
   for (std::size_t slice = 0; slice < on_all.size(); ++slice)
-    if (slice < first || fused.keepers == fused.instances) fused.until += on_all[slice];
-  if (fused.keepers == fused.instances) return tail;
-  tail.devices.keepers = fused.keepers;
+    if (slice < first || fused.kept_instances == fused.instances) fused.until += on_all[slice];
+  if (fused.kept_instances == fused.instances) return tail;
+  tail.devices.kept_instances = fused.kept_instances;
   migrate(of, *reached, fused);
-  const std::vector<double>& on_keepers = seconds_on(of, fused.keepers, known);
+  const std::vector<double>& on_keepers = seconds_on(of, fused.kept_instances, known);
   for (std::size_t slice = first; slice < on_keepers.size(); ++slice) {
     fused.tail += on_keepers[slice];
     const cost::TailSlice& of_all = generation.slices[slice];
@@ -324,7 +324,7 @@ GenerationTail tail_at(const GenerationScenario& of, double threshold, SliceSeco
     if (not_ended <= 0) break;
     const double beyond = slice + 1 < on_keepers.size() ? generation.slices[slice + 1].steps / reached->steps : 0;
     tail.slices.push_back({on_keepers[slice] / not_ended, std::max(0.0, 1 - unfinished / of.samples),
-                           idle_keepers(fused.keepers, unfinished), std::max(0.0, not_ended - beyond)});
+                           idle_kept_instances(fused.kept_instances, unfinished), std::max(0.0, not_ended - beyond)});
   }
   return tail;
 }
@@ -386,7 +386,7 @@ std::optional<double> best_threshold(const Scenario& scenario, const std::vector
   std::optional<double> best;
   double least = 0;
   for (const GenerationTail& tail :
-       generation_tails(scenario, stage->generate, tasks[stage->generate], simulate::usual_thresholds())) {
+       generation_tails(scenario, stage->generate, tasks[stage->generate], simulate::default_thresholds())) {
     // Without migration there is no gain.
     if (tail.slices.empty()) continue;
     const InterStage fused = fuse(tail, *stage, inference);

@@ -71,13 +71,13 @@ struct TailSlice {
 
 /// Devices of a generation tail.
 struct TailDevices {
-  int all = 1;        ///< devices of the mesh
-  int instances = 1;  ///< number of instances that generate
-  int keepers = 1;    ///< number of instances that keep the tail
+  int all = 1;             ///< devices of the mesh
+  int instances = 1;       ///< number of instances that generate
+  int kept_instances = 1;  ///< number of instances that keep the tail
 
   int of_instance() const { return all / instances; }
-  int freed() const { return (instances - keepers) * of_instance(); }
-  int later() const { return keepers * of_instance(); }
+  int freed() const { return (instances - kept_instances) * of_instance(); }
+  int later() const { return kept_instances * of_instance(); }
 };
 
 /// Times that inference adds to a stage, in seconds (InterStage::set_up and rest).
@@ -99,9 +99,10 @@ struct InferenceEnd {
 /// worker in sequence, including reloading. A task that fits only on the keepers' devices follows afterwards. If
 /// nothing fits on the freed devices, or a task fits on neither, all tasks follow the tail in sequence.
 ///
-/// If `rest` is at least `enough` seconds, the returned value may be too small, but is at least `enough`.
+/// If `rest` is at least `max_seconds` seconds, the returned value may be too small, but is at least `max_seconds`.
 InferenceEnd inference_end(const TailDevices& devices, const std::vector<TailSlice>& slices,
-                           const InferenceLoad& inference, double enough = std::numeric_limits<double>::infinity());
+                           const InferenceLoad& inference,
+                           double max_seconds = std::numeric_limits<double>::infinity());
 
 /// Returns an upper bound on the inference done before the tail ends: in seconds on all devices, as a mean over all
 /// possible ends. Assumes that all freed devices and keepers without samples work from the beginning.
@@ -110,12 +111,12 @@ double max_hidden(const TailDevices& devices, const std::vector<TailSlice>& slic
 /// Timeline of generation fused with inference, in seconds.
 struct InterStage {
   plan::GenerationStage stage;
-  double threshold = 0;   ///< fraction of the iteration's samples
-  int instances = 1;      ///< number of instances that generate
-  int keepers = 1;        ///< number of instances that keep the tail; equal to `instances`: nothing moves
-  double moved = 0;       ///< mean number of samples that move
-  bool prefills = false;  ///< whether moved samples are prefilled again; otherwise their KV cache is sent
-  double until = 0;       ///< from the beginning until the threshold is reached
+  double threshold = 0;    ///< fraction of the iteration's samples
+  int instances = 1;       ///< number of instances that generate
+  int kept_instances = 1;  ///< number of instances that keep the tail; equal to `instances`: nothing moves
+  double moved = 0;        ///< mean number of samples that move
+  bool prefills = false;   ///< whether moved samples are prefilled again; otherwise their KV cache is sent
+  double until = 0;        ///< from the beginning until the threshold is reached
   double migration = 0;
   double set_up = 0;  ///< set-up of the freed instances, parallel to the tail
   double tail = 0;    ///< from the migration to the last sample, on the keepers
@@ -124,7 +125,7 @@ struct InterStage {
 
   double seconds() const { return until + migration + tail + rest; }
   /// Returns when inference begins.
-  double inference_begins() const { return keepers < instances ? until + migration + set_up : until; }
+  double inference_begins() const { return kept_instances < instances ? until + migration + set_up : until; }
   double generation_ends() const { return until + migration + tail; }
   /// Returns the time between the end of generation and the end of the stage, both rounded to integer ns.
   base::Ticks early() const { return base::ticks_of_seconds(seconds()) - base::ticks_of_seconds(generation_ends()); }
@@ -146,7 +147,7 @@ std::vector<GenerationTail> generation_tails(const Scenario& scenario, std::size
 /// Returns the fused stage at a threshold. `tasks`: [task of the workflow]. REQUIRES: no find_threshold_fault.
 InterStage inter_stage(const Scenario& scenario, const std::vector<plan::TaskPlan>& tasks, double threshold);
 
-/// Returns the threshold of simulate::usual_thresholds() with the smallest seconds(). nullopt if none is faster than
+/// Returns the threshold of simulate::default_thresholds() with the smallest seconds(). nullopt if none is faster than
 /// running unfused, or if there is no generation_stage().
 std::optional<double> best_threshold(const Scenario& scenario, const std::vector<plan::TaskPlan>& tasks);
 

@@ -20,9 +20,9 @@ std::optional<FoundSchedule> schedule_of(const Scenario& scenario, const plan::P
   const TrainTask second{pair[1], plan.tasks[pair[1]]};
   const auto free = fused_schedule(scenario, first, second, fused_iterations);
   if (!free.ok()) return std::nullopt;
-  const std::optional<std::int64_t> room = average_activation_room(scenario, plan);
-  if (!room || free->activations <= *room) return FoundSchedule{*free, !room};
-  const auto within = fused_schedule(scenario, first, second, fused_iterations, room);
+  const std::optional<std::int64_t> headroom = average_activation_headroom(scenario, plan);
+  if (!headroom || free->activations <= *headroom) return FoundSchedule{*free, !headroom};
+  const auto within = fused_schedule(scenario, first, second, fused_iterations, headroom);
   return FoundSchedule{within.ok() ? *within : *free, true};
 }
 
@@ -49,18 +49,18 @@ ActivitySeconds fused_training_seconds(double schedule_seconds, const OverheadSe
                  {SecondsOf::hand_over, overhead.hand_over}});
 }
 
-std::int64_t activation_room(const Scenario& scenario, const plan::Plan& plan) {
+std::int64_t activation_headroom(const Scenario& scenario, const plan::Plan& plan) {
   const TaskMemory memory = task_memory(scenario, plan, 0)[(*plan.fusion.training)[0]];
   // If nothing is left within the margin, use the margin as well.
-  const std::int64_t left = memory.room() > 0 ? memory.room() : memory.margin();
+  const std::int64_t left = memory.headroom() > 0 ? memory.headroom() : memory.margin();
   return static_cast<std::int64_t>(static_cast<double>(left) /
                                    std::max(1.0, scenario.software.conventions.reserved_factor));
 }
 
-std::optional<std::int64_t> average_activation_room(const Scenario& scenario, const plan::Plan& plan) {
+std::optional<std::int64_t> average_activation_headroom(const Scenario& scenario, const plan::Plan& plan) {
   const double fullest = fullest_over_average(scenario, *plan.fusion.training, plan);
-  const auto room = static_cast<std::int64_t>(static_cast<double>(activation_room(scenario, plan)) / fullest);
-  return room > 0 ? std::optional(room) : std::nullopt;
+  const auto headroom = static_cast<std::int64_t>(static_cast<double>(activation_headroom(scenario, plan)) / fullest);
+  return headroom > 0 ? std::optional(headroom) : std::nullopt;
 }
 
 OverheadSeconds fused_overhead(const Scenario& scenario, const plan::Plan& plan) {

@@ -45,11 +45,11 @@ inline constexpr std::int64_t fused_iterations = 100;
 
 /// Returns the bytes left on each device for the activations of both trainings, minus the allocator's reserve for them.
 /// The margin is also subtracted, unless nothing would be left.
-std::int64_t activation_room(const Scenario& scenario, const plan::Plan& plan);
+std::int64_t activation_headroom(const Scenario& scenario, const plan::Plan& plan);
 
-/// Returns activation_room for average micro-batches, on which schedules are based. nullopt if no memory is left. The
-/// schedule then has no limit.
-std::optional<std::int64_t> average_activation_room(const Scenario& scenario, const plan::Plan& plan);
+/// Returns activation_headroom for average micro-batches, on which schedules are based. nullopt if no memory is left.
+/// The schedule then has no limit.
+std::optional<std::int64_t> average_activation_headroom(const Scenario& scenario, const plan::Plan& plan);
 
 /// Returns IntraStage::overhead.
 OverheadSeconds fused_overhead(const Scenario& scenario, const plan::Plan& plan);

@@ -75,7 +75,7 @@ class MemoryAccount {
       here.device = device;
       here.usable = cluster::gpu_of(scenario_.job.cluster, base::DeviceId(device)).usable_memory;
       here.min_margin = min_margin(scenario_).of(here.usable);
-      if (device == mesh.first || here.room() < worst.room()) worst = std::move(here);
+      if (device == mesh.first || here.headroom() < worst.headroom()) worst = std::move(here);
     }
     std::stable_sort(worst.parts.begin(), worst.parts.end(),
                      [](const MemoryPart& a, const MemoryPart& b) { return a.bytes > b.bytes; });
@@ -122,7 +122,7 @@ class MemoryAccount {
     if (!receives(to->of, scenario_.job.workflow)) return {};
     std::vector<MemoryPart> parts{
         {MemoryKind::new_weights, to->role, to->held.stored.weights},
-        {MemoryKind::weights_on_their_way, {}, bytes_on_their_way(scenario_, to->role, to->of.engine)}};
+        {MemoryKind::weights_in_transit, {}, bytes_in_transit(scenario_, to->role, to->of.engine)}};
     for (const Copy& copy : copies_) {
       if (&copy == &*to) continue;
       Copy there = copy;

@@ -45,7 +45,7 @@ struct TaskMemory {
 
   std::int64_t needed() const;
   std::int64_t margin() const { return usable - needed(); }
-  std::int64_t room() const { return margin() - min_margin; }  ///< bytes that plans may still use
+  std::int64_t headroom() const { return margin() - min_margin; }  ///< bytes that plans may still use
   Fit fit() const;
   bool fits() const { return fit() != Fit::does_not_fit; }
 };

@@ -49,14 +49,14 @@ Result<PhaseSchedule> schedule_of_one(const Scenario& scenario, const TrainTask&
 }
 
 /// Returns the best schedule within the memory that the plan leaves, otherwise the best of all.
-Result<pipeline::Schedule> solve_within_room(const Scenario& scenario, const plan::Plan& plan,
-                                             const pipeline::Problem& problem) {
+Result<pipeline::Schedule> solve_within_headroom(const Scenario& scenario, const plan::Plan& plan,
+                                                 const pipeline::Problem& problem) {
   fuse::SolveOptions options = brief_search(fused_iterations);
   options.cancellation = scenario.cancellation;
   DOVETAIL_TRY(fuse::Solved free, fuse::solve(problem, "auto", options));
-  const std::optional<std::int64_t> room = average_activation_room(scenario, plan);
-  if (!room || free.solution.evaluation.peak_activation.count() <= *room) return std::move(free.schedule);
-  options.memory_cap = base::Memory(*room);
+  const std::optional<std::int64_t> headroom = average_activation_headroom(scenario, plan);
+  if (!headroom || free.solution.evaluation.peak_activation.count() <= *headroom) return std::move(free.schedule);
+  options.memory_cap = base::Memory(*headroom);
   Result<fuse::Solved> within = fuse::solve(problem, "auto", options);
   return within.ok() ? std::move(within->schedule) : std::move(free.schedule);
 }
@@ -66,7 +66,7 @@ Result<PhaseSchedule> schedule_fused(const Scenario& scenario, const plan::Plan&
   pipeline::FusedLayouts fused;
   DOVETAIL_TRY(fused, fused_training_problem(scenario, first, second));
   apply(counts, fused.problem);
-  DOVETAIL_TRY(pipeline::Schedule schedule, solve_within_room(scenario, plan, fused.problem));
+  DOVETAIL_TRY(pipeline::Schedule schedule, solve_within_headroom(scenario, plan, fused.problem));
   return PhaseSchedule{std::move(schedule), pipeline::placement_of(fused)};
 }
 
@@ -89,7 +89,7 @@ Result<pipeline::Schedule> reordered(const Scenario& scenario, const plan::Plan&
   // The limit is the plan's memory, not the memory of the old schedule.
   problem.capacity.reset();
   const Result<pipeline::Schedule> own = pipeline::retimed(fused, problem);
-  const Result<pipeline::Schedule> found = solve_within_room(scenario, plan, problem);
+  const Result<pipeline::Schedule> found = solve_within_headroom(scenario, plan, problem);
   if (!own.ok() || !found.ok()) return fused;
   const double gain = 1 - base::seconds_of_ticks(makespan_of(*found)) / base::seconds_of_ticks(makespan_of(*own));
   if (gain < min_gain_of_new_order) return fused;

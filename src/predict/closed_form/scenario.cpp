@@ -7,7 +7,7 @@
 namespace dovetail::predict {
 
 Scenario scenario_of(const plan::Job& job, const Software& software, const parallel::Cancellation* cancellation) {
-  workflow::LengthDistribution lengths = cost::whole_lengths(job.workload);
+  workflow::LengthDistribution lengths = cost::integer_lengths(job.workload);
   workflow::LengthDistribution rows =
       job.workload.packing ? lengths : workflow::LengthDistribution::fixed(lengths.longest());
   Scenario scenario{job, software, {}, std::move(lengths), std::move(rows), cancellation};

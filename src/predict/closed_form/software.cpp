@@ -100,7 +100,7 @@ int stepped_bytes(const cost::Conventions& conventions) {
 }
 
 double logit_bytes(const cost::Conventions& conventions, plan::LossEntropy entropy) {
-  if (entropy == plan::LossEntropy::usual) return conventions.logit_bytes;
+  if (entropy == plan::LossEntropy::by_default) return conventions.logit_bytes;
   return entropy == plan::LossEntropy::none ? conventions.plain_logit_bytes : conventions.entropy_logit_bytes;
 }
 
@@ -126,13 +126,13 @@ void take_loss_in_parts(cost::Conventions& conventions) {
 cost::Conventions with_settings(cost::Conventions conventions, const plan::Software& settings) {
   using enum plan::StateType;
   const int before = stepped_bytes(conventions);
-  if (settings.weight_type != usual) conventions.weight_bytes = bytes_of(settings.weight_type);
-  if (settings.gradient_type != usual) conventions.gradient_bytes = bytes_of(settings.gradient_type);
+  if (settings.weight_type != by_default) conventions.weight_bytes = bytes_of(settings.weight_type);
+  if (settings.gradient_type != by_default) conventions.gradient_bytes = bytes_of(settings.gradient_type);
   // A gradient buffer is reduced in its own type. Temporary gradients are reduced in the fitted type.
-  if (settings.gradient_type != usual && !conventions.fleeting_gradients)
+  if (settings.gradient_type != by_default && !conventions.transient_gradients)
     conventions.reduced_bytes = bytes_of(settings.gradient_type);
-  if (settings.moment_type != usual) conventions.moment_bytes = 2 * bytes_of(settings.moment_type);
-  if (settings.master_type != plan::MasterType::usual) conventions.master_bytes = bytes_of(settings.master_type);
+  if (settings.moment_type != by_default) conventions.moment_bytes = 2 * bytes_of(settings.moment_type);
+  if (settings.master_type != plan::MasterType::by_default) conventions.master_bytes = bytes_of(settings.master_type);
   conventions.step_bytes += stepped_bytes(conventions) - before;
   conventions.logit_tokens = settings.logit_tokens;
   conventions.logit_entries = settings.logit_entries;
@@ -149,7 +149,7 @@ base::Result<cost::Conventions> conventions_of(const plan::Software& software) {
   const plan::Framework* const framework = plan::find_framework(software);
   if (framework != nullptr) name = framework->training;
   DOVETAIL_TRY(cost::Conventions conventions, cost::find_conventions(name));
-  if (framework != nullptr && framework->loss_in_parts && software.loss_entropy == plan::LossEntropy::usual)
+  if (framework != nullptr && framework->loss_in_parts && software.loss_entropy == plan::LossEntropy::by_default)
     take_loss_in_parts(conventions);
   conventions.logit_bytes = logit_bytes(conventions, software.loss_entropy);
   if (conventions.logit_bytes == 0) return unknown_loss(conventions, software.loss_entropy);

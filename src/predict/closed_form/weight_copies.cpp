@@ -60,7 +60,7 @@ CopyUse use_by(TaskKind kind) {
   DOVETAIL_ASSERT(false);
 }
 
-std::int64_t bytes_on_their_way(const Scenario& scenario, std::size_t role, bool to_engine) {
+std::int64_t bytes_in_transit(const Scenario& scenario, std::size_t role, bool to_engine) {
   if (!to_engine) return 2 * realloc::PlanOptions{}.bucket;
   const llm::Transformer& model = scenario.job.models[role];
   return 2 * model.vocabulary * model.hidden + plan::sync_bucket(scenario.job);

@@ -84,6 +84,6 @@ inline bool receives(const WeightCopy& copy, const workflow::Workflow& workflow)
 
 /// Returns the bytes in transit between old and new weights of a role: for an engine one tensor and the bucket that it
 /// is packed into (plan::sync_bucket), otherwise two messages.
-std::int64_t bytes_on_their_way(const Scenario& scenario, std::size_t role, bool to_engine);
+std::int64_t bytes_in_transit(const Scenario& scenario, std::size_t role, bool to_engine);
 
 }  // namespace dovetail::predict

@@ -67,7 +67,7 @@ std::string_view name_of(MemoryKind kind) {
       return "weights in the idle engine";
     case MemoryKind::new_weights:
       return "new weights";
-    case MemoryKind::weights_on_their_way:
+    case MemoryKind::weights_in_transit:
       return "weights in transit";
     case MemoryKind::reserved_for_others:
       return "reserved beyond other models' memory";
@@ -99,8 +99,8 @@ Cut cut_of(const Scenario& scenario, const workflow::Task& task, const plan::Tas
   const int together = workflow::sequences_together(task);
   const double required = cost::count_micro_batches(scenario.rows, sequences, planned.micro_batching, together);
   if (task.kind != workflow::TaskKind::train || planned.layout.virtual_stages == 1) return {required, required};
-  return {required, static_cast<double>(cost::whole_micro_batches(planned.layout, scenario.rows, sequences,
-                                                                  planned.micro_batching, together))};
+  return {required, static_cast<double>(cost::count_whole_micro_batches(planned.layout, scenario.rows, sequences,
+                                                                        planned.micro_batching, together))};
 }
 
 /// Sets the peak size and number of micro-batches for a limit in tokens on a rank's share of `sequences`. If rounding
@@ -204,11 +204,11 @@ std::vector<MemoryPart> engine(const Scenario& scenario, std::size_t task, const
   }
   const plan::EngineKind kind = scenario.job.software.engine;
   const auto share = static_cast<std::int64_t>(planned.engine.memory_utilization * static_cast<double>(gpu.memory));
-  const auto room = static_cast<std::int64_t>(key_value_room(scenario.models[role], planned, gpu, kind));
-  const std::int64_t buffers = kind == plan::EngineKind::vllm ? std::max<std::int64_t>(0, share - weights - room)
+  const auto capacity = static_cast<std::int64_t>(key_value_capacity(scenario.models[role], planned, gpu, kind));
+  const std::int64_t buffers = kind == plan::EngineKind::vllm ? std::max<std::int64_t>(0, share - weights - capacity)
                                                               : static_cast<std::int64_t>(engine_reserve);
   std::vector<MemoryPart> parts{{MemoryKind::engine_weights, role, weights},
-                                {MemoryKind::keys_and_values, {}, std::max(room, of_longest)},
+                                {MemoryKind::keys_and_values, {}, std::max(capacity, of_longest)},
                                 {MemoryKind::engine_buffers, {}, buffers}};
   // An engine does not start if its share is too small for the weights and one sequence, even if the device has more
   // memory. It needs a device that is large enough for this share. The size of graphs and buffers is an assumption, so
@@ -269,8 +269,8 @@ std::vector<MemoryPart> working_memory(const Scenario& scenario, std::size_t tas
   }
 }
 
-std::vector<std::int64_t> bytes_beside_activations(const Scenario& scenario, std::size_t task,
-                                                   const plan::TaskPlan& planned) {
+std::vector<std::int64_t> bytes_besides_activations(const Scenario& scenario, std::size_t task,
+                                                    const plan::TaskPlan& planned) {
   std::vector<std::int64_t> bytes;
   for (const cost::StageMemory& stage : training_memory_of(scenario, task, planned).stages) {
     const cost::StageMemory peak =

@@ -31,7 +31,7 @@ enum class MemoryKind {
   denied_to_engine,  ///< memory that an engine needs to start, but that memory_utilization withholds
   idle_engine,       ///< weights of a role in an engine that does not run
   new_weights,       ///< weights of a role, just trained
-  weights_on_their_way,
+  weights_in_transit,
   reserved_for_others  ///< reserved by the allocator beyond the memory of models that the task does not use
 };
 
@@ -61,8 +61,8 @@ std::vector<MemoryPart> working_memory(const Scenario& scenario, std::size_t tas
 
 /// Returns, for each [pipeline stage] of a train task, the bytes of all parts except the activations of micro-batches
 /// in flight, including reserved memory. REQUIRES: as for working_memory.
-std::vector<std::int64_t> bytes_beside_activations(const Scenario& scenario, std::size_t task,
-                                                   const plan::TaskPlan& planned);
+std::vector<std::int64_t> bytes_besides_activations(const Scenario& scenario, std::size_t task,
+                                                    const plan::TaskPlan& planned);
 
 /// Returns the memory of two train tasks in one schedule: the resident parts of both, and the needs of one micro-batch
 /// at a time, of the task that needs more. Micro-batches in flight hold `activations` bytes at the peak (nullopt: as

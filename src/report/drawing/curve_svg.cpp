@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include "answer/words/figures.h"
-#include "answer/words/text.h"
+#include "answer/text/figures.h"
+#include "answer/text/text.h"
 #include "base/assert.h"
 #include "report/drawing/svg_parts.h"
 
@@ -43,7 +43,7 @@ struct TwoColors {
   std::string_view dark;
 };
 constexpr TwoColors background{"#ffffff", "#111827"};
-constexpr TwoColors border{"#e5e7eb", "#374151"};
+constexpr TwoColors frame_color{"#e5e7eb", "#374151"};
 constexpr TwoColors axis_ink{"#9ca3af", "#6b7280"};
 constexpr TwoColors quiet{"#6b7280", "#9ca3af"};
 constexpr TwoColors ink{"#374151", "#d1d5db"};
@@ -58,7 +58,7 @@ std::string dark_style() {
   const auto add = [&rules](const TwoColors& color) {
     rules += fmt::format("[fill=\"{0}\"]{{fill:{1}}}[stroke=\"{0}\"]{{stroke:{1}}}", color.light, color.dark);
   };
-  for (const TwoColors& color : {background, border, axis_ink, quiet, ink, strong, best}) add(color);
+  for (const TwoColors& color : {background, frame_color, axis_ink, quiet, ink, strong, best}) add(color);
   for (const TwoColors& color : line_inks) add(color);
   return "<style>@media (prefers-color-scheme:dark){" + rules + "}</style>\n";
 }
@@ -99,7 +99,7 @@ class CurveWriter {
                number(page_width), number(height), font_family, answer::escape_xml(picture_.title)) +
            dark_style() +
            fmt::format("<rect x=\"0.5\" y=\"0.5\" width=\"{}\" height=\"{}\" rx=\"12\" fill=\"{}\" stroke=\"{}\"/>\n",
-                       number(page_width - 1), number(height - 1), background.light, border.light) +
+                       number(page_width - 1), number(height - 1), background.light, frame_color.light) +
            body + "</svg>\n";
   }
 
@@ -125,7 +125,7 @@ class CurveWriter {
       for (const std::optional<double>& value : line.values)
         if (value) values.push_back(on_axis(*value));
       for (const std::optional<CurvePicture::Range>& range : line.ranges)
-        if (range) values.insert(values.end(), {on_axis(range->least), on_axis(range->most)});
+        if (range) values.insert(values.end(), {on_axis(range->min), on_axis(range->max)});
     }
     for (const CurvePicture::Level& level : panel.levels) values.push_back(on_axis(level.value));
     return make_axis(values, top + panel_height, top, 6, panel.is_linear ? AxisScale::linear : AxisScale::by_values);
@@ -170,7 +170,7 @@ class CurveWriter {
       lines += fmt::format("M{} {}V{}", number(x), number(bottom), number(bottom + 5));
       labels += text_element(x, bottom + 20, picture_.places[place].label, {12, quiet.light, "middle", false, false});
     }
-    return fmt::format("<path d=\"{}\" stroke=\"{}\" fill=\"none\"/>\n", lines, border.light) +
+    return fmt::format("<path d=\"{}\" stroke=\"{}\" fill=\"none\"/>\n", lines, frame_color.light) +
            fmt::format("<path d=\"M{0} {1}V{2}H{3}\" stroke=\"{4}\" fill=\"none\"/>\n", number(left), number(top),
                        number(bottom), number(right), axis_ink.light) +
            labels;
@@ -184,8 +184,8 @@ class CurveWriter {
     for (std::size_t place = 0; place < line.ranges.size(); ++place) {
       if (!line.ranges[place]) continue;
       above +=
-          fmt::format("{}{} {}", above.empty() ? "M" : "L", number(x_of(place)), number(at(line.ranges[place]->most)));
-      below.insert(0, fmt::format("L{} {}", number(x_of(place)), number(at(line.ranges[place]->least))));
+          fmt::format("{}{} {}", above.empty() ? "M" : "L", number(x_of(place)), number(at(line.ranges[place]->max)));
+      below.insert(0, fmt::format("L{} {}", number(x_of(place)), number(at(line.ranges[place]->min))));
     }
     if (above.empty()) return {};
     return fmt::format("<path d=\"{}{}Z\" fill=\"{}\" fill-opacity=\"0.15\"/>\n", above, below, color.light);
@@ -220,7 +220,7 @@ class CurveWriter {
     return fmt::format(
         "<circle cx=\"{}\" cy=\"{}\" r=\"{}\" fill=\"{}\" stroke=\"{}\" "
         "stroke-width=\"1.6\"><title>{}</title></circle>\n",
-        number(x_of(place)), number(y), number(radius), input.hollow ? background.light : color.light, color.light,
+        number(x_of(place)), number(y), number(radius), input.is_outlined ? background.light : color.light, color.light,
         answer::escape_xml(fmt::format("{}, {}: {}", line.name, input.label.empty() ? value_text(input.x) : input.label,
                                        value_text(*line.values[place]))));
   }
@@ -239,11 +239,11 @@ class CurveWriter {
                         {13, best.light, "middle", true, true});
   }
 
-  static double entry_width(std::string_view words) { return entry_mark + text_width(words, entry_size); }
+  static double entry_width(std::string_view entry_text) { return entry_mark + text_width(entry_text, entry_size); }
 
-  static std::string legend_entry(double x, double y, std::string_view mark, std::string_view words) {
+  static std::string legend_entry(double x, double y, std::string_view mark, std::string_view entry_text) {
     return fmt::format("<g transform=\"translate({} {})\">{}</g>\n", number(x), number(y), mark) +
-           text_element(x + entry_mark, y + 4.5, words, {entry_size, ink.light, "start", false, false});
+           text_element(x + entry_mark, y + 4.5, entry_text, {entry_size, ink.light, "start", false, false});
   }
 
   /// Draws the legend to the right of the panel's name, unless the panel has only one line.
@@ -264,13 +264,14 @@ class CurveWriter {
   }
 
   bool has_rings() const {
-    return std::any_of(picture_.places.begin(), picture_.places.end(), [](const auto& place) { return place.hollow; });
+    return std::any_of(picture_.places.begin(), picture_.places.end(),
+                       [](const auto& place) { return place.is_outlined; });
   }
 
   std::string rings_entry(double y) const {
     const std::string ring = fmt::format("<circle cx=\"10\" r=\"{}\" fill=\"{}\" stroke=\"{}\" stroke-width=\"1.6\"/>",
                                          number(radius), background.light, line_inks.front().light);
-    return legend_entry(left - 62, y, ring, picture_.hollow_name);
+    return legend_entry(left - 62, y, ring, picture_.outlined_name);
   }
 
   const CurvePicture& picture_;
@@ -318,7 +319,7 @@ CurvePicture::Panel seconds_panel(const Sweep& sweep) {
     for (const SweepPoint* point : places_of(sweep))
       line.ranges.push_back(
           point->figures && point->figures->simulated
-              ? std::optional(CurvePicture::Range{point->figures->simulated->least, point->figures->simulated->most})
+              ? std::optional(CurvePicture::Range{point->figures->simulated->min, point->figures->simulated->max})
               : std::nullopt);
     panel.lines.push_back(std::move(line));
   }
@@ -388,7 +389,7 @@ CurvePicture sweep_picture(const Sweep& sweep, const std::string& title) {
   picture.title = title;
   picture.x_name = std::string(study::axis_name(sweep.over));
   picture.logarithmic = sweep.over != SweepInput::threshold && sweep.over != SweepInput::staleness;
-  picture.hollow_name = "does not fit";
+  picture.outlined_name = "does not fit";
   for (const SweepPoint* point : places_of(sweep))
     picture.places.push_back(
         {*point->value, study::value_text(sweep.over, *point->value), point->figures && !point->figures->fits()});

@@ -15,13 +15,13 @@ struct CurvePicture {
   /// A value of the input.
   struct Place {
     double x = 0;
-    std::string label;    ///< "20%"; empty: unlabeled
-    bool hollow = false;  ///< draws its points as rings
+    std::string label;         ///< "20%"; empty: unlabeled
+    bool is_outlined = false;  ///< draws its points as rings
   };
   /// Range of the values that a point averages.
   struct Range {
-    double least = 0;
-    double most = 0;
+    double min = 0;
+    double max = 0;
   };
   struct Line {
     std::string name;
@@ -49,11 +49,11 @@ struct CurvePicture {
   };
 
   std::string title;
-  std::string facts;             ///< line below the title
-  std::string x_name;            ///< name of the input, with its unit
-  bool logarithmic = false;      ///< logarithmic input axis; every x must be positive
-  std::vector<Place> places;     ///< ascending x
-  std::string hollow_name = {};  ///< legend entry of the rings, "does not fit"; shown only if there are rings
+  std::string facts;               ///< line below the title
+  std::string x_name;              ///< name of the input, with its unit
+  bool logarithmic = false;        ///< logarithmic input axis; every x must be positive
+  std::vector<Place> places;       ///< ascending x
+  std::string outlined_name = {};  ///< legend entry of the rings, "does not fit"; shown only if there are rings
   std::vector<Panel> panels;
 };
 

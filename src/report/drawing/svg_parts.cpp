@@ -10,8 +10,8 @@
 #include <optional>
 #include <span>
 
-#include "answer/words/figures.h"
-#include "answer/words/text.h"
+#include "answer/text/figures.h"
+#include "answer/text/text.h"
 #include "base/assert.h"
 #include "report/page/palette.h"
 #include "report/page/summary.h"
@@ -39,7 +39,7 @@ bool has(const Picture& picture, BarKind bar_kind) { return picture.summary.shar
 /// Maximum ratio of two values on a linear axis.
 constexpr double max_linear = 4;
 /// Padding as a share of the axis.
-constexpr double room = 0.06;
+constexpr double padding = 0.06;
 
 /// Returns the round values in [from, to]: every power of ten times each factor.
 std::vector<std::int64_t> logarithmic_ticks(double from, double to, std::span<const std::int64_t> factors_in_tenths) {
@@ -98,13 +98,13 @@ std::string_view end_word(const timeline::Timeline& timeline) {
   return timeline.beginning == timeline::Beginning::fixed ? "makespan" : "end";
 }
 
-std::string time_words(const timeline::Timeline& timeline, base::Ticks time) {
+std::string time_text(const timeline::Timeline& timeline, base::Ticks time) {
   const base::TimeUnit unit = shown_unit(timeline);
   if (unit != timeline.time_unit) return answer::seconds_text(base::seconds_of_ticks(time));
   return fmt::format("{} {}", base::format_time(time, unit), plural_of(unit));
 }
 
-std::string value_words(const timeline::Counter& counter, base::Memory value) {
+std::string value_text(const timeline::Counter& counter, base::Memory value) {
   return counter.unit.empty() ? base::format_memory(value) : answer::gibibytes(value.count());
 }
 
@@ -243,14 +243,14 @@ Axis make_axis(const std::vector<std::int64_t>& values, double begin, double end
   axis.end = end;
   axis.logarithmic = scale == AxisScale::by_values && least > 0 && most > max_linear * least;
   if (axis.logarithmic) {
-    const double factor = std::pow(most / least, room);
+    const double factor = std::pow(most / least, padding);
     axis.from = least / factor;
     axis.to = most * factor;
     axis.ticks = chosen_logarithmic_ticks(axis.from, axis.to, static_cast<std::size_t>(max_ticks));
     return axis;
   }
   // Leaves padding even if all values are equal.
-  const double spare = std::max({(most - least) * room, std::abs(most) * 0.02, 1.0});
+  const double spare = std::max({(most - least) * padding, std::abs(most) * 0.02, 1.0});
   axis.from = least < 0 ? least - spare : std::max(0.0, least - spare);
   axis.to = most + spare;
   axis.ticks = chosen_linear_ticks(axis.from, axis.to, static_cast<std::size_t>(max_ticks));

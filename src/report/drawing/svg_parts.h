@@ -20,9 +20,9 @@ constexpr std::string_view font_family =
 /// "makespan" for a schedule, otherwise "end".
 std::string_view end_word(const timeline::Timeline& timeline);
 /// "12.5 s": a time in the unit that pictures use.
-std::string time_words(const timeline::Timeline& timeline, base::Ticks time);
+std::string time_text(const timeline::Timeline& timeline, base::Ticks time);
 /// "1.64" or "61.2 GiB": a value of a lane's counter.
-std::string value_words(const timeline::Counter& counter, base::Memory value);
+std::string value_text(const timeline::Counter& counter, base::Memory value);
 
 /// Timeline with the derived data that all parts of a picture use.
 struct Picture {

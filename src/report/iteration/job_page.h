@@ -16,12 +16,12 @@ namespace dovetail::report {
 std::vector<timeline::Track> tasks_of(const plan::Job& job);
 
 /// Returns the timeline of the simulated iteration.
-timeline::Timeline timeline_of(const answer::SimulationAnswer& played);
+timeline::Timeline timeline_of(const answer::SimulationAnswer& simulated);
 
 /// Builds the page. Sections in order: the plan with its iteration time, gain and fit, the ranked plans, timeline with
 /// memory and its limit, activities, time use, idle time by cause, gain from stage fusion, migration thresholds,
 /// memory, and settings that are not modeled.
-Page job_page(const answer::SimulationAnswer& played);
+Page job_page(const answer::SimulationAnswer& simulated);
 
 /// Returns the chart of an iteration. If there are too many bars for a page, short neighbors are combined
 /// (timeline::thinned) and the note says so.
@@ -35,19 +35,19 @@ Breakdown idle_use_breakdown(const simulate::Trace& trace, const std::vector<tim
 
 /// Returns a row per activity in order of time, with simulated and analytical seconds. Rows link to the first bar of
 /// `timeline` that belongs to the activity.
-Table activity_table(const answer::SimulationAnswer& played, const timeline::Timeline& timeline);
+Table activity_table(const answer::SimulationAnswer& simulated, const timeline::Timeline& timeline);
 
 /// Returns a row per fusion variant: seconds per iteration, speedup over no fusion, and the average device's idle time
 /// by cause. Without variants, the only row is the plan itself. The note gives the reasons.
-Table fusion_table(const answer::SimulationAnswer& played);
+Table fusion_table(const answer::SimulationAnswer& simulated);
 
 /// Returns a row per task: memory needed, usable and free on the device with the least free memory. Marks the task with
 /// the least free memory.
-Table memory_table(const answer::SimulationAnswer& played);
+Table memory_table(const answer::SimulationAnswer& simulated);
 
 /// Returns the ranked plans and the shown plan, fastest first by the analytical model, with the activities that differ
 /// most from the shown plan. REQUIRES: there is a ranking.
-Table ranking_table(const answer::SimulationAnswer& played);
+Table ranking_table(const answer::SimulationAnswer& simulated);
 
 /// Returns seconds per iteration over the migration threshold. REQUIRES: at least one threshold of the sweep has
 /// figures.
@@ -65,14 +65,14 @@ struct Gain {
 /// Returns the gain over the trainer's configuration if the answer has it. Otherwise returns the gain over the fastest
 /// ranked plan of a usual placement that is not the shown plan, or nullopt if there is no such plan or if there is a
 /// faster_plan.
-std::optional<Gain> gain_of(const answer::SimulationAnswer& played);
+std::optional<Gain> gain_of(const answer::SimulationAnswer& simulated);
 
 /// Returns the fastest ranked plan if it is faster than the shown plan by the analytical model, otherwise null.
-const planner::RankedPlan* faster_plan(const answer::SimulationAnswer& played);
+const planner::RankedPlan* faster_plan(const answer::SimulationAnswer& simulated);
 
 /// Returns a row per task with its devices, layout and settings. The note gives the iteration time, the gain, and
 /// whether the plan fits.
-Table plan_table(const answer::SimulationAnswer& played);
+Table plan_table(const answer::SimulationAnswer& simulated);
 
 /// Returns a row per setting that the figures do not account for.
 Table not_modelled_table(const plan::Job& job);

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "answer/runs/simulation.h"
-#include "answer/words/figures.h"
-#include "answer/words/plan_words.h"
-#include "answer/words/software_words.h"
+#include "answer/text/figures.h"
+#include "answer/text/plan_text.h"
+#include "answer/text/software_text.h"
 #include "plan/fusion.h"
 #include "planner/advice/changes.h"
 #include "planner/advice/comparison.h"
@@ -70,7 +70,7 @@ std::vector<Difference> take_fused(const predict::Scenario& scenario, const plan
 }
 
 Difference difference_of(const predict::Scenario& scenario, const planner::ActivityComparison& activity) {
-  Difference difference{answer::activity_words(scenario.job, activity.kind, activity.task), activity.seconds.lost()};
+  Difference difference{answer::activity_text(scenario.job, activity.kind, activity.task), activity.seconds.lost()};
   // A part that changes in the opposite direction explains nothing.
   if (activity.part && activity.of_part.lost() * activity.seconds.lost() > 0 &&
       std::abs(activity.of_part.lost()) >= negligible)
@@ -131,9 +131,10 @@ bool is_transfer_of(const plan::Activity& activity, base::Ticks end, const timel
 }
 
 /// Returns the first bar of the timeline that belongs to the activity, or -1.
-std::int32_t first_bar(const answer::SimulationAnswer& played, const timeline::Timeline& timeline, std::size_t index) {
-  const plan::Activity& activity = played.simulation.closed.graph.activities[index];
-  const simulate::Iteration& iteration = played.simulation.iteration;
+std::int32_t first_bar(const answer::SimulationAnswer& simulated, const timeline::Timeline& timeline,
+                       std::size_t index) {
+  const plan::Activity& activity = simulated.simulation.closed.graph.activities[index];
+  const simulate::Iteration& iteration = simulated.simulation.iteration;
   const bool on_links = plan::is_host_transfer(activity);
   std::int32_t first = -1;
   std::int32_t number = 0;
@@ -142,7 +143,7 @@ std::int32_t first_bar(const answer::SimulationAnswer& played, const timeline::T
     for (const timeline::Bar& bar : bars_of(timeline, lane)) {
       const bool is_activity =
           is_link == on_links &&
-          (on_links ? is_transfer_of(activity, iteration.activities[index].end, bar, iteration.stretch)
+          (on_links ? is_transfer_of(activity, iteration.activities[index].end, bar, iteration.cycle)
                     : is_work_of(activity, bar));
       if (is_activity && (first < 0 || bar.begin < timeline.bars[static_cast<std::size_t>(first)].begin))
         first = number;
@@ -153,9 +154,9 @@ std::int32_t first_bar(const answer::SimulationAnswer& played, const timeline::T
 }
 
 /// [bar kind] idle seconds of the average device.
-std::vector<double> idle_seconds(const answer::SimulationAnswer& played, const study::FusionVariant& variant) {
+std::vector<double> idle_seconds(const answer::SimulationAnswer& simulated, const study::FusionVariant& variant) {
   std::vector<double> seconds(static_cast<std::size_t>(simulate::bar_kinds));
-  const double devices = cluster::device_count(played.scenario.job.cluster);
+  const double devices = cluster::device_count(simulated.scenario.job.cluster);
   for (const simulate::Use& use : variant.uses)
     if (simulate::is_idle(use.bar_kind))
       seconds[static_cast<std::size_t>(use.bar_kind)] += base::seconds_of_ticks(use.time) / devices;
@@ -163,9 +164,9 @@ std::vector<double> idle_seconds(const answer::SimulationAnswer& played, const s
 }
 
 /// Returns the hand-over seconds of the average device.
-double hand_over_seconds(const answer::SimulationAnswer& played, const study::FusionVariant& variant) {
+double hand_over_seconds(const answer::SimulationAnswer& simulated, const study::FusionVariant& variant) {
   return base::seconds_of_ticks(simulate::time_of(variant.uses, simulate::BarKind::hand_over)) /
-         cluster::device_count(played.scenario.job.cluster);
+         cluster::device_count(simulated.scenario.job.cluster);
 }
 
 /// Joins the notes into sentences with an initial capital and a period.
@@ -179,16 +180,16 @@ std::string sentences(const std::vector<std::string>& notes) {
   return text;
 }
 
-std::string fusion_note(const answer::SimulationAnswer& played) {
-  std::string note = played.variants.empty()
+std::string fusion_note(const answer::SimulationAnswer& simulated) {
+  std::string note = simulated.variants.empty()
                          ? "This plan fuses nothing."
                          : "Idle time and hand-over are averages over all devices. Hand-over is the time in which the "
                            "trainer's software distributes data to tasks and collects their results.";
-  if (const std::string less = answer::less_fusion_words(played.variants); !less.empty()) note += " " + less;
-  note += sentences(played.notes);
+  if (const std::string less = answer::less_fusion_text(simulated.variants); !less.empty()) note += " " + less;
+  note += sentences(simulated.notes);
   if (note.find("analytical model") != std::string::npos)
     note += " (Analytical model: times from formulas, not simulated.)";
-  if (const auto& fused = played.simulation.training)
+  if (const auto& fused = simulated.simulation.training)
     note += fmt::format(
         " The fused training takes {}. Its lower bound is {} (proven); the models in sequence take {}, and with each "
         "pair of mini-batches fused separately {}.",
@@ -200,11 +201,12 @@ std::string fusion_note(const answer::SimulationAnswer& played) {
 }
 
 /// "It fits, with the required margin of 5.2% of usable memory (...)."
-std::string fit_words(const answer::SimulationAnswer& played) {
-  const std::vector<predict::TaskMemory>& memory = played.simulation.closed.memory;
-  if (planner::missing_of(memory).bytes > 0) return fmt::format("It does not fit: {}.", answer::missing_words(memory));
-  const std::string margin = answer::margin_words(played.scenario);
-  if (played.simulation.closed.keeps_margin()) return fmt::format("It fits, with the required margin of {}.", margin);
+std::string fit_text(const answer::SimulationAnswer& simulated) {
+  const std::vector<predict::TaskMemory>& memory = simulated.simulation.closed.memory;
+  if (planner::missing_of(memory).bytes > 0) return fmt::format("It does not fit: {}.", answer::missing_text(memory));
+  const std::string margin = answer::margin_text(simulated.scenario);
+  if (simulated.simulation.closed.keeps_margin())
+    return fmt::format("It fits, with the required margin of {}.", margin);
   return fmt::format("It is tight: some device keeps less than the required margin of {}.", margin);
 }
 
@@ -225,37 +227,39 @@ struct Candidate {
   bool shown = false;
 };
 
-std::vector<Candidate> candidates(const answer::SimulationAnswer& played) {
+std::vector<Candidate> candidates(const answer::SimulationAnswer& simulated) {
   std::vector<Candidate> all;
-  for (const planner::RankedPlan& ranked : played.ranking->plans)
-    all.push_back({std::string(name_of(ranked.placement)), &ranked.plan, &ranked.estimate, ranked.plan == played.plan});
+  for (const planner::RankedPlan& ranked : simulated.ranking->plans)
+    all.push_back(
+        {std::string(name_of(ranked.placement)), &ranked.plan, &ranked.estimate, ranked.plan == simulated.plan});
   if (std::none_of(all.begin(), all.end(), [](const Candidate& candidate) { return candidate.shown; }))
-    all.push_back({played.plan.placement, &played.plan, &played.simulation.closed, true});
-  if (played.configured)
-    all.push_back({played.configured->plan.placement, &played.configured->plan, &played.configured->estimate, false});
+    all.push_back({simulated.plan.placement, &simulated.plan, &simulated.simulation.closed, true});
+  if (simulated.configured)
+    all.push_back(
+        {simulated.configured->plan.placement, &simulated.configured->plan, &simulated.configured->estimate, false});
   std::stable_sort(all.begin(), all.end(), [](const Candidate& a, const Candidate& b) {
     return a.estimate->iteration_seconds < b.estimate->iteration_seconds;
   });
   return all;
 }
 
-std::vector<std::string> ranking_row(const answer::SimulationAnswer& played, const Candidate& candidate,
+std::vector<std::string> ranking_row(const answer::SimulationAnswer& simulated, const Candidate& candidate,
                                      std::size_t number) {
   const predict::Estimate& estimate = *candidate.estimate;
-  const predict::Estimate& shown = played.simulation.closed;
+  const predict::Estimate& shown = simulated.simulation.closed;
   const double lost = estimate.iteration_seconds - shown.iteration_seconds;
   const std::size_t fullest = planner::fullest_task(estimate.memory);
   const bool tie =
-      !candidate.shown && std::abs(lost) <= played.scenario.software.efficiency.error * shown.iteration_seconds;
+      !candidate.shown && std::abs(lost) <= simulated.scenario.software.efficiency.error * shown.iteration_seconds;
   return {std::to_string(number),
           candidate.placement,
           answer::seconds_text(estimate.iteration_seconds),
           candidate.shown ? "shown" : answer::difference_text(estimate.iteration_seconds, shown.iteration_seconds),
           candidate.shown ? ""
-                          : (tie ? "a tie: " : "") +
-                                reasons_against(played.scenario, {*candidate.plan, estimate}, {played.plan, shown}),
+                          : (tie ? "a tie: " : "") + reasons_against(simulated.scenario, {*candidate.plan, estimate},
+                                                                     {simulated.plan, shown}),
           estimate.fits() ? answer::gibibytes(estimate.memory[fullest].margin()) : "does not fit",
-          played.scenario.job.workflow.tasks[fullest].name};
+          simulated.scenario.job.workflow.tasks[fullest].name};
 }
 
 }  // namespace
@@ -282,7 +286,7 @@ std::string reasons_against(const predict::Scenario& scenario, const planner::Es
   return fmt::format("{}", fmt::join(texts, ", "));
 }
 
-Table activity_table(const answer::SimulationAnswer& played, const timeline::Timeline& timeline) {
+Table activity_table(const answer::SimulationAnswer& simulated, const timeline::Timeline& timeline) {
   Table table;
   table.title = "Activities";
   table.note =
@@ -290,60 +294,61 @@ Table activity_table(const answer::SimulationAnswer& played, const timeline::Tim
       "a row to see the activity's first bar.";
   table.columns = {
       {"activity", Align::left}, {"devices", Align::left}, {"start"}, {"simulated"}, {"analytical"}, {"difference"}};
-  std::vector<answer::ActivityLine> lines = answer::activity_lines(played.scenario, played.plan, played.simulation);
+  std::vector<answer::ActivityLine> lines =
+      answer::activity_lines(simulated.scenario, simulated.plan, simulated.simulation);
   std::stable_sort(lines.begin(), lines.end(),
                    [](const answer::ActivityLine& a, const answer::ActivityLine& b) { return a.begin < b.begin; });
   for (const answer::ActivityLine& line : lines) {
     table.rows.push_back({line.name, line.devices, answer::seconds_text(line.begin),
                           answer::seconds_text(line.simulated), answer::seconds_text(line.closed),
                           answer::difference_text(line.simulated, line.closed)});
-    table.bars.push_back(first_bar(played, timeline, line.activity));
+    table.bars.push_back(first_bar(simulated, timeline, line.activity));
   }
   return table;
 }
 
-Table fusion_table(const answer::SimulationAnswer& played) {
+Table fusion_table(const answer::SimulationAnswer& simulated) {
   Table table;
   table.title = "Gain from stage fusion";
-  table.note = fusion_note(played);
+  table.note = fusion_note(simulated);
   table.columns = {{"fused", Align::left}, {"iteration"}, {"speed"}};
-  if (played.variants.empty()) {
-    table.rows.push_back({"nothing", answer::seconds_text(played.simulation.iteration_seconds), "1.00x"});
+  if (simulated.variants.empty()) {
+    table.rows.push_back({"nothing", answer::seconds_text(simulated.simulation.iteration_seconds), "1.00x"});
     return table;
   }
   std::vector<std::vector<double>> idle;
   std::vector<double> all(static_cast<std::size_t>(simulate::bar_kinds));
-  for (const study::FusionVariant& variant : played.variants) {
-    idle.push_back(idle_seconds(played, variant));
+  for (const study::FusionVariant& variant : simulated.variants) {
+    idle.push_back(idle_seconds(simulated, variant));
     for (std::size_t cause = 0; cause < all.size(); ++cause) all[cause] += idle.back()[cause];
   }
   for (const char* column : {"hand-over", "idle"}) table.columns.push_back({column});
   for (std::size_t cause = 0; cause < all.size(); ++cause)
     if (all[cause] >= negligible)
       table.columns.push_back({std::string(simulate::name_of(static_cast<simulate::BarKind>(cause)))});
-  for (std::size_t index = 0; index < played.variants.size(); ++index) {
-    const study::FusionVariant& variant = played.variants[index];
+  for (std::size_t index = 0; index < simulated.variants.size(); ++index) {
+    const study::FusionVariant& variant = simulated.variants[index];
     double sum = 0;
     for (const double seconds : idle[index]) sum += seconds;
     std::vector<std::string> row{
         std::string(variant.mode == study::FusionMode::none ? "nothing" : base::enum_name(variant.mode)) +
             (variant.fit == predict::Fit::fits ? "" : fmt::format(", {}", predict::name_of(variant.fit))),
         answer::seconds_text(variant.seconds),
-        fmt::format("{:.2f}x", played.variants.front().seconds / variant.seconds),
-        answer::seconds_text(hand_over_seconds(played, variant)), answer::seconds_text(sum)};
+        fmt::format("{:.2f}x", simulated.variants.front().seconds / variant.seconds),
+        answer::seconds_text(hand_over_seconds(simulated, variant)), answer::seconds_text(sum)};
     for (std::size_t cause = 0; cause < all.size(); ++cause)
       if (all[cause] >= negligible) row.push_back(answer::seconds_text(idle[index][cause]));
-    if (variant.played) table.marked.push_back(index);
+    if (variant.is_simulated_plan) table.marked.push_back(index);
     table.rows.push_back(std::move(row));
   }
   return table;
 }
 
-Table memory_table(const answer::SimulationAnswer& played) {
-  const std::vector<predict::TaskMemory>& memory = played.simulation.closed.memory;
+Table memory_table(const answer::SimulationAnswer& simulated) {
+  const std::vector<predict::TaskMemory>& memory = simulated.simulation.closed.memory;
   Table table;
   table.title = "Does it fit?";
-  table.note = fit_words(played) +
+  table.note = fit_text(simulated) +
                " Each row is the device with the least memory left while the task runs, including everything that "
                "stays resident.";
   table.columns = {{"task", Align::left},         {"device"}, {"peak memory"}, {"usable"}, {"free"},
@@ -353,12 +358,12 @@ Table memory_table(const answer::SimulationAnswer& played) {
   if (offloads) table.columns.push_back({"host memory"});
   const std::size_t fullest = planner::fullest_task(memory);
   for (std::size_t task = 0; task < memory.size(); ++task) {
-    if (played.scenario.job.workflow.tasks[task].kind == workflow::TaskKind::rule) continue;
+    if (simulated.scenario.job.workflow.tasks[task].kind == workflow::TaskKind::rule) continue;
     const predict::TaskMemory& of = memory[task];
     if (task == fullest) table.marked.push_back(table.rows.size());
-    table.rows.push_back({played.scenario.job.workflow.tasks[task].name, std::to_string(of.device),
+    table.rows.push_back({simulated.scenario.job.workflow.tasks[task].name, std::to_string(of.device),
                           answer::gibibytes(of.needed()), answer::gibibytes(of.usable), answer::gibibytes(of.margin()),
-                          parts_text(of, played.scenario.job.workflow)});
+                          parts_text(of, simulated.scenario.job.workflow)});
     if (offloads)
       table.rows.back().push_back(
           fmt::format("{} of {} per node", answer::gibibytes(of.host), answer::gibibytes(of.host_memory)));
@@ -366,7 +371,7 @@ Table memory_table(const answer::SimulationAnswer& played) {
   return table;
 }
 
-Table ranking_table(const answer::SimulationAnswer& played) {
+Table ranking_table(const answer::SimulationAnswer& simulated) {
   Table table;
   table.title = "Ranked plans";
   table.note = fmt::format(
@@ -374,13 +379,13 @@ Table ranking_table(const answer::SimulationAnswer& played) {
       "prediction error is {}. The differences compare "
       "each plan with the shown plan: idle time of the average device, the activities that differ most with their main "
       "cause, and tasks that overlap in only one of the plans.",
-      percent(played.scenario.software.efficiency.error));
+      percent(simulated.scenario.software.efficiency.error));
   table.columns = {
       {"plan"},        {"placement", Align::left}, {"iteration"}, {"vs. shown"}, {"main differences", Align::left},
       {"free memory"}, {"during", Align::left}};
-  const std::vector<Candidate> all = candidates(played);
+  const std::vector<Candidate> all = candidates(simulated);
   for (std::size_t index = 0; index < all.size(); ++index) {
-    table.rows.push_back(ranking_row(played, all[index], index + 1));
+    table.rows.push_back(ranking_row(simulated, all[index], index + 1));
     if (all[index].shown) table.marked.push_back(index);
   }
   return table;
@@ -416,18 +421,18 @@ LineChart threshold_chart(const study::Sweep& thresholds) {
   return chart;
 }
 
-std::optional<Gain> gain_of(const answer::SimulationAnswer& played) {
-  const double here = played.simulation.closed.iteration_seconds;
-  if (played.configured)
-    return Gain{"the trainer's configuration", played.configured->estimate.iteration_seconds, here};
-  if (!played.ranking || faster_plan(played) != nullptr) return std::nullopt;
+std::optional<Gain> gain_of(const answer::SimulationAnswer& simulated) {
+  const double here = simulated.simulation.closed.iteration_seconds;
+  if (simulated.configured)
+    return Gain{"the trainer's configuration", simulated.configured->estimate.iteration_seconds, here};
+  if (!simulated.ranking || faster_plan(simulated) != nullptr) return std::nullopt;
   const auto is_usual = [&](const planner::RankedPlan& ranked) {
     return std::find(std::begin(planner::named_placements), std::end(planner::named_placements), ranked.placement) !=
                std::end(planner::named_placements) &&
-           ranked.plan != played.plan;
+           ranked.plan != simulated.plan;
   };
   const planner::RankedPlan* fastest = nullptr;
-  for (const planner::RankedPlan& ranked : played.ranking->plans)
+  for (const planner::RankedPlan& ranked : simulated.ranking->plans)
     if (is_usual(ranked) &&
         (fastest == nullptr || ranked.estimate.iteration_seconds < fastest->estimate.iteration_seconds))
       fastest = &ranked;
@@ -436,31 +441,31 @@ std::optional<Gain> gain_of(const answer::SimulationAnswer& played) {
               fastest->estimate.iteration_seconds, here};
 }
 
-const planner::RankedPlan* faster_plan(const answer::SimulationAnswer& played) {
-  if (!played.ranking) return nullptr;
+const planner::RankedPlan* faster_plan(const answer::SimulationAnswer& simulated) {
+  if (!simulated.ranking) return nullptr;
   const planner::RankedPlan* fastest = nullptr;
-  for (const planner::RankedPlan& ranked : played.ranking->plans)
+  for (const planner::RankedPlan& ranked : simulated.ranking->plans)
     if (fastest == nullptr || ranked.estimate.iteration_seconds < fastest->estimate.iteration_seconds)
       fastest = &ranked;
   constexpr double visible = 0.9995;  // max ratio of iterations whose printed digits differ
-  const bool is_faster =
-      fastest != nullptr && fastest->estimate.iteration_seconds < visible * played.simulation.closed.iteration_seconds;
+  const bool is_faster = fastest != nullptr &&
+                         fastest->estimate.iteration_seconds < visible * simulated.simulation.closed.iteration_seconds;
   return is_faster ? fastest : nullptr;
 }
 
 namespace {
 
 /// "28.6 s per iteration (simulated). 1.18x the speed of co-located, the fastest usual placement (...). It fits: ..."
-std::string plan_note(const answer::SimulationAnswer& played) {
-  const predict::Estimate& closed = played.simulation.closed;
+std::string plan_note(const answer::SimulationAnswer& simulated) {
+  const predict::Estimate& closed = simulated.simulation.closed;
   std::string note =
-      fmt::format("{} per iteration (simulated).", answer::seconds_text(played.simulation.iteration_seconds));
-  if (played.as_configured) note = "The plan of the trainer's configuration: " + note;
-  const std::optional<Gain> gain = gain_of(played);
+      fmt::format("{} per iteration (simulated).", answer::seconds_text(simulated.simulation.iteration_seconds));
+  if (simulated.as_configured) note = "The plan of the trainer's configuration: " + note;
+  const std::optional<Gain> gain = gain_of(simulated);
   if (gain)
     note += fmt::format(" {:.2f}x the speed of {} ({} instead of {}).", gain->factor(), gain->over,
                         answer::seconds_text(gain->seconds_here), answer::seconds_text(gain->seconds_there));
-  const planner::RankedPlan* const faster = faster_plan(played);
+  const planner::RankedPlan* const faster = faster_plan(simulated);
   if (faster != nullptr)
     note += fmt::format(" A faster plan was found: {}, {} instead of {} ({}).", name_of(faster->placement),
                         answer::seconds_text(faster->estimate.iteration_seconds),
@@ -468,18 +473,18 @@ std::string plan_note(const answer::SimulationAnswer& played) {
                         answer::difference_text(faster->estimate.iteration_seconds, closed.iteration_seconds));
   if (gain || faster != nullptr)
     note += " Plans are compared by the analytical model: times come from formulas instead of simulation.";
-  return note + " " + fit_words(played);
+  return note + " " + fit_text(simulated);
 }
 
 }  // namespace
 
-Table plan_table(const answer::SimulationAnswer& played) {
+Table plan_table(const answer::SimulationAnswer& simulated) {
   Table table;
   table.title = "Plan";
-  table.note = plan_note(played);
+  table.note = plan_note(simulated);
   table.columns = {{"task", Align::left}, {"devices", Align::left}, {"layout", Align::left}, {"settings", Align::left}};
-  for (const answer::TaskWords& words : answer::task_words(played.scenario.job, played.plan))
-    table.rows.push_back({words.task, words.devices, words.layout, words.settings});
+  for (const answer::TaskText& row : answer::task_texts(simulated.scenario.job, simulated.plan))
+    table.rows.push_back({row.task, row.devices, row.layout, row.settings});
   return table;
 }
 

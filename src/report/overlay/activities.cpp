@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "report/overlay/turn.h"
+#include "report/overlay/rotation.h"
 #include "report/page/chart_sections.h"
 #include "timeline/timeline.h"
 
@@ -80,14 +80,13 @@ std::string_view activity_name(std::string_view title) {
 
 TimelineActivities activities_of(const Timeline& timeline) {
   TimelineActivities activities;
-  if (timeline.beginning == timeline::Beginning::repeats) activities.stretch = stretch_end(timeline);
+  if (timeline.beginning == timeline::Beginning::repeats) activities.cycle = cycle_end(timeline);
   std::vector<std::size_t> order(timeline.bars.size());
   std::iota(order.begin(), order.end(), 0);
   const std::vector<char> on_links = bars_on_host_links(timeline);
   std::erase_if(order, [&](std::size_t bar) {
     return is_idle_bar(timeline, bar) || on_links[bar] != 0 ||
-           (activities.stretch && timeline.bars[bar].begin >= *activities.stretch &&
-            *activities.stretch < timeline.end);
+           (activities.cycle && timeline.bars[bar].begin >= *activities.cycle && *activities.cycle < timeline.end);
   });
   const std::vector<std::int32_t> category = legend_of(timeline).of;
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return category[a] < category[b]; });
@@ -109,15 +108,15 @@ TimelineActivities activities_of(const Timeline& timeline) {
       return timeline.bars[a].begin < timeline.bars[b].begin;
     };
     std::stable_sort(bars[activity].begin(), bars[activity].end(), is_earlier);
-    time_activity(activities.activities[activity], timeline, bars[activity], activities.stretch);
+    time_activity(activities.activities[activity], timeline, bars[activity], activities.cycle);
   }
   return activities;
 }
 
 Ticks begin_of(const TimelineActivities& activities, std::size_t bar, Ticks begin) {
-  if (!activities.stretch || activities.of[bar] < 0) return begin;
+  if (!activities.cycle || activities.of[bar] < 0) return begin;
   const std::optional<Ticks> first = activities.activities[static_cast<std::size_t>(activities.of[bar])].begin;
-  return first && begin < *first ? begin + *activities.stretch : begin;
+  return first && begin < *first ? begin + *activities.cycle : begin;
 }
 
 const TimelineActivity* find_activity(const TimelineActivities& activities, std::string_view name) {
@@ -138,7 +137,7 @@ Alignment align(const Timeline& a, const Timeline& b, const std::array<TimelineA
   for (std::size_t side = 0; side < 2; ++side) {
     begin[side] = *find_activity(activities[side], activity->name)->begin;
     if (timelines[side]->beginning != Beginning::repeats) continue;
-    alignment.turned[side] = begin[side];
+    alignment.rotations[side] = begin[side];
     begin[side] = Ticks();
   }
   for (std::size_t side = 0; side < 2; ++side)
@@ -153,9 +152,9 @@ std::string alignment_note(const Alignment& alignment, const Timeline& a, const 
   std::string note;
   for (std::size_t side = 0; side < 2; ++side) {
     const char letter = side == 0 ? 'A' : 'B';
-    if (alignment.turned[side] > Ticks())
+    if (alignment.rotations[side] > Ticks())
       note += fmt::format(" {} is rotated by {}: its iterations repeat, so the part before {} is moved to the end.",
-                          letter, brief_time(alignment.turned[side], unit), alignment.activity);
+                          letter, short_time(alignment.rotations[side], unit), alignment.activity);
     if (alignment.delayed[side] > Ticks())
       note += fmt::format(" {} is delayed by {}.", letter, signed_time(alignment.delayed[side], unit));
   }

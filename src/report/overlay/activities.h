@@ -28,7 +28,7 @@ struct TimelineActivities {
   std::vector<TimelineActivity> activities;  ///< in order of their categories
   /// [bar] index of its activity; -1 for idle time, links to host memory, and bars after the repeating part
   std::vector<std::int32_t> of;
-  std::optional<base::Ticks> stretch;                      ///< end of the repeating part (stretch_end); nullopt if the
+  std::optional<base::Ticks> cycle;                        ///< end of the repeating part (cycle_end); nullopt if the
                                                            ///< timeline does not repeat
   std::map<std::string, std::size_t, std::less<>> number;  ///< [name] index of the activity
 };
@@ -48,9 +48,9 @@ const TimelineActivity* find_activity(const TimelineActivities& activities, std:
 
 /// How timelines A and B are shifted to be comparable.
 struct Alignment {
-  std::array<base::Ticks, 2> turned;   ///< rotation: each begins at this time of its repeating part
-  std::array<base::Ticks, 2> delayed;  ///< delay added after the rotation
-  std::string activity;                ///< activity with which both begin; empty if they keep their times
+  std::array<base::Ticks, 2> rotations;  ///< rotation: each begins at this time of its repeating part
+  std::array<base::Ticks, 2> delayed;    ///< delay added after the rotation
+  std::string activity;                  ///< activity with which both begin; empty if they keep their times
 };
 
 /// Aligns both timelines at the first activity that they share. If both already begin with a shared activity, it is

@@ -15,7 +15,7 @@
 
 #include "report/overlay/activities.h"
 #include "report/overlay/pairs.h"
-#include "report/overlay/turn.h"
+#include "report/overlay/rotation.h"
 #include "report/page/chart_sections.h"
 #include "timeline/timeline.h"
 
@@ -124,11 +124,11 @@ std::vector<Figure> figures_of(const Overlay& overlay) {
   const Ticks ends[2] = {a.end - overlay.delayed[0], b.end - overlay.delayed[1]};
   Ticks moved;
   for (const BarPair& pair : overlay.bars) moved = std::max(moved, distance(overlay, pair));
-  return {{"duration of A", brief_time(ends[0], a.time_unit), overlay.a.name},
-          {"duration of B", brief_time(ends[1], a.time_unit), overlay.b.name},
+  return {{"duration of A", short_time(ends[0], a.time_unit), overlay.a.name},
+          {"duration of B", short_time(ends[1], a.time_unit), overlay.b.name},
           {"B vs. A", change_text(ends[0], ends[1], a.time_unit), ""},
           {"matched bars", std::to_string(overlay.bars.size()),
-           overlay.bars.empty() ? "" : fmt::format("largest difference {}", brief_time(moved, a.time_unit))}};
+           overlay.bars.empty() ? "" : fmt::format("largest difference {}", short_time(moved, a.time_unit))}};
 }
 
 std::string note_of(const Overlay& overlay, bool mixed, const std::string& alignment) {
@@ -151,13 +151,13 @@ Page overlay_page(NamedTimeline a, NamedTimeline b, std::string title) {
   divide_both(a.timeline, b.timeline);
   unify_kinds(a.timeline, b.timeline);
   const Alignment alignment = align(a.timeline, b.timeline, activities_of_both(a.timeline, b.timeline));
-  if (alignment.turned[0] > Ticks()) a.timeline = turned(a.timeline, alignment.turned[0]);
-  if (alignment.turned[1] > Ticks()) b.timeline = turned(b.timeline, alignment.turned[1]);
+  if (alignment.rotations[0] > Ticks()) a.timeline = rotated(a.timeline, alignment.rotations[0]);
+  if (alignment.rotations[1] > Ticks()) b.timeline = rotated(b.timeline, alignment.rotations[1]);
   Overlay overlay{
       a, b, activities_of_both(a.timeline, b.timeline), alignment.delayed, pair_lanes(a.timeline, b.timeline), {}};
   overlay.bars = pair_bars(a.timeline, b.timeline, overlay.activities, overlay.lanes);
-  a.timeline = delayed(std::move(a.timeline), alignment.delayed[0]);
-  b.timeline = delayed(std::move(b.timeline), alignment.delayed[1]);
+  a.timeline = shifted(std::move(a.timeline), alignment.delayed[0]);
+  b.timeline = shifted(std::move(b.timeline), alignment.delayed[1]);
   JoinedTimelines joined = join_timelines(a.timeline, b.timeline, overlay.lanes, overlay.bars);
   Page page;
   page.title = std::move(title);

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <utility>
 
-#include "report/overlay/turn.h"
+#include "report/overlay/rotation.h"
 
 namespace dovetail::report {
 namespace {
@@ -30,11 +30,11 @@ struct WholeBar {
 std::optional<std::pair<std::size_t, std::size_t>> cut_bar(const Timeline& timeline,
                                                            const TimelineActivities& activities, std::size_t first,
                                                            std::size_t end) {
-  if (!activities.stretch || first == end || timeline.bars[first].begin > Ticks()) return std::nullopt;
+  if (!activities.cycle || first == end || timeline.bars[first].begin > Ticks()) return std::nullopt;
   for (std::size_t bar = end; bar > first + 1; --bar) {
-    if (timeline.bars[bar - 1].end > *activities.stretch) continue;
-    const bool goes_on = timeline.bars[bar - 1].end == *activities.stretch && is_same_work(timeline, bar - 1, first);
-    return goes_on ? std::optional(std::pair(bar - 1, first)) : std::nullopt;
+    if (timeline.bars[bar - 1].end > *activities.cycle) continue;
+    const bool continues = timeline.bars[bar - 1].end == *activities.cycle && is_same_work(timeline, bar - 1, first);
+    return continues ? std::optional(std::pair(bar - 1, first)) : std::nullopt;
   }
   return std::nullopt;
 }

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "report/overlay/overlay.h"
-#include "report/overlay/turn.h"
+#include "report/overlay/rotation.h"
 #include "report/page/chart_sections.h"
 
 namespace dovetail::report {
@@ -57,9 +57,9 @@ std::vector<std::string> activity_row(const Overlay& overlay, const std::string&
   for (std::size_t side = 0; side < 2; ++side) {
     const TimelineActivity* activity = activities[side];
     begins.push_back(!activity         ? ""
-                     : activity->begin ? brief_time(*activity->begin + overlay.delayed[side], unit)
+                     : activity->begin ? short_time(*activity->begin + overlay.delayed[side], unit)
                                        : "runs throughout");
-    takes.push_back(activity ? brief_time(activity->length, unit) : "");
+    takes.push_back(activity ? short_time(activity->length, unit) : "");
   }
   const bool both = activities[0] && activities[1];
   const bool both_begin = both && activities[0]->begin && activities[1]->begin;
@@ -148,9 +148,9 @@ Table bar_differences(const Overlay& overlay, const std::vector<std::int32_t>& n
     const Bar& other = b.bars[pair.b];
     const std::size_t lane = timeline::lane_of(first, pair.a);
     table.rows.push_back(
-        {title_of(a, a.bars[pair.a]), a.lanes[lane].name, brief_time(begin_on(overlay, 0, pair.a), a.time_unit),
-         brief_time(begin_on(overlay, 1, pair.b), a.time_unit), signed_time(begin_change(overlay, pair), a.time_unit),
-         brief_time(length_of(one), a.time_unit), brief_time(length_of(other), a.time_unit),
+        {title_of(a, a.bars[pair.a]), a.lanes[lane].name, short_time(begin_on(overlay, 0, pair.a), a.time_unit),
+         short_time(begin_on(overlay, 1, pair.b), a.time_unit), signed_time(begin_change(overlay, pair), a.time_unit),
+         short_time(length_of(one), a.time_unit), short_time(length_of(other), a.time_unit),
          signed_time(length_of(other) - length_of(one), a.time_unit)});
     table.bars.push_back(number_of_a[pair.a]);
   }
@@ -176,9 +176,9 @@ Table lane_differences(const Overlay& overlay) {
     const LaneUse use_b = use_of(b, lane.b, first_b);
     const auto is_here = [&](const BarPair& pair) { return pair.a >= first_a[lane.a] && pair.a < first_a[lane.a + 1]; };
     const auto both = static_cast<std::size_t>(std::count_if(overlay.bars.begin(), overlay.bars.end(), is_here));
-    table.rows.push_back({a.lanes[lane.a].name, brief_time(use_a.busy, unit), brief_time(use_b.busy, unit),
-                          change_text(use_a.busy, use_b.busy, unit), brief_time(use_a.end, unit),
-                          brief_time(use_b.end, unit), change_text(use_a.end, use_b.end, unit), std::to_string(both),
+    table.rows.push_back({a.lanes[lane.a].name, short_time(use_a.busy, unit), short_time(use_b.busy, unit),
+                          change_text(use_a.busy, use_b.busy, unit), short_time(use_a.end, unit),
+                          short_time(use_b.end, unit), change_text(use_a.end, use_b.end, unit), std::to_string(both),
                           std::to_string(use_a.bars - both), std::to_string(use_b.bars - both)});
   }
   return table;

@@ -6,8 +6,8 @@
 #include <cstddef>
 #include <vector>
 
-#include "answer/words/figures.h"
-#include "answer/words/text.h"
+#include "answer/text/figures.h"
+#include "answer/text/text.h"
 #include "report/page/summary.h"
 
 namespace dovetail::report {
@@ -22,7 +22,7 @@ constexpr std::size_t max_waits = 20;
 std::vector<std::size_t> entry_of_category(const Legend& legend) {
   std::vector<std::size_t> entries(legend.categories.size());
   for (std::size_t entry = 0; entry < legend.entries.size(); ++entry)
-    for (const std::size_t category : legend.entries[entry].looks) entries[category] = entry;
+    for (const std::size_t category : legend.entries[entry].styles) entries[category] = entry;
   return entries;
 }
 
@@ -39,19 +39,19 @@ std::vector<std::vector<Ticks>> times_of(const Timeline& timeline, const Legend&
   return times;
 }
 
-/// Adds the rows of `breakdown`: all lanes together, then each lane with time in any entry that `is_part` accepts.
-template <class IsPart>
-void add_rows(Breakdown& breakdown, const Timeline& timeline, IsPart is_part) {
+/// Adds the rows of `breakdown`: all lanes together, then each lane with time in any entry that `is_segment` accepts.
+template <class IsSegment>
+void add_rows(Breakdown& breakdown, const Timeline& timeline, IsSegment is_segment) {
   const Legend legend = legend_of(timeline);
   breakdown.time_unit = timeline.time_unit;
   std::vector<std::size_t> entries;
   for (std::size_t entry = 0; entry < legend.entries.size(); ++entry) {
-    const LookGroup& of = legend.entries[entry];
-    if (!is_part(of)) continue;
+    const StyleGroup& of = legend.entries[entry];
+    if (!is_segment(of)) continue;
     entries.push_back(entry);
     std::vector<Ink> inks;
-    for (const std::size_t category : of.looks) inks.push_back(legend.categories[category].ink);
-    breakdown.parts.push_back({of.full_name(), ink_of_group(of, inks), of.idle});
+    for (const std::size_t category : of.styles) inks.push_back(legend.categories[category].ink);
+    breakdown.segments.push_back({of.full_name(), ink_of_group(of, inks), of.idle});
   }
   const std::vector<std::vector<Ticks>> times = times_of(timeline, legend);
   breakdown.rows.push_back(
@@ -79,7 +79,7 @@ Breakdown time_breakdown(const Timeline& timeline) {
   Breakdown breakdown;
   breakdown.title = "Where the time goes";
   breakdown.note = fmt::format("Time of each {} by activity.", timeline.lane_noun);
-  add_rows(breakdown, timeline, [](const LookGroup&) { return true; });
+  add_rows(breakdown, timeline, [](const StyleGroup&) { return true; });
   return breakdown;
 }
 
@@ -87,9 +87,9 @@ Breakdown idle_breakdown(const Timeline& timeline) {
   Breakdown breakdown;
   breakdown.title = "Idle time by cause";
   breakdown.note = fmt::format("Idle time of each {} as a share of its total time.", timeline.lane_noun);
-  add_rows(breakdown, timeline, [](const LookGroup& entry) { return entry.idle; });
-  for (Breakdown::Row& row : breakdown.rows) row.whole = timeline.end;
-  breakdown.rows.front().whole = timeline.end * static_cast<std::int64_t>(timeline.lanes.size());
+  add_rows(breakdown, timeline, [](const StyleGroup& entry) { return entry.idle; });
+  for (Breakdown::Row& row : breakdown.rows) row.full_length = timeline.end;
+  breakdown.rows.front().full_length = timeline.end * static_cast<std::int64_t>(timeline.lanes.size());
   return breakdown;
 }
 
@@ -125,13 +125,13 @@ Table wait_table(const Timeline& timeline) {
 using base::Ticks;
 using base::TimeUnit;
 
-std::string brief_time(Ticks time, TimeUnit unit) {
+std::string short_time(Ticks time, TimeUnit unit) {
   return unit == TimeUnit::ns ? answer::seconds_text(base::seconds_of_ticks(time)) : time_text(time, unit);
 }
 
 std::string signed_time(Ticks change, TimeUnit unit) {
-  if (change < Ticks()) return "-" + brief_time(Ticks() - change, unit);
-  return change == Ticks() ? brief_time(change, unit) : "+" + brief_time(change, unit);
+  if (change < Ticks()) return "-" + short_time(Ticks() - change, unit);
+  return change == Ticks() ? short_time(change, unit) : "+" + short_time(change, unit);
 }
 
 std::string change_text(Ticks from, Ticks to, TimeUnit unit) {

@@ -23,7 +23,7 @@ Breakdown idle_breakdown(const timeline::Timeline& timeline);
 Table wait_table(const timeline::Timeline& timeline);
 
 /// "12.3 s" if ticks are ns, rounded to about three digits; otherwise exact: "225 ticks".
-std::string brief_time(base::Ticks time, base::TimeUnit unit);
+std::string short_time(base::Ticks time, base::TimeUnit unit);
 
 /// A change with its sign: "+12.3 s", "-3 ticks", "0 ticks".
 std::string signed_time(base::Ticks change, base::TimeUnit unit);
@@ -48,37 +48,37 @@ std::string category_name(const std::vector<timeline::Track>& tracks, timeline::
 inline constexpr std::size_t max_legend_entries = 10;
 
 /// Bars that look the same: one bar kind of one track, or bars of a trace with one name.
-struct Look {
+struct BarStyle {
   timeline::BarKind bar_kind = timeline::BarKind::work;
   std::int32_t track = -1;
   base::Ticks time;       ///< length of all its bars
   std::string name = {};  ///< for bars known only by name
 };
 
-/// An entry of a legend: one look or several.
-struct LookGroup {
-  std::string owner;  ///< "actor_train"; empty if looks of several tasks are together
+/// An entry of a legend: one style or several.
+struct StyleGroup {
+  std::string owner;  ///< "actor_train"; empty if styles of several tasks are together
   std::string name;   ///< "forward", "inference", "other work"
   std::string about;  ///< explains the name; may be empty
   bool idle = false;
   bool is_rest = false;  ///< "other work" or "other idle time"
   base::Ticks time;
-  std::vector<std::size_t> looks;
+  std::vector<std::size_t> styles;
 
   /// "actor_train forward".
   std::string full_name() const { return owner.empty() ? name : owner + " " + name; }
 };
 
-/// Groups looks into at most `max_groups` legend entries, work first. Looks of generation and inference, and of work
+/// Groups styles into at most `max_groups` legend entries, work first. Styles of generation and inference, and of work
 /// that serves tasks, are grouped by bar kind. If there are still too many groups, these are joined in turn: replicas
 /// of a model, all optimizers, all movements of weights, all of generation, and the passes of each training. Finally,
 /// the groups with the least time become "other idle time", then "other work". REQUIRES: max_groups >= 2.
-std::vector<LookGroup> group_looks(const std::vector<timeline::Track>& tracks, const std::vector<Look>& looks,
-                                   std::size_t max_groups = max_legend_entries);
+std::vector<StyleGroup> group_styles(const std::vector<timeline::Track>& tracks, const std::vector<BarStyle>& styles,
+                                     std::size_t max_groups = max_legend_entries);
 
-/// Returns the color of a group that a chart draws in one color: the color of its last look (decode rather than
-/// prefill), or gray for "other work" and "other idle time". `inks`: by index into `group.looks`.
-Ink ink_of_group(const LookGroup& group, const std::vector<Ink>& inks);
+/// Returns the color of a group that a chart draws in one color: the color of its last style (decode rather than
+/// prefill), or gray for "other work" and "other idle time". `inks`: by index into `group.styles`.
+Ink ink_of_group(const StyleGroup& group, const std::vector<Ink>& inks);
 
 /// Explains a bar kind: "one token per sequence and step". Empty for `work` and `idle`, which only names explain.
 std::string_view explanation_of(timeline::BarKind bar_kind);
@@ -88,8 +88,8 @@ std::string term_sentences(const timeline::Timeline& timeline);
 
 struct Legend {
   std::vector<Category> categories;
-  std::vector<std::int32_t> of;    ///< [bar] index into `categories`
-  std::vector<LookGroup> entries;  ///< groups of categories; `looks` are indices into `categories`
+  std::vector<std::int32_t> of;     ///< [bar] index into `categories`
+  std::vector<StyleGroup> entries;  ///< groups of categories; `styles` are indices into `categories`
 };
 
 /// Builds the legend: a category per bar kind of each track, in order of tracks, then work without a track, then a

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "answer/words/text.h"
+#include "answer/text/text.h"
 #include "base/assert.h"
 #include "base/utf8.h"
 #include "report/page/chart_sections.h"
@@ -127,12 +127,12 @@ std::string to_json(const Category& category) {
 }
 
 /// The explanation of an entry is omitted if it has none.
-std::string to_json(const LookGroup& entry) {
+std::string to_json(const StyleGroup& entry) {
   JsonObject object;
   object.add("name", json_string(entry.full_name()));
   if (!entry.about.empty()) object.add("about", json_string(entry.about));
   object.add("idle", truth(entry.idle));
-  object.add("categories", numbers(entry.looks));
+  object.add("categories", numbers(entry.styles));
   return object.text();
 }
 
@@ -207,7 +207,7 @@ std::string to_json(const Chart& chart) {
   object.add("time_unit", json_string(base::name_of(timeline.time_unit)));
   object.add("end", std::to_string(timeline.end.count()));
   object.add("categories", array_of(legend.categories, [](const Category& category) { return to_json(category); }));
-  object.add("legend", array_of(legend.entries, [](const LookGroup& entry) { return to_json(entry); }));
+  object.add("legend", array_of(legend.entries, [](const StyleGroup& entry) { return to_json(entry); }));
   object.add("lanes", array_of(timeline.lanes, [](const timeline::Lane& lane) { return to_json(lane); }));
   object.add("gap", numbers(gaps_of(timeline)));
   const auto column = [&](auto value) { return array_of(timeline.bars, value); };
@@ -230,19 +230,19 @@ std::string to_json(const Chart& chart) {
 std::string to_json(const Breakdown& breakdown) {
   JsonObject object = section("breakdown", breakdown.title, breakdown.note);
   object.add("time_unit", json_string(base::name_of(breakdown.time_unit)));
-  object.add("parts", array_of(breakdown.parts, [](const Breakdown::Part& part) {
+  object.add("parts", array_of(breakdown.segments, [](const Breakdown::Segment& segment) {
                JsonObject member;
-               member.add("name", json_string(part.name));
-               add_ink(member, part.ink);
-               member.add("idle", truth(part.idle));
+               member.add("name", json_string(segment.name));
+               add_ink(member, segment.ink);
+               member.add("idle", truth(segment.idle));
                return member.text();
              }));
   object.add("rows", array_of(breakdown.rows, [&](const Breakdown::Row& row) {
-               DOVETAIL_ASSERT(row.amounts.size() == breakdown.parts.size());
+               DOVETAIL_ASSERT(row.amounts.size() == breakdown.segments.size());
                JsonObject member;
                member.add("name", json_string(row.name));
                member.add("amounts", array_of(row.amounts, [](base::Ticks amount) { return amount.count(); }));
-               if (row.whole) member.add("whole", std::to_string(row.whole->count()));
+               if (row.full_length) member.add("whole", std::to_string(row.full_length->count()));
                return member.text();
              }));
   return object.text();

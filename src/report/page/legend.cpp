@@ -68,7 +68,7 @@ class NamedGroups {
   std::int32_t category_of(const timeline::Bar& bar) const;
 
  private:
-  struct Group {
+  struct CategoryGroup {
     std::string name;
     bool idle = false;
     base::Ticks time;
@@ -81,7 +81,7 @@ class NamedGroups {
   void share_rest(std::vector<Category>& categories, Category rest);
 
   const timeline::Timeline& timeline_;
-  std::vector<Group> groups_;
+  std::vector<CategoryGroup> groups_;
   std::map<std::pair<std::string, bool>, std::size_t> number_;     // by (pattern, idle)
   std::map<std::pair<std::int32_t, bool>, std::size_t> group_of_;  // by (name, idle)
 };
@@ -100,7 +100,7 @@ void NamedGroups::add(const Bar& bar) {
   const std::string pattern = without_numbers(title_of(timeline_, bar));
   const auto [place, added] = number_.try_emplace({pattern, key.second}, groups_.size());
   if (added) groups_.push_back({pattern, key.second, {}, true, bar.name, -1});
-  Group& group = groups_[place->second];
+  CategoryGroup& group = groups_[place->second];
   group.one_name = group.one_name && group.first_name == bar.name;
   group.time += bar.end - bar.begin;
   group_of_[key] = place->second;
@@ -114,7 +114,7 @@ void NamedGroups::add_categories(std::vector<Category>& categories) {
   std::size_t work = 0;
   std::size_t idle = 0;
   for (std::size_t i = 0; i < std::min(order.size(), max_named); ++i) {
-    Group& group = groups_[order[i]];
+    CategoryGroup& group = groups_[order[i]];
     group.category = static_cast<std::int32_t>(categories.size());
     const Ink ink = free_ink(categories, group.idle, group.idle ? idle++ : work++);
     const bool has_own = group.one_name && group.first_name >= 0;
@@ -133,9 +133,9 @@ std::int32_t NamedGroups::category_of(const Bar& bar) const {
 /// those of work.
 void NamedGroups::share_rest(std::vector<Category>& categories, Category rest) {
   const auto number = static_cast<std::int32_t>(categories.size());
-  const auto is_left = [&](const Group& group) { return group.category < 0 && group.idle == rest.idle; };
+  const auto is_left = [&](const CategoryGroup& group) { return group.category < 0 && group.idle == rest.idle; };
   if (std::none_of(groups_.begin(), groups_.end(), is_left)) return;
-  for (Group& group : groups_)
+  for (CategoryGroup& group : groups_)
     if (is_left(group)) group.category = number;
   categories.push_back(std::move(rest));
 }
@@ -196,10 +196,10 @@ bool is_generation(BarKind bar_kind) {
   return bar_kind == BarKind::prefill || bar_kind == BarKind::decode || bar_kind == BarKind::recompute;
 }
 
-/// Which looks share legend entries. Each value includes all before it.
+/// Which styles share legend entries. Each value includes all before it.
 enum class Sharing : std::uint8_t { bar_kinds, replicas, optimizers, movements, generation, training };
 
-/// Key of the looks that share an entry.
+/// Key of the styles that share an entry.
 struct GroupKey {
   bool idle = false;
   std::int32_t owner = -1;  ///< track or, with Sharing::replicas, model of the pipelines
@@ -209,30 +209,31 @@ struct GroupKey {
   friend bool operator==(const GroupKey&, const GroupKey&) = default;
 };
 
-GroupKey group_key(const Tracks& tracks, const Look& look, Sharing sharing) {
-  GroupKey key{is_idle(look.bar_kind), -1, look.bar_kind, look.name};
-  if (key.idle || !look.name.empty()) return key;
-  if (sharing >= Sharing::movements && is_service(look.bar_kind) && look.bar_kind != BarKind::hand_over)
+GroupKey group_key(const Tracks& tracks, const BarStyle& style, Sharing sharing) {
+  GroupKey key{is_idle(style.bar_kind), -1, style.bar_kind, style.name};
+  if (key.idle || !style.name.empty()) return key;
+  if (sharing >= Sharing::movements && is_service(style.bar_kind) && style.bar_kind != BarKind::hand_over)
     key.bar_kind = BarKind::reallocation;
-  if (sharing >= Sharing::generation && is_generation(look.bar_kind)) key.bar_kind = BarKind::decode;
-  if (look.track < 0 || is_service(look.bar_kind) || stage_ink(look.bar_kind)) return key;
-  if (sharing >= Sharing::optimizers && (look.bar_kind == BarKind::step || look.bar_kind == BarKind::optimizer)) {
+  if (sharing >= Sharing::generation && is_generation(style.bar_kind)) key.bar_kind = BarKind::decode;
+  if (style.track < 0 || is_service(style.bar_kind) || stage_ink(style.bar_kind)) return key;
+  if (sharing >= Sharing::optimizers && (style.bar_kind == BarKind::step || style.bar_kind == BarKind::optimizer)) {
     key.bar_kind = BarKind::optimizer;
     return key;
   }
-  if (sharing >= Sharing::training && is_op(look.bar_kind)) key.bar_kind = BarKind::backward;
-  const Track& track = tracks[static_cast<std::size_t>(look.track)];
-  key.owner = sharing >= Sharing::replicas && track.kind == Track::Kind::pipeline ? track.model : look.track;
+  if (sharing >= Sharing::training && is_op(style.bar_kind)) key.bar_kind = BarKind::backward;
+  const Track& track = tracks[static_cast<std::size_t>(style.track)];
+  key.owner = sharing >= Sharing::replicas && track.kind == Track::Kind::pipeline ? track.model : style.track;
   return key;
 }
 
-/// Returns the name of the track, or of the replicas' model, that all looks have; empty if they differ. Replicas of a
+/// Returns the name of the track, or of the replicas' model, that all styles have; empty if they differ. Replicas of a
 /// model are named "critic/0", "critic/1".
-std::string owner_of(const Tracks& tracks, const std::vector<Look>& looks, const std::vector<std::size_t>& members) {
+std::string owner_of(const Tracks& tracks, const std::vector<BarStyle>& styles,
+                     const std::vector<std::size_t>& members) {
   std::string owner;
   for (const std::size_t member : members) {
-    const std::int32_t number = looks[member].track;
-    if (is_idle(looks[member].bar_kind) || number < 0) return "";
+    const std::int32_t number = styles[member].track;
+    if (is_idle(styles[member].bar_kind) || number < 0) return "";
     const Track& track = tracks[static_cast<std::size_t>(number)];
     const bool is_one_of_replicas = members.size() > 1 && track.kind == Track::Kind::pipeline;
     std::string name = is_one_of_replicas ? track.name.substr(0, track.name.rfind('/')) : track.name;
@@ -242,25 +243,25 @@ std::string owner_of(const Tracks& tracks, const std::vector<Look>& looks, const
   return owner;
 }
 
-/// Names and explains a group of looks of one or several bar kinds.
-void describe_group(const std::vector<Look>& looks, LookGroup& group) {
-  const Look& first = looks[group.looks.front()];
+/// Names and explains a group of styles of one or several bar kinds.
+void describe_group(const std::vector<BarStyle>& styles, StyleGroup& group) {
+  const BarStyle& first = styles[group.styles.front()];
   const auto all_are = [&](auto is) {
-    return std::all_of(group.looks.begin(), group.looks.end(), [&](std::size_t look) { return is(looks[look]); });
+    return std::all_of(group.styles.begin(), group.styles.end(), [&](std::size_t style) { return is(styles[style]); });
   };
   if (!first.name.empty()) {
     group.name = first.name;
-  } else if (all_are([&](const Look& look) { return look.bar_kind == first.bar_kind; })) {
+  } else if (all_are([&](const BarStyle& style) { return style.bar_kind == first.bar_kind; })) {
     group.name = name_of(first.bar_kind);
     group.about = explanation_of(first.bar_kind);
-  } else if (all_are([](const Look& look) { return is_generation(look.bar_kind); })) {
+  } else if (all_are([](const BarStyle& style) { return is_generation(style.bar_kind); })) {
     group.owner.clear();
     group.name = "generation";
     group.about = "prefill (light), which reads prompts into the KV cache, and decoding (dark), one token at a time";
-  } else if (all_are([](const Look& look) { return is_service(look.bar_kind); })) {
+  } else if (all_are([](const BarStyle& style) { return is_service(style.bar_kind); })) {
     group.name = "moving weights";
     group.about = "new weights, weights in host memory, or the KV cache of unfinished sequences are moved";
-  } else if (all_are([](const Look& look) { return is_op(look.bar_kind) && look.bar_kind != BarKind::step; })) {
+  } else if (all_are([](const BarStyle& style) { return is_op(style.bar_kind) && style.bar_kind != BarKind::step; })) {
     group.name = "forward, backward";
     group.about = "forward pass (light) and backward pass (dark) of training";
   } else {
@@ -269,43 +270,43 @@ void describe_group(const std::vector<Look>& looks, LookGroup& group) {
   }
 }
 
-std::vector<LookGroup> groups_at(const Tracks& tracks, const std::vector<Look>& looks, Sharing sharing) {
+std::vector<StyleGroup> groups_at(const Tracks& tracks, const std::vector<BarStyle>& styles, Sharing sharing) {
   std::vector<GroupKey> keys;
-  std::vector<LookGroup> groups;
-  for (std::size_t look = 0; look < looks.size(); ++look) {
-    GroupKey key = group_key(tracks, looks[look], sharing);
+  std::vector<StyleGroup> groups;
+  for (std::size_t style = 0; style < styles.size(); ++style) {
+    GroupKey key = group_key(tracks, styles[style], sharing);
     const auto known = std::find(keys.begin(), keys.end(), key);
     const auto number = static_cast<std::size_t>(known - keys.begin());
     if (known == keys.end()) {
       keys.push_back(std::move(key));
       groups.emplace_back();
-      groups.back().idle = is_idle(looks[look].bar_kind);
+      groups.back().idle = is_idle(styles[style].bar_kind);
     }
-    groups[number].looks.push_back(look);
-    groups[number].time += looks[look].time;
+    groups[number].styles.push_back(style);
+    groups[number].time += styles[style].time;
   }
-  for (LookGroup& group : groups) {
-    group.owner = owner_of(tracks, looks, group.looks);
-    describe_group(looks, group);
+  for (StyleGroup& group : groups) {
+    group.owner = owner_of(tracks, styles, group.styles);
+    describe_group(styles, group);
   }
-  const auto rank = [&](const LookGroup& group) {
-    return group.idle ? 2 : is_service(looks[group.looks.front()].bar_kind) ? 1 : 0;
+  const auto rank = [&](const StyleGroup& group) {
+    return group.idle ? 2 : is_service(styles[group.styles.front()].bar_kind) ? 1 : 0;
   };
   std::stable_sort(groups.begin(), groups.end(),
-                   [&](const LookGroup& a, const LookGroup& b) { return rank(a) < rank(b); });
+                   [&](const StyleGroup& a, const StyleGroup& b) { return rank(a) < rank(b); });
   return groups;
 }
 
 /// If `is_rest` accepts several groups, joins them into one at the end.
 template <class IsRest>
-void join_rest(std::vector<LookGroup>& groups, std::string name, bool idle, IsRest is_rest) {
+void join_rest(std::vector<StyleGroup>& groups, std::string name, bool idle, IsRest is_rest) {
   constexpr std::size_t max_listed = 8;
-  LookGroup rest{"", std::move(name), "", idle, true, {}, {}};
+  StyleGroup rest{"", std::move(name), "", idle, true, {}, {}};
   std::size_t joined = 0;
-  for (const LookGroup& group : groups) {
+  for (const StyleGroup& group : groups) {
     if (!is_rest(group)) continue;
     if (++joined <= max_listed) rest.about += (joined == 1 ? "" : ", ") + group.full_name();
-    rest.looks.insert(rest.looks.end(), group.looks.begin(), group.looks.end());
+    rest.styles.insert(rest.styles.end(), group.styles.begin(), group.styles.end());
     rest.time += group.time;
   }
   if (joined > max_listed) rest.about += fmt::format(" and {} more", joined - max_listed);
@@ -315,27 +316,27 @@ void join_rest(std::vector<LookGroup>& groups, std::string name, bool idle, IsRe
 
 /// Keeps `kept` groups. Work takes precedence over idle time, and then the groups with the most time. The other groups
 /// become "other work" and "other idle time" if there are several.
-std::vector<LookGroup> with_rest(const std::vector<LookGroup>& groups, std::size_t kept) {
+std::vector<StyleGroup> with_rest(const std::vector<StyleGroup>& groups, std::size_t kept) {
   std::vector<std::size_t> order(groups.size());
   std::iota(order.begin(), order.end(), 0);
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
     return groups[a].idle != groups[b].idle ? groups[b].idle : groups[a].time > groups[b].time;
   });
-  std::vector<LookGroup> work;
-  std::vector<LookGroup> idle;
+  std::vector<StyleGroup> work;
+  std::vector<StyleGroup> idle;
   std::vector<bool> is_kept(groups.size());
   for (std::size_t i = 0; i < kept; ++i) is_kept[order[i]] = true;
   for (const bool is_idle_part : {false, true}) {
-    std::vector<LookGroup>& part = is_idle_part ? idle : work;
-    std::vector<std::size_t> dropped;  // first looks identify groups
+    std::vector<StyleGroup>& part = is_idle_part ? idle : work;
+    std::vector<std::size_t> dropped;  // first styles identify groups
     for (std::size_t i = 0; i < groups.size(); ++i) {
       if (groups[i].idle != is_idle_part) continue;
       part.push_back(groups[i]);
-      if (!is_kept[i]) dropped.push_back(groups[i].looks.front());
+      if (!is_kept[i]) dropped.push_back(groups[i].styles.front());
     }
     if (dropped.size() < 2) continue;
-    join_rest(part, is_idle_part ? "other idle time" : "other work", is_idle_part, [&](const LookGroup& group) {
-      return std::find(dropped.begin(), dropped.end(), group.looks.front()) != dropped.end();
+    join_rest(part, is_idle_part ? "other idle time" : "other work", is_idle_part, [&](const StyleGroup& group) {
+      return std::find(dropped.begin(), dropped.end(), group.styles.front()) != dropped.end();
     });
   }
   work.insert(work.end(), std::make_move_iterator(idle.begin()), std::make_move_iterator(idle.end()));
@@ -343,22 +344,22 @@ std::vector<LookGroup> with_rest(const std::vector<LookGroup>& groups, std::size
 }
 
 /// Groups categories into entries. `keys` has the bar kind and track of the first categories; the rest are names.
-std::vector<LookGroup> entries_of(const Timeline& timeline, const Legend& legend,
-                                  const std::map<Key, std::int32_t>& keys) {
-  std::vector<Look> looks(legend.categories.size());
-  for (std::size_t category = 0; category < looks.size(); ++category) {
-    looks[category].bar_kind = legend.categories[category].idle ? BarKind::idle : BarKind::work;
-    looks[category].name = legend.categories[category].name;
+std::vector<StyleGroup> entries_of(const Timeline& timeline, const Legend& legend,
+                                   const std::map<Key, std::int32_t>& keys) {
+  std::vector<BarStyle> styles(legend.categories.size());
+  for (std::size_t category = 0; category < styles.size(); ++category) {
+    styles[category].bar_kind = legend.categories[category].idle ? BarKind::idle : BarKind::work;
+    styles[category].name = legend.categories[category].name;
   }
   for (const auto& [key, number] : keys) {
-    Look& look = looks[static_cast<std::size_t>(number)];
-    look.bar_kind = std::get<BarKind>(key);
-    look.track = std::get<bool>(key) ? -1 : static_cast<std::int32_t>(std::get<std::uint32_t>(key));
-    look.name.clear();
+    BarStyle& style = styles[static_cast<std::size_t>(number)];
+    style.bar_kind = std::get<BarKind>(key);
+    style.track = std::get<bool>(key) ? -1 : static_cast<std::int32_t>(std::get<std::uint32_t>(key));
+    style.name.clear();
   }
   for (std::size_t bar = 0; bar < timeline.bars.size(); ++bar)
-    looks[static_cast<std::size_t>(legend.of[bar])].time += timeline.bars[bar].end - timeline.bars[bar].begin;
-  return group_looks(timeline.tracks, looks);
+    styles[static_cast<std::size_t>(legend.of[bar])].time += timeline.bars[bar].end - timeline.bars[bar].begin;
+  return group_styles(timeline.tracks, styles);
 }
 
 }  // namespace
@@ -387,19 +388,19 @@ Legend legend_of(const Timeline& timeline) {
   return legend;
 }
 
-std::vector<LookGroup> group_looks(const std::vector<Track>& tracks, const std::vector<Look>& looks,
-                                   std::size_t max_groups) {
-  std::vector<LookGroup> groups;
+std::vector<StyleGroup> group_styles(const std::vector<Track>& tracks, const std::vector<BarStyle>& styles,
+                                     std::size_t max_groups) {
+  std::vector<StyleGroup> groups;
   for (const Sharing sharing : {Sharing::bar_kinds, Sharing::replicas, Sharing::optimizers, Sharing::movements,
                                 Sharing::generation, Sharing::training}) {
-    groups = groups_at(tracks, looks, sharing);
+    groups = groups_at(tracks, styles, sharing);
     if (groups.size() <= max_groups) return groups;
   }
   for (std::size_t kept = max_groups;; --kept)
-    if (std::vector<LookGroup> fewer = with_rest(groups, kept); fewer.size() <= max_groups) return fewer;
+    if (std::vector<StyleGroup> fewer = with_rest(groups, kept); fewer.size() <= max_groups) return fewer;
 }
 
-Ink ink_of_group(const LookGroup& group, const std::vector<Ink>& given) {
+Ink ink_of_group(const StyleGroup& group, const std::vector<Ink>& given) {
   return group.is_rest ? (group.idle ? other_idle_ink : other_ink) : given.back();
 }
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "answer/words/text.h"
+#include "answer/text/text.h"
 #include "base/assert.h"
 
 namespace dovetail::report {

@@ -33,20 +33,20 @@ struct Chart {
 
 /// Stacked bars of times, one per row.
 struct Breakdown {
-  struct Part {
+  struct Segment {
     std::string name;
     Ink ink;
     bool idle = false;
   };
   struct Row {
     std::string name;
-    std::vector<base::Ticks> amounts;       ///< [part]
-    std::optional<base::Ticks> whole = {};  ///< length of the full bar; nullopt: the sum of the amounts
+    std::vector<base::Ticks> amounts;             ///< [segment]
+    std::optional<base::Ticks> full_length = {};  ///< length of the full bar; nullopt: the sum of the amounts
   };
   std::string title;
   std::string note;
   base::TimeUnit time_unit = base::TimeUnit::tick;
-  std::vector<Part> parts;
+  std::vector<Segment> segments;
   std::vector<Row> rows;  ///< the first row is the sum or mean of the others and is drawn larger
 };
 

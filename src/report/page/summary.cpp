@@ -13,18 +13,18 @@ namespace {
 using timeline::Bar;
 using timeline::BarKind;
 
-/// Total length of one look within a column, and its first bar there.
+/// Total length of one style within a column, and its first bar there.
 struct ColumnShare {
   std::size_t bar;
   double length;
 };
 
-bool same_look(const Bar& a, const Bar& b) { return a.bar_kind == b.bar_kind && a.track == b.track; }
+bool same_style(const Bar& a, const Bar& b) { return a.bar_kind == b.bar_kind && a.track == b.track; }
 
 void add_share(std::vector<ColumnShare>& shares, std::span<const Bar> bars, std::size_t bar, double length) {
-  for (ColumnShare& look : shares) {
-    if (same_look(bars[look.bar], bars[bar])) {
-      look.length += length;
+  for (ColumnShare& style : shares) {
+    if (same_style(bars[style.bar], bars[bar])) {
+      style.length += length;
       return;
     }
   }

@@ -41,7 +41,7 @@ std::string_view plural_of(base::TimeUnit unit);
 /// Returns the smallest of 1, 2, 5, 10, 20, ... that is at least `least`, for axis steps with exact labels.
 std::int64_t round_step(double least);
 
-/// Splits [from, to) into `columns` equal columns and returns the bar to show in each: the first bar of the look (bar
+/// Splits [from, to) into `columns` equal columns and returns the bar to show in each: the first bar of the style (bar
 /// kind and track) that fills most of the column; -1 if no bar has any length there. Considers bars [first, last).
 std::vector<std::int32_t> dominant_bars(std::span<const timeline::Bar> bars, std::size_t first, std::size_t last,
                                         double from, double to, std::size_t columns);

@@ -14,8 +14,8 @@
 #include <variant>
 
 #include "answer/runs/phase_table.h"
-#include "answer/words/figures.h"
-#include "answer/words/text.h"
+#include "answer/text/figures.h"
+#include "answer/text/text.h"
 #include "base/assert.h"
 #include "pipeline/schedule/evaluate.h"
 #include "records/figure_table.h"
@@ -108,15 +108,15 @@ const FigureColumn* find(const RunFigures& figures, const LineSpec& spec, std::s
 }
 
 /// Averages neighbors so that at most max_points remain. Each point keeps the last iteration of its group.
-std::vector<FigurePoint> thinned_points(const std::vector<FigurePoint>& points, std::size_t each) {
-  std::vector<FigurePoint> thinned;
+std::vector<FigurePoint> downsampled_points(const std::vector<FigurePoint>& points, std::size_t each) {
+  std::vector<FigurePoint> downsampled;
   for (std::size_t begin = 0; begin < points.size(); begin += each) {
     const std::size_t end = std::min(points.size(), begin + each);
     double sum = 0;
     for (std::size_t i = begin; i < end; ++i) sum += points[i].value;
-    thinned.push_back({points[end - 1].iteration, sum / static_cast<double>(end - begin)});
+    downsampled.push_back({points[end - 1].iteration, sum / static_cast<double>(end - begin)});
   }
-  return thinned;
+  return downsampled;
 }
 
 std::vector<FigurePoint> numbers_of(const FigureColumn* column) {
@@ -138,7 +138,7 @@ std::vector<Curve> curves_of(const RunFigures& figures, const ChartSpec& chart) 
     std::vector<FigurePoint> points = numbers_of(find(figures, spec, spec.figure));
     if (points.empty()) continue;
     const std::size_t each = points_together(points.size());
-    curves.push_back({spec, thinned_points(points, each), static_cast<std::int64_t>(each)});
+    curves.push_back({spec, downsampled_points(points, each), static_cast<std::int64_t>(each)});
   }
   if (is_all_zero(curves)) curves.clear();
   return curves;
@@ -196,8 +196,8 @@ CurvePicture::Line line_of(const RunFigures& figures, const Curve& curve,
   line.is_bridged = true;
   if (curve.spec.low.empty()) return line;
   const auto each = static_cast<std::size_t>(curve.rows_a_point);
-  const auto low = values_at(places, thinned_points(numbers_of(find(figures, curve.spec, curve.spec.low)), each));
-  const auto high = values_at(places, thinned_points(numbers_of(find(figures, curve.spec, curve.spec.high)), each));
+  const auto low = values_at(places, downsampled_points(numbers_of(find(figures, curve.spec, curve.spec.low)), each));
+  const auto high = values_at(places, downsampled_points(numbers_of(find(figures, curve.spec, curve.spec.high)), each));
   for (std::size_t i = 0; i < places.size(); ++i)
     line.ranges.push_back(low[i] && high[i] ? std::optional(CurvePicture::Range{*low[i], *high[i]}) : std::nullopt);
   return line;
@@ -328,9 +328,9 @@ void add_timeline(Page& page, timeline::Timeline timeline) {
   if (timeline.bars.empty()) return;
   Breakdown breakdown = time_breakdown(timeline);
   breakdown.title = "Where the time went";
-  timeline::Thinned thinned = timeline::thinned(std::move(timeline), max_bars);
+  timeline::Downsampled downsampled = timeline::downsampled(std::move(timeline), max_bars);
   page.sections.emplace_back(Chart{"Timeline", "All iterations and evaluations. Checkpoints and pauses are omitted.",
-                                   std::move(thinned.timeline)});
+                                   std::move(downsampled.timeline)});
   page.sections.emplace_back(std::move(breakdown));
 }
 

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "answer/words/text.h"
+#include "answer/text/text.h"
 #include "base/assert.h"
 #include "report/drawing/svg_parts.h"
 
@@ -57,7 +57,7 @@ class ParetoWriter {
     // Reserve the space of all points before placing labels.
     for (const FrontPoint& point : picture.front) taken_.push_back(around(point.at, point_radius + 1));
     for (const NamedPoint& point : picture.others) taken_.push_back(around(point.at, mark_radius + 1));
-    keep_stairs_free();
+    avoid_staircases();
   }
 
   std::string write() {
@@ -77,7 +77,7 @@ class ParetoWriter {
   }
 
   /// Reserves the lines of the front, so that labels do not cross them.
-  void keep_stairs_free() {
+  void avoid_staircases() {
     constexpr double half = 1.5;
     double above = top_;
     for (std::size_t i = 0; i < picture_.front.size(); ++i) {
@@ -271,10 +271,10 @@ class ParetoWriter {
     double x = left_;
     const double y = page_height - 34;
     std::string text;
-    const auto entry = [&](std::string_view mark, std::string_view words) {
+    const auto entry = [&](std::string_view mark, std::string_view entry_text) {
       text += fmt::format("<g transform=\"translate({} {})\">{}</g>\n", number(x), number(y), mark) +
-              text_element(x + 24, y + 4.5, words, {12.5, "#374151", "start", false, false});
-      x += 24 + text_width(words, 12.5) + 22;
+              text_element(x + 24, y + 4.5, entry_text, {12.5, "#374151", "start", false, false});
+      x += 24 + text_width(entry_text, 12.5) + 22;
     };
     const auto circle = [](std::string_view fill) {
       return fmt::format("<circle cx=\"9\" r=\"6\" fill=\"{}\" stroke=\"{}\" stroke-width=\"1.8\"/>", fill,
@@ -321,8 +321,8 @@ std::string render_pareto_svg(const ParetoPicture& picture) { return ParetoWrite
 
 ParetoPicture picture_of(const answer::FrontAnswer& front) {
   ParetoPicture picture;
-  picture.title = front.asked.named.name + ": makespan against peak activation";
-  picture.time_unit = front.asked.named.problem.time_unit;
+  picture.title = front.question.named.name + ": makespan against peak activation";
+  picture.time_unit = front.question.named.problem.time_unit;
   for (const answer::FrontSchedule& schedule : front.schedules) {
     const pipeline::Evaluation& evaluation = schedule.evaluation();
     picture.front.push_back(

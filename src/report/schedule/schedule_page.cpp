@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "answer/words/text.h"
+#include "answer/text/text.h"
 #include "fuse/bounds/bounds.h"
 #include "pipeline/schedule/evaluate.h"
 #include "report/page/chart_sections.h"
@@ -20,9 +20,9 @@ namespace {
 using timeline::Timeline;
 
 void add_capacities(Timeline& timeline, const pipeline::Problem& problem) {
-  const std::vector<base::Memory> room = pipeline::room_of(problem, std::nullopt);
+  const std::vector<base::Memory> headroom = pipeline::headroom_of(problem, std::nullopt);
   for (timeline::Counter& counter : timeline.counters) {
-    if (room[counter.lane] != base::Memory::max()) counter.capacity = room[counter.lane];
+    if (headroom[counter.lane] != base::Memory::max()) counter.capacity = headroom[counter.lane];
   }
 }
 

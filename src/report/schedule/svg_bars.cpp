@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "answer/words/text.h"
+#include "answer/text/text.h"
 #include "report/drawing/svg_parts.h"
 
 namespace dovetail::report {
@@ -26,27 +26,27 @@ constexpr double min_label = 6.5;
 constexpr double max_label = 11;
 
 /// A drawn section of a lane.
-struct Piece {
+struct BarSegment {
   double from;
   double to;
   const Bar* bar;  ///< for a merged section, the bar that represents it
   bool merged;
 };
 
-class LanePieces {
+class LaneSegments {
  public:
-  LanePieces(std::span<const Bar> bars, const Frame& frame) : bars_(bars), frame_(frame) {
+  LaneSegments(std::span<const Bar> bars, const Frame& frame) : bars_(bars), frame_(frame) {
     std::size_t run = 0;  // first bar of a run of narrow bars
     for (std::size_t i = 0; i < bars.size(); ++i) {
       if (width_of(bars[i]) < narrowest_bar) continue;
       add_merged(run, i);
-      pieces_.push_back({frame.x_of(bars[i].begin), frame.x_of(bars[i].end), &bars[i], false});
+      segments_.push_back({frame.x_of(bars[i].begin), frame.x_of(bars[i].end), &bars[i], false});
       run = i + 1;
     }
     add_merged(run, bars.size());
   }
 
-  std::vector<Piece> take() { return std::move(pieces_); }
+  std::vector<BarSegment> take() { return std::move(segments_); }
 
  private:
   double width_of(const Bar& bar) const { return frame_.x_of(bar.end) - frame_.x_of(bar.begin); }
@@ -62,7 +62,7 @@ class LanePieces {
     const auto shown = dominant_bars(bars_, first, last, static_cast<double>(begin.count()),
                                      static_cast<double>(end.count()), columns);
     const double column_width = width / static_cast<double>(columns);
-    bool extends = false;  // whether the last piece ends where this column begins
+    bool extends = false;  // whether the last segment ends where this column begins
     for (std::size_t i = 0; i < columns; ++i) {
       if (shown[i] < 0) {
         extends = false;
@@ -70,10 +70,10 @@ class LanePieces {
       }
       const Bar& bar = bars_[static_cast<std::size_t>(shown[i])];
       const double left = from + column_width * static_cast<double>(i);
-      if (extends && pieces_.back().bar->bar_kind == bar.bar_kind && pieces_.back().bar->track == bar.track) {
-        pieces_.back().to = left + column_width;
+      if (extends && segments_.back().bar->bar_kind == bar.bar_kind && segments_.back().bar->track == bar.track) {
+        segments_.back().to = left + column_width;
       } else {
-        pieces_.push_back({left, left + column_width, &bar, true});
+        segments_.push_back({left, left + column_width, &bar, true});
       }
       extends = true;
     }
@@ -81,16 +81,16 @@ class LanePieces {
 
   std::span<const Bar> bars_;
   const Frame& frame_;
-  std::vector<Piece> pieces_;
+  std::vector<BarSegment> segments_;
 };
 
 /// Leaves a gap between numbered neighbors if there is space.
-Piece with_gap(Piece piece) {
-  const double width = piece.to - piece.from;
-  if (is_idle(piece.bar->bar_kind) || piece.bar->microbatch < 0 || piece.merged || width < 1.5) return piece;
+BarSegment with_gap(BarSegment segment) {
+  const double width = segment.to - segment.from;
+  if (is_idle(segment.bar->bar_kind) || segment.bar->microbatch < 0 || segment.merged || width < 1.5) return segment;
   const double gap = std::min(0.8, 0.2 * width);
-  piece.to -= gap;
-  return piece;
+  segment.to -= gap;
+  return segment;
 }
 
 std::string describe_on_hover(const timeline::Timeline& timeline, const Bar& bar) {
@@ -106,7 +106,7 @@ std::string describe_on_hover(const timeline::Timeline& timeline, const Bar& bar
   return text;
 }
 
-/// Draws all sections of one look as a single path of thick lines, a few bytes each.
+/// Draws all sections of one style as a single path of thick lines, a few bytes each.
 class ThickLines {
  public:
   void add(double from, double to, double y) {
@@ -156,39 +156,41 @@ class BarsWriter {
   }
 
   void add_lane(std::size_t lane) {
-    for (const Piece& whole : LanePieces(bars_of(picture_.timeline, lane), frame_).take()) {
-      const Piece piece = with_gap(whole);
-      const std::string fill = fill_of(picture_, piece.bar->bar_kind, piece.bar->track);
+    for (const BarSegment& segment_with_gap : LaneSegments(bars_of(picture_.timeline, lane), frame_).take()) {
+      const BarSegment segment = with_gap(segment_with_gap);
+      const std::string fill = fill_of(picture_, segment.bar->bar_kind, segment.bar->track);
       if (described_) {
-        add_rectangle(piece, fill, top_of(lane));
+        add_rectangle(segment, fill, top_of(lane));
       } else {
-        lines_[fill].add(piece.from, piece.to, top_of(lane) + height_ / 2);
+        lines_[fill].add(segment.from, segment.to, top_of(lane) + height_ / 2);
       }
-      if (!is_idle(piece.bar->bar_kind) && piece.bar->microbatch >= 0 && !piece.merged) add_label(piece, top_of(lane));
+      if (!is_idle(segment.bar->bar_kind) && segment.bar->microbatch >= 0 && !segment.merged)
+        add_label(segment, top_of(lane));
     }
   }
 
-  void add_rectangle(const Piece& piece, std::string_view fill, double top) {
-    const double width = piece.to - piece.from;
-    const bool rounded = width > 8 && height_ > 8 && !is_idle(piece.bar->bar_kind);
+  void add_rectangle(const BarSegment& segment, std::string_view fill, double top) {
+    const double width = segment.to - segment.from;
+    const bool rounded = width > 8 && height_ > 8 && !is_idle(segment.bar->bar_kind);
     rectangles_ += fmt::format(
         "<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"{} fill=\"{}\"><title>{}</title></rect>\n",
-        number(piece.from), number(top), number(std::max(width, 0.1)), number(height_), rounded ? " rx=\"2\"" : "",
-        fill, answer::escape_xml(describe_on_hover(picture_.timeline, *piece.bar)));
+        number(segment.from), number(top), number(std::max(width, 0.1)), number(height_), rounded ? " rx=\"2\"" : "",
+        fill, answer::escape_xml(describe_on_hover(picture_.timeline, *segment.bar)));
   }
 
-  void add_label(const Piece& piece, double top) {
-    const double room = piece.to - piece.from - 2;
+  void add_label(const BarSegment& segment, double top) {
+    const double available = segment.to - segment.from - 2;
     const double size = std::min(
         label_size_,
-        room / (0.58 * static_cast<double>(picture_.summary.label_digits[static_cast<std::size_t>(piece.bar->track)])));
+        available /
+            (0.58 * static_cast<double>(picture_.summary.label_digits[static_cast<std::size_t>(segment.bar->track)])));
     if (size < min_label) return;
-    const Color background = work_color(picture_, piece.bar->bar_kind, piece.bar->track);
+    const Color background = work_color(picture_, segment.bar->bar_kind, segment.bar->track);
     std::string& labels = is_dark(background) ? light_labels_ : dark_labels_;
-    labels += fmt::format("<text x=\"{}\" y=\"{}\"", number((piece.from + piece.to) / 2),
+    labels += fmt::format("<text x=\"{}\" y=\"{}\"", number((segment.from + segment.to) / 2),
                           number(top + height_ / 2 + 0.36 * size));
     if (size < label_size_) labels += fmt::format(" font-size=\"{}\"", number(size));
-    labels += fmt::format(">{}</text>\n", piece.bar->microbatch);
+    labels += fmt::format(">{}</text>\n", segment.bar->microbatch);
   }
 
   std::string label_group(const std::string& labels, std::string_view color) const {
@@ -202,12 +204,12 @@ class BarsWriter {
     std::size_t every = 1;
     while (pitch_ * static_cast<double>(every) < 11) every *= 2;
     const double size = std::min(12.0, 0.95 * pitch_ * static_cast<double>(every));
-    const auto room = static_cast<std::size_t>((frame_.left - 40) / (0.5 * size));
+    const auto available = static_cast<std::size_t>((frame_.left - 40) / (0.5 * size));
     std::string names;
     for (std::size_t lane = 0; lane < picture_.timeline.lanes.size(); lane += every) {
-      const std::string whole = answer::clean_text(picture_.timeline.lanes[lane].name);
-      const bool fits = text_width(whole, size) <= frame_.left - 41;  // the width was rounded down
-      const std::string name = fits ? whole : answer::shorten(whole, room, "\u2026");
+      const std::string full_name = answer::clean_text(picture_.timeline.lanes[lane].name);
+      const bool fits = text_width(full_name, size) <= frame_.left - 41;  // the width was rounded down
+      const std::string name = fits ? full_name : answer::shorten(full_name, available, "\u2026");
       names += text_element(frame_.left - 10, top_of(lane) + height_ / 2 + 0.35 * size, name,
                             {size, "#374151", "end", false, false});
     }
@@ -221,7 +223,7 @@ class BarsWriter {
                "fill=\"none\"/>\n",
                number(frame_.right), number(frame_.top - 6), number(frame_.bottom + 5)) +
            text_element(frame_.right, frame_.top - 11,
-                        fmt::format("{} {}", end_word(timeline), time_words(timeline, timeline.end)),
+                        fmt::format("{} {}", end_word(timeline), time_text(timeline, timeline.end)),
                         {12, "#111827", "end", true, false});
   }
 

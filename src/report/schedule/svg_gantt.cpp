@@ -10,7 +10,7 @@
 #include <tuple>
 #include <vector>
 
-#include "answer/words/text.h"
+#include "answer/text/text.h"
 #include "report/drawing/svg_parts.h"
 #include "report/page/chart_sections.h"
 #include "report/schedule/gantt.h"
@@ -29,12 +29,12 @@ std::string title_lines(const Picture& picture) {
   const timeline::Timeline& timeline = picture.timeline;
   const Summary& summary = picture.summary;
   const bool is_schedule = timeline.beginning == timeline::Beginning::fixed;
-  std::string facts = fmt::format("{} {}  \u00B7  {} {}", end_word(timeline), time_words(timeline, timeline.end),
+  std::string facts = fmt::format("{} {}  \u00B7  {} {}", end_word(timeline), time_text(timeline, timeline.end),
                                   is_schedule ? "bubbles" : "idle", percent(summary.idle_share));
   if (summary.has_memory) {
     const timeline::Counter& fullest = *drawn_counters(timeline)[summary.fullest_lane];
     facts += fmt::format("  \u00B7  peak {} {} on {}", is_schedule ? "activation" : fullest.name,
-                         value_words(fullest, summary.peaks[summary.fullest_lane]),
+                         value_text(fullest, summary.peaks[summary.fullest_lane]),
                          timeline.lanes[summary.fullest_lane].name);
   }
   facts += fmt::format(
@@ -78,9 +78,9 @@ constexpr double bold_width = 1.15;
 /// Colors drawn in one swatch.
 constexpr std::size_t max_stripes = 3;
 
-/// Returns the looks of bars that take time, in order of tracks, then work without a track, then idle time. Waiting for
-/// launches is a look, although it has no bars.
-std::vector<Look> looks_of(const timeline::Timeline& timeline) {
+/// Returns the styles of bars that take time, in order of tracks, then work without a track, then idle time. Waiting
+/// for launches is a style, although it has no bars.
+std::vector<BarStyle> styles_of(const timeline::Timeline& timeline) {
   std::map<std::tuple<bool, std::uint32_t, BarKind>, base::Ticks> times;
   for (const timeline::Bar& bar : timeline.bars) {
     const bool idle = is_idle(bar.bar_kind);
@@ -88,10 +88,10 @@ std::vector<Look> looks_of(const timeline::Timeline& timeline) {
       times[{idle, static_cast<std::uint32_t>(idle ? -1 : bar.track), bar.bar_kind}] += bar.end - bar.begin;
     if (bar.launch > base::Ticks()) times[{true, static_cast<std::uint32_t>(-1), BarKind::launch}] += bar.launch;
   }
-  std::vector<Look> looks;
+  std::vector<BarStyle> styles;
   for (const auto& [key, time] : times)
-    looks.push_back({std::get<BarKind>(key), static_cast<std::int32_t>(std::get<std::uint32_t>(key)), time});
-  return looks;
+    styles.push_back({std::get<BarKind>(key), static_cast<std::int32_t>(std::get<std::uint32_t>(key)), time});
+  return styles;
 }
 
 /// Writes legend entries in as many rows as needed.
@@ -99,8 +99,8 @@ class LegendWriter {
  public:
   LegendWriter(const Picture& picture, double left, double right, double y)
       : picture_(picture),
-        looks_(looks_of(picture.timeline)),
-        groups_(group_looks(picture.timeline.tracks, looks_)),
+        looks_(styles_of(picture.timeline)),
+        groups_(group_styles(picture.timeline.tracks, looks_)),
         left_(left),
         right_(right),
         x_(left),
@@ -109,7 +109,7 @@ class LegendWriter {
   /// Adds the entries of work. Entries of one owner follow its name.
   void add_work() {
     std::string owner;
-    for (const LookGroup& group : groups_) {
+    for (const StyleGroup& group : groups_) {
       if (group.idle) continue;
       if (group.owner != owner && !group.owner.empty()) add_owner(group.owner);
       if (group.owner.empty() && !owner.empty()) x_ += owner_gap;
@@ -121,12 +121,12 @@ class LegendWriter {
   void add_idle() {
     new_row();
     add_text(fmt::format("idle {}", percent(picture_.summary.idle_share)), true);
-    for (const LookGroup& group : groups_) {
+    for (const StyleGroup& group : groups_) {
       if (!group.idle) continue;
       double share = 0;
       std::vector<BarKind> causes;
-      for (const std::size_t look : group.looks) {
-        const BarKind cause = looks_[look].bar_kind;
+      for (const std::size_t style : group.styles) {
+        const BarKind cause = looks_[style].bar_kind;
         if (std::find(causes.begin(), causes.end(), cause) != causes.end()) continue;
         causes.push_back(cause);
         share += picture_.summary.share[index_of(cause)];
@@ -158,7 +158,7 @@ class LegendWriter {
   void add_owner(const std::string& owner) {
     const std::string name = answer::shorten(answer::clean_text(owner), 28, "\u2026");
     double width = bold_width * text_width(name, text_size) + 26;
-    for (const LookGroup& group : groups_)
+    for (const StyleGroup& group : groups_)
       if (group.owner == owner) width += swatch_width(group.name);
     if (x_ > left_) x_ += owner_gap;
     if (x_ + width > right_) new_row();
@@ -173,28 +173,28 @@ class LegendWriter {
   }
 
   /// Draws the first distinct colors of the group as stripes.
-  void add_swatch(const LookGroup& group, std::string_view text) {
+  void add_swatch(const StyleGroup& group, std::string_view text) {
     if (x_ + swatch_width(text) > right_) new_row();
     std::vector<std::string> fills;
-    for (const std::size_t look : group.looks) {
-      std::string fill = fill_of(picture_, looks_[look].bar_kind, looks_[look].track);
+    for (const std::size_t style : group.styles) {
+      std::string fill = fill_of(picture_, looks_[style].bar_kind, looks_[style].track);
       if (fills.size() < max_stripes && std::find(fills.begin(), fills.end(), fill) == fills.end())
         fills.push_back(std::move(fill));
     }
     const double stripe = swatch / static_cast<double>(fills.size());
-    const std::string border = group.idle ? " stroke=\"#d1d5db\"" : "";
+    const std::string outline = group.idle ? " stroke=\"#d1d5db\"" : "";
     for (std::size_t i = 0; i < fills.size(); ++i)
       svg_ += fmt::format("<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" rx=\"2.5\" fill=\"{}\"{}/>\n",
                           number(x_ + stripe * static_cast<double>(i)), number(y_), number(stripe), number(swatch),
-                          fills[i], border);
+                          fills[i], outline);
     svg_ += text_element(x_ + swatch + 6, y_ + 11.5, answer::clean_text(text),
                          {text_size, "#4b5563", "start", false, false});
     x_ += swatch_width(text);
   }
 
   const Picture& picture_;
-  std::vector<Look> looks_;
-  std::vector<LookGroup> groups_;
+  std::vector<BarStyle> looks_;
+  std::vector<StyleGroup> groups_;
   double left_;
   double right_;
   double x_;

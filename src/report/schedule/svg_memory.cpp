@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "answer/words/text.h"
+#include "answer/text/text.h"
 #include "report/drawing/svg_parts.h"
 
 namespace dovetail::report {
@@ -65,7 +65,7 @@ class MemoryWriter {
     for (std::int64_t value = 0; static_cast<double>(value) <= top_value_; value += step_) {
       const double y = y_of(static_cast<double>(value));
       path += fmt::format("M{} {}H{}", number(frame_.left), number(y), number(frame_.right));
-      labels += text_element(frame_.left - 10, y + 4, value_words(front(), base::Memory(value)),
+      labels += text_element(frame_.left - 10, y + 4, value_text(front(), base::Memory(value)),
                              {12, "#6b7280", "end", false, false});
     }
     return fmt::format("<path d=\"{}\" stroke=\"#e5e7eb\" fill=\"none\"/>\n", path) + labels;
@@ -150,8 +150,8 @@ class MemoryWriter {
     const timeline::Timeline& timeline = picture_.timeline;
     const bool is_exact = shown_unit(timeline) == timeline.time_unit;
     const std::string at =
-        is_exact ? base::format_time(summary.peak_time, timeline.time_unit) : time_words(timeline, summary.peak_time);
-    const std::string text = fmt::format("peak {} on {} at {}", value_words(front(), peak),
+        is_exact ? base::format_time(summary.peak_time, timeline.time_unit) : time_text(timeline, summary.peak_time);
+    const std::string text = fmt::format("peak {} on {} at {}", value_text(front(), peak),
                                          answer::clean_text(lanes()[summary.fullest_lane].name), at);
     const bool to_the_left = x + text_width(text, 12.5) + 12 > frame_.right;
     return fmt::format(

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "answer/words/text.h"
+#include "answer/text/text.h"
 #include "base/assert.h"
 #include "report/page/chart_sections.h"
 #include "report/page/palette.h"

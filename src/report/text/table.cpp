@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "answer/words/text.h"
+#include "answer/text/text.h"
 #include "base/assert.h"
 #include "base/utf8.h"
 

@@ -51,9 +51,9 @@ class CpuStep {
   Tensor logits() const {
     Tensor x = embedded();
     for (std::int64_t index = 0; index < shape_.layers; ++index) x = through_layer(index, x);
-    Tensor asked = at::empty({static_cast<std::int64_t>(rows_.asked.size()), shape_.hidden}, x.options());
-    copy_rows(x, rows_.asked, asked);
-    return project(model_.head, normalize_rows(asked, *model_.final_norm, epsilon()));
+    Tensor selected = at::empty({static_cast<std::int64_t>(rows_.logit_rows.size()), shape_.hidden}, x.options());
+    copy_rows(x, rows_.logit_rows, selected);
+    return project(model_.head, normalize_rows(selected, *model_.final_norm, epsilon()));
   }
 
  private:
@@ -188,7 +188,7 @@ Destinations destinations_of(const BlockCache& cache, const StepRows& rows, cons
       blocks.push_back(place.block);
       tokens.push_back(place.token);
     }
-  return {whole_numbers(from, device), whole_numbers(blocks, device), whole_numbers(tokens, device)};
+  return {integer_tensor(from, device), integer_tensor(blocks, device), integer_tensor(tokens, device)};
 }
 
 /// Return a layer's pools as [block, token, head, size], to index them by row.
@@ -256,9 +256,9 @@ AttentionBatch batch_of(const StepRows& rows, const std::vector<std::size_t>& pa
       token_ids.push_back(place.token);
     }
   }
-  const Tensor last = whole_numbers(last_seen, device).view({count, 1, 1, longest.rows, 1});
-  return {longest.rows, whole_numbers(places, device), whole_numbers(block_ids, device).view({count, tokens}),
-          whole_numbers(token_ids, device).view({count, tokens}), at::arange(tokens, last.options()).gt(last)};
+  const Tensor last = integer_tensor(last_seen, device).view({count, 1, 1, longest.rows, 1});
+  return {longest.rows, integer_tensor(places, device), integer_tensor(block_ids, device).view({count, tokens}),
+          integer_tensor(token_ids, device).view({count, tokens}), at::arange(tokens, last.options()).gt(last)};
 }
 
 std::vector<AttentionBatch> batches_of(const StepRows& rows, const BlockCache& cache, const llm::Transformer& shape,
@@ -366,7 +366,7 @@ std::int64_t BlockCache::take() {
   return block;
 }
 
-void BlockCache::give_back(const std::vector<std::int64_t>& blocks) {
+void BlockCache::release(const std::vector<std::int64_t>& blocks) {
   free_.insert(free_.end(), blocks.rbegin(), blocks.rend());
 }
 
@@ -381,10 +381,10 @@ Tensor forward_step(const Model& model, const BlockCache& cache, const StepRows&
       angles_of(model.weights.computation, model.weights.shape.head_size, positions_of(rows), embedding.options()),
       destinations_of(cache, rows, embedding.device()),
       batches_of(rows, cache, model.weights.shape, embedding.device())};
-  Tensor x = embedding.index_select(0, whole_numbers(rows.tokens, embedding.device()));
+  Tensor x = embedding.index_select(0, integer_tensor(rows.tokens, embedding.device()));
   for (std::int64_t index = 0; index < model.weights.shape.layers; ++index) x = through_layer(pass, index, x);
-  const Tensor asked = x.index_select(0, whole_numbers(rows.asked, embedding.device()));
-  return project(model.head, pass.ops.normalize(asked, *model.final_norm, model.weights.computation.norm_epsilon))
+  const Tensor selected = x.index_select(0, integer_tensor(rows.logit_rows, embedding.device()));
+  return project(model.head, pass.ops.normalize(selected, *model.final_norm, model.weights.computation.norm_epsilon))
       .to(at::kCPU, at::kFloat)
       .contiguous();
 }

@@ -22,7 +22,7 @@ class BlockCache {
   std::int64_t block_tokens() const { return block_tokens_; }
   /// Takes a free block. REQUIRES: a block is free.
   std::int64_t take();
-  void give_back(const std::vector<std::int64_t>& blocks);
+  void release(const std::vector<std::int64_t>& blocks);
 
   /// Return the pools of a layer. Keys are [block, key-value head, size, token], so that a query is multiplied with all
   /// tokens of a block at once. Values are [block, key-value head, token, size].
@@ -65,13 +65,13 @@ struct StepPart {
 
 struct StepRows {
   std::vector<std::int64_t> tokens;
-  std::vector<StepPart> parts;      ///< in row order
-  std::vector<std::int64_t> asked;  ///< rows whose logits are needed
+  std::vector<StepPart> parts;           ///< in row order
+  std::vector<std::int64_t> logit_rows;  ///< rows whose logits are needed
 };
 
-/// Adds the rows' keys and values to the cache. Returns the logits of the `asked` rows, [asked, vocabulary], in single
-/// precision on the CPU. If the model is also in single precision on the CPU, a row's result is bit-equal whatever
-/// other rows there are, because src/kernels sums each row in a fixed order.
+/// Adds the rows' keys and values to the cache. Returns the logits of the `logit_rows` rows, [row, vocabulary], in
+/// single precision on the CPU. If the model is also in single precision on the CPU, a row's result is bit-equal
+/// whatever other rows there are, because src/kernels sums each row in a fixed order.
 Tensor forward_step(const Model& model, const BlockCache& cache, const StepRows& rows);
 
 }  // namespace dovetail::runtime

@@ -100,10 +100,10 @@ void Generator::enter(std::size_t index) {
 
 void Generator::leave(std::size_t index) {
   Running& running = *running_[index];
-  cache_.give_back(running.blocks.own);
+  cache_.release(running.blocks.own);
   const auto prompt = prompts_.find(requests_[index].group);
   if (--prompt->second.holders == 0) {
-    cache_.give_back(prompt->second.blocks);
+    cache_.release(prompt->second.blocks);
     prompts_.erase(prompt);
   }
   running.blocks = {};
@@ -132,7 +132,7 @@ StepRows Generator::rows_of(const batching::EngineStep& step) {
   }
   for (const std::size_t place : step.decoding) {
     const batching::Sequence& sequence = running[place];
-    rows.asked.push_back(static_cast<std::int64_t>(rows.tokens.size()));
+    rows.logit_rows.push_back(static_cast<std::int64_t>(rows.tokens.size()));
     // The prompt's last token was already computed with the prompt.
     add_part(rows, sequence.id, sequence.tokens() - 1, 1, sequence.done == 0);
   }

@@ -26,7 +26,7 @@
 #include <thread>
 #include <utility>
 
-#include "answer/words/figures.h"
+#include "answer/text/figures.h"
 #include "base/open_file.h"
 #include "cli/commands.h"
 #include "cli/output.h"
@@ -87,25 +87,26 @@ int spawn_child(const std::vector<std::string>& command, const std::vector<std::
 
 /// Queries a store from separate threads, so that the caller never blocks. The server of libtorch 1.13 waits for the
 /// rest of a client's message: if that client is stopped, the store serves no other.
-class PatientStore {
+class NonBlockingStore {
  public:
-  explicit PatientStore(std::unique_ptr<JobStore> store) : store_(std::move(store)) {}
+  explicit NonBlockingStore(std::unique_ptr<JobStore> store) : store_(std::move(store)) {}
 
   std::uint16_t port() const { return store_->port(); }
 
-  /// Returns the result of `ask(store)`. Returns nullopt if that takes longer than two seconds, or at once while an
-  /// earlier query is pending. A thread that the store blocks is abandoned.
-  template <class Ask>
-  auto answer_of(Ask ask) -> std::optional<decltype(ask(std::declval<JobStore&>()))> {
-    using Answer = decltype(ask(std::declval<JobStore&>()));
+  /// Returns the result of `run_query(store)`. Returns nullopt if that takes longer than two seconds, or at once while
+  /// an earlier query is pending. A thread that the store blocks is abandoned.
+  template <class Query>
+  auto answer_of(Query run_query) -> std::optional<decltype(run_query(std::declval<JobStore&>()))> {
+    using Answer = decltype(run_query(std::declval<JobStore&>()));
     if (is_busy_->exchange(true)) return std::nullopt;
-    std::packaged_task<Answer()> query([store = store_, is_busy = is_busy_, ask = std::move(ask)]() mutable {
-      Answer given = ask(*store);
-      // The thread that waits for the answer may destroy the store, but this one must not.
-      store.reset();
-      *is_busy = false;
-      return given;
-    });
+    std::packaged_task<Answer()> query(
+        [store = store_, is_busy = is_busy_, run_query = std::move(run_query)]() mutable {
+          Answer given = run_query(*store);
+          // The thread that waits for the answer may destroy the store, but this one must not.
+          store.reset();
+          *is_busy = false;
+          return given;
+        });
     std::future<Answer> answer = query.get_future();
     try {
       std::thread(std::move(query)).detach();
@@ -438,7 +439,7 @@ class Launcher {
   }
 
   const LaunchArguments& arguments_;
-  PatientStore store_;
+  NonBlockingStore store_;
   std::shared_ptr<LatestRecords> latest_ = std::make_shared<LatestRecords>();
   std::vector<RankProcess> ranks_;
   int interrupts_ = 0;

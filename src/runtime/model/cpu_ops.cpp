@@ -74,7 +74,7 @@ NormalizeBackward normalize_backward(const Tensor& x, const Parameter& scale, do
   return by;
 }
 
-Tensor turned(const Tensor& x, const Angles& angles, kernels::Turn turn) {
+Tensor turned(const Tensor& x, const Angles& angles, kernels::RotationDirection turn) {
   Tensor out = x.clone(at::MemoryFormat::Contiguous);
   with_numbers(out, [&]<class Number>(Number) {
     const kernels::RotaryRows<Number> rows{out.data_ptr<Number>(),
@@ -90,9 +90,11 @@ Tensor turned(const Tensor& x, const Angles& angles, kernels::Turn turn) {
   return out;
 }
 
-Tensor rotate(const Tensor& x, const Angles& angles) { return turned(x, angles, kernels::Turn::on); }
+Tensor rotate(const Tensor& x, const Angles& angles) { return turned(x, angles, kernels::RotationDirection::forward); }
 
-Tensor rotate_backward(const Tensor& dy, const Angles& angles) { return turned(dy, angles, kernels::Turn::back); }
+Tensor rotate_backward(const Tensor& dy, const Angles& angles) {
+  return turned(dy, angles, kernels::RotationDirection::backward);
+}
 
 Tensor gated(const Tensor& gate, const Tensor& up) {
   Tensor out = at::empty_like(gate);

@@ -68,8 +68,8 @@ void wait_for_work_of(const at::Device& device) {
 
 void compute_deterministically() {
   // cuBLAS needs this before its initialization.
-  constexpr int keep_what_the_user_says = 0;
-  ::setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8", keep_what_the_user_says);
+  constexpr int keep_existing = 0;
+  ::setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8", keep_existing);
   constexpr bool only_warn = false;
   at::globalContext().setDeterministicAlgorithms(true, only_warn);
 }

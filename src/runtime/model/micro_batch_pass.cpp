@@ -46,8 +46,8 @@ PackedRows pack(const Model& model, const MicroBatch& batch) {
     packed.rows.offsets.push_back(static_cast<std::int64_t>(tokens.size()));
   }
   const Tensor& weight = model.weights.parameters.front().value;
-  packed.tokens = whole_numbers(tokens, weight.device());
-  packed.looked_at = whole_numbers(looked_at, weight.device());
+  packed.tokens = integer_tensor(tokens, weight.device());
+  packed.logit_rows = integer_tensor(looked_at, weight.device());
   packed.rows.ops = &operators_for(weight);
   packed.rows.head_size = model.weights.shape.head_size;
   packed.rows.norm_epsilon = model.weights.computation.norm_epsilon;
@@ -109,20 +109,20 @@ Tensor VocabularyPass::backward(std::span<const double> by_log_probability, std:
 MicroBatchPass::MicroBatchPass(const Model& model, const MicroBatch& batch, double temperature)
     : model_(model), temperature_(temperature), packed_(pack(model, batch)) {}
 
-Tensor MicroBatchPass::forward(Tensor x, Keeping keeping) {
+Tensor MicroBatchPass::forward(Tensor x, KeptActivations kept_activations) {
   if (model_.embedding != nullptr) x = model_.embedding->value.index_select(0, packed_.tokens);
-  if (keeping != Keeping::nothing) kept_.resize(model_.layers.size());
+  if (kept_activations != KeptActivations::nothing) kept_.resize(model_.layers.size());
   for (std::size_t index = 0; index < model_.layers.size(); ++index) {
-    if (keeping != Keeping::nothing) kept_[index].input = x;
+    if (kept_activations != KeptActivations::nothing) kept_[index].input = x;
     x = runtime::forward(model_.layers[index], packed_.rows, x,
-                         keeping == Keeping::everything ? &kept_[index] : nullptr);
+                         kept_activations == KeptActivations::everything ? &kept_[index] : nullptr);
   }
   return x;
 }
 
 std::vector<Scores> MicroBatchPass::score(const Tensor& last) {
-  looked_at_ = last.index_select(0, packed_.looked_at);
-  rows_ = packed_.rows.ops->normalize(looked_at_, *model_.final_norm, packed_.rows.norm_epsilon);
+  logit_rows_ = last.index_select(0, packed_.logit_rows);
+  rows_ = packed_.rows.ops->normalize(logit_rows_, *model_.final_norm, packed_.rows.norm_epsilon);
   std::vector<double> values;
   if (model_.weights.shape.head == llm::Head::language_model) {
     vocabulary_.emplace(model_.head, rows_, packed_.targets, temperature_);
@@ -162,10 +162,10 @@ Tensor MicroBatchPass::score_backward(const std::vector<ScoreSlopes>& slopes, Gr
   const Tensor d_rows =
       vocabulary_ ? vocabulary_->backward(by_value, by_entropy, sink) : values_backward(by_value, sink);
   NormalizeBackward norm =
-      packed_.rows.ops->normalize_backward(looked_at_, *model_.final_norm, packed_.rows.norm_epsilon, d_rows);
+      packed_.rows.ops->normalize_backward(logit_rows_, *model_.final_norm, packed_.rows.norm_epsilon, d_rows);
   if (norm.scale.defined()) sink.add(*model_.final_norm, norm.scale);
-  Tensor d_last = at::zeros({packed_.tokens.size(0), looked_at_.size(1)}, looked_at_.options());
-  d_last.index_copy_(0, packed_.looked_at, norm.input);
+  Tensor d_last = at::zeros({packed_.tokens.size(0), logit_rows_.size(1)}, logit_rows_.options());
+  d_last.index_copy_(0, packed_.logit_rows, norm.input);
   return d_last;
 }
 
@@ -184,21 +184,22 @@ Tensor MicroBatchPass::backward(Tensor dy, GradientSink& sink) {
   return dy;
 }
 
-MicroBatchPass::Keeping keeping_of(llm::Recomputation recomputation) {
-  return recomputation == llm::Recomputation::full ? MicroBatchPass::Keeping::inputs
-                                                   : MicroBatchPass::Keeping::everything;
+MicroBatchPass::KeptActivations kept_activations_of(llm::Recomputation recomputation) {
+  return recomputation == llm::Recomputation::full ? MicroBatchPass::KeptActivations::inputs
+                                                   : MicroBatchPass::KeptActivations::everything;
 }
 
 std::vector<Scores> score(const Model& model, const MicroBatch& batch, double temperature) {
   MicroBatchPass pass(model, batch, temperature);
-  return pass.score(pass.forward({}, MicroBatchPass::Keeping::nothing));
+  return pass.score(pass.forward({}, MicroBatchPass::KeptActivations::nothing));
 }
 
 void add_gradients(const Model& model, const MicroBatch& batch, double temperature, llm::Recomputation recomputation,
                    const std::function<std::vector<ScoreSlopes>(std::span<const std::size_t> ids,
                                                                 std::span<const Scores> scores)>& loss) {
   MicroBatchPass pass(model, batch, temperature);
-  const std::vector<ScoreSlopes> slopes = loss(batch.ids, pass.score(pass.forward({}, keeping_of(recomputation))));
+  const std::vector<ScoreSlopes> slopes =
+      loss(batch.ids, pass.score(pass.forward({}, kept_activations_of(recomputation))));
   GradientSink sink;
   pass.backward(pass.score_backward(slopes, sink), sink);
 }

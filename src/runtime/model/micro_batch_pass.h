@@ -54,7 +54,7 @@ struct MicroBatch {
 struct PackedRows {
   Tensor tokens;  ///< [tokens]
   PassRows rows;
-  Tensor looked_at;                   ///< rows that predict scored tokens, by sequence
+  Tensor logit_rows;                  ///< rows that predict scored tokens, by sequence
   std::vector<std::int64_t> targets;  ///< token that follows each of these rows; only for a language model
   std::vector<std::size_t> counts;    ///< number of these rows per sequence
 };
@@ -63,14 +63,14 @@ struct PackedRows {
 class MicroBatchPass {
  public:
   /// Activations kept for the backward pass. With `inputs`, each layer is recomputed from its input.
-  enum class Keeping { nothing, inputs, everything };
+  enum class KeptActivations { nothing, inputs, everything };
 
   /// `model` must outlive this object.
   MicroBatchPass(const Model& model, const MicroBatch& batch, double temperature);
 
   /// Returns the hidden rows after the last layer, [tokens, hidden]. `x` holds the rows before the first layer; ignored
   /// if the model has the embedding.
-  Tensor forward(Tensor x, Keeping keeping);
+  Tensor forward(Tensor x, KeptActivations kept_activations);
   /// Returns the head's scores of each sequence, given the result of forward. REQUIRES: the model has the head.
   std::vector<control::Scores> score(const Tensor& last);
 
@@ -87,13 +87,13 @@ class MicroBatchPass {
   const Model& model_;
   double temperature_;
   PackedRows packed_;
-  std::vector<LayerKept> kept_;  // [layer]
-  Tensor looked_at_;
+  std::vector<LayerActivations> kept_;  // [layer]
+  Tensor logit_rows_;
   Tensor rows_;  // the same rows, normalized
   std::optional<VocabularyPass> vocabulary_;
 };
 
-MicroBatchPass::Keeping keeping_of(llm::Recomputation recomputation);
+MicroBatchPass::KeptActivations kept_activations_of(llm::Recomputation recomputation);
 
 /// Returns a whole model's scores of each sequence.
 std::vector<control::Scores> score(const Model& model, const MicroBatch& batch, double temperature);

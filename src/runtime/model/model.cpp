@@ -27,7 +27,7 @@ Tensor projected_heads(const Linear& linear, const Parameter* norm, const PassRo
 struct BackwardContext {
   const Layer& layer;
   const PassRows& rows;
-  const LayerKept& kept;
+  const LayerActivations& kept;
   GradientSink& sink;
 
   Tensor normalize_backward(const Tensor& x, Parameter& scale, const Tensor& dy) const {
@@ -115,9 +115,9 @@ Layer layer_of(Weights& weights, std::int64_t index) {
           linear("mlp.down_proj")};
 }
 
-Tensor forward(const Layer& layer, const PassRows& rows, const Tensor& x, LayerKept* kept) {
-  LayerKept own;
-  LayerKept& all = kept != nullptr ? *kept : own;
+Tensor forward(const Layer& layer, const PassRows& rows, const Tensor& x, LayerActivations* kept) {
+  LayerActivations own;
+  LayerActivations& all = kept != nullptr ? *kept : own;
   all.input = x;
   all.normal = rows.ops->normalize(x, *layer.input_norm, rows.norm_epsilon);
   all.query = projected_heads(layer.query, layer.query_norm, rows, all.normal, all.raw_query);
@@ -132,7 +132,8 @@ Tensor forward(const Layer& layer, const PassRows& rows, const Tensor& x, LayerK
   return project(layer.down, all.product).add_(all.middle);
 }
 
-Tensor backward(const Layer& layer, const PassRows& rows, LayerKept& kept, const Tensor& dy, GradientSink& sink) {
+Tensor backward(const Layer& layer, const PassRows& rows, LayerActivations& kept, const Tensor& dy,
+                GradientSink& sink) {
   if (!kept.normal.defined()) (void)forward(layer, rows, Tensor(kept.input), &kept);
   const BackwardContext context{layer, rows, kept, sink};
   return attention_backward(context, feed_forward_backward(context, dy));

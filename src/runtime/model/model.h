@@ -62,7 +62,7 @@ struct PassRows {
 };
 
 /// Activations that a layer's backward pass needs. A recomputed layer keeps only `input`.
-struct LayerKept {
+struct LayerActivations {
   Tensor input;
   Tensor normal;     ///< normalized input
   Tensor raw_query;  ///< before the per-head norm; undefined without it
@@ -79,11 +79,11 @@ struct LayerKept {
 };
 
 /// Returns the layer's output for rows [tokens, hidden]. Stores the activations in `kept` unless it is null.
-Tensor forward(const Layer& layer, const PassRows& rows, const Tensor& x, LayerKept* kept);
+Tensor forward(const Layer& layer, const PassRows& rows, const Tensor& x, LayerActivations* kept);
 
 /// Returns the gradient with respect to the layer's input; `dy` is the gradient with respect to its output. Weight
 /// gradients go to `sink`. If `kept` holds only the input, recomputes the forward pass first.
-Tensor backward(const Layer& layer, const PassRows& rows, LayerKept& kept, const Tensor& dy, GradientSink& sink);
+Tensor backward(const Layer& layer, const PassRows& rows, LayerActivations& kept, const Tensor& dy, GradientSink& sink);
 
 /// Movable, not copyable.
 struct Model {

@@ -68,15 +68,15 @@ class CountingAllocator final : public c10::Allocator {
 
 /// Whether libtorch reports a failed allocation. It has a separate exception type only for GPUs.
 bool is_out_of_memory(const c10::Error& error) {
-  const std::string_view said = error.what_without_backtrace();
-  return said.find("out of memory") != std::string_view::npos ||
-         said.find("allocate memory") != std::string_view::npos ||
-         said.find("not enough memory") != std::string_view::npos;
+  const std::string_view message = error.what_without_backtrace();
+  return message.find("out of memory") != std::string_view::npos ||
+         message.find("allocate memory") != std::string_view::npos ||
+         message.find("not enough memory") != std::string_view::npos;
 }
 
 }  // namespace
 
-Tensor whole_numbers(const std::vector<std::int64_t>& values, const at::Device& device) {
+Tensor integer_tensor(const std::vector<std::int64_t>& values, const at::Device& device) {
   return at::tensor(at::ArrayRef<std::int64_t>(values)).to(device);
 }
 
@@ -118,14 +118,15 @@ MemoryCount& process_memory() {
 CountedThread::CountedThread(MemoryCount& count) : before_(std::exchange(count_of_thread, &count)) {}
 CountedThread::~CountedThread() { count_of_thread = before_; }
 
-base::Status unless_out_of_memory(const std::function<base::Status()>& work, const std::function<base::Error()>& told) {
+base::Status unless_out_of_memory(const std::function<base::Status()>& work,
+                                  const std::function<base::Error()>& make_error) {
   try {
     return work();
   } catch (const std::bad_alloc&) {
-    return told();
+    return make_error();
   } catch (const c10::Error& error) {
     if (!is_out_of_memory(error)) throw;
-    return told();
+    return make_error();
   }
 }
 

@@ -16,7 +16,7 @@ namespace dovetail::runtime {
 using at::Tensor;
 
 /// Returns a vector of integers on the device.
-Tensor whole_numbers(const std::vector<std::int64_t>& values, const at::Device& device);
+Tensor integer_tensor(const std::vector<std::int64_t>& values, const at::Device& device);
 
 /// Reshapes rows [tokens, features] to [tokens, heads, size].
 inline Tensor by_head(const Tensor& x, std::int64_t size) { return x.view({x.size(0), -1, size}); }
@@ -58,7 +58,8 @@ class CountedThread {
   MemoryCount* before_;
 };
 
-/// Returns the result of `work`, or the error from `told` if `work` runs out of memory.
-base::Status unless_out_of_memory(const std::function<base::Status()>& work, const std::function<base::Error()>& told);
+/// Returns the result of `work`, or the error from `make_error` if `work` runs out of memory.
+base::Status unless_out_of_memory(const std::function<base::Status()>& work,
+                                  const std::function<base::Error()>& make_error);
 
 }  // namespace dovetail::runtime

@@ -145,7 +145,7 @@ void read_weights(const weights::Checkpoint& checkpoint, Weights& weights) {
     const StoredTensor* const stored = checkpoint.find(parameter.is.name);
     if (stored != nullptr && !parameter.shared)
       parameter.value.copy_(to_tensor(*stored).view(parameter.value.sizes()));
-    else if (stored == nullptr && parameter.is.part == llm::Part::head && !parameter.shared)
+    else if (stored == nullptr && parameter.is.position == llm::TensorPosition::head && !parameter.shared)
       parameter.value.zero_();
     else
       DOVETAIL_ASSERT(parameter.shared);

@@ -54,20 +54,20 @@ void fill_normal(const Tensor& value, double deviation, std::uint64_t seed, std:
 }
 
 bool has(const Weights& weights, const llm::Tensor& tensor) {
-  switch (tensor.part) {
-    case llm::Part::embedding:
+  switch (tensor.position) {
+    case llm::TensorPosition::embedding:
       return weights.has_embedding();
-    case llm::Part::layer:
+    case llm::TensorPosition::layer:
       return weights.layers.begin <= tensor.layer && tensor.layer < weights.layers.end;
-    case llm::Part::final_norm:
-    case llm::Part::head:
+    case llm::TensorPosition::final_norm:
+    case llm::TensorPosition::head:
       break;
   }
   return weights.has_head();
 }
 
 /// Elements from one parameter to the next. Each parameter starts at a multiple of 64 bytes.
-std::int64_t room_of(const llm::Tensor& tensor) {
+std::int64_t padded_size_of(const llm::Tensor& tensor) {
   constexpr std::int64_t multiple = 16;
   return (tensor.elements() + multiple - 1) / multiple * multiple;
 }
@@ -75,7 +75,7 @@ std::int64_t room_of(const llm::Tensor& tensor) {
 /// Whether another stage holds the same weight.
 bool is_apart(const Weights& weights, const llm::Tensor& tensor) {
   if (!weights.shape.tied_embeddings || (weights.has_embedding() && weights.has_head())) return false;
-  return tensor.part == llm::Part::embedding || tensor.part == llm::Part::head;
+  return tensor.position == llm::TensorPosition::embedding || tensor.position == llm::TensorPosition::head;
 }
 
 /// Assigns offsets from `begin` to the parameters whose is_apart equals `apart`. Returns the end offset.
@@ -83,7 +83,7 @@ std::int64_t place_parameters(Weights& weights, bool apart, std::int64_t begin) 
   for (Parameter& parameter : weights.parameters) {
     if (parameter.shared || is_apart(weights, parameter.is) != apart) continue;
     parameter.offset = begin;
-    begin += room_of(parameter.is);
+    begin += padded_size_of(parameter.is);
   }
   return begin;
 }
@@ -91,7 +91,7 @@ std::int64_t place_parameters(Weights& weights, bool apart, std::int64_t begin) 
 Tensor part_of(const Tensor& all, const Parameter& parameter) {
   const llm::Tensor& is = parameter.is;
   const Tensor part = all.narrow(0, parameter.offset, is.elements());
-  return is.columns == 1 && is.part != llm::Part::head ? part : part.view({is.rows, is.columns});
+  return is.columns == 1 && is.position != llm::TensorPosition::head ? part : part.view({is.rows, is.columns});
 }
 
 }  // namespace
@@ -153,10 +153,11 @@ void set_values(Weights& weights, Tensor values) {
   }
 }
 
-Weights stage_of(const Weights& whole, const LayerRange& layers) {
-  Weights stage = empty_weights(whole.shape, whole.computation, whole.parameters.front().value.scalar_type(), layers);
+Weights stage_of(const Weights& full_weights, const LayerRange& layers) {
+  Weights stage = empty_weights(full_weights.shape, full_weights.computation,
+                                full_weights.parameters.front().value.scalar_type(), layers);
   for (const Parameter& parameter : stage.parameters)
-    if (!parameter.shared) parameter.value.copy_(whole.parameters[parameter.place].value);
+    if (!parameter.shared) parameter.value.copy_(full_weights.parameters[parameter.place].value);
   return stage;
 }
 
@@ -165,7 +166,7 @@ void make_gradients(Weights& weights) {
   for (Parameter& parameter : weights.parameters)
     if (parameter.shared) {
       parameter.offset = elements;
-      elements += room_of(parameter.is);
+      elements += padded_size_of(parameter.is);
     }
   weights.gradients = at::zeros({elements}, weights.values.options());
   for (Parameter& parameter : weights.parameters) parameter.gradient = part_of(weights.gradients, parameter);
@@ -177,7 +178,8 @@ void fill_randomly(Weights& weights, std::uint64_t seed) {
   const double of_layers = std::sqrt(2.0 * static_cast<double>(weights.shape.layers));
   for (const Parameter& parameter : weights.parameters) {
     if (parameter.shared) continue;
-    const bool is_scalar_head = parameter.is.part == llm::Part::head && weights.shape.head == llm::Head::scalar;
+    const bool is_scalar_head =
+        parameter.is.position == llm::TensorPosition::head && weights.shape.head == llm::Head::scalar;
     if (is_norm(parameter.is) || parameter.is.columns == 1 || is_scalar_head) {
       parameter.value.fill_(is_norm(parameter.is) ? 1 : 0);
       continue;

@@ -66,7 +66,7 @@ Weights empty_weights(const llm::Transformer& shape, const llm::Computation& com
 void set_values(Weights& weights, Tensor values);
 
 /// Returns a copy of these layers' weights.
-Weights stage_of(const Weights& whole, const LayerRange& layers);
+Weights stage_of(const Weights& full_weights, const LayerRange& layers);
 
 /// Allocates a gradient of zeros for each weight.
 void make_gradients(Weights& weights);

@@ -44,8 +44,7 @@ Result<double> seconds_of(std::uint32_t& number, Clock::duration timeout, Work w
 }
 
 /// Sends a message from rank 0 to rank 1 and one back.
-Status send_there_and_back(Transport& transport, std::uint32_t number, std::size_t bytes,
-                           transport::Deadline deadline) {
+Status time_round_trip(Transport& transport, std::uint32_t number, std::size_t bytes, transport::Deadline deadline) {
   if (transport.rank() > 1) return {};
   const int other = 1 - transport.rank();
   const transport::Address there = transport::control_address(other, number, 0);
@@ -97,7 +96,7 @@ PassTimes time_pass(const Model& model, const std::vector<control::TokenSequence
     return now - std::exchange(before, now);
   };
   MicroBatchPass pass(model, {sequences, ids}, 1);
-  const Tensor last = pass.forward({}, MicroBatchPass::Keeping::everything);
+  const Tensor last = pass.forward({}, MicroBatchPass::KeptActivations::everything);
   times.forward = lap();
   const std::vector<control::Scores> scores = pass.score(last);
   times.head = lap();
@@ -306,7 +305,7 @@ Result<std::vector<LinkProfile>> measure_links(Transport& transport, std::uint32
   for (const std::size_t bytes : sizes) {
     DOVETAIL_TRY(const double there_and_back,
                  seconds_of(number, timeout, [&](std::uint32_t own, transport::Deadline deadline) {
-                   return send_there_and_back(transport, own, bytes, deadline);
+                   return time_round_trip(transport, own, bytes, deadline);
                  }));
     links[0].points.push_back({static_cast<double>(bytes), there_and_back / 2});
     std::vector<float> values(bytes / sizeof(float), 1);

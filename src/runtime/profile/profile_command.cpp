@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "answer/words/text.h"
+#include "answer/text/text.h"
 #include "base/enum_names.h"
 #include "base/file.h"
 #include "cli/commands.h"
@@ -296,8 +296,8 @@ int run_profile(const ProfileArguments& arguments) {
   return run_rank("dovetail-train profile", arguments.timeout, [&](RankSession& session) -> Status {
     DOVETAIL_TRY(
         const std::unique_ptr<transport::Transport> transport,
-        connect_gloo(session.place, session.store, session.watch, transport::Clock::now() + arguments.timeout));
-    session.watch.note({"profiling"});
+        connect_gloo(session.place, session.store, session.monitor, transport::Clock::now() + arguments.timeout));
+    session.monitor.note({"profiling"});
     return measure_and_write(arguments, transport.get());
   });
 }

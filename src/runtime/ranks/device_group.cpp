@@ -4,7 +4,7 @@
 #include <thread>
 
 #include "base/assert.h"
-#include "runtime/ranks/job_watch.h"
+#include "runtime/ranks/job_monitor.h"
 #include "runtime/ranks/rank_note.h"
 
 namespace dovetail::runtime {
@@ -24,7 +24,7 @@ base::Status DeviceGroups::open(const std::vector<int>& ranks, transport::Deadli
     groups_.emplace(ranks, connect_(use_, ranks, std::max(left, 1ms)));
     return {};
   } catch (const std::exception& error) {
-    return lose_collective(transport_, ranks, "was connecting to", reason_of(error));
+    return fail_collective(transport_, ranks, "was connecting to", reason_of(error));
   }
 }
 

@@ -33,7 +33,7 @@ class DeviceGroup {
   virtual ~DeviceGroup() = default;
 
   virtual std::unique_ptr<DeviceWork> send(int to, const transport::Buffer& message) = 0;
-  virtual std::unique_ptr<DeviceWork> receive(int from, const transport::Buffer& room) = 0;
+  virtual std::unique_ptr<DeviceWork> receive(int from, const transport::Buffer& destination) = 0;
   /// Gives the rank at position `root` the sum of all ranks' numbers. The numbers of the other ranks are undefined
   /// afterwards.
   virtual std::unique_ptr<DeviceWork> reduce(transport::Numbers numbers, int root) = 0;

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/assert.h"
-#include "runtime/ranks/job_watch.h"
+#include "runtime/ranks/job_monitor.h"
 #include "runtime/ranks/rank_note.h"
 
 namespace dovetail::runtime {
@@ -30,7 +30,7 @@ constexpr int sender = 0;
 constexpr int receiver = 1;
 
 /// Message that the library holds.
-struct UnderWay {
+struct PendingMessage {
   std::uint32_t number = 0;
   Buffer buffer;
   std::unique_ptr<DeviceWork> work;
@@ -38,8 +38,8 @@ struct UnderWay {
 
 class DeviceTransport final : public transport::Transport {
  public:
-  DeviceTransport(std::unique_ptr<Transport> host, ConnectDevices connect, JobWatch* watch)
-      : host_(std::move(host)), groups_(*host_, GroupUse::channel, std::move(connect)), watch_(watch) {}
+  DeviceTransport(std::unique_ptr<Transport> host, ConnectDevices connect, JobMonitor* monitor)
+      : host_(std::move(host)), groups_(*host_, GroupUse::channel, std::move(connect)), monitor_(monitor) {}
 
   int rank() const override { return host_->rank(); }
   int ranks() const override { return host_->ranks(); }
@@ -60,18 +60,18 @@ class DeviceTransport final : public transport::Transport {
     hand_over({rank(), to.peer}, to, std::move(message));
   }
 
-  void receive(const Address& from, Buffer room) override {
-    if (from.lane != Lane::programs) return host_->receive(from, std::move(room));
-    hand_over({from.peer, rank()}, from, std::move(room));
+  void receive(const Address& from, Buffer destination) override {
+    if (from.lane != Lane::programs) return host_->receive(from, std::move(destination));
+    hand_over({from.peer, rank()}, from, std::move(destination));
   }
 
   Status wait(const Address& from, Deadline deadline) override {
     if (from.lane != Lane::programs) return host_->wait(from, deadline);
     DOVETAIL_CHECK(status());
     const auto begin = Clock::now();
-    std::deque<UnderWay>& messages = messages_[{from.peer, rank()}];
+    std::deque<PendingMessage>& messages = messages_[{from.peer, rank()}];
     const auto found = std::find_if(messages.begin(), messages.end(),
-                                    [&](const UnderWay& message) { return message.number == from.number; });
+                                    [&](const PendingMessage& message) { return message.number == from.number; });
     DOVETAIL_ASSERT(found != messages.end());
     std::string reason;
     switch (await(*found->work, *host_, deadline, reason)) {
@@ -81,12 +81,12 @@ class DeviceTransport final : public transport::Transport {
       case WorkEnd::failed:
         return status();
       case WorkEnd::broken:
-        return fail_with(peer_is_lost(from.peer, rank(), "waited for " + text_of(from), reason));
+        return fail_with(lost_peer_error(from.peer, rank(), "waited for " + text_of(from), reason));
       case WorkEnd::late:
         break;
     }
-    return fail_with(
-        is_late(rank(), fmt::format("timed out after {} waiting for {}", seconds_since(begin), text_of(from)), watch_));
+    return fail_with(deadline_error(
+        rank(), fmt::format("timed out after {} waiting for {}", seconds_since(begin), text_of(from)), monitor_));
   }
 
   Status flush(Lane lane, Deadline deadline) override {
@@ -101,27 +101,27 @@ class DeviceTransport final : public transport::Transport {
   void hand_over(const Channel& channel, const Address& address, Buffer buffer) {
     if (!status().ok()) return;
     DeviceGroup& group = groups_.of({channel.from, channel.to});
-    std::deque<UnderWay>& messages = messages_[channel];
+    std::deque<PendingMessage>& messages = messages_[channel];
     const bool is_sent = channel.from == rank();
     if (is_sent) drop_delivered(messages);
     try {
       std::unique_ptr<DeviceWork> work = is_sent ? group.send(receiver, buffer) : group.receive(sender, buffer);
       messages.push_back({address.number, std::move(buffer), std::move(work)});
     } catch (const std::exception& error) {
-      fail(peer_is_lost(address.peer, rank(), is_sent ? "was sending it a message" : "was posting a receive",
-                        reason_of(error)));
+      fail(lost_peer_error(address.peer, rank(), is_sent ? "was sending it a message" : "was posting a receive",
+                           reason_of(error)));
     }
   }
 
   /// Drops delivered messages. `flush` reports those that failed.
-  static void drop_delivered(std::deque<UnderWay>& messages) {
+  static void drop_delivered(std::deque<PendingMessage>& messages) {
     try {
       while (!messages.empty() && messages.front().work->is_done()) messages.pop_front();
     } catch (const std::exception&) {
     }
   }
 
-  Status deliver(int peer, std::deque<UnderWay>& messages, Clock::time_point begin, Deadline deadline) {
+  Status deliver(int peer, std::deque<PendingMessage>& messages, Clock::time_point begin, Deadline deadline) {
     for (; !messages.empty(); messages.pop_front()) {
       std::string reason;
       switch (await(*messages.front().work, *host_, deadline, reason)) {
@@ -130,13 +130,13 @@ class DeviceTransport final : public transport::Transport {
         case WorkEnd::failed:
           return status();
         case WorkEnd::broken:
-          return fail_with(peer_is_lost(peer, rank(), "was sending it a message (programs)", reason));
+          return fail_with(lost_peer_error(peer, rank(), "was sending it a message (programs)", reason));
         case WorkEnd::late:
           return fail_with(
-              is_late(rank(),
-                      fmt::format("timed out after {} waiting for rank {} to receive its messages (programs)",
-                                  seconds_since(begin), peer),
-                      watch_));
+              deadline_error(rank(),
+                             fmt::format("timed out after {} waiting for rank {} to receive its messages (programs)",
+                                         seconds_since(begin), peer),
+                             monitor_));
       }
     }
     return {};
@@ -149,11 +149,11 @@ class DeviceTransport final : public transport::Transport {
 
   std::unique_ptr<Transport> host_;
   DeviceGroups groups_;
-  std::map<Channel, std::deque<UnderWay>> messages_;
-  JobWatch* watch_;
+  std::map<Channel, std::deque<PendingMessage>> messages_;
+  JobMonitor* monitor_;
 };
 
-using transport::Group;
+using transport::CollectiveGroup;
 using transport::Numbers;
 
 std::size_t count_of(const Numbers& numbers) {
@@ -179,22 +179,22 @@ class DeviceCollectives final : public transport::Collectives {
     return {};
   }
 
-  Status reduce_scatter(const Group& group, Numbers numbers, Deadline deadline) override {
+  Status reduce_scatter(const CollectiveGroup& group, Numbers numbers, Deadline deadline) override {
     return for_each_share(group, numbers, "was summing with", deadline,
                           [](DeviceGroup& devices, Numbers part, int root) { return devices.reduce(part, root); });
   }
 
-  Status all_gather(const Group& group, Numbers numbers, Deadline deadline) override {
+  Status all_gather(const CollectiveGroup& group, Numbers numbers, Deadline deadline) override {
     return for_each_share(group, numbers, "was gathering from", deadline,
                           [](DeviceGroup& devices, Numbers part, int root) { return devices.broadcast(part, root); });
   }
 
-  Status all_reduce(const Group& group, Numbers numbers, Deadline deadline) override {
+  Status all_reduce(const CollectiveGroup& group, Numbers numbers, Deadline deadline) override {
     return carry_out(group, numbers, "was summing with", deadline,
                      [&](DeviceGroup& devices, Works& works) { works.push_back(devices.all_reduce(numbers)); });
   }
 
-  Status broadcast(const Group& group, std::size_t root, Numbers numbers, Deadline deadline) override {
+  Status broadcast(const CollectiveGroup& group, std::size_t root, Numbers numbers, Deadline deadline) override {
     return carry_out(group, numbers, "was broadcasting with", deadline, [&](DeviceGroup& devices, Works& works) {
       works.push_back(devices.broadcast(numbers, static_cast<int>(root)));
     });
@@ -204,9 +204,9 @@ class DeviceCollectives final : public transport::Collectives {
   using Works = std::vector<std::unique_ptr<DeviceWork>>;
 
   template <class Start>
-  Status for_each_share(const Group& group, const Numbers& numbers, std::string_view deed, Deadline deadline,
-                        Start start) {
-    return carry_out(group, numbers, deed, deadline, [&](DeviceGroup& devices, Works& works) {
+  Status for_each_share(const CollectiveGroup& group, const Numbers& numbers, std::string_view action,
+                        Deadline deadline, Start start) {
+    return carry_out(group, numbers, action, deadline, [&](DeviceGroup& devices, Works& works) {
       for (std::size_t place = 0; place < group.ranks.size(); ++place)
         if (const Numbers part = part_of(numbers, group.ranks.size(), place); count_of(part) > 0)
           works.push_back(start(devices, part, static_cast<int>(place)));
@@ -215,7 +215,8 @@ class DeviceCollectives final : public transport::Collectives {
 
   /// Runs the operations that `start` submits to the ranks' group, and waits for them. Does nothing for a rank alone.
   template <class Start>
-  Status carry_out(const Group& group, const Numbers& numbers, std::string_view deed, Deadline deadline, Start start) {
+  Status carry_out(const CollectiveGroup& group, const Numbers& numbers, std::string_view action, Deadline deadline,
+                   Start start) {
     const std::vector<int> ranks(group.ranks.begin(), group.ranks.end());
     if (ranks.size() == 1 || count_of(numbers) == 0) return {};
     DOVETAIL_CHECK(transport_.status());
@@ -223,13 +224,13 @@ class DeviceCollectives final : public transport::Collectives {
     try {
       start(groups_.of(ranks), works);
     } catch (const std::exception& error) {
-      return lose_collective(transport_, ranks, deed, reason_of(error));
+      return fail_collective(transport_, ranks, action, reason_of(error));
     }
     for (const std::unique_ptr<DeviceWork>& work : works) {
       std::string reason = "timed out";
       const WorkEnd end = await(*work, transport_, deadline, reason);
       if (end == WorkEnd::failed) return transport_.status();
-      if (end != WorkEnd::done) return lose_collective(transport_, ranks, deed, reason);
+      if (end != WorkEnd::done) return fail_collective(transport_, ranks, action, reason);
     }
     return {};
   }
@@ -241,8 +242,8 @@ class DeviceCollectives final : public transport::Collectives {
 }  // namespace
 
 std::unique_ptr<transport::Transport> make_device_transport(std::unique_ptr<transport::Transport> host,
-                                                            ConnectDevices connect, JobWatch* watch) {
-  return std::make_unique<DeviceTransport>(std::move(host), std::move(connect), watch);
+                                                            ConnectDevices connect, JobMonitor* monitor) {
+  return std::make_unique<DeviceTransport>(std::move(host), std::move(connect), monitor);
 }
 
 std::unique_ptr<transport::Collectives> make_device_collectives(transport::Transport& transport,

@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "runtime/ranks/device_group.h"
-#include "runtime/ranks/job_watch.h"
+#include "runtime/ranks/job_monitor.h"
 #include "transport/collectives.h"
 #include "transport/transport.h"
 
@@ -15,9 +15,9 @@ namespace dovetail::runtime {
 ///
 /// Each channel has a separate group, so a message waits only for earlier messages of its channel. Messages of a
 /// channel must be sent and received in the order of their numbers, which programs that pass pipeline::check do. Only
-/// one thread may use Lane::programs. `watch` may be null and must outlive the transport.
+/// one thread may use Lane::programs. `monitor` may be null and must outlive the transport.
 std::unique_ptr<transport::Transport> make_device_transport(std::unique_ptr<transport::Transport> host,
-                                                            ConnectDevices connect, JobWatch* watch);
+                                                            ConnectDevices connect, JobMonitor* monitor);
 
 /// Creates in-place collectives on device memory, by groups that `connect` creates: one per opened group of ranks.
 /// Shares differ in size by at most one, which no library's reduce_scatter supports. So each share is reduced to its

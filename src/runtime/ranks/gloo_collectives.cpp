@@ -16,7 +16,7 @@
 
 #include "base/assert.h"
 #include "runtime/ranks/gloo_group.h"
-#include "runtime/ranks/job_watch.h"
+#include "runtime/ranks/job_monitor.h"
 #include "runtime/ranks/rank_note.h"
 
 namespace dovetail::runtime {
@@ -24,8 +24,8 @@ namespace {
 
 using base::Status;
 using transport::Clock;
+using transport::CollectiveGroup;
 using transport::Deadline;
-using transport::Group;
 using transport::Numbers;
 using transport::Share;
 using namespace std::chrono_literals;
@@ -79,31 +79,31 @@ class GlooCollectives final : public transport::Collectives {
         groups_[ranks] = connect_process_group(place_, store_, fmt::format("sums/{}", fmt::join(ranks, ",")), ranks,
                                                until(deadline));
       } catch (const std::exception& error) {
-        return lost_in("was connecting to", ranks, reason_of(error));
+        return failed("was connecting to", ranks, reason_of(error));
       }
     }
     return {};
   }
 
-  Status reduce_scatter(const Group& group, Numbers numbers, Deadline deadline) override {
+  Status reduce_scatter(const CollectiveGroup& group, Numbers numbers, Deadline deadline) override {
     return std::visit([&](auto values) { return sum(group, values, share_in(group, values.size()), deadline); },
                       numbers);
   }
 
-  Status all_gather(const Group& group, Numbers numbers, Deadline deadline) override {
+  Status all_gather(const CollectiveGroup& group, Numbers numbers, Deadline deadline) override {
     return std::visit([&](auto values) { return gather(group, values, deadline); }, numbers);
   }
 
-  Status all_reduce(const Group& group, Numbers numbers, Deadline deadline) override {
+  Status all_reduce(const CollectiveGroup& group, Numbers numbers, Deadline deadline) override {
     return std::visit([&](auto values) { return sum(group, values, Share{0, values.size()}, deadline); }, numbers);
   }
 
-  Status broadcast(const Group& group, std::size_t root, Numbers numbers, Deadline deadline) override {
+  Status broadcast(const CollectiveGroup& group, std::size_t root, Numbers numbers, Deadline deadline) override {
     return std::visit([&](auto values) { return broadcast_values(group, root, values, deadline); }, numbers);
   }
 
  private:
-  Share share_in(const Group& group, std::size_t count) const {
+  Share share_in(const CollectiveGroup& group, std::size_t count) const {
     const auto own = std::find(group.ranks.begin(), group.ranks.end(), place_.rank) - group.ranks.begin();
     return transport::share_of(count, group.ranks.size(), static_cast<std::size_t>(own));
   }
@@ -118,7 +118,7 @@ class GlooCollectives final : public transport::Collectives {
 
   /// Sums all values, and stores the sums of the share `taken`.
   template <class Value>
-  Status sum(const Group& group, std::span<Value> values, const Share& taken, Deadline deadline) {
+  Status sum(const CollectiveGroup& group, std::span<Value> values, const Share& taken, Deadline deadline) {
     const std::vector<int> ranks(group.ranks.begin(), group.ranks.end());
     c10d::ProcessGroupGloo* const processes = find(ranks);
     if (processes == nullptr || values.empty()) return {};
@@ -131,7 +131,7 @@ class GlooCollectives final : public transport::Collectives {
   }
 
   template <class Value>
-  Status broadcast_values(const Group& group, std::size_t root, std::span<Value> values, Deadline deadline) {
+  Status broadcast_values(const CollectiveGroup& group, std::size_t root, std::span<Value> values, Deadline deadline) {
     const std::vector<int> ranks(group.ranks.begin(), group.ranks.end());
     c10d::ProcessGroupGloo* const processes = find(ranks);
     if (processes == nullptr || values.empty()) return {};
@@ -148,7 +148,7 @@ class GlooCollectives final : public transport::Collectives {
 
   /// Pads the shares to equal size, as Gloo requires. They differ by at most one element.
   template <class Value>
-  Status gather(const Group& group, std::span<Value> values, Deadline deadline) {
+  Status gather(const CollectiveGroup& group, std::span<Value> values, Deadline deadline) {
     const std::vector<int> ranks(group.ranks.begin(), group.ranks.end());
     c10d::ProcessGroupGloo* const processes = find(ranks);
     if (processes == nullptr || values.empty()) return {};
@@ -157,8 +157,8 @@ class GlooCollectives final : public transport::Collectives {
     const auto padded = [&] { return at::zeros({longest}, at::TensorOptions().dtype(type_of<Value>)); };
     const Share own = share_in(group, values.size());
     std::vector<at::Tensor> sent{padded()};
-    const auto mine = values.subspan(own.begin, own.size);
-    std::copy(mine.begin(), mine.end(), sent[0].template data_ptr<Value>());
+    const auto own_values = values.subspan(own.begin, own.size);
+    std::copy(own_values.begin(), own_values.end(), sent[0].template data_ptr<Value>());
     std::vector<std::vector<at::Tensor>> gathered(1);
     for (std::size_t part = 0; part < ranks.size(); ++part) gathered[0].push_back(padded());
     DOVETAIL_CHECK(wait([&] { return processes->allgather(gathered, sent); }, "was gathering from", ranks, deadline));
@@ -172,28 +172,28 @@ class GlooCollectives final : public transport::Collectives {
 
   /// Starts work of Gloo and waits for its end.
   template <class Start>
-  Status wait(Start start, std::string_view deed, const std::vector<int>& ranks, Deadline deadline) {
+  Status wait(Start start, std::string_view action, const std::vector<int>& ranks, Deadline deadline) {
     DOVETAIL_CHECK(transport_.status());
     Work work;
     try {
       work = start();
     } catch (const std::exception& error) {
-      return lost_in(deed, ranks, reason_of(error));
+      return failed(action, ranks, reason_of(error));
     }
     while (!ends_within(*work, std::min(tick, until(deadline)))) {
       DOVETAIL_CHECK(transport_.status());
-      if (Clock::now() >= deadline) return lost_in(deed, ranks, "timed out");
+      if (Clock::now() >= deadline) return failed(action, ranks, "timed out");
     }
     try {
       work->wait();
       return {};
     } catch (const std::exception& error) {
-      return lost_in(deed, ranks, reason_of(error));
+      return failed(action, ranks, reason_of(error));
     }
   }
 
-  Status lost_in(std::string_view deed, const std::vector<int>& ranks, const std::string& reason) {
-    return lose_collective(transport_, ranks, deed, reason);
+  Status failed(std::string_view action, const std::vector<int>& ranks, const std::string& reason) {
+    return fail_collective(transport_, ranks, action, reason);
   }
 
   RankPlace place_;

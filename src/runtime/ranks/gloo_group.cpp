@@ -83,8 +83,8 @@ class ProcessGroup : public GlooGroup {
     return std::make_unique<WorkMessage>(group_->send(tensors, peer, tag));
   }
 
-  std::unique_ptr<GlooMessage> receive(int peer, int tag, Buffer room) override {
-    std::vector<at::Tensor> tensors = tensors_of(std::move(room));
+  std::unique_ptr<GlooMessage> receive(int peer, int tag, Buffer destination) override {
+    std::vector<at::Tensor> tensors = tensors_of(std::move(destination));
     return std::make_unique<WorkMessage>(group_->recv(tensors, peer, tag));
   }
 

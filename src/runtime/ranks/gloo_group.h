@@ -41,7 +41,7 @@ class GlooGroup {
   // Hand a message to Gloo without waiting. Throw std::exception if the connection is broken. REQUIRES: the peer is
   // another rank; the tag is from 0 to 2^31 - 1.
   virtual std::unique_ptr<GlooMessage> send(int peer, int tag, transport::Buffer message) = 0;
-  virtual std::unique_ptr<GlooMessage> receive(int peer, int tag, transport::Buffer room) = 0;
+  virtual std::unique_ptr<GlooMessage> receive(int peer, int tag, transport::Buffer destination) = 0;
 };
 
 /// Connects all ranks. Throws std::exception if they cannot reach each other within `timeout`.

@@ -17,7 +17,7 @@
 
 #include "base/assert.h"
 #include "runtime/ranks/gloo_group.h"
-#include "runtime/ranks/job_watch.h"
+#include "runtime/ranks/job_monitor.h"
 #include "runtime/ranks/rank_note.h"
 
 namespace dovetail::runtime {
@@ -34,7 +34,7 @@ using transport::Lane;
 using namespace std::chrono_literals;
 
 /// Maximum number of messages per peer and direction that Gloo holds at a time. More slow it down.
-constexpr int max_under_way = 256;
+constexpr int max_in_flight = 256;
 /// Precision of deadlines.
 constexpr auto tick = 20ms;
 /// Number of ticks without progress after which Gloo gets more messages: they may arrive in another order than they
@@ -57,7 +57,7 @@ struct Message {
 
 /// Messages of one direction between this rank and a peer.
 struct Window {
-  int under_way = 0;  ///< number of messages that Gloo holds
+  int in_flight = 0;  ///< number of messages that Gloo holds
   std::deque<Message> queued;
 };
 
@@ -78,21 +78,21 @@ struct Sent {
 
 class GlooTransport : public transport::Transport {
  public:
-  GlooTransport(const RankPlace& place, JobWatch& watch, std::unique_ptr<GlooGroup> group)
+  GlooTransport(const RankPlace& place, JobMonitor& monitor, std::unique_ptr<GlooGroup> group)
       : rank_(place.rank),
-        watch_(watch),
+        monitor_(monitor),
         group_(std::move(group)),
         windows_{std::vector<Window>(static_cast<std::size_t>(place.ranks)),
                  std::vector<Window>(static_cast<std::size_t>(place.ranks))} {
     timer_ = std::thread([this] { time(); });
     for (std::size_t lane = 0; lane < transport::lanes; ++lane)
       deliverers_.emplace_back([this, lane] { deliver(static_cast<Lane>(lane)); });
-    watch_.on_error([this](const Error& error) { take_error(error); });
+    monitor_.on_error([this](const Error& error) { take_error(error); });
   }
 
   ~GlooTransport() override {
-    if (!is_failed()) watch_.leave(10s);
-    watch_.on_error(nullptr);
+    if (!is_failed()) monitor_.leave(10s);
+    monitor_.on_error(nullptr);
     {
       const std::lock_guard lock(mutex_);
       ends_ = true;
@@ -114,19 +114,19 @@ class GlooTransport : public transport::Transport {
     enqueue(lock, Direction::out, {to, std::move(message)});
   }
 
-  void receive(const Address& from, Buffer room) override {
+  void receive(const Address& from, Buffer destination) override {
     DOVETAIL_ASSERT(from.peer != rank_);
     std::unique_lock lock(mutex_);
     if (fails_) return;
     DOVETAIL_ASSERT(!receives_.contains(from));
     receives_[from] = nullptr;
-    enqueue(lock, Direction::in, {from, std::move(room)});
+    enqueue(lock, Direction::in, {from, std::move(destination)});
   }
 
   Status wait(const Address& from, Deadline deadline) override {
     std::unique_lock lock(mutex_);
     const auto begin = Clock::now();
-    hurry(lock, from);
+    hand_over_until(lock, from);
     const auto has = [&] {
       const auto found = receives_.find(from);
       return found != receives_.end() && found->second != nullptr;
@@ -142,8 +142,9 @@ class GlooTransport : public transport::Transport {
       return {};
     }
     lock.unlock();
-    if (ended == Ended::broken) return fail_with(gone(from.peer, "waited for " + text_of(from), reason));
-    return fail_with(late(fmt::format("timed out after {} waiting for {}", seconds_since(begin), text_of(from))));
+    if (ended == Ended::broken) return fail_with(peer_error(from.peer, "waited for " + text_of(from), reason));
+    return fail_with(
+        deadline_error_of(fmt::format("timed out after {} waiting for {}", seconds_since(begin), text_of(from))));
   }
 
   Status flush(Lane lane, Deadline deadline) override {
@@ -156,8 +157,8 @@ class GlooTransport : public transport::Transport {
     const auto& sent = sent_[static_cast<std::size_t>(lane)];
     const std::string peer = sent.empty() ? "another rank" : fmt::format("rank {}", sent.front().peer);
     lock.unlock();
-    return fail_with(late(fmt::format("timed out after {} waiting for {} to receive its messages ({})",
-                                      seconds_since(begin), peer, name_of(lane))));
+    return fail_with(deadline_error_of(fmt::format("timed out after {} waiting for {} to receive its messages ({})",
+                                                   seconds_since(begin), peer, name_of(lane))));
   }
 
   Status status() override {
@@ -171,7 +172,7 @@ class GlooTransport : public transport::Transport {
       if (fails_) return changed_.wait(lock, [this] { return error_.has_value(); });
       fails_ = true;
     }
-    settle(watch_.say(error).error);
+    settle(monitor_.report_error(error).error);
   }
 
  private:
@@ -184,30 +185,30 @@ class GlooTransport : public transport::Transport {
     return fails_;
   }
 
-  Error gone(int peer, std::string_view deed, std::string_view reason) const {
-    return peer_is_lost(peer, rank_, deed, reason);
+  Error peer_error(int peer, std::string_view action, std::string_view reason) const {
+    return lost_peer_error(peer, rank_, action, reason);
   }
-  Error late(std::string_view deed) const { return is_late(rank_, deed, &watch_); }
+  Error deadline_error_of(std::string_view action) const { return deadline_error(rank_, action, &monitor_); }
 
   /// Adds a message to its window, and hands the next messages to Gloo.
   void enqueue(std::unique_lock<std::mutex>& lock, Direction direction, Message item) {
     const int peer = item.address.peer;
     window(direction, peer).queued.push_back(std::move(item));
     ++queued_;
-    hand_over(lock, direction, peer, max_under_way);
+    hand_over(lock, direction, peer, max_in_flight);
   }
 
   /// Accounts for a delivered message of the window.
   void advance(std::unique_lock<std::mutex>& lock, Direction direction, int peer) {
-    --window(direction, peer).under_way;
+    --window(direction, peer).in_flight;
     ++delivered_;
-    hand_over(lock, direction, peer, max_under_way);
+    hand_over(lock, direction, peer, max_in_flight);
   }
 
   /// Hands messages of the window to Gloo, up to `limit` in flight.
   void hand_over(std::unique_lock<std::mutex>& lock, Direction direction, int peer, int limit) {
     Window& messages = window(direction, peer);
-    while (!fails_ && !messages.queued.empty() && messages.under_way < limit) {
+    while (!fails_ && !messages.queued.empty() && messages.in_flight < limit) {
       Message item = std::move(messages.queued.front());
       messages.queued.pop_front();
       start(lock, direction, std::move(item));
@@ -215,7 +216,7 @@ class GlooTransport : public transport::Transport {
   }
 
   /// Hands the receive that a caller waits for to Gloo, ahead of its turn.
-  void hurry(std::unique_lock<std::mutex>& lock, const Address& from) {
+  void hand_over_until(std::unique_lock<std::mutex>& lock, const Address& from) {
     std::deque<Message>& queued = window(Direction::in, from.peer).queued;
     const auto found =
         std::find_if(queued.begin(), queued.end(), [&](const Message& item) { return item.address == from; });
@@ -229,7 +230,7 @@ class GlooTransport : public transport::Transport {
   void start(std::unique_lock<std::mutex>& lock, Direction direction, Message item) {
     const Address address = item.address;
     --queued_;
-    ++window(direction, address.peer).under_way;
+    ++window(direction, address.peer).in_flight;
     ++starting_;
     lock.unlock();
     std::unique_ptr<GlooMessage> message;
@@ -246,8 +247,8 @@ class GlooTransport : public transport::Transport {
     if (fails_) return changed_.notify_all();
     if (!message) {
       lock.unlock();
-      fail(gone(address.peer, direction == Direction::out ? "was sending it a message" : "was posting a receive",
-                reason));
+      fail(peer_error(address.peer, direction == Direction::out ? "was sending it a message" : "was posting a receive",
+                      reason));
       lock.lock();
     } else if (direction == Direction::in) {
       receives_[address] = std::move(message);
@@ -290,7 +291,7 @@ class GlooTransport : public transport::Transport {
       const int peer = sent.front().peer;
       if (ended == Ended::broken) {
         lock.unlock();
-        return fail(gone(peer, fmt::format("was sending it a message ({})", name_of(lane)), reason));
+        return fail(peer_error(peer, fmt::format("was sending it a message ({})", name_of(lane)), reason));
       }
       sent.pop_front();
       if (--undelivered_[static_cast<std::size_t>(lane)] == 0) changed_.notify_all();
@@ -317,12 +318,12 @@ class GlooTransport : public transport::Transport {
       if (ticks < ticks_to_stall) continue;
       for (const Direction direction : {Direction::in, Direction::out})
         for (int peer = 0; peer < ranks(); ++peer)
-          hand_over(lock, direction, peer, 2 * window(direction, peer).under_way);
+          hand_over(lock, direction, peer, 2 * window(direction, peer).in_flight);
       ticks = 0;
     }
   }
 
-  /// Handles an error that the watch received from another rank.
+  /// Handles an error that the monitor received from another rank.
   void take_error(const Error& error) {
     {
       const std::lock_guard lock(mutex_);
@@ -358,7 +359,7 @@ class GlooTransport : public transport::Transport {
   }
 
   int rank_;
-  JobWatch& watch_;
+  JobMonitor& monitor_;
   std::unique_ptr<GlooGroup> group_;
 
   std::mutex mutex_;
@@ -383,7 +384,7 @@ class GlooTransport : public transport::Transport {
 std::string here_key(int rank) { return fmt::format("here/{}", rank); }
 
 /// Returns the ranks that have not connected by the deadline, or the first error of a rank.
-Result<std::vector<int>> find_missing(const RankPlace& place, JobStore& store, const JobWatch& watch,
+Result<std::vector<int>> find_missing(const RankPlace& place, JobStore& store, const JobMonitor& monitor,
                                       Deadline deadline) {
   std::vector<int> missing;
   for (int rank = 0; rank < place.ranks; ++rank) missing.push_back(rank);
@@ -395,7 +396,7 @@ Result<std::vector<int>> find_missing(const RankPlace& place, JobStore& store, c
       if (!*here) still_missing.push_back(rank);
     }
     missing = std::move(still_missing);
-    if (const auto error = watch.first_error()) return *error;
+    if (const auto error = monitor.first_error()) return *error;
     if (missing.empty() || Clock::now() >= deadline) return missing;
     std::this_thread::sleep_for(5ms);
   }
@@ -403,21 +404,21 @@ Result<std::vector<int>> find_missing(const RankPlace& place, JobStore& store, c
 
 }  // namespace
 
-Result<std::unique_ptr<transport::Transport>> connect_gloo(const RankPlace& place, JobStore& store, JobWatch& watch,
+Result<std::unique_ptr<transport::Transport>> connect_gloo(const RankPlace& place, JobStore& store, JobMonitor& monitor,
                                                            Deadline deadline) {
-  if (const base::Status told = store.set(here_key(place.rank), ""); !told.ok())
-    return ending_rank(place.rank, told.error());
-  DOVETAIL_TRY(const std::vector<int> missing, find_missing(place, store, watch, deadline));
+  if (const base::Status announced = store.set(here_key(place.rank), ""); !announced.ok())
+    return ending_rank(place.rank, announced.error());
+  DOVETAIL_TRY(const std::vector<int> missing, find_missing(place, store, monitor, deadline));
   if (!missing.empty())
     return Error{base::Failure::lost, "", 0, 0,
                  fmt::format("rank {} of {} did not connect", fmt::join(missing, ", "), place.ranks)};
   const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now());
   try {
     return std::unique_ptr<transport::Transport>(
-        std::make_unique<GlooTransport>(place, watch, make_gloo_group(place, store, std::max(left, 1000ms))));
+        std::make_unique<GlooTransport>(place, monitor, make_gloo_group(place, store, std::max(left, 1000ms))));
   } catch (const std::exception& error) {
-    if (const auto first = watch.first_error()) return *first;
-    return is_late(place.rank, fmt::format("cannot reach the other ranks: {}", reason_of(error)), &watch);
+    if (const auto first = monitor.first_error()) return *first;
+    return deadline_error(place.rank, fmt::format("cannot reach the other ranks: {}", reason_of(error)), &monitor);
   }
 }
 

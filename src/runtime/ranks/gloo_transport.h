@@ -4,8 +4,8 @@
 #include <memory>
 #include <string>
 
+#include "runtime/ranks/job_monitor.h"
 #include "runtime/ranks/job_store.h"
-#include "runtime/ranks/job_watch.h"
 #include "transport/transport.h"
 
 namespace dovetail::runtime {
@@ -18,8 +18,8 @@ namespace dovetail::runtime {
 /// two ends are a bug and end the process.
 ///
 /// The destructor waits a few seconds for the other ranks to finish. An Error names the ranks that did not connect.
-/// `watch` must outlive the transport.
+/// `monitor` must outlive the transport.
 base::Result<std::unique_ptr<transport::Transport>> connect_gloo(const RankPlace& place, JobStore& store,
-                                                                 JobWatch& watch, transport::Deadline deadline);
+                                                                 JobMonitor& monitor, transport::Deadline deadline);
 
 }  // namespace dovetail::runtime

@@ -42,9 +42,9 @@ class JobStore {
   c10d::Store& raw();
 
  private:
-  struct Parts;
-  explicit JobStore(std::unique_ptr<Parts> parts);
-  std::unique_ptr<Parts> parts_;
+  struct Impl;
+  explicit JobStore(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
 };
 
 /// Key of the first error of a job, in the format of error_to_bytes.

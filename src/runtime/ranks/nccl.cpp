@@ -69,8 +69,8 @@ class C10dDeviceGroup final : public DeviceGroup {
     return start(bytes_of(message), [&](auto& tensors) { return backend_->send(tensors, to, no_tag); });
   }
 
-  std::unique_ptr<DeviceWork> receive(int from, const Buffer& room) override {
-    return start(bytes_of(room), [&](auto& tensors) { return backend_->recv(tensors, from, no_tag); });
+  std::unique_ptr<DeviceWork> receive(int from, const Buffer& destination) override {
+    return start(bytes_of(destination), [&](auto& tensors) { return backend_->recv(tensors, from, no_tag); });
   }
 
   std::unique_ptr<DeviceWork> reduce(Numbers numbers, int root) override {
@@ -132,9 +132,9 @@ constexpr std::size_t max_channels = 32;
 constexpr std::chrono::milliseconds for_ever = std::chrono::hours(24 * 365);
 
 /// Polls `is_done` until it returns true. Throws if another rank has failed or the deadline has passed.
-void wait_until(const std::function<bool()>& is_done, const JobWatch& watch, transport::Deadline deadline) {
+void wait_until(const std::function<bool()>& is_done, const JobMonitor& monitor, transport::Deadline deadline) {
   while (!is_done()) {
-    if (const auto error = watch.first_error()) throw std::runtime_error(error->message);
+    if (const auto error = monitor.first_error()) throw std::runtime_error(error->message);
     if (transport::Clock::now() >= deadline) throw std::runtime_error("timed out");
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
@@ -145,7 +145,7 @@ std::string name_of(GroupUse use, const std::vector<int>& ranks) {
 }
 
 /// Waits for all ranks of a group, because NCCL waits forever for a missing rank.
-void meet(JobStore& store, const std::string& name, std::size_t ranks, const JobWatch& watch,
+void meet(JobStore& store, const std::string& name, std::size_t ranks, const JobMonitor& monitor,
           transport::Deadline deadline) {
   std::int64_t own = 1;
   const auto are_all_here = [&] {
@@ -153,7 +153,7 @@ void meet(JobStore& store, const std::string& name, std::size_t ranks, const Job
     if (!here.ok()) throw std::runtime_error(here.error().message);
     return *here == static_cast<std::int64_t>(ranks);
   };
-  wait_until(are_all_here, watch, deadline);
+  wait_until(are_all_here, monitor, deadline);
 }
 
 c10::intrusive_ptr<c10d::ProcessGroupNCCL> make_process_group(JobStore& store, GroupUse use,
@@ -173,8 +173,8 @@ c10::intrusive_ptr<c10d::ProcessGroupNCCL> make_process_group(JobStore& store, G
 }
 
 /// Runs a group's first work, which makes NCCL connect: a message for a channel, otherwise a sum.
-void greet(DeviceGroup& group, GroupUse use, int place, const at::Device& device, const JobWatch& watch,
-           transport::Deadline deadline) {
+void warm_up(DeviceGroup& group, GroupUse use, int place, const at::Device& device, const JobMonitor& monitor,
+             transport::Deadline deadline) {
   const at::Tensor number = at::zeros({1}, at::TensorOptions(device).dtype(at::kFloat));
   const transport::Buffer bytes{static_cast<std::byte*>(number.data_ptr()), number.nbytes(), nullptr};
   std::unique_ptr<DeviceWork> work;
@@ -182,7 +182,7 @@ void greet(DeviceGroup& group, GroupUse use, int place, const at::Device& device
     work = group.all_reduce(std::span(number.data_ptr<float>(), 1));
   else
     work = place == 0 ? group.send(1, bytes) : group.receive(0, bytes);
-  wait_until([&] { return work->is_done(); }, watch, deadline);
+  wait_until([&] { return work->is_done(); }, monitor, deadline);
 }
 
 }  // namespace
@@ -203,8 +203,8 @@ void set_up_nccl() {
       // Messages on a group's own communicator are intended.
       {"TORCH_NCCL_SHOW_EAGER_INIT_P2P_SERIALIZATION_WARNING", "false"},
   }};
-  constexpr int keep_what_the_user_says = 0;
-  for (const auto& [name, value] : variables) ::setenv(name, value, keep_what_the_user_says);
+  constexpr int keep_existing = 0;
+  for (const auto& [name, value] : variables) ::setenv(name, value, keep_existing);
 }
 
 base::Status claim_gpu(const RankPlace& place, JobStore& store, const at::Device& device) {
@@ -219,21 +219,21 @@ base::Status claim_gpu(const RankPlace& place, JobStore& store, const at::Device
                   owner, place.rank));
 }
 
-ConnectDevices connect_by_nccl(const RankPlace& place, JobStore& store, const JobWatch& watch,
+ConnectDevices connect_by_nccl(const RankPlace& place, JobStore& store, const JobMonitor& monitor,
                                const at::Device& device) {
-  return [place, &store, &watch, device, channels = std::make_shared<std::size_t>(0)](
+  return [place, &store, &monitor, device, channels = std::make_shared<std::size_t>(0)](
              GroupUse use, const std::vector<int>& ranks, std::chrono::milliseconds timeout) {
     if (use == GroupUse::channel && ++*channels > max_channels)
       throw std::runtime_error(fmt::format("a rank supports at most {} channels", max_channels));
     const transport::Deadline deadline = transport::Clock::now() + timeout;
     const auto own = static_cast<int>(std::find(ranks.begin(), ranks.end(), place.rank) - ranks.begin());
-    meet(store, name_of(use, ranks), ranks.size(), watch, deadline);
+    meet(store, name_of(use, ranks), ranks.size(), monitor, deadline);
     const auto backend = make_process_group(store, use, ranks, own, timeout);
     // Makes messages use the group's communicator instead of an additional one.
     backend->eagerConnectSingleDevice(device);
     std::unique_ptr<DeviceGroup> group = make_c10d_device_group(backend, device);
     try {
-      greet(*group, use, own, device, watch, deadline);
+      warm_up(*group, use, own, device, monitor, deadline);
     } catch (const std::exception&) {
       // The destructor would wait for ranks that did not connect.
       static_cast<void>(group.release());
@@ -255,7 +255,7 @@ void set_up_nccl() {}
 
 base::Status claim_gpu(const RankPlace&, JobStore&, const at::Device&) { return check_nccl(); }
 
-ConnectDevices connect_by_nccl(const RankPlace&, JobStore&, const JobWatch&, const at::Device&) {
+ConnectDevices connect_by_nccl(const RankPlace&, JobStore&, const JobMonitor&, const at::Device&) {
   DOVETAIL_ASSERT(false);
   return {};
 }

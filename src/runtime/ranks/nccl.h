@@ -13,8 +13,8 @@
 
 #include "base/result.h"
 #include "runtime/ranks/device_group.h"
+#include "runtime/ranks/job_monitor.h"
 #include "runtime/ranks/job_store.h"
-#include "runtime/ranks/job_watch.h"
 #include "runtime/ranks/rank_place.h"
 
 namespace dovetail::runtime {
@@ -40,10 +40,10 @@ void set_up_nccl();
 base::Status claim_gpu(const RankPlace& place, JobStore& store, const at::Device& device);
 
 /// Returns a function that connects the GPUs of ranks by c10d's ProcessGroupNCCL. It runs the first work of a new
-/// group, so that the group is connected when it returns. An error of another rank that `watch` receives ends the wait.
-/// `store` and `watch` must outlive the function. REQUIRES: check_nccl(); set_up_nccl() was called; the rank has
-/// claimed the GPU.
-ConnectDevices connect_by_nccl(const RankPlace& place, JobStore& store, const JobWatch& watch,
+/// group, so that the group is connected when it returns. An error of another rank that `monitor` receives ends the
+/// wait. `store` and `monitor` must outlive the function. REQUIRES: check_nccl(); set_up_nccl() was called; the rank
+/// has claimed the GPU.
+ConnectDevices connect_by_nccl(const RankPlace& place, JobStore& store, const JobMonitor& monitor,
                                const at::Device& device);
 
 }  // namespace dovetail::runtime

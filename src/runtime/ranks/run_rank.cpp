@@ -82,7 +82,7 @@ Result<RankPlace> find_place(std::string_view command) {
 struct Connections {
   std::unique_ptr<JobStore> held;
   std::unique_ptr<JobStore> store;
-  std::unique_ptr<JobWatch> watch;
+  std::unique_ptr<JobMonitor> monitor;
 };
 
 Result<Connections> connect(const RankPlace& place, std::chrono::milliseconds timeout) {
@@ -92,8 +92,9 @@ Result<Connections> connect(const RankPlace& place, std::chrono::milliseconds ti
   }
   const std::string host = place.holds_store ? "127.0.0.1" : place.store_host;
   DOVETAIL_TRY(all.store, JobStore::connect(host, place.store_port, place.attempt, timeout));
-  DOVETAIL_TRY(std::unique_ptr<JobStore> watched, JobStore::connect(host, place.store_port, place.attempt, timeout));
-  all.watch = std::make_unique<JobWatch>(std::move(watched), place.rank, place.ranks);
+  DOVETAIL_TRY(std::unique_ptr<JobStore> monitor_store,
+               JobStore::connect(host, place.store_port, place.attempt, timeout));
+  all.monitor = std::make_unique<JobMonitor>(std::move(monitor_store), place.rank, place.ranks);
   return all;
 }
 
@@ -105,7 +106,7 @@ Result<Connections> connect(const RankPlace& place, std::chrono::milliseconds ti
 
 }  // namespace
 
-void say_lost_store(int rank, std::function<std::string()> phase) {
+void report_lost_store(int rank, std::function<std::string()> phase) {
   ending() = {rank, std::move(phase)};
   std::set_terminate(end_program);
 }
@@ -118,15 +119,15 @@ int run_rank(std::string_view command, transport::Clock::duration timeout,
   if (!place.ok()) return cli::report_failure(place.error(), program_name);
   const Result<Connections> all = connect(*place, std::chrono::ceil<std::chrono::milliseconds>(timeout));
   if (!all.ok()) return cli::report_failure(without_store(place->rank, RankNote().phase, all.error()), program_name);
-  say_lost_store(place->rank, all->watch->phase());
-  RankSession session{*place, *all->store, *all->watch};
+  report_lost_store(place->rank, all->monitor->phase());
+  RankSession session{*place, *all->store, *all->monitor};
   const Status status = work(session);
   if (status.ok()) return cli::exit_done;
-  const RankError first = all->watch->say(status.error());
+  const RankError first = all->monitor->report_error(status.error());
   if (place->holds_store)
-    all->watch->outlast(std::chrono::seconds(3));
+    all->monitor->leave_despite_errors(std::chrono::seconds(3));
   else
-    all->watch->leave(std::chrono::milliseconds(0));
+    all->monitor->leave(std::chrono::milliseconds(0));
   if (!is_launched && first.rank == place->rank) end_now(cli::report_failure(first.error, program_name));
   end_now(cli::exit_code_of(first.error.failure));
 }

@@ -6,8 +6,8 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "runtime/ranks/job_monitor.h"
 #include "runtime/ranks/job_store.h"
-#include "runtime/ranks/job_watch.h"
 #include "runtime/ranks/rank_place.h"
 #include "transport/transport.h"
 
@@ -17,7 +17,7 @@ namespace dovetail::runtime {
 struct RankSession {
   RankPlace place;
   JobStore& store;
-  JobWatch& watch;
+  JobMonitor& monitor;
 };
 
 /// Finds this process's rank in the environment, connects to the job's store, runs `work` and returns the exit code.
@@ -34,6 +34,6 @@ inline constexpr const char* launcher_variable = "DOVETAIL_LAUNCHER";
 
 /// Makes the process exit with code 4 and an error message if libtorch ends it because the job's store is gone.
 /// libtorch 1.13 throws from a destructor if it cannot write to the store. The message names the rank and phase().
-void say_lost_store(int rank, std::function<std::string()> phase);
+void report_lost_store(int rank, std::function<std::string()> phase);
 
 }  // namespace dovetail::runtime

@@ -140,8 +140,8 @@ Status read_moments(const std::string& folder, const std::string& role, std::spa
         const Tensor& values = values_of(optimizer, moment)[i];
         const std::string name = fmt::format("{}{}", moments[moment], name_of(parameter));
         const Tensor on_host = values.cpu();
-        const std::span<float> room(on_host.data_ptr<float>(), static_cast<std::size_t>(on_host.numel()));
-        if (!fill(room, optimizer.parts[i].begin, ranges_of(files, name)))
+        const std::span<float> buffer(on_host.data_ptr<float>(), static_cast<std::size_t>(on_host.numel()));
+        if (!fill(buffer, optimizer.parts[i].begin, ranges_of(files, name)))
           return base::Error{
               base::Failure::bad_input, files.front().path(), 0, 0,
               fmt::format("tensor \"{}\" is missing or incomplete in the files of the ranks; use the files of one run",

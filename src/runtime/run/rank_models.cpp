@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "base/assert.h"
-#include "control/ranks/rank_talk.h"
+#include "control/ranks/rank_exchange.h"
 #include "runtime/model/tensor.h"
 #include "runtime/run/model_state.h"
 #include "runtime/run/phase_programs.h"
@@ -44,24 +44,26 @@ std::pair<std::size_t, std::size_t> share_of(const pipeline::ModelPlacement& pla
 }
 
 /// Returns uninitialized weights of some layers on the device of `whole`.
-Weights empty_stage(const Weights& whole, const LayerRange& layers) {
-  Weights weights = empty_weights(whole.shape, whole.computation, whole.values.scalar_type(), layers);
-  const at::Device device = whole.values.device();
+Weights empty_stage(const Weights& full_weights, const LayerRange& layers) {
+  Weights weights =
+      empty_weights(full_weights.shape, full_weights.computation, full_weights.values.scalar_type(), layers);
+  const at::Device device = full_weights.values.device();
   if (!device.is_cpu()) set_values(weights, at::empty_like(weights.values, at::TensorOptions(device)));
   return weights;
 }
 
-Model model_of(Weights& whole, const LayerRange& layers) {
-  Weights weights = empty_stage(whole, layers);
-  if (layers == whole.layers) set_values(weights, whole.values);
+Model model_of(Weights& full_weights, const LayerRange& layers) {
+  Weights weights = empty_stage(full_weights, layers);
+  if (layers == full_weights.layers) set_values(weights, full_weights.values);
   make_gradients(weights);
   return Model(std::move(weights));
 }
 
 /// Copies the weights of a stage into the whole model.
-void give_values(const Weights& stage, Weights& whole) {
+void give_values(const Weights& stage, Weights& full_weights) {
   for (const Parameter& parameter : stage.parameters)
-    if (!parameter.shared && !parameter.is_copy()) whole.parameters[parameter.place].value.copy_(parameter.value);
+    if (!parameter.shared && !parameter.is_copy())
+      full_weights.parameters[parameter.place].value.copy_(parameter.value);
 }
 
 const StageState* find_state(const RankStages& stages, std::size_t stage) {
@@ -109,15 +111,15 @@ std::vector<SteppedWeights> stepped_of(const RankStages& stages) {
 
 }  // namespace
 
-RankStages cut_stages(Weights& whole, const pipeline::Program& program, std::size_t model,
+RankStages cut_stages(Weights& full_weights, const pipeline::Program& program, std::size_t model,
                       const pipeline::ModelPlacement& placement, const llm::Layout& layout) {
-  RankStages stages{.states = {}, .layers = layers_of(layout, whole.shape), .ranks = {}};
+  RankStages stages{.states = {}, .layers = layers_of(layout, full_weights.shape), .ranks = {}};
   for (const pipeline::ProgramStage& stage : program.stages) {
     if (stage.model.index() != model) continue;
     const std::size_t s = stage.stage.index();
     const std::size_t replica = stage.replica.index();
     DOVETAIL_ASSERT(stages.states.empty() || stages.states.front().replica == replica);
-    Model own = model_of(whole, stages.layers[s]);
+    Model own = model_of(full_weights, stages.layers[s]);
     const bool is_sharded = layout.zero > 0;
     const auto [share, shares] =
         is_sharded ? share_of(placement, s, program.rank) : std::pair<std::size_t, std::size_t>(0, 1);
@@ -129,15 +131,15 @@ RankStages cut_stages(Weights& whole, const pipeline::Program& program, std::siz
     DOVETAIL_ASSERT(ranks.size() == 1);
     stages.ranks.push_back(ranks.front());
   }
-  take_values(stages, whole);
+  take_values(stages, full_weights);
   return stages;
 }
 
-void take_values(RankStages& stages, const Weights& whole) {
+void take_values(RankStages& stages, const Weights& full_weights) {
   if (stages.are_whole_model()) return;
   for (StageState& state : stages.states)
     for (const Parameter& parameter : state.model.weights.parameters)
-      if (!parameter.shared) parameter.value.copy_(whole.parameters[parameter.place].value);
+      if (!parameter.shared) parameter.value.copy_(full_weights.parameters[parameter.place].value);
 }
 
 std::vector<int> ranks_of_replica(const RankStages& stages) {
@@ -147,21 +149,21 @@ std::vector<int> ranks_of_replica(const RankStages& stages) {
   return ranks;
 }
 
-Status gather_values(const RankStages& stages, Weights& whole, control::RankTalk& talk,
+Status gather_values(const RankStages& stages, Weights& full_weights, control::RankExchange& rank_exchange,
                      transport::Collectives& collectives) {
-  const transport::Deadline deadline = transport::Clock::now() + talk.timeout();
+  const transport::Deadline deadline = transport::Clock::now() + rank_exchange.timeout();
   const std::vector<int> replica = ranks_of_replica(stages);
   for (std::size_t s = 0; s < stages.layers.size(); ++s) {
     const StageState* const own = find_state(stages, s);
-    const Weights theirs = own == nullptr ? empty_stage(whole, stages.layers[s]) : Weights{};
-    const Weights& stage = own == nullptr ? theirs : own->model.weights;
+    const Weights received = own == nullptr ? empty_stage(full_weights, stages.layers[s]) : Weights{};
+    const Weights& stage = own == nullptr ? received : own->model.weights;
     const auto root =
         static_cast<std::size_t>(std::find(replica.begin(), replica.end(), stages.ranks[s]) - replica.begin());
-    const transport::Group group = transport::control_group(replica, talk.take_number());
+    const transport::CollectiveGroup group = transport::control_group(replica, rank_exchange.take_number());
     DOVETAIL_CHECK(with_numbers(stage.values, stage.values.device(), collectives, [&](transport::Numbers numbers) {
       return collectives.broadcast(group, root, numbers, deadline);
     }));
-    give_values(stage, whole);
+    give_values(stage, full_weights);
   }
   return {};
 }
@@ -180,23 +182,23 @@ Result<std::unique_ptr<RankModels>> RankModels::make(std::vector<RoleSetup> role
 Status RankModels::cut_phase(std::size_t task) {
   const std::vector<std::size_t> tasks = programs_.phase_of(task);
   DOVETAIL_TRY(const PhaseProgram* const phase, programs_.find(tasks));
-  DOVETAIL_CHECK(open_ways(phase->program));
+  DOVETAIL_CHECK(open_channels(phase->program));
   for (std::size_t m = 0; m < tasks.size(); ++m) {
     const std::string role = role_of(scenario_.job, tasks[m]);
-    Weights& whole = whole_.weights(role);
+    Weights& full_weights = models_.weights(role);
     RankStages stages =
-        cut_stages(whole, phase->program, m, phase->phase.placement.models[m], plan_.tasks[tasks[m]].layout);
-    DOVETAIL_CHECK(collectives_.open({ranks_of_replica(stages)}, transport::Clock::now() + talk_.timeout()));
-    trained_.emplace(role, Trained{tasks[m], std::move(stages), whole.values.numel()});
+        cut_stages(full_weights, phase->program, m, phase->phase.placement.models[m], plan_.tasks[tasks[m]].layout);
+    DOVETAIL_CHECK(collectives_.open({ranks_of_replica(stages)}, transport::Clock::now() + rank_exchange_.timeout()));
+    trained_.emplace(role, Trained{tasks[m], std::move(stages), full_weights.values.numel()});
   }
   return {};
 }
 
 /// All programs of a phase use the same channels and groups, whatever the number of micro-batches. All ranks open the
 /// ones they share in the same order.
-Status RankModels::open_ways(const pipeline::Program& program) {
-  const transport::Deadline deadline = transport::Clock::now() + talk_.timeout();
-  DOVETAIL_CHECK(talk_.transport().open(execute::channels_of(program), deadline));
+Status RankModels::open_channels(const pipeline::Program& program) {
+  const transport::Deadline deadline = transport::Clock::now() + rank_exchange_.timeout();
+  DOVETAIL_CHECK(rank_exchange_.transport().open(execute::channels_of(program), deadline));
   std::set<std::vector<int>> groups;
   for (const pipeline::Reduction& reduction : program.reductions) groups.insert(reduction.ranks);
   return collectives_.open({groups.begin(), groups.end()}, deadline);
@@ -206,41 +208,42 @@ Result<std::vector<GeneratedResponse>> RankModels::generate(
     const std::string& role, std::span<const GenerationRequest> requests, const control::GenerationSettings& settings,
     const parallel::Cancellation*,
     const std::function<void(std::size_t index, const GeneratedResponse&)>& on_response) {
-  const std::vector<std::size_t> own = own_requests(requests, talk_.rank(), talk_.ranks());
-  control::Places<GeneratedResponse> finished;
+  const std::vector<std::size_t> own = own_requests(requests, rank_exchange_.rank(), rank_exchange_.ranks());
+  control::IndexedResults<GeneratedResponse> finished;
   const auto keep = [&](std::size_t index, const GeneratedResponse& response) {
     finished.emplace_back(own[index], response);
     if (on_response) on_response(own[index], response);
   };
-  const auto sampled = whole_.generate(role, at_places(requests, own), settings, talk_.local(), keep);
+  const auto sampled = models_.generate(role, at_places(requests, own), settings, rank_exchange_.local(), keep);
   if (!sampled.ok() && sampled.error().failure != base::Failure::interrupted) return sampled.error();
-  DOVETAIL_TRY(const std::vector<std::string> said, talk_.exchange(control::encode(finished)));
+  DOVETAIL_TRY(const std::vector<std::string> message, rank_exchange_.all_gather(control::encode(finished)));
   std::vector<GeneratedResponse> responses(requests.size());
-  for (std::size_t rank = 0; rank < said.size(); ++rank)
-    for (auto& [place, response] : control::decode_responses(said[rank])) {
-      if (on_response && rank != static_cast<std::size_t>(talk_.rank())) on_response(place, response);
+  for (std::size_t rank = 0; rank < message.size(); ++rank)
+    for (auto& [place, response] : control::decode_responses(message[rank])) {
+      if (on_response && rank != static_cast<std::size_t>(rank_exchange_.rank())) on_response(place, response);
       responses[place] = std::move(response);
     }
-  if (talk_.agreed().requested())
+  if (rank_exchange_.agreed().requested())
     return base::Error{base::Failure::interrupted, "", 0, 0, "generation was interrupted"};
   return responses;
 }
 
 Result<std::vector<Scores>> RankModels::score(const std::string& role, std::span<const TokenSequence> sequences,
                                               const control::PassSettings& settings) {
-  const auto dealt = dealt_to_replicas(sequences, settings.kept_together, static_cast<std::size_t>(talk_.ranks()), 1);
-  const std::vector<std::size_t>& own = dealt[static_cast<std::size_t>(talk_.rank())].front();
+  const auto distributed =
+      distribute_to_replicas(sequences, settings.kept_together, static_cast<std::size_t>(rank_exchange_.ranks()), 1);
+  const std::vector<std::size_t>& own = distributed[static_cast<std::size_t>(rank_exchange_.rank())].front();
   control::PassSettings own_settings = settings;
   own_settings.cancellation = nullptr;
   std::vector<Scores> found;
   if (!own.empty()) {
-    DOVETAIL_TRY(found, whole_.score(role, at_places(sequences, own), own_settings));
+    DOVETAIL_TRY(found, models_.score(role, at_places(sequences, own), own_settings));
   }
-  control::Places<Scores> placed;
+  control::IndexedResults<Scores> placed;
   for (std::size_t i = 0; i < own.size(); ++i) placed.emplace_back(own[i], std::move(found[i]));
-  DOVETAIL_TRY(const std::vector<std::string> said, talk_.exchange(control::encode(placed)));
+  DOVETAIL_TRY(const std::vector<std::string> message, rank_exchange_.all_gather(control::encode(placed)));
   std::vector<Scores> scores(sequences.size());
-  for (const std::string& text : said)
+  for (const std::string& text : message)
     for (auto& [place, of] : control::decode_scores(text)) scores[place] = std::move(of);
   if (settings.on_progress) settings.on_progress(sequences.size());
   return scores;
@@ -250,12 +253,13 @@ Status RankModels::train(std::span<const Training> trainings) {
   if (trainings.front().mini_batches.empty()) return {};
   DOVETAIL_CHECK(find_order(tasks_of(trainings)));
   DOVETAIL_TRY(const PhaseProgram* const phase, program_of(trainings));
-  for (const Training& training : trainings) release_whole(trained_.at(training.role), training.role);
+  for (const Training& training : trainings) release_full_weights(trained_.at(training.role), training.role);
   DOVETAIL_TRY(const execute::Trace trace, run_phase(*phase, trainings));
-  for (const Training& training : trainings) DOVETAIL_CHECK(gather_whole(trained_.at(training.role), training.role));
+  for (const Training& training : trainings)
+    DOVETAIL_CHECK(gather_full_weights(trained_.at(training.role), training.role));
   DOVETAIL_CHECK(keep_times(*phase, tasks_of(trainings), trace));
   // Collects stop requests of all ranks.
-  return talk_.agree({});
+  return rank_exchange_.agree({});
 }
 
 std::vector<std::size_t> RankModels::tasks_of(std::span<const Training> trainings) const {
@@ -283,24 +287,25 @@ Result<execute::Trace> RankModels::run_phase(const PhaseProgram& phase, std::spa
   std::vector<PhaseRole> roles;
   for (const Training& training : trainings) roles.push_back({&training, &trained_.at(training.role).stages.states});
   const UsageMeter::Training task(usage_);
-  DOVETAIL_TRY(PhaseResult result, run_training_phase(phase.program, roles, talk_.transport(),
-                                                      {talk_.timeout(), phases_++, &collectives_, guard_}));
+  DOVETAIL_TRY(PhaseResult result, run_training_phase(phase.program, roles, rank_exchange_.transport(),
+                                                      {rank_exchange_.timeout(), phases_++, &collectives_, guard_}));
   return std::move(result.trace);
 }
 
 Status RankModels::keep_times(const PhaseProgram& phase, const std::vector<std::size_t>& tasks,
                               const execute::Trace& trace) {
-  DOVETAIL_TRY(execute::ReplayTimes times, gather_times(talk_.transport(), phase.all, trace, {}, talk_.take_number(),
-                                                        transport::Clock::now() + talk_.timeout()));
-  if (talk_.rank() == 0) measured_.add(tasks, phase, std::move(times));
+  DOVETAIL_TRY(execute::ReplayTimes times,
+               gather_times(rank_exchange_.transport(), phase.all, trace, {}, rank_exchange_.take_number(),
+                            transport::Clock::now() + rank_exchange_.timeout()));
+  if (rank_exchange_.rank() == 0) measured_.add(tasks, phase, std::move(times));
   if (tasks.size() > 1) ++fused_runs_;
   return {};
 }
 
 Status RankModels::find_order(const std::vector<std::size_t>& tasks) {
   if (tasks.size() == 1 || fused_runs_ < runs_before_new_order || programs_.has_times(tasks)) return {};
-  DOVETAIL_TRY(const std::string said, talk_.hear_first(control::encode(measured_.medians(tasks))));
-  programs_.take_times(tasks, control::decode_medians(said));
+  DOVETAIL_TRY(const std::string message, rank_exchange_.broadcast(control::encode(measured_.medians(tasks))));
+  programs_.take_times(tasks, control::decode_medians(message));
   return {};
 }
 
@@ -314,62 +319,63 @@ Result<std::optional<pipeline::Schedule>> RankModels::fused_schedule() {
   return std::optional(phase->phase.schedule);
 }
 
-void RankModels::release_whole(Trained& trained, const std::string& role) {
-  if (!trained.stages.are_whole_model()) set_values(whole_.weights(role), {});
+void RankModels::release_full_weights(Trained& trained, const std::string& role) {
+  if (!trained.stages.are_whole_model()) set_values(models_.weights(role), {});
 }
 
-Status RankModels::gather_whole(Trained& trained, const std::string& role) {
+Status RankModels::gather_full_weights(Trained& trained, const std::string& role) {
   if (trained.stages.are_whole_model()) return {};
-  Weights& whole = whole_.weights(role);
-  talk_.begin_phase("the weight gathering of " + role);
+  Weights& full_weights = models_.weights(role);
+  rank_exchange_.begin_phase("the weight gathering of " + role);
   const at::Device device = trained.stages.states.front().model.weights.values.device();
-  set_values(whole, at::empty({trained.elements}, at::TensorOptions(device).dtype(at::kFloat)));
-  return gather_values(trained.stages, whole, talk_, collectives_);
+  set_values(full_weights, at::empty({trained.elements}, at::TensorOptions(device).dtype(at::kFloat)));
+  return gather_values(trained.stages, full_weights, rank_exchange_, collectives_);
 }
 
 void RankModels::average(const std::string& role, const std::string& trained, double decay) {
-  whole_.average(role, trained, decay);
+  models_.average(role, trained, decay);
 }
 
 Status RankModels::save(const std::string& folder) const {
-  DOVETAIL_TRY(const std::string said, talk_.hear_first(folder));
-  return talk_.agree(save_own(said));
+  DOVETAIL_TRY(const std::string message, rank_exchange_.broadcast(folder));
+  return rank_exchange_.agree(save_own(message));
 }
 
 Status RankModels::save_own(const std::string& folder) const {
-  if (talk_.rank() == 0) DOVETAIL_CHECK(whole_.save(folder));
+  if (rank_exchange_.rank() == 0) DOVETAIL_CHECK(models_.save(folder));
   for (const auto& [role, trained] : trained_)
-    DOVETAIL_CHECK(write_tensors(part_file(folder, role, talk_.rank()), moments_state(stepped_of(trained.stages))));
+    DOVETAIL_CHECK(
+        write_tensors(part_file(folder, role, rank_exchange_.rank()), moments_state(stepped_of(trained.stages))));
   return {};
 }
 
 Status RankModels::load(const std::string& folder) {
-  DOVETAIL_CHECK(whole_.load(folder));
+  DOVETAIL_CHECK(models_.load(folder));
   for (auto& [role, trained] : trained_) {
-    take_values(trained.stages, whole_.weights(role));
+    take_values(trained.stages, models_.weights(role));
     DOVETAIL_CHECK(read_moments(folder, role, stepped_of(trained.stages)));
   }
   return {};
 }
 
 Status RankModels::export_role(const std::string& role, const std::string& folder) const {
-  return whole_.export_role(role, folder);
+  return models_.export_role(role, folder);
 }
 
 Result<std::vector<control::RankUsage>> RankModels::take_usage() {
   control::RankUsage own = usage_.take();
-  DOVETAIL_TRY(const std::vector<control::RankUsage> whole, whole_.take_usage());
+  DOVETAIL_TRY(const std::vector<control::RankUsage> whole, models_.take_usage());
   own.processor_seconds += whole.front().processor_seconds;
-  DOVETAIL_TRY(const std::vector<std::string> said, talk_.exchange(control::encode(own)));
+  DOVETAIL_TRY(const std::vector<std::string> message, rank_exchange_.all_gather(control::encode(own)));
   std::vector<control::RankUsage> all;
-  for (const std::string& text : said) all.push_back(control::decode_usage(text));
+  for (const std::string& text : message) all.push_back(control::decode_usage(text));
   return all;
 }
 
-std::int64_t RankModels::parameters(const std::string& role) const { return whole_.parameters(role); }
+std::int64_t RankModels::parameters(const std::string& role) const { return models_.parameters(role); }
 
 void RankModels::add_held(MemoryAccount& account) const {
-  whole_.add_held(account);
+  models_.add_held(account);
   const auto bytes_of = [](const Tensor& tensor) { return static_cast<std::int64_t>(tensor.nbytes()); };
   for (const auto& [role, trained] : trained_)
     for (const StageState& state : trained.stages.states) {

@@ -13,7 +13,7 @@
 
 #include "base/result.h"
 #include "control/models.h"
-#include "control/ranks/rank_talk.h"
+#include "control/ranks/rank_exchange.h"
 #include "execute/interpreter.h"
 #include "llm/layout.h"
 #include "pipeline/program/placement.h"
@@ -40,25 +40,25 @@ struct RankStages {
 };
 
 /// Cuts this rank's stages of model `model` of the program out of the whole weights, with moments of 0. `layout` is the
-/// layout of the role's train task. A stage that is the whole model shares the values of `whole`. REQUIRES: the rank
-/// has stages of exactly one replica.
-RankStages cut_stages(Weights& whole, const pipeline::Program& program, std::size_t model,
+/// layout of the role's train task. A stage that is the whole model shares the values of `full_weights`. REQUIRES: the
+/// rank has stages of exactly one replica.
+RankStages cut_stages(Weights& full_weights, const pipeline::Program& program, std::size_t model,
                       const pipeline::ModelPlacement& placement, const llm::Layout& layout);
 
 /// Copies the whole weights into the stages.
-void take_values(RankStages& stages, const Weights& whole);
+void take_values(RankStages& stages, const Weights& full_weights);
 
 /// Returns the ranks of this rank's replica, ascending.
 std::vector<int> ranks_of_replica(const RankStages& stages);
 
 /// Fills the whole weights from the stages of all ranks of the replica. `collectives` must have opened the replica's
 /// group. Must be called on all ranks.
-base::Status gather_values(const RankStages& stages, Weights& whole, control::RankTalk& talk,
+base::Status gather_values(const RankStages& stages, Weights& full_weights, control::RankExchange& rank_exchange,
                            transport::Collectives& collectives);
 
 /// Rank of a run and its resources. References must outlive the models.
 struct RankContext {
-  control::RankTalk& talk;
+  control::RankExchange& rank_exchange;
   transport::Collectives& collectives;  ///< for the reductions of training
   at::Device device = at::kCPU;
   execute::Guard guard = {};  ///< wraps the work of training; null if that work does not throw
@@ -112,17 +112,17 @@ class RankModels final : public control::Models {
 
   RankModels(std::vector<RoleSetup> roles, std::int64_t cache_bytes, const predict::Scenario& scenario,
              const plan::Plan& plan, RankContext context)
-      : whole_(std::move(roles), cache_bytes, Stepping::elsewhere, context.device),
-        programs_(scenario, plan, context.talk.rank()),
+      : models_(std::move(roles), cache_bytes, Stepping::elsewhere, context.device),
+        programs_(scenario, plan, context.rank_exchange.rank()),
         scenario_(scenario),
         plan_(plan),
-        talk_(context.talk),
+        rank_exchange_(context.rank_exchange),
         collectives_(context.collectives),
         guard_(std::move(context.guard)),
         usage_(context.device) {}
 
   base::Status cut_phase(std::size_t task);
-  base::Status open_ways(const pipeline::Program& program);
+  base::Status open_channels(const pipeline::Program& program);
   base::Result<const PhaseProgram*> program_of(std::span<const control::Training> trainings);
   /// Returns the plan's tasks of these roles.
   std::vector<std::size_t> tasks_of(std::span<const control::Training> trainings) const;
@@ -131,22 +131,22 @@ class RankModels final : public control::Models {
   base::Status find_order(const std::vector<std::size_t>& tasks);
   base::Status keep_times(const PhaseProgram& phase, const std::vector<std::size_t>& tasks,
                           const execute::Trace& trace);
-  void release_whole(Trained& trained, const std::string& role);
-  base::Status gather_whole(Trained& trained, const std::string& role);
+  void release_full_weights(Trained& trained, const std::string& role);
+  base::Status gather_full_weights(Trained& trained, const std::string& role);
   base::Status save_own(const std::string& folder) const;
 
-  TorchModels whole_;
+  TorchModels models_;
   PhasePrograms programs_;
   const predict::Scenario& scenario_;
   const plan::Plan& plan_;
-  control::RankTalk& talk_;
+  control::RankExchange& rank_exchange_;
   transport::Collectives& collectives_;
   execute::Guard guard_;
   std::map<std::string, Trained> trained_;  // by role
   MeasuredPhases measured_;
   std::uint32_t phases_ = 0;  // number of phases run
   int fused_runs_ = 0;        // number of fused phases run
-  UsageMeter usage_;          // of training; whole_ counts the other tasks
+  UsageMeter usage_;          // of training; models_ counts the other tasks
 };
 
 }  // namespace dovetail::runtime

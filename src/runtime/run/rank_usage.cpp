@@ -7,7 +7,7 @@
 #include <new>
 #include <string_view>
 
-#include "answer/words/figures.h"
+#include "answer/text/figures.h"
 #include "control/run/metrics.h"
 #include "runtime/model/tensor.h"
 

@@ -20,7 +20,7 @@
 #include "answer/plans/job_input.h"
 #include "answer/plans/prediction.h"
 #include "answer/runs/training_run.h"
-#include "answer/words/text.h"
+#include "answer/text/text.h"
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/random.h"
@@ -30,7 +30,7 @@
 #include "cli/run_results.h"
 #include "cluster/cluster.h"
 #include "control/models.h"
-#include "control/ranks/rank_talk.h"
+#include "control/ranks/rank_exchange.h"
 #include "control/reward_process.h"
 #include "control/run/run.h"
 #include "control/run/run_checks.h"
@@ -86,12 +86,12 @@ base::Result<RankConnections> connect_ranks(const RankSession& session, transpor
                                             transport::CollectiveKind sums, const at::Device& device,
                                             transport::Deadline deadline) {
   RankConnections connections;
-  DOVETAIL_TRY(connections.transport, connect_gloo(session.place, session.store, session.watch, deadline));
+  DOVETAIL_TRY(connections.transport, connect_gloo(session.place, session.store, session.monitor, deadline));
   ConnectDevices by_nccl;
   if (carrier == transport::CarrierKind::nccl) {
     DOVETAIL_CHECK(claim_gpu(session.place, session.store, device));
-    by_nccl = connect_by_nccl(session.place, session.store, session.watch, device);
-    connections.transport = make_device_transport(std::move(connections.transport), by_nccl, &session.watch);
+    by_nccl = connect_by_nccl(session.place, session.store, session.monitor, device);
+    connections.transport = make_device_transport(std::move(connections.transport), by_nccl, &session.monitor);
   }
   if (sums == transport::CollectiveKind::ordered)
     connections.collectives = std::make_unique<transport::OrderedCollectives>(*connections.transport);
@@ -136,19 +136,19 @@ Result<std::optional<records::OpenedCheckpoint>> find_checkpoint(const RunArgume
 }
 
 /// Returns the initial state, with the models loaded: from the newest checkpoint if the run is resumed, otherwise the
-/// first state. `talk` is null for a single rank; otherwise all ranks continue from rank 0's checkpoint. Returns an
-/// Error if rows without a checkpoint would be lost.
+/// first state. `rank_exchange` is null for a single rank; otherwise all ranks continue from rank 0's checkpoint.
+/// Returns an Error if rows without a checkpoint would be lost.
 Result<control::RunState> initial_state_of(const RunArguments& arguments, const control::RunSettings& settings,
-                                           const records::CheckpointPlace& place, control::RankTalk* talk,
+                                           const records::CheckpointPlace& place, control::RankExchange* rank_exchange,
                                            control::Models& models) {
   std::optional<records::OpenedCheckpoint> found;
-  if (talk == nullptr || talk->rank() == 0) {
+  if (rank_exchange == nullptr || rank_exchange->rank() == 0) {
     DOVETAIL_TRY(found, find_checkpoint(arguments, settings, place));
   }
   std::string folder = found ? found->folder : "";
-  if (talk != nullptr) {
-    DOVETAIL_TRY(folder, talk->hear_first(folder));
-    DOVETAIL_TRY(const std::string state, talk->hear_first(found ? control::state_to_json(found->state) : ""));
+  if (rank_exchange != nullptr) {
+    DOVETAIL_TRY(folder, rank_exchange->broadcast(folder));
+    DOVETAIL_TRY(const std::string state, rank_exchange->broadcast(found ? control::state_to_json(found->state) : ""));
     if (!folder.empty() && !found) {
       DOVETAIL_TRY(control::RunState received, control::parse_state(state, folder));
       found = records::OpenedCheckpoint{folder, std::move(received)};
@@ -253,11 +253,11 @@ std::optional<std::int64_t> predicted_memory(const RunArguments& arguments, cons
 /// Rank that computes a run, alone or with others.
 struct RunRank {
   const parallel::Cancellation& cancellation;
-  control::RankTalk* talk = nullptr;              ///< null if alone
-  transport::Collectives* collectives = nullptr;  ///< null if alone
+  control::RankExchange* rank_exchange = nullptr;  ///< null if alone
+  transport::Collectives* collectives = nullptr;   ///< null if alone
   at::Device device = at::kCPU;
 
-  bool reports() const { return talk == nullptr || talk->rank() == 0; }
+  bool reports() const { return rank_exchange == nullptr || rank_exchange->rank() == 0; }
 };
 
 /// Inputs of a run, read before it starts.
@@ -281,8 +281,9 @@ Status unless_gpu_fails(const RunRank& rank, const std::function<Status()>& work
     return work();
   } catch (const std::exception& error) {
     if (rank.device.is_cpu()) throw;
-    return base::Error{base::Failure::lost, "", 0, 0,
-                       fmt::format("rank {} is lost: its GPU failed: {}", rank.talk->rank(), reason_of(error))};
+    return base::Error{
+        base::Failure::lost, "", 0, 0,
+        fmt::format("rank {} is lost: its GPU failed: {}", rank.rank_exchange->rank(), reason_of(error))};
   }
 }
 
@@ -290,7 +291,7 @@ Status unless_gpu_fails(const RunRank& rank, const std::function<Status()>& work
 Result<MadeModels> make_models(std::vector<RoleSetup> setups, const OpenedRun& opened, const RunRank& rank,
                                MemoryAccount& account) {
   const std::int64_t cache_bytes = cache_bytes_of(opened.run, opened.plan);
-  if (rank.talk == nullptr) {
+  if (rank.rank_exchange == nullptr) {
     auto models = std::make_unique<TorchModels>(std::move(setups), cache_bytes, Stepping::here, rank.device);
     models->add_held(account);
     return MadeModels{std::move(models), nullptr};
@@ -299,7 +300,7 @@ Result<MadeModels> make_models(std::vector<RoleSetup> setups, const OpenedRun& o
     return unless_gpu_fails(rank, [&] { return within_memory(account, opened.run.job.workflow, work); });
   };
   DOVETAIL_TRY(auto models, RankModels::make(std::move(setups), cache_bytes, opened.scenario, opened.plan,
-                                             {*rank.talk, *rank.collectives, rank.device, guard}));
+                                             {*rank.rank_exchange, *rank.collectives, rank.device, guard}));
   models->add_held(account);
   RankModels* const of_ranks = models.get();
   return MadeModels{std::move(models), of_ranks};
@@ -332,12 +333,12 @@ Status write_results(const std::string& folder, RankModels* models) {
 }
 
 /// Returns the reward command on one rank, whose rewards all ranks use.
-control::Judge judge_of(control::RewardProcesses* rewards, const RunRank& rank) {
-  const control::Judge own = [rewards](std::span<const control::Response> responses,
-                                       const parallel::Cancellation* cancellation) {
-    return rewards->judge(responses, cancellation);
+control::RewardFunction reward_function_of(control::RewardProcesses* rewards, const RunRank& rank) {
+  const control::RewardFunction own = [rewards](std::span<const control::Response> responses,
+                                                const parallel::Cancellation* cancellation) {
+    return rewards->rewards_of(responses, cancellation);
   };
-  return rank.talk == nullptr ? own : control::shared_judge(own, *rank.talk);
+  return rank.rank_exchange == nullptr ? own : control::shared_reward_function(own, *rank.rank_exchange);
 }
 
 /// Runs the job and writes the run directory.
@@ -354,7 +355,7 @@ Status run_and_report(const RunArguments& arguments, const control::RunSetup& se
     cli::print_note(fmt::format("{} iterations are already done and the run has {}: there is nothing to train",
                                 state.iterations, setup.iterations));
   const Status ended = control::run(setup, models, reporter.sink(), state,
-                                    rank.talk == nullptr ? &rank.cancellation : &rank.talk->agreed());
+                                    rank.rank_exchange == nullptr ? &rank.cancellation : &rank.rank_exchange->agreed());
   begin_phase(account, setup.iterations, "the end");
   if (ended.ok()) DOVETAIL_CHECK(export_trained(arguments, opened.run, models));
   if (const Status written = write_results(arguments.output, made.of_ranks); !written.ok())
@@ -389,17 +390,18 @@ Status train(const RunArguments& arguments, control::RunJob& run, const plan::Pl
       DOVETAIL_TRY(rewards, control::RewardProcesses::start(*run.settings.reward, run.settings.folder));
     }
   }
-  DOVETAIL_TRY(control::RunState state, initial_state_of(arguments, run.settings, place, rank.talk, *made.models));
+  DOVETAIL_TRY(control::RunState state,
+               initial_state_of(arguments, run.settings, place, rank.rank_exchange, *made.models));
   const control::RunSetup setup{.job = run.job,
                                 .plan = plan,
                                 .settings = run.settings,
                                 .inputs = opened.inputs,
                                 .iterations = control::iterations_of(run.settings, run.job, opened.inputs),
                                 .context = limits.context,
-                                .judge = judge_of(rewards ? &*rewards : nullptr, rank)};
+                                .reward_function = reward_function_of(rewards ? &*rewards : nullptr, rank)};
   if (rank.reports()) return run_and_report(arguments, setup, opened, rank, place, made, state, account);
   const Status ended =
-      control::run(setup, *made.models, silent_sink(*made.models, account), state, &rank.talk->agreed());
+      control::run(setup, *made.models, silent_sink(*made.models, account), state, &rank.rank_exchange->agreed());
   begin_phase(account, setup.iterations, "the end");
   return ended;
 }
@@ -411,7 +413,7 @@ transport::CarrierKind carrier_of(const RunArguments& arguments) {
 
 transport::CollectiveKind collectives_of(const RunArguments& arguments) {
   if (arguments.deterministic) return transport::CollectiveKind::ordered;
-  return arguments.collectives.value_or(transport::usual_collectives(carrier_of(arguments)));
+  return arguments.collectives.value_or(transport::default_collectives(carrier_of(arguments)));
 }
 
 /// Returns an Error if the compute device or the carrier of messages is not available.
@@ -446,7 +448,8 @@ Status run_on(const RunArguments& arguments, const RunRank& rank, MemoryAccount&
   count_memory();
   use_threads(threads);
   if (arguments.deterministic) compute_deterministically();
-  DOVETAIL_TRY(PlannedRun planned, read_planned_run(arguments, rank.talk == nullptr ? 1 : rank.talk->ranks()));
+  DOVETAIL_TRY(PlannedRun planned,
+               read_planned_run(arguments, rank.rank_exchange == nullptr ? 1 : rank.rank_exchange->ranks()));
   control::RunJob& run = planned.run;
   DOVETAIL_TRY(const predict::Scenario scenario, answer::scenario_for(run.job, {run.path, run.text}));
   account.predicted = predicted_memory(arguments, run);
@@ -483,15 +486,18 @@ Status run_training_rank(const RunArguments& arguments, RankSession& session) {
   DOVETAIL_TRY(const RankConnections connections, connect_ranks(session, carrier, collectives_of(arguments), device,
                                                                 transport::Clock::now() + arguments.timeout));
   MemoryAccount account;
-  account.on_phase = [&watch = session.watch](const MemoryAccount& now) {
-    watch.note({phase_text(now), now.predicted});
+  account.on_phase = [&monitor = session.monitor](const MemoryAccount& now) {
+    monitor.note({phase_text(now), now.predicted});
   };
-  control::RankTalk talk(*connections.transport, &cancellation, arguments.timeout,
-                         [&account](std::string_view phase) { begin_phase(account, account.iteration, phase); });
-  return run_on(
-      arguments,
-      {.cancellation = cancellation, .talk = &talk, .collectives = connections.collectives.get(), .device = device},
-      account);
+  control::RankExchange rank_exchange(
+      *connections.transport, &cancellation, arguments.timeout,
+      [&account](std::string_view phase) { begin_phase(account, account.iteration, phase); });
+  return run_on(arguments,
+                {.cancellation = cancellation,
+                 .rank_exchange = &rank_exchange,
+                 .collectives = connections.collectives.get(),
+                 .device = device},
+                account);
 }
 
 }  // namespace dovetail::runtime

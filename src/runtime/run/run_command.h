@@ -35,8 +35,8 @@ base::Status run_training(const RunArguments& arguments);
 base::Status check_ranks(const RunArguments& arguments, int ranks);
 
 /// Trains as one of several ranks. Only rank 0 lists checkpoints, runs the reward command, writes metrics and reports
-/// progress. Files that all ranks read and write must be on a file system that they share. The watch receives the phase
-/// and the predicted memory.
+/// progress. Files that all ranks read and write must be on a file system that they share. The monitor receives the
+/// phase and the predicted memory.
 base::Status run_training_rank(const RunArguments& arguments, RankSession& session);
 
 }  // namespace dovetail::runtime

@@ -20,7 +20,7 @@ void clear_line() {
   if (cli::stderr_is_terminal()) cli::rewrite_line("");
 }
 
-void say_warning(const std::string& text) {
+void write_warning(const std::string& text) {
   clear_line();
   cli::print_warning(text);
 }
@@ -45,7 +45,7 @@ control::RunSink RunReporter::sink() {
             return folder_.add_samples(iteration, samples, prompts_);
           },
       .on_progress = [this](const control::RunProgress& progress) { take_progress(progress); },
-      .on_warning = say_warning,
+      .on_warning = write_warning,
       .on_checkpoint = [this](const control::RunState& state, control::CheckpointReason reason,
                               bool is_best) { return keep_checkpoint(state, reason, is_best); },
   };

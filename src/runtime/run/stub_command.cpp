@@ -32,9 +32,9 @@ constexpr std::uint32_t begin_number = 0;
 constexpr std::uint32_t times_number = 1;
 
 Result<Schedule> read_schedule(const StubArguments& arguments, int ranks) {
-  const answer::Watch watch{.on_read = {}, .on_label = {}, .on_figures = {}, .on_work = {}, .on_note = {}};
+  const answer::Callbacks callbacks{.on_read = {}, .on_label = {}, .on_figures = {}, .on_work = {}, .on_note = {}};
   DOVETAIL_TRY(answer::LoadedSchedule loaded,
-               answer::load_valid_schedule({arguments.schedule}, std::nullopt, std::nullopt, watch));
+               answer::load_valid_schedule({arguments.schedule}, std::nullopt, std::nullopt, callbacks));
   const int devices = loaded.file.schedule.problem.devices;
   if (devices == ranks) return std::move(loaded.file.schedule);
   return base::Error{
@@ -78,11 +78,11 @@ Status replay(const StubArguments& arguments, RankSession& session) {
   DOVETAIL_TRY(const std::vector<Program> programs, answer::programs_of(schedule));
   const Program& own = programs[static_cast<std::size_t>(place.rank)];
   DOVETAIL_TRY(const std::unique_ptr<transport::Transport> transport,
-               connect_gloo(place, session.store, session.watch, Clock::now() + arguments.timeout));
+               connect_gloo(place, session.store, session.monitor, Clock::now() + arguments.timeout));
   const execute::WaitingWorkers workers(schedule.problem, pipeline::rank_per_device(schedule.problem), own,
                                         {arguments.tick, arguments.message_bytes});
   DOVETAIL_CHECK(transport::barrier(*transport, begin_number, Clock::now() + arguments.timeout));
-  session.watch.note({"the replay"});
+  session.monitor.note({"the replay"});
   const Clock::time_point begin = Clock::now();
   DOVETAIL_TRY(const execute::Trace trace, execute::run(own, workers.workers(), *transport, {arguments.timeout, 0}));
   DOVETAIL_TRY(const ReplayTimes times,

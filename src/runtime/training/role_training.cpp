@@ -44,7 +44,8 @@ std::vector<std::size_t> sequences_of(const std::vector<std::size_t>& units, std
 bool is_beyond(const plan::MicroBatching& micro_batching, const control::MiniBatch& mini_batch, std::size_t replicas,
                std::size_t microbatches) {
   const auto is_over = [](double limit, std::size_t found) { return limit > 0 && static_cast<double>(found) > limit; };
-  for (const auto& replica : dealt_to_replicas(mini_batch.sequences, mini_batch.kept_together, replicas, microbatches))
+  for (const auto& replica :
+       distribute_to_replicas(mini_batch.sequences, mini_batch.kept_together, replicas, microbatches))
     for (const std::vector<std::size_t>& ids : replica) {
       std::size_t tokens = 0;
       for (const std::size_t id : ids) tokens += mini_batch.sequences[id].tokens.size();
@@ -69,9 +70,9 @@ std::vector<std::vector<std::size_t>> micro_batches_of(std::span<const control::
   return batches;
 }
 
-std::vector<std::vector<std::vector<std::size_t>>> dealt_to_replicas(std::span<const control::TokenSequence> sequences,
-                                                                     std::size_t kept_together, std::size_t replicas,
-                                                                     std::size_t microbatches) {
+std::vector<std::vector<std::vector<std::size_t>>> distribute_to_replicas(
+    std::span<const control::TokenSequence> sequences, std::size_t kept_together, std::size_t replicas,
+    std::size_t microbatches) {
   const std::vector<std::int64_t> lengths = lengths_of(sequences, kept_together);
   std::vector<std::vector<std::vector<std::size_t>>> dealt;
   for (const std::vector<std::size_t>& units : batching::exactly(lengths, replicas)) {
@@ -109,7 +110,7 @@ RoleTraining::RoleTraining(const control::Training& training, std::size_t replic
       decisions_(training.mini_batches.size()) {
   for (const control::MiniBatch& mini_batch : training.mini_batches)
     for (const auto& replica :
-         dealt_to_replicas(mini_batch.sequences, mini_batch.kept_together, replicas, microbatches))
+         distribute_to_replicas(mini_batch.sequences, mini_batch.kept_together, replicas, microbatches))
       ids_.insert(ids_.end(), replica.begin(), replica.end());
   sums_.resize(ids_.size());
 }
@@ -181,7 +182,7 @@ std::vector<Tensor> RankRole::tied_gradients() const {
   return tied;
 }
 
-std::vector<double> RankRole::findings(std::size_t minibatch) const {
+std::vector<double> RankRole::partial_sums(std::size_t minibatch) const {
   DOVETAIL_ASSERT(!states.empty());
   const std::size_t tensors = llm::tensors_of(states.front()->model.weights.shape).size();
   std::vector<double> numbers(tensors, 0.0);

@@ -25,9 +25,9 @@ std::vector<std::vector<std::size_t>> micro_batches_of(std::span<const control::
 
 /// Returns, per replica and micro-batch, indexes into `sequences`. Each replica gets exactly `microbatches`
 /// micro-batches with about equal token counts (batching::exactly). The last ones may be empty.
-std::vector<std::vector<std::vector<std::size_t>>> dealt_to_replicas(std::span<const control::TokenSequence> sequences,
-                                                                     std::size_t kept_together, std::size_t replicas,
-                                                                     std::size_t microbatches);
+std::vector<std::vector<std::vector<std::size_t>>> distribute_to_replicas(
+    std::span<const control::TokenSequence> sequences, std::size_t kept_together, std::size_t replicas,
+    std::size_t microbatches);
 
 /// Returns the smallest number of micro-batches, at least `planned`, for which no micro-batch of any replica exceeds
 /// the limits of `micro_batching`. It is at most the number of units of sequences kept together.
@@ -86,12 +86,12 @@ class RoleTraining {
 };
 
 /// Stages that a rank holds of one role in a training phase, and their joint work after the last backward of a
-/// mini-batch. `asked` and the states must outlive this object.
+/// mini-batch. `training_settings` and the states must outlive this object.
 class RankRole {
  public:
-  RankRole(const control::Training& asked, std::size_t replicas, std::size_t microbatches,
+  RankRole(const control::Training& training_settings, std::size_t replicas, std::size_t microbatches,
            std::vector<StageState*> states_here)
-      : training(asked, replicas, microbatches), states(std::move(states_here)) {}
+      : training(training_settings, replicas, microbatches), states(std::move(states_here)) {}
 
   /// Adds up the gradients of a weight that is tied within this rank. Only the first call for a mini-batch has an
   /// effect.
@@ -104,9 +104,9 @@ class RankRole {
   // Returns this rank's contribution to the sums over ranks for a mini-batch: per tensor of the model, the sum of
   // squares of the gradient parts that are stepped here, then the loss sums of each replica scored here. Entries of
   // other ranks are 0.
-  std::vector<double> findings(std::size_t minibatch) const;
+  std::vector<double> partial_sums(std::size_t minibatch) const;
   /// Stores the findings summed over all ranks.
-  void finish(std::size_t minibatch, const std::vector<double>& findings);
+  void finish(std::size_t minibatch, const std::vector<double>& partial_sums);
 
   /// Returns the device of the stages. REQUIRES: there is a stage.
   at::Device device() const { return states.front()->model.weights.values.device(); }

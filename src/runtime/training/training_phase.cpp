@@ -69,7 +69,7 @@ struct Exchange {
   std::span<const int> ranks;
   std::uint32_t number;  ///< of its first collective; a second one has the next number
 
-  transport::Group group(std::uint32_t collective = 0) const {
+  transport::CollectiveGroup group(std::uint32_t collective = 0) const {
     return {ranks, number + collective, transport::Lane::reductions};
   }
 
@@ -100,7 +100,7 @@ struct Exchange {
 
   Status find_norm(RankRole& role, std::size_t minibatch) const {
     role.close(minibatch);
-    std::vector<double> findings = role.findings(minibatch);
+    std::vector<double> findings = role.partial_sums(minibatch);
     const Tensor numbers = at::from_blob(findings.data(), {static_cast<std::int64_t>(findings.size())}, at::kDouble);
     DOVETAIL_CHECK(sum(numbers, role.device()));
     role.finish(minibatch, findings);
@@ -148,7 +148,7 @@ class TorchStage final : public execute::Stage {
   /// and `role` must outlive this object.
   TorchStage(StageState& state, RankRole& role, bool carries_device_memory);
 
-  execute::Buffer room(bool forward, MicrobatchId microbatch) override;
+  execute::Buffer receive_buffer(bool forward, MicrobatchId microbatch) override;
   base::Result<execute::Buffer> run(pipeline::OpKind op, MicrobatchId microbatch, execute::Buffer input) override;
   void free(MicrobatchId microbatch) override;
   base::Status step(int minibatch) override;
@@ -191,7 +191,7 @@ TorchStage::TorchStage(StageState& state, RankRole& role, bool carries_device_me
   clear_gradients(state_.model.weights);
 }
 
-Buffer TorchStage::room(bool, MicrobatchId microbatch) {
+Buffer TorchStage::receive_buffer(bool, MicrobatchId microbatch) {
   const Weights& weights = state_.model.weights;
   return to_buffer(at::empty({role_.training.rows(state_.replica, microbatch), weights.shape.hidden},
                              weights.values.options().device(carried_)));
@@ -236,7 +236,7 @@ Tensor TorchStage::forward(MicrobatchId microbatch, Tensor x) {
   const MicroBatch batch = role_.training.micro_batch(state_.replica, microbatch);
   if (batch.ids.empty()) return at::zeros({1, weights.shape.hidden}, weights.values.options());
   flight.pass.emplace(state_.model, batch, role_.training.temperature());
-  const Tensor y = flight.pass->forward(std::move(x), keeping_of(state_.recomputation));
+  const Tensor y = flight.pass->forward(std::move(x), kept_activations_of(state_.recomputation));
   if (weights.has_head()) flight.slopes = role_.training.slopes(state_.replica, microbatch, flight.pass->score(y));
   return y;
 }
@@ -268,7 +268,7 @@ base::Status TorchStage::step(int minibatch) {
   if (!role_.training.is_finished(k)) {
     // No other rank has a stage of the role.
     role_.close(k);
-    role_.finish(k, role_.findings(k));
+    role_.finish(k, role_.partial_sums(k));
   }
   DOVETAIL_TRY(const control::StepDecision decision, role_.training.decide(k));
   if (decision.step) runtime::step(state_.optimizer, state_.model.weights, *decision.step);

@@ -84,14 +84,14 @@ class ArithmeticReader {
     const int before = skipped_;
     const bool both = condition.unknown.has_value();
     skipped_ += both || condition.value != 0 ? 0 : 1;
-    doubted_ += both ? 1 : 0;
+    conditional_ += both ? 1 : 0;
     const ArithmeticValue yes = ternary();
     skipped_ = before;
     if (!take(":")) fault("has no `:` after `?`");
     skipped_ += both || condition.value == 0 ? 0 : 1;
     const ArithmeticValue no = ternary();
     skipped_ = before;
-    doubted_ -= both ? 1 : 0;
+    conditional_ -= both ? 1 : 0;
     if (both) return condition;
     return condition.value != 0 ? yes : no;
   }
@@ -116,12 +116,12 @@ class ArithmeticReader {
       const bool is_and = operation->text == "&&";
       const bool is_logical = is_and || operation->text == "||";
       const bool decided = is_logical && !left.unknown && (left.value != 0) != is_and;
-      const bool doubted = is_logical && left.unknown;
+      const bool is_conditional = is_logical && left.unknown;
       skipped_ += decided ? 1 : 0;
-      doubted_ += doubted ? 1 : 0;
+      conditional_ += is_conditional ? 1 : 0;
       const ArithmeticValue right = binary(operation->text == "**" ? operation->level : operation->level + 1);
       skipped_ -= decided ? 1 : 0;
-      doubted_ -= doubted ? 1 : 0;
+      conditional_ -= is_conditional ? 1 : 0;
       left = decided ? ArithmeticValue{.value = left.value != 0 ? 1 : 0, .unknown = {}}
                      : apply(operation->text, left, right);
     }
@@ -131,7 +131,7 @@ class ArithmeticReader {
   ArithmeticValue apply(std::string_view operation, const ArithmeticValue& left, const ArithmeticValue& right) {
     const bool divides = operation == "/" || operation == "%";
     if (divides && !right.unknown && right.value == 0) {
-      if (skipped_ > 0 || doubted_ > 0) return {};
+      if (skipped_ > 0 || conditional_ > 0) return {};
       fault("divides by zero");
       return {};
     }
@@ -313,12 +313,12 @@ class ArithmeticReader {
 
   void store(const std::string& name, std::optional<std::int64_t> index, ArithmeticValue value) {
     if (skipped_ > 0 || shell_.error) return;
-    if (doubted_ > 0)
+    if (conditional_ > 0)
       value.unknown = Unknown{.place = place_, .what = "a variable of the expression", .variable = name, .many = false};
     if (!index) return assign_text(shell_, name, to_text(value), place_);
     Variable& variable = shell_.state.variables[name];
     if (variable.kind != Variable::Kind::associative) variable.kind = Variable::Kind::indexed;
-    variable.indexed[*index] = {.text = to_text(value), .place = place_, .doubt = {}};
+    variable.indexed[*index] = {.text = to_text(value), .place = place_, .condition = {}};
   }
 
   Shell& shell_;
@@ -326,7 +326,7 @@ class ArithmeticReader {
   Place place_;
   std::size_t at_ = 0;
   int skipped_ = 0;
-  int doubted_ = 0;
+  int conditional_ = 0;
 };
 
 }  // namespace

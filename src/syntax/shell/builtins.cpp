@@ -43,8 +43,8 @@ Flow not_computed(Shell& shell, const ShellCall& call, std::string what) {
 
 /// Returns the characters of a word that is known and certainly present; otherwise an empty string.
 std::string_view plain(const Words& words, std::size_t at) {
-  return at < words.size() && is_known(words[at].text) && !words[at].doubt ? characters(words[at].text)
-                                                                           : std::string_view();
+  return at < words.size() && is_known(words[at].text) && !words[at].condition ? characters(words[at].text)
+                                                                               : std::string_view();
 }
 
 constexpr std::size_t max_width = 1000;
@@ -180,7 +180,7 @@ std::optional<std::int64_t> sequence_number(std::string_view text) {
 std::optional<Text> format_words(Shell& shell, const std::vector<Word>& words, const Place& place) {
   if (words.empty()) return Text();
   for (const Word& word : words)
-    if (word.doubt) return std::nullopt;
+    if (word.condition) return std::nullopt;
   if (!is_known(words.front().text)) return std::nullopt;
   const std::string_view format = characters(words.front().text);
   Text result;
@@ -199,7 +199,7 @@ std::optional<std::string> sequence(Shell& shell, const std::vector<Word>& words
   std::vector<std::int64_t> numbers;
   bool pads = false;
   for (std::size_t i = 1; i < words.size(); ++i) {
-    if (!is_known(words[i].text) || words[i].doubt) return std::nullopt;
+    if (!is_known(words[i].text) || words[i].condition) return std::nullopt;
     const std::string_view word = characters(words[i].text);
     if (word == "-s" && i + 1 < words.size() && is_known(words[i + 1].text)) {
       separator = characters(words[++i].text);
@@ -337,7 +337,7 @@ std::optional<Text> next_line(Shell& shell, bool& ended) {
 Flow run_read(Shell& shell, const ShellCall& call) {
   std::vector<std::string> names;
   bool to_list = false;
-  bool whole = false;
+  bool reads_all = false;
   for (std::size_t i = 1; i < call.words.size(); ++i) {
     const std::string_view word = plain(call.words, i);
     if (word.empty() || word[0] != '-') {
@@ -345,7 +345,7 @@ Flow run_read(Shell& shell, const ShellCall& call) {
     } else if (word.find('a') != std::string_view::npos) {
       to_list = true;
     } else if (word.ends_with('d')) {
-      whole = plain(call.words, ++i).empty();
+      reads_all = plain(call.words, ++i).empty();
     } else if (word.find_first_of("ptnNu") != std::string_view::npos) {
       ++i;
     }
@@ -356,11 +356,11 @@ Flow run_read(Shell& shell, const ShellCall& call) {
   std::optional<Text> line;
   if (!shell.state.input)
     line = text_of(lost);
-  else if (whole)
+  else if (reads_all)
     line = std::exchange(*shell.state.input, {});
   else
     line = next_line(shell, ended);
-  shell.state.status = status_of(line && !ended && !whole ? 0 : 1);
+  shell.state.status = status_of(line && !ended && !reads_all ? 0 : 1);
   const Text text = line.value_or(Text());
   if (!is_known(text))
     shell.state.status = {.code = 0, .unknown = first_unknown(text), .is_effect = false, .defaulted = {}};
@@ -386,13 +386,13 @@ Flow run_mapfile(Shell& shell, const ShellCall& call) {
     lines.push_back(
         {.text = text_of(Unknown{.place = call.place, .what = "the lines of the input", .variable = {}, .many = true}),
          .place = call.place,
-         .doubt = {}});
+         .condition = {}});
   } else {
     while (shell.state.input && spend(shell, call.place, 1)) {
       std::optional<Text> line = next_line(shell, ended);
       if (!line) break;
       if (!is_known(*line)) line->pieces.front().unknown->many = true;
-      lines.push_back({.text = std::move(*line), .place = call.place, .doubt = {}});
+      lines.push_back({.text = std::move(*line), .place = call.place, .condition = {}});
     }
   }
   shell.state.variables[name] = list_variable(std::move(lines));
@@ -414,12 +414,12 @@ Text joined_words(const Words& words, std::size_t first) {
   Text text;
   for (std::size_t i = first; i < words.size(); ++i) {
     if (i > first) append(text, " ");
-    append(text, words[i].doubt ? text_of(*words[i].doubt) : words[i].text);
+    append(text, words[i].condition ? text_of(*words[i].condition) : words[i].text);
   }
   return text;
 }
 
-Flow run_nothing(Shell& shell, const ShellCall&) { return done(shell); }
+Flow run_noop(Shell& shell, const ShellCall&) { return done(shell); }
 Flow run_false(Shell& shell, const ShellCall&) { return done(shell, 1); }
 
 Flow run_echo(Shell& shell, const ShellCall& call) {
@@ -434,8 +434,8 @@ Flow run_echo(Shell& shell, const ShellCall& call) {
   }
   Text text = joined_words(call.words, first);
   if (escapes && is_known(text) && characters(text).find('\\') != std::string_view::npos) {
-    const Words format{{.text = text_of("%b"), .place = call.place, .doubt = {}},
-                       {.text = text, .place = call.place, .doubt = {}}};
+    const Words format{{.text = text_of("%b"), .place = call.place, .condition = {}},
+                       {.text = text, .place = call.place, .condition = {}}};
     if (std::optional<Text> printed = format_words(shell, format, call.place)) text = std::move(*printed);
   }
   if (ends_line) append(text, "\n");
@@ -462,9 +462,9 @@ Flow run_printf(Shell& shell, const ShellCall& call) {
 /// Runs `cat` or `tee` on the known input.
 Flow run_cat(Shell& shell, const ShellCall& call) {
   const bool copies = call.words.size() == 1 || (call.words.size() == 2 && plain(call.words, 1) == "-");
-  if (!copies || !shell.state.input) return reach(shell, call.words);
+  if (!copies || !shell.state.input) return record_command(shell, call.words);
   if (!shell.outputs.empty()) {
-    const Flow flow = reach(shell, call.words);
+    const Flow flow = record_command(shell, call.words);
     shell.state.status = {};
     return flow;
   }
@@ -506,7 +506,7 @@ Flow run_path(Shell& shell, const ShellCall& call) {
   const std::string_view name = plain(call.words, 0);
   const Text& here = shell.state.directory;
   const bool is_base = name == "basename";
-  if (operands.empty() || operands.size() > (is_base ? 2U : 1U)) return reach(shell, call.words);
+  if (operands.empty() || operands.size() > (is_base ? 2U : 1U)) return record_command(shell, call.words);
   for (const Word& operand : operands) {
     if (is_known(operand.text)) continue;
     write(shell, text_of(first_unknown(operand.text)));
@@ -530,7 +530,7 @@ Flow run_path(Shell& shell, const ShellCall& call) {
 
 Flow run_seq(Shell& shell, const ShellCall& call) {
   const std::optional<std::string> text = sequence(shell, call.words, call.place);
-  if (!text) return reach(shell, call.words);
+  if (!text) return record_command(shell, call.words);
   write(shell, text_of(*text));
   return done(shell);
 }
@@ -561,10 +561,10 @@ Flow run_leave(Shell& shell, const ShellCall& call) {
     shell.state.status = {.code = 0, .unknown = first_unknown(call.words[1].text), .is_effect = false, .defaulted = {}};
   if (name == "return") return {.kind = BuiltinFlow::returned, .levels = 0};
   shell.exit_place = call.place;
-  shell.newly_demanded.clear();
+  shell.newly_required.clear();
   if (!shell.decisions.empty())
     for (const std::string& variable : shell.decisions.back().defaulted)
-      shell.newly_demanded.push_back({.name = variable, .place = call.place});
+      shell.newly_required.push_back({.name = variable, .place = call.place});
   return {.kind = BuiltinFlow::exited, .levels = 0};
 }
 
@@ -622,7 +622,7 @@ Flow run_wrapped(Shell& shell, const ShellCall& call) {
   if (plain(call.words, 0) == "exec" && call.words.size() > 1) {
     if (plain(call.words, at) == "-a") at += 2;
     if (at < call.words.size())
-      reach(shell, Words(call.words.begin() + static_cast<std::ptrdiff_t>(at), call.words.end()));
+      record_command(shell, Words(call.words.begin() + static_cast<std::ptrdiff_t>(at), call.words.end()));
     shell.exit_place = call.place;
     shell.state.status = {};
     return {.kind = BuiltinFlow::exited, .levels = 0};
@@ -690,10 +690,10 @@ struct Builtin {
   Flow (*run)(Shell& shell, const ShellCall& call);
 };
 constexpr std::array<Builtin, 48> builtins{
-    {{":", run_nothing},       {"true", run_nothing},     {"false", run_false},     {"wait", run_nothing},
-     {"trap", run_nothing},    {"ulimit", run_nothing},   {"umask", run_nothing},   {"shopt", run_nothing},
-     {"alias", run_nothing},   {"unalias", run_nothing},  {"hash", run_nothing},    {"jobs", run_nothing},
-     {"disown", run_nothing},  {"pushd", run_cd},         {"echo", run_echo},       {"printf", run_printf},
+    {{":", run_noop},          {"true", run_noop},        {"false", run_false},     {"wait", run_noop},
+     {"trap", run_noop},       {"ulimit", run_noop},      {"umask", run_noop},      {"shopt", run_noop},
+     {"alias", run_noop},      {"unalias", run_noop},     {"hash", run_noop},       {"jobs", run_noop},
+     {"disown", run_noop},     {"pushd", run_cd},         {"echo", run_echo},       {"printf", run_printf},
      {"cat", run_cat},         {"tee", run_cat},          {"cd", run_cd},           {"pwd", run_pwd},
      {"dirname", run_path},    {"basename", run_path},    {"realpath", run_path},   {"readlink", run_path},
      {"seq", run_seq},         {"test", run_test},        {"[", run_test},          {"exit", run_leave},

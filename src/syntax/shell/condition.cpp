@@ -143,7 +143,7 @@ ExitStatus match(Shell& shell, const TestTree& tree, const Text& left) {
   if (!groups)
     return not_known({.place = place, .what = "the match of a regular expression", .variable = {}, .many = false});
   std::vector<Word> words;
-  for (const std::string& group : *groups) words.push_back({.text = text_of(group), .place = place, .doubt = {}});
+  for (const std::string& group : *groups) words.push_back({.text = text_of(group), .place = place, .condition = {}});
   shell.state.variables["BASH_REMATCH"] = list_variable(std::move(words));
   return with_defaults(known(!groups->empty()), {&left, &right});
 }
@@ -231,7 +231,7 @@ class TestReader {
 
 ExitStatus test_words(Shell& shell, const std::vector<Word>& words, const Place& place) {
   for (const Word& word : words) {
-    if (word.doubt) return not_known(*word.doubt);
+    if (word.condition) return not_known(*word.condition);
     if (!is_known(word.text) && first_unknown(word.text).many && !has_characters(word.text) && words.size() > 2)
       return not_known(first_unknown(word.text));
   }

@@ -212,7 +212,7 @@ class FieldBuilder {
     for (std::size_t i = 0; i < list.size(); ++i) {
       if (i > 0) end_field();
       if (!exists_) current_.place = list[i].place;
-      if (list[i].doubt && !current_.doubt) current_.doubt = list[i].doubt;
+      if (list[i].condition && !current_.condition) current_.condition = list[i].condition;
       add(list[i].text, true);
     }
   }
@@ -223,7 +223,7 @@ class FieldBuilder {
 
  private:
   void start() {
-    current_ = {.text = {}, .place = place_, .doubt = {}};
+    current_ = {.text = {}, .place = place_, .condition = {}};
     exists_ = false;
   }
 
@@ -269,7 +269,7 @@ void split_into(const Shell& shell, const Text& text, FieldBuilder& fields) {
   Text names;
   names.defaulted = text.defaulted;
   fields.add(names, false);
-  for (const Piece& piece : text.pieces) {
+  for (const TextPiece& piece : text.pieces) {
     if (piece.unknown) {
       Unknown unknown = *piece.unknown;
       unknown.many = true;
@@ -285,7 +285,7 @@ Text joined(const Shell& shell, const std::vector<Word>& words) {
   Text text;
   for (std::size_t i = 0; i < words.size(); ++i) {
     if (i > 0) append(text, std::string_view(separators).substr(0, 1));
-    append(text, words[i].doubt ? text_of(*words[i].doubt) : words[i].text);
+    append(text, words[i].condition ? text_of(*words[i].condition) : words[i].text);
   }
   return text;
 }
@@ -325,7 +325,7 @@ void expand_parameter(Shell& shell, const WordPart& part, FieldBuilder& fields) 
   }
   for (std::size_t i = 0; i < value.words.size(); ++i) {
     if (i > 0) fields.end_field();
-    if (value.is_list && value.words[i].doubt) {
+    if (value.is_list && value.words[i].condition) {
       fields.add_list({value.words[i]});
     } else {
       // Elements of arrays keep their place.

@@ -21,7 +21,7 @@ constexpr int max_scripts = 32;
 constexpr std::string_view configuration_flag = "--config";
 
 /// Commands that start another command, given in their arguments.
-constexpr std::array<std::string_view, 36> starters{
+constexpr std::array<std::string_view, 36> launchers{
     "uv",      "ray",    "srun",     "sbatch", "torchrun", "accelerate", "deepspeed",   "nohup",   "env",
     "exec",    "time",   "sudo",     "conda",  "mamba",    "micromamba", "poetry",      "numactl", "taskset",
     "timeout", "stdbuf", "setsid",   "mpirun", "mpiexec",  "apptainer",  "singularity", "docker",  "podman",
@@ -34,13 +34,13 @@ constexpr std::array<std::string_view, 6> starting_modules{"torch.distributed.ru
                                                            "debugpy",
                                                            "viztracer"};
 
-std::string_view sure(const std::vector<Word>& words, std::size_t at) {
+std::string_view known_text(const std::vector<Word>& words, std::size_t at) {
   return at < words.size() && is_known(words[at].text) ? characters(words[at].text) : std::string_view();
 }
 
-bool is_starter(std::string_view word) {
+bool is_launcher(std::string_view word) {
   const std::string name = name_of(word, {});
-  return std::find(starters.begin(), starters.end(), name) != starters.end();
+  return std::find(launchers.begin(), launchers.end(), name) != launchers.end();
 }
 
 bool is_shell(std::string_view word) {
@@ -80,7 +80,7 @@ std::size_t end_of_flag(const std::vector<Word>& words) {
 
 /// Returns the entry point named by the word at `at`.
 EntryPoint entry_at(const LaunchSearch& search, const ReachedCommand& command, std::size_t at, bool is_module) {
-  return {.name = std::string(sure(command.words, at)),
+  return {.name = std::string(known_text(command.words, at)),
           .is_module = is_module,
           .has_configuration = search.flag_end > at + 1};
 }
@@ -92,24 +92,24 @@ void add_launch(LaunchSearch& search, const ReachedCommand& command, std::size_t
   launch.environment = command.environment;
   launch.directory = command.directory;
   launch.place = command.words[at].place;
-  launch.doubt = command.doubt ? command.doubt : command.words[at].doubt;
+  launch.condition = command.condition ? command.condition : command.words[at].condition;
   search.launches.push_back(std::move(launch));
 }
 
-constexpr std::string_view stand_in = "DOVETAIL_UNKNOWN_";
+constexpr std::string_view placeholder = "DOVETAIL_UNKNOWN_";
 
 /// Returns `text` as a script in which an unset variable replaces each unknown piece.
-std::string with_stand_ins(const Text& text) {
+std::string with_placeholders(const Text& text) {
   std::string content;
   for (std::size_t i = 0; i < text.pieces.size(); ++i)
-    content += text.pieces[i].unknown ? fmt::format("${{{}{}}}", stand_in, i) : text.pieces[i].text;
+    content += text.pieces[i].unknown ? fmt::format("${{{}{}}}", placeholder, i) : text.pieces[i].text;
   return content;
 }
 
 /// Replaces the value of such a variable, which is unknown, by the unknown piece that it represents.
-void put_back(std::optional<Unknown>& unknown, const Text& text) {
-  if (!unknown || !unknown->variable.starts_with(stand_in)) return;
-  const std::string_view digits = std::string_view(unknown->variable).substr(stand_in.size());
+void restore(std::optional<Unknown>& unknown, const Text& text) {
+  if (!unknown || !unknown->variable.starts_with(placeholder)) return;
+  const std::string_view digits = std::string_view(unknown->variable).substr(placeholder.size());
   std::size_t index = text.pieces.size();
   std::from_chars(digits.data(), digits.data() + digits.size(), index);
   if (index >= text.pieces.size() || !text.pieces[index].unknown) return;
@@ -118,14 +118,14 @@ void put_back(std::optional<Unknown>& unknown, const Text& text) {
   unknown->many = unknown->many || many;
 }
 
-void put_back(ReachedCommand& command, const Text& text) {
-  put_back(command.doubt, text);
+void restore(ReachedCommand& command, const Text& text) {
+  restore(command.condition, text);
   for (Word& word : command.words) {
-    put_back(word.doubt, text);
-    for (Piece& piece : word.text.pieces) put_back(piece.unknown, text);
+    restore(word.condition, text);
+    for (TextPiece& piece : word.text.pieces) restore(piece.unknown, text);
   }
   for (auto& [name, value] : command.environment)
-    for (Piece& piece : value.pieces) put_back(piece.unknown, text);
+    for (TextPiece& piece : value.pieces) restore(piece.unknown, text);
 }
 
 /// Evaluates a script that the script starts.
@@ -142,7 +142,7 @@ base::Status search_script(LaunchSearch& search, const ReachedCommand& command, 
   }
   ScriptRequest inner;
   inner.path = std::move(path);
-  inner.content = with_stand_ins(content);
+  inner.content = with_placeholders(content);
   if (is_known(command.directory)) inner.directory = characters(command.directory);
   inner.environment = search.request.environment;
   for (const auto& [name, text] : command.environment)
@@ -151,15 +151,15 @@ base::Status search_script(LaunchSearch& search, const ReachedCommand& command, 
     inner.arguments.push_back(describe(command.words[i].text));
   inner.read = search.request.read;
   inner.begin = begin;
-  inner.before = search.outcome.effort;
+  inner.before = search.outcome.cost;
   DOVETAIL_TRY(ScriptOutcome outcome, evaluate_script(inner));
-  search.outcome.effort = outcome.effort;
+  search.outcome.cost = outcome.cost;
   std::vector<std::string>& sources = search.outcome.sources;
   for (std::size_t i = sources.size(); i < outcome.sources.size(); ++i) sources.push_back(outcome.sources[i]);
   search.outcome.unread.insert(search.outcome.unread.end(), outcome.unread.begin(), outcome.unread.end());
   for (ReachedCommand& reached : outcome.commands) {
-    put_back(reached, content);
-    if (command.doubt) reached.doubt = command.doubt;
+    restore(reached, content);
+    if (command.condition) reached.condition = command.condition;
   }
   ++search.depth;
   const base::Status status = search_commands(search, outcome.commands);
@@ -172,7 +172,7 @@ base::Status search_shell(LaunchSearch& search, const ReachedCommand& command, s
   if (search.depth >= max_depth_of_scripts) return {};
   for (std::size_t i = at + 1; i < command.words.size(); ++i) {
     const Word& word = command.words[i];
-    const std::string_view flag = sure(command.words, i);
+    const std::string_view flag = known_text(command.words, i);
     if (flag.size() > 1 && flag[0] == '-' && flag[1] != '-' && flag.ends_with('c')) {
       if (i + 1 >= command.words.size()) return {};
       const Word& text = command.words[i + 1];
@@ -197,12 +197,12 @@ base::Status search_shell(LaunchSearch& search, const ReachedCommand& command, s
   return {};
 }
 
-/// Searches the arguments of Python. Returns true if it runs a trainer. `goes_on` is set if it runs a launcher, whose
+/// Searches the arguments of Python. Returns true if it runs a trainer. `continues` is set if it runs a launcher, whose
 /// arguments after `at` must be searched.
-bool search_python(LaunchSearch& search, const ReachedCommand& command, std::size_t& at, bool& goes_on) {
-  goes_on = false;
+bool search_python(LaunchSearch& search, const ReachedCommand& command, std::size_t& at, bool& continues) {
+  continues = false;
   for (++at; at < command.words.size(); ++at) {
-    const std::string_view word = sure(command.words, at);
+    const std::string_view word = known_text(command.words, at);
     if (word == "-c") return false;
     if (word == "-W" || word == "-X") {
       ++at;
@@ -211,12 +211,13 @@ bool search_python(LaunchSearch& search, const ReachedCommand& command, std::siz
     const bool is_module = word == "-m" || word == "--module";
     if (!is_module && word.starts_with("-")) continue;
     if (is_module) ++at;
-    const std::string name(sure(command.words, at));
+    const std::string name(known_text(command.words, at));
     if (search.is_trainer(entry_at(search, command, at, is_module))) {
       add_launch(search, command, at, is_module);
       return true;
     }
-    goes_on = is_module && std::find(starting_modules.begin(), starting_modules.end(), name) != starting_modules.end();
+    continues =
+        is_module && std::find(starting_modules.begin(), starting_modules.end(), name) != starting_modules.end();
     return false;
   }
   return false;
@@ -226,19 +227,20 @@ base::Status search_command(LaunchSearch& search, const ReachedCommand& command)
   bool starts = true;
   search.flag_end = end_of_flag(command.words);
   for (std::size_t at = 0; at < command.words.size(); ++at) {
-    const std::string_view word = sure(command.words, at);
+    const std::string_view word = known_text(command.words, at);
     if (starts && is_shell(word)) return search_shell(search, command, at);
     if (starts && is_python(word)) {
       if (search_python(search, command, at, starts) || !starts) return {};
       continue;
     }
-    if (at == 0 && !is_starter(word) && is_known(command.words[0].text)) {
+    if (at == 0 && !is_launcher(word) && is_known(command.words[0].text)) {
       if (search.is_trainer(entry_at(search, command, at, false))) add_launch(search, command, at, false);
       return {};
     }
     const bool is_module = (word == "-m" || word == "--module") && at + 1 < command.words.size();
     const std::size_t named = is_module ? at + 1 : at;
-    if (sure(command.words, named).empty() || !search.is_trainer(entry_at(search, command, named, is_module))) continue;
+    if (known_text(command.words, named).empty() || !search.is_trainer(entry_at(search, command, named, is_module)))
+      continue;
     add_launch(search, command, named, is_module);
     return {};
   }
@@ -251,7 +253,7 @@ base::Status search_commands(LaunchSearch& search, const std::vector<ReachedComm
 }
 
 bool is_same(const Launch& one, const Launch& other) {
-  const auto same = [](const Word& a, const Word& b) { return a.text == b.text && a.doubt == b.doubt; };
+  const auto same = [](const Word& a, const Word& b) { return a.text == b.text && a.condition == b.condition; };
   return one.entry.name == other.entry.name &&
          std::equal(one.arguments.begin(), one.arguments.end(), other.arguments.begin(), other.arguments.end(), same);
 }
@@ -284,9 +286,9 @@ base::Result<Launch> only_launch(const ScriptOutcome& outcome, const std::vector
   }
   std::vector<Launch> sure;
   std::copy_if(launches.begin(), launches.end(), std::back_inserter(sure),
-               [](const Launch& launch) { return !launch.doubt; });
-  if (sure.empty() && launches.front().doubt) {
-    base::Error error = unknown_error(outcome.sources, *launches.front().doubt);
+               [](const Launch& launch) { return !launch.condition; });
+  if (sure.empty() && launches.front().condition) {
+    base::Error error = unknown_error(outcome.sources, *launches.front().condition);
     error.message = "whether the trainer starts depends on an unknown value: " + error.message;
     return error;
   }

@@ -27,8 +27,8 @@ struct Launch {
   std::vector<Word> arguments;  ///< arguments passed to the trainer
   std::map<std::string, Text> environment;
   Text directory;
-  Place place;                   ///< place of the entry point
-  std::optional<Unknown> doubt;  ///< condition that decides whether it starts; nullopt: always starts
+  Place place;                       ///< place of the entry point
+  std::optional<Unknown> condition;  ///< condition that decides whether it starts; nullopt: always starts
 };
 
 /// Returns the launches of an outcome, in order. Finds trainers that are started directly, by a launcher (`uv run`,

@@ -24,27 +24,27 @@ struct BaseValue {
   std::string name;        ///< name of the variable; empty for special parameters
 };
 
-Word word_at(Text text, const Place& place) { return {.text = std::move(text), .place = place, .doubt = {}}; }
+Word word_at(Text text, const Place& place) { return {.text = std::move(text), .place = place, .condition = {}}; }
 
 Word unknown_word(const Place& place, std::string what) {
   return word_at(text_of(Unknown{.place = place, .what = std::move(what), .variable = {}, .many = false}), place);
 }
 
-/// Returns the text of a word, which is unknown if the word is doubtful.
-Text sure_text(const Word& word) { return word.doubt ? text_of(*word.doubt) : word.text; }
+/// Returns the text of a word, which is unknown if the word is conditional.
+Text known_text(const Word& word) { return word.condition ? text_of(*word.condition) : word.text; }
 
-bool may_be_many(const Word& word) { return word.doubt || (!is_known(word.text) && first_unknown(word.text).many); }
+bool may_be_many(const Word& word) { return word.condition || (!is_known(word.text) && first_unknown(word.text).many); }
 
 /// Returns the reason why the number of words is unknown, or nullopt if it is known.
-std::optional<Unknown> doubt_of_count(const std::vector<Word>& words) {
+std::optional<Unknown> unknown_count(const std::vector<Word>& words) {
   for (const Word& word : words)
-    if (may_be_many(word)) return word.doubt ? *word.doubt : first_unknown(word.text);
+    if (may_be_many(word)) return word.condition ? *word.condition : first_unknown(word.text);
   return std::nullopt;
 }
 
 Word count_of(const std::vector<Word>& words, const Place& place) {
-  const std::optional<Unknown> doubt = doubt_of_count(words);
-  return word_at(doubt ? text_of(*doubt) : text_of(std::to_string(words.size())), place);
+  const std::optional<Unknown> unknown = unknown_count(words);
+  return word_at(unknown ? text_of(*unknown) : text_of(std::to_string(words.size())), place);
 }
 
 /// Returns element `index` of a list. It is unknown if the presence of an earlier element is unknown.
@@ -53,7 +53,7 @@ Word element_at(const Variable& variable, std::int64_t index, const Place& place
   for (const auto& [at, word] : variable.indexed) {
     if (at > index) break;
     if (variable.kind == Variable::Kind::indexed && may_be_many(word))
-      return word_at(word.doubt ? text_of(*word.doubt) : word.text, place);
+      return word_at(word.condition ? text_of(*word.condition) : word.text, place);
     if (at == index) return word;
   }
   return word_at({}, place);
@@ -141,8 +141,8 @@ BaseValue variable_value(Shell& shell, const WordPart& part) {
 BaseValue base_value(Shell& shell, const WordPart& part) {
   const bool is_name = is_variable_name(part.text);
   BaseValue base = is_name ? variable_value(shell, part) : special_value(shell, part);
-  if (!base.value.is_list) base.value.words.front().text = sure_text(base.value.words.front());
-  if (!base.value.is_list) base.value.words.front().doubt.reset();
+  if (!base.value.is_list) base.value.words.front().text = known_text(base.value.words.front());
+  if (!base.value.is_list) base.value.words.front().condition.reset();
   return base;
 }
 
@@ -150,13 +150,13 @@ BaseValue base_value(Shell& shell, const WordPart& part) {
 std::optional<bool> is_nothing(const BaseValue& base, bool counts_empty) {
   if (!base.is_set) return true;
   if (!counts_empty) return false;
-  bool sure = true;
+  bool is_sure = true;
   for (const Word& word : base.value.words) {
-    if (has_characters(word.text) && !word.doubt) return false;
-    sure = sure && is_known(word.text) && !word.doubt;
+    if (has_characters(word.text) && !word.condition) return false;
+    is_sure = is_sure && is_known(word.text) && !word.condition;
   }
   if (base.value.words.size() > 1) return false;
-  return sure ? std::optional(true) : std::nullopt;
+  return is_sure ? std::optional(true) : std::nullopt;
 }
 
 /// Returns the operand in place of the value. The caller expands and splits an unquoted operand, so "$@" stays a list.
@@ -180,7 +180,7 @@ ParameterValue default_value(Shell& shell, const WordPart& part, BaseValue base)
       // Assume that the user sets the variable.
       base.value.words = {word_at(unset_text(shell, base.name, part.place), part.place)};
       assign_text(shell, base.name, base.value.words.front().text, part.place);
-      shell.outcome.demanded.push_back({.name = base.name, .place = part.place});
+      shell.outcome.required.push_back({.name = base.name, .place = part.place});
     } else if (nothing.value_or(false)) {
       base.value.words = {unknown_word(part.place, "`${" + part.text + part.operation + "}`")};
     }
@@ -196,8 +196,8 @@ ParameterValue default_value(Shell& shell, const WordPart& part, BaseValue base)
   if (nothing && !*nothing) return base.value;
   if (!nothing) {
     const Text text = expand_text(shell, part.operands.front());
-    const Text& mine = base.value.words.front().text;
-    return {.words = {word_at(either(mine, text, first_unknown(mine)), part.place)}};
+    const Text& own_text = base.value.words.front().text;
+    return {.words = {word_at(either(own_text, text, first_unknown(own_text)), part.place)}};
   }
   if (kind == '=' && !base.name.empty()) {
     const Text text = expand_text(shell, part.operands.front());
@@ -276,10 +276,10 @@ ParameterValue sliced_value(Shell& shell, const WordPart& part, ParameterValue v
   const bool has_count = part.operands.size() > 1;
   const ArithmeticValue count =
       has_count ? compute(shell, expand_text(shell, part.operands[1]), part.place) : ArithmeticValue{};
-  const std::optional<Unknown> doubt = first.unknown   ? first.unknown
-                                       : count.unknown ? count.unknown
-                                                       : doubt_of_count(value.words);
-  if (doubt) return {.words = {word_at(text_of(*doubt), part.place)}};
+  const std::optional<Unknown> unknown = first.unknown   ? first.unknown
+                                         : count.unknown ? count.unknown
+                                                         : unknown_count(value.words);
+  if (unknown) return {.words = {word_at(text_of(*unknown), part.place)}};
   if (value.is_list)
     return sliced_list(std::move(value), first.value, count.value, has_count, part.text == "@" || part.text == "*");
   Word& word = value.words.front();
@@ -313,8 +313,8 @@ ParameterValue indirect_value(Shell& shell, const WordPart& part) {
     ParameterValue keys{.is_list = true, .words = {}};
     const Variable* variable = find_variable(shell, part.text);
     if (!variable) return keys;
-    if (const std::optional<Unknown> doubt = doubt_of_count(elements_of(*variable)))
-      return {.words = {word_at(text_of(*doubt), part.place)}};
+    if (const std::optional<Unknown> unknown = unknown_count(elements_of(*variable)))
+      return {.words = {word_at(text_of(*unknown), part.place)}};
     for (const auto& [index, word] : variable->indexed)
       keys.words.push_back(word_at(text_of(std::to_string(index)), part.place));
     for (const auto& [key, word] : variable->associative) keys.words.push_back(word_at(text_of(key), part.place));

@@ -15,7 +15,7 @@ constexpr int max_depth = 150;
 using FlowKind = Flow::Kind;
 using NodeKind = ShellNode::Kind;
 
-bool surely_fails(const ExitStatus& status) { return !status.unknown && status.code != 0; }
+bool fails_for_certain(const ExitStatus& status) { return !status.unknown && status.code != 0; }
 
 /// Converts the flow at the end of a frame to the flow in the enclosing frame.
 Flow outside(ShellFrame::Kind kind, Flow flow) {
@@ -35,14 +35,14 @@ void set_aside(Shell& shell, const Flow& flow, ShellState state, const Unknown& 
   const bool is_script = std::none_of(shell.frames.begin() + 1, shell.frames.end(),
                                       [](const ShellFrame& frame) { return frame.kind == ShellFrame::Kind::subshell; });
   // Assume that the script neither fails nor exits without doing anything.
-  if (flow.kind == FlowKind::exited && is_script && (surely_fails(state.status) || !reaches)) return;
-  shell.doubts.push_back(why);
-  for (ShellFrame::Early& early : shell.frames.back().early) {
+  if (flow.kind == FlowKind::exited && is_script && (fails_for_certain(state.status) || !reaches)) return;
+  shell.conditions.push_back(why);
+  for (ShellFrame::EarlyExit& early : shell.frames.back().early_exits) {
     if (early.flow.kind != flow.kind || early.flow.levels != flow.levels) continue;
     early.state = either(std::move(early.state), state, why);
     return;
   }
-  shell.frames.back().early.push_back({.flow = flow, .state = std::move(state), .why = why});
+  shell.frames.back().early_exits.push_back({.flow = flow, .state = std::move(state), .why = why});
 }
 
 Flow run_list(Shell& shell, const ShellNode& node) {
@@ -65,8 +65,8 @@ Flow run_and_or(Shell& shell, const ShellNode& node) {
     const ExitStatus status = shell.state.status;
     const bool is_last = i + 1 == node.children.size();
     const auto next = [&] { return is_last ? run(shell, node.children[i]) : run_tested(shell, node.children[i]); };
-    const bool goes_on = status.unknown ? status.is_effect && is_and : (status.code == 0) == is_and;
-    if (goes_on)
+    const bool continues = status.unknown ? status.is_effect && is_and : (status.code == 0) == is_and;
+    if (continues)
       flow = run_decided(shell, status, node.place, next);
     else if (status.unknown)
       flow = run_either(shell, *status.unknown, next, [] { return Flow{}; });
@@ -94,7 +94,7 @@ Flow run_conditional(Shell& shell, const ShellNode& node, std::size_t at) {
 Flow run_arms(Shell& shell, const ShellNode& node, const Text& word, std::size_t at) {
   const ShellDepth depth(shell, node.place);
   for (; at < node.arms.size() && !shell.error; ++at) {
-    std::optional<Unknown> doubt;
+    std::optional<Unknown> uncertainty;
     bool matches = false;
     for (const ShellWord& pattern : node.arms[at].patterns) {
       const Text text = expand_pattern(shell, pattern.parts);
@@ -102,7 +102,7 @@ Flow run_arms(Shell& shell, const ShellNode& node, const Text& word, std::size_t
       if (is_known(text) && characters(text) == "*")
         matches = true;
       else if (!is_known(word) || !is_known(text))
-        doubt = first_unknown(is_known(word) ? text : word);
+        uncertainty = first_unknown(is_known(word) ? text : word);
       else
         matches = matches || matches_pattern(characters(text), characters(word));
     }
@@ -116,7 +116,7 @@ Flow run_arms(Shell& shell, const ShellNode& node, const Text& word, std::size_t
       const ExitStatus status{.code = 0, .unknown = {}, .is_effect = false, .defaulted = word.defaulted};
       return run_decided(shell, status, node.place, body);
     }
-    if (doubt) return run_either(shell, *doubt, body, [&] { return run_arms(shell, node, word, at + 1); });
+    if (uncertainty) return run_either(shell, *uncertainty, body, [&] { return run_arms(shell, node, word, at + 1); });
   }
   return {};
 }
@@ -162,29 +162,29 @@ Flow run_body(Shell& shell, const ShellNode& body) {
 
 /// Evaluates a loop with an unknown number of iterations, possibly zero. The second pass starts from the merged state
 /// of the first. It reaches every command that the first pass reached.
-Flow run_any_times(Shell& shell, const Unknown& why, const std::function<Flow()>& turn) {
+Flow run_any_times(Shell& shell, const Unknown& why, const std::function<Flow()>& run_once) {
   const std::size_t reached = shell.outcome.commands.size();
   for (int pass = 0; pass < 2 && !shell.error; ++pass) {
     shell.outcome.commands.resize(reached);
-    const Flow flow = run_either(shell, why, turn, [] { return Flow{}; });
+    const Flow flow = run_either(shell, why, run_once, [] { return Flow{}; });
     if (!flow.is_normal()) return flow;
   }
   return {};
 }
 
 /// Returns the reason why an iteration may have left the loop, or nullopt if none may have.
-std::optional<Unknown> doubt_of_end(const Shell& shell) {
-  const auto& early = shell.frames.back().early;
+std::optional<Unknown> early_exit_condition(const Shell& shell) {
+  const auto& early = shell.frames.back().early_exits;
   return early.empty() ? std::nullopt : std::optional(early.front().why);
 }
 
 Flow run_turns(Shell& shell, const Place& place, const std::function<Flow()>& condition,
-               const std::function<Flow()>& turn) {
+               const std::function<Flow()>& run_once) {
   for (int turns = 0; !shell.error; ++turns) {
     if (const Flow flow = condition(); !flow.is_normal()) return flow;
     const ExitStatus status = shell.state.status;
     const auto again = [&] {
-      const Flow flow = turn();
+      const Flow flow = run_once();
       return flow.is_normal() ? condition() : flow;
     };
     if (status.unknown) {
@@ -193,8 +193,9 @@ Flow run_turns(Shell& shell, const Place& place, const std::function<Flow()>& co
       return flow;
     }
     if (status.code != 0) break;
-    if (const Flow flow = turn(); !flow.is_normal()) return flow;
-    if (const std::optional<Unknown> doubt = doubt_of_end(shell)) return run_any_times(shell, *doubt, turn);
+    if (const Flow flow = run_once(); !flow.is_normal()) return flow;
+    if (const std::optional<Unknown> uncertainty = early_exit_condition(shell))
+      return run_any_times(shell, *uncertainty, run_once);
     if (turns >= max_turns) {
       shell.outcome.end = ScriptEnd{.place = place, .reason = "the loop does not end"};
       shell.exit_place = place;
@@ -239,8 +240,8 @@ Flow run_for_arithmetic(Shell& shell, const ShellNode& node) {
 }
 
 /// Returns the reason why the number of words that a word expands to is unknown, or nullopt if it is known.
-std::optional<Unknown> doubt_of_word(const Word& word) {
-  if (word.doubt) return word.doubt;
+std::optional<Unknown> condition_of_word(const Word& word) {
+  if (word.condition) return word.condition;
   if (!is_known(word.text) && first_unknown(word.text).many) return first_unknown(word.text);
   // The word would expand to the names of matching files.
   if (is_known(word.text) && characters(word.text).find_first_of("*?") != std::string_view::npos)
@@ -255,15 +256,15 @@ Flow run_for_each(Shell& shell, const ShellNode& node) {
   shell.state.status = {};
   for (const Word& word : words) {
     if (!spend(shell, node.place, 1)) break;
-    const std::optional<Unknown> doubt = doubt_of_word(word);
-    const bool is_certain = word.doubt.has_value() || !doubt;
-    const auto turn = [&] {
-      assign_text(shell, node.name, is_certain ? word.text : text_of(*doubt), word.place);
+    const std::optional<Unknown> uncertainty = condition_of_word(word);
+    const bool is_certain = word.condition.has_value() || !uncertainty;
+    const auto run_once = [&] {
+      assign_text(shell, node.name, is_certain ? word.text : text_of(*uncertainty), word.place);
       return run_body(shell, node.children[0]);
     };
-    const Flow flow = !doubt       ? turn()
-                      : word.doubt ? run_either(shell, *doubt, turn, [] { return Flow{}; })
-                                   : run_any_times(shell, *doubt, turn);
+    const Flow flow = !uncertainty     ? run_once()
+                      : word.condition ? run_either(shell, *uncertainty, run_once, [] { return Flow{}; })
+                                       : run_any_times(shell, *uncertainty, run_once);
     if (!flow.is_normal()) return flow;
   }
   return {};
@@ -317,7 +318,7 @@ Flow run_kind(Shell& shell, const ShellNode& node) {
 }
 
 /// Returns whether `set -e` checks the status of such a command.
-bool is_watched(const ShellNode& node) {
+bool is_checked_by_errexit(const ShellNode& node) {
   return (node.kind == NodeKind::simple || node.kind == NodeKind::subshell || node.kind == NodeKind::test ||
           node.kind == NodeKind::arithmetic || node.kind == NodeKind::pipeline) &&
          !node.negated;
@@ -335,11 +336,11 @@ void fail(Shell& shell, const Place& place, std::string message) {
 }
 
 bool spend(Shell& shell, const Place& place, std::int64_t steps, std::int64_t bytes) {
-  shell.effort.steps += steps;
-  shell.effort.bytes += bytes;
-  if (shell.effort.steps > max_steps)
+  shell.cost.steps += steps;
+  shell.cost.bytes += bytes;
+  if (shell.cost.steps > max_steps)
     fail(shell, place, fmt::format("evaluating the script takes too many steps; accepted: at most {}", max_steps));
-  if (shell.effort.bytes > max_bytes)
+  if (shell.cost.bytes > max_bytes)
     fail(shell, place,
          fmt::format("evaluating the script takes too much memory; accepted: at most {} bytes", max_bytes));
   return !shell.error;
@@ -367,8 +368,8 @@ Flow run(Shell& shell, const ShellNode& node) {
     flow = run_redirected(shell, node.redirections, [&] { return run_kind(shell, node); });
   }
   if (shell.error) return stopped;
-  if (flow.is_normal() && shell.state.stops_on_error && shell.tested == 0 && surely_fails(shell.state.status) &&
-      is_watched(node)) {
+  if (flow.is_normal() && shell.state.stops_on_error && shell.tested == 0 && fails_for_certain(shell.state.status) &&
+      is_checked_by_errexit(node)) {
     shell.exit_place = node.place;
     return stopped;
   }
@@ -387,18 +388,19 @@ Flow run_either(Shell& shell, const Unknown& why, const std::function<Flow()>& o
                 const std::function<Flow()>& other) {
   const auto size = static_cast<std::int64_t>(size_of(shell.state));
   if (!spend(shell, why.place, 1, 2 * size)) return {.kind = FlowKind::exited, .levels = 0};
-  const std::size_t doubts = shell.doubts.size();
+  const std::size_t condition_count = shell.conditions.size();
   const ShellState before = shell.state;
-  shell.doubts.push_back(why);
+  shell.conditions.push_back(why);
   const std::size_t reached = shell.outcome.commands.size();
   const Flow first = one();
   const std::size_t reached_first = shell.outcome.commands.size();
   ShellState after = std::exchange(shell.state, before);
-  std::vector<Unknown> lasting(shell.doubts.begin() + static_cast<std::ptrdiff_t>(doubts) + 1, shell.doubts.end());
-  shell.doubts.resize(doubts + 1);
+  std::vector<Unknown> remaining(shell.conditions.begin() + static_cast<std::ptrdiff_t>(condition_count) + 1,
+                                 shell.conditions.end());
+  shell.conditions.resize(condition_count + 1);
   const Flow second = other();
-  shell.doubts.erase(shell.doubts.begin() + static_cast<std::ptrdiff_t>(doubts));
-  shell.doubts.insert(shell.doubts.end(), lasting.begin(), lasting.end());
+  shell.conditions.erase(shell.conditions.begin() + static_cast<std::ptrdiff_t>(condition_count));
+  shell.conditions.insert(shell.conditions.end(), remaining.begin(), remaining.end());
   if (shell.error) return {.kind = FlowKind::exited, .levels = 0};
   if (first.kind == second.kind && first.levels == second.levels) {
     shell.state = either(std::move(after), shell.state, why);
@@ -414,13 +416,13 @@ Flow run_either(Shell& shell, const Unknown& why, const std::function<Flow()>& o
 }
 
 Flow run_framed(Shell& shell, ShellFrame::Kind kind, const std::function<Flow()>& body) {
-  shell.frames.push_back({.kind = kind, .doubts = shell.doubts.size(), .early = {}});
+  shell.frames.push_back({.kind = kind, .conditions = shell.conditions.size(), .early_exits = {}});
   Flow flow = outside(kind, body());
   ShellFrame frame = std::move(shell.frames.back());
   shell.frames.pop_back();
-  shell.doubts.resize(std::min(shell.doubts.size(), frame.doubts));
+  shell.conditions.resize(std::min(shell.conditions.size(), frame.conditions));
   if (shell.error) return {.kind = FlowKind::exited, .levels = 0};
-  for (ShellFrame::Early& early : frame.early) {
+  for (ShellFrame::EarlyExit& early : frame.early_exits) {
     const Flow left = outside(kind, early.flow);
     if (left.kind == flow.kind && left.levels == flow.levels) {
       shell.state = either(std::move(early.state), shell.state, early.why);

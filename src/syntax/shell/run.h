@@ -75,13 +75,13 @@ struct Flow {
 struct ShellFrame {
   enum class Kind { iteration, loop, function, subshell };
   Kind kind = Kind::subshell;
-  std::size_t doubts = 0;  ///< number of doubts at the start of the frame
-  struct Early {
+  std::size_t conditions = 0;  ///< number of conditions at the start of the frame
+  struct EarlyExit {
     Flow flow;
     ShellState state;
     Unknown why;
   };
-  std::vector<Early> early;
+  std::vector<EarlyExit> early_exits;
 };
 
 /// A decision that depended on the defaults of variables.
@@ -97,16 +97,16 @@ struct Shell {
   ShellTrees trees;
   ShellState state;
   std::vector<ShellFrame> frames;
-  std::vector<Unknown> doubts;
+  std::vector<Unknown> conditions;
   std::vector<ShellDecision> decisions;
-  std::vector<DemandedVariable> newly_demanded;  ///< variables demanded by the last `exit`
+  std::vector<RequiredVariable> newly_required;  ///< variables required by the last `exit`
   std::vector<Word> outputs;                     ///< files that receive the output
   Place exit_place;                              ///< place of the last `exit`
   int source = 0;                                ///< index of the source that is being evaluated
   bool captures = false;                         ///< whether output is captured
   int tested = 0;                                ///< depth of conditions, in which failures do not stop the script
   int depth = 0;
-  ScriptEffort effort;
+  ScriptCost cost;
   std::optional<base::Error> error;
 };
 
@@ -144,7 +144,7 @@ void assign(Shell& shell, const Assignment& assignment);
 void assign_text(Shell& shell, const std::string& name, Text value, const Place& place);
 void write(Shell& shell, const Text& text);
 /// Records a command that the evaluator does not compute. Its status and output are unknown.
-Flow reach(Shell& shell, std::vector<Word> words);
+Flow record_command(Shell& shell, std::vector<Word> words);
 /// Runs a function or a builtin, or records the command.
 Flow run_words(Shell& shell, std::vector<Word> words, const ShellNode& node);
 Flow run_redirected(Shell& shell, const std::vector<Redirection>& redirections, const std::function<Flow()>& body);

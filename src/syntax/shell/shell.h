@@ -5,7 +5,7 @@
 // process and writes nothing. It reads only files named by `source`, through the given reader. The output and status of
 // any other command are unknown. Words that contain such output have an unknown piece in its place. If a condition is
 // unknown, both branches are evaluated. Values that differ afterwards are unknown, and commands in the branches are
-// doubtful.
+// conditional.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@
 namespace dovetail::syntax {
 
 /// Work of an evaluation: steps for commands and expansions, weighted by size, and bytes of memory.
-struct ScriptEffort {
+struct ScriptCost {
   std::int64_t steps = 0;
   std::int64_t bytes = 0;
 };
@@ -35,7 +35,7 @@ struct ScriptRequest {
   std::vector<std::string> arguments;                   ///< `"$@"`
   FileReader read;                                      ///< reader for `source`; empty: no file is read
   Place begin = {.source = 0, .line = 1, .column = 1};  ///< place of the first character of the content
-  ScriptEffort before = {};                             ///< work of the scripts that started this one
+  ScriptCost before = {};                               ///< work of the scripts that started this one
 };
 
 /// A command that the script reaches and that the evaluator does not compute.
@@ -43,13 +43,13 @@ struct ReachedCommand {
   std::vector<Word> words;  ///< the command and its arguments; at least one word
   std::map<std::string, Text> environment;
   Text directory;
-  std::optional<Text> input;     ///< a here-document or a here-string
-  std::vector<Word> outputs;     ///< files that receive the output
-  std::optional<Unknown> doubt;  ///< condition that decides whether it is reached; nullopt: always reached
+  std::optional<Text> input;         ///< a here-document or a here-string
+  std::vector<Word> outputs;         ///< files that receive the output
+  std::optional<Unknown> condition;  ///< condition that decides whether it is reached; nullopt: always reached
 };
 
 /// A variable without which the script would exit. It is assumed to be set to an unknown value.
-struct DemandedVariable {
+struct RequiredVariable {
   std::string name;
   Place place;  ///< place where the script would exit
 };
@@ -71,10 +71,10 @@ struct ScriptOutcome {
   std::vector<std::string> sources;  ///< files that places refer to: the script, then included files
   std::vector<ReachedCommand> commands;
   std::map<std::string, std::vector<Word>> variables;  ///< final values; one word unless it is an array
-  std::vector<DemandedVariable> demanded;
+  std::vector<RequiredVariable> required;
   std::vector<UnreadFile> unread;
   std::optional<ScriptEnd> end;
-  ScriptEffort effort;  ///< total work, including ScriptRequest::before
+  ScriptCost cost;  ///< total work, including ScriptRequest::before
 };
 
 /// Evaluates a script. Returns an Error at its place if the script violates bash syntax, or if the total work exceeds

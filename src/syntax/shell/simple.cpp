@@ -24,7 +24,7 @@ Text decided(const Shell& shell, const std::string& name, Text value) {
   if (is_known(value)) return value;
   if (const auto given = shell.request->environment.find(name); given != shell.request->environment.end())
     return text_of(given->second);
-  for (Piece& piece : value.pieces)
+  for (TextPiece& piece : value.pieces)
     if (piece.unknown && piece.unknown->variable.empty()) piece.unknown->variable = name;
   return value;
 }
@@ -35,7 +35,7 @@ void assign_elements(Shell& shell, const Assignment& assignment) {
     if (!element.subscript.empty()) {
       const Text key = expand_text(shell, element.subscript.front());
       elements.push_back(
-          {key, {.text = expand_text(shell, element.value.parts), .place = element.value.place, .doubt = {}}});
+          {key, {.text = expand_text(shell, element.value.parts), .place = element.value.place, .condition = {}}});
       continue;
     }
     std::vector<Word> words;
@@ -57,7 +57,7 @@ void assign_elements(Shell& shell, const Assignment& assignment) {
     }
     if (key) {
       const ArithmeticValue index = compute(shell, *key, word.place);
-      if (index.unknown) word.doubt = index.unknown;
+      if (index.unknown) word.condition = index.unknown;
       next = index.unknown ? next : std::max<std::int64_t>(index.value, 0);
     }
     variable.indexed[next] = std::move(word);
@@ -71,12 +71,12 @@ void assign_element(Shell& shell, const Assignment& assignment, Text value) {
   const bool is_associative = shell.state.variables[assignment.name].kind == Variable::Kind::associative;
   const ArithmeticValue index = is_associative ? ArithmeticValue{} : compute(shell, key, assignment.place);
   Variable& variable = shell.state.variables[assignment.name];
-  Word word{.text = std::move(value), .place = assignment.place, .doubt = {}};
+  Word word{.text = std::move(value), .place = assignment.place, .condition = {}};
   if (is_associative) {
     if (assignment.adds) {
-      Text whole = variable.associative[describe(key)].text;
-      append(whole, word.text);
-      word.text = std::move(whole);
+      Text joined = variable.associative[describe(key)].text;
+      append(joined, word.text);
+      word.text = std::move(joined);
     }
     variable.associative[describe(key)] = std::move(word);
     return;
@@ -85,16 +85,16 @@ void assign_element(Shell& shell, const Assignment& assignment, Text value) {
   if (index.unknown) {
     // Any element could have changed.
     for (auto& [at, element] : variable.indexed) element.text = either(element.text, word.text, *index.unknown);
-    word.doubt = index.unknown;
+    word.condition = index.unknown;
     variable.indexed[variable.indexed.empty() ? 0 : variable.indexed.rbegin()->first + 1] = std::move(word);
     return;
   }
   const bool from_end = index.value < 0 && !variable.indexed.empty();
   const std::int64_t at = index.value + (from_end ? variable.indexed.rbegin()->first + 1 : 0);
   if (assignment.adds && variable.indexed.contains(at)) {
-    Text whole = variable.indexed[at].text;
-    append(whole, word.text);
-    word.text = std::move(whole);
+    Text joined = variable.indexed[at].text;
+    append(joined, word.text);
+    word.text = std::move(joined);
   }
   variable.indexed[at] = std::move(word);
 }
@@ -179,7 +179,7 @@ void redirect(Shell& shell, const Redirection& redirection) {
   if (redirection.descriptor > 1 || (operation == ">&" && is_number && characters(target) == "1")) return;
   shell.captures = false;
   if (!(operation == ">&" && is_number))
-    shell.outputs.push_back({.text = target, .place = redirection.target.place, .doubt = {}});
+    shell.outputs.push_back({.text = target, .place = redirection.target.place, .condition = {}});
 }
 
 }  // namespace
@@ -189,7 +189,7 @@ void assign_text(Shell& shell, const std::string& name, Text value, const Place&
   if (variable.is_whole) value = to_text(compute(shell, value, place));
   Variable& target = shell.state.variables[name];
   if (target.kind == Variable::Kind::unset) target.kind = Variable::Kind::scalar;
-  Word word{.text = decided(shell, name, std::move(value)), .place = place, .doubt = {}};
+  Word word{.text = decided(shell, name, std::move(value)), .place = place, .condition = {}};
   if (target.kind == Variable::Kind::associative)
     target.associative["0"] = std::move(word);
   else
@@ -204,17 +204,17 @@ void assign(Shell& shell, const Assignment& assignment) {
   if (assignment.adds) {
     const Variable* variable = find_variable(shell, assignment.name);
     const auto number = [&](const Text& text) { return compute(shell, text, assignment.place); };
-    Text whole = variable && variable->indexed.contains(0) ? variable->indexed.at(0).text
-                 : variable                                ? Text()
-                                                           : unset_text(shell, assignment.name, assignment.place);
+    Text joined = variable && variable->indexed.contains(0) ? variable->indexed.at(0).text
+                  : variable                                ? Text()
+                                                            : unset_text(shell, assignment.name, assignment.place);
     if (variable && variable->is_whole) {
       const ArithmeticValue sum = number(value);
-      append(whole, "+");
-      append(whole, to_text(sum));
+      append(joined, "+");
+      append(joined, to_text(sum));
     } else {
-      append(whole, value);
+      append(joined, value);
     }
-    value = std::move(whole);
+    value = std::move(joined);
     spend(shell, assignment.place, 1, static_cast<std::int64_t>(size_of(value)));
   }
   assign_text(shell, assignment.name, std::move(value),
@@ -226,7 +226,7 @@ void write(Shell& shell, const Text& text) {
   append(shell.state.output, text);
 }
 
-Flow reach(Shell& shell, std::vector<Word> words) {
+Flow record_command(Shell& shell, std::vector<Word> words) {
   const Place place = words.front().place;
   ReachedCommand command;
   for (const auto& [name, variable] : shell.state.variables)
@@ -238,7 +238,7 @@ Flow reach(Shell& shell, std::vector<Word> words) {
   command.directory = shell.state.directory;
   command.input = shell.state.input;
   command.outputs = shell.outputs;
-  if (!shell.doubts.empty()) command.doubt = shell.doubts.front();
+  if (!shell.conditions.empty()) command.condition = shell.conditions.front();
   Unknown status{.place = place, .what = "whether " + shown(words) + " succeeds", .variable = {}, .many = false};
   if (shell.captures && !is_silent(words))
     write(shell,
@@ -252,13 +252,13 @@ Flow reach(Shell& shell, std::vector<Word> words) {
 Flow run_words(Shell& shell, std::vector<Word> words, const ShellNode& node) {
   const ShellDepth depth(shell, node.place);
   if (shell.error) return {.kind = Flow::Kind::exited, .levels = 0};
-  if (is_known(words.front().text) && !words.front().doubt) {
+  if (is_known(words.front().text) && !words.front().condition) {
     const std::string name(characters(words.front().text));
     if (const auto found = shell.state.functions.find(name); found != shell.state.functions.end() && found->second)
       return call_function(shell, *found->second, std::move(words));
     if (std::optional<Flow> flow = run_builtin(shell, words, node)) return *flow;
   }
-  return reach(shell, std::move(words));
+  return record_command(shell, std::move(words));
 }
 
 Flow run_redirected(Shell& shell, const std::vector<Redirection>& redirections, const std::function<Flow()>& body) {

@@ -18,8 +18,8 @@ Variable either_variable(const Variable& one, const Variable& other, const Unkno
   result.is_exported = one.is_exported || other.is_exported;
   if (one.kind == Kind::associative && other.kind == Kind::associative) {
     for (const auto& [key, word] : other.associative) {
-      auto& mine = result.associative[key];
-      mine = {.text = either(mine.text, word.text, why), .place = word.place, .doubt = {}};
+      auto& own = result.associative[key];
+      own = {.text = either(own.text, word.text, why), .place = word.place, .condition = {}};
     }
     for (auto& [key, word] : result.associative)
       if (!other.associative.contains(key)) word.text = either(word.text, {}, why);
@@ -31,11 +31,11 @@ Variable either_variable(const Variable& one, const Variable& other, const Unkno
     result.is_exported = one.is_exported;
     return result;
   }
-  const Word mine = one.indexed.empty() ? Word{} : one.indexed.begin()->second;
-  const Word theirs = other.indexed.empty() ? Word{} : other.indexed.begin()->second;
+  const Word own = one.indexed.empty() ? Word{} : one.indexed.begin()->second;
+  const Word others = other.indexed.empty() ? Word{} : other.indexed.begin()->second;
   result.kind = Kind::scalar;
   result.indexed.clear();
-  result.indexed[0] = {.text = either(mine.text, theirs.text, why), .place = why.place, .doubt = {}};
+  result.indexed[0] = {.text = either(own.text, others.text, why), .place = why.place, .condition = {}};
   // It is also unknown whether the variable is set.
   if (one.kind != other.kind && is_known(result.indexed[0].text)) result.indexed[0].text = text_of(why);
   return result;
@@ -74,8 +74,8 @@ ShellState either(ShellState one, const ShellState& other, const Unknown& why) {
   for (auto& [name, variable] : one.variables)
     if (!other.variables.contains(name)) variable = either_variable(variable, {}, why);
   for (const auto& [name, function] : other.functions) {
-    const auto [mine, is_new] = one.functions.emplace(name, function);
-    if (!is_new && mine->second != function) mine->second = nullptr;
+    const auto [own, is_new] = one.functions.emplace(name, function);
+    if (!is_new && own->second != function) own->second = nullptr;
   }
   one.parameters = either(one.parameters, other.parameters, why);
   one.directory = either(one.directory, other.directory, why);

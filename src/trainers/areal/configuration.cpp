@@ -73,7 +73,7 @@ base::Status read_algorithm(ArealDraft& draft) {
 /// Returns the engine's cap on prompt plus response. Sets `key` to the setting that it is read from.
 base::Result<std::optional<std::int64_t>> context_cap(const ArealDraft& draft, std::string& key) {
   key = draft.engine("rollout").allocation.backend == "sglang" ? "sglang.context_length" : "vllm.max_model_len";
-  return optional_whole(draft.tree(), key);
+  return optional_integer(draft.tree(), key);
 }
 
 base::Status read_lengths(ArealDraft& draft) {
@@ -82,7 +82,7 @@ base::Status read_lengths(ArealDraft& draft) {
   const std::string prompt_key = "train_dataset.max_length";
   const std::string response_key = "gconfig.max_new_tokens";
   const std::string both_key = "gconfig.max_tokens";
-  DOVETAIL_TRY(const auto prompt, optional_whole(tree, prompt_key));
+  DOVETAIL_TRY(const auto prompt, optional_integer(tree, prompt_key));
   DOVETAIL_TRY(run.response_cap, count_at(tree, response_key));
   DOVETAIL_TRY(const std::int64_t both, count_at(tree, both_key));
   std::string context_key;
@@ -132,14 +132,14 @@ base::Status read_workload(ArealDraft& draft) {
                          fmt::format("is {}; accepted: at most the {} samples of an iteration", parts, samples));
   // Mini-batches have about the same number of tokens. If the samples do not divide evenly, the last one has fewer.
   run.mini_batch = (samples + parts - 1) / parts;
-  DOVETAIL_TRY(const auto staleness, optional_whole(tree, "rollout.max_head_offpolicyness"));
+  DOVETAIL_TRY(const auto staleness, optional_integer(tree, "rollout.max_head_offpolicyness"));
   run.steps_off_policy = std::max<std::int64_t>(staleness.value_or(0), 0);
   return read_lengths(draft);
 }
 
 /// Returns the nodes that the file configures, and assigns the pools of `counts` GPUs to them.
 base::Result<ClusterChoice> cluster_of_file(ArealDraft& draft, const std::vector<std::int64_t>& counts,
-                                            DealtPools& dealt) {
+                                            AssignedPools& dealt) {
   const syntax::SettingTree& tree = draft.tree();
   const std::string nodes_key = "cluster.n_nodes";
   const std::string gpus_key = "cluster.n_gpus_per_node";
@@ -156,7 +156,7 @@ base::Result<ClusterChoice> cluster_of_file(ArealDraft& draft, const std::vector
          place_of(tree, gpus_key)});
     gpus = needed;
   }
-  dealt = deal_pools(counts, gpus);
+  dealt = assign_pools(counts, gpus);
   if (dealt.nodes > nodes)
     return setting_error(
         tree, nodes_key,
@@ -190,9 +190,9 @@ base::Status read_pools(ArealDraft& draft) {
                            fmt::format("needs too many GPUs; accepted: at most {} in total", max_devices));
   }
   DOVETAIL_TRY(std::optional<ClusterChoice> chosen, chosen_cluster(options));
-  DealtPools dealt;
+  AssignedPools dealt;
   if (chosen) {
-    dealt = deal_pools(counts, chosen->gpus_per_node);
+    dealt = assign_pools(counts, chosen->gpus_per_node);
     if (dealt.nodes > chosen->nodes)
       return base::bad_input(
           fmt::format("--cluster has {} nodes of {} GPUs, but the engines need {} GPUs; accepted: at "
@@ -216,7 +216,7 @@ base::Result<int> areal_rank(const syntax::SettingTree& tree, const std::string&
 base::Status read_models(ArealDraft& draft) {
   const syntax::SettingTree& tree = draft.tree();
   ImportedRun& run = draft.run;
-  DOVETAIL_CHECK(check_said_models(draft.request.options));
+  DOVETAIL_CHECK(check_given_models(draft.request.options));
   DOVETAIL_TRY(draft.actor_model, role_model(tree, draft.request, "actor", "actor.path", run));
   DOVETAIL_TRY(run.models.back().lora, areal_rank(tree, "actor"));
   if (run.algorithm == "ppo") {
@@ -277,7 +277,7 @@ base::Status add_reference(ArealDraft& draft) {
 base::Status add_generation(ArealDraft& draft) {
   const syntax::SettingTree& tree = draft.tree();
   const std::string limit_key = "rollout.max_concurrent_rollouts";
-  DOVETAIL_TRY(const auto limit, optional_whole(tree, limit_key));
+  DOVETAIL_TRY(const auto limit, optional_integer(tree, limit_key));
   DOVETAIL_TRY(const std::int64_t consumed, count_at(tree, "rollout.consumer_batch_size"));
   const std::int64_t groups = std::min(limit && *limit > 0 ? *limit : consumed, plan::max_count);
   DOVETAIL_TRY(ArealRollout rollout,
@@ -307,7 +307,7 @@ base::Result<ReadRun> areal_run(const ComposedSettings& settings, const RunReque
   DOVETAIL_CHECK(add_reference(draft));
   DOVETAIL_CHECK(add_trained(draft, "actor", draft.actor_model));
   if (draft.run.algorithm == "ppo") DOVETAIL_CHECK(add_trained(draft, "critic", draft.critic_model));
-  DOVETAIL_CHECK(add_areal_watched(settings.tree, draft.engines, draft.actor_model, draft.run));
+  DOVETAIL_CHECK(add_areal_unmodeled(settings.tree, draft.engines, draft.actor_model, draft.run));
   return ReadRun{.run = std::move(draft.run), .sources = settings.tree.sources, .settings = settings.tree};
 }
 
@@ -333,7 +333,7 @@ const TrainerReader areal_reader{.name = "areal",
                                  .is_entry = is_areal_entry,
                                  .of_launch = areal_of_launch,
                                  .is_configuration = is_of_areal,
-                                 .told_by = "gconfig, allocation_mode, or actor with train_dataset",
+                                 .recognized_by = "gconfig, allocation_mode, or actor with train_dataset",
                                  .of_configuration = areal_of_configuration,
                                  .may_be_entry = may_be_areal_entry};
 

@@ -85,7 +85,7 @@ base::Status check_areal_start(const syntax::SettingTree& tree, const std::vecto
 /// Completes an imported run. Adds settings that affect time or memory and are not modeled to `not_modelled`, and
 /// settings that have no effect or do not exist to `ignored`. Sets the run's types and engine. `model` is the actor.
 /// Fails at a setting whose value is unknown.
-base::Status add_areal_watched(const syntax::SettingTree& tree, const std::vector<ArealEngine>& engines,
-                               const llm::Transformer& model, ImportedRun& run);
+base::Status add_areal_unmodeled(const syntax::SettingTree& tree, const std::vector<ArealEngine>& engines,
+                                 const llm::Transformer& model, ImportedRun& run);
 
 }  // namespace dovetail::trainers

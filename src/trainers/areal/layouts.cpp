@@ -47,11 +47,11 @@ base::Result<int> archon_virtual_stages(const syntax::SettingTree& tree, const A
     return setting_error(tree, schedule_key,
                          fmt::format("is {}; accepted: 1F1B, Interleaved1F1B, InterleavedZeroBubble, ZBVZeroBubble",
                                      base::quote(schedule)));
-  DOVETAIL_TRY(const auto layers, optional_whole(tree, keys + ".pp_layers_per_stage"));
+  DOVETAIL_TRY(const auto layers, optional_integer(tree, keys + ".pp_layers_per_stage"));
   if (!layers || *layers < 1) return interleaves && model.layers >= 2 * std::int64_t{stages} ? 2 : 1;
   // The embedding and the head count as layers, so their stages have fewer transformer layers.
-  DOVETAIL_TRY(const std::int64_t first, whole_at(tree, keys + ".pp_first_stage_less_layers"));
-  DOVETAIL_TRY(const std::int64_t last, whole_at(tree, keys + ".pp_last_stage_less_layers"));
+  DOVETAIL_TRY(const std::int64_t first, integer_at(tree, keys + ".pp_first_stage_less_layers"));
+  DOVETAIL_TRY(const std::int64_t last, integer_at(tree, keys + ".pp_last_stage_less_layers"));
   const std::int64_t chunks = (model.layers + std::max<std::int64_t>(first + last, 0) + *layers - 1) / *layers;
   const bool folds = schedule == "ZBVZeroBubble";
   if (chunks > model.layers || chunks % stages != 0 || (chunks == stages) == interleaves ||
@@ -92,7 +92,7 @@ base::Status read_sglang(const syntax::SettingTree& tree, const llm::Transformer
   DOVETAIL_TRY(all.engine.max_num_seqs, count_or(tree, keys + ".max_running_requests", sglang_max_requests));
   DOVETAIL_TRY(const bool eager, flag_at(tree, keys + ".disable_cuda_graph"));
   all.engine.cuda_graphs = !eager;
-  DOVETAIL_TRY(const auto chunk, optional_whole(tree, keys + ".chunked_prefill_size"));
+  DOVETAIL_TRY(const auto chunk, optional_integer(tree, keys + ".chunked_prefill_size"));
   all.engine.chunked_prefill = chunk.value_or(1) > 0;
   if (chunk && *chunk > 0) {
     all.engine.max_num_batched_tokens = *chunk;
@@ -111,8 +111,8 @@ base::Status read_vllm(const syntax::SettingTree& tree, ArealRollout& all) {
   DOVETAIL_TRY(all.engine.max_num_seqs, count_at(tree, keys + ".max_num_seqs"));
   DOVETAIL_TRY(const bool eager, flag_at(tree, keys + ".enforce_eager"));
   all.engine.cuda_graphs = !eager;
-  DOVETAIL_TRY(const bool whole, flag_at(tree, keys + ".no_enable_chunked_prefill"));
-  all.engine.chunked_prefill = !whole;
+  DOVETAIL_TRY(const bool unchunked, flag_at(tree, keys + ".no_enable_chunked_prefill"));
+  all.engine.chunked_prefill = !unchunked;
   return {};
 }
 
@@ -145,7 +145,7 @@ base::Result<llm::Layout> areal_layout(const syntax::SettingTree& tree, const Ar
 
 base::Result<plan::MicroBatching> areal_micro_batching(const syntax::SettingTree& tree, const ArealEngine& engine) {
   const std::string keys = engine.role + ".mb_spec";
-  DOVETAIL_TRY(const auto tokens, optional_whole(tree, keys + ".max_tokens_per_mb"));
+  DOVETAIL_TRY(const auto tokens, optional_integer(tree, keys + ".max_tokens_per_mb"));
   if (tokens) {
     DOVETAIL_TRY(const std::int64_t count, count_at(tree, keys + ".max_tokens_per_mb"));
     return tokens_at_most(static_cast<double>(count));

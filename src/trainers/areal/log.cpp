@@ -13,8 +13,8 @@ namespace {
 constexpr std::string_view bar = "\u2502";          // separates the cells of a table
 constexpr std::string_view table_begin = "\u2552";  // upper left corner of a table
 constexpr std::string_view table_end = "\u255B";    // lower right corner of a table
-constexpr std::string_view step_words = "Train step ";
-constexpr std::string_view table_words = "Stats (";
+constexpr std::string_view step_marker = "Train step ";
+constexpr std::string_view table_marker = "Stats (";
 
 struct TableCell {
   std::size_t at = 0;
@@ -50,8 +50,8 @@ struct ArealLines {
 
   base::Status read(const ConsoleLine& line, StepLogBuilder& log) {
     const std::string_view text = line.text;
-    if (const std::size_t at = text.find(step_words); at != std::string_view::npos && text.ends_with(" done."))
-      return begin_step(line, at + step_words.size());
+    if (const std::size_t at = text.find(step_marker); at != std::string_view::npos && text.ends_with(" done."))
+      return begin_step(line, at + step_marker.size());
     const bool is_row = text.find(bar) != std::string_view::npos;
     if (step && table != Table::headed) begin_table(text, is_row);
     if (table != Table::none && is_row) DOVETAIL_CHECK(read_row(line, log));
@@ -60,7 +60,7 @@ struct ArealLines {
   }
 
   void begin_table(std::string_view text, bool is_row) {
-    if (text.find(table_words) != std::string_view::npos)
+    if (text.find(table_marker) != std::string_view::npos)
       table = Table::headed;
     else if (text.find(table_begin) != std::string_view::npos)
       table = Table::framed;

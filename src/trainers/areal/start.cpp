@@ -45,7 +45,7 @@ base::Status check_queues(const syntax::SettingTree& tree, const ImportedRun& ru
   const std::string consumed_key = "rollout.consumer_batch_size";
   const std::string queue_key = "rollout.queue_size";
   DOVETAIL_TRY(const std::int64_t consumed, count_at(tree, consumed_key));
-  DOVETAIL_TRY(const auto queue, optional_whole(tree, queue_key));
+  DOVETAIL_TRY(const auto queue, optional_integer(tree, queue_key));
   if (consumed < run.prompts)
     return setting_error(tree, consumed_key,
                          fmt::format("is {}, so AReaL waits forever for a batch of {} prompts; accepted: at least "
@@ -95,7 +95,7 @@ base::Status check_trained(const syntax::SettingTree& tree, const ArealEngine& e
                  "is true with context parallelism; accepted: false, or no degree `c`");
   const std::string parts_key = engine.role + ".ppo_n_minibatches";
   DOVETAIL_TRY(const std::int64_t parts, count_at(tree, parts_key));
-  DOVETAIL_TRY(const auto min_count, optional_whole(tree, engine.role + ".mb_spec.n_mbs"));
+  DOVETAIL_TRY(const auto min_count, optional_integer(tree, engine.role + ".mb_spec.n_mbs"));
   const ArealAllocation& allocation = engine.allocation;
   const std::int64_t filled = allocation.backend == "megatron" && allocation.pipeline > 1 ? 2 * allocation.pipeline : 1;
   const std::int64_t micro_batches = std::max(filled, min_count.value_or(1));

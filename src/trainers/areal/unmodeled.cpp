@@ -18,100 +18,108 @@ namespace dovetail::trainers {
 namespace {
 
 constexpr std::array whole_settings{
-    Watched{"enable_offload", "false", "memory allocated by torch_memory_saver is not modeled"},
-    Watched{"dynamic_bs", "false", "discarded groups are not replaced; modeled as complete batches"},
-    Watched{"rollout.pause_grace_period", "0|0.0", "the pause before each weight sync is not modeled"},
-    Watched{"rollout.return_routed_experts", "false",
-            "reusing the rollout's expert choices in training is not modeled"},
-    Watched{"rollout.scheduling_strategy.fork", "true",
-            "runs in the process of another engine; modeled as a separate process"},
-    Watched{"rollout._version", "v1", "the rollout gateway is not modeled"},
-    Watched{"rollout.agent.mode", "inline|subproc", "sessions arrive from outside; modeled as all starting at once"},
-    Watched{"rollout.api_url", "null", "generation uses a model outside the cluster; modeled as the run's engine"},
-    Watched{"actor.weight_update_mode", "xccl",
-            "weights are sent through files; modeled as NCCL, the real run is slower"},
-    Watched{"gconfig.use_beam_search", "false", "beam search; modeled as one sequence"},
-    Watched{"gconfig.ignore_eos", "false", "responses continue to their cap; modeled with the given lengths"},
-    Watched{"gconfig.min_new_tokens", "0", "minimum response length; modeled with the given lengths"},
+    CheckedSetting{"enable_offload", "false", "memory allocated by torch_memory_saver is not modeled"},
+    CheckedSetting{"dynamic_bs", "false", "discarded groups are not replaced; modeled as complete batches"},
+    CheckedSetting{"rollout.pause_grace_period", "0|0.0", "the pause before each weight sync is not modeled"},
+    CheckedSetting{"rollout.return_routed_experts", "false",
+                   "reusing the rollout's expert choices in training is not modeled"},
+    CheckedSetting{"rollout.scheduling_strategy.fork", "true",
+                   "runs in the process of another engine; modeled as a separate process"},
+    CheckedSetting{"rollout._version", "v1", "the rollout gateway is not modeled"},
+    CheckedSetting{"rollout.agent.mode", "inline|subproc",
+                   "sessions arrive from outside; modeled as all starting at once"},
+    CheckedSetting{"rollout.api_url", "null",
+                   "generation uses a model outside the cluster; modeled as the run's engine"},
+    CheckedSetting{"actor.weight_update_mode", "xccl",
+                   "weights are sent through files; modeled as NCCL, the real run is slower"},
+    CheckedSetting{"gconfig.use_beam_search", "false", "beam search; modeled as one sequence"},
+    CheckedSetting{"gconfig.ignore_eos", "false", "responses continue to their cap; modeled with the given lengths"},
+    CheckedSetting{"gconfig.min_new_tokens", "0", "minimum response length; modeled with the given lengths"},
 };
 
 /// Settings of each role.
 constexpr std::array role_settings{
-    Watched{"mb_spec.n_mbs", "1|null", "minimum number of micro-batches; modeled as limited only by tokens"},
-    Watched{"mb_spec.n_mbs_divisor", "1", "rounding the number of micro-batches is not modeled"},
-    Watched{"mb_spec.granularity", "1", "sequences stay in groups; modeled as independent"},
-    Watched{"mb_spec.packing_algorithm", "ffd", "modeled as packed by first fit"},
-    Watched{"pad_to_maximum", "false", "micro-batches are padded to their limit; the real run is slower"},
-    Watched{"enable_tree_training", "false", "shared prefixes are computed once; the real run is faster"},
-    Watched{"scheduling_strategy.fork", "true", "runs in the process of another engine; modeled as a separate process"},
-    Watched{"_version", "v1", "the training gateway is not modeled"},
-    Watched{"peft_type", "lora", "modeled as LoRA"},
-    Watched{"target_modules", "[]|[all-linear]|all-linear", "modeled with adapters at all projections"},
+    CheckedSetting{"mb_spec.n_mbs", "1|null", "minimum number of micro-batches; modeled as limited only by tokens"},
+    CheckedSetting{"mb_spec.n_mbs_divisor", "1", "rounding the number of micro-batches is not modeled"},
+    CheckedSetting{"mb_spec.granularity", "1", "sequences stay in groups; modeled as independent"},
+    CheckedSetting{"mb_spec.packing_algorithm", "ffd", "modeled as packed by first fit"},
+    CheckedSetting{"pad_to_maximum", "false", "micro-batches are padded to their limit; the real run is slower"},
+    CheckedSetting{"enable_tree_training", "false", "shared prefixes are computed once; the real run is faster"},
+    CheckedSetting{"scheduling_strategy.fork", "true",
+                   "runs in the process of another engine; modeled as a separate process"},
+    CheckedSetting{"_version", "v1", "the training gateway is not modeled"},
+    CheckedSetting{"peft_type", "lora", "modeled as LoRA"},
+    CheckedSetting{"target_modules", "[]|[all-linear]|all-linear", "modeled with adapters at all projections"},
 };
 
 constexpr std::array fsdp_settings{
-    Watched{"attn_impl", "flash_attention_2|flash_attention_3",
-            "modeled as flash attention; the real run is slower and uses more memory"},
-    Watched{"use_kernels", "false", "alternative kernels are not modeled"},
-    Watched{"grad_reduce_dtype", "float32", "gradients are reduced in another type; modeled in fp32"},
-    Watched{"fsdp.wrap_policy", "null", "modeled as gathered layer by layer"},
-    Watched{"fsdp.offload_params", "false",
-            "weights and gradients are fetched from the host layer by layer; only the optimizer is modeled there"},
-    Watched{"fsdp.per_layer_optim_step", "false",
-            "optimizer states are fetched layer by layer for a step on the GPU; modeled as a step on the host"},
-    Watched{"fsdp.optim_step_prefetch_layers", "1", "not modeled"},
-    Watched{"fsdp.shard_vision_across_sp", "false", "the vision part is not modeled"},
+    CheckedSetting{"attn_impl", "flash_attention_2|flash_attention_3",
+                   "modeled as flash attention; the real run is slower and uses more memory"},
+    CheckedSetting{"use_kernels", "false", "alternative kernels are not modeled"},
+    CheckedSetting{"grad_reduce_dtype", "float32", "gradients are reduced in another type; modeled in fp32"},
+    CheckedSetting{"fsdp.wrap_policy", "null", "modeled as gathered layer by layer"},
+    CheckedSetting{
+        "fsdp.offload_params", "false",
+        "weights and gradients are fetched from the host layer by layer; only the optimizer is modeled there"},
+    CheckedSetting{"fsdp.per_layer_optim_step", "false",
+                   "optimizer states are fetched layer by layer for a step on the GPU; modeled as a step on the host"},
+    CheckedSetting{"fsdp.optim_step_prefetch_layers", "1", "not modeled"},
+    CheckedSetting{"fsdp.shard_vision_across_sp", "false", "the vision part is not modeled"},
 };
 
 constexpr std::array archon_settings{
-    Watched{"attn_type", "varlen", "modeled as flash attention"},
-    Watched{"offload_params", "false",
-            "weights and gradients are fetched from the host layer by layer; only the optimizer is modeled there"},
-    Watched{"enable_compile", "false", "compiled layers; the real run is faster"},
-    Watched{"pp_schedule", "1F1B|Interleaved1F1B", "modeled as interleaved 1F1B; the real run has smaller bubbles"},
-    Watched{"pp_first_stage_less_layers", "0", "the first stage has fewer layers; modeled as even stages"},
-    Watched{"pp_last_stage_less_layers", "0", "the last stage has fewer layers; modeled as even stages"},
-    Watched{"reshard_after_forward_policy", "default",
-            "modeled as default: weights are gathered again, except with pipelines"},
-    Watched{"fp8_config.mode", "disabled", "training in fp8; modeled as bf16, the real run is faster"},
-    Watched{"use_deterministic_algorithms", "false", "deterministic kernels; the real run is slower"},
+    CheckedSetting{"attn_type", "varlen", "modeled as flash attention"},
+    CheckedSetting{
+        "offload_params", "false",
+        "weights and gradients are fetched from the host layer by layer; only the optimizer is modeled there"},
+    CheckedSetting{"enable_compile", "false", "compiled layers; the real run is faster"},
+    CheckedSetting{"pp_schedule", "1F1B|Interleaved1F1B",
+                   "modeled as interleaved 1F1B; the real run has smaller bubbles"},
+    CheckedSetting{"pp_first_stage_less_layers", "0", "the first stage has fewer layers; modeled as even stages"},
+    CheckedSetting{"pp_last_stage_less_layers", "0", "the last stage has fewer layers; modeled as even stages"},
+    CheckedSetting{"reshard_after_forward_policy", "default",
+                   "modeled as default: weights are gathered again, except with pipelines"},
+    CheckedSetting{"fp8_config.mode", "disabled", "training in fp8; modeled as bf16, the real run is faster"},
+    CheckedSetting{"use_deterministic_algorithms", "false", "deterministic kernels; the real run is slower"},
 };
 
 /// Settings of Archon's recomputation.
 constexpr std::array archon_recomputation{
-    Watched{"ac_mode", "none|full|selective", "modeled as selective"},
-    Watched{"selective_ac_option", "op",
-            "some layers are recomputed completely; modeled as selected operators of all layers"},
-    Watched{"ac_preserve_rng_state", "false", "not modeled"},
+    CheckedSetting{"ac_mode", "none|full|selective", "modeled as selective"},
+    CheckedSetting{"selective_ac_option", "op",
+                   "some layers are recomputed completely; modeled as selected operators of all layers"},
+    CheckedSetting{"ac_preserve_rng_state", "false", "not modeled"},
 };
 
 constexpr std::array megatron_settings{
-    Watched{"wrap_with_ddp", "true", "modeled with Megatron's data parallelism"},
-    Watched{"use_torch_fsdp2", "false", "modeled as ZeRO 1; the real run shards more"},
-    Watched{"use_custom_fsdp", "false", "modeled as ZeRO 1; the real run shards more"},
-    Watched{"ddp.overlap_grad_reduce", "true", "modeled as overlapping the backward pass; the real run is slower"},
-    Watched{"ddp.overlap_param_gather", "true", "modeled as overlapping the forward pass; the real run is slower"},
-    Watched{"ddp.bucket_size", "null", "not modeled"},
-    Watched{"ddp.fp8_param_gather", "false", "weights are gathered in fp8; modeled in bf16"},
-    Watched{"overlap_param_gather_with_optimizer_step", "false",
-            "the weight gather overlaps the optimizer step; the real run is faster"},
-    Watched{"main_grads_dtype", "float32", "gradients are modeled in the type in which they are reduced"},
-    Watched{"main_params_dtype", "float32", "master weights are modeled in fp32"},
-    Watched{"use_deterministic_algorithms", "false", "deterministic kernels; the real run is slower"},
-    Watched{"moe_shared_expert_overlap", "false",
-            "shared experts are computed during the exchange of tokens; the real run is faster"},
-    Watched{"moe_enable_deepep", "false", "DeepEP sends the experts' tokens; the real run is faster"},
-    Watched{"moe_token_dispatcher_type", "alltoall", "modeled as all-to-all"},
-    Watched{"moe_permute_fusion", "false", "fused permutation; the real run is faster"},
-    Watched{"fp8_config", "null", "training in fp8; modeled as bf16, the real run is faster"},
+    CheckedSetting{"wrap_with_ddp", "true", "modeled with Megatron's data parallelism"},
+    CheckedSetting{"use_torch_fsdp2", "false", "modeled as ZeRO 1; the real run shards more"},
+    CheckedSetting{"use_custom_fsdp", "false", "modeled as ZeRO 1; the real run shards more"},
+    CheckedSetting{"ddp.overlap_grad_reduce", "true",
+                   "modeled as overlapping the backward pass; the real run is slower"},
+    CheckedSetting{"ddp.overlap_param_gather", "true",
+                   "modeled as overlapping the forward pass; the real run is slower"},
+    CheckedSetting{"ddp.bucket_size", "null", "not modeled"},
+    CheckedSetting{"ddp.fp8_param_gather", "false", "weights are gathered in fp8; modeled in bf16"},
+    CheckedSetting{"overlap_param_gather_with_optimizer_step", "false",
+                   "the weight gather overlaps the optimizer step; the real run is faster"},
+    CheckedSetting{"main_grads_dtype", "float32", "gradients are modeled in the type in which they are reduced"},
+    CheckedSetting{"main_params_dtype", "float32", "master weights are modeled in fp32"},
+    CheckedSetting{"use_deterministic_algorithms", "false", "deterministic kernels; the real run is slower"},
+    CheckedSetting{"moe_shared_expert_overlap", "false",
+                   "shared experts are computed during the exchange of tokens; the real run is faster"},
+    CheckedSetting{"moe_enable_deepep", "false", "DeepEP sends the experts' tokens; the real run is faster"},
+    CheckedSetting{"moe_token_dispatcher_type", "alltoall", "modeled as all-to-all"},
+    CheckedSetting{"moe_permute_fusion", "false", "fused permutation; the real run is faster"},
+    CheckedSetting{"fp8_config", "null", "training in fp8; modeled as bf16, the real run is faster"},
 };
 
 /// Settings of Megatron's recomputation.
 constexpr std::array megatron_recomputation{
-    Watched{"recompute_method", "uniform|null", "modeled as recomputing all layers"},
-    Watched{"recompute_num_layers", "1|null", "layers are recomputed in groups; modeled one by one"},
-    Watched{"distribute_saved_activations", "null|false",
-            "layer inputs are sharded over the tensor ranks; modeled as complete"},
+    CheckedSetting{"recompute_method", "uniform|null", "modeled as recomputing all layers"},
+    CheckedSetting{"recompute_num_layers", "1|null", "layers are recomputed in groups; modeled one by one"},
+    CheckedSetting{"distribute_saved_activations", "null|false",
+                   "layer inputs are sharded over the tensor ranks; modeled as complete"},
 };
 
 /// Engine settings that are read or affect neither time nor memory. All others are passed through.
@@ -225,9 +233,8 @@ base::Status add_handed_on(const syntax::SettingTree& tree, const std::string& s
     if (value.place.line == 0 || usual == nullptr || is_among(known, name)) continue;
     const std::string key = fmt::format("{}.{}", section, name);
     DOVETAIL_CHECK(check_known(tree, key, value));
-    if (value_words(value) != value_words(*usual))
-      run.not_modelled.push_back(
-          {key, fmt::format("{}: passed through, not modeled", value_words(value)), value.place});
+    if (value_text(value) != value_text(*usual))
+      run.not_modelled.push_back({key, fmt::format("{}: passed through, not modeled", value_text(value)), value.place});
   }
   return {};
 }
@@ -239,7 +246,7 @@ void add_agent(const syntax::SettingTree& tree, const syntax::Setting& defaults,
   const bool configured = std::any_of(agent->members.begin(), agent->members.end(), [&](const auto& member) {
     const syntax::Setting* const usual = find_member(defaults, member.first);
     return member.first != "scheduling_spec" && member.first != "admin_api_key" && usual != nullptr &&
-           value_words(member.second) != value_words(*usual);
+           value_text(member.second) != value_text(*usual);
   });
   if (configured)
     run.not_modelled.push_back(
@@ -247,7 +254,8 @@ void add_agent(const syntax::SettingTree& tree, const syntax::Setting& defaults,
 }
 
 /// Reports settings of a role that have no effect: settings for other backends, and for recomputation if it is off.
-void add_unheeded(const syntax::SettingTree& tree, const ArealEngine& engine, bool recomputes, ImportedRun& run) {
+void add_ignored_settings(const syntax::SettingTree& tree, const ArealEngine& engine, bool recomputes,
+                          ImportedRun& run) {
   const auto add = [&](const std::string& key, const std::string& why) {
     if (const syntax::Place place = place_of(tree, key); place.line > 0) run.ignored.push_back({key, why, place});
   };
@@ -282,10 +290,10 @@ base::Result<RoleTypes> megatron_types(const syntax::SettingTree& tree, const Ar
   DOVETAIL_TRY(const auto aware, optional_flag(tree, keys + "use_precision_aware_optimizer"));
   if (on_host || (!aware.value_or(false) && !is_adam_bf16)) return role;
   role.types.master_type = plan::MasterType::remainder;
-  DOVETAIL_TRY(const auto first_said, optional_text(tree, keys + "exp_avg_dtype"));
-  DOVETAIL_TRY(const auto second_said, optional_text(tree, keys + "exp_avg_sq_dtype"));
-  const std::string first = first_said.value_or("float32");
-  const std::string second = second_said.value_or("float32");
+  DOVETAIL_TRY(const auto first_setting, optional_text(tree, keys + "exp_avg_dtype"));
+  DOVETAIL_TRY(const auto second_setting, optional_text(tree, keys + "exp_avg_sq_dtype"));
+  const std::string first = first_setting.value_or("float32");
+  const std::string second = second_setting.value_or("float32");
   const auto moments = is_adam_bf16 ? plan::StateType::bf16 : state_type(first);
   if (moments && moments != plan::StateType::fp32 && (is_adam_bf16 || first == second))
     role.types.moment_type = *moments;
@@ -295,11 +303,11 @@ base::Result<RoleTypes> megatron_types(const syntax::SettingTree& tree, const Ar
 }
 
 /// Reports moment types that jobs cannot describe.
-base::Status watch_moments(const syntax::SettingTree& tree, const std::string& keys, ImportedRun& run) {
-  DOVETAIL_TRY(const auto first_said, optional_text(tree, keys + "exp_avg_dtype"));
-  DOVETAIL_TRY(const auto second_said, optional_text(tree, keys + "exp_avg_sq_dtype"));
-  const std::string first = first_said.value_or("float32");
-  const std::string second = second_said.value_or("float32");
+base::Status add_unmodeled_moments(const syntax::SettingTree& tree, const std::string& keys, ImportedRun& run) {
+  DOVETAIL_TRY(const auto first_setting, optional_text(tree, keys + "exp_avg_dtype"));
+  DOVETAIL_TRY(const auto second_setting, optional_text(tree, keys + "exp_avg_sq_dtype"));
+  const std::string first = first_setting.value_or("float32");
+  const std::string second = second_setting.value_or("float32");
   const std::string key = keys + (state_type(first) == plan::StateType::fp32 ? "exp_avg_sq_dtype" : "exp_avg_dtype");
   if (first != second || !state_type(first))
     run.not_modelled.push_back({key,
@@ -310,8 +318,8 @@ base::Status watch_moments(const syntax::SettingTree& tree, const std::string& k
 }
 
 /// Adds the state types of a trained role to `roles`, and reports types that are not modeled.
-base::Status watch_types(const syntax::SettingTree& tree, const ArealEngine& engine, bool trains,
-                         std::vector<RoleTypes>& roles, ImportedRun& run) {
+base::Status add_unmodeled_types(const syntax::SettingTree& tree, const ArealEngine& engine, bool trains,
+                                 std::vector<RoleTypes>& roles, ImportedRun& run) {
   const std::string key = engine.role + ".dtype";
   DOVETAIL_TRY(const std::string type, text_at(tree, key));
   const auto add = [&](const std::string& at, const std::string& what) {
@@ -329,7 +337,8 @@ base::Status watch_types(const syntax::SettingTree& tree, const ArealEngine& eng
   DOVETAIL_TRY(const auto optimizer, optional_text(tree, optimizer_key));
   if (engine.allocation.backend == "megatron") {
     DOVETAIL_TRY(roles.emplace_back(), megatron_types(tree, engine, optimizer.value_or("adam") == "adam_bf16"));
-    if (optimizer.value_or("adam") == "adam") DOVETAIL_CHECK(watch_moments(tree, engine.role + ".megatron.", run));
+    if (optimizer.value_or("adam") == "adam")
+      DOVETAIL_CHECK(add_unmodeled_moments(tree, engine.role + ".megatron.", run));
   } else if (is_short) {
     // FSDP keeps gradients and moments in the type of the weights.
     RoleTypes& role = roles.emplace_back();
@@ -350,35 +359,35 @@ base::Status watch_types(const syntax::SettingTree& tree, const ArealEngine& eng
   return {};
 }
 
-base::Status watch_role(const syntax::SettingTree& tree, const ArealEngine& engine, std::vector<RoleTypes>& roles,
-                        ImportedRun& run) {
+base::Status add_unmodeled_role(const syntax::SettingTree& tree, const ArealEngine& engine,
+                                std::vector<RoleTypes>& roles, ImportedRun& run) {
   const std::string keys = engine.role + ".";
   const std::string& backend = engine.allocation.backend;
   const bool trains = engine.role != "ref";
-  DOVETAIL_CHECK(watch(tree, keys, role_settings, run));
-  DOVETAIL_CHECK(watch_types(tree, engine, trains, roles, run));
+  DOVETAIL_CHECK(add_unmodeled(tree, keys, role_settings, run));
+  DOVETAIL_CHECK(add_unmodeled_types(tree, engine, trains, roles, run));
   DOVETAIL_TRY(const bool recomputes, flag_at(tree, keys + "gradient_checkpointing"));
-  add_unheeded(tree, engine, recomputes, run);
-  if (backend == "fsdp") return watch(tree, keys, fsdp_settings, run);
+  add_ignored_settings(tree, engine, recomputes, run);
+  if (backend == "fsdp") return add_unmodeled(tree, keys, fsdp_settings, run);
   if (backend == "archon") {
-    const auto pipeline = [](const Watched& each) { return each.key.starts_with("pp_"); };
-    for (const Watched& each : archon_settings)
+    const auto pipeline = [](const CheckedSetting& each) { return each.key.starts_with("pp_"); };
+    for (const CheckedSetting& each : archon_settings)
       if (engine.allocation.pipeline > 1 || !pipeline(each))
-        DOVETAIL_CHECK(watch(tree, keys + "archon.", std::span(&each, 1), run));
-    if (recomputes && trains) DOVETAIL_CHECK(watch(tree, keys + "archon.", archon_recomputation, run));
+        DOVETAIL_CHECK(add_unmodeled(tree, keys + "archon.", std::span(&each, 1), run));
+    if (recomputes && trains) DOVETAIL_CHECK(add_unmodeled(tree, keys + "archon.", archon_recomputation, run));
     return {};
   }
   const std::string megatron_keys = keys + "megatron.";
-  for (const Watched& each : megatron_settings)
+  for (const CheckedSetting& each : megatron_settings)
     // Only trained roles exchange gradients and have an optimizer.
     if (trains || (!each.key.starts_with("ddp.") && !each.key.starts_with("overlap_")))
-      DOVETAIL_CHECK(watch(tree, megatron_keys, std::span(&each, 1), run));
+      DOVETAIL_CHECK(add_unmodeled(tree, megatron_keys, std::span(&each, 1), run));
   if (!recomputes || !trains) return {};
-  DOVETAIL_CHECK(watch(tree, megatron_keys, megatron_recomputation, run));
-  return watch_modules(tree, megatron_keys + "recompute_modules", run);
+  DOVETAIL_CHECK(add_unmodeled(tree, megatron_keys, megatron_recomputation, run));
+  return add_unmodeled_modules(tree, megatron_keys + "recompute_modules", run);
 }
 
-base::Status watch_rollout(const syntax::SettingTree& tree, const ArealEngine& rollout, ImportedRun& run) {
+base::Status add_unmodeled_rollout(const syntax::SettingTree& tree, const ArealEngine& rollout, ImportedRun& run) {
   DOVETAIL_TRY(const syntax::Setting defaults, areal_defaults());
   const bool sglang = rollout.allocation.backend == "sglang";
   const std::string section = sglang ? "sglang" : "vllm";
@@ -458,15 +467,15 @@ void add_facts(const syntax::SettingTree& tree, const std::vector<ArealEngine>& 
 
 }  // namespace
 
-base::Status add_areal_watched(const syntax::SettingTree& tree, const std::vector<ArealEngine>& engines,
-                               const llm::Transformer& model, ImportedRun& run) {
+base::Status add_areal_unmodeled(const syntax::SettingTree& tree, const std::vector<ArealEngine>& engines,
+                                 const llm::Transformer& model, ImportedRun& run) {
   DOVETAIL_TRY(const syntax::Setting defaults, areal_defaults());
-  DOVETAIL_CHECK(watch(tree, "", whole_settings, run));
+  DOVETAIL_CHECK(add_unmodeled(tree, "", whole_settings, run));
   std::vector<RoleTypes> types;
   for (const ArealEngine& engine : engines)
-    if (engine.role != "rollout") DOVETAIL_CHECK(watch_role(tree, engine, types, run));
+    if (engine.role != "rollout") DOVETAIL_CHECK(add_unmodeled_role(tree, engine, types, run));
   take_types(types, run);
-  DOVETAIL_CHECK(watch_rollout(tree, areal_engine_of(engines, "rollout"), run));
+  DOVETAIL_CHECK(add_unmodeled_rollout(tree, areal_engine_of(engines, "rollout"), run));
   DOVETAIL_CHECK(add_differences(tree, engines, run));
   for (const auto& [name, value] : tree.root.members) {
     if (is_among(gone_parts, name))

@@ -221,7 +221,7 @@ Change change_of(const std::vector<ArealEngine>& engines, const Pools& present, 
   return change;
 }
 
-std::vector<OtherWay> areal_ways(const WaysRequest& request) {
+std::vector<Alternative> areal_alternatives(const AlternativesRequest& request) {
   ImportedRun run;
   run.reference = find_planned(request.job, request.plan, "reference_infer") != nullptr;
   const auto engines = areal_engines(request.settings, run);
@@ -231,12 +231,12 @@ std::vector<OtherWay> areal_ways(const WaysRequest& request) {
   const std::string& backend = areal_engine_of(*engines, "actor").allocation.backend;
   const std::string other = backend == "megatron" ? "fsdp" : "megatron";
   const auto modes_by = [&](const std::string& name) {
-    return mode_ways(request, [&](const Pools& pools) { return change_of(*engines, present, pools, name); });
+    return mode_alternatives(request, [&](const Pools& pools) { return change_of(*engines, present, pools, name); });
   };
-  std::vector<OtherWay> modes = modes_by(backend);
+  std::vector<Alternative> modes = modes_by(backend);
   if (!request.allowed.backend) return modes;
   modes.insert(modes.begin(), {other, {change_of(*engines, present, present, other)}});
-  for (OtherWay& mode : modes_by(other)) {
+  for (Alternative& mode : modes_by(other)) {
     mode.name = fmt::format("{}, {}", other, mode.name);
     modes.push_back(std::move(mode));
   }
@@ -255,7 +255,7 @@ base::Status check_areal_facts(const JobFacts& facts) {
   if (facts.colocated)
     return base::bad_input(
         "AReaL files without --base have engines on separate GPUs; accepted: such a plan, or --base");
-  return check_said_software(
+  return check_software(
       facts, "AReaL",
       {.engines = {plan::EngineKind::vllm, plan::EngineKind::sglang}, .half_types = facts.training == "fsdp2"});
 }
@@ -289,11 +289,11 @@ std::string areal_head_text(const JobFacts& facts) {
       facts.response_cap);
 }
 
-base::Result<WholeFile> areal_whole(const JobFacts& facts) {
+base::Result<CompleteFile> areal_complete_file(const JobFacts& facts) {
   DOVETAIL_CHECK(check_areal_facts(facts));
-  WholeFile file{.demanded = demanded_models(facts)};
-  file.demanded.push_back({"TRAIN_DATA", "training data: a folder, or a dataset on Hugging Face", "data"});
-  file.demanded.push_back({"AREAL_ROOT", "folder shared by all nodes", "/tmp/areal"});
+  CompleteFile file{.required = required_models(facts)};
+  file.required.push_back({"TRAIN_DATA", "training data: a folder, or a dataset on Hugging Face", "data"});
+  file.required.push_back({"AREAL_ROOT", "folder shared by all nodes", "/tmp/areal"});
   std::string& text = file.yaml;
   text = "# For an AReaL program with a reward rule. Pass this file with --config.\n" + areal_head_text(facts);
   text += areal_trained_text(facts, "actor", "ACTOR_PATH");
@@ -330,7 +330,10 @@ base::Result<WholeFile> areal_whole(const JobFacts& facts) {
 
 }  // namespace
 
-const TrainerWriter areal_writer{
-    .name = "areal", .changes_of = areal_changes, .ways_of = areal_ways, .patches = true, .whole = areal_whole};
+const TrainerWriter areal_writer{.name = "areal",
+                                 .changes_of = areal_changes,
+                                 .alternatives_of = areal_alternatives,
+                                 .patches = true,
+                                 .complete_file = areal_complete_file};
 
 }  // namespace dovetail::trainers

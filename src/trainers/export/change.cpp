@@ -20,7 +20,7 @@ bool is_same_setting(const Setter& a, const Setter& b) {
 }
 
 /// Returns the change whose main setting has the same key, or null.
-Change* saying(std::vector<Change>& all, const Setter& set) {
+Change* value_text(std::vector<Change>& all, const Setter& set) {
   const auto found = std::ranges::find_if(all, [&](const Change& change) { return is_same_setting(change.set, set); });
   return found == all.end() ? nullptr : &*found;
 }
@@ -51,23 +51,23 @@ std::optional<std::string> megatron_modules(llm::Recomputation recomputation) {
 
 std::string number_text(double value) { return fmt::format("{}", value); }
 
-std::vector<std::string> words_of(const Change& change) {
+std::vector<std::string> arguments_of(const Change& change) {
   const auto word = [](const Setter& set) {
     if (!set.key.starts_with("--")) return fmt::format("{}={}", set.key, set.value);
     return set.value.empty() ? set.key : fmt::format("{} {}", set.key, set.value);
   };
-  std::vector<std::string> words;
-  for (const std::string& name : change.without) words.push_back("without " + name);
-  words.push_back(change.removes ? "without " + change.set.key : word(change.set));
-  for (const Setter& more : change.with) words.push_back(word(more));
-  return words;
+  std::vector<std::string> arguments;
+  for (const std::string& name : change.without) arguments.push_back("without " + name);
+  arguments.push_back(change.removes ? "without " + change.set.key : word(change.set));
+  for (const Setter& more : change.with) arguments.push_back(word(more));
+  return arguments;
 }
 
 std::vector<Change> joined(const std::vector<Change>& first, std::vector<Change> second) {
   std::vector<Change> all;
   for (Change change : first) {
     std::erase_if(change.with, [&](const Setter& more) { return is_set_in(second, more); });
-    Change* const later = saying(second, change.set);
+    Change* const later = value_text(second, change.set);
     if (later == nullptr) {
       all.push_back(std::move(change));
       continue;
@@ -84,7 +84,7 @@ void ChangeList::set(std::string_view key, std::string value, std::vector<Setter
   all.push_back({.set = {std::string(key), std::move(value)}, .with = std::move(with)});
 }
 
-void ChangeList::turn(std::string_view flag, bool on, std::vector<Setter> with) {
+void ChangeList::set_flag(std::string_view flag, bool on, std::vector<Setter> with) {
   all.push_back({.set = {std::string(flag), {}}, .with = std::move(with), .removes = !on});
 }
 
@@ -138,13 +138,13 @@ std::vector<std::string> task_lines(const plan::Job& job, const Plan& plan) {
 
 }  // namespace
 
-bool run_alike(const plan::Job& job, const Plan& a, const Plan& b) {
+bool run_equally(const plan::Job& job, const Plan& a, const Plan& b) {
   return as_run(job, a).tasks == as_run(job, b).tasks;
 }
 
-base::Error cannot_be_said(std::string_view trainer, const plan::Job& job, const Plan& wanted, const Plan& got) {
-  const std::vector<std::string> want = task_lines(job, wanted);
-  const std::vector<std::string> have = task_lines(job, got);
+base::Error inexpressible(std::string_view trainer, const plan::Job& job, const Plan& requested, const Plan& actual) {
+  const std::vector<std::string> want = task_lines(job, requested);
+  const std::vector<std::string> have = task_lines(job, actual);
   std::string text = fmt::format("{} cannot express this plan", trainer);
   for (std::size_t task = 0; task < want.size(); ++task)
     if (want[task] != have[task]) text += fmt::format("\n  wanted {}\n  gets   {}", want[task], have[task]);
@@ -152,7 +152,7 @@ base::Error cannot_be_said(std::string_view trainer, const plan::Job& job, const
       fmt::format("{}\naccepted: a plan of a job with `software: {{framework: {}}}`", text, trainer));
 }
 
-std::optional<std::string> difference_of(const plan::Job& wanted, const plan::Job& got) {
+std::optional<std::string> difference_of(const plan::Job& requested, const plan::Job& actual) {
   const auto names = [](const plan::Job& job) {
     std::vector<std::string> all;
     for (const workflow::Task& task : job.workflow.tasks) all.push_back(task.name);
@@ -163,23 +163,23 @@ std::optional<std::string> difference_of(const plan::Job& wanted, const plan::Jo
     for (llm::Transformer& each : all) each.name.clear();
     return all;
   };
-  const workflow::Workload& a = wanted.workload;
-  const workflow::Workload& b = got.workload;
-  if (names(wanted) != names(got)) return "different tasks";
-  if (shapes(wanted) != shapes(got)) return "different models";
+  const workflow::Workload& a = requested.workload;
+  const workflow::Workload& b = actual.workload;
+  if (names(requested) != names(actual)) return "different tasks";
+  if (shapes(requested) != shapes(actual)) return "different models";
   if (a.prompts != b.prompts || a.samples_per_prompt != b.samples_per_prompt || a.mini_batches != b.mini_batches ||
       a.epochs != b.epochs)
     return "different batches";
   if (a.steps_off_policy != b.steps_off_policy) return "different off-policy steps";
   if (a.packing != b.packing) return "different packing";
   // Without given lengths, all prompts and responses have fixed lengths whose sum is within the sequence cap.
-  const auto beside_prompts = [](const workflow::Workload& workload) {
+  const auto max_response = [](const workflow::Workload& workload) {
     return std::min(workload.response_length.longest(), workload.max_sequence() - workload.prompt_length.longest());
   };
   if (a.prompt_length.longest() != b.prompt_length.longest() || a.max_sequence() != b.max_sequence() ||
-      beside_prompts(a) != beside_prompts(b))
+      max_response(a) != max_response(b))
     return "different length caps";
-  if (cluster::device_count(wanted.cluster) != cluster::device_count(got.cluster)) return "different devices";
+  if (cluster::device_count(requested.cluster) != cluster::device_count(actual.cluster)) return "different devices";
   return std::nullopt;
 }
 

@@ -49,14 +49,14 @@ struct ChangeList {
     set(key, std::to_string(value), std::move(with));
   }
   /// Adds or removes a flag without a value.
-  void turn(std::string_view flag, bool on, std::vector<Setter> with = {});
+  void set_flag(std::string_view flag, bool on, std::vector<Setter> with = {});
   /// Removes a flag and its value.
-  void remove(std::string_view flag) { turn(flag, false); }
+  void remove(std::string_view flag) { set_flag(flag, false); }
 };
 
 /// Returns a change as words for the command line or for people: "key=value", "--flag value", "without --flag",
 /// "without key".
-std::vector<std::string> words_of(const Change& change);
+std::vector<std::string> arguments_of(const Change& change);
 
 /// Concatenates changes. If both set the same key, `second` wins.
 std::vector<Change> joined(const std::vector<Change>& first, std::vector<Change> second);
@@ -74,14 +74,14 @@ std::optional<std::string> megatron_modules(llm::Recomputation recomputation);
 const plan::TaskPlan* find_planned(const plan::Job& job, const plan::Plan& plan, std::string_view task);
 
 /// Returns whether two plans run the tasks of the job in the same way. Members without effect may differ.
-bool run_alike(const plan::Job& job, const plan::Plan& a, const plan::Plan& b);
+bool run_equally(const plan::Job& job, const plan::Plan& a, const plan::Plan& b);
 
 /// Returns an Error that shows the requested and the resulting settings of each task that differs.
-base::Error cannot_be_said(std::string_view trainer, const plan::Job& job, const plan::Plan& wanted,
-                           const plan::Plan& got);
+base::Error inexpressible(std::string_view trainer, const plan::Job& job, const plan::Plan& requested,
+                          const plan::Plan& actual);
 
 /// Describes the first difference between the job in a configuration and the wanted job, ignoring the backend:
 /// "different batches". Returns nullopt if they do not differ.
-std::optional<std::string> difference_of(const plan::Job& wanted, const plan::Job& got);
+std::optional<std::string> difference_of(const plan::Job& requested, const plan::Job& actual);
 
 }  // namespace dovetail::trainers

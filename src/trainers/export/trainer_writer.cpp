@@ -29,7 +29,7 @@ Pools present_pools(const plan::Job& job, const plan::Plan& plan) {
   return {trained->mesh.count, generated->mesh.count, overlap(trained->mesh, generated->mesh)};
 }
 
-std::vector<Pools> other_pools(const WaysRequest& request) {
+std::vector<Pools> other_pools(const AlternativesRequest& request) {
   const Pools present = present_pools(request.job, request.plan);
   const int all = cluster::device_count(request.job.cluster);
   std::vector<Pools> pools;
@@ -45,12 +45,12 @@ std::string pools_name(const cluster::Cluster& cluster, const Pools& pools) {
                       : fmt::format("{} of {} GPUs for engines", pools.engines, cluster::device_count(cluster));
 }
 
-std::vector<OtherWay> combined(const std::vector<OtherWay>& backends, const std::vector<OtherWay>& modes) {
-  std::vector<OtherWay> all = backends;
+std::vector<Alternative> combined(const std::vector<Alternative>& backends, const std::vector<Alternative>& modes) {
+  std::vector<Alternative> all = backends;
   all.insert(all.end(), modes.begin(), modes.end());
-  for (const OtherWay& backend : backends)
-    for (const OtherWay& mode : modes) {
-      OtherWay both{.name = fmt::format("{}, {}", backend.name, mode.name), .changes = backend.changes};
+  for (const Alternative& backend : backends)
+    for (const Alternative& mode : modes) {
+      Alternative both{.name = fmt::format("{}, {}", backend.name, mode.name), .changes = backend.changes};
       both.changes.insert(both.changes.end(), mode.changes.begin(), mode.changes.end());
       all.push_back(std::move(both));
     }

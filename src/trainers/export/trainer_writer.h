@@ -15,7 +15,7 @@
 #include "syntax/shell/launch.h"
 #include "syntax/tree.h"
 #include "trainers/export/change.h"
-#include "trainers/export/whole_file.h"
+#include "trainers/export/complete_file.h"
 
 namespace dovetail::trainers {
 
@@ -25,13 +25,13 @@ struct Allowed {
   bool mode = false;     ///< whether engines share the trainer's GPUs, and their number of GPUs if not
 };
 
-struct OtherWay {
+struct Alternative {
   std::string name;             ///< "megatron, 4 of 8 GPUs for engines"
   std::vector<Change> changes;  ///< changes to the configuration
 };
 
-/// A configuration that was read, and the ways to look for.
-struct WaysRequest {
+/// A configuration that was read, and the alternatives to look for.
+struct AlternativesRequest {
   const plan::Job& job;
   const plan::Plan& plan;
   const syntax::SettingTree& settings;
@@ -50,22 +50,22 @@ struct Pools {
 Pools present_pools(const plan::Job& job, const plan::Plan& plan);
 
 /// Returns all backends, all modes, and all combinations of one of each.
-std::vector<OtherWay> combined(const std::vector<OtherWay>& backends, const std::vector<OtherWay>& modes);
+std::vector<Alternative> combined(const std::vector<Alternative>& backends, const std::vector<Alternative>& modes);
 
 /// Returns the other modes, each with the change that `change_of` returns for its pools. Empty unless modes are
 /// allowed. Engines either share the trainer's GPUs, unless batches are generated ahead, or have a quarter, half or
 /// three quarters of all GPUs. On several nodes, these are whole nodes.
 template <class ChangeOf>
-std::vector<OtherWay> mode_ways(const WaysRequest& request, const ChangeOf& change_of);
+std::vector<Alternative> mode_alternatives(const AlternativesRequest& request, const ChangeOf& change_of);
 
 /// Returns the pools of these modes.
-std::vector<Pools> other_pools(const WaysRequest& request);
+std::vector<Pools> other_pools(const AlternativesRequest& request);
 /// Returns the name of a mode: "4 of 8 GPUs for engines".
 std::string pools_name(const cluster::Cluster& cluster, const Pools& pools);
 
 template <class ChangeOf>
-std::vector<OtherWay> mode_ways(const WaysRequest& request, const ChangeOf& change_of) {
-  std::vector<OtherWay> modes;
+std::vector<Alternative> mode_alternatives(const AlternativesRequest& request, const ChangeOf& change_of) {
+  std::vector<Alternative> modes;
   if (!request.allowed.mode) return modes;
   for (const Pools& pools : other_pools(request))
     modes.push_back({.name = pools_name(request.job.cluster, pools), .changes = {change_of(pools)}});
@@ -80,13 +80,13 @@ struct TrainerWriter {
   std::vector<Change> (*changes_of)(const plan::Job& job, const plan::Plan& plan, const syntax::SettingTree& settings);
   /// Returns other ways to run the job of a configuration. The trainer may reject some, so the caller must read the
   /// results again. Null: no other ways exist.
-  std::vector<OtherWay> (*ways_of)(const WaysRequest& request) = nullptr;
+  std::vector<Alternative> (*alternatives_of)(const AlternativesRequest& request) = nullptr;
   /// Returns the flags of the trainer's command. Null: settings are added as words, not as flags.
   std::span<const syntax::Flag> (*flags)() = nullptr;
-  bool patches = false;     ///< YAML is edited in place (export/yaml_edit.h), since a file cannot extend another one
-  bool takes_words = true;  ///< the command accepts settings after the configuration file
+  bool patches = false;  ///< YAML is edited in place (export/yaml_edit.h), since a file cannot extend another one
+  bool takes_arguments = true;  ///< the command accepts settings after the configuration file
   /// Returns a file for a job without a base. Null: a base is required.
-  base::Result<WholeFile> (*whole)(const JobFacts& facts) = nullptr;
+  base::Result<CompleteFile> (*complete_file)(const JobFacts& facts) = nullptr;
 };
 
 }  // namespace dovetail::trainers

@@ -224,7 +224,7 @@ class YamlEditor {
         continue;
       }
       if (last) return replace(member, value, yaml_value(edit.value, quote_of(member)), edit.comment);
-      return give_way(member, value, names, depth, edit, expected);
+      return remove_conflicts(member, value, names, depth, edit, expected);
     }
     return {};
   }
@@ -269,16 +269,16 @@ class YamlEditor {
   }
 
   /// Replaces a member that refers to a map, or is null, by a map in brackets that contains the value.
-  base::Status give_way(const Written& member, const base::Node& value, const std::vector<std::string>& names,
-                        std::size_t depth, const YamlEdit& edit, syntax::Setting& expected) {
+  base::Status remove_conflicts(const Written& member, const base::Node& value, const std::vector<std::string>& names,
+                                std::size_t depth, const YamlEdit& edit, syntax::Setting& expected) {
     const std::string key =
         fmt::format("{}", fmt::join(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(depth) + 1, "."));
-    const syntax::Setting* const said = find_setting(resolved_.root, key);
+    const syntax::Setting* const present = find_setting(resolved_.root, key);
     syntax::Setting map{
         .kind = syntax::Setting::Kind::map, .text = {}, .items = {}, .members = {}, .place = {}, .unknown = {}};
     if (value.is_list() || value.is_number() || value.is_boolean())
       return value.error(fmt::format("`{}` is not a map; accepted: a map with `{}`", key, names.back()));
-    if (!value.is_null() && said != nullptr && said->kind == syntax::Setting::Kind::map) map = *said;
+    if (!value.is_null() && present != nullptr && present->kind == syntax::Setting::Kind::map) map = *present;
     if (!value.is_null() && map.members.empty())
       return value.error(
           fmt::format("`{}` does not refer to a known map; accepted: a map with `{}`", key, names.back()));
@@ -287,8 +287,8 @@ class YamlEditor {
                 fmt::format("{}", fmt::join(names.begin() + static_cast<std::ptrdiff_t>(depth) + 1, names.end(), ".")),
                 std::move(put));
     const std::string text = flow_text(map);
-    DOVETAIL_TRY(syntax::Setting whole, setting_of_value(text));
-    put_setting(expected, key, std::move(whole));
+    DOVETAIL_TRY(syntax::Setting parsed, setting_of_value(text));
+    put_setting(expected, key, std::move(parsed));
     return replace(member, value, text, edit.comment);
   }
 

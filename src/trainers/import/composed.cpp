@@ -41,7 +41,7 @@ void forget_places(syntax::Setting& setting) {
 }
 
 /// Merges the tree over the defaults, whose values get no place.
-base::Status lay_over_defaults(const BaseFiles& bases, syntax::Setting& root) {
+base::Status merge_defaults(const BaseFiles& bases, syntax::Setting& root) {
   if (bases.defaults == nullptr) return {};
   DOVETAIL_TRY(syntax::Setting under, bases.defaults(root));
   forget_places(under);
@@ -57,7 +57,7 @@ void forget_places(syntax::Setting& setting, const std::vector<int>& sources) {
   for (auto& [name, value] : setting.members) forget_places(value, sources);
 }
 
-base::Status lay_words_over(const BaseFiles& bases, std::vector<syntax::Word> words, ComposedSettings& settings) {
+base::Status merge_overrides(const BaseFiles& bases, std::vector<syntax::Word> words, ComposedSettings& settings) {
   std::vector<syntax::Override> overrides;
   std::vector<std::string>& sources = settings.tree.sources;
   int given = 0;
@@ -129,8 +129,8 @@ base::Result<ComposedSettings> compose_settings(const BaseFiles& bases, const Co
   }
   forget_places(settings.tree.root, own);
   settings.tree.root = without_wrapping(std::move(settings.tree.root));
-  DOVETAIL_CHECK(lay_words_over(bases, std::move(words), settings));
-  DOVETAIL_CHECK(lay_over_defaults(bases, settings.tree.root));
+  DOVETAIL_CHECK(merge_overrides(bases, std::move(words), settings));
+  DOVETAIL_CHECK(merge_defaults(bases, settings.tree.root));
   DOVETAIL_CHECK(resolve(settings.tree, settings.environment));
   return settings;
 }
@@ -153,7 +153,7 @@ base::Result<LaunchFile> launch_file(const syntax::Launch& launch, const std::ve
       continue;
     }
     file.place = word.place;
-    const std::vector<syntax::Piece>& pieces = word.text.pieces;
+    const std::vector<syntax::TextPiece>& pieces = word.text.pieces;
     // If the folder is unknown, the rest of the path is relative to the root.
     if (!is_known(word.text) && (pieces.size() != 2 || !pieces.front().unknown || pieces.back().unknown ||
                                  !pieces.back().text.starts_with('/')))
@@ -181,7 +181,7 @@ base::Result<ComposedSettings> composed_of_file(const BaseFiles& bases, const Co
                                                 const RunRequest& request) {
   std::vector<syntax::Word> words;
   for (const std::string& argument : request.options.arguments)
-    words.push_back({.text = syntax::text_of(argument), .place = {}, .doubt = {}});
+    words.push_back({.text = syntax::text_of(argument), .place = {}, .condition = {}});
   ComposedSettings settings;
   settings.environment = request.environment;
   return compose_settings(bases, file, {}, std::move(words), std::move(settings), request.read);

@@ -33,10 +33,10 @@ std::string yaml_scalar(std::string_view text) {
 
 /// Converts a length option to YAML: "mean=900,p90=2000" to a map with the cap, "file=lengths.csv" to a map, "900" as
 /// is.
-base::Result<std::string> lengths_text(std::string_view option, const std::optional<std::string>& said,
+base::Result<std::string> lengths_text(std::string_view option, const std::optional<std::string>& given,
                                        std::int64_t cap) {
-  if (!said) return fmt::format("{}", cap);
-  const std::string& text = *said;
+  if (!given) return fmt::format("{}", cap);
+  const std::string& text = *given;
   if (text.find('=') == std::string::npos) return text;
   if (text.starts_with("file=") && text.size() > 5) return fmt::format("{{file: {}}}", yaml_scalar(text.substr(5)));
   std::string map;
@@ -114,17 +114,17 @@ std::string fixed_text(const ImportedRun& run) {
 }
 
 /// Returns whether a length option sets a cap, as files and statistics with `cap` do.
-bool says_own_cap(const std::optional<std::string>& said) {
-  return said && (said->find("cap=") != std::string::npos || said->starts_with("file="));
+bool gives_own_cap(const std::optional<std::string>& given) {
+  return given && (given->find("cap=") != std::string::npos || given->starts_with("file="));
 }
 
 }  // namespace
 
 base::Result<std::string> job_text(const ImportedRun& run, const ImportOptions& options) {
-  const std::int64_t prompt_cap = options.prompt_length ? run.said_prompt_cap() : run.prompt_cap;
+  const std::int64_t prompt_cap = options.prompt_length ? run.effective_prompt_cap() : run.prompt_cap;
   // If lengths are given, the sequence cap limits each sample, so the response cap is not reduced.
-  const bool says_lengths = options.prompt_length || options.response_length;
-  const std::int64_t response_cap = says_lengths ? run.said_response_cap() : run.response_cap;
+  const bool has_lengths = options.prompt_length || options.response_length;
+  const std::int64_t response_cap = has_lengths ? run.effective_response_cap() : run.response_cap;
   DOVETAIL_TRY(const std::string prompts, lengths_text("prompt-length", options.prompt_length, prompt_cap));
   DOVETAIL_TRY(const std::string responses, lengths_text("response-length", options.response_length, response_cap));
   std::string text = fmt::format("format: {}\nname: {}\nalgorithm: {}\nmodels:\n{}workload:\n", plan::job_format,
@@ -142,35 +142,34 @@ base::Result<std::string> job_text(const ImportedRun& run, const ImportOptions& 
         fmt::format("--prompt-length {}: prompt and response together have at most {} tokens; accepted: a smaller "
                     "length",
                     prompts_end, run.sequence_cap));
-  const bool has_own_caps = says_own_cap(options.prompt_length) || says_own_cap(options.response_length);
+  const bool has_own_caps = gives_own_cap(options.prompt_length) || gives_own_cap(options.response_length);
   if (run.sequence_cap > 0 && (run.sequence_cap < both || has_own_caps))
     text += fmt::format("  sequence_cap: {}\n", run.sequence_cap);
   const std::string framework = run.framework.empty() ? "" : fmt::format("framework: {}, ", run.framework);
   // Names and numbers need no quotes.
-  std::string more = base::json_object(base::unusual(run.software)).members();
+  std::string more = base::json_object(base::non_default(run.software)).members();
   std::erase(more, '"');
   text += fmt::format("cluster: {}\nsoftware: {{{}training: {}{}{}}}\n", run.cluster.text, framework, run.training,
                       more.empty() ? "" : ", ", more);
   return text + fixed_text(run);
 }
 
-base::Status check_said_lengths(const ImportedRun& run, const ImportOptions& options,
-                                const workflow::Workload& workload) {
-  const auto check = [](std::string_view option, std::string_view what, const std::optional<std::string>& said,
+base::Status check_given_lengths(const ImportedRun& run, const ImportOptions& options,
+                                 const workflow::Workload& workload) {
+  const auto check = [](std::string_view option, std::string_view what, const std::optional<std::string>& given,
                         const workflow::LengthDistribution& lengths, std::int64_t cap) -> base::Status {
-    if (!said || lengths.longest() <= cap) return {};
-    const std::string subject = said->starts_with("file=")
-                                    ? fmt::format("the lengths of {}", base::quote(said->substr(5)))
-                                    : fmt::format("--{} {}", option, base::quote(*said));
-    return base::bad_input(
-        fmt::format("{}: up to {} tokens, but the configuration limits {} to {}; accepted: up to {}", subject,
-                    lengths.longest(), what, cap, cap));
+    if (!given || lengths.longest() <= cap) return {};
+    const std::string subject = given->starts_with("file=")
+                                    ? fmt::format("the lengths of {}", base::quote(given->substr(5)))
+                                    : fmt::format("--{} {}", option, base::quote(*given));
+    return base::bad_input(fmt::format("{}: up to {} tokens, but the configuration limits {} to {}; accepted: up to {}",
+                                       subject, lengths.longest(), what, cap, cap));
   };
   if (!run.open_prompts)
     DOVETAIL_CHECK(
-        check("prompt-length", "prompts", options.prompt_length, workload.prompt_length, run.said_prompt_cap()));
+        check("prompt-length", "prompts", options.prompt_length, workload.prompt_length, run.effective_prompt_cap()));
   return check("response-length", "responses", options.response_length, workload.response_length,
-               run.said_response_cap());
+               run.effective_response_cap());
 }
 
 base::Result<plan::Plan> plan_of(const ImportedRun& run, const plan::Job& job) {

@@ -70,8 +70,8 @@ struct ImportedRun {
   bool open_prompts = false;      ///< prompts have no cap, so prompt_cap is a guess
   ClusterChoice cluster;
 
-  std::int64_t said_prompt_cap() const { return max_prompt > 0 ? max_prompt : prompt_cap; }
-  std::int64_t said_response_cap() const { return max_response > 0 ? max_response : response_cap; }
+  std::int64_t effective_prompt_cap() const { return max_prompt > 0 ? max_prompt : prompt_cap; }
+  std::int64_t effective_response_cap() const { return max_response > 0 ? max_response : response_cap; }
 
   std::vector<ImportedTask> tasks;
 
@@ -85,8 +85,8 @@ struct ImportedRun {
 base::Result<std::string> job_text(const ImportedRun& run, const ImportOptions& options);
 
 /// Returns an Error if the lengths in `options`, as parsed into `workload`, exceed the caps of the run.
-base::Status check_said_lengths(const ImportedRun& run, const ImportOptions& options,
-                                const workflow::Workload& workload);
+base::Status check_given_lengths(const ImportedRun& run, const ImportOptions& options,
+                                 const workflow::Workload& workload);
 
 /// Returns the plan of the run for `job`, which was parsed from job_text(run). Returns an Error if the run lacks a task
 /// of the job's workflow, or if the tasks do not form a valid plan.

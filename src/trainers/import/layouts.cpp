@@ -16,8 +16,8 @@ namespace {
 /// Returns the layers of each stage if the first or last stage has a separate number; otherwise an empty list.
 base::Result<std::vector<int>> stage_layers(const syntax::SettingTree& tree, const MegatronKeys& keys, int stages,
                                             std::int64_t layers) {
-  DOVETAIL_TRY(const auto first, optional_whole(tree, keys.first_stage));
-  DOVETAIL_TRY(const auto last, optional_whole(tree, keys.last_stage));
+  DOVETAIL_TRY(const auto first, optional_integer(tree, keys.first_stage));
+  DOVETAIL_TRY(const auto last, optional_integer(tree, keys.last_stage));
   if (stages == 1 || (!first && !last)) return std::vector<int>();
   const int others = stages - (first ? 1 : 0) - (last ? 1 : 0);
   const std::int64_t left = layers - first.value_or(0) - last.value_or(0);
@@ -44,7 +44,7 @@ base::Result<std::vector<std::string>> names_at(const syntax::SettingTree& tree,
   if (setting == nullptr || setting->kind == syntax::Setting::Kind::null) return names;
   DOVETAIL_CHECK(check_known(tree, key, *setting));
   names.emplace_back();
-  for (const char each : value_words(*setting)) {
+  for (const char each : value_text(*setting)) {
     if (each == ',' || each == ' ')
       names.emplace_back();
     else if (each != '[' && each != ']')
@@ -59,10 +59,10 @@ base::Status read_expert_degrees(const syntax::SettingTree& tree, const Megatron
                                  const llm::Transformer& model, llm::Layout& layout) {
   if (!model.experts) return {};
   DOVETAIL_TRY(layout.expert, degree_at(tree, keys.expert));
-  DOVETAIL_TRY(const auto said, optional_whole(tree, keys.expert_tensor));
+  DOVETAIL_TRY(const auto value, optional_integer(tree, keys.expert_tensor));
   DOVETAIL_TRY(layout.expert_tensor, degree_at(tree, keys.expert_tensor));
   // By default, Megatron shards experts like all other layers.
-  if (!said) layout.expert_tensor = layout.tensor;
+  if (!value) layout.expert_tensor = layout.tensor;
   if (model.experts->count % layout.expert != 0)
     return setting_error(
         tree, keys.expert,
@@ -73,37 +73,37 @@ base::Status read_expert_degrees(const syntax::SettingTree& tree, const Megatron
                        fmt::format("{} x {} {}{} does not divide the {} GPUs of a stage, so Megatron-LM stops; "
                                    "accepted: degrees whose product divides them",
                                    layout.expert, keys.expert_tensor, layout.expert_tensor,
-                                   said ? "" : " (by default the tensor degree)", ranks));
+                                   value ? "" : " (by default the tensor degree)", ranks));
 }
 
 }  // namespace
 
 base::Result<int> degree_at(const syntax::SettingTree& tree, const std::string& key) {
-  DOVETAIL_TRY(const std::optional<std::int64_t> said, optional_whole(tree, key));
-  if (!said) return 1;
-  if (*said >= 1 && *said <= llm::degree_limits.max) return static_cast<int>(*said);
-  return setting_error(tree, key, fmt::format("is {}; accepted: 1 to {}", *said, llm::degree_limits.max));
+  DOVETAIL_TRY(const std::optional<std::int64_t> value, optional_integer(tree, key));
+  if (!value) return 1;
+  if (*value >= 1 && *value <= llm::degree_limits.max) return static_cast<int>(*value);
+  return setting_error(tree, key, fmt::format("is {}; accepted: 1 to {}", *value, llm::degree_limits.max));
 }
 
 base::Result<llm::Recomputation> recomputation_at(const syntax::SettingTree& tree, const RecomputationKeys& keys) {
-  DOVETAIL_TRY(const std::optional<std::string> said, optional_text(tree, keys.granularity));
-  if (said && !said->empty() && *said != "full" && *said != "selective")
-    return setting_error(tree, keys.granularity, fmt::format("is {}; accepted: full, selective, null", *said));
+  DOVETAIL_TRY(const std::optional<std::string> value, optional_text(tree, keys.granularity));
+  if (value && !value->empty() && *value != "full" && *value != "selective")
+    return setting_error(tree, keys.granularity, fmt::format("is {}; accepted: full, selective, null", *value));
   if (!keys.experts.empty()) {
     DOVETAIL_TRY(const auto experts, optional_flag(tree, keys.experts));
-    if (experts.value_or(false) && said == "full")
+    if (experts.value_or(false) && value == "full")
       return setting_error(tree, keys.experts,
                            "is true, which Megatron-LM rejects with full recomputation; accepted: one of the two");
     if (experts.value_or(false)) return llm::Recomputation::experts;
   }
-  if (said == "full") return llm::Recomputation::full;
-  if (said != "selective") return llm::Recomputation::none;
+  if (value == "full") return llm::Recomputation::full;
+  if (value != "selective") return llm::Recomputation::none;
   DOVETAIL_TRY(const std::vector<std::string> modules, names_at(tree, keys.modules));
   const bool has_experts = std::find(modules.begin(), modules.end(), "moe") != modules.end();
   return has_experts ? llm::Recomputation::experts : llm::Recomputation::selective;
 }
 
-base::Status watch_modules(const syntax::SettingTree& tree, const std::string& key, ImportedRun& run) {
+base::Status add_unmodeled_modules(const syntax::SettingTree& tree, const std::string& key, ImportedRun& run) {
   DOVETAIL_TRY(const std::vector<std::string> modules, names_at(tree, key));
   if (std::all_of(modules.begin(), modules.end(),
                   [](const std::string& name) { return name == "core_attn" || name == "moe"; }))
@@ -154,10 +154,10 @@ base::Result<llm::Layout> megatron_degrees(const syntax::SettingTree& tree, std:
 base::Result<llm::Layout> engine_degrees(const syntax::SettingTree& tree, const EngineSizes& keys, int devices) {
   const auto size_at = [&](const std::string& key) -> base::Result<std::int64_t> {
     if (key.empty()) return 1;
-    DOVETAIL_TRY(const auto said, optional_whole(tree, key));
-    if (!said) return 1;
-    if (*said >= 1) return *said;
-    return setting_error(tree, key, fmt::format("is {}; accepted: at least 1", *said));
+    DOVETAIL_TRY(const auto value, optional_integer(tree, key));
+    if (!value) return 1;
+    if (*value >= 1) return *value;
+    return setting_error(tree, key, fmt::format("is {}; accepted: at least 1", *value));
   };
   DOVETAIL_TRY(const std::int64_t tensor, size_at(keys.tensor));
   DOVETAIL_TRY(const std::int64_t pipeline, size_at(keys.pipeline));

@@ -53,7 +53,7 @@ base::Result<llm::Recomputation> recomputation_at(const syntax::SettingTree& tre
 
 /// Adds the `recompute_modules` at `key` to `not_modelled` if they name modules other than attention and experts.
 /// Returns an Error if the value is unknown before the script runs.
-base::Status watch_modules(const syntax::SettingTree& tree, const std::string& key, ImportedRun& run);
+base::Status add_unmodeled_modules(const syntax::SettingTree& tree, const std::string& key, ImportedRun& run);
 
 /// Keys of an engine's parallel degrees. An empty key means 1.
 struct EngineSizes {

@@ -25,8 +25,8 @@ namespace fs = std::filesystem;
 /// Maximum length of a revision's name. A commit has 40 characters.
 constexpr std::size_t max_revision_length = 64;
 
-std::string variable(const std::vector<std::string>& said, std::string_view name) {
-  for (auto each = said.rbegin(); each != said.rend(); ++each)
+std::string variable(const std::vector<std::string>& assignments, std::string_view name) {
+  for (auto each = assignments.rbegin(); each != assignments.rend(); ++each)
     if (each->size() > name.size() && each->starts_with(name) && (*each)[name.size()] == '=')
       return each->substr(name.size() + 1);
   const char* const value = std::getenv(std::string(name).c_str());
@@ -55,15 +55,15 @@ std::optional<std::string> main_revision(const fs::path& model) {
 
 }  // namespace
 
-std::string hub_cache_folder(const std::vector<std::string>& said) {
+std::string hub_cache_folder(const std::vector<std::string>& assignments) {
   fs::path folder;
-  if (const std::string cache = variable(said, "HF_HUB_CACHE"); !cache.empty())
+  if (const std::string cache = variable(assignments, "HF_HUB_CACHE"); !cache.empty())
     folder = cache;
-  else if (const std::string home = variable(said, "HF_HOME"); !home.empty())
-    folder = fs::path(home) / "hub";
-  else if (const std::string caches = variable(said, "XDG_CACHE_HOME"); !caches.empty())
+  else if (const std::string hf_home = variable(assignments, "HF_HOME"); !hf_home.empty())
+    folder = fs::path(hf_home) / "hub";
+  else if (const std::string caches = variable(assignments, "XDG_CACHE_HOME"); !caches.empty())
     folder = fs::path(caches) / "huggingface" / "hub";
-  else if (const std::string user = variable(said, "HOME"); !user.empty())
+  else if (const std::string user = variable(assignments, "HOME"); !user.empty())
     folder = fs::path(user) / ".cache" / "huggingface" / "hub";
   std::error_code fault;
   return folder.empty() ? std::string() : fs::absolute(folder, fault).lexically_normal().string();
@@ -165,51 +165,51 @@ bool begins_with(std::string_view name, std::string_view part, std::string_view 
   return name.starts_with(part) && (name.size() == part.size() || ends.find(name[part.size()]) != std::string::npos);
 }
 
-std::vector<std::string> name_words(const std::string& name) {
-  std::vector<std::string> words;
+std::vector<std::string> split_name(const std::string& name) {
+  std::vector<std::string> parts;
   std::size_t begin = 0;
   while (begin <= name.size()) {
     const std::size_t end = std::min(name.find('-', begin), name.size());
-    words.push_back(name.substr(begin, end - begin));
+    parts.push_back(name.substr(begin, end - begin));
     begin = end + 1;
   }
-  return words;
+  return parts;
 }
 
-std::vector<std::string> untuned(std::vector<std::string> words) {
-  std::erase_if(words, [](const std::string& word) {
+std::vector<std::string> untuned(std::vector<std::string> parts) {
+  std::erase_if(parts, [](const std::string& word) {
     return std::find(tuned_words.begin(), tuned_words.end(), word) != tuned_words.end();
   });
-  return words;
+  return parts;
 }
 
-struct ShapeWords {
+struct ShapeName {
   std::vector<std::string> kept;
   std::vector<std::string> uncounted;
 };
 
-ShapeWords shape_words(std::string name) {
+ShapeName parse_shape_name(std::string name) {
   const auto known = std::find_if(std::begin(known_names), std::end(known_names),
                                   [&](const KnownName& each) { return begins_with(name, each.name, "-"); });
   const bool is_known = known != std::end(known_names);
   if (is_known) name.replace(0, known->name.size(), known->shape);
-  ShapeWords words{.kept = untuned(name_words(name)), .uncounted = {}};
-  if (std::erase(words.kept, "vl") > 0 || (is_known && known->has_others))
-    words.uncounted.emplace_back(llm::only_language_part);
-  if (is_known && known->output_norms) words.uncounted.emplace_back(llm::no_output_norms);
-  return words;
+  ShapeName shape_name{.kept = untuned(split_name(name)), .uncounted = {}};
+  if (std::erase(shape_name.kept, "vl") > 0 || (is_known && known->has_others))
+    shape_name.uncounted.emplace_back(llm::only_language_part);
+  if (is_known && known->output_norms) shape_name.uncounted.emplace_back(llm::no_output_norms);
+  return shape_name;
 }
 
 /// Returns the bundled name with the most words among those that occur consecutively in `words`.
-std::optional<std::string> bundled_in(const std::vector<std::string>& words) {
+std::optional<std::string> bundled_in(const std::vector<std::string>& parts) {
   std::optional<std::string> best;
   std::size_t most = 0;
   for (const std::string& name : llm::bundled_model_names()) {
-    const std::vector<std::string> wanted = untuned(name_words(name));
-    if (wanted.size() <= most) continue;
-    if (std::search(words.begin(), words.end(), wanted.begin(), wanted.end()) == words.end()) continue;
+    const std::vector<std::string> bundled_parts = untuned(split_name(name));
+    if (bundled_parts.size() <= most) continue;
+    if (std::search(parts.begin(), parts.end(), bundled_parts.begin(), bundled_parts.end()) == parts.end()) continue;
     best = name;
-    most = wanted.size();
+    most = bundled_parts.size();
   }
   return best;
 }
@@ -227,15 +227,15 @@ base::Result<FoundModel> guess_model(const std::string& name, const std::string&
     if (begins_with(lower, beyond.name, "-."))
       return base::bad_input(fmt::format("{} has the model type {}: {}, which is not modeled", base::quote(name),
                                          beyond.type, llm::beyond_transformer(beyond.type).value_or("")));
-  ShapeWords words = shape_words(lower);
-  const std::optional<std::string> bundled = bundled_in(words.kept);
+  ShapeName shape_name = parse_shape_name(lower);
+  const std::optional<std::string> bundled = bundled_in(shape_name.kept);
   if (!bundled)
     return base::bad_input(
         fmt::format("the shape of {} is unknown, and {} does not exist", base::quote(name), base::quote(config)));
   DOVETAIL_TRY(llm::Transformer shape, llm::find_bundled_model(*bundled));
   return FoundModel{.model = *bundled,
                     .why = fmt::format("the shape of {} is guessed from the name", *bundled),
-                    .uncounted = std::move(words.uncounted),
+                    .uncounted = std::move(shape_name.uncounted),
                     .shape = std::move(shape)};
 }
 

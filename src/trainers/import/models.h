@@ -13,9 +13,9 @@
 namespace dovetail::trainers {
 
 /// Returns the cache folder that Hugging Face's libraries use: HF_HUB_CACHE, otherwise `hub` in HF_HOME, otherwise
-/// `huggingface/hub` in XDG_CACHE_HOME or ~/.cache. Variables in `said` ("NAME=VALUE") take precedence over the
+/// `huggingface/hub` in XDG_CACHE_HOME or ~/.cache. Variables in `assignments` ("NAME=VALUE") take precedence over the
 /// environment of this process. Returns an empty string if no variable is set.
-std::string hub_cache_folder(const std::vector<std::string>& said);
+std::string hub_cache_folder(const std::vector<std::string>& assignments);
 
 /// Returns the path of the config.json of a model on the hub ("Qwen/Qwen3-8B") in a cache folder. Uses the revision
 /// that `main` referred to at download, otherwise the only revision present. Returns nullopt if the cache lacks the

@@ -14,11 +14,11 @@
 
 namespace dovetail::trainers {
 
-std::optional<std::int64_t> plain_length(const std::optional<std::string>& said) {
-  if (!said) return std::nullopt;
+std::optional<std::int64_t> plain_length(const std::optional<std::string>& given) {
+  if (!given) return std::nullopt;
   std::int64_t length = 0;
-  const auto [end, fault] = std::from_chars(said->data(), said->data() + said->size(), length);
-  if (fault != std::errc() || end != said->data() + said->size() || length < 1) return std::nullopt;
+  const auto [end, fault] = std::from_chars(given->data(), given->data() + given->size(), length);
+  if (fault != std::errc() || end != given->data() + given->size() || length < 1) return std::nullopt;
   return length;
 }
 

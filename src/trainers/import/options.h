@@ -25,7 +25,7 @@ struct ImportOptions {
 
 /// Returns the number of tokens in a length option. Returns nullopt if the option is missing or gives statistics or a
 /// file.
-std::optional<std::int64_t> plain_length(const std::optional<std::string>& said);
+std::optional<std::int64_t> plain_length(const std::optional<std::string>& given);
 
 /// A cluster for a job.
 struct ClusterChoice {

@@ -44,8 +44,8 @@ void take_types(const std::vector<RoleTypes>& roles, ImportedRun& run) {
 }
 
 base::Result<HostShare> host_share_at(const syntax::SettingTree& tree, std::string key, double otherwise) {
-  DOVETAIL_TRY(const auto said, optional_number(tree, key));
-  const double share = said.value_or(otherwise);
+  DOVETAIL_TRY(const auto value, optional_number(tree, key));
+  const double share = value.value_or(otherwise);
   if (share >= 0 && share <= 1) return HostShare{std::move(key), share, false};
   return setting_error(tree, key, fmt::format("is {}; accepted: 0 to 1", share));
 }
@@ -66,16 +66,16 @@ void take_host_shares(const syntax::SettingTree& tree, const std::vector<HostSha
 
 base::Status take_sync_bucket(const syntax::SettingTree& tree, const std::string& key, std::int64_t unit,
                               ImportedRun& run) {
-  DOVETAIL_TRY(const auto said, optional_whole(tree, key));
-  if (!said) return {};
-  if (*said < 1 || *said > plan::max_sync_bucket / unit)
-    return setting_error(tree, key, fmt::format("is {}; accepted: 1 to {}", *said, plan::max_sync_bucket / unit));
+  DOVETAIL_TRY(const auto value, optional_integer(tree, key));
+  if (!value) return {};
+  if (*value < 1 || *value > plan::max_sync_bucket / unit)
+    return setting_error(tree, key, fmt::format("is {}; accepted: 1 to {}", *value, plan::max_sync_bucket / unit));
   plan::Software software = run.software;
   software.training = run.training;
   software.framework = run.framework;
   const plan::Framework* const framework = plan::find_framework(software);
   DOVETAIL_ASSERT(framework != nullptr);
-  if (*said * unit != framework->sync_bucket) run.software.sync_bucket = *said * unit;
+  if (*value * unit != framework->sync_bucket) run.software.sync_bucket = *value * unit;
   return {};
 }
 
@@ -87,52 +87,52 @@ base::Result<plan::EngineKind> engine_kind(const syntax::SettingTree& tree, std:
 std::optional<int> named_bits(std::string_view name) {
   while (name.ends_with('/')) name.remove_suffix(1);
   name.remove_prefix(name.find_last_of('/') + 1);
-  std::vector<std::string> words(1);
+  std::vector<std::string> names(1);
   for (const char each : name) {
     const auto letter = static_cast<unsigned char>(each);
     if (std::isalnum(letter) != 0)
-      words.back() += static_cast<char>(std::tolower(letter));
+      names.back() += static_cast<char>(std::tolower(letter));
     else
-      words.emplace_back();
+      names.emplace_back();
   }
   // The first match wins: "gptq-int8" has 8 bits.
   constexpr std::pair<std::string_view, int> known[] = {
       {"w4afp8", 4}, {"w4a8", 4}, {"w4a16", 4}, {"int4", 4},  {"fp4", 4},  {"nvfp4", 4}, {"mxfp4", 4}, {"4bit", 4},
       {"fp8", 8},    {"int8", 8}, {"w8a8", 8},  {"mxfp8", 8}, {"8bit", 8}, {"awq", 4},   {"gptq", 4}};
   for (const auto& [word, bits] : known)
-    if (std::find(words.begin(), words.end(), word) != words.end()) return bits;
+    if (std::find(names.begin(), names.end(), word) != names.end()) return bits;
   return std::nullopt;
 }
 
 base::Status take_engine_weights(const syntax::SettingTree& tree, const std::string& key, ImportedRun& run) {
-  DOVETAIL_TRY(const auto said, optional_text(tree, key));
-  if (!said || is_one_of(*said, sixteen_bits)) return {};
-  const auto bits = named_bits(*said);
+  DOVETAIL_TRY(const auto value, optional_text(tree, key));
+  if (!value || is_one_of(*value, sixteen_bits)) return {};
+  const auto bits = named_bits(*value);
   if (!bits && run.software.engine_weight_bits > 0) return {};
   if (bits) run.software.engine_weight_bits = *bits;
   run.not_modelled.push_back(
       {key,
-       *said + (bits ? ": the engine's matrix products are modeled in bf16; the real run is faster"
-                     : ": the engine's weights are modeled in bf16"),
+       *value + (bits ? ": the engine's matrix products are modeled in bf16; the real run is faster"
+                      : ": the engine's weights are modeled in bf16"),
        place_of(tree, key)});
   return {};
 }
 
 base::Status take_key_values(const syntax::SettingTree& tree, const std::string& key, ImportedRun& run) {
-  DOVETAIL_TRY(const auto said, optional_text(tree, key));
-  if (!said || is_one_of(*said, sixteen_bits)) return {};
-  if (const auto bits = named_bits(*said))
+  DOVETAIL_TRY(const auto value, optional_text(tree, key));
+  if (!value || is_one_of(*value, sixteen_bits)) return {};
+  if (const auto bits = named_bits(*value))
     run.software.key_value_bits = *bits;
   else
-    run.not_modelled.push_back({key, *said + ": the KV cache is modeled in bf16", place_of(tree, key)});
+    run.not_modelled.push_back({key, *value + ": the KV cache is modeled in bf16", place_of(tree, key)});
   return {};
 }
 
 std::optional<plan::StateType> state_type(std::string_view word) {
   using enum plan::StateType;
-  constexpr std::pair<std::string_view, plan::StateType> words[] = {
+  constexpr std::pair<std::string_view, plan::StateType> names[] = {
       {"fp32", fp32}, {"float32", fp32}, {"bf16", bf16}, {"bfloat16", bf16}, {"fp16", fp16}, {"float16", fp16}};
-  for (const auto& [name, type] : words)
+  for (const auto& [name, type] : names)
     if (name == word) return type;
   return std::nullopt;
 }

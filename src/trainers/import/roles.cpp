@@ -16,7 +16,7 @@ namespace dovetail::trainers {
 namespace {
 
 /// Returns the model that the user gives for a role.
-std::optional<std::string> said_model(const ImportOptions& options, const std::string& role) {
+std::optional<std::string> given_model(const ImportOptions& options, const std::string& role) {
   const std::string prefix = role + "=";
   const auto named = std::find_if(options.models.rbegin(), options.models.rend(),
                                   [&](const std::string& each) { return each.starts_with(prefix); });
@@ -39,20 +39,20 @@ void list_uncounted(const syntax::SettingTree& tree, const FoundModel& found, st
 
 }  // namespace
 
-base::Status check_said_models(const ImportOptions& options) {
-  for (const std::string& said : options.models)
-    if (!said.starts_with("actor=") && !said.starts_with("critic=") && !said.starts_with("reward="))
+base::Status check_given_models(const ImportOptions& options) {
+  for (const std::string& given : options.models)
+    if (!given.starts_with("actor=") && !given.starts_with("critic=") && !given.starts_with("reward="))
       return base::bad_input(
-          fmt::format("--model {} names no role; accepted: actor=NAME, critic=NAME, reward=NAME", base::quote(said)));
+          fmt::format("--model {} names no role; accepted: actor=NAME, critic=NAME, reward=NAME", base::quote(given)));
   return {};
 }
 
 base::Result<llm::Transformer> role_model(const syntax::SettingTree& tree, const RunRequest& request,
                                           const std::string& role, const std::string& key, ImportedRun& run) {
-  const std::optional<std::string> said = said_model(request.options, role);
+  const std::optional<std::string> given = given_model(request.options, role);
   std::string path;
-  if (said) {
-    path = *said;
+  if (given) {
+    path = *given;
   } else {
     DOVETAIL_TRY(path, text_at(tree, key));
   }
@@ -60,12 +60,12 @@ base::Result<llm::Transformer> role_model(const syntax::SettingTree& tree, const
   if (!found.ok()) {
     const std::string what = fmt::format("{}; accepted: --model {}=NAME, or {}=FOLDER with its config.json",
                                          found.error().message, role, role);
-    if (said) return base::bad_input(fmt::format("--model {}={}: {}", role, path, what));
+    if (given) return base::bad_input(fmt::format("--model {}={}: {}", role, path, what));
     return setting_error(tree, key, fmt::format("is {}: {}", base::quote(path), what));
   }
-  if (!said && !found->why.empty())
+  if (!given && !found->why.empty())
     run.assumed.push_back({key, fmt::format("{}: {}", path, found->why), place_of(tree, key)});
-  list_uncounted(tree, *found, path, said ? std::string_view() : std::string_view(key), run);
+  list_uncounted(tree, *found, path, given ? std::string_view() : std::string_view(key), run);
   run.models.push_back({.role = role, .model = found->model, .lora = 0});
   return std::move(found->shape);
 }
@@ -82,7 +82,7 @@ base::Result<llm::Transformer> shaped_model(const syntax::SettingTree& tree, con
                                             const std::string& role, const std::string& key,
                                             const base::Result<llm::Transformer>& shape, const std::string& shape_key,
                                             ImportedRun& run) {
-  if (said_model(request.options, role)) return role_model(tree, request, role, key, run);
+  if (given_model(request.options, role)) return role_model(tree, request, role, key, run);
   if (!shape.ok()) return shape.error();
   const std::optional<FoundModel> seen = seen_model(tree, request, key);
   if (seen) {
@@ -110,7 +110,7 @@ base::Result<llm::Transformer> shaped_model(const syntax::SettingTree& tree, con
 }
 
 base::Result<int> adapter_rank_at(const syntax::SettingTree& tree, const std::string& key) {
-  DOVETAIL_TRY(const auto rank, optional_whole(tree, key));
+  DOVETAIL_TRY(const auto rank, optional_integer(tree, key));
   if (rank.value_or(0) <= 16384) return static_cast<int>(std::max<std::int64_t>(rank.value_or(0), 0));
   return setting_error(tree, key, "is too large; accepted: at most 16384");
 }
@@ -124,11 +124,11 @@ base::Status choose_gpu(const ImportOptions& options, std::int64_t nodes, std::i
   return {};
 }
 
-DealtPools deal_pools(const std::vector<std::int64_t>& counts, std::int64_t per_node) {
+AssignedPools assign_pools(const std::vector<std::int64_t>& counts, std::int64_t per_node) {
   std::vector<std::size_t> order(counts.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return counts[a] > counts[b]; });
-  DealtPools dealt{.meshes = std::vector<cluster::Mesh>(counts.size())};
+  AssignedPools dealt{.meshes = std::vector<cluster::Mesh>(counts.size())};
   std::int64_t end = 0;
   for (const std::size_t pool : order) {
     const std::int64_t count = counts[pool];
@@ -144,14 +144,15 @@ base::Result<std::vector<cluster::Mesh>> choose_pools(const ImportOptions& optio
                                                       const std::vector<std::int64_t>& counts, std::int64_t per_node,
                                                       ImportedRun& run) {
   DOVETAIL_TRY(std::optional<ClusterChoice> chosen, chosen_cluster(options));
-  std::int64_t asked = 0;
+  std::int64_t requested = 0;
   for (const std::int64_t count : counts) {
-    if (count < 1 || count > max_devices - asked)
+    if (count < 1 || count > max_devices - requested)
       return base::bad_input(fmt::format("the roles use too many GPUs; accepted: at most {} in total", max_devices));
-    asked += count;
+    requested += count;
   }
-  const std::int64_t node = chosen ? chosen->gpus_per_node : std::max(per_node, std::min(asked, usual_node));
-  auto [meshes, nodes] = deal_pools(counts, node);
+  const std::int64_t node =
+      chosen ? chosen->gpus_per_node : std::max(per_node, std::min(requested, default_gpus_per_node));
+  auto [meshes, nodes] = assign_pools(counts, node);
   if (!chosen) {
     DOVETAIL_CHECK(choose_gpu(options, nodes, node, run));
     return meshes;
@@ -159,17 +160,17 @@ base::Result<std::vector<cluster::Mesh>> choose_pools(const ImportOptions& optio
   if (chosen->nodes < nodes)
     return base::bad_input(
         fmt::format("--cluster has {} nodes of {} GPUs, but the roles use {} GPUs; accepted: at least {} nodes",
-                    chosen->nodes, node, asked, nodes));
+                    chosen->nodes, node, requested, nodes));
   run.cluster = *std::move(chosen);
   return meshes;
 }
 
 void assume_lengths(const syntax::SettingTree& tree, const ImportOptions& options, std::string_view prompt_key,
                     std::string_view response_key, ImportedRun& run) {
-  for (const auto& [option, said, cap] :
+  for (const auto& [option, given, cap] :
        {std::tuple{"--prompt-length", options.prompt_length.has_value(), prompt_key},
         std::tuple{"--response-length", options.response_length.has_value(), response_key}})
-    if (!said)
+    if (!given)
       run.assumed.push_back(
           {std::string(cap),
            fmt::format("lengths are assumed to equal this cap; set {} to give actual lengths", option),
@@ -187,8 +188,8 @@ void take_sequence_cap(const syntax::SettingTree& tree, std::string_view key, st
          place_of(tree, key)});
     return;
   }
-  run.max_prompt = std::min(run.said_prompt_cap(), cap - 1);
-  run.max_response = run.said_response_cap();
+  run.max_prompt = std::min(run.effective_prompt_cap(), cap - 1);
+  run.max_response = run.effective_response_cap();
   run.sequence_cap = run.sequence_cap > 0 ? std::min(run.sequence_cap, cap) : cap;
   if (run.response_cap <= cap - run.prompt_cap) return;
   run.response_cap = cap - run.prompt_cap;

@@ -23,7 +23,7 @@ namespace dovetail::trainers {
 inline constexpr std::int64_t max_devices = 65536;
 
 /// Default number of GPUs per node.
-inline constexpr std::int64_t usual_node = 8;
+inline constexpr std::int64_t default_gpus_per_node = 8;
 
 /// Input common to all readers of configurations.
 struct RunRequest {
@@ -36,7 +36,7 @@ struct RunRequest {
 };
 
 /// Returns an Error if the options name a model for a role that does not exist.
-base::Status check_said_models(const ImportOptions& options);
+base::Status check_given_models(const ImportOptions& options);
 
 /// Returns the shape of a role's model, given by the user or at `key`, and adds the model to the run. Records a guessed
 /// shape and parts of the model that are not modeled. Returns an Error at the key or for the option if the shape is
@@ -63,18 +63,18 @@ base::Result<int> adapter_rank_at(const syntax::SettingTree& tree, const std::st
 base::Status choose_gpu(const ImportOptions& options, std::int64_t nodes, std::int64_t gpus_per_node, ImportedRun& run);
 
 /// Pools assigned to the devices of nodes.
-struct DealtPools {
+struct AssignedPools {
   std::vector<cluster::Mesh> meshes;  ///< [pool]
   std::int64_t nodes = 0;             ///< number of nodes used
 };
 
 /// Assigns disjoint devices to pools of `counts` GPUs on nodes of `per_node`, largest first. A pool crosses a node
 /// boundary only if it starts at one. REQUIRES: counts are at least 1 and sum to at most max_devices.
-DealtPools deal_pools(const std::vector<std::int64_t>& counts, std::int64_t per_node);
+AssignedPools assign_pools(const std::vector<std::int64_t>& counts, std::int64_t per_node);
 
-/// Assigns disjoint devices to pools of `counts` GPUs like deal_pools, and sets the cluster of the run: the user's, or
-/// else as many nodes as needed. Without the user's cluster, nodes have `per_node` GPUs or as many as needed, up to 8,
-/// whichever is more. Returns an Error if the user's cluster is too small.
+/// Assigns disjoint devices to pools of `counts` GPUs like assign_pools, and sets the cluster of the run: the user's,
+/// or else as many nodes as needed. Without the user's cluster, nodes have `per_node` GPUs or as many as needed, up to
+/// 8, whichever is more. Returns an Error if the user's cluster is too small.
 base::Result<std::vector<cluster::Mesh>> choose_pools(const ImportOptions& options,
                                                       const std::vector<std::int64_t>& counts, std::int64_t per_node,
                                                       ImportedRun& run);

@@ -61,23 +61,23 @@ base::Result<std::optional<bool>> optional_flag(const syntax::SettingTree& tree,
   const std::string& text = setting->text;
   if (text == "true" || text == "True") return std::optional(true);
   if (text == "false" || text == "False") return std::optional(false);
-  return setting_error(tree, key, fmt::format("is {}; accepted: true or false", base::quote(value_words(*setting))));
+  return setting_error(tree, key, fmt::format("is {}; accepted: true or false", base::quote(value_text(*setting))));
 }
 
-base::Result<std::optional<std::int64_t>> optional_whole(const syntax::SettingTree& tree, std::string_view key) {
+base::Result<std::optional<std::int64_t>> optional_integer(const syntax::SettingTree& tree, std::string_view key) {
   DOVETAIL_TRY(const syntax::Setting* const setting, known_at(tree, key));
   if (setting == nullptr) return std::optional<std::int64_t>();
   const auto number = parsed_number<double>(setting->text);
   if (number && *number >= -1 && *number <= static_cast<double>(max_whole) && *number == std::floor(*number))
     return std::optional(static_cast<std::int64_t>(*number));
-  return setting_error(tree, key, fmt::format("is {}; accepted: an integer", base::quote(value_words(*setting))));
+  return setting_error(tree, key, fmt::format("is {}; accepted: an integer", base::quote(value_text(*setting))));
 }
 
 base::Result<std::optional<double>> optional_number(const syntax::SettingTree& tree, std::string_view key) {
   DOVETAIL_TRY(const syntax::Setting* const setting, known_at(tree, key));
   if (setting == nullptr) return std::optional<double>();
   if (const auto number = parsed_number<double>(setting->text); number && std::isfinite(*number)) return number;
-  return setting_error(tree, key, fmt::format("is {}; accepted: a number", base::quote(value_words(*setting))));
+  return setting_error(tree, key, fmt::format("is {}; accepted: a number", base::quote(value_text(*setting))));
 }
 
 base::Result<std::optional<std::string>> optional_text(const syntax::SettingTree& tree, std::string_view key) {
@@ -85,26 +85,26 @@ base::Result<std::optional<std::string>> optional_text(const syntax::SettingTree
   if (setting == nullptr) return std::optional<std::string>();
   if (setting->kind != syntax::Setting::Kind::list && setting->kind != syntax::Setting::Kind::map)
     return std::optional(setting->text);
-  return setting_error(tree, key, fmt::format("is {}; accepted: a string", base::quote(value_words(*setting))));
+  return setting_error(tree, key, fmt::format("is {}; accepted: a string", base::quote(value_text(*setting))));
 }
 
 base::Result<bool> flag_at(const syntax::SettingTree& tree, std::string_view key) {
   return required_value(tree, key, optional_flag(tree, key));
 }
 
-base::Result<std::int64_t> whole_at(const syntax::SettingTree& tree, std::string_view key) {
-  return required_value(tree, key, optional_whole(tree, key));
+base::Result<std::int64_t> integer_at(const syntax::SettingTree& tree, std::string_view key) {
+  return required_value(tree, key, optional_integer(tree, key));
 }
 
 base::Result<std::int64_t> count_at(const syntax::SettingTree& tree, std::string_view key) {
-  DOVETAIL_TRY(const std::int64_t count, whole_at(tree, key));
+  DOVETAIL_TRY(const std::int64_t count, integer_at(tree, key));
   if (count >= 1) return count;
   return setting_error(tree, key, fmt::format("is {}; accepted: at least 1", count));
 }
 
 base::Result<std::int64_t> count_or(const syntax::SettingTree& tree, std::string_view key, std::int64_t otherwise) {
-  DOVETAIL_TRY(const auto said, optional_whole(tree, key));
-  if (!said) return otherwise;
+  DOVETAIL_TRY(const auto integer, optional_integer(tree, key));
+  if (!integer) return otherwise;
   return count_at(tree, key);
 }
 
@@ -128,7 +128,7 @@ void add_handed_on(const std::string& key, const syntax::Setting& setting, std::
   }
   if (setting.place.line > 0)
     run.not_modelled.push_back(
-        {key, fmt::format("{}: passed on by the trainer unchanged; its effect is not modeled", value_words(setting)),
+        {key, fmt::format("{}: passed on by the trainer unchanged; its effect is not modeled", value_text(setting)),
          setting.place});
 }
 
@@ -150,22 +150,22 @@ base::Status check_known(const syntax::SettingTree& tree, std::string_view key, 
   return error;
 }
 
-base::Status watch(const syntax::SettingTree& tree, std::string_view keys, std::span<const Watched> table,
-                   ImportedRun& run) {
-  for (const Watched& watched : table) {
-    const std::string key = fmt::format("{}{}", keys, watched.key);
+base::Status add_unmodeled(const syntax::SettingTree& tree, std::string_view keys,
+                           std::span<const CheckedSetting> table, ImportedRun& run) {
+  for (const CheckedSetting& checked : table) {
+    const std::string key = fmt::format("{}{}", keys, checked.key);
     const syntax::Setting* const setting = find_setting(tree.root, key);
     if (setting == nullptr) continue;
     DOVETAIL_CHECK(check_known(tree, key, *setting));
-    const std::string value = value_words(*setting);
-    if (!is_one_of(value, watched.modelled))
-      run.not_modelled.push_back({key, fmt::format("{}: {}", value, watched.what), setting->place});
+    const std::string value = value_text(*setting);
+    if (!is_one_of(value, checked.modelled))
+      run.not_modelled.push_back({key, fmt::format("{}: {}", value, checked.what), setting->place});
   }
   return {};
 }
 
-void watch_handed_on(const syntax::SettingTree& tree, const std::string& key, std::span<const std::string_view> read,
-                     ImportedRun& run) {
+void add_passed_on(const syntax::SettingTree& tree, const std::string& key, std::span<const std::string_view> read,
+                   ImportedRun& run) {
   if (const syntax::Setting* const setting = find_setting(tree.root, key)) add_handed_on(key, *setting, read, run);
 }
 

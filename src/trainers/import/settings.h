@@ -17,13 +17,13 @@ namespace dovetail::trainers {
 // Return the value at `key`, or nullopt if it is null or missing.
 base::Result<std::optional<bool>> optional_flag(const syntax::SettingTree& tree, std::string_view key);
 /// Returns an integer from -1 to 2^40.
-base::Result<std::optional<std::int64_t>> optional_whole(const syntax::SettingTree& tree, std::string_view key);
+base::Result<std::optional<std::int64_t>> optional_integer(const syntax::SettingTree& tree, std::string_view key);
 base::Result<std::optional<double>> optional_number(const syntax::SettingTree& tree, std::string_view key);
 base::Result<std::optional<std::string>> optional_text(const syntax::SettingTree& tree, std::string_view key);
 
 // Return the value at `key`, which must not be null or missing.
 base::Result<bool> flag_at(const syntax::SettingTree& tree, std::string_view key);
-base::Result<std::int64_t> whole_at(const syntax::SettingTree& tree, std::string_view key);
+base::Result<std::int64_t> integer_at(const syntax::SettingTree& tree, std::string_view key);
 /// Returns an integer of at least 1.
 base::Result<std::int64_t> count_at(const syntax::SettingTree& tree, std::string_view key);
 /// Returns an integer of at least 1, or `otherwise` if it is null or missing.
@@ -47,7 +47,7 @@ bool has_top_key(std::string_view content, std::string_view key);
 syntax::Setting without_wrapping(syntax::Setting root);
 
 /// A setting that affects time or memory, and is modeled only for some of its values.
-struct Watched {
+struct CheckedSetting {
   std::string_view key;
   std::string_view modelled;  ///< modeled values, separated by |; empty: none
   std::string_view what;      ///< how any other value is modeled, and its effect on the real run
@@ -58,13 +58,13 @@ bool is_one_of(std::string_view value, std::string_view values);
 
 /// Adds a Finding to `not_modelled` for each setting of the table whose value is not modeled. The keys of the table are
 /// prefixed by `keys`. Returns an Error if a value is unknown before the script runs.
-base::Status watch(const syntax::SettingTree& tree, std::string_view keys, std::span<const Watched> table,
-                   ImportedRun& run);
+base::Status add_unmodeled(const syntax::SettingTree& tree, std::string_view keys,
+                           std::span<const CheckedSetting> table, ImportedRun& run);
 
 /// Adds a Finding to `not_modelled` for each setting below `key` that a source sets and that `read` does not list. The
 /// trainer passes such a map on unchanged.
-void watch_handed_on(const syntax::SettingTree& tree, const std::string& key, std::span<const std::string_view> read,
-                     ImportedRun& run);
+void add_passed_on(const syntax::SettingTree& tree, const std::string& key, std::span<const std::string_view> read,
+                   ImportedRun& run);
 
 /// Returns an Error if the value is unknown before the script runs.
 base::Status check_known(const syntax::SettingTree& tree, std::string_view key, const syntax::Setting& setting);

@@ -121,10 +121,10 @@ std::size_t digits_at(std::string_view text) {
 }
 
 PrintedNumber printed_number(std::string_view text) {
-  constexpr std::array words{"nan", "inf",      "-inf",      "None", "True", "False",
-                             "NaN", "Infinity", "-Infinity", "null", "true", "false"};
+  constexpr std::array literals{"nan", "inf",      "-inf",      "None", "True", "False",
+                                "NaN", "Infinity", "-Infinity", "null", "true", "false"};
   if (const auto value = logged_number(text)) return {true, value};
-  if (std::find(words.begin(), words.end(), text) != words.end()) return {true, std::nullopt};
+  if (std::find(literals.begin(), literals.end(), text) != literals.end()) return {true, std::nullopt};
   // np.float64(1.5), tensor(0.5, device='cuda:0')
   const std::size_t open = text.find('(');
   if (open == std::string_view::npos || open == 0 || !text.ends_with(')') || !is_letter(text.front())) return {};

@@ -245,13 +245,13 @@ bool is_name_character(char c) {
 }
 
 std::vector<std::string_view> split_words(std::string_view text) {
-  std::vector<std::string_view> words;
+  std::vector<std::string_view> arguments;
   for (std::size_t at = text.find_first_not_of(" \t\r"); at != std::string_view::npos;) {
     const std::size_t end = std::min(text.find_first_of(" \t\r", at), text.size());
-    words.push_back(text.substr(at, end - at));
+    arguments.push_back(text.substr(at, end - at));
     at = text.find_first_not_of(" \t\r", end);
   }
-  return words;
+  return arguments;
 }
 
 /// Returns whether a word has the form NAME=...
@@ -263,27 +263,28 @@ bool is_assignment(std::string_view word) {
 
 /// Returns whether a line only sets one variable.
 bool sets_variable(std::string_view text) {
-  std::vector<std::string_view> words = split_words(text);
-  if (!words.empty() && words.front() == "export") words.erase(words.begin());
-  const bool alone = !words.empty() && (words.size() == 1 || words[1].starts_with('#'));
-  return alone && is_assignment(words.front()) && words.front().find_first_of("`();|&<>") == std::string_view::npos &&
-         std::count(words.front().begin(), words.front().end(), '"') % 2 == 0 &&
-         std::count(words.front().begin(), words.front().end(), '\'') % 2 == 0;
+  std::vector<std::string_view> arguments = split_words(text);
+  if (!arguments.empty() && arguments.front() == "export") arguments.erase(arguments.begin());
+  const bool alone = !arguments.empty() && (arguments.size() == 1 || arguments[1].starts_with('#'));
+  return alone && is_assignment(arguments.front()) &&
+         arguments.front().find_first_of("`();|&<>") == std::string_view::npos &&
+         std::count(arguments.front().begin(), arguments.front().end(), '"') % 2 == 0 &&
+         std::count(arguments.front().begin(), arguments.front().end(), '\'') % 2 == 0;
 }
 
 /// Returns whether the words start a program and one of them names a trainer.
 bool starts_trainer(std::string_view text, const syntax::TrainerTest& is_trainer) {
   constexpr std::array<std::string_view, 9> starters{"python",     "uv",   "torchrun", "ray", "deepspeed",
                                                      "accelerate", "srun", "nohup",    "env"};
-  const std::vector<std::string_view> words = split_words(text);
-  const auto first = std::find_if_not(words.begin(), words.end(), is_assignment);
-  if (first == words.end()) return false;
+  const std::vector<std::string_view> arguments = split_words(text);
+  const auto first = std::find_if_not(arguments.begin(), arguments.end(), is_assignment);
+  if (first == arguments.end()) return false;
   const std::string_view program = first->substr(first->rfind('/') + 1);
   if (std::none_of(starters.begin(), starters.end(), [&](std::string_view each) {
         return each == "python" ? program.starts_with(each) : program == each;
       }))
     return false;
-  for (auto word = std::next(first); word != words.end(); ++word) {
+  for (auto word = std::next(first); word != arguments.end(); ++word) {
     const bool is_module = *std::prev(word) == "-m";
     if ((is_module || word->ends_with(".py")) && is_trainer({std::string(*word), is_module})) return true;
   }

@@ -65,11 +65,11 @@ class ValueReader {
       if (!is_at(':')) return error("`:` after a key");
       ++at_;
       skip_blanks();
-      std::string whole = path;
-      if (!whole.empty()) whole += "/";
-      whole += key;
-      DOVETAIL_TRY(PrintedValue value, read_value(whole, depth));
-      if (value.kind == Kind::word) DOVETAIL_CHECK(check_word(whole, value));
+      std::string full_path = path;
+      if (!full_path.empty()) full_path += "/";
+      full_path += key;
+      DOVETAIL_TRY(PrintedValue value, read_value(full_path, depth));
+      if (value.kind == Kind::word) DOVETAIL_CHECK(check_word(full_path, value));
       map.keys.push_back(std::move(key));
       map.items.push_back(std::move(value));
       skip_blanks();
@@ -223,9 +223,9 @@ void add_leaves(const ConsoleLine& line, const std::string& path, const PrintedV
 /// Returns the number at the start of `text`, as written: "12", "-1", "1.5". Returns an empty string if `text` starts
 /// with anything else.
 std::string_view number_at(std::string_view text) {
-  const std::size_t whole = text.starts_with('-') ? 1 : 0;
-  std::size_t end = whole + digits_at(text.substr(whole));
-  if (end == whole) return {};
+  const std::size_t full_path = text.starts_with('-') ? 1 : 0;
+  std::size_t end = full_path + digits_at(text.substr(full_path));
+  if (end == full_path) return {};
   if (text.substr(end).starts_with('.')) end += 1 + digits_at(text.substr(end + 1));
   return text.substr(0, end);
 }
@@ -245,10 +245,10 @@ base::Result<std::vector<PrintedLeaf>> read_printed_object(const ConsoleLine& li
   return leaves;
 }
 
-StepObject find_step_object(std::string_view text, std::string_view words) {
+StepObject find_step_object(std::string_view text, std::string_view marker) {
   constexpr std::string_view object = ": {";
-  for (std::size_t at = text.find(words); at != std::string_view::npos; at = text.find(words, at + 1)) {
-    const std::size_t step_at = at + words.size();
+  for (std::size_t at = text.find(marker); at != std::string_view::npos; at = text.find(marker, at + 1)) {
+    const std::size_t step_at = at + marker.size();
     const std::string_view step = number_at(text.substr(step_at));
     const std::size_t step_end = step_at + step.size();
     if (begins_word(text, at) && !step.empty() && text.substr(step_end).starts_with(object))

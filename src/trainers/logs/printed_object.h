@@ -49,8 +49,8 @@ struct StepObject {
   std::string_view step;
   std::size_t object_at = 0;
 };
-/// Finds the first object in `text` whose step, in digits, follows `words` at the start of a word.
-StepObject find_step_object(std::string_view text, std::string_view words);
+/// Finds the first object in `text` whose step, in digits, follows `marker` at the start of a word.
+StepObject find_step_object(std::string_view text, std::string_view marker);
 
 /// Adds the numbers of an object found by find_step_object() at its step.
 base::Status add_step_object(const ConsoleLine& line, const StepObject& found, StepLogBuilder& log);

@@ -70,7 +70,7 @@ bool is_step_key(std::string_view key) {
 }
 
 /// Replaces NaN and Infinity by empty strings of the same width, so that columns do not change.
-std::string without_python_words(std::string_view line) {
+std::string without_python_literals(std::string_view line) {
   std::string text(line);
   bool quoted = false;
   for (std::size_t at = 0; at < text.size(); ++at) {
@@ -134,11 +134,11 @@ class TableReader {
   Status add_json() {
     const std::string_view content = base::without_byte_order_mark(file_.content);
     DOVETAIL_CHECK(base::check_input_size(base::InputKind::lines, content.size(), file_.path));
-    const auto whole = base::parse_json(without_python_words(content), file_.path);
-    if (whole.ok() && has_series(whole->root())) return add_series(whole->root());
-    if (whole.ok() && whole->root().is_map() && whole->root().find("log_history"))
-      return add_history(*whole->root().find("log_history"));
-    if (!whole.ok() && content.find("\"log_history\"") != std::string_view::npos) return whole.error();
+    const auto parsed = base::parse_json(without_python_literals(content), file_.path);
+    if (parsed.ok() && has_series(parsed->root())) return add_series(parsed->root());
+    if (parsed.ok() && parsed->root().is_map() && parsed->root().find("log_history"))
+      return add_history(*parsed->root().find("log_history"));
+    if (!parsed.ok() && content.find("\"log_history\"") != std::string_view::npos) return parsed.error();
     std::string_view rest = content;
     while (!rest.empty()) {
       const std::size_t end = rest.find('\n');
@@ -193,7 +193,7 @@ class TableReader {
   /// Adds an object. Its Errors have line 1.
   Status add_object(std::string_view text) {
     ++objects_;
-    DOVETAIL_TRY(const base::Document document, base::parse_json(without_python_words(text), file_.path));
+    DOVETAIL_TRY(const base::Document document, base::parse_json(without_python_literals(text), file_.path));
     const Node root = document.root();
     if (!root.is_map())
       return root.error(fmt::format("a line of the log is {}; accepted: one JSON object per step", root.describe()));
@@ -202,9 +202,9 @@ class TableReader {
     std::int64_t step = objects_;
     for (const Leaf& leaf : leaves) {
       if (!is_step_key(leaf.key)) continue;
-      const auto said = leaf.node.is_number() ? logged_step(leaf.node.text()) : std::nullopt;
-      if (!said) return leaf.node.error(step_message(leaf.key, leaf.node.describe()));
-      step = *said;
+      const auto logged = leaf.node.is_number() ? logged_step(leaf.node.text()) : std::nullopt;
+      if (!logged) return leaf.node.error(step_message(leaf.key, leaf.node.describe()));
+      step = *logged;
       break;
     }
     for (const Leaf& leaf : leaves)
@@ -242,9 +242,9 @@ class TableReader {
       auto step = static_cast<std::int64_t>(index);
       for (const Leaf& leaf : leaves) {
         if (leaf.key != "system/step" && (leaf.key != "step" || entry.find("system/step"))) continue;
-        const auto said = leaf.node.is_number() ? logged_step(leaf.node.text()) : std::nullopt;
-        if (!said) return leaf.node.error(step_message(leaf.key, leaf.node.describe()));
-        step = *said;
+        const auto logged = leaf.node.is_number() ? logged_step(leaf.node.text()) : std::nullopt;
+        if (!logged) return leaf.node.error(step_message(leaf.key, leaf.node.describe()));
+        step = *logged;
       }
       for (const Leaf& leaf : leaves) add_leaf(leaf.key, leaf.node, step, leaf.node.line());
     }
@@ -269,10 +269,10 @@ class TableReader {
     std::int64_t step = objects_;
     if (step_column) {
       const CsvCell& cell = row[*step_column];
-      const auto said = logged_step(cell.text);
-      if (!said)
+      const auto logged = logged_step(cell.text);
+      if (!logged)
         return base::error_at(cell, file_.path, step_message(header[*step_column].text, base::quote(cell.text)));
-      step = *said;
+      step = *logged;
     }
     for (std::size_t column = 0; column < row.size(); ++column) {
       const std::string& name = header[column].text;

@@ -79,8 +79,8 @@ base::Status read_lengths(NemoRlDraft& draft) {
   const std::string new_key = "policy.generation.max_new_tokens";
   DOVETAIL_TRY(const std::int64_t total, count_at(tree, key));
   if (total < 2) return setting_error(tree, key, "is 1; accepted: at least 2, for a prompt and a response");
-  DOVETAIL_TRY(const auto generated, optional_whole(tree, new_key));
-  DOVETAIL_TRY(const auto prompts, optional_whole(tree, "data.max_input_seq_length"));
+  DOVETAIL_TRY(const auto generated, optional_integer(tree, new_key));
+  DOVETAIL_TRY(const auto prompts, optional_integer(tree, "data.max_input_seq_length"));
   const std::int64_t new_tokens = generated && *generated >= 1 && *generated < total ? *generated : total;
   std::int64_t prompt = prompts && *prompts >= 1 && *prompts < total ? *prompts : std::max<std::int64_t>(total / 8, 1);
   if (new_tokens < total) prompt = std::min(prompt, total - new_tokens);
@@ -117,8 +117,8 @@ base::Status read_workload(NemoRlDraft& draft) {
   DOVETAIL_TRY(run.packing, is_on(tree, "policy.sequence_packing.enabled"));
   const std::string async_keys = fmt::format("{0}.async_{0}", draft.loop);
   DOVETAIL_TRY(const bool is_async, is_on(tree, async_keys + ".enabled"));
-  DOVETAIL_TRY(const auto age, optional_whole(tree, async_keys + ".max_trajectory_age_steps"));
-  DOVETAIL_TRY(const auto staleness, optional_whole(tree, "async_rl.sampler.max_staleness_versions"));
+  DOVETAIL_TRY(const auto age, optional_integer(tree, async_keys + ".max_trajectory_age_steps"));
+  DOVETAIL_TRY(const auto staleness, optional_integer(tree, "async_rl.sampler.max_staleness_versions"));
   if (is_async) run.steps_off_policy = std::max<std::int64_t>(age.value_or(1), 0);
   const syntax::Setting* const controller = find_setting(tree.root, "async_rl");
   if (!is_async && controller != nullptr && controller->kind == syntax::Setting::Kind::map)
@@ -133,8 +133,8 @@ struct Share {
 };
 
 base::Result<Share> share_at(const syntax::SettingTree& tree, const std::string& keys) {
-  DOVETAIL_TRY(const auto nodes, optional_whole(tree, keys + ".num_nodes"));
-  DOVETAIL_TRY(const auto gpus, optional_whole(tree, keys + ".gpus_per_node"));
+  DOVETAIL_TRY(const auto nodes, optional_integer(tree, keys + ".num_nodes"));
+  DOVETAIL_TRY(const auto gpus, optional_integer(tree, keys + ".gpus_per_node"));
   return Share{.nodes = nodes.value_or(0), .gpus = gpus.value_or(0)};
 }
 
@@ -221,7 +221,7 @@ base::Result<int> nemo_rl_rank(const syntax::SettingTree& tree, const std::strin
 base::Status read_models(NemoRlDraft& draft) {
   const syntax::SettingTree& tree = draft.tree();
   ImportedRun& run = draft.run;
-  DOVETAIL_CHECK(check_said_models(draft.request.options));
+  DOVETAIL_CHECK(check_given_models(draft.request.options));
   DOVETAIL_TRY(draft.actor_model, role_model(tree, draft.request, "actor", "policy.model_name", run));
   DOVETAIL_TRY(run.models.back().lora, nemo_rl_rank(tree, "policy"));
   if (draft.loop == "ppo") {
@@ -321,7 +321,7 @@ base::Result<ReadRun> nemo_rl_run(const ComposedSettings& settings, const RunReq
   DOVETAIL_CHECK(add_reward(draft));
   DOVETAIL_CHECK(add_trained(draft, "actor", "policy", draft.actor_model));
   if (has_value) DOVETAIL_CHECK(add_trained(draft, "critic", "value", draft.critic_model));
-  DOVETAIL_CHECK(add_nemo_rl_watched(tree, draft.loop, draft.run));
+  DOVETAIL_CHECK(add_nemo_rl_unmodeled(tree, draft.loop, draft.run));
   return ReadRun{.run = std::move(draft.run), .sources = tree.sources, .settings = tree};
 }
 
@@ -355,7 +355,7 @@ const TrainerReader nemo_rl_reader{.name = "nemo-rl",
                                    .is_entry = is_nemo_rl_entry,
                                    .of_launch = nemo_rl_of_launch,
                                    .is_configuration = is_of_nemo_rl,
-                                   .told_by = "policy, or a parent file",
+                                   .recognized_by = "policy, or a parent file",
                                    .of_configuration = nemo_rl_of_configuration,
                                    .printed_by = "policy"};
 

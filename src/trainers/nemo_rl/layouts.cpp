@@ -107,7 +107,7 @@ base::Status read_megatron(const syntax::SettingTree& tree, int devices, const l
   all.layout = {
       .data = 1, .tensor = trained.tensor, .pipeline = trained.pipeline, .stage_layers = trained.stage_layers};
   const std::string tensor_key = keys + ".tensor_model_parallel_size";
-  DOVETAIL_TRY(const auto tensor, optional_whole(tree, tensor_key));
+  DOVETAIL_TRY(const auto tensor, optional_integer(tree, tensor_key));
   if (tensor) {
     DOVETAIL_TRY(all.layout.tensor, degree_at(tree, tensor_key));
   }
@@ -119,7 +119,7 @@ base::Status read_megatron(const syntax::SettingTree& tree, int devices, const l
   all.layout.data = devices / instance;
   if (model.experts) {
     const std::string key = keys + ".expert_model_parallel_size";
-    DOVETAIL_TRY(const auto expert, optional_whole(tree, key));
+    DOVETAIL_TRY(const auto expert, optional_integer(tree, key));
     all.layout.expert = trained.expert;
     if (expert) {
       DOVETAIL_TRY(all.layout.expert, degree_at(tree, key));

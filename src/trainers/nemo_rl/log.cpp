@@ -24,7 +24,7 @@ std::string_view without_signs(std::string_view text) {
 /// none), counts the lists of results and times from 1.
 struct NemoRlLines {
   std::optional<std::int64_t> step;
-  bool says_steps = false;
+  bool has_step_headings = false;
   bool has_results = false;  ///< whether a step without heading has results, so that its times follow
   bool in_times = false;
 
@@ -42,7 +42,7 @@ struct NemoRlLines {
     const std::size_t after = prefix == std::string_view::npos ? 0 : text.find(')', prefix) + 1;
     const std::string_view heading = without_signs(text.substr(std::min(after, text.size())));
     if (heading.ends_with(':')) in_times = heading == "Timing:";
-    if (heading == "Training Results:" && !says_steps) {
+    if (heading == "Training Results:" && !has_step_headings) {
       step = step.value_or(0) + 1;
       has_results = true;
     }
@@ -51,7 +51,7 @@ struct NemoRlLines {
 
   /// Begins the times of a step. If neither a heading nor results came first, they begin a new step.
   void count_times() {
-    if (!says_steps && !has_results) step = step.value_or(0) + 1;
+    if (!has_step_headings && !has_results) step = step.value_or(0) + 1;
     has_results = false;
   }
 
@@ -60,7 +60,7 @@ struct NemoRlLines {
     const std::string_view number = rest.substr(0, rest.find_first_of("/ "));
     step = logged_step(number);
     in_times = false;
-    says_steps = true;
+    has_step_headings = true;
     if (step) return {};
     return line.error(
         at, fmt::format("the step is {}; accepted: an integer from 0 to {}", base::quote(number), max_step_number));

@@ -62,6 +62,6 @@ base::Status check_nemo_rl_start(const ComposedSettings& settings, const std::st
 /// Completes an imported run. Adds settings that affect time or memory and are not modeled to `not_modelled`, and
 /// settings without effect to `ignored`. Sets the run's types, engine and shares on the host. `loop` is "grpo" or
 /// "ppo". Fails at a setting whose value is unknown.
-base::Status add_nemo_rl_watched(const syntax::SettingTree& tree, const std::string& loop, ImportedRun& run);
+base::Status add_nemo_rl_unmodeled(const syntax::SettingTree& tree, const std::string& loop, ImportedRun& run);
 
 }  // namespace dovetail::trainers

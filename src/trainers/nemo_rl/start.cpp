@@ -74,7 +74,7 @@ base::Status check_megatron(const Start& start, const std::string& role) {
   if (fused && (packs || context > 1))
     return start.stops(fused_key, "is true with sequence packing or context parallelism; accepted: false, or neither");
   const std::string chunk_key = role + ".logprob_chunk_size";
-  DOVETAIL_TRY(const auto chunk, optional_whole(tree, chunk_key));
+  DOVETAIL_TRY(const auto chunk, optional_integer(tree, chunk_key));
   DOVETAIL_TRY(const bool deferred, is_on(tree, keys + ".defer_fp32_logits"));
   if (chunk.value_or(0) > 0 && !deferred)
     return start.stops(
@@ -156,7 +156,7 @@ base::Status check_batch_variance(const Start& start) {
   DOVETAIL_TRY(const std::int64_t tensor, start.degree(megatron ? "policy.megatron_cfg.tensor_model_parallel_size"
                                                                 : "policy.dtensor_cfg.tensor_parallel_size"));
   const std::string key = "policy.logprob_batch_size";
-  DOVETAIL_TRY(const auto pass, optional_whole(tree, key));
+  DOVETAIL_TRY(const auto pass, optional_integer(tree, key));
   DOVETAIL_TRY(const std::int64_t train, count_at(tree, "policy.train_micro_batch_size"));
   if (tensor >= 4 && pass && *pass != train && !on_policy && !ignores)
     return start.stops(key,

@@ -19,93 +19,104 @@ namespace {
 
 /// Settings of `policy` and `value`.
 constexpr std::array nemo_rl_role_settings{
-    Watched{"precision", "bfloat16", "modeled as bf16"},
-    Watched{"logprob_chunk_size", "null|0|-1",
-            "logits are computed in chunks; the real run uses less memory for logits in inference"},
-    Watched{"draft.enabled", "false", "training of the draft model is not modeled"},
-    Watched{"router_replay.enabled", "false", "not modeled"},
-    Watched{"quant_cfg", "null", "quantized training is not modeled"},
-    Watched{"sequence_packing.fuse_loss", "false",
-            "one kernel computes the loss of a pack; the real run uses less memory"},
-    Watched{"sequence_packing.algorithm", "modified_first_fit_decreasing|first_fit_decreasing",
-            "modeled as packed by first fit"},
+    CheckedSetting{"precision", "bfloat16", "modeled as bf16"},
+    CheckedSetting{"logprob_chunk_size", "null|0|-1",
+                   "logits are computed in chunks; the real run uses less memory for logits in inference"},
+    CheckedSetting{"draft.enabled", "false", "training of the draft model is not modeled"},
+    CheckedSetting{"router_replay.enabled", "false", "not modeled"},
+    CheckedSetting{"quant_cfg", "null", "quantized training is not modeled"},
+    CheckedSetting{"sequence_packing.fuse_loss", "false",
+                   "one kernel computes the loss of a pack; the real run uses less memory"},
+    CheckedSetting{"sequence_packing.algorithm", "modified_first_fit_decreasing|first_fit_decreasing",
+                   "modeled as packed by first fit"},
 };
 
 constexpr std::array nemo_rl_megatron_settings{
-    Watched{"empty_unused_memory_level", "0|1|2", "not modeled"},
-    Watched{"defer_fp32_logits", "false", "logits stay in bf16; the real run uses less memory for logits"},
-    Watched{"use_fused_linear_logprobs", "false", "fused kernels compute the logits; the real run uses less memory"},
-    Watched{"moe_enable_deepep", "false", "DeepEP sends the experts' tokens; the real run is faster"},
-    Watched{"moe_token_dispatcher_type", "alltoall", "modeled as all-to-all"},
-    Watched{"moe_shared_expert_overlap", "false",
-            "shared experts are computed during the exchange of tokens; the real run is faster"},
-    Watched{"moe_permute_fusion", "true|false", "not modeled"},
-    Watched{"fp8_cfg.enabled", "false", "training in fp8; modeled as bf16, the real run is faster"},
-    Watched{"mtp_num_layers", "0|null", "multi-token prediction layers are not modeled; the real run uses more memory"},
-    Watched{"fine_grained_activation_offloading", "false",
-            "activations are offloaded to the host; the real run uses less memory and transfers more"},
-    Watched{"cuda_graph_impl", "none", "training uses CUDA graphs; the real run is faster"},
-    Watched{"optimizer.use_precision_aware_optimizer", "true",
-            "master weights and moments are modeled as in the precision-aware optimizer"},
-    Watched{"optimizer.optimizer", "adam", "modeled as Adam"},
-    Watched{"optimizer.params_dtype", "float32", "master weights are modeled in fp32"},
-    Watched{"optimizer.overlap_cpu_optimizer_d2h_h2d", "false",
-            "optimizer transfers overlap its step; the real run is faster"},
-    Watched{"distributed_data_parallel_config.use_custom_fsdp", "false", "modeled as ZeRO 1; the real run shards more"},
-    Watched{"distributed_data_parallel_config.overlap_grad_reduce", "true", "modeled as overlapping the backward pass"},
-    Watched{"distributed_data_parallel_config.overlap_param_gather", "true", "modeled as overlapping the forward pass"},
-    Watched{"gradient_accumulation_fusion", "false|true", "not modeled"},
+    CheckedSetting{"empty_unused_memory_level", "0|1|2", "not modeled"},
+    CheckedSetting{"defer_fp32_logits", "false", "logits stay in bf16; the real run uses less memory for logits"},
+    CheckedSetting{"use_fused_linear_logprobs", "false",
+                   "fused kernels compute the logits; the real run uses less memory"},
+    CheckedSetting{"moe_enable_deepep", "false", "DeepEP sends the experts' tokens; the real run is faster"},
+    CheckedSetting{"moe_token_dispatcher_type", "alltoall", "modeled as all-to-all"},
+    CheckedSetting{"moe_shared_expert_overlap", "false",
+                   "shared experts are computed during the exchange of tokens; the real run is faster"},
+    CheckedSetting{"moe_permute_fusion", "true|false", "not modeled"},
+    CheckedSetting{"fp8_cfg.enabled", "false", "training in fp8; modeled as bf16, the real run is faster"},
+    CheckedSetting{"mtp_num_layers", "0|null",
+                   "multi-token prediction layers are not modeled; the real run uses more memory"},
+    CheckedSetting{"fine_grained_activation_offloading", "false",
+                   "activations are offloaded to the host; the real run uses less memory and transfers more"},
+    CheckedSetting{"cuda_graph_impl", "none", "training uses CUDA graphs; the real run is faster"},
+    CheckedSetting{"optimizer.use_precision_aware_optimizer", "true",
+                   "master weights and moments are modeled as in the precision-aware optimizer"},
+    CheckedSetting{"optimizer.optimizer", "adam", "modeled as Adam"},
+    CheckedSetting{"optimizer.params_dtype", "float32", "master weights are modeled in fp32"},
+    CheckedSetting{"optimizer.overlap_cpu_optimizer_d2h_h2d", "false",
+                   "optimizer transfers overlap its step; the real run is faster"},
+    CheckedSetting{"distributed_data_parallel_config.use_custom_fsdp", "false",
+                   "modeled as ZeRO 1; the real run shards more"},
+    CheckedSetting{"distributed_data_parallel_config.overlap_grad_reduce", "true",
+                   "modeled as overlapping the backward pass"},
+    CheckedSetting{"distributed_data_parallel_config.overlap_param_gather", "true",
+                   "modeled as overlapping the forward pass"},
+    CheckedSetting{"gradient_accumulation_fusion", "false|true", "not modeled"},
 };
 
 constexpr std::array dtensor_settings{
-    Watched{"_v2", "true", "modeled as version 2 of the DTensor worker"},
-    Watched{"cpu_offload", "false",
-            "weights and gradients are fetched from the host layer by layer; only the optimizer is modeled there"},
-    Watched{"custom_parallel_plan", "null", "modeled as the model's default parallel plan"},
-    Watched{"defer_fsdp_grad_sync", "true|null", "modeled as one gradient reduction per step"},
+    CheckedSetting{"_v2", "true", "modeled as version 2 of the DTensor worker"},
+    CheckedSetting{
+        "cpu_offload", "false",
+        "weights and gradients are fetched from the host layer by layer; only the optimizer is modeled there"},
+    CheckedSetting{"custom_parallel_plan", "null", "modeled as the model's default parallel plan"},
+    CheckedSetting{"defer_fsdp_grad_sync", "true|null", "modeled as one gradient reduction per step"},
 };
 
 constexpr std::array generation_settings{
-    Watched{"backend", "vllm", "scheduling is modeled as in vLLM"},
-    Watched{"refit_transport", "null",
-            "weights are sent differently; modeled as a broadcast, or as a copy within the node"},
-    Watched{"vllm_cfg.async_engine", "false|null", "a server accepts sequences one by one; modeled as one batch"},
-    Watched{"vllm_cfg.enable_prefix_caching", "null|true", "not modeled"},
-    Watched{"vllm_cfg.num_last_layers_in_bf16", "0", "not modeled"},
-    Watched{"vllm_cfg.num_first_layers_in_bf16", "0", "not modeled"},
-    Watched{"vllm_cfg.is_mx", "false", "not modeled"},
-    Watched{"real_quant", "false|null", "rollout with quantized weights; modeled as bf16"},
-    Watched{"quant_cfg", "null", "rollout with quantized weights; modeled as bf16"},
-    Watched{"sglang_cfg.dp_size", "1", "modeled as independent instances"},
-    Watched{"trtllm_cfg.moe_tensor_parallel_size", "null", "modeled as equal to tensor_parallel_size"},
-    Watched{"mcore_generation_config.buffer_size_gb", "10|20", "size of the KV cache; modeled as a fraction of memory"},
-    Watched{"mcore_generation_config.kv_cache_management_mode", "persist", "modeled as persistent"},
-    Watched{"mcore_generation_config.num_speculative_tokens", "0", "modeled as one token per step"},
+    CheckedSetting{"backend", "vllm", "scheduling is modeled as in vLLM"},
+    CheckedSetting{"refit_transport", "null",
+                   "weights are sent differently; modeled as a broadcast, or as a copy within the node"},
+    CheckedSetting{"vllm_cfg.async_engine", "false|null",
+                   "a server accepts sequences one by one; modeled as one batch"},
+    CheckedSetting{"vllm_cfg.enable_prefix_caching", "null|true", "not modeled"},
+    CheckedSetting{"vllm_cfg.num_last_layers_in_bf16", "0", "not modeled"},
+    CheckedSetting{"vllm_cfg.num_first_layers_in_bf16", "0", "not modeled"},
+    CheckedSetting{"vllm_cfg.is_mx", "false", "not modeled"},
+    CheckedSetting{"real_quant", "false|null", "rollout with quantized weights; modeled as bf16"},
+    CheckedSetting{"quant_cfg", "null", "rollout with quantized weights; modeled as bf16"},
+    CheckedSetting{"sglang_cfg.dp_size", "1", "modeled as independent instances"},
+    CheckedSetting{"trtllm_cfg.moe_tensor_parallel_size", "null", "modeled as equal to tensor_parallel_size"},
+    CheckedSetting{"mcore_generation_config.buffer_size_gb", "10|20",
+                   "size of the KV cache; modeled as a fraction of memory"},
+    CheckedSetting{"mcore_generation_config.kv_cache_management_mode", "persist", "modeled as persistent"},
+    CheckedSetting{"mcore_generation_config.num_speculative_tokens", "0", "modeled as one token per step"},
 };
 
 /// Settings of the loop, below `grpo` or `ppo`.
 constexpr std::array loop_settings{
-    Watched{"use_dynamic_sampling", "false", "discarding and regenerating groups is not modeled"},
-    Watched{"batch_multiplier", "1|1.0", "prompts that are generated but not trained on are not modeled"},
-    Watched{"max_rollout_turns", "1|null",
-            "multi-turn rollouts with an environment; modeled as one response without waiting"},
-    Watched{"async_grpo.in_flight_weight_updates", "true|false", "not modeled"},
-    Watched{"async_grpo.recompute_kv_cache_after_weight_updates", "false", "recomputing the KV cache is not modeled"},
-    Watched{"async_ppo.recompute_kv_cache_after_weight_updates", "false", "recomputing the KV cache is not modeled"},
-    Watched{"policy_training_start_step", "0", "the first steps do not train the actor; modeled as always trained"},
+    CheckedSetting{"use_dynamic_sampling", "false", "discarding and regenerating groups is not modeled"},
+    CheckedSetting{"batch_multiplier", "1|1.0", "prompts that are generated but not trained on are not modeled"},
+    CheckedSetting{"max_rollout_turns", "1|null",
+                   "multi-turn rollouts with an environment; modeled as one response without waiting"},
+    CheckedSetting{"async_grpo.in_flight_weight_updates", "true|false", "not modeled"},
+    CheckedSetting{"async_grpo.recompute_kv_cache_after_weight_updates", "false",
+                   "recomputing the KV cache is not modeled"},
+    CheckedSetting{"async_ppo.recompute_kv_cache_after_weight_updates", "false",
+                   "recomputing the KV cache is not modeled"},
+    CheckedSetting{"policy_training_start_step", "0",
+                   "the first steps do not train the actor; modeled as always trained"},
 };
 
 /// Members of `vllm_kwargs` that are not reported: layouts.cpp reads them, or they have no effect.
 constexpr std::array<std::string_view, 4> read_of_vllm{"max_num_seqs", "max_num_batched_tokens",
                                                        "enable_chunked_prefill", "moe_backend"};
 
-base::Status watch_role(const syntax::SettingTree& tree, const std::string& role, ImportedRun& run) {
-  DOVETAIL_CHECK(watch(tree, role + ".", nemo_rl_role_settings, run));
+base::Status add_unmodeled_role(const syntax::SettingTree& tree, const std::string& role, ImportedRun& run) {
+  DOVETAIL_CHECK(add_unmodeled(tree, role + ".", nemo_rl_role_settings, run));
   DOVETAIL_TRY(const bool megatron, nemo_rl_has_megatron(tree, role));
-  if (!megatron) return watch(tree, role + ".dtensor_cfg.", dtensor_settings, run);
+  if (!megatron) return add_unmodeled(tree, role + ".dtensor_cfg.", dtensor_settings, run);
   const std::string keys = role + ".megatron_cfg";
-  DOVETAIL_CHECK(watch(tree, keys + ".", nemo_rl_megatron_settings, run));
-  watch_handed_on(tree, keys + ".model_overrides", {}, run);
+  DOVETAIL_CHECK(add_unmodeled(tree, keys + ".", nemo_rl_megatron_settings, run));
+  add_passed_on(tree, keys + ".model_overrides", {}, run);
   DOVETAIL_TRY(const bool recomputes, is_on(tree, keys + ".activation_checkpointing"));
   for (const char* const name : {".recompute_granularity", ".recompute_modules"}) {
     const syntax::Setting* const setting = find_setting(tree.root, keys + name);
@@ -113,7 +124,7 @@ base::Status watch_role(const syntax::SettingTree& tree, const std::string& role
     if (!recomputes && setting->place.line > 0)
       run.ignored.push_back({keys + name, "no effect without activation_checkpointing", setting->place});
     else if (recomputes && std::string_view(name) == ".recompute_modules")
-      DOVETAIL_CHECK(watch_modules(tree, keys + name, run));
+      DOVETAIL_CHECK(add_unmodeled_modules(tree, keys + name, run));
   }
   return {};
 }
@@ -135,7 +146,7 @@ base::Result<RoleTypes> dtensor_types(const syntax::SettingTree& tree, const std
                                       const llm::Layout& layout) {
   RoleTypes types;
   const std::string key = role + ".dtensor_cfg.dp_replicate_size";
-  DOVETAIL_TRY(const auto copies, optional_whole(tree, key));
+  DOVETAIL_TRY(const auto copies, optional_integer(tree, key));
   if (copies.value_or(1) == 1) return types;
   if (*copies < 1 || layout.data % *copies != 0)
     return setting_error(tree, key,
@@ -183,33 +194,33 @@ void add_facts(const syntax::SettingTree& tree, ImportedRun& run) {
 }
 
 /// Applies the engine's own cap on prompt plus response.
-base::Status watch_engine_cap(const syntax::SettingTree& tree, ImportedRun& run) {
+base::Status add_unmodeled_engine_cap(const syntax::SettingTree& tree, ImportedRun& run) {
   const std::string key = "policy.generation.vllm_cfg.max_model_len";
-  DOVETAIL_TRY(const auto most, optional_whole(tree, key));
+  DOVETAIL_TRY(const auto most, optional_integer(tree, key));
   if (most) take_sequence_cap(tree, key, *most, run);
   return {};
 }
 
 }  // namespace
 
-base::Status add_nemo_rl_watched(const syntax::SettingTree& tree, const std::string& loop, ImportedRun& run) {
-  DOVETAIL_CHECK(watch(tree, loop + ".", loop_settings, run));
-  DOVETAIL_CHECK(watch_role(tree, "policy", run));
-  DOVETAIL_CHECK(watch(tree, "policy.generation.", generation_settings, run));
-  DOVETAIL_CHECK(watch_engine_cap(tree, run));
+base::Status add_nemo_rl_unmodeled(const syntax::SettingTree& tree, const std::string& loop, ImportedRun& run) {
+  DOVETAIL_CHECK(add_unmodeled(tree, loop + ".", loop_settings, run));
+  DOVETAIL_CHECK(add_unmodeled_role(tree, "policy", run));
+  DOVETAIL_CHECK(add_unmodeled(tree, "policy.generation.", generation_settings, run));
+  DOVETAIL_CHECK(add_unmodeled_engine_cap(tree, run));
   DOVETAIL_TRY(run.software.engine, engine_kind(tree, "policy.generation.backend"));
   DOVETAIL_CHECK(take_engine_weights(tree, "policy.generation.vllm_cfg.precision", run));
   DOVETAIL_CHECK(take_key_values(tree, "policy.generation.vllm_cfg.kv_cache_dtype", run));
-  watch_handed_on(tree, "policy.generation.vllm_kwargs", read_of_vllm, run);
-  watch_handed_on(tree, "policy.generation.trtllm_kwargs", {}, run);
-  watch_handed_on(tree, "async_rl", {}, run);
-  constexpr std::array cluster_keys{
-      Watched{"segment_size", "null", "nodes of one NVLink domain stay together; modeled with the cluster's network"}};
-  DOVETAIL_CHECK(watch(tree, "cluster.", cluster_keys, run));
+  add_passed_on(tree, "policy.generation.vllm_kwargs", read_of_vllm, run);
+  add_passed_on(tree, "policy.generation.trtllm_kwargs", {}, run);
+  add_passed_on(tree, "async_rl", {}, run);
+  constexpr std::array cluster_keys{CheckedSetting{
+      "segment_size", "null", "nodes of one NVLink domain stay together; modeled with the cluster's network"}};
+  DOVETAIL_CHECK(add_unmodeled(tree, "cluster.", cluster_keys, run));
   if (loop == "ppo") {
-    DOVETAIL_CHECK(watch_role(tree, "value", run));
+    DOVETAIL_CHECK(add_unmodeled_role(tree, "value", run));
     const std::string key = "value.train_global_batch_size";
-    DOVETAIL_TRY(const auto values, optional_whole(tree, key));
+    DOVETAIL_TRY(const auto values, optional_integer(tree, key));
     if (values)
       take_critic_batch(
           *values, {key, fmt::format("{}: modeled as the policy's, {}", *values, run.mini_batch), place_of(tree, key)},

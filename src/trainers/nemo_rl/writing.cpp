@@ -166,9 +166,9 @@ bool has_backend(const syntax::SettingTree& settings, const std::string& role, b
                   : is_map(settings, role + ".dtensor_cfg") && is_map(settings, role + ".optimizer");
 }
 
-std::vector<OtherWay> backends_of(const WaysRequest& request) {
+std::vector<Alternative> backends_of(const AlternativesRequest& request) {
   const bool megatron = request.job.software.training == "fsdp2";
-  OtherWay switched{.name = megatron ? "megatron" : "dtensor", .changes = {}};
+  Alternative switched{.name = megatron ? "megatron" : "dtensor", .changes = {}};
   for (const std::string role : {"policy", "value"}) {
     if (!is_map(request.settings, role)) continue;
     if (!has_backend(request.settings, role, megatron)) return {};
@@ -194,9 +194,10 @@ Change change_of(const cluster::Cluster& cluster, const Pools& pools) {
                    {keys + "resources.num_nodes", one_node ? "null" : std::to_string(pools.engines / node)}}};
 }
 
-std::vector<OtherWay> nemo_rl_ways(const WaysRequest& request) {
-  return combined(request.allowed.backend ? backends_of(request) : std::vector<OtherWay>(),
-                  mode_ways(request, [&](const Pools& pools) { return change_of(request.job.cluster, pools); }));
+std::vector<Alternative> nemo_rl_alternatives(const AlternativesRequest& request) {
+  return combined(
+      request.allowed.backend ? backends_of(request) : std::vector<Alternative>(),
+      mode_alternatives(request, [&](const Pools& pools) { return change_of(request.job.cluster, pools); }));
 }
 
 /// Returns the backend and packing of `policy` or `value`.
@@ -207,8 +208,8 @@ std::string backend_text(const JobFacts& facts) {
       yaml_flag(!facts.megatron()), yaml_flag(facts.megatron()), yaml_flag(facts.packing));
 }
 
-base::Result<WholeFile> nemo_rl_whole(const JobFacts& facts) {
-  DOVETAIL_CHECK(check_said_software(facts, "NeMo-RL", {.engines = {plan::EngineKind::vllm}}));
+base::Result<CompleteFile> nemo_rl_complete_file(const JobFacts& facts) {
+  DOVETAIL_CHECK(check_software(facts, "NeMo-RL", {.engines = {plan::EngineKind::vllm}}));
   if (facts.training != "fsdp2" && facts.training != "nemo-rl-megatron")
     return base::bad_input(
         fmt::format("NeMo-RL does not train by `training: {}`; accepted: fsdp2, nemo-rl-megatron", facts.training));
@@ -217,7 +218,7 @@ base::Result<WholeFile> nemo_rl_whole(const JobFacts& facts) {
         "NeMo-RL files without --base are on policy, without remax and without reward models; accepted: ppo, grpo or "
         "reinforce++ with `reward: rule` and `steps_off_policy: 0`");
   const std::string loop = facts.critic ? "ppo" : "grpo";
-  WholeFile file{.demanded = demanded_models(facts)};
+  CompleteFile file{.required = required_models(facts)};
   std::string& text = file.yaml;
   text = fmt::format(
       "# Belongs next to NeMo-RL's examples/configs/{}_math_1B.yaml, from which it inherits data and reward.\n"
@@ -243,7 +244,9 @@ base::Result<WholeFile> nemo_rl_whole(const JobFacts& facts) {
 
 }  // namespace
 
-const TrainerWriter nemo_rl_writer{
-    .name = "nemo-rl", .changes_of = nemo_rl_changes, .ways_of = nemo_rl_ways, .whole = nemo_rl_whole};
+const TrainerWriter nemo_rl_writer{.name = "nemo-rl",
+                                   .changes_of = nemo_rl_changes,
+                                   .alternatives_of = nemo_rl_alternatives,
+                                   .complete_file = nemo_rl_complete_file};
 
 }  // namespace dovetail::trainers

@@ -77,8 +77,8 @@ base::Status read_caps(OpenrlhfDraft& draft) {
   constexpr std::string_view response_key = "--rollout.max_new_tokens";
   constexpr std::string_view old_prompt_key = "--prompt_max_len";
   DOVETAIL_TRY(const std::int64_t both, count_at(tree, both_key));
-  DOVETAIL_TRY(const auto response, optional_whole(tree, response_key));
-  DOVETAIL_TRY(const auto old_prompt, optional_whole(tree, old_prompt_key));
+  DOVETAIL_TRY(const auto response, optional_integer(tree, response_key));
+  DOVETAIL_TRY(const auto old_prompt, optional_integer(tree, old_prompt_key));
   if (old_prompt && *old_prompt >= 1) {
     run.prompt_cap = *old_prompt;
     run.response_cap = std::max<std::int64_t>(response.value_or(1024), 1);
@@ -222,7 +222,7 @@ base::Status read_openrlhf_pools(OpenrlhfDraft& draft) {
 
 base::Status read_openrlhf_models(OpenrlhfDraft& draft) {
   ImportedRun& run = draft.run;
-  DOVETAIL_CHECK(check_said_models(draft.request.options));
+  DOVETAIL_CHECK(check_given_models(draft.request.options));
   DOVETAIL_TRY(const int rank, adapter_rank_at(draft.tree, "--ds.lora.rank"));
   const auto add = [&](const std::string& role, const std::string& key) -> base::Status {
     DOVETAIL_TRY(const llm::Transformer shape, role_model(draft.tree, draft.request, role, key, run));
@@ -242,7 +242,7 @@ base::Result<llm::Layout> openrlhf_layout(const syntax::SettingTree& tree, const
   constexpr std::string_view stage_key = "--ds.zero_stage";
   DOVETAIL_TRY(layout.tensor, degree_at(tree, "--ds.tensor_parallel_size"));
   DOVETAIL_TRY(layout.context, degree_at(tree, "--ds.ring_attn_size"));
-  DOVETAIL_TRY(const std::int64_t stage, whole_at(tree, stage_key));
+  DOVETAIL_TRY(const std::int64_t stage, integer_at(tree, stage_key));
   if (stage < 0 || stage > 3) return setting_error(tree, stage_key, fmt::format("is {}; accepted: 0 to 3", stage));
   layout.zero = trains || stage == 3 ? static_cast<int>(stage) : 0;
   const std::int64_t copy = std::int64_t{layout.tensor} * layout.context;
@@ -266,7 +266,7 @@ base::Result<plan::MicroBatching> openrlhf_batching(const OpenrlhfDraft& draft, 
     return sequences_at_most(static_cast<double>(sequences));
   }
   DOVETAIL_TRY(std::int64_t tokens, count_at(tree, "--train.max_tokens_per_gpu"));
-  DOVETAIL_TRY(const auto own, optional_whole(tree, "--rollout.max_tokens_per_gpu"));
+  DOVETAIL_TRY(const auto own, optional_integer(tree, "--rollout.max_tokens_per_gpu"));
   if (!trains && own && *own >= 1) tokens = *own;
   return tokens_at_most(static_cast<double>(tokens) * layout.context * layout.tensor);
 }
@@ -343,8 +343,8 @@ base::Status add_openrlhf_tasks(OpenrlhfDraft& draft) {
 base::Status check_openrlhf_start(const syntax::SettingTree& tree) {
   DOVETAIL_TRY(const std::string estimator, text_at(tree, estimator_key));
   DOVETAIL_TRY(const std::int64_t samples, count_at(tree, "--rollout.n_samples_per_prompt"));
-  DOVETAIL_TRY(const auto instances, optional_whole(tree, engines_key));
-  DOVETAIL_TRY(const std::int64_t images, whole_at(tree, "--data.max_images_per_prompt"));
+  DOVETAIL_TRY(const auto instances, optional_integer(tree, engines_key));
+  DOVETAIL_TRY(const std::int64_t images, integer_at(tree, "--data.max_images_per_prompt"));
   DOVETAIL_TRY(const bool packs, flag_at(tree, "--ds.packing_samples"));
   DOVETAIL_TRY(const bool async, flag_at(tree, "--train.async_enable"));
   DOVETAIL_TRY(const bool all, flag_at(tree, "--train.colocate_all"));
@@ -355,7 +355,7 @@ base::Status check_openrlhf_start(const syntax::SettingTree& tree) {
   DOVETAIL_TRY(const bool agent, is_given_by_flag(tree, "--train.agent_func_path"));
   DOVETAIL_TRY(const bool evaluates, is_given_by_flag(tree, "--eval.dataset"));
   DOVETAIL_TRY(const std::int64_t prompts, count_at(tree, "--rollout.batch_size"));
-  DOVETAIL_TRY(const auto generated, optional_whole(tree, "--rollout.vllm_generate_batch_size"));
+  DOVETAIL_TRY(const auto generated, optional_integer(tree, "--rollout.vllm_generate_batch_size"));
   if (samples == 1 && estimator != "gae" && estimator != "reinforce")
     return setting_error(tree, "--rollout.n_samples_per_prompt",
                          fmt::format("is 1 with {}, which OpenRLHF rejects; accepted: at least 2", estimator));
@@ -424,9 +424,9 @@ base::Result<ReadRun> openrlhf_run(const syntax::Launch& launch, const std::vect
   DOVETAIL_TRY(const syntax::Arguments arguments, syntax::parse_arguments(openrlhf_flags(), launch.arguments, sources));
   OpenrlhfDraft draft{.tree = arguments.tree, .request = request};
   draft.run.name = request.name;
-  for (const syntax::StrayWord& word : arguments.doubtful)
+  for (const syntax::StrayArgument& word : arguments.uncertain)
     draft.run.assumed.push_back({"", fmt::format("{} is unknown; assumed not to be a flag", word.text), word.place});
-  for (const syntax::StrayWord& word : arguments.unknown)
+  for (const syntax::StrayArgument& word : arguments.unknown)
     draft.run.ignored.push_back(
         {word.text, fmt::format("OpenRLHF {} has no such flag and rejects it", openrlhf_version), word.place});
   DOVETAIL_CHECK(check_openrlhf_start(draft.tree));
@@ -436,7 +436,7 @@ base::Result<ReadRun> openrlhf_run(const syntax::Launch& launch, const std::vect
   DOVETAIL_CHECK(check_copies(draft));
   DOVETAIL_CHECK(read_openrlhf_models(draft));
   DOVETAIL_CHECK(add_openrlhf_tasks(draft));
-  DOVETAIL_CHECK(add_openrlhf_watched(draft.tree, draft.run));
+  DOVETAIL_CHECK(add_openrlhf_unmodeled(draft.tree, draft.run));
   return ReadRun{.run = std::move(draft.run), .sources = arguments.tree.sources};
 }
 

@@ -43,6 +43,6 @@ LineReader openrlhf_line_reader();
 /// Completes an imported run. Adds flags that affect time or memory and are not modeled to `not_modelled`, and flags
 /// without effect to `ignored`. Sets the gradient type and whether the loss computes entropy. Fails at a flag whose
 /// value is unknown.
-base::Status add_openrlhf_watched(const syntax::SettingTree& tree, ImportedRun& run);
+base::Status add_openrlhf_unmodeled(const syntax::SettingTree& tree, ImportedRun& run);
 
 }  // namespace dovetail::trainers

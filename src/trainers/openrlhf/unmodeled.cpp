@@ -11,38 +11,43 @@
 namespace dovetail::trainers {
 namespace {
 
-constexpr std::array watched_flags{
-    Watched{"--ds.zpg", "1",
-            "weights are sharded within groups; modeled as sharded over all GPUs, the real run uses more memory"},
-    Watched{"--ds.load_in_4bit", "false", "modeled in 16 bits; the real run uses less memory"},
-    Watched{"--ds.overlap_comm", "false", "gradient reduction overlaps the backward pass; the real run is faster"},
-    Watched{"--ds.use_liger_kernel", "false", "fused kernels; the real run uses less memory for logits"},
-    Watched{"--ds.deepcompile", "false", "compiled layers are not modeled"},
-    Watched{"--ds.attn_implementation", "flash_attention_2|flash_attention_3|kernels-community/vllm-flash-attn3",
-            "modeled as flash attention; the real run is slower and uses more memory"},
-    Watched{"--ds.experts_implementation", "null", "the implementation of experts is not modeled"},
-    Watched{"--ds.param_dtype", "bf16", "modeled as bf16, which uses the same memory"},
-    Watched{"--actor.gradient_checkpointing_reentrant", "false", "modeled as non-reentrant"},
-    Watched{"--actor.optim", "adam", "modeled as Adam, whose moments use more memory"},
-    Watched{"--critic.optim", "adam", "modeled as Adam, whose moments use more memory"},
-    Watched{"--actor.freeze_visual_encoder", "false", "the vision part is not modeled"},
-    Watched{"--data.max_images_per_prompt", "0", "the vision part is not modeled"},
-    Watched{"--train.full_determinism_enable", "false", "deterministic kernels; the real run is slower"},
-    Watched{"--train.enable_ema", "false", "the moving average of the weights on the host is not modeled"},
-    Watched{"--train.async_queue_size", "1", "batches queued for the trainer; modeled as one batch"},
-    Watched{"--train.partial_rollout_enable", "false",
-            "generation pauses for the weight sync and resumes; modeled as batches that finish before it"},
-    Watched{"--algo.dynamic_filtering_enable", "false", "discarding and regenerating groups is not modeled"},
-    Watched{"--critic.freezing_steps", "-1|0", "the first steps do not train the actor; modeled as always trained"},
-    Watched{"--vllm.enable_prefix_caching", "false", "the prompt of a group is computed once; the real run is faster"},
-    Watched{"--vllm.sync_backend", "nccl", "modeled as weights sent by NCCL"},
-    Watched{"--vllm.sync_with_ray", "false", "weights are sent through Ray; modeled as NCCL, the real run is slower"},
-    Watched{"--train.agent_func_path", "null",
-            "multi-turn rollouts with an environment; modeled as one response without waiting"},
-    Watched{"--ref.offload", "false",
-            "layers are streamed from the host for each micro-batch; modeled as fetched once per pass"},
-    Watched{"--reward.offload", "false",
-            "layers are streamed from the host for each micro-batch; modeled as fetched once per pass"},
+constexpr std::array checked_flags{
+    CheckedSetting{
+        "--ds.zpg", "1",
+        "weights are sharded within groups; modeled as sharded over all GPUs, the real run uses more memory"},
+    CheckedSetting{"--ds.load_in_4bit", "false", "modeled in 16 bits; the real run uses less memory"},
+    CheckedSetting{"--ds.overlap_comm", "false",
+                   "gradient reduction overlaps the backward pass; the real run is faster"},
+    CheckedSetting{"--ds.use_liger_kernel", "false", "fused kernels; the real run uses less memory for logits"},
+    CheckedSetting{"--ds.deepcompile", "false", "compiled layers are not modeled"},
+    CheckedSetting{"--ds.attn_implementation", "flash_attention_2|flash_attention_3|kernels-community/vllm-flash-attn3",
+                   "modeled as flash attention; the real run is slower and uses more memory"},
+    CheckedSetting{"--ds.experts_implementation", "null", "the implementation of experts is not modeled"},
+    CheckedSetting{"--ds.param_dtype", "bf16", "modeled as bf16, which uses the same memory"},
+    CheckedSetting{"--actor.gradient_checkpointing_reentrant", "false", "modeled as non-reentrant"},
+    CheckedSetting{"--actor.optim", "adam", "modeled as Adam, whose moments use more memory"},
+    CheckedSetting{"--critic.optim", "adam", "modeled as Adam, whose moments use more memory"},
+    CheckedSetting{"--actor.freeze_visual_encoder", "false", "the vision part is not modeled"},
+    CheckedSetting{"--data.max_images_per_prompt", "0", "the vision part is not modeled"},
+    CheckedSetting{"--train.full_determinism_enable", "false", "deterministic kernels; the real run is slower"},
+    CheckedSetting{"--train.enable_ema", "false", "the moving average of the weights on the host is not modeled"},
+    CheckedSetting{"--train.async_queue_size", "1", "batches queued for the trainer; modeled as one batch"},
+    CheckedSetting{"--train.partial_rollout_enable", "false",
+                   "generation pauses for the weight sync and resumes; modeled as batches that finish before it"},
+    CheckedSetting{"--algo.dynamic_filtering_enable", "false", "discarding and regenerating groups is not modeled"},
+    CheckedSetting{"--critic.freezing_steps", "-1|0",
+                   "the first steps do not train the actor; modeled as always trained"},
+    CheckedSetting{"--vllm.enable_prefix_caching", "false",
+                   "the prompt of a group is computed once; the real run is faster"},
+    CheckedSetting{"--vllm.sync_backend", "nccl", "modeled as weights sent by NCCL"},
+    CheckedSetting{"--vllm.sync_with_ray", "false",
+                   "weights are sent through Ray; modeled as NCCL, the real run is slower"},
+    CheckedSetting{"--train.agent_func_path", "null",
+                   "multi-turn rollouts with an environment; modeled as one response without waiting"},
+    CheckedSetting{"--ref.offload", "false",
+                   "layers are streamed from the host for each micro-batch; modeled as fetched once per pass"},
+    CheckedSetting{"--reward.offload", "false",
+                   "layers are streamed from the host for each micro-batch; modeled as fetched once per pass"},
 };
 
 /// Flags that later versions removed and that affect neither time nor memory.
@@ -53,16 +58,16 @@ base::Status add_dependent(const syntax::SettingTree& tree, ImportedRun& run) {
   constexpr std::string_view stride_key = "--ds.ring_attn_head_stride";
   constexpr std::string_view modules_key = "--ds.lora.target_modules";
   constexpr std::string_view generated_key = "--rollout.vllm_generate_batch_size";
-  DOVETAIL_TRY(const std::int64_t ring, whole_at(tree, "--ds.ring_attn_size"));
-  DOVETAIL_TRY(const std::int64_t stride, whole_at(tree, stride_key));
-  DOVETAIL_TRY(const std::int64_t rank, whole_at(tree, "--ds.lora.rank"));
-  DOVETAIL_TRY(const auto generated, optional_whole(tree, generated_key));
+  DOVETAIL_TRY(const std::int64_t ring, integer_at(tree, "--ds.ring_attn_size"));
+  DOVETAIL_TRY(const std::int64_t stride, integer_at(tree, stride_key));
+  DOVETAIL_TRY(const std::int64_t rank, integer_at(tree, "--ds.lora.rank"));
+  DOVETAIL_TRY(const auto generated, optional_integer(tree, generated_key));
   if (ring > 1 && stride != 1)
     run.not_modelled.push_back({std::string(stride_key),
                                 fmt::format("{}: sending several heads together is not modeled", stride),
                                 place_of(tree, stride_key)});
   const syntax::Setting* const modules = find_setting(tree.root, modules_key);
-  const std::string named = modules == nullptr ? "null" : value_words(*modules);
+  const std::string named = modules == nullptr ? "null" : value_text(*modules);
   if (rank > 0 && !is_one_of(named, "null|[all-linear]"))
     run.not_modelled.push_back(
         {std::string(modules_key), named + ": modeled with adapters at all projections", place_of(tree, modules_key)});
@@ -112,8 +117,8 @@ base::Status add_engines(const syntax::SettingTree& tree, ImportedRun& run) {
 
 }  // namespace
 
-base::Status add_openrlhf_watched(const syntax::SettingTree& tree, ImportedRun& run) {
-  DOVETAIL_CHECK(watch(tree, "", watched_flags, run));
+base::Status add_openrlhf_unmodeled(const syntax::SettingTree& tree, ImportedRun& run) {
+  DOVETAIL_CHECK(add_unmodeled(tree, "", checked_flags, run));
   for (const char* const flag : gone_flags)
     if (const syntax::Place place = place_of(tree, flag); place.line > 0)
       run.ignored.push_back({flag, "no effect: later versions removed it", place});

@@ -19,11 +19,11 @@ void add_training(const plan::TaskPlan& planned, ChangeList& changes) {
   changes.set("--ds.zero_stage", layout.zero);
   changes.set("--ds.tensor_parallel_size", layout.tensor);
   changes.set("--ds.ring_attn_size", layout.context);
-  changes.turn("--actor.gradient_checkpointing_enable", layout.recomputation == llm::Recomputation::full);
-  changes.turn("--ds.adam_offload", planned.offload.optimizer_on_host);
-  changes.turn("--ds.enable_sleep", planned.offload.gradients);
+  changes.set_flag("--actor.gradient_checkpointing_enable", layout.recomputation == llm::Recomputation::full);
+  changes.set_flag("--ds.adam_offload", planned.offload.optimizer_on_host);
+  changes.set_flag("--ds.enable_sleep", planned.offload.gradients);
   const bool dynamic = planned.micro_batching.tokens > 0;
-  changes.turn("--train.dynamic_batch_enable", dynamic);
+  changes.set_flag("--train.dynamic_batch_enable", dynamic);
   if (dynamic)
     changes.set("--train.max_tokens_per_gpu", tokens_per_gpu(planned));
   else
@@ -38,8 +38,8 @@ std::vector<Change> openrlhf_changes(const plan::Job& job, const plan::Plan& pla
     changes.set("--vllm.num_engines", generated->layout.data);
     changes.set("--vllm.tensor_parallel_size", generated->layout.tensor);
     changes.set("--vllm.gpu_memory_utilization", fmt::format("{}", generated->engine.memory_utilization));
-    changes.turn("--vllm.enforce_eager", !generated->engine.cuda_graphs);
-    changes.turn("--vllm.enable_sleep", generated->offload.weights);
+    changes.set_flag("--vllm.enforce_eager", !generated->engine.cuda_graphs);
+    changes.set_flag("--vllm.enable_sleep", generated->offload.weights);
   }
   if (const auto* const trained = planned("actor_train")) add_training(*trained, changes);
   if (const auto* const passed = planned("actor_infer")) {
@@ -48,8 +48,8 @@ std::vector<Change> openrlhf_changes(const plan::Job& job, const plan::Plan& pla
     else
       changes.set("--rollout.micro_batch_size", fmt::format("{:.0f}", passed->micro_batching.sequences));
   }
-  if (const auto* const passed = planned("reference_infer")) changes.turn("--ref.offload", passed->offload.weights);
-  if (const auto* const passed = planned("reward_infer")) changes.turn("--reward.offload", passed->offload.weights);
+  if (const auto* const passed = planned("reference_infer")) changes.set_flag("--ref.offload", passed->offload.weights);
+  if (const auto* const passed = planned("reward_infer")) changes.set_flag("--reward.offload", passed->offload.weights);
   return std::move(changes.all);
 }
 
@@ -69,7 +69,7 @@ std::vector<Setter> role_sizes(const cluster::Cluster& cluster, const RoleSizes&
 
 /// Splits the trainer's GPUs between roles. Critic and reward model, if there are any, share one half. Adds the flags
 /// by which roles share GPUs to `with`.
-RoleSizes apart_roles(const WaysRequest& request, int trainer, std::vector<Setter>& with) {
+RoleSizes apart_roles(const AlternativesRequest& request, int trainer, std::vector<Setter>& with) {
   const auto has = [&](const char* task) { return find_planned(request.job, request.plan, task) != nullptr; };
   const bool critic = has("critic_train");
   const int actor = critic || has("reward_infer") ? std::max(trainer / 2, 1) : trainer;
@@ -84,7 +84,7 @@ RoleSizes apart_roles(const WaysRequest& request, int trainer, std::vector<Sette
   return sizes;
 }
 
-Change shared_change(const WaysRequest& request) {
+Change shared_change(const AlternativesRequest& request) {
   const int all = cluster::device_count(request.job.cluster);
   const auto has = [&](const char* task) { return find_planned(request.job, request.plan, task) != nullptr; };
   RoleSizes sizes{{"actor", all}};
@@ -97,7 +97,7 @@ Change shared_change(const WaysRequest& request) {
   return {.set = {"--train.colocate_all", {}}, .with = std::move(with)};
 }
 
-Change apart_change(const WaysRequest& request, int engines) {
+Change apart_change(const AlternativesRequest& request, int engines) {
   const int all = cluster::device_count(request.job.cluster);
   std::vector<Setter> joined;
   const RoleSizes roles = apart_roles(request, all - engines, joined);
@@ -109,8 +109,8 @@ Change apart_change(const WaysRequest& request, int engines) {
   return change;
 }
 
-std::vector<OtherWay> openrlhf_ways(const WaysRequest& request) {
-  return mode_ways(request, [&](const Pools& pools) {
+std::vector<Alternative> openrlhf_alternatives(const AlternativesRequest& request) {
+  return mode_alternatives(request, [&](const Pools& pools) {
     return pools.shared ? shared_change(request) : apart_change(request, pools.engines);
   });
 }
@@ -121,8 +121,8 @@ void add_role(const JobFacts& facts, std::string_view role, std::vector<std::str
   arguments.push_back(fmt::format("--{}.num_gpus_per_node {}", role, facts.gpus_per_node));
 }
 
-base::Result<WholeFile> openrlhf_whole(const JobFacts& facts) {
-  DOVETAIL_CHECK(check_said_software(facts, "OpenRLHF", {.engines = {plan::EngineKind::vllm}, .loss_entropy = true}));
+base::Result<CompleteFile> openrlhf_complete_file(const JobFacts& facts) {
+  DOVETAIL_CHECK(check_software(facts, "OpenRLHF", {.engines = {plan::EngineKind::vllm}, .loss_entropy = true}));
   if (facts.training != "deepspeed-zero")
     return base::bad_input(
         fmt::format("OpenRLHF does not train by `training: {}`; accepted: deepspeed-zero", facts.training));
@@ -131,12 +131,13 @@ base::Result<WholeFile> openrlhf_whole(const JobFacts& facts) {
         "OpenRLHF files without --base are on policy, without remax and with the trainer's log-probabilities; "
         "accepted: "
         "ppo, grpo or reinforce++ with `steps_off_policy: 0` and `policy_log_probabilities: trainer`");
-  WholeFile file{.demanded = demanded_models(facts), .words = {}, .command = "python3 -m openrlhf.cli.train_ppo_ray"};
-  file.demanded.push_back({"PROMPT_DATA", "prompts: a folder, a file, or a dataset on Hugging Face", "prompts"});
-  file.demanded.push_back({"SAVE_PATH", "output folder for the trained weights", "trained"});
+  CompleteFile file{
+      .required = required_models(facts), .arguments = {}, .command = "python3 -m openrlhf.cli.train_ppo_ray"};
+  file.required.push_back({"PROMPT_DATA", "prompts: a folder, a file, or a dataset on Hugging Face", "prompts"});
+  file.required.push_back({"SAVE_PATH", "output folder for the trained weights", "trained"});
   if (!facts.reward_model)
-    file.demanded.push_back({"REWARD_RULE", "reward: a Python file or the address of a server", "rule.py"});
-  std::vector<std::string>& arguments = file.words;
+    file.required.push_back({"REWARD_RULE", "reward: a Python file or the address of a server", "rule.py"});
+  std::vector<std::string>& arguments = file.arguments;
   arguments = {"--actor.model_name_or_path \"$ACTOR_PATH\"", "--data.prompt_dataset \"$PROMPT_DATA\"",
                "--ckpt.output_dir \"$SAVE_PATH\""};
   arguments.emplace_back(facts.reward_model ? "--reward.model_name_or_path \"$REWARD_PATH\""
@@ -167,8 +168,8 @@ base::Result<WholeFile> openrlhf_whole(const JobFacts& facts) {
 
 const TrainerWriter openrlhf_writer{.name = "openrlhf",
                                     .changes_of = openrlhf_changes,
-                                    .ways_of = openrlhf_ways,
+                                    .alternatives_of = openrlhf_alternatives,
                                     .flags = openrlhf_flags,
-                                    .whole = openrlhf_whole};
+                                    .complete_file = openrlhf_complete_file};
 
 }  // namespace dovetail::trainers

@@ -88,17 +88,17 @@ base::Status read_roll_lengths(RollDraft& draft) {
   const syntax::SettingTree& tree = draft.tree();
   ImportedRun& run = draft.run;
   DOVETAIL_TRY(run.prompt_cap, roll_count(tree, "prompt_length", 1024));
-  DOVETAIL_TRY(const auto whole, optional_whole(tree, "sequence_length"));
-  DOVETAIL_TRY(const auto response, optional_whole(tree, "response_length"));
-  const bool by_whole = whole.value_or(0) > 0;
-  const std::string key = by_whole ? "sequence_length" : "response_length";
-  if (!by_whole && response.value_or(0) <= 0)
+  DOVETAIL_TRY(const auto sequence_length, optional_integer(tree, "sequence_length"));
+  DOVETAIL_TRY(const auto response, optional_integer(tree, "response_length"));
+  const bool by_sequence_length = sequence_length.value_or(0) > 0;
+  const std::string key = by_sequence_length ? "sequence_length" : "response_length";
+  if (!by_sequence_length && response.value_or(0) <= 0)
     return setting_error(tree, key, "is missing, which ROLL rejects; accepted: a number of tokens, or sequence_length");
-  run.response_cap = by_whole ? *whole - run.prompt_cap : *response;
+  run.response_cap = by_sequence_length ? *sequence_length - run.prompt_cap : *response;
   if (run.response_cap < 1)
     return setting_error(tree, key,
-                         fmt::format("is {}; accepted: more than prompt_length, {}", *whole, run.prompt_cap));
-  if (by_whole && response.value_or(0) > 0 && *response != run.response_cap)
+                         fmt::format("is {}; accepted: more than prompt_length, {}", *sequence_length, run.prompt_cap));
+  if (by_sequence_length && response.value_or(0) > 0 && *response != run.response_cap)
     run.ignored.push_back(
         {"response_length", "no effect: sequence_length takes precedence", place_of(tree, "response_length")});
   assume_lengths(tree, draft.request.options, "prompt_length", key, run);
@@ -219,7 +219,7 @@ base::Result<int> roll_adapter_rank(const syntax::SettingTree& tree, const std::
 base::Status read_roll_models(RollDraft& draft) {
   const syntax::SettingTree& tree = draft.tree();
   ImportedRun& run = draft.run;
-  DOVETAIL_CHECK(check_said_models(draft.request.options));
+  DOVETAIL_CHECK(check_given_models(draft.request.options));
   DOVETAIL_TRY(const std::string key, actor_key(tree, run));
   DOVETAIL_TRY(draft.actor_model, role_model(tree, draft.request, "actor", key, run));
   run.models.back().lora = draft.adapter_rank;
@@ -447,7 +447,7 @@ base::Result<ReadRun> roll_run(const ComposedSettings& settings, const RunReques
   DOVETAIL_CHECK(read_roll_models(draft));
   DOVETAIL_CHECK(read_roll_batches(draft));
   DOVETAIL_CHECK(add_roll_tasks(draft));
-  DOVETAIL_CHECK(add_roll_watched(tree, draft.judge, draft.run));
+  DOVETAIL_CHECK(add_roll_unmodeled(tree, draft.judge, draft.run));
   return ReadRun{.run = std::move(draft.run), .sources = tree.sources, .settings = tree};
 }
 
@@ -460,7 +460,7 @@ base::Result<ReadRun> roll_of_launch(const syntax::Launch& launch, const std::ve
 /// Reads a configuration file, or a log, which starts with the configuration.
 base::Result<ReadRun> roll_of_configuration(const ConfigurationFile& file, const RunRequest& request) {
   ConfigurationFile read = file;
-  if (std::optional<std::string> printed = yaml_of_log(file.content, roll_reader.told_by))
+  if (std::optional<std::string> printed = yaml_of_log(file.content, roll_reader.recognized_by))
     read.content = *std::move(printed);
   DOVETAIL_TRY(const ComposedSettings settings, roll_settings_of_file(read, request));
   return roll_run(settings, request);
@@ -480,7 +480,7 @@ const TrainerReader roll_reader{.name = "roll",
                                 .is_entry = is_roll_entry,
                                 .of_launch = roll_of_launch,
                                 .is_configuration = is_of_roll,
-                                .told_by = "actor_train",
+                                .recognized_by = "actor_train",
                                 .of_configuration = roll_of_configuration};
 
 }  // namespace dovetail::trainers

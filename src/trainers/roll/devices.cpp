@@ -191,7 +191,7 @@ class DeviceExpression {
   int depth_ = 0;
 };
 
-std::string numbers_words(const std::vector<std::int64_t>& numbers) {
+std::string numbers_text(const std::vector<std::int64_t>& numbers) {
   constexpr std::size_t shown = 8;
   if (numbers.size() <= shown) return fmt::format("[{}]", fmt::join(numbers, ", "));
   return fmt::format("[{}, ...]", fmt::join(numbers.begin(), numbers.begin() + shown, ", "));
@@ -208,7 +208,7 @@ base::Result<std::optional<cluster::Mesh>> device_mapping_at(const syntax::Setti
   std::string expression;
   // Resolved configurations contain a list. ROLL itself evaluates only strings.
   if (setting != nullptr && setting->kind == syntax::Setting::Kind::list && !setting->unknown) {
-    expression = value_words(*setting);
+    expression = value_text(*setting);
   } else {
     DOVETAIL_TRY(const auto value, optional_text(tree, key));
     if (!value) return std::optional<cluster::Mesh>();
@@ -224,7 +224,7 @@ base::Result<std::optional<cluster::Mesh>> device_mapping_at(const syntax::Setti
           tree, key,
           fmt::format("is {}, which plans cannot describe because the GPUs are not consecutive; accepted: "
                       "consecutive GPUs, such as list(range(0, 8))",
-                      numbers_words(*numbers)));
+                      numbers_text(*numbers)));
   return std::optional(
       cluster::Mesh{.first = static_cast<int>(numbers->front()), .count = static_cast<int>(numbers->size())});
 }

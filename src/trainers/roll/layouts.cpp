@@ -189,7 +189,7 @@ base::Status read_sglang_of_role(const syntax::SettingTree& tree, const std::str
   const std::string worker_key = role + ".num_gpus_per_worker";
   const std::string tensor_key = keys + ".tensor_parallel_size";
   DOVETAIL_TRY(const int worker, degree_at(tree, worker_key));
-  DOVETAIL_TRY(const auto tensor, optional_whole(tree, tensor_key));
+  DOVETAIL_TRY(const auto tensor, optional_integer(tree, tensor_key));
   DOVETAIL_TRY(
       all.layout,
       engine_degrees(
@@ -234,7 +234,7 @@ base::Result<RoleTypes> roll_types(const syntax::SettingTree& tree, const std::s
     types.types.weight_type = types.types.gradient_type = types.types.moment_type = *type;
   types.otherwise.push_back(
       {key, *value + ": shards are not in fp32; modeled in fp32, the real run uses less memory", place_of(tree, key)});
-  if (types.types.weight_type == plan::StateType::usual)
+  if (types.types.weight_type == plan::StateType::by_default)
     return setting_error(tree, key, fmt::format("is {}; accepted: fp32, bf16, fp16", *value));
   return types;
 }
@@ -249,7 +249,7 @@ base::Result<bool> roll_flag(const syntax::SettingTree& tree, const std::string&
 }
 
 base::Result<std::int64_t> roll_count(const syntax::SettingTree& tree, const std::string& key, std::int64_t otherwise) {
-  DOVETAIL_TRY(const auto value, optional_whole(tree, key));
+  DOVETAIL_TRY(const auto value, optional_integer(tree, key));
   if (!value) return otherwise;
   return count_at(tree, key);
 }

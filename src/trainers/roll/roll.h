@@ -65,6 +65,6 @@ base::Status check_roll_start(const syntax::SettingTree& tree);
 /// settings passed through to a strategy, and behavior of ROLL that plans cannot express. Adds settings without effect
 /// to `ignored`. Sets the run's types and engine. `judge` is the role of the reward model that uses GPUs, or empty.
 /// Fails at a setting whose value is unknown.
-base::Status add_roll_watched(const syntax::SettingTree& tree, const std::string& judge, ImportedRun& run);
+base::Status add_roll_unmodeled(const syntax::SettingTree& tree, const std::string& judge, ImportedRun& run);
 
 }  // namespace dovetail::trainers

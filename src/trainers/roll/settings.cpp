@@ -70,7 +70,7 @@ base::Status check_estimator(const syntax::SettingTree& tree) {
 base::Status check_asynchrony(const syntax::SettingTree& tree) {
   const std::string key = "async_generation_ratio";
   DOVETAIL_TRY(const auto ratio, optional_number(tree, key));
-  DOVETAIL_TRY(const auto level, optional_whole(tree, "generate_opt_level"));
+  DOVETAIL_TRY(const auto level, optional_integer(tree, "generate_opt_level"));
   if (ratio.value_or(0) == 0) return {};
   if (*ratio < 1)
     return setting_error(tree, key, fmt::format("is {}, which ROLL rejects; accepted: 0, or at least 1", *ratio));
@@ -169,8 +169,8 @@ base::Status check_roll_start(const syntax::SettingTree& tree) {
   for (const char* const role : {"actor_train", "actor_infer", "reference", "critic"})
     DOVETAIL_CHECK(check_roll_role(tree, role));
   DOVETAIL_CHECK(check_adapters(tree));
-  DOVETAIL_TRY(const auto prompt, optional_whole(tree, "val_prompt_length"));
-  DOVETAIL_TRY(const auto sequence, optional_whole(tree, "val_sequence_length"));
+  DOVETAIL_TRY(const auto prompt, optional_integer(tree, "val_prompt_length"));
+  DOVETAIL_TRY(const auto sequence, optional_integer(tree, "val_sequence_length"));
   if (prompt.has_value() != sequence.has_value())
     return setting_error(
         tree, prompt ? "val_prompt_length" : "val_sequence_length",

@@ -18,57 +18,59 @@
 namespace dovetail::trainers {
 namespace {
 
-constexpr std::array watched_of_pipeline{
-    Watched{"is_use_additional_prompts", "false",
-            "prompts that are generated but not trained on are not modeled; the real run generates longer"},
-    Watched{"generate_opt_level", "1", "prompts are generated in complete batches; modeled one by one"},
-    Watched{"critic_warmup", "0|0.0", "the first steps do not train the actor; modeled as always trained"},
-    Watched{"save_logging_board_dir", "null", "the extra computation of log-probabilities is not modeled"},
-    Watched{"rollout_mock.enable", "false", "responses are written to or read from files; modeled as generated"},
-    Watched{"transfer_backend.backend_name", "null",
-            "weights are sent differently; modeled as NCCL, or as a copy within the node"},
-    Watched{"profiler_timeline", "false", "the profiler is on; the real run is slower"},
-    Watched{"profiler_memory", "false", "the profiler is on; the real run is slower"},
-    Watched{"actor_train.model_update_frequency", "1", "only some steps sync weights; modeled in every step"},
-    Watched{"actor_infer.generating_args.num_beams", "1", "beam search; modeled as one sequence"},
-    Watched{"actor_infer.model_args.dtype", "bf16|fp16", "modeled as bf16; the real run uses more memory"},
+constexpr std::array checked_of_pipeline{
+    CheckedSetting{"is_use_additional_prompts", "false",
+                   "prompts that are generated but not trained on are not modeled; the real run generates longer"},
+    CheckedSetting{"generate_opt_level", "1", "prompts are generated in complete batches; modeled one by one"},
+    CheckedSetting{"critic_warmup", "0|0.0", "the first steps do not train the actor; modeled as always trained"},
+    CheckedSetting{"save_logging_board_dir", "null", "the extra computation of log-probabilities is not modeled"},
+    CheckedSetting{"rollout_mock.enable", "false", "responses are written to or read from files; modeled as generated"},
+    CheckedSetting{"transfer_backend.backend_name", "null",
+                   "weights are sent differently; modeled as NCCL, or as a copy within the node"},
+    CheckedSetting{"profiler_timeline", "false", "the profiler is on; the real run is slower"},
+    CheckedSetting{"profiler_memory", "false", "the profiler is on; the real run is slower"},
+    CheckedSetting{"actor_train.model_update_frequency", "1", "only some steps sync weights; modeled in every step"},
+    CheckedSetting{"actor_infer.generating_args.num_beams", "1", "beam search; modeled as one sequence"},
+    CheckedSetting{"actor_infer.model_args.dtype", "bf16|fp16", "modeled as bf16; the real run uses more memory"},
 };
 
 /// Settings of each role that trains or infers.
-constexpr std::array watched_of_role{
-    Watched{"model_args.dtype", "bf16", "modeled as bf16"},
-    Watched{"model_args.freeze_module_prefix", "null",
-            "some weights are frozen; modeled as trained, and the vision part is not modeled"},
-    Watched{"logits_in_fp32", "false", "logits in fp32; modeled as bf16, the real run uses more memory for logits"},
-    Watched{"router_replay.mode", "disable", "reusing the rollout's expert choices in training is not modeled"},
-    Watched{"mtp_training_mode", "disabled|null", "training of multi-token prediction layers is not modeled"},
+constexpr std::array checked_of_role{
+    CheckedSetting{"model_args.dtype", "bf16", "modeled as bf16"},
+    CheckedSetting{"model_args.freeze_module_prefix", "null",
+                   "some weights are frozen; modeled as trained, and the vision part is not modeled"},
+    CheckedSetting{"logits_in_fp32", "false",
+                   "logits in fp32; modeled as bf16, the real run uses more memory for logits"},
+    CheckedSetting{"router_replay.mode", "disable", "reusing the rollout's expert choices in training is not modeled"},
+    CheckedSetting{"mtp_training_mode", "disabled|null", "training of multi-token prediction layers is not modeled"},
 };
 
-constexpr std::array watched_of_megatron{
-    Watched{"pipeline_model_parallel_layout", "null", "explicit stage layout; modeled as even stages"},
-    Watched{"moe_grouped_gemm", "true|null",
-            "experts are computed one by one; modeled as grouped, the real run is slower"},
-    Watched{"moe_shared_expert_overlap", "false",
-            "shared experts are computed during the exchange of tokens; the real run is faster"},
-    Watched{"moe_expert_capacity_factor", "null", "dropping tokens over the expert capacity is not modeled"},
-    Watched{"cross_entropy_loss_fusion", "false",
-            "fused kernels compute log-probabilities; the real run uses less memory"},
-    Watched{"apply_rope_fusion", "false", "the fused kernel is not modeled"},
-    Watched{"bias_activation_fusion", "false", "the fused kernel is not modeled"},
-    Watched{"transformer_impl", "transformer_engine|null", "modeled as Transformer Engine"},
-    Watched{"cuda_graph_impl", "null", "training uses CUDA graphs; the real run is faster"},
-    Watched{"fp8", "null", "training in fp8; modeled as bf16, the real run is faster"},
-    Watched{"fp8_recipe", "null", "training in fp8; modeled as bf16, the real run is faster"},
-    Watched{"fp8_param", "false", "weights in fp8; modeled as bf16, the real run uses less memory"},
-    Watched{"mtp_num_layers", "0|null", "multi-token prediction layers are not modeled; the real run uses more memory"},
+constexpr std::array checked_of_megatron{
+    CheckedSetting{"pipeline_model_parallel_layout", "null", "explicit stage layout; modeled as even stages"},
+    CheckedSetting{"moe_grouped_gemm", "true|null",
+                   "experts are computed one by one; modeled as grouped, the real run is slower"},
+    CheckedSetting{"moe_shared_expert_overlap", "false",
+                   "shared experts are computed during the exchange of tokens; the real run is faster"},
+    CheckedSetting{"moe_expert_capacity_factor", "null", "dropping tokens over the expert capacity is not modeled"},
+    CheckedSetting{"cross_entropy_loss_fusion", "false",
+                   "fused kernels compute log-probabilities; the real run uses less memory"},
+    CheckedSetting{"apply_rope_fusion", "false", "the fused kernel is not modeled"},
+    CheckedSetting{"bias_activation_fusion", "false", "the fused kernel is not modeled"},
+    CheckedSetting{"transformer_impl", "transformer_engine|null", "modeled as Transformer Engine"},
+    CheckedSetting{"cuda_graph_impl", "null", "training uses CUDA graphs; the real run is faster"},
+    CheckedSetting{"fp8", "null", "training in fp8; modeled as bf16, the real run is faster"},
+    CheckedSetting{"fp8_recipe", "null", "training in fp8; modeled as bf16, the real run is faster"},
+    CheckedSetting{"fp8_param", "false", "weights in fp8; modeled as bf16, the real run uses less memory"},
+    CheckedSetting{"mtp_num_layers", "0|null",
+                   "multi-token prediction layers are not modeled; the real run uses more memory"},
 };
 /// Settings of Megatron roles that train.
-constexpr std::array watched_of_megatron_training{
-    Watched{"recompute_method", "null|uniform", "modeled as recomputing each layer separately"},
-    Watched{"recompute_num_layers", "null|1", "modeled as recomputing each layer separately"},
-    Watched{"optimizer", "adam", "modeled as Adam, whose moments use more memory"},
-    Watched{"ddp_bucket_size", "null", "the size of gradient messages is not modeled"},
-    Watched{"use_batched_model_update", "true|null", "weights are sent one by one; the real run is slower"},
+constexpr std::array checked_of_megatron_training{
+    CheckedSetting{"recompute_method", "null|uniform", "modeled as recomputing each layer separately"},
+    CheckedSetting{"recompute_num_layers", "null|1", "modeled as recomputing each layer separately"},
+    CheckedSetting{"optimizer", "adam", "modeled as Adam, whose moments use more memory"},
+    CheckedSetting{"ddp_bucket_size", "null", "the size of gradient messages is not modeled"},
+    CheckedSetting{"use_batched_model_update", "true|null", "weights are sent one by one; the real run is slower"},
 };
 /// Other members of the same map. Layouts depend on them, or they affect neither time nor memory.
 constexpr std::array<std::string_view, 33> known_of_megatron{"tensor_model_parallel_size",
@@ -105,24 +107,25 @@ constexpr std::array<std::string_view, 33> known_of_megatron{"tensor_model_paral
                                                              "delay_grad_reduce",
                                                              "variable_seq_lengths"};
 
-constexpr std::array watched_of_fsdp2{
-    Watched{"apply_tiled_mlp", "false", "tiled MLP; the real run uses less memory for activations"},
-    Watched{"moe_use_grouped_mm", "true",
-            "experts are computed one by one; modeled as grouped, the real run is slower"},
-    Watched{"efsdp_size", "1", "experts are sharded within groups; modeled as sharded over all GPUs that share them"},
+constexpr std::array checked_of_fsdp2{
+    CheckedSetting{"apply_tiled_mlp", "false", "tiled MLP; the real run uses less memory for activations"},
+    CheckedSetting{"moe_use_grouped_mm", "true",
+                   "experts are computed one by one; modeled as grouped, the real run is slower"},
+    CheckedSetting{"efsdp_size", "1",
+                   "experts are sharded within groups; modeled as sharded over all GPUs that share them"},
 };
 /// Settings of FSDP2 roles that train.
-constexpr std::array watched_of_fsdp2_training{
-    Watched{"reduce_dtype", "fp32|float32", "gradients are reduced in another type; modeled in fp32"},
-    Watched{"reduce_scatter_during_grad_accumulation", "true",
-            "gradients stay unsharded until the step; modeled as sharded, the real run uses more memory"},
+constexpr std::array checked_of_fsdp2_training{
+    CheckedSetting{"reduce_dtype", "fp32|float32", "gradients are reduced in another type; modeled in fp32"},
+    CheckedSetting{"reduce_scatter_during_grad_accumulation", "true",
+                   "gradients stay unsharded until the step; modeled as sharded, the real run uses more memory"},
 };
 constexpr std::array<std::string_view, 9> known_of_fsdp2{
     "fsdp_size",       "reshard_after_forward", "offload_policy", "ep_size",         "param_dtype",
     "async_save_ckpt", "save_only_model",       "model_type",     "tiled_num_shards"};
 
-constexpr std::array watched_of_vllm{
-    Watched{"block_size", "16", "KV cache block size; modeled as 16 tokens"},
+constexpr std::array checked_of_vllm{
+    CheckedSetting{"block_size", "16", "KV cache block size; modeled as 16 tokens"},
 };
 constexpr std::array<std::string_view, 20> roll_vllm_keys{"tensor_parallel_size",
                                                           "quantization",
@@ -145,10 +148,10 @@ constexpr std::array<std::string_view, 20> roll_vllm_keys{"tensor_parallel_size"
                                                           "distributed_executor_backend",
                                                           "seed"};
 
-constexpr std::array watched_of_sglang{
-    Watched{"enable_memory_saver", "true",
-            "the engine does not sleep; modeled as if it did, the real run uses more memory"},
-    Watched{"dp_size", "1", "modeled as independent instances"},
+constexpr std::array checked_of_sglang{
+    CheckedSetting{"enable_memory_saver", "true",
+                   "the engine does not sleep; modeled as if it did, the real run uses more memory"},
+    CheckedSetting{"dp_size", "1", "modeled as independent instances"},
 };
 constexpr std::array<std::string_view, 13> roll_sglang_keys{"quantization",
                                                             "kv_cache_dtype",
@@ -165,9 +168,9 @@ constexpr std::array<std::string_view, 13> roll_sglang_keys{"quantization",
                                                             "context_length"};
 
 /// Settings that are modeled only for the engine that generates.
-constexpr std::array watched_of_judges{
-    Watched{"quantization", "null", "quantized weights; modeled as bf16"},
-    Watched{"kv_cache_dtype", "null|auto", "quantized KV cache; modeled as bf16"},
+constexpr std::array checked_of_judges{
+    CheckedSetting{"quantization", "null", "quantized weights; modeled as bf16"},
+    CheckedSetting{"kv_cache_dtype", "null|auto", "quantized KV cache; modeled as bf16"},
 };
 
 void add_not_modelled(const syntax::SettingTree& tree, const std::string& key, std::string what, ImportedRun& run) {
@@ -176,15 +179,16 @@ void add_not_modelled(const syntax::SettingTree& tree, const std::string& key, s
 
 /// Reports settings of the map at `keys`: those in `table`, those in `of_training` if the role trains, and those not in
 /// `known`, which ROLL passes through.
-base::Status watch_strategy(const syntax::SettingTree& tree, const std::string& keys, std::span<const Watched> table,
-                            std::span<const std::string_view> known, ImportedRun& run,
-                            std::span<const Watched> of_training = {}, bool trains = false) {
-  DOVETAIL_CHECK(watch(tree, keys + ".", table, run));
-  if (trains) DOVETAIL_CHECK(watch(tree, keys + ".", of_training, run));
+base::Status add_unmodeled_strategy(const syntax::SettingTree& tree, const std::string& keys,
+                                    std::span<const CheckedSetting> table, std::span<const std::string_view> known,
+                                    ImportedRun& run, std::span<const CheckedSetting> of_training = {},
+                                    bool trains = false) {
+  DOVETAIL_CHECK(add_unmodeled(tree, keys + ".", table, run));
+  if (trains) DOVETAIL_CHECK(add_unmodeled(tree, keys + ".", of_training, run));
   std::vector<std::string_view> read(known.begin(), known.end());
-  for (const std::span<const Watched> each : {table, of_training})
-    for (const Watched& watched : each) read.push_back(watched.key);
-  watch_handed_on(tree, keys, read, run);
+  for (const std::span<const CheckedSetting> each : {table, of_training})
+    for (const CheckedSetting& checked : each) read.push_back(checked.key);
+  add_passed_on(tree, keys, read, run);
   return {};
 }
 
@@ -200,10 +204,11 @@ bool has_expert_groups(const ImportedRun& run) {
                      [](const ImportedTask& task) { return task.planned.layout.expert > 1; });
 }
 
-base::Status watch_megatron(const syntax::SettingTree& tree, const std::string& role, bool trains, ImportedRun& run) {
+base::Status add_unmodeled_megatron(const syntax::SettingTree& tree, const std::string& role, bool trains,
+                                    ImportedRun& run) {
   const std::string keys = roll_strategy_key(role);
-  DOVETAIL_CHECK(
-      watch_strategy(tree, keys, watched_of_megatron, known_of_megatron, run, watched_of_megatron_training, trains));
+  DOVETAIL_CHECK(add_unmodeled_strategy(tree, keys, checked_of_megatron, known_of_megatron, run,
+                                        checked_of_megatron_training, trains));
   for (const char* const name : {".optimizer_cpu_offload", ".optimizer_offload_fraction"})
     add_ignored(tree, keys + name, "no effect: ROLL does not pass it to the optimizer", run);
   for (const char* const name : {".model_args.disable_gradient_checkpointing", ".model_args.attn_implementation"})
@@ -225,7 +230,7 @@ base::Status watch_megatron(const syntax::SettingTree& tree, const std::string& 
     if (granularity != "selective" && !experts)
       add_ignored(tree, modules_key, "no effect without recompute_granularity selective", run);
     else
-      DOVETAIL_CHECK(watch_modules(tree, modules_key, run));
+      DOVETAIL_CHECK(add_unmodeled_modules(tree, modules_key, run));
   }
   DOVETAIL_TRY(const bool overlaps, roll_flag(tree, keys + ".overlap_grad_reduce"));
   if (!overlaps)
@@ -242,14 +247,15 @@ base::Status watch_megatron(const syntax::SettingTree& tree, const std::string& 
   return {};
 }
 
-base::Status watch_fsdp2(const syntax::SettingTree& tree, const std::string& role, bool trains, int devices,
-                         ImportedRun& run) {
+base::Status add_unmodeled_fsdp2(const syntax::SettingTree& tree, const std::string& role, bool trains, int devices,
+                                 ImportedRun& run) {
   const std::string keys = roll_strategy_key(role);
-  DOVETAIL_CHECK(watch_strategy(tree, keys, watched_of_fsdp2, known_of_fsdp2, run, watched_of_fsdp2_training, trains));
+  DOVETAIL_CHECK(
+      add_unmodeled_strategy(tree, keys, checked_of_fsdp2, known_of_fsdp2, run, checked_of_fsdp2_training, trains));
   const std::string type_key = keys + ".param_dtype";
   DOVETAIL_TRY(const auto type, optional_text(tree, type_key));
-  const bool whole = type && is_one_of(*type, "fp32|float32");
-  if (!trains && whole)
+  const bool is_unsupported = type && is_one_of(*type, "fp32|float32");
+  if (!trains && is_unsupported)
     add_not_modelled(tree, type_key,
                      *type + ": weights are not in bf16; modeled in bf16, the real run uses more memory", run);
   DOVETAIL_TRY(const std::int64_t size, roll_count(tree, keys + ".fsdp_size", 1));
@@ -286,8 +292,8 @@ base::Status watch_fsdp2(const syntax::SettingTree& tree, const std::string& rol
 }
 
 /// Reports micro-batch settings of a role that have no effect or are not modeled.
-base::Status watch_roll_cut(const syntax::SettingTree& tree, const std::string& role, RollUse use, bool in_training,
-                            ImportedRun& run) {
+base::Status add_unmodeled_roll_cut(const syntax::SettingTree& tree, const std::string& role, RollUse use,
+                                    bool in_training, ImportedRun& run) {
   DOVETAIL_TRY(const RollCut cut, roll_cut(tree, role, use, in_training));
   const bool packs = cut == RollCut::packed || cut == RollCut::balanced;
   const std::string round_key =
@@ -328,13 +334,13 @@ base::Status watch_roll_cut(const syntax::SettingTree& tree, const std::string& 
   return {};
 }
 
-base::Status watch_roll_role(const syntax::SettingTree& tree, const std::string& role, RollUse use, int devices,
-                             ImportedRun& run) {
-  DOVETAIL_CHECK(watch(tree, role + ".", watched_of_role, run));
+base::Status add_unmodeled_roll_role(const syntax::SettingTree& tree, const std::string& role, RollUse use, int devices,
+                                     ImportedRun& run) {
+  DOVETAIL_CHECK(add_unmodeled(tree, role + ".", checked_of_role, run));
   DOVETAIL_TRY(const RollBackend backend, roll_backend(tree, role, use));
   const bool trains = use == RollUse::trains;
-  if (backend == RollBackend::megatron) DOVETAIL_CHECK(watch_megatron(tree, role, trains, run));
-  if (backend == RollBackend::fsdp2) DOVETAIL_CHECK(watch_fsdp2(tree, role, trains, devices, run));
+  if (backend == RollBackend::megatron) DOVETAIL_CHECK(add_unmodeled_megatron(tree, role, trains, run));
+  if (backend == RollBackend::fsdp2) DOVETAIL_CHECK(add_unmodeled_fsdp2(tree, role, trains, devices, run));
   if (backend == RollBackend::deepspeed)
     add_not_modelled(tree, role + ".strategy_args.strategy_name",
                      "removed from ROLL in 2026; modeled as in earlier versions", run);
@@ -342,8 +348,8 @@ base::Status watch_roll_role(const syntax::SettingTree& tree, const std::string&
   if (backend != actors)
     add_not_modelled(tree, role + ".strategy_args.strategy_name",
                      "differs from the actor's strategy; memory is modeled as with the actor's", run);
-  DOVETAIL_CHECK(watch_roll_cut(tree, role, use, false, run));
-  if (trains) DOVETAIL_CHECK(watch_roll_cut(tree, role, use, true, run));
+  DOVETAIL_CHECK(add_unmodeled_roll_cut(tree, role, use, false, run));
+  if (trains) DOVETAIL_CHECK(add_unmodeled_roll_cut(tree, role, use, true, run));
   if (use != RollUse::generates && backend != RollBackend::hugging_face) {
     DOVETAIL_TRY(const std::int64_t worker, roll_count(tree, role + ".num_gpus_per_worker", 1));
     if (worker > 1) add_ignored(tree, role + ".num_gpus_per_worker", "no effect: always 1 with this strategy", run);
@@ -355,18 +361,18 @@ base::Status watch_roll_role(const syntax::SettingTree& tree, const std::string&
   return {};
 }
 
-base::Status watch_roll_engine(const syntax::SettingTree& tree, const std::string& role, ImportedRun& run) {
+base::Status add_unmodeled_roll_engine(const syntax::SettingTree& tree, const std::string& role, ImportedRun& run) {
   DOVETAIL_TRY(const RollBackend backend, roll_backend(tree, role, RollUse::judges));
   const std::string keys = roll_strategy_key(role);
   if (backend == RollBackend::hugging_face) return {};
-  if (role != "actor_infer") DOVETAIL_CHECK(watch(tree, keys + ".", watched_of_judges, run));
+  if (role != "actor_infer") DOVETAIL_CHECK(add_unmodeled(tree, keys + ".", checked_of_judges, run));
   if (backend == RollBackend::sglang) {
-    DOVETAIL_CHECK(watch_strategy(tree, keys, watched_of_sglang, roll_sglang_keys, run));
+    DOVETAIL_CHECK(add_unmodeled_strategy(tree, keys, checked_of_sglang, roll_sglang_keys, run));
     return {};
   }
-  DOVETAIL_CHECK(watch_strategy(tree, keys, watched_of_vllm, roll_vllm_keys, run));
+  DOVETAIL_CHECK(add_unmodeled_strategy(tree, keys, checked_of_vllm, roll_vllm_keys, run));
   const std::string worker_key = role + ".num_gpus_per_worker";
-  DOVETAIL_TRY(const auto worker, optional_whole(tree, worker_key));
+  DOVETAIL_TRY(const auto worker, optional_integer(tree, worker_key));
   DOVETAIL_TRY(const std::int64_t tensor, roll_count(tree, keys + ".tensor_parallel_size", 1));
   DOVETAIL_TRY(const std::int64_t stages, roll_count(tree, keys + ".pipeline_parallel_size", 1));
   if (worker && *worker != tensor * stages)
@@ -375,13 +381,13 @@ base::Status watch_roll_engine(const syntax::SettingTree& tree, const std::strin
   return {};
 }
 
-base::Status watch_roll_generation(const syntax::SettingTree& tree, ImportedRun& run) {
+base::Status add_unmodeled_roll_generation(const syntax::SettingTree& tree, ImportedRun& run) {
   const std::string keys = roll_strategy_key("actor_infer");
-  DOVETAIL_CHECK(watch_roll_engine(tree, "actor_infer", run));
+  DOVETAIL_CHECK(add_unmodeled_roll_engine(tree, "actor_infer", run));
   DOVETAIL_TRY(const RollBackend backend, roll_backend(tree, "actor_infer", RollUse::generates));
   const bool is_vllm = backend == RollBackend::vllm;
   const std::string both_key = keys + (is_vllm ? ".max_model_len" : ".context_length");
-  DOVETAIL_TRY(const auto both, optional_whole(tree, both_key));
+  DOVETAIL_TRY(const auto both, optional_integer(tree, both_key));
   if (both) take_sequence_cap(tree, both_key, *both, run);
   const std::string cache_key = keys + (is_vllm ? ".enable_prefix_caching" : ".disable_radix_cache");
   DOVETAIL_TRY(const auto caches, optional_flag(tree, cache_key));
@@ -394,16 +400,16 @@ base::Status watch_roll_generation(const syntax::SettingTree& tree, ImportedRun&
   if (backend == RollBackend::sglang) run.software.engine = plan::EngineKind::sglang;
   DOVETAIL_CHECK(take_engine_weights(tree, keys + ".quantization", run));
   DOVETAIL_CHECK(take_key_values(tree, keys + ".kv_cache_dtype", run));
-  DOVETAIL_TRY(const auto level, optional_whole(tree, keys + ".sleep_level"));
+  DOVETAIL_TRY(const auto level, optional_integer(tree, keys + ".sleep_level"));
   if (is_vllm && level.value_or(1) > 1) run.software.engine_sleep = plan::EngineSleep::discards;
   if (backend == RollBackend::sglang)
     add_not_modelled(tree, "actor_infer.strategy_args.strategy_name", "sglang: scheduling is modeled as in vLLM", run);
-  DOVETAIL_TRY(const auto copies, optional_whole(tree, "actor_infer.generating_args.num_return_sequences"));
+  DOVETAIL_TRY(const auto copies, optional_integer(tree, "actor_infer.generating_args.num_return_sequences"));
   if (copies && *copies != run.samples_per_prompt)
     add_ignored(tree, "actor_infer.generating_args.num_return_sequences",
                 "no effect: num_return_sequences_in_group takes precedence", run);
-  DOVETAIL_TRY(const auto tokens, optional_whole(tree, "actor_infer.generating_args.max_new_tokens"));
-  if (tokens && *tokens != run.said_response_cap())
+  DOVETAIL_TRY(const auto tokens, optional_integer(tree, "actor_infer.generating_args.max_new_tokens"));
+  if (tokens && *tokens != run.effective_response_cap())
     add_ignored(tree, "actor_infer.generating_args.max_new_tokens",
                 "no effect: response_length or sequence_length takes precedence", run);
   add_ignored(tree, "actor_infer.infer_batch_size", "no effect: the engine schedules its own batches", run);
@@ -411,9 +417,9 @@ base::Status watch_roll_generation(const syntax::SettingTree& tree, ImportedRun&
 }
 
 /// Reports that a reward model that generates its verdicts is modeled as inference.
-base::Status watch_roll_judge(const syntax::SettingTree& tree, const std::string& judge, ImportedRun& run) {
+base::Status add_unmodeled_roll_judge(const syntax::SettingTree& tree, const std::string& judge, ImportedRun& run) {
   if (judge.empty()) return {};
-  DOVETAIL_CHECK(watch_roll_engine(tree, judge, run));
+  DOVETAIL_CHECK(add_unmodeled_roll_engine(tree, judge, run));
   add_not_modelled(tree, judge + ".device_mapping",
                    "the reward model generates verdicts one by one, for finished samples of its domain; modeled as one "
                    "inference pass over all samples after generation",
@@ -422,18 +428,18 @@ base::Status watch_roll_judge(const syntax::SettingTree& tree, const std::string
 }
 
 /// Reports filters of groups and responses, external judges and rule workers.
-base::Status watch_roll_rewards(const syntax::SettingTree& tree, ImportedRun& run) {
+base::Status add_unmodeled_roll_rewards(const syntax::SettingTree& tree, ImportedRun& run) {
   const syntax::Setting* const rewards = find_setting(tree.root, "rewards");
   if (rewards == nullptr) return {};
   constexpr std::array filters{
-      Watched{"query_filter_config.type", "no_filter", "discarding and regenerating groups is not modeled"},
-      Watched{"response_filter_config.type", "no_filter", "discarding responses is not modeled"},
-      Watched{"judge_model_type", "inference|cluster|null",
-              "the reward is computed outside the cluster; modeled as taking no time"}};
+      CheckedSetting{"query_filter_config.type", "no_filter", "discarding and regenerating groups is not modeled"},
+      CheckedSetting{"response_filter_config.type", "no_filter", "discarding responses is not modeled"},
+      CheckedSetting{"judge_model_type", "inference|cluster|null",
+                     "the reward is computed outside the cluster; modeled as taking no time"}};
   for (const auto& [name, reward] : rewards->members) {
     const std::string role = fmt::format("rewards.{}", name);
-    DOVETAIL_CHECK(watch(tree, role + ".", filters, run));
-    DOVETAIL_TRY(const auto workers, optional_whole(tree, role + ".world_size"));
+    DOVETAIL_CHECK(add_unmodeled(tree, role + ".", filters, run));
+    DOVETAIL_TRY(const auto workers, optional_integer(tree, role + ".world_size"));
     const bool by_rule = find_member(reward, "device_mapping") == nullptr;
     if (workers && by_rule)
       add_not_modelled(tree, role + ".world_size",
@@ -459,7 +465,7 @@ base::Status add_roll_facts(const syntax::SettingTree& tree, bool critic, bool a
 
 }  // namespace
 
-base::Status add_roll_watched(const syntax::SettingTree& tree, const std::string& judge, ImportedRun& run) {
+base::Status add_roll_unmodeled(const syntax::SettingTree& tree, const std::string& judge, ImportedRun& run) {
   const auto mesh_of = [&run](std::string_view name) {
     const auto task = std::find_if(run.tasks.begin(), run.tasks.end(),
                                    [name](const ImportedTask& each) { return each.task == name; });
@@ -468,15 +474,15 @@ base::Status add_roll_watched(const syntax::SettingTree& tree, const std::string
   const syntax::Setting* const target = find_setting(tree.root, "actor_train.model_args.lora_target");
   const bool adapted = target != nullptr && target->kind != syntax::Setting::Kind::null;
   const bool critic = mesh_of("critic_train") > 0;
-  DOVETAIL_CHECK(watch(tree, "", watched_of_pipeline, run));
+  DOVETAIL_CHECK(add_unmodeled(tree, "", checked_of_pipeline, run));
   DOVETAIL_CHECK(take_sync_bucket(tree, "model_update_buffer_size_mb", 1 << 20, run));
-  DOVETAIL_CHECK(watch_roll_role(tree, "actor_train", RollUse::trains, mesh_of("actor_train"), run));
+  DOVETAIL_CHECK(add_unmodeled_roll_role(tree, "actor_train", RollUse::trains, mesh_of("actor_train"), run));
   if (run.reference && !adapted)
-    DOVETAIL_CHECK(watch_roll_role(tree, "reference", RollUse::passes, mesh_of("reference_infer"), run));
-  if (critic) DOVETAIL_CHECK(watch_roll_role(tree, "critic", RollUse::trains, mesh_of("critic_train"), run));
-  DOVETAIL_CHECK(watch_roll_generation(tree, run));
-  DOVETAIL_CHECK(watch_roll_judge(tree, judge, run));
-  DOVETAIL_CHECK(watch_roll_rewards(tree, run));
+    DOVETAIL_CHECK(add_unmodeled_roll_role(tree, "reference", RollUse::passes, mesh_of("reference_infer"), run));
+  if (critic) DOVETAIL_CHECK(add_unmodeled_roll_role(tree, "critic", RollUse::trains, mesh_of("critic_train"), run));
+  DOVETAIL_CHECK(add_unmodeled_roll_generation(tree, run));
+  DOVETAIL_CHECK(add_unmodeled_roll_judge(tree, judge, run));
+  DOVETAIL_CHECK(add_unmodeled_roll_rewards(tree, run));
   DOVETAIL_CHECK(add_roll_types(tree, mesh_of("actor_train"), mesh_of("critic_train"), run));
   if (!run.reference || adapted)
     add_ignored(tree, "reference.device_mapping",

@@ -55,8 +55,8 @@ class RollChanges {
       changes_.set(role_ + ".model_args.ulysses_size", layout.context);
     if (*backend == RollBackend::fsdp2) {
       set("reshard_after_forward", yaml_flag(layout.zero == 3));
-      const bool says_experts = find_setting(settings_.root, strategy_ + ".ep_size") != nullptr;
-      if (layout.expert > 1 || says_experts) set("ep_size", std::to_string(layout.expert));
+      const bool sets_experts = find_setting(settings_.root, strategy_ + ".ep_size") != nullptr;
+      if (layout.expert > 1 || sets_experts) set("ep_size", std::to_string(layout.expert));
     }
     if (*backend == RollBackend::deepspeed) set("zero_optimization.stage", std::to_string(layout.zero));
     if (trains && *backend != RollBackend::megatron)
@@ -222,7 +222,7 @@ Setter devices_of(const std::string& role, int first, int count) {
 }
 
 /// Places engines on the last `engines` GPUs, and all other roles on the first `trainer` GPUs.
-Change change_of(const WaysRequest& request, int trainer, int engines) {
+Change change_of(const AlternativesRequest& request, int trainer, int engines) {
   const int all = cluster::device_count(request.job.cluster);
   Change change{.set = devices_of("actor_infer", all - engines, engines),
                 .with = {devices_of("actor_train", 0, trainer)}};
@@ -243,8 +243,9 @@ Change change_of(const WaysRequest& request, int trainer, int engines) {
   return change;
 }
 
-std::vector<OtherWay> roll_ways(const WaysRequest& request) {
-  return mode_ways(request, [&](const Pools& pools) { return change_of(request, pools.trainer, pools.engines); });
+std::vector<Alternative> roll_alternatives(const AlternativesRequest& request) {
+  return mode_alternatives(request,
+                           [&](const Pools& pools) { return change_of(request, pools.trainer, pools.engines); });
 }
 
 base::Status check_roll_facts(const JobFacts& facts) {
@@ -254,7 +255,7 @@ base::Status check_roll_facts(const JobFacts& facts) {
   if (facts.algorithm == "remax" || facts.reward_model)
     return base::bad_input(
         "ROLL files without --base have ppo, grpo or reinforce++ with `reward: rule`; accepted: such a job, or --base");
-  return check_said_software(
+  return check_software(
       facts, "ROLL",
       {.engines = {plan::EngineKind::vllm, plan::EngineKind::sglang}, .half_types = facts.training == "fsdp2"});
 }
@@ -305,13 +306,13 @@ std::string roll_head_text(const JobFacts& facts) {
       yaml_flag(facts.reference), yaml_flag(facts.reference), facts.steps_off_policy);
 }
 
-base::Result<WholeFile> roll_whole(const JobFacts& facts) {
+base::Result<CompleteFile> roll_complete_file(const JobFacts& facts) {
   DOVETAIL_CHECK(check_roll_facts(facts));
-  WholeFile file{.demanded = demanded_models(facts)};
-  file.demanded.push_back(
+  CompleteFile file{.required = required_models(facts)};
+  file.required.push_back(
       {"TRAIN_FILE", "training prompts: a JSONL file with the tags of the reward rule", "train.jsonl"});
-  file.demanded.push_back({"CHAT_TEMPLATE", "ROLL's name of the model's chat template, such as qwen2_5", "qwen2_5"});
-  file.demanded.push_back({"SAVE_PATH", "output folder for the trained weights", "trained"});
+  file.required.push_back({"CHAT_TEMPLATE", "ROLL's name of the model's chat template, such as qwen2_5", "qwen2_5"});
+  file.required.push_back({"SAVE_PATH", "output folder for the trained weights", "trained"});
   std::string& text = file.yaml;
   text = "# For ROLL's examples/start_rlvr_pipeline.py. Pass this file with --config_path and --config_name.\n" +
          roll_head_text(facts);
@@ -353,9 +354,9 @@ base::Result<WholeFile> roll_whole(const JobFacts& facts) {
 
 const TrainerWriter roll_writer{.name = "roll",
                                 .changes_of = roll_changes,
-                                .ways_of = roll_ways,
+                                .alternatives_of = roll_alternatives,
                                 .patches = true,
-                                .takes_words = false,
-                                .whole = roll_whole};
+                                .takes_arguments = false,
+                                .complete_file = roll_complete_file};
 
 }  // namespace dovetail::trainers

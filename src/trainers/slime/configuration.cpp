@@ -74,7 +74,7 @@ base::Status read_slime_offload(SlimeDraft& draft) {
 
 base::Status read_slime_models(SlimeDraft& draft) {
   const syntax::SettingTree& tree = draft.tree;
-  DOVETAIL_CHECK(check_said_models(draft.request.options));
+  DOVETAIL_CHECK(check_given_models(draft.request.options));
   const std::optional<FoundModel> seen = seen_model(tree, draft.request, checkpoint_key);
   const base::Result<llm::Transformer> shape = slime_shape(tree, seen ? seen->shape.vocabulary : 0);
   const auto add = [&](const std::string& role) {
@@ -92,35 +92,35 @@ base::Status read_slime_lengths(SlimeDraft& draft) {
   const syntax::SettingTree& tree = draft.tree;
   ImportedRun& run = draft.run;
   const ImportOptions& options = draft.request.options;
-  DOVETAIL_TRY(const auto context, optional_whole(tree, "--rollout-max-context-len"));
-  DOVETAIL_TRY(const auto prompt, optional_whole(tree, prompt_key));
-  DOVETAIL_TRY(const auto response, optional_whole(tree, response_key));
+  DOVETAIL_TRY(const auto context, optional_integer(tree, "--rollout-max-context-len"));
+  DOVETAIL_TRY(const auto prompt, optional_integer(tree, prompt_key));
+  DOVETAIL_TRY(const auto response, optional_integer(tree, response_key));
   if (!response && !context) return setting_error(tree, response_key, "is missing; accepted: a number of tokens");
   if (context && *context < 2)
     return setting_error(tree, "--rollout-max-context-len", fmt::format("is {}; accepted: at least 2", *context));
   for (const auto& [key, cap] : {std::pair{prompt_key, prompt}, std::pair{response_key, response}})
     if (cap && *cap < 1) return setting_error(tree, key, fmt::format("is {}; accepted: at least 1", *cap));
-  const std::int64_t room = context.value_or(plan::max_count);
+  const std::int64_t space = context.value_or(plan::max_count);
   if (prompt) {
     run.prompt_cap = *prompt;
   } else {
-    run.prompt_cap = context && response && *response < room ? room - *response : std::min(usual_prompt, room - 1);
+    run.prompt_cap = context && response && *response < space ? space - *response : std::min(usual_prompt, space - 1);
     if (!options.prompt_length)
       run.assumed.push_back(
           {std::string(prompt_key),
            fmt::format("not given; modeled with prompts of {} tokens; set --prompt-length", run.prompt_cap)});
   }
-  run.response_cap = std::min(response.value_or(room), std::max<std::int64_t>(room - run.prompt_cap, 1));
+  run.response_cap = std::min(response.value_or(space), std::max<std::int64_t>(space - run.prompt_cap, 1));
   run.sequence_cap = context.value_or(0);
-  if (!prompt && context) run.max_prompt = room - 1;
+  if (!prompt && context) run.max_prompt = space - 1;
   run.open_prompts = !prompt && !context;
-  run.max_response = std::min(response.value_or(room), room - 1);
+  run.max_response = std::min(response.value_or(space), space - 1);
   // The assumption about prompts without a cap is already listed.
   ImportOptions left = options;
   if (!prompt) left.prompt_length = "";
   assume_lengths(tree, left, prompt_key, response ? response_key : "--rollout-max-context-len", run);
   constexpr std::string_view engine_key = "--sglang-context-length";
-  DOVETAIL_TRY(const auto engine, optional_whole(tree, engine_key));
+  DOVETAIL_TRY(const auto engine, optional_integer(tree, engine_key));
   if (engine) take_sequence_cap(tree, engine_key, *engine, run);
   return {};
 }
@@ -129,8 +129,8 @@ base::Status read_slime_lengths(SlimeDraft& draft) {
 base::Result<std::int64_t> slime_mini_batch(SlimeDraft& draft, std::int64_t samples) {
   const syntax::SettingTree& tree = draft.tree;
   constexpr std::string_view steps_key = "--num-steps-per-rollout";
-  DOVETAIL_TRY(const auto steps, optional_whole(tree, steps_key));
-  DOVETAIL_TRY(const auto batch, optional_whole(tree, batch_key));
+  DOVETAIL_TRY(const auto steps, optional_integer(tree, steps_key));
+  DOVETAIL_TRY(const auto batch, optional_integer(tree, batch_key));
   std::int64_t mini_batch = 0;
   if (steps) {
     if (*steps < 1 || *steps > samples)
@@ -260,9 +260,9 @@ bool is_slime_entry(const syntax::EntryPoint& entry) {
 
 /// Reports flags that are not in the table. Megatron-LM's parser ignores unknown flags.
 void add_stray(const syntax::Arguments& arguments, ImportedRun& run) {
-  for (const syntax::StrayWord& word : arguments.doubtful)
+  for (const syntax::StrayArgument& word : arguments.uncertain)
     run.assumed.push_back({"", fmt::format("{} is unknown; assumed not to be a flag", word.text), word.place});
-  for (const syntax::StrayWord& word : arguments.unknown) {
+  for (const syntax::StrayArgument& word : arguments.unknown) {
     if (word.text.starts_with("--"))
       run.not_modelled.push_back(
           {word.text, "unknown flag, passed through to Megatron-LM and SGLang; not modeled", word.place});
@@ -287,7 +287,7 @@ base::Result<ReadRun> slime_run(const syntax::Launch& launch, const std::vector<
   DOVETAIL_CHECK(read_slime_workload(draft));
   DOVETAIL_CHECK(add_slime_generation(draft));
   DOVETAIL_CHECK(add_slime_training(draft));
-  DOVETAIL_CHECK(add_slime_watched(draft.tree, draft.async, draft.model, draft.run));
+  DOVETAIL_CHECK(add_slime_unmodeled(draft.tree, draft.async, draft.model, draft.run));
   return ReadRun{.run = std::move(draft.run), .sources = arguments.tree.sources, .settings = arguments.tree};
 }
 

@@ -32,7 +32,7 @@ base::Result<Requested> read_requested(const syntax::SettingTree& tree) {
   DOVETAIL_TRY(requested.nodes, count_at(tree, "--actor-num-nodes"));
   DOVETAIL_TRY(requested.per_node, count_at(tree, "--actor-num-gpus-per-node"));
   DOVETAIL_TRY(requested.colocate, flag_at(tree, "--colocate"));
-  DOVETAIL_TRY(const auto engines, optional_whole(tree, engines_key));
+  DOVETAIL_TRY(const auto engines, optional_integer(tree, engines_key));
   if (requested.nodes > max_devices || requested.per_node > max_devices || requested.trainer() > max_devices)
     return setting_error(tree, "--actor-num-nodes",
                          fmt::format("is too large; accepted: at most {} GPUs in total", max_devices));
@@ -53,7 +53,8 @@ base::Result<std::int64_t> node_size(const syntax::SettingTree& tree, const Requ
   if (given > max_devices)
     return setting_error(tree, "--num-gpus-per-node", fmt::format("is {}; accepted: at most {}", given, max_devices));
   if (place_of(tree, "--num-gpus-per-node").line > 0) return std::max(given, requested.per_node);
-  return requested.nodes > 1 ? requested.per_node : std::max(requested.per_node, std::min(requested.all(), usual_node));
+  return requested.nodes > 1 ? requested.per_node
+                             : std::max(requested.per_node, std::min(requested.all(), default_gpus_per_node));
 }
 
 /// Assumed default of SGLang's memory fraction. SGLang derives it from the size of its buffers.
@@ -75,7 +76,7 @@ const MegatronKeys& megatron_keys() {
 /// Reads the virtual stages from the number of layers per chunk, if that is given.
 base::Status read_virtual_stages(const syntax::SettingTree& tree, std::int64_t layers, llm::Layout& layout) {
   constexpr std::string_view key = "--num-layers-per-virtual-pipeline-stage";
-  DOVETAIL_TRY(const auto chunk_layers, optional_whole(tree, key));
+  DOVETAIL_TRY(const auto chunk_layers, optional_integer(tree, key));
   if (!chunk_layers) return {};
   const std::int64_t of_stage = layers / layout.pipeline;
   if (place_of(tree, megatron_keys().virtual_stages).line > 0 || !layout.stage_layers.empty())
@@ -92,7 +93,7 @@ base::Status read_virtual_stages(const syntax::SettingTree& tree, std::int64_t l
 base::Status check_stages(const syntax::SettingTree& tree, const llm::Layout& layout) {
   if (layout.pipeline > 1) return {};
   for (const std::string& key : {megatron_keys().first_stage, megatron_keys().last_stage}) {
-    DOVETAIL_TRY(const auto given, optional_whole(tree, key));
+    DOVETAIL_TRY(const auto given, optional_integer(tree, key));
     if (given)
       return setting_error(tree, key, "is set without a pipeline, which slime rejects; accepted: both, or neither");
   }
@@ -126,7 +127,7 @@ base::Result<llm::Recomputation> read_recomputation(const syntax::SettingTree& t
                                                                          .experts = "--moe-layer-recompute"}));
   DOVETAIL_TRY(const bool attention, flag_at(tree, "--recompute-activations"));
   DOVETAIL_TRY(const auto method, optional_text(tree, method_key));
-  DOVETAIL_TRY(const auto layers, optional_whole(tree, layers_key));
+  DOVETAIL_TRY(const auto layers, optional_integer(tree, layers_key));
   if (attention && recomputation != llm::Recomputation::experts) recomputation = llm::Recomputation::selective;
   const bool in_parts = recomputation == llm::Recomputation::selective || recomputation == llm::Recomputation::experts;
   if (in_parts && (method || layers))
@@ -140,18 +141,18 @@ base::Result<llm::Recomputation> read_recomputation(const syntax::SettingTree& t
   return recomputation;
 }
 
-/// Fails unless `size` divides `whole`, which `of_what` describes.
-base::Status check_engine(const syntax::SettingTree& tree, std::string_view key, std::int64_t size, std::int64_t whole,
+/// Fails unless `size` divides `total`, which `of_what` describes.
+base::Status check_engine(const syntax::SettingTree& tree, std::string_view key, std::int64_t size, std::int64_t total,
                           std::string_view of_what) {
-  if (size >= 1 && whole % size == 0) return {};
-  return setting_error(tree, key, fmt::format("is {}; accepted: a divisor of {}, {}", size, of_what, whole));
+  if (size >= 1 && total % size == 0) return {};
+  return setting_error(tree, key, fmt::format("is {}; accepted: a divisor of {}, {}", size, of_what, total));
 }
 
 base::Status read_engine_limits(const syntax::SettingTree& tree, std::int64_t ranks, plan::Engine& engine) {
   DOVETAIL_TRY(const auto fraction, optional_number(tree, "--sglang-mem-fraction-static"));
   DOVETAIL_TRY(const std::int64_t concurrency, count_at(tree, "--sglang-server-concurrency"));
-  DOVETAIL_TRY(const auto running, optional_whole(tree, "--sglang-max-running-requests"));
-  DOVETAIL_TRY(const auto chunk, optional_whole(tree, "--sglang-chunked-prefill-size"));
+  DOVETAIL_TRY(const auto running, optional_integer(tree, "--sglang-max-running-requests"));
+  DOVETAIL_TRY(const auto chunk, optional_integer(tree, "--sglang-chunked-prefill-size"));
   DOVETAIL_TRY(const bool eager, flag_at(tree, "--sglang-disable-cuda-graph"));
   const std::int64_t requests = running && *running >= 1 ? std::min(*running, concurrency) : concurrency;
   engine.memory_utilization = fraction.value_or(usual_memory_fraction);

@@ -58,7 +58,7 @@ base::Error layers_error(const syntax::SettingTree& tree, std::string_view key, 
   return setting_error(tree, key,
                        fmt::format("is {}: {}, which no supported architecture has; accepted: unset, or "
                                    "--model actor=NAME, or --model actor=FOLDER with a config.json",
-                                   setting == nullptr ? "" : value_words(*setting), what));
+                                   setting == nullptr ? "" : value_text(*setting), what));
 }
 
 base::Status check_layers(const syntax::SettingTree& tree) {
@@ -204,7 +204,7 @@ base::Status read_attention(const syntax::SettingTree& tree, llm::Transformer& m
 }
 
 base::Status read_experts(const syntax::SettingTree& tree, llm::Transformer& model) {
-  DOVETAIL_TRY(const auto count, optional_whole(tree, "--num-experts"));
+  DOVETAIL_TRY(const auto count, optional_integer(tree, "--num-experts"));
   if (!count) return {};
   llm::Experts experts;
   DOVETAIL_TRY(experts.count, count_at(tree, "--num-experts"));

@@ -52,7 +52,7 @@ base::Status check_slime_start(const syntax::SettingTree& tree, bool async);
 
 /// Completes an imported run. Adds flags that affect time or memory and are not modeled to `not_modelled`, and flags
 /// without effect to `ignored`. Sets the run's types. `async`: the program is train_async.py. `model` is the actor.
-base::Status add_slime_watched(const syntax::SettingTree& tree, bool async, const llm::Transformer& model,
-                               ImportedRun& run);
+base::Status add_slime_unmodeled(const syntax::SettingTree& tree, bool async, const llm::Transformer& model,
+                                 ImportedRun& run);
 
 }  // namespace dovetail::trainers

@@ -79,7 +79,7 @@ base::Status check_whole_run(const syntax::SettingTree& tree) {
   if (loss == "sft_loss")
     return setting_error(tree, loss_key,
                          "is sft_loss: it trains without generation, which is not supported; accepted: policy_loss");
-  DOVETAIL_TRY(const auto engines, optional_whole(tree, "--rollout-num-gpus"));
+  DOVETAIL_TRY(const auto engines, optional_integer(tree, "--rollout-num-gpus"));
   if (engines && *engines < 1)
     return setting_error(tree, "--rollout-num-gpus", "leaves no engine for generation; accepted: at least 1");
   return {};
@@ -121,9 +121,9 @@ base::Status check_rollouts(const syntax::SettingTree& tree) {
   DOVETAIL_TRY(const bool epochs, is_given(tree, "--num-epoch"));
   DOVETAIL_TRY(const bool rollouts, is_given(tree, "--num-rollout"));
   DOVETAIL_TRY(const std::int64_t prompts, count_at(tree, "--rollout-batch-size"));
-  DOVETAIL_TRY(const auto started, optional_whole(tree, "--over-sampling-batch-size"));
-  DOVETAIL_TRY(const auto context, optional_whole(tree, "--rollout-max-context-len"));
-  DOVETAIL_TRY(const auto prompt, optional_whole(tree, "--rollout-max-prompt-len"));
+  DOVETAIL_TRY(const auto started, optional_integer(tree, "--over-sampling-batch-size"));
+  DOVETAIL_TRY(const auto context, optional_integer(tree, "--rollout-max-context-len"));
+  DOVETAIL_TRY(const auto prompt, optional_integer(tree, "--rollout-max-prompt-len"));
   if (evaluates && !data && !config)
     return setting_error(tree, "--eval-interval",
                          "is set without --eval-prompt-data, which slime rejects; accepted: both, or neither");

@@ -16,128 +16,140 @@
 namespace dovetail::trainers {
 namespace {
 
-constexpr std::array watched_training{
-    Watched{"--balance-data", "true", "micro-batches are distributed in turn; modeled as balanced"},
-    Watched{"--balance-by-flops", "false",
-            "micro-batches have equal work and may exceed the token budget; modeled within it"},
-    Watched{"--data-pad-size-multiplier", "128", "padding to another multiple is not modeled"},
-    Watched{"--log-probs-chunk-size", "-1", "logits are computed in chunks; the real run uses less memory for logits"},
-    Watched{"--recompute-loss-function", "false", "the loss is recomputed; the real run uses less memory for logits"},
-    Watched{"--recompute-method", "null|uniform",
-            "only the first layers of a stage are recomputed; modeled as all layers"},
-    Watched{"--recompute-num-layers", "null|1", "layers are recomputed in groups or in part; modeled one by one"},
-    Watched{"--distribute-saved-activations", "false",
-            "layer inputs are sharded over the tensor ranks; the real run uses less memory"},
-    Watched{"--account-for-embedding-in-pipeline-split", "false", "modeled as even stages"},
-    Watched{"--account-for-loss-in-pipeline-split", "false", "modeled as even stages"},
-    Watched{"--pipeline-model-parallel-layout", "null", "modeled as even stages"},
-    Watched{"--allgather-cp", "false", "sequences are split differently; modeled as a ring"},
-    Watched{"--cp-comm-type", "null|[p2p]", "sequences are split differently; modeled as a ring"},
-    Watched{"--tp-comm-overlap", "false", "tensor parallel communication is overlapped; the real run is faster"},
-    Watched{"--use-megatron-fsdp", "false", "modeled as ZeRO 1; the real run shards more"},
-    Watched{"--use-torch-fsdp2", "false", "modeled as ZeRO 1; the real run shards more"},
-    Watched{"--overlap-grad-reduce", "true",
-            "gradients are reduced after the backward pass; modeled as overlapping it"},
-    Watched{"--overlap-param-gather", "true",
-            "weights are gathered before the forward pass; modeled as overlapping it"},
-    Watched{"--optimizer", "adam", "modeled as Adam"},
-    Watched{"--overlap-cpu-optimizer-d2h-h2d", "false", "optimizer transfers overlap its step; the real run is faster"},
-    Watched{"--main-grads-dtype", "fp32",
-            "gradients are modeled in the type in which they are reduced; the real run uses less memory"},
-    Watched{"--use-stateless-adam", "false",
-            "no moments are kept; modeled with moments, the real run uses less memory"},
-    Watched{"--fp16", "false", "modeled as bf16"},
-    Watched{"--fp8-format", "null", "training in fp8; modeled as bf16, the real run is faster"},
-    Watched{"--fp8-param-gather", "false", "weights in fp8; modeled as bf16"},
-    Watched{"--fp4-format", "null", "training in fp4; modeled as bf16, the real run is faster"},
-    Watched{"--transformer-impl", "transformer_engine", "modeled as Transformer Engine"},
-    Watched{"--attention-backend", "flash|auto|fused", "modeled as flash attention; the real run uses more memory"},
-    Watched{"--attention-dropout", "0|0.0", "dropout masks are not modeled"},
-    Watched{"--hidden-dropout", "0|0.0", "dropout masks are not modeled"},
-    Watched{"--deterministic-mode", "false", "deterministic kernels; the real run is slower"},
-    Watched{"--no-gradient-accumulation-fusion", "false", "separate kernels for gradient accumulation are not modeled"},
-    Watched{"--no-bias-swiglu-fusion", "false", "separate kernels for gates; the real run uses more memory"},
-    Watched{"--no-rope-fusion", "false", "separate kernels for rotary embeddings are not modeled"},
-    Watched{"--mtp-num-layers", "null", "multi-token prediction layers are not modeled; the real run uses more memory"},
-    Watched{"--enable-mtp-training", "false", "training of multi-token prediction layers is not modeled"},
-    Watched{"--post-self-attn-layernorm", "false",
-            "norms after attention are not modeled; the real run uses more memory"},
-    Watched{"--post-mlp-layernorm", "false",
-            "norms after the feed-forward network are not modeled; the real run uses more memory"},
-    Watched{"--window-size", "null", "sliding window attention; modeled as full attention"},
-    Watched{"--freeze-indexer", "false", "some weights are frozen; modeled as trained"},
-    Watched{"--moe-token-dispatcher-type", "alltoall|allgather",
-            "the alternative exchange of the experts' tokens is not modeled"},
-    Watched{"--moe-enable-deepep", "false", "DeepEP sends the experts' tokens; the real run is faster"},
-    Watched{"--moe-shared-expert-overlap", "false",
-            "shared experts are computed during the exchange of tokens; the real run is faster"},
-    Watched{"--moe-expert-capacity-factor", "null", "dropping tokens over the expert capacity is not modeled"},
-    Watched{"--moe-pad-expert-input-to-capacity", "false", "expert inputs are padded; the real run is slower"},
-    Watched{"--num-critic-only-steps", "0", "the first steps do not train the actor; modeled as always trained"},
-    Watched{"--ref-update-interval", "null", "copying the actor's weights to the reference is not modeled"},
-    Watched{"--keep-old-actor", "false",
-            "older weights that are kept on the host and loaded for inference are not modeled"},
-    Watched{"--use-routing-replay", "false", "storing expert choices for training is not modeled"},
-    Watched{"--use-rollout-routing-replay", "false", "reusing the rollout's expert choices in training is not modeled"},
-    Watched{"--use-opd", "false", "inference of a teacher is not modeled"},
-    Watched{"--loss-type", "policy_loss", "custom loss; modeled as the policy loss"},
-    Watched{"--release-train", "false", "restarting trainers from files is not modeled; the real run is slower"},
-    Watched{"--update-weight-mode", "full",
-            "weight changes are sent through files; modeled as all weights sent by NCCL"},
-    Watched{"--update-weight-transport", "nccl",
-            "weights are sent through files; modeled as NCCL, the real run is slower"},
+constexpr std::array checked_training{
+    CheckedSetting{"--balance-data", "true", "micro-batches are distributed in turn; modeled as balanced"},
+    CheckedSetting{"--balance-by-flops", "false",
+                   "micro-batches have equal work and may exceed the token budget; modeled within it"},
+    CheckedSetting{"--data-pad-size-multiplier", "128", "padding to another multiple is not modeled"},
+    CheckedSetting{"--log-probs-chunk-size", "-1",
+                   "logits are computed in chunks; the real run uses less memory for logits"},
+    CheckedSetting{"--recompute-loss-function", "false",
+                   "the loss is recomputed; the real run uses less memory for logits"},
+    CheckedSetting{"--recompute-method", "null|uniform",
+                   "only the first layers of a stage are recomputed; modeled as all layers"},
+    CheckedSetting{"--recompute-num-layers", "null|1",
+                   "layers are recomputed in groups or in part; modeled one by one"},
+    CheckedSetting{"--distribute-saved-activations", "false",
+                   "layer inputs are sharded over the tensor ranks; the real run uses less memory"},
+    CheckedSetting{"--account-for-embedding-in-pipeline-split", "false", "modeled as even stages"},
+    CheckedSetting{"--account-for-loss-in-pipeline-split", "false", "modeled as even stages"},
+    CheckedSetting{"--pipeline-model-parallel-layout", "null", "modeled as even stages"},
+    CheckedSetting{"--allgather-cp", "false", "sequences are split differently; modeled as a ring"},
+    CheckedSetting{"--cp-comm-type", "null|[p2p]", "sequences are split differently; modeled as a ring"},
+    CheckedSetting{"--tp-comm-overlap", "false", "tensor parallel communication is overlapped; the real run is faster"},
+    CheckedSetting{"--use-megatron-fsdp", "false", "modeled as ZeRO 1; the real run shards more"},
+    CheckedSetting{"--use-torch-fsdp2", "false", "modeled as ZeRO 1; the real run shards more"},
+    CheckedSetting{"--overlap-grad-reduce", "true",
+                   "gradients are reduced after the backward pass; modeled as overlapping it"},
+    CheckedSetting{"--overlap-param-gather", "true",
+                   "weights are gathered before the forward pass; modeled as overlapping it"},
+    CheckedSetting{"--optimizer", "adam", "modeled as Adam"},
+    CheckedSetting{"--overlap-cpu-optimizer-d2h-h2d", "false",
+                   "optimizer transfers overlap its step; the real run is faster"},
+    CheckedSetting{"--main-grads-dtype", "fp32",
+                   "gradients are modeled in the type in which they are reduced; the real run uses less memory"},
+    CheckedSetting{"--use-stateless-adam", "false",
+                   "no moments are kept; modeled with moments, the real run uses less memory"},
+    CheckedSetting{"--fp16", "false", "modeled as bf16"},
+    CheckedSetting{"--fp8-format", "null", "training in fp8; modeled as bf16, the real run is faster"},
+    CheckedSetting{"--fp8-param-gather", "false", "weights in fp8; modeled as bf16"},
+    CheckedSetting{"--fp4-format", "null", "training in fp4; modeled as bf16, the real run is faster"},
+    CheckedSetting{"--transformer-impl", "transformer_engine", "modeled as Transformer Engine"},
+    CheckedSetting{"--attention-backend", "flash|auto|fused",
+                   "modeled as flash attention; the real run uses more memory"},
+    CheckedSetting{"--attention-dropout", "0|0.0", "dropout masks are not modeled"},
+    CheckedSetting{"--hidden-dropout", "0|0.0", "dropout masks are not modeled"},
+    CheckedSetting{"--deterministic-mode", "false", "deterministic kernels; the real run is slower"},
+    CheckedSetting{"--no-gradient-accumulation-fusion", "false",
+                   "separate kernels for gradient accumulation are not modeled"},
+    CheckedSetting{"--no-bias-swiglu-fusion", "false", "separate kernels for gates; the real run uses more memory"},
+    CheckedSetting{"--no-rope-fusion", "false", "separate kernels for rotary embeddings are not modeled"},
+    CheckedSetting{"--mtp-num-layers", "null",
+                   "multi-token prediction layers are not modeled; the real run uses more memory"},
+    CheckedSetting{"--enable-mtp-training", "false", "training of multi-token prediction layers is not modeled"},
+    CheckedSetting{"--post-self-attn-layernorm", "false",
+                   "norms after attention are not modeled; the real run uses more memory"},
+    CheckedSetting{"--post-mlp-layernorm", "false",
+                   "norms after the feed-forward network are not modeled; the real run uses more memory"},
+    CheckedSetting{"--window-size", "null", "sliding window attention; modeled as full attention"},
+    CheckedSetting{"--freeze-indexer", "false", "some weights are frozen; modeled as trained"},
+    CheckedSetting{"--moe-token-dispatcher-type", "alltoall|allgather",
+                   "the alternative exchange of the experts' tokens is not modeled"},
+    CheckedSetting{"--moe-enable-deepep", "false", "DeepEP sends the experts' tokens; the real run is faster"},
+    CheckedSetting{"--moe-shared-expert-overlap", "false",
+                   "shared experts are computed during the exchange of tokens; the real run is faster"},
+    CheckedSetting{"--moe-expert-capacity-factor", "null", "dropping tokens over the expert capacity is not modeled"},
+    CheckedSetting{"--moe-pad-expert-input-to-capacity", "false", "expert inputs are padded; the real run is slower"},
+    CheckedSetting{"--num-critic-only-steps", "0", "the first steps do not train the actor; modeled as always trained"},
+    CheckedSetting{"--ref-update-interval", "null", "copying the actor's weights to the reference is not modeled"},
+    CheckedSetting{"--keep-old-actor", "false",
+                   "older weights that are kept on the host and loaded for inference are not modeled"},
+    CheckedSetting{"--use-routing-replay", "false", "storing expert choices for training is not modeled"},
+    CheckedSetting{"--use-rollout-routing-replay", "false",
+                   "reusing the rollout's expert choices in training is not modeled"},
+    CheckedSetting{"--use-opd", "false", "inference of a teacher is not modeled"},
+    CheckedSetting{"--loss-type", "policy_loss", "custom loss; modeled as the policy loss"},
+    CheckedSetting{"--release-train", "false", "restarting trainers from files is not modeled; the real run is slower"},
+    CheckedSetting{"--update-weight-mode", "full",
+                   "weight changes are sent through files; modeled as all weights sent by NCCL"},
+    CheckedSetting{"--update-weight-transport", "nccl",
+                   "weights are sent through files; modeled as NCCL, the real run is slower"},
 };
 
-constexpr std::array watched_rollout{
-    Watched{"--partial-rollout", "false", "resuming unfinished responses in the next iteration is not modeled"},
-    Watched{"--rollout-function-path", "slime.rollout.sglang_rollout.generate_rollout",
-            "custom rollout; modeled as batches that finish before they are trained on"},
-    Watched{"--rollout-data-transport", "object-store", "the alternative transport of samples is not modeled"},
-    Watched{"--sglang-moe-dp-size", "1", "data parallel groups of experts; modeled without groups"},
-    Watched{"--sglang-moe-dense-tp-size", "null",
-            "separate tensor degree of dense layers; modeled with the engine's tensor degree"},
-    Watched{"--sglang-enable-dp-lm-head", "false",
-            "one head per data parallel rank; modeled as sharded like all other layers"},
-    Watched{"--sglang-cuda-graph-bs", "null", "CUDA graphs for some batch sizes; modeled for all batch sizes"},
-    Watched{"--sglang-cuda-graph-max-bs", "null", "CUDA graphs for small batches; modeled for all batch sizes"},
-    Watched{"--sglang-disable-radix-cache", "false",
-            "the prompt of a group is computed for each sample; the real run is slower"},
-    Watched{"--sglang-disable-overlap-schedule", "false",
-            "scheduling does not overlap computation; the real run is slower"},
-    Watched{"--sglang-enable-hierarchical-cache", "false", "the KV cache on the host is not modeled"},
-    Watched{"--sglang-enable-deterministic-inference", "false", "deterministic kernels; the real run is slower"},
-    Watched{"--sglang-moe-a2a-backend", "none", "alternative exchange of the experts' tokens; the real run is faster"},
-    Watched{"--sglang-enable-deepep-moe", "false", "DeepEP sends the experts' tokens; the real run is faster"},
-    Watched{"--sglang-ep-num-redundant-experts", "0",
-            "redundant experts are not modeled; the real run uses more memory"},
-    Watched{"--sglang-speculative-algorithm", "null",
-            "speculative decoding; modeled as one token per step, the real run is faster"},
+constexpr std::array checked_rollout{
+    CheckedSetting{"--partial-rollout", "false", "resuming unfinished responses in the next iteration is not modeled"},
+    CheckedSetting{"--rollout-function-path", "slime.rollout.sglang_rollout.generate_rollout",
+                   "custom rollout; modeled as batches that finish before they are trained on"},
+    CheckedSetting{"--rollout-data-transport", "object-store", "the alternative transport of samples is not modeled"},
+    CheckedSetting{"--sglang-moe-dp-size", "1", "data parallel groups of experts; modeled without groups"},
+    CheckedSetting{"--sglang-moe-dense-tp-size", "null",
+                   "separate tensor degree of dense layers; modeled with the engine's tensor degree"},
+    CheckedSetting{"--sglang-enable-dp-lm-head", "false",
+                   "one head per data parallel rank; modeled as sharded like all other layers"},
+    CheckedSetting{"--sglang-cuda-graph-bs", "null", "CUDA graphs for some batch sizes; modeled for all batch sizes"},
+    CheckedSetting{"--sglang-cuda-graph-max-bs", "null", "CUDA graphs for small batches; modeled for all batch sizes"},
+    CheckedSetting{"--sglang-disable-radix-cache", "false",
+                   "the prompt of a group is computed for each sample; the real run is slower"},
+    CheckedSetting{"--sglang-disable-overlap-schedule", "false",
+                   "scheduling does not overlap computation; the real run is slower"},
+    CheckedSetting{"--sglang-enable-hierarchical-cache", "false", "the KV cache on the host is not modeled"},
+    CheckedSetting{"--sglang-enable-deterministic-inference", "false", "deterministic kernels; the real run is slower"},
+    CheckedSetting{"--sglang-moe-a2a-backend", "none",
+                   "alternative exchange of the experts' tokens; the real run is faster"},
+    CheckedSetting{"--sglang-enable-deepep-moe", "false", "DeepEP sends the experts' tokens; the real run is faster"},
+    CheckedSetting{"--sglang-ep-num-redundant-experts", "0",
+                   "redundant experts are not modeled; the real run uses more memory"},
+    CheckedSetting{"--sglang-speculative-algorithm", "null",
+                   "speculative decoding; modeled as one token per step, the real run is faster"},
 };
 
 /// Flags that are reported for any value.
 constexpr std::array given_flags{
-    Watched{"--custom-config-path", {}, "the file is not read, although its settings take precedence"},
-    Watched{"--megatron-config-path", {}, "the file with settings by role is not read"},
-    Watched{
+    CheckedSetting{"--custom-config-path", {}, "the file is not read, although its settings take precedence"},
+    CheckedSetting{"--megatron-config-path", {}, "the file with settings by role is not read"},
+    CheckedSetting{
         "--sglang-config", {}, "the file of engines is not read; modeled as engines of --rollout-num-gpus-per-engine"},
-    Watched{"--prefill-num-servers", {}, "separate engines for prefill; modeled as engines for prefill and decode"},
-    Watched{"--over-sampling-batch-size", {}, "prompts that are generated but not trained on are not modeled"},
-    Watched{"--dynamic-sampling-filter-path", {}, "discarding and regenerating groups is not modeled"},
-    Watched{"--custom-generate-function-path",
-            {},
-            "multi-turn rollouts with an environment; modeled as one response without waiting"},
-    Watched{"--rollout-buffer-url", {}, "samples come from a service; modeled as generated on the engines"},
-    Watched{"--load-forge-rollout-data", {}, "samples come from a file; modeled as generated"},
-    Watched{"--custom-rm-path", {}, "custom reward; modeled as taking no time"},
-    Watched{"--rm-url", {}, "the reward is computed outside the cluster; modeled as taking no time"},
-    Watched{"--multimodal-keys", {}, "the vision part is not modeled"},
-    Watched{"--only-train-params-name-list", {}, "some weights are frozen; modeled as trained"},
-    Watched{"--freeze-params-name-list", {}, "some weights are frozen; modeled as trained"},
-    Watched{"--custom-loss-function-path", {}, "custom loss; modeled as the policy loss"},
-    Watched{"--custom-convert-samples-to-train-data-path", {}, "conversion of samples before training is not modeled"},
-    Watched{"--rollout-sample-filter-path", {}, "some samples are dropped before training; modeled as trained on"},
-    Watched{"--megatron-deepgemm-forward-layers", {}, "layers in fp8; modeled as bf16"},
-    Watched{"--megatron-deepgemm-moe-forward-layers", {}, "experts in fp8; modeled as bf16"},
+    CheckedSetting{
+        "--prefill-num-servers", {}, "separate engines for prefill; modeled as engines for prefill and decode"},
+    CheckedSetting{"--over-sampling-batch-size", {}, "prompts that are generated but not trained on are not modeled"},
+    CheckedSetting{"--dynamic-sampling-filter-path", {}, "discarding and regenerating groups is not modeled"},
+    CheckedSetting{"--custom-generate-function-path",
+                   {},
+                   "multi-turn rollouts with an environment; modeled as one response without waiting"},
+    CheckedSetting{"--rollout-buffer-url", {}, "samples come from a service; modeled as generated on the engines"},
+    CheckedSetting{"--load-forge-rollout-data", {}, "samples come from a file; modeled as generated"},
+    CheckedSetting{"--custom-rm-path", {}, "custom reward; modeled as taking no time"},
+    CheckedSetting{"--rm-url", {}, "the reward is computed outside the cluster; modeled as taking no time"},
+    CheckedSetting{"--multimodal-keys", {}, "the vision part is not modeled"},
+    CheckedSetting{"--only-train-params-name-list", {}, "some weights are frozen; modeled as trained"},
+    CheckedSetting{"--freeze-params-name-list", {}, "some weights are frozen; modeled as trained"},
+    CheckedSetting{"--custom-loss-function-path", {}, "custom loss; modeled as the policy loss"},
+    CheckedSetting{
+        "--custom-convert-samples-to-train-data-path", {}, "conversion of samples before training is not modeled"},
+    CheckedSetting{
+        "--rollout-sample-filter-path", {}, "some samples are dropped before training; modeled as trained on"},
+    CheckedSetting{"--megatron-deepgemm-forward-layers", {}, "layers in fp8; modeled as bf16"},
+    CheckedSetting{"--megatron-deepgemm-moe-forward-layers", {}, "experts in fp8; modeled as bf16"},
 };
 
 void add_finding(const syntax::SettingTree& tree, const std::string& key, const std::string& what,
@@ -147,13 +159,13 @@ void add_finding(const syntax::SettingTree& tree, const std::string& key, const 
 
 bool is_written(const syntax::SettingTree& tree, std::string_view key) { return place_of(tree, key).line > 0; }
 
-base::Status watch_given(const syntax::SettingTree& tree, ImportedRun& run) {
-  for (const Watched& watched : given_flags) {
-    DOVETAIL_TRY(const bool given, is_given(tree, watched.key));
+base::Status add_unmodeled_given(const syntax::SettingTree& tree, ImportedRun& run) {
+  for (const CheckedSetting& checked : given_flags) {
+    DOVETAIL_TRY(const bool given, is_given(tree, checked.key));
     if (!given) continue;
-    const syntax::Setting& setting = *find_setting(tree.root, watched.key);
+    const syntax::Setting& setting = *find_setting(tree.root, checked.key);
     run.not_modelled.push_back(
-        {std::string(watched.key), fmt::format("{}: {}", value_words(setting), watched.what), setting.place});
+        {std::string(checked.key), fmt::format("{}: {}", value_text(setting), checked.what), setting.place});
   }
   return {};
 }
@@ -168,11 +180,11 @@ base::Status take_checkpoint(const syntax::SettingTree& tree, ImportedRun& run) 
 }
 
 /// Reports slime's own layers that are modeled as layers of a standard transformer.
-void watch_layers(const syntax::SettingTree& tree, ImportedRun& run) {
+void add_unmodeled_layers(const syntax::SettingTree& tree, ImportedRun& run) {
   const syntax::Setting* const spec = find_setting(tree.root, "--spec");
   if (spec == nullptr) return;
   if (const auto what = slime_uncounted(*spec))
-    add_finding(tree, "--spec", fmt::format("{}: {} are not modeled", value_words(*spec), *what), run.not_modelled);
+    add_finding(tree, "--spec", fmt::format("{}: {} are not modeled", value_text(*spec), *what), run.not_modelled);
 }
 
 /// Returns the type of an optimizer state. Returns nullopt for fp32, and for a type that jobs cannot describe, which it
@@ -233,7 +245,7 @@ base::Status add_placement(const syntax::SettingTree& tree, bool async, Imported
   DOVETAIL_TRY(const bool both, flag_at(tree, "--offload"));
   DOVETAIL_TRY(const auto trainer, optional_flag(tree, "--offload-train"));
   DOVETAIL_TRY(const auto engines, optional_flag(tree, "--offload-rollout"));
-  DOVETAIL_TRY(const std::int64_t interval, whole_at(tree, "--update-weights-interval"));
+  DOVETAIL_TRY(const std::int64_t interval, integer_at(tree, "--update-weights-interval"));
   DOVETAIL_TRY(const std::int64_t node, count_at(tree, "--num-gpus-per-node"));
   DOVETAIL_TRY(const std::int64_t trainer_node, count_at(tree, "--actor-num-gpus-per-node"));
   const std::string interval_key = "--update-weights-interval";
@@ -261,7 +273,7 @@ base::Status add_placement(const syntax::SettingTree& tree, bool async, Imported
 
 base::Status add_ignored(const syntax::SettingTree& tree, ImportedRun& run) {
   DOVETAIL_TRY(const bool dynamic, flag_at(tree, "--use-dynamic-batch-size"));
-  DOVETAIL_TRY(const std::int64_t tensor, whole_at(tree, "--tensor-model-parallel-size"));
+  DOVETAIL_TRY(const std::int64_t tensor, integer_at(tree, "--tensor-model-parallel-size"));
   DOVETAIL_TRY(const bool sequences, flag_at(tree, "--sequence-parallel"));
   DOVETAIL_TRY(const bool on_host, flag_at(tree, "--optimizer-cpu-offload"));
   DOVETAIL_TRY(const bool context, is_given(tree, "--rollout-max-context-len"));
@@ -284,16 +296,16 @@ base::Status add_ignored(const syntax::SettingTree& tree, ImportedRun& run) {
 
 }  // namespace
 
-base::Status add_slime_watched(const syntax::SettingTree& tree, bool async, const llm::Transformer& model,
-                               ImportedRun& run) {
-  DOVETAIL_CHECK(watch(tree, "", watched_training, run));
-  DOVETAIL_CHECK(watch_modules(tree, "--recompute-modules", run));
-  DOVETAIL_CHECK(watch(tree, "", watched_rollout, run));
+base::Status add_slime_unmodeled(const syntax::SettingTree& tree, bool async, const llm::Transformer& model,
+                                 ImportedRun& run) {
+  DOVETAIL_CHECK(add_unmodeled(tree, "", checked_training, run));
+  DOVETAIL_CHECK(add_unmodeled_modules(tree, "--recompute-modules", run));
+  DOVETAIL_CHECK(add_unmodeled(tree, "", checked_rollout, run));
   DOVETAIL_CHECK(take_sync_bucket(tree, "--update-weight-buffer-size", 1, run));
-  DOVETAIL_CHECK(watch_given(tree, run));
+  DOVETAIL_CHECK(add_unmodeled_given(tree, run));
   DOVETAIL_CHECK(add_slime_types(tree, run));
   DOVETAIL_CHECK(take_checkpoint(tree, run));
-  watch_layers(tree, run);
+  add_unmodeled_layers(tree, run);
   DOVETAIL_CHECK(add_experts(tree, model, run));
   DOVETAIL_CHECK(add_placement(tree, async, run));
   return add_ignored(tree, run);

@@ -12,7 +12,7 @@ using llm::Recomputation;
 
 /// Sets `--x` or `--no-x`.
 void choose(ChangeList& changes, std::string_view name, bool on) {
-  changes.turn(fmt::format("--{}{}", on ? "" : "no-", name), true);
+  changes.set_flag(fmt::format("--{}{}", on ? "" : "no-", name), true);
 }
 
 /// Sets the sizes of both pools. A pool larger than a node has whole nodes.
@@ -44,12 +44,12 @@ void add_engines(const plan::TaskPlan& planned, bool has_experts, ChangeList& ch
   // This also limits an engine, so it must not be less than the plan's limit.
   changes.set("--sglang-server-concurrency", sequences);
   changes.set("--sglang-chunked-prefill-size", engine.chunked_prefill ? engine.max_num_batched_tokens : -1);
-  changes.turn("--sglang-disable-cuda-graph", !engine.cuda_graphs);
+  changes.set_flag("--sglang-disable-cuda-graph", !engine.cuda_graphs);
 }
 
 void add_layout(const llm::Layout& layout, bool has_experts, ChangeList& changes) {
   changes.set("--tensor-model-parallel-size", layout.tensor);
-  changes.turn("--sequence-parallel", layout.sequence_parallel);
+  changes.set_flag("--sequence-parallel", layout.sequence_parallel);
   changes.set("--pipeline-model-parallel-size", layout.pipeline);
   changes.set("--context-parallel-size", layout.context);
   if (has_experts) {
@@ -91,7 +91,7 @@ void add_recomputation(Recomputation recomputation, ChangeList& changes) {
 void add_micro_batches(const plan::TaskPlan& planned, ChangeList& changes) {
   const plan::MicroBatching& cut = planned.micro_batching;
   const bool dynamic = cut.tokens > 0;
-  changes.turn("--use-dynamic-batch-size", dynamic);
+  changes.set_flag("--use-dynamic-batch-size", dynamic);
   if (dynamic) {
     changes.set("--max-tokens-per-gpu", number_text(cut.tokens / planned.layout.context));
   } else {
@@ -108,7 +108,7 @@ void add_offload(const plan::TaskPlan& trained, const plan::TaskPlan& generated,
   std::vector<Setter> with;
   if (trained.offload.optimizer_on_host)
     with = {{"--use-precision-aware-optimizer", ""}, {"--optimizer-offload-fraction", number_text(host_share)}};
-  changes.turn("--optimizer-cpu-offload", trained.offload.optimizer_on_host, std::move(with));
+  changes.set_flag("--optimizer-cpu-offload", trained.offload.optimizer_on_host, std::move(with));
 }
 
 std::vector<Change> slime_changes(const plan::Job& job, const plan::Plan& plan, const syntax::SettingTree& settings) {
@@ -137,9 +137,9 @@ std::vector<Setter> trainer_sizes(const cluster::Cluster& cluster, int trainer) 
   return {{"--actor-num-nodes", std::to_string(nodes)}, {"--actor-num-gpus-per-node", std::to_string(trainer / nodes)}};
 }
 
-std::vector<OtherWay> slime_ways(const WaysRequest& request) {
+std::vector<Alternative> slime_alternatives(const AlternativesRequest& request) {
   const bool leaves = present_pools(request.job, request.plan).shared;
-  return mode_ways(request, [&](const Pools& pools) {
+  return mode_alternatives(request, [&](const Pools& pools) {
     std::vector<Setter> with = trainer_sizes(request.job.cluster, pools.trainer);
     const Setter engines{"--rollout-num-gpus", std::to_string(pools.engines)};
     if (pools.shared) {
@@ -229,7 +229,7 @@ void add_batches(const JobFacts& facts, FlagArguments& arguments) {
 }
 
 base::Status check_slime_facts(const JobFacts& facts) {
-  DOVETAIL_CHECK(check_said_software(facts, "slime", {.engines = {plan::EngineKind::vllm, plan::EngineKind::sglang}}));
+  DOVETAIL_CHECK(check_software(facts, "slime", {.engines = {plan::EngineKind::vllm, plan::EngineKind::sglang}}));
   if (facts.training != "megatron-policy")
     return base::bad_input(
         fmt::format("slime does not train by `training: {}`; accepted: megatron-policy", facts.training));
@@ -244,14 +244,14 @@ base::Status check_slime_facts(const JobFacts& facts) {
   return {};
 }
 
-base::Result<WholeFile> slime_whole(const JobFacts& facts) {
+base::Result<CompleteFile> slime_complete_file(const JobFacts& facts) {
   DOVETAIL_CHECK(check_slime_facts(facts));
-  WholeFile file{.demanded = demanded_models(facts)};
+  CompleteFile file{.required = required_models(facts)};
   file.command = facts.steps_off_policy > 0 ? "python3 train_async.py" : "python3 train.py";
   const auto demand = [&file](const char* name, const char* what, const char* example) {
-    file.demanded.push_back({name, what, example});
+    file.required.push_back({name, what, example});
   };
-  std::erase_if(file.demanded, [](const DemandedName& each) { return each.name != "ACTOR_PATH"; });
+  std::erase_if(file.required, [](const RequiredName& each) { return each.name != "ACTOR_PATH"; });
   demand("MEGATRON_PATH", "the actor's weights: a torch_dist checkpoint of Megatron-LM", "/models/dist");
   demand("PROMPT_DATA", "training prompts: a JSONL file with `input` and `label`", "prompts.jsonl");
   demand("REWARD_TYPE", "reward rule: a --rm-type of slime", "math");
@@ -278,13 +278,16 @@ base::Result<WholeFile> slime_whole(const JobFacts& facts) {
   // Megatron-LM defaults to dropout 0.1 and has no default learning rate.
   arguments.add("--attention-dropout 0.0 --hidden-dropout 0.0");
   arguments.add("--optimizer adam --lr 1e-6 --lr-decay-style constant");
-  file.words = std::move(arguments.all);
+  file.arguments = std::move(arguments.all);
   return file;
 }
 
 }  // namespace
 
-const TrainerWriter slime_writer{
-    .name = "slime", .changes_of = slime_changes, .ways_of = slime_ways, .flags = slime_flags, .whole = slime_whole};
+const TrainerWriter slime_writer{.name = "slime",
+                                 .changes_of = slime_changes,
+                                 .alternatives_of = slime_alternatives,
+                                 .flags = slime_flags,
+                                 .complete_file = slime_complete_file};
 
 }  // namespace dovetail::trainers

@@ -95,7 +95,7 @@ base::Status read_verl_workload(VerlDraft& draft) {
   run.mini_batch = mini_batch * run.samples_per_prompt;
   assume_lengths(tree, draft.request.options, "data.max_prompt_length", "data.max_response_length", run);
   constexpr std::string_view both_key = "actor_rollout_ref.rollout.max_model_len";
-  DOVETAIL_TRY(const auto both, optional_whole(tree, both_key));
+  DOVETAIL_TRY(const auto both, optional_integer(tree, both_key));
   if (both) take_sequence_cap(tree, both_key, *both, run);
   return {};
 }
@@ -158,7 +158,7 @@ base::Status read_verl_pools(VerlDraft& draft) {
 
 base::Status read_verl_models(VerlDraft& draft) {
   const syntax::SettingTree& tree = draft.tree();
-  DOVETAIL_CHECK(check_said_models(draft.request.options));
+  DOVETAIL_CHECK(check_given_models(draft.request.options));
   // Megatron has separate settings for adapters.
   const std::string rank = draft.megatron() ? "lora.rank" : "lora_rank";
   DOVETAIL_TRY(draft.actor_model, role_model(tree, draft.request, "actor", "actor_rollout_ref.model.path", draft.run));
@@ -317,7 +317,7 @@ base::Result<ReadRun> verl_run(const VerlSettings& settings, const RunRequest& r
     DOVETAIL_CHECK(add_trained(draft, "critic", verl_critic_keys, "critic.optim", verl_critic_train_keys, infer,
                                draft.critic_model));
   }
-  DOVETAIL_CHECK(add_watched(settings, draft.run));
+  DOVETAIL_CHECK(add_verl_unmodeled(settings, draft.run));
   return ReadRun{.run = std::move(draft.run), .sources = settings.tree.sources};
 }
 
@@ -354,7 +354,7 @@ const TrainerReader verl_reader{.name = "verl",
                                 .is_entry = is_verl_entry,
                                 .of_launch = verl_of_launch,
                                 .is_configuration = has_verl_key,
-                                .told_by = "actor_rollout_ref",
+                                .recognized_by = "actor_rollout_ref",
                                 .of_configuration = verl_of_configuration,
                                 .printed_by = "actor_rollout_ref"};
 

@@ -50,8 +50,8 @@ base::Result<plan::MicroBatching> verl_micro_batching(const syntax::SettingTree&
     DOVETAIL_TRY(const std::int64_t tokens, count_at(tree, keys.tokens));
     return tokens_at_most(static_cast<double>(tokens) * layout.context);
   }
-  DOVETAIL_TRY(const auto per_gpu, optional_whole(tree, keys.per_gpu));
-  DOVETAIL_TRY(const auto all, optional_whole(tree, keys.all));
+  DOVETAIL_TRY(const auto per_gpu, optional_integer(tree, keys.per_gpu));
+  DOVETAIL_TRY(const auto all, optional_integer(tree, keys.all));
   if (!per_gpu && !all)
     return setting_error(
         tree, keys.per_gpu,

@@ -31,13 +31,13 @@ constexpr std::array<std::array<std::string_view, 2>, 5> renamed{{
 /// Removes the folder from an argument such as `model.path=$HOME/models/Qwen3-8B` if only the folder is unknown. The
 /// last component identifies the model.
 syntax::Word without_unknown_folder(syntax::Word word) {
-  std::vector<syntax::Piece>& pieces = word.text.pieces;
+  std::vector<syntax::TextPiece>& pieces = word.text.pieces;
   if (pieces.size() < 3 || pieces.front().unknown || pieces.back().unknown) return word;
   const std::string& head = pieces.front().text;
   const bool is_path = head.find("model.path=") != std::string::npos || head.find("model_path=") != std::string::npos;
   if (!is_path || pieces.back().text.find('/') == std::string::npos) return word;
   std::string kept;
-  for (const syntax::Piece& piece : pieces)
+  for (const syntax::TextPiece& piece : pieces)
     if (!piece.unknown) kept += piece.text;
   word.text.pieces = {{.text = std::move(kept), .unknown = {}}};
   return word;
@@ -60,7 +60,7 @@ base::Result<LaunchArguments> parse_launch_arguments(const syntax::Launch& launc
     if (syntax::is_override(word)) {
       DOVETAIL_TRY(syntax::Override override, syntax::parse_override(without_unknown_folder(word), sources));
       if (override.key == "model_engine" && override.value)
-        arguments.engine = value_words(*override.value);
+        arguments.engine = value_text(*override.value);
       else
         arguments.overrides.push_back(std::move(override));
       continue;

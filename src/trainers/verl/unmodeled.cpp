@@ -15,83 +15,83 @@
 namespace dovetail::trainers {
 namespace {
 
-constexpr std::array watched_actor{
-    Watched{"actor_rollout_ref.actor.strategy", "fsdp|megatron", "memory is modeled as for FSDP1"},
-    Watched{"actor_rollout_ref.actor.fsdp_config.reshard_after_forward", "true",
-            "weights stay gathered from forward to backward; the real run uses more memory and gathers once"},
-    Watched{"actor_rollout_ref.actor.fsdp_config.offload_policy", "false",
-            "FSDP2 streams weights, gradients and optimizer from the host; modeled as on the device"},
-    Watched{"actor_rollout_ref.actor.fsdp_config.forward_prefetch", "false",
-            "layers are gathered ahead in the forward pass; the real run is slightly faster"},
-    Watched{"actor_rollout_ref.actor.entropy_from_logits_with_chunking", "false",
-            "entropy is computed in chunks; the real run uses less memory for logits"},
-    Watched{"actor_rollout_ref.actor.fsdp_config.entropy_from_logits_with_chunking", "false",
-            "entropy is computed in chunks; the real run uses less memory for logits"},
-    Watched{"actor_rollout_ref.actor.entropy_checkpointing", "false",
-            "entropy is recomputed in the backward pass; the real run uses less memory for logits"},
-    Watched{"actor_rollout_ref.actor.use_torch_compile", "true",
-            "kernels are not compiled; the real run is slower and uses more memory for logits"},
-    Watched{"actor_rollout_ref.actor.freeze_vision_tower", "false", "the vision part is not modeled"},
-    Watched{"actor_rollout_ref.actor.use_prefix_grouper", "false",
-            "the prompt of a group is computed once; the real run is faster"},
-    Watched{"actor_rollout_ref.model.use_liger", "false", "fused kernels; the real run uses less memory"},
-    Watched{"actor_rollout_ref.model.enable_activation_offload", "false",
-            "activations are offloaded to the host; the real run uses less memory and transfers more"},
-    Watched{"actor_rollout_ref.model.mtp.enable", "false",
-            "multi-token prediction layers are not modeled; the real run uses more memory"},
-    Watched{"actor_rollout_ref.model.tiled_mlp.enabled", "false",
-            "tiled MLP; the real run uses less memory for activations"},
-    Watched{"trainer.balance_batch", "true", "modeled as balanced; the real run waits for the slowest rank"},
-    Watched{"algorithm.filter_groups.enable", "false", "discarding and regenerating groups is not modeled"},
-    Watched{"data.gen_batch_size", "null", "modeled as data.train_batch_size"},
-    Watched{"trainer.v1.trainer_mode", "sync",
-            "modeled as phases that wait only for data and devices, with generation in one batch"},
+constexpr std::array checked_actor{
+    CheckedSetting{"actor_rollout_ref.actor.strategy", "fsdp|megatron", "memory is modeled as for FSDP1"},
+    CheckedSetting{"actor_rollout_ref.actor.fsdp_config.reshard_after_forward", "true",
+                   "weights stay gathered from forward to backward; the real run uses more memory and gathers once"},
+    CheckedSetting{"actor_rollout_ref.actor.fsdp_config.offload_policy", "false",
+                   "FSDP2 streams weights, gradients and optimizer from the host; modeled as on the device"},
+    CheckedSetting{"actor_rollout_ref.actor.fsdp_config.forward_prefetch", "false",
+                   "layers are gathered ahead in the forward pass; the real run is slightly faster"},
+    CheckedSetting{"actor_rollout_ref.actor.entropy_from_logits_with_chunking", "false",
+                   "entropy is computed in chunks; the real run uses less memory for logits"},
+    CheckedSetting{"actor_rollout_ref.actor.fsdp_config.entropy_from_logits_with_chunking", "false",
+                   "entropy is computed in chunks; the real run uses less memory for logits"},
+    CheckedSetting{"actor_rollout_ref.actor.entropy_checkpointing", "false",
+                   "entropy is recomputed in the backward pass; the real run uses less memory for logits"},
+    CheckedSetting{"actor_rollout_ref.actor.use_torch_compile", "true",
+                   "kernels are not compiled; the real run is slower and uses more memory for logits"},
+    CheckedSetting{"actor_rollout_ref.actor.freeze_vision_tower", "false", "the vision part is not modeled"},
+    CheckedSetting{"actor_rollout_ref.actor.use_prefix_grouper", "false",
+                   "the prompt of a group is computed once; the real run is faster"},
+    CheckedSetting{"actor_rollout_ref.model.use_liger", "false", "fused kernels; the real run uses less memory"},
+    CheckedSetting{"actor_rollout_ref.model.enable_activation_offload", "false",
+                   "activations are offloaded to the host; the real run uses less memory and transfers more"},
+    CheckedSetting{"actor_rollout_ref.model.mtp.enable", "false",
+                   "multi-token prediction layers are not modeled; the real run uses more memory"},
+    CheckedSetting{"actor_rollout_ref.model.tiled_mlp.enabled", "false",
+                   "tiled MLP; the real run uses less memory for activations"},
+    CheckedSetting{"trainer.balance_batch", "true", "modeled as balanced; the real run waits for the slowest rank"},
+    CheckedSetting{"algorithm.filter_groups.enable", "false", "discarding and regenerating groups is not modeled"},
+    CheckedSetting{"data.gen_batch_size", "null", "modeled as data.train_batch_size"},
+    CheckedSetting{"trainer.v1.trainer_mode", "sync",
+                   "modeled as phases that wait only for data and devices, with generation in one batch"},
 };
 
-constexpr std::array watched_megatron{
-    Watched{"actor_rollout_ref.actor.megatron.use_megatron_fsdp", "false",
-            "modeled as ZeRO 1; the real run shards more"},
-    Watched{"actor_rollout_ref.actor.megatron.dynamic_context_parallel", "false", "modeled with a fixed degree"},
-    Watched{"actor_rollout_ref.actor.megatron.dtype", "bfloat16|null", "modeled as bf16"},
-    Watched{"actor_rollout_ref.actor.optim.override_optimizer_config.overlap_cpu_optimizer_d2h_h2d", "false|null",
-            "optimizer transfers overlap its step; the real run is faster"},
-    Watched{"actor_rollout_ref.actor.optim.optimizer", "adam|null", "modeled as Adam"},
+constexpr std::array checked_megatron{
+    CheckedSetting{"actor_rollout_ref.actor.megatron.use_megatron_fsdp", "false",
+                   "modeled as ZeRO 1; the real run shards more"},
+    CheckedSetting{"actor_rollout_ref.actor.megatron.dynamic_context_parallel", "false", "modeled with a fixed degree"},
+    CheckedSetting{"actor_rollout_ref.actor.megatron.dtype", "bfloat16|null", "modeled as bf16"},
+    CheckedSetting{"actor_rollout_ref.actor.optim.override_optimizer_config.overlap_cpu_optimizer_d2h_h2d",
+                   "false|null", "optimizer transfers overlap its step; the real run is faster"},
+    CheckedSetting{"actor_rollout_ref.actor.optim.optimizer", "adam|null", "modeled as Adam"},
 };
 
-constexpr std::array watched_rollout{
-    Watched{"actor_rollout_ref.rollout.name", "vllm", "scheduling is modeled as in vLLM"},
-    Watched{"actor_rollout_ref.rollout.dtype", "bfloat16", "modeled as bf16"},
-    Watched{"actor_rollout_ref.rollout.free_cache_engine", "true",
-            "the engine's KV cache stays on the device; modeled as freed, the real run uses more memory"},
-    Watched{"actor_rollout_ref.rollout.data_parallel_size", "1",
-            "modeled as independent instances; the real ones share experts and wait for each other"},
-    Watched{"actor_rollout_ref.rollout.cudagraph_capture_sizes", "null", "modeled as vLLM's default"},
-    Watched{"actor_rollout_ref.rollout.layered_summon", "false", "modeled as weights sent tensor by tensor"},
-    Watched{"actor_rollout_ref.rollout.load_format", "dummy|auto|safetensors", "not modeled"},
-    Watched{"actor_rollout_ref.rollout.multi_turn.enable", "false",
-            "multi-turn rollouts with tools; modeled as one response without waiting"},
-    Watched{"actor_rollout_ref.rollout.multi_stage_wake_up", "false",
-            "weights and KV cache wake up separately; modeled as one wake-up"},
-    Watched{"actor_rollout_ref.rollout.over_sample_rate", "0|0.0", "modeled without extra samples"},
-    Watched{"actor_rollout_ref.rollout.checkpoint_engine.backend", "naive", "modeled as weights sent by NCCL"},
-    Watched{"actor_rollout_ref.rollout.disaggregation.enabled", "false",
-            "prefill and decode on separate instances; modeled on the same instance"},
-    Watched{"actor_rollout_ref.rollout.enable_rollout_routing_replay", "false", "not modeled"},
-    Watched{"actor_rollout_ref.rollout.mode", "async", "modeled as an engine with a server"},
+constexpr std::array checked_rollout{
+    CheckedSetting{"actor_rollout_ref.rollout.name", "vllm", "scheduling is modeled as in vLLM"},
+    CheckedSetting{"actor_rollout_ref.rollout.dtype", "bfloat16", "modeled as bf16"},
+    CheckedSetting{"actor_rollout_ref.rollout.free_cache_engine", "true",
+                   "the engine's KV cache stays on the device; modeled as freed, the real run uses more memory"},
+    CheckedSetting{"actor_rollout_ref.rollout.data_parallel_size", "1",
+                   "modeled as independent instances; the real ones share experts and wait for each other"},
+    CheckedSetting{"actor_rollout_ref.rollout.cudagraph_capture_sizes", "null", "modeled as vLLM's default"},
+    CheckedSetting{"actor_rollout_ref.rollout.layered_summon", "false", "modeled as weights sent tensor by tensor"},
+    CheckedSetting{"actor_rollout_ref.rollout.load_format", "dummy|auto|safetensors", "not modeled"},
+    CheckedSetting{"actor_rollout_ref.rollout.multi_turn.enable", "false",
+                   "multi-turn rollouts with tools; modeled as one response without waiting"},
+    CheckedSetting{"actor_rollout_ref.rollout.multi_stage_wake_up", "false",
+                   "weights and KV cache wake up separately; modeled as one wake-up"},
+    CheckedSetting{"actor_rollout_ref.rollout.over_sample_rate", "0|0.0", "modeled without extra samples"},
+    CheckedSetting{"actor_rollout_ref.rollout.checkpoint_engine.backend", "naive", "modeled as weights sent by NCCL"},
+    CheckedSetting{"actor_rollout_ref.rollout.disaggregation.enabled", "false",
+                   "prefill and decode on separate instances; modeled on the same instance"},
+    CheckedSetting{"actor_rollout_ref.rollout.enable_rollout_routing_replay", "false", "not modeled"},
+    CheckedSetting{"actor_rollout_ref.rollout.mode", "async", "modeled as an engine with a server"},
 };
 
-constexpr std::array watched_reference{
-    Watched{"actor_rollout_ref.ref.fsdp_config.model_dtype", "fp32|float32|null", "modeled in fp32"},
+constexpr std::array checked_reference{
+    CheckedSetting{"actor_rollout_ref.ref.fsdp_config.model_dtype", "fp32|float32|null", "modeled in fp32"},
 };
 
-constexpr std::array watched_critic{
-    Watched{"critic.strategy", "fsdp|megatron", "memory is modeled as for FSDP1"},
-    Watched{"critic.fsdp.reshard_after_forward", "true",
-            "weights stay gathered from forward to backward; the real run uses more memory and gathers once"},
-    Watched{"critic.fsdp.offload_policy", "false",
-            "FSDP2 streams weights, gradients and optimizer from the host; modeled as on the device"},
-    Watched{"critic.model.enable_activation_offload", "false",
-            "activations are offloaded to the host; the real run uses less memory and transfers more"},
+constexpr std::array checked_critic{
+    CheckedSetting{"critic.strategy", "fsdp|megatron", "memory is modeled as for FSDP1"},
+    CheckedSetting{"critic.fsdp.reshard_after_forward", "true",
+                   "weights stay gathered from forward to backward; the real run uses more memory and gathers once"},
+    CheckedSetting{"critic.fsdp.offload_policy", "false",
+                   "FSDP2 streams weights, gradients and optimizer from the host; modeled as on the device"},
+    CheckedSetting{"critic.model.enable_activation_offload", "false",
+                   "activations are offloaded to the host; the real run uses less memory and transfers more"},
 };
 
 /// Maps that verl passes through. configuration.cpp and layouts.cpp read the members in `read_of_them`.
@@ -119,14 +119,14 @@ constexpr std::array<std::string_view, 3> megatron_without_effect{"actor_rollout
 base::Status add_recomputation(const syntax::SettingTree& tree, ImportedRun& run) {
   const std::string keys(handed_on.front());
   DOVETAIL_TRY(const auto granularity, optional_text(tree, keys + ".recompute_granularity"));
-  if (granularity == "selective") DOVETAIL_CHECK(watch_modules(tree, keys + ".recompute_modules", run));
+  if (granularity == "selective") DOVETAIL_CHECK(add_unmodeled_modules(tree, keys + ".recompute_modules", run));
   if (granularity != "full") return {};
   for (const char* const name : {"recompute_method", "recompute_num_layers"}) {
     const std::string key = keys + "." + name;
     const syntax::Setting* const setting = find_setting(tree.root, key);
     if (setting == nullptr) continue;
     DOVETAIL_CHECK(check_known(tree, key, *setting));
-    const std::string value = value_words(*setting);
+    const std::string value = value_text(*setting);
     if (!is_one_of(value, "null|uniform|1"))
       run.not_modelled.push_back({key, value + ": modeled as recomputing all layers", setting->place});
   }
@@ -149,7 +149,7 @@ void add_facts(const VerlSettings& settings, ImportedRun& run) {
 }
 
 base::Status add_critic(const syntax::SettingTree& tree, ImportedRun& run) {
-  DOVETAIL_CHECK(watch(tree, "", watched_critic, run));
+  DOVETAIL_CHECK(add_unmodeled(tree, "", checked_critic, run));
   constexpr std::string_view batch_key = "critic.ppo_mini_batch_size";
   DOVETAIL_TRY(const std::int64_t batch, count_at(tree, batch_key));
   DOVETAIL_TRY(const std::int64_t epochs, count_at(tree, "critic.ppo_epochs"));
@@ -168,7 +168,7 @@ base::Status add_critic(const syntax::SettingTree& tree, ImportedRun& run) {
 
 /// Returns the size of FSDP's shard groups on `devices` GPUs. 0: all GPUs.
 base::Result<int> fsdp_group(const syntax::SettingTree& tree, const std::string& key, int devices) {
-  DOVETAIL_TRY(const auto size, optional_whole(tree, key));
+  DOVETAIL_TRY(const auto size, optional_integer(tree, key));
   if (!size || *size < 0 || *size >= devices) return 0;
   if (*size >= 1 && devices % *size == 0) return static_cast<int>(*size);
   return setting_error(tree, key, fmt::format("is {}; accepted: -1, or a divisor of the {} GPUs", *size, devices));
@@ -205,7 +205,7 @@ base::Result<plan::StateType> aware_type(const syntax::SettingTree& tree, const 
   DOVETAIL_TRY(const auto value, optional_text(tree, key));
   const auto type = value ? state_type(*value) : plan::StateType::fp32;
   if (!type) return setting_error(tree, key, fmt::format("is {}; accepted: fp32, bf16", *value));
-  return *type == plan::StateType::fp32 ? plan::StateType::usual : *type;
+  return *type == plan::StateType::fp32 ? plan::StateType::by_default : *type;
 }
 
 /// Returns the state types with Megatron. Its precision-aware optimizer keeps only the part of the master weights that
@@ -225,7 +225,7 @@ base::Result<RoleTypes> verl_megatron_types(const syntax::SettingTree& tree, con
     DOVETAIL_TRY(const plan::StateType second, aware_type(tree, keys + ".exp_avg_sq_dtype"));
     const std::string second_key = keys + ".exp_avg_sq_dtype";
     if (second != role.types.moment_type) {
-      role.types.moment_type = plan::StateType::usual;
+      role.types.moment_type = plan::StateType::by_default;
       role.otherwise.push_back({second_key, "moments of two types; modeled in fp32, the real run uses less memory",
                                 place_of(tree, second_key)});
     }
@@ -321,10 +321,10 @@ void add_other_degrees(const syntax::SettingTree& tree, bool has_critic, Importe
       const std::string key = fmt::format("{}.{}", other, name);
       const syntax::Setting* const own = find_setting(tree.root, key);
       const syntax::Setting* const built = find_setting(tree.root, fmt::format("{}.{}", first, name));
-      if (own == nullptr || built == nullptr || value_words(*own) == value_words(*built)) continue;
+      if (own == nullptr || built == nullptr || value_text(*own) == value_text(*built)) continue;
       run.ignored.push_back(
           {key,
-           fmt::format("{}: no effect, {} sets it to {} for all roles", value_words(*own), first, value_words(*built)),
+           fmt::format("{}: no effect, {} sets it to {} for all roles", value_text(*own), first, value_text(*built)),
            own->place});
     }
   }
@@ -332,21 +332,21 @@ void add_other_degrees(const syntax::SettingTree& tree, bool has_critic, Importe
 
 }  // namespace
 
-base::Status add_watched(const VerlSettings& settings, ImportedRun& run) {
+base::Status add_verl_unmodeled(const VerlSettings& settings, ImportedRun& run) {
   const syntax::SettingTree& tree = settings.tree;
   const bool megatron = settings.engine == VerlEngine::megatron;
-  DOVETAIL_CHECK(watch(tree, "", watched_actor, run));
-  if (megatron) DOVETAIL_CHECK(watch(tree, "", watched_megatron, run));
-  DOVETAIL_CHECK(watch(tree, "", watched_rollout, run));
+  DOVETAIL_CHECK(add_unmodeled(tree, "", checked_actor, run));
+  if (megatron) DOVETAIL_CHECK(add_unmodeled(tree, "", checked_megatron, run));
+  DOVETAIL_CHECK(add_unmodeled(tree, "", checked_rollout, run));
   DOVETAIL_CHECK(take_sync_bucket(tree, "actor_rollout_ref.rollout.checkpoint_engine.update_weights_bucket_megabytes",
                                   1 << 20, run));
   DOVETAIL_TRY(run.software.engine, engine_kind(tree, "actor_rollout_ref.rollout.name"));
   DOVETAIL_CHECK(take_engine_weights(tree, "actor_rollout_ref.rollout.quantization", run));
-  if (run.reference) DOVETAIL_CHECK(watch(tree, "", watched_reference, run));
+  if (run.reference) DOVETAIL_CHECK(add_unmodeled(tree, "", checked_reference, run));
   const bool has_critic = run.algorithm == "ppo";
   if (has_critic) DOVETAIL_CHECK(add_critic(tree, run));
   DOVETAIL_CHECK(add_types(settings, has_critic, run));
-  for (const std::string_view key : handed_on) watch_handed_on(tree, std::string(key), read_of_them, run);
+  for (const std::string_view key : handed_on) add_passed_on(tree, std::string(key), read_of_them, run);
   if (megatron) {
     DOVETAIL_CHECK(add_recomputation(tree, run));
     add_other_degrees(tree, has_critic, run);

@@ -83,6 +83,6 @@ std::string present_key(std::string_view key);
 /// Completes an imported run. Adds settings that affect time or memory and are not modeled to `not_modelled`, and
 /// settings without effect to `ignored`. Sets the run's types, engine and shares on the host. Fails at a setting whose
 /// value is unknown.
-base::Status add_watched(const VerlSettings& settings, ImportedRun& run);
+base::Status add_verl_unmodeled(const VerlSettings& settings, ImportedRun& run);
 
 }  // namespace dovetail::trainers

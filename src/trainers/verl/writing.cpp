@@ -72,7 +72,7 @@ class VerlChanges {
     std::vector<Setter> with;
     if (offload.optimizer_on_host)
       with = {{more + ".optimizer_offload_fraction", number_text(software.optimizer_host_share)}, {aware, "True"}};
-    else if (software.master_type == plan::MasterType::usual)
+    else if (software.master_type == plan::MasterType::by_default)
       with = {{aware, "False"}};
     set(more + ".optimizer_cpu_offload", flag_text(offload.optimizer_on_host), std::move(with));
   }
@@ -167,7 +167,7 @@ bool is_of_engine(std::string_view name, VerlEngine present, VerlEngine other) {
   return find_setting(verl_defaults(present), key) != nullptr && find_setting(verl_defaults(other), key) == nullptr;
 }
 
-std::vector<OtherWay> verl_ways(const WaysRequest& request) {
+std::vector<Alternative> verl_alternatives(const AlternativesRequest& request) {
   // Arguments for the present engine must be removed, which is possible only in a script.
   if (!request.allowed.backend || request.launch == nullptr) return {};
   const bool megatron = request.job.software.training != "verl-fsdp";
@@ -210,8 +210,8 @@ void add_batches(const JobFacts& facts, VerlOverrides& overrides) {
                  facts.packing);
 }
 
-base::Result<WholeFile> verl_whole(const JobFacts& facts) {
-  DOVETAIL_CHECK(check_said_software(
+base::Result<CompleteFile> verl_complete_file(const JobFacts& facts) {
+  DOVETAIL_CHECK(check_software(
       facts, "verl",
       {.engines = {plan::EngineKind::vllm, plan::EngineKind::sglang, plan::EngineKind::trtllm}, .loss_entropy = true}));
   if (facts.training != "verl-fsdp" && facts.training != "megatron-policy")
@@ -224,9 +224,9 @@ base::Result<WholeFile> verl_whole(const JobFacts& facts) {
         fmt::format("the mini-batch has {} samples, but verl's contain whole groups; accepted: a multiple of the {} "
                     "samples per prompt",
                     facts.mini_batch, facts.samples_per_prompt));
-  WholeFile file{.demanded = demanded_models(facts), .words = {}, .command = "python3 -m verl.trainer.main_ppo"};
-  file.demanded.push_back({"TRAIN_FILES", "training prompts: a Parquet file", "train.parquet"});
-  file.demanded.push_back({"VAL_FILES", "evaluation prompts: a Parquet file", "val.parquet"});
+  CompleteFile file{.required = required_models(facts), .arguments = {}, .command = "python3 -m verl.trainer.main_ppo"};
+  file.required.push_back({"TRAIN_FILES", "training prompts: a Parquet file", "train.parquet"});
+  file.required.push_back({"VAL_FILES", "evaluation prompts: a Parquet file", "val.parquet"});
   VerlOverrides overrides;
   if (facts.megatron()) overrides.set("model_engine", "megatron");
   overrides.set("algorithm.adv_estimator", estimator_of(facts));
@@ -250,12 +250,15 @@ base::Result<WholeFile> verl_whole(const JobFacts& facts) {
   }
   overrides.set("trainer.nnodes", facts.nodes);
   overrides.set("trainer.n_gpus_per_node", facts.gpus_per_node);
-  file.words = std::move(overrides.all);
+  file.arguments = std::move(overrides.all);
   return file;
 }
 
 }  // namespace
 
-const TrainerWriter verl_writer{.name = "verl", .changes_of = verl_changes, .ways_of = verl_ways, .whole = verl_whole};
+const TrainerWriter verl_writer{.name = "verl",
+                                .changes_of = verl_changes,
+                                .alternatives_of = verl_alternatives,
+                                .complete_file = verl_complete_file};
 
 }  // namespace dovetail::trainers

@@ -35,7 +35,7 @@ TEST(Explanation, JsonPlansMatchTheirPredictions) {
         std::pair("rlhfuse-33b-13b.yaml", "rlhfuse-33b-13b.plan.json")}) {
     if (test::sanitized && job != std::string_view("ppo-7b.yaml")) continue;
     SCOPED_TRACE(job);
-    const ExplanationAnswer answer = ask(request_for(job, plan), {}).value();
+    const ExplanationAnswer answer = answer_to(request_for(job, plan), {}).value();
     const json object = json::parse(to_json(answer));
     ASSERT_TRUE(answer.explanation.best.has_value());
     EXPECT_EQ(predict::estimate(answer.scenario, plan_of(answer, object["best_plan"])).timing.period,
@@ -50,16 +50,16 @@ TEST(Explanation, JsonPlansMatchTheirPredictions) {
 
 TEST(Explanation, LimitsTheNumberOfChanges) {
   ExplanationRequest request = request_for("ppo-7b.yaml", "ppo-7b.plan.yaml");
-  const ExplanationAnswer all = ask(request, {}).value();
+  const ExplanationAnswer all = answer_to(request, {}).value();
   ASSERT_GT(all.explanation.changes.size(), 2U);
   request.shown = 2;
-  const ExplanationAnswer answer = ask(request, {}).value();
+  const ExplanationAnswer answer = answer_to(request, {}).value();
   ASSERT_EQ(answer.explanation.changes.size(), 2U);
   EXPECT_EQ(json::parse(to_json(answer))["changes"][1], json::parse(to_json(all))["changes"][1]);
 }
 
 TEST(Explanation, MakesNoClaimsAboutUntriedChangesWhenStopped) {
-  ExplanationAnswer answer = ask(request_for("ppo-7b.yaml", "ppo-7b.plan.yaml"), {}).value();
+  ExplanationAnswer answer = answer_to(request_for("ppo-7b.yaml", "ppo-7b.plan.yaml"), {}).value();
   answer.explanation.changes.clear();
   answer.explanation.ranking.cut_short = std::nullopt;
   EXPECT_THAT(texts(sections(answer)), HasSubstr("No single change (of one task, of two tasks side by side"));
@@ -70,11 +70,11 @@ TEST(Explanation, MakesNoClaimsAboutUntriedChangesWhenStopped) {
 
 TEST(Explanation, AcceptsAPlanAsText) {
   ExplanationRequest request = request_for("ppo-7b.yaml", "ppo-7b.plan.yaml");
-  const std::string of_file = to_json(ask(request, {}).value());
+  const std::string of_file = to_json(answer_to(request, {}).value());
   request.plan = Input{"a form", read_input(*request.plan).value()};
-  EXPECT_EQ(to_json(ask(request, {}).value()), of_file);
+  EXPECT_EQ(to_json(answer_to(request, {}).value()), of_file);
   request.plan->text = "format: dovetail/plan@1\n";
-  EXPECT_EQ(ask(request, {}).error().path, "a form");
+  EXPECT_EQ(answer_to(request, {}).error().path, "a form");
 }
 
 TEST(Explanation, IsInfeasibleIfNothingFits) {
@@ -84,7 +84,7 @@ TEST(Explanation, IsInfeasibleIfNothingFits) {
   ASSERT_NE(text.find(gpu), std::string::npos);
   text.replace(text.find(gpu), gpu.size(), "gpu: {name: small, memory: 1GiB, bandwidth: 1TB/s, bf16: 100TFLOP/s}");
   request.job.text = text;
-  const ExplanationAnswer answer = ask(request, {}).value();
+  const ExplanationAnswer answer = answer_to(request, {}).value();
   EXPECT_EQ(answer.outcome, Outcome::infeasible);
   EXPECT_FALSE(json::parse(to_json(answer)).contains("best_plan"));
 }

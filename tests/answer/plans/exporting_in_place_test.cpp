@@ -170,7 +170,7 @@ base::Result<trainers::Import> import_of(const Dialect& dialect, const std::stri
 }
 
 /// Tasks of a plan as JSON, without settings that one device or a forward pass does not need.
-std::string tasks_told(const plan::Job& job, plan::Plan plan) {
+std::string task_lines(const plan::Job& job, plan::Plan plan) {
   for (std::size_t task = 0; task < plan.tasks.size(); ++task) {
     llm::Layout& layout = plan.tasks[task].layout;
     const auto kind = job.workflow.tasks[task].kind;
@@ -215,10 +215,10 @@ std::vector<std::string> kept_lines(const std::string& content, const std::vecto
   std::vector<std::string> lines;
   std::istringstream stream(content);
   for (std::string line; std::getline(stream, line);) {
-    const bool says = std::any_of(names.begin(), names.end(),
-                                  [&](const std::string& name) { return line.find(name) != std::string::npos; });
+    const bool is_named = std::any_of(names.begin(), names.end(),
+                                      [&](const std::string& name) { return line.find(name) != std::string::npos; });
     // New members are inserted after the brace.
-    if (!says) lines.push_back(line.substr(0, line.find('{')));
+    if (!is_named) lines.push_back(line.substr(0, line.find('{')));
   }
   return lines;
 }
@@ -233,8 +233,8 @@ bool has_in_order(const std::string& text, const std::vector<std::string>& lines
 }
 
 std::string without_master_type(std::string job) {
-  const std::string said = ", master_type: remainder";
-  if (const std::size_t at = job.find(said); at != std::string::npos) job.erase(at, said.size());
+  const std::string setting = ", master_type: remainder";
+  if (const std::size_t at = job.find(setting); at != std::string::npos) job.erase(at, setting.size());
   return job;
 }
 
@@ -247,20 +247,20 @@ void expect_plan_over(const Dialect& dialect, Random& random) {
     const auto made =
         trainers::export_run({dialect.file, content, example_import_options()}, wanted->plan, dialect.trainer);
     ASSERT_TRUE(made.ok()) << base::to_text(made.error()) << content;
-    const std::string plan = tasks_told(wanted->job, wanted->plan);
+    const std::string plan = task_lines(wanted->job, wanted->plan);
     const auto again = import_of(dialect, made->content);
     ASSERT_TRUE(again.ok()) << base::to_text(again.error()) << made->content;
     // Flags for the optimizer on the host remain, and so does the type of its master weights.
     EXPECT_EQ(without_master_type(again->text), without_master_type(base->text));
-    EXPECT_EQ(tasks_told(again->job, again->plan), plan) << made->content;
+    EXPECT_EQ(task_lines(again->job, again->plan), plan) << made->content;
     std::vector<trainers::Change> changes;
-    for (const trainers::KeptChange& kept : made->changes) changes.push_back(kept.change);
+    for (const trainers::RequiredChange& kept : made->changes) changes.push_back(kept.change);
     EXPECT_TRUE(has_in_order(made->content, kept_lines(content, changes))) << content << made->content;
     for (std::size_t index = 0; index < changes.size(); ++index) {
       std::vector<trainers::Change> fewer = changes;
       fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(index));
       const auto without = import_of(dialect, edited_by(dialect, content, *base, fewer));
-      EXPECT_TRUE(!without.ok() || without->text != base->text || tasks_told(without->job, without->plan) != plan)
+      EXPECT_TRUE(!without.ok() || without->text != base->text || task_lines(without->job, without->plan) != plan)
           << changes[index].set.key << content;
     }
     return;
@@ -286,15 +286,15 @@ TEST_P(ExportInPlace, CompleteFileImportsBackToTheJobAndThePlan) {
     const auto wanted = import_of(dialect, dialect.make(random));
     if (!wanted.ok()) continue;
     ++written;
-    const auto made = trainers::export_whole(wanted->job, wanted->plan, dialect.trainer);
+    const auto made = trainers::export_complete_file(wanted->job, wanted->plan, dialect.trainer);
     ASSERT_TRUE(made.ok()) << base::to_text(made.error()) << plan::plan_to_json(wanted->plan, wanted->job);
     trainers::ImportOptions options = example_import_options();
-    for (const trainers::DemandedName& demanded : made->demanded)
-      options.environment.push_back(demanded.name + "=" + demanded.example);
+    for (const trainers::RequiredName& required : made->required)
+      options.environment.push_back(required.name + "=" + required.example);
     const auto again = trainers::import_run(dialect.file, made->content, options);
     ASSERT_TRUE(again.ok()) << base::to_text(again.error()) << made->content;
     EXPECT_EQ(again->text, wanted->text) << made->content;
-    EXPECT_EQ(tasks_told(again->job, again->plan), tasks_told(wanted->job, wanted->plan)) << made->content;
+    EXPECT_EQ(task_lines(again->job, again->plan), task_lines(wanted->job, wanted->plan)) << made->content;
   }
   EXPECT_EQ(written, test::effort(10));
 }

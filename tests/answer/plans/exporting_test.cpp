@@ -32,12 +32,12 @@ struct Base {
   std::string content;
 };
 
-std::string verl_script(const std::string& words) {
+std::string verl_script(const std::string& overrides) {
   return "#!/bin/bash\npython3 -m verl.trainer.main_ppo data.train_batch_size=128 data.max_prompt_length=512 "
          "data.max_response_length=2048 actor_rollout_ref.actor.ppo_mini_batch_size=64 "
          "actor_rollout_ref.model.use_remove_padding=True actor_rollout_ref.rollout.name=vllm "
          "actor_rollout_ref.rollout.gpu_memory_utilization=0.6 trainer.n_gpus_per_node=8 " +
-         words + " \"$@\"\n";
+         overrides + " \"$@\"\n";
 }
 
 const std::string dynamic =
@@ -102,12 +102,12 @@ base::Result<trainers::Import> with(const trainers::ExportBase& base,
                                     const std::vector<const trainers::Change*>& changes) {
   trainers::ImportOptions options = base.options;
   for (const trainers::Change* change : changes)
-    for (const std::string& word : trainers::words_of(*change)) options.arguments.push_back(word);
+    for (const std::string& word : trainers::arguments_of(*change)) options.arguments.push_back(word);
   return trainers::import_run(base.path, base.content, options);
 }
 
 /// Settings of a plan that a trainer needs, as JSON.
-std::vector<std::string> told(const plan::Job& job, plan::Plan plan) {
+std::vector<std::string> difference_to_defaults(const plan::Job& job, plan::Plan plan) {
   std::vector<std::string> lines;
   for (std::size_t task = 0; task < plan.tasks.size(); ++task) {
     plan::TaskPlan& planned = plan.tasks[task];
@@ -146,16 +146,18 @@ void expect_minimal_changes(const Base& chosen, std::mt19937& random) {
   const auto made = trainers::export_run(base, plan, chosen.trainer);
   ASSERT_TRUE(made.ok()) << base::to_text(made.error()) << chosen.content << plan::plan_to_json(plan, import->job);
   std::vector<const trainers::Change*> all;
-  for (const trainers::KeptChange& kept : made->changes) all.push_back(&kept.change);
+  for (const trainers::RequiredChange& kept : made->changes) all.push_back(&kept.change);
   const auto changed = with(base, all);
   ASSERT_TRUE(changed.ok());
   EXPECT_EQ(changed->text, import->text);
-  EXPECT_EQ(told(import->job, changed->plan), told(import->job, plan));
+  EXPECT_EQ(difference_to_defaults(import->job, changed->plan), difference_to_defaults(import->job, plan));
   for (std::size_t index = 0; index < all.size(); ++index) {
     std::vector<const trainers::Change*> fewer = all;
     fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(index));
     const auto without = with(base, fewer);
-    EXPECT_TRUE(!without.ok() || told(import->job, without->plan) != told(import->job, plan)) << all[index]->set.key;
+    EXPECT_TRUE(!without.ok() ||
+                difference_to_defaults(import->job, without->plan) != difference_to_defaults(import->job, plan))
+        << all[index]->set.key;
     EXPECT_EQ(without.ok(), made->changes[index].without.has_value());
   }
 }
@@ -177,16 +179,17 @@ TEST(ExportRun, OlderNamesNeedNoMoreChanges) {
 }
 
 TEST(ExportRun, WritesRecomputationAsModules) {
-  const std::string words = dynamic +
-                            "algorithm.adv_estimator=grpo actor_rollout_ref.rollout.n=8 model_engine=megatron "
-                            "actor_rollout_ref.model.path=Qwen/Qwen3-30B-A3B trainer.nnodes=2 ";
+  const std::string overrides = dynamic +
+                                "algorithm.adv_estimator=grpo actor_rollout_ref.rollout.n=8 model_engine=megatron "
+                                "actor_rollout_ref.model.path=Qwen/Qwen3-30B-A3B trainer.nnodes=2 ";
   const std::string more = "+actor_rollout_ref.actor.megatron.override_transformer_config.recompute_";
   const std::string nemo_rl =
       "defaults: grpo_math_1B.yaml\npolicy:\n  model_name: Qwen/Qwen3-30B-A3B\n  dtensor_cfg: {enabled: false}\n"
       "  megatron_cfg: {enabled: true}\ncluster: {gpus_per_node: 8, num_nodes: 2}\n";
-  const Base all[] = {{"verl", "run.sh", verl_script(words)},
-                      {"verl", "run.sh", verl_script(words + more + "granularity=selective " + more + "modules=[moe]")},
-                      {"nemo-rl", "grpo.yaml", nemo_rl}};
+  const Base all[] = {
+      {"verl", "run.sh", verl_script(overrides)},
+      {"verl", "run.sh", verl_script(overrides + more + "granularity=selective " + more + "modules=[moe]")},
+      {"nemo-rl", "grpo.yaml", nemo_rl}};
   using llm::Recomputation;
   for (const Base& chosen : all)
     for (const auto again :
@@ -199,10 +202,11 @@ TEST(ExportRun, WritesRecomputationAsModules) {
       const auto made = trainers::export_run(base, plan, chosen.trainer);
       ASSERT_TRUE(made.ok()) << base::to_text(made.error()) << chosen.content;
       std::vector<const trainers::Change*> changes;
-      for (const trainers::KeptChange& kept : made->changes) changes.push_back(&kept.change);
+      for (const trainers::RequiredChange& kept : made->changes) changes.push_back(&kept.change);
       const auto changed = with(base, changes);
       ASSERT_TRUE(changed.ok()) << base::to_text(changed.error());
-      EXPECT_EQ(told(import->job, changed->plan), told(import->job, plan)) << chosen.content;
+      EXPECT_EQ(difference_to_defaults(import->job, changed->plan), difference_to_defaults(import->job, plan))
+          << chosen.content;
     }
 }
 
@@ -238,7 +242,7 @@ class Exporting : public testing::Test {
 TEST_F(Exporting, ExportedFilesImportBackToThePlan) {
   for (const Base& base : {bases()[0], bases()[3], bases()[5], openrlhf}) {
     const ExportRequest request = request_for(base);
-    const auto answer = ask(request, Watch{});
+    const auto answer = answer_to(request, Callbacks{});
     ASSERT_TRUE(answer.ok()) << base::to_text(answer.error());
     ASSERT_FALSE(answer->changes.empty());
     EXPECT_LT(answer->seconds, answer->base_seconds);
@@ -250,7 +254,8 @@ TEST_F(Exporting, ExportedFilesImportBackToThePlan) {
     options.root = folder_.path();
     const auto again = trainers::import_run(target, text, options);
     ASSERT_TRUE(again.ok()) << base::to_text(again.error()) << text;
-    EXPECT_EQ(told(again->job, again->plan), told(again->job, answer->plan)) << text;
+    EXPECT_EQ(difference_to_defaults(again->job, again->plan), difference_to_defaults(again->job, answer->plan))
+        << text;
   }
 }
 
@@ -259,32 +264,32 @@ TEST_F(Exporting, ReadsLengthsFromAFile) {
   request.base.import.response_length.reset();
   request.base.lengths = folder_.write("lengths.csv", "length\n700\n");
   std::vector<std::string> notes;
-  Watch watch;
-  watch.on_note = [&notes](std::string_view note) { notes.emplace_back(note); };
-  const auto answer = ask(request, watch);
+  Callbacks callbacks;
+  callbacks.on_note = [&notes](std::string_view note) { notes.emplace_back(note); };
+  const auto answer = answer_to(request, callbacks);
   ASSERT_TRUE(answer.ok()) << base::to_text(answer.error());
   EXPECT_THAT(notes, testing::ElementsAre(HasSubstr("mean 700 tokens")))
       << "the plan belongs to this job with these lengths";
   request.base.lengths.reset();
   request.base.import.response_length = "file=" + folder_.write("damaged.csv", "length\n700\n-5\n");
-  EXPECT_THAT(base::to_text(ask(request, Watch{}).error()), HasSubstr("damaged.csv:3:1: the length is"));
+  EXPECT_THAT(base::to_text(answer_to(request, Callbacks{}).error()), HasSubstr("damaged.csv:3:1: the length is"));
 }
 
 TEST_F(Exporting, CopiesKeepOtherLinesAndShowTheDifference) {
-  const auto answer = ask(request_for(openrlhf), Watch{});
+  const auto answer = answer_to(request_for(openrlhf), Callbacks{});
   ASSERT_TRUE(answer.ok()) << base::to_text(answer.error());
   const std::string copy = exported_file(*answer, "tuned.sh");
   EXPECT_THAT(copy, HasSubstr("  --rollout.batch_size 128 \\\n  --rollout.n_samples_per_prompt 4 \\\n"));
   EXPECT_THAT(copy, HasSubstr("\n# without --vllm.enforce_eager: "));
   EXPECT_THAT(copy, testing::Not(HasSubstr("\n  --vllm.enforce_eager")));
-  const Sections said = sections(*answer);
-  const Text* const last = std::get_if<Text>(&said.all().back());
+  const Sections printed = sections(*answer);
+  const Text* const last = std::get_if<Text>(&printed.all().back());
   ASSERT_NE(last, nullptr);
   EXPECT_THAT(last->lines, HasSubstr("\n-   --vllm.enforce_eager \\\n"));
 }
 
 TEST_F(Exporting, EachChangeHasAReason) {
-  const auto answer = ask(request_for(bases()[1]), Watch{});
+  const auto answer = answer_to(request_for(bases()[1]), Callbacks{});
   ASSERT_TRUE(answer.ok()) << base::to_text(answer.error());
   bool in_seconds = false;
   for (const ReasonedChange& change : answer->changes) {
@@ -295,7 +300,7 @@ TEST_F(Exporting, EachChangeHasAReason) {
 }
 
 TEST_F(Exporting, EscapesNamesInComments) {
-  auto answer = ask(request_for(bases()[1]), Watch{});
+  auto answer = answer_to(request_for(bases()[1]), Callbacks{});
   ASSERT_TRUE(answer.ok()) << base::to_text(answer.error());
   answer->plan_name = "name\ntouch stolen";
   answer->changes.front().reason = "why\ntouch stolen";
@@ -306,7 +311,7 @@ TEST_F(Exporting, ChangesNothingIfTheBaseRunsThePlan) {
   ExportRequest request = request_for(bases()[0]);
   const auto import = trainers::import_run(request.base.path, bases()[0].content, request.base.import);
   request.plan.text = plan::plan_to_json(import->plan, import->job);
-  const auto answer = ask(request, Watch{});
+  const auto answer = answer_to(request, Callbacks{});
   ASSERT_TRUE(answer.ok()) << base::to_text(answer.error());
   EXPECT_TRUE(answer->changes.empty());
   EXPECT_DOUBLE_EQ(answer->seconds, answer->base_seconds);
@@ -331,7 +336,7 @@ TEST_F(Exporting, ArealScriptPassesTheChanges) {
   const auto wanted = trainers::import_run(request.base.path, script, other);
   ASSERT_TRUE(wanted.ok()) << base::to_text(wanted.error());
   request.plan = Input{"plan.json", plan::plan_to_json(wanted->plan, wanted->job)};
-  const auto answer = ask(request, Watch{});
+  const auto answer = answer_to(request, Callbacks{});
   ASSERT_TRUE(answer.ok()) << base::to_text(answer.error());
   ASSERT_EQ(answer->changes.size(), 2U);
   EXPECT_EQ(answer->changes[0].change.set.key, "++actor.backend");
@@ -339,7 +344,7 @@ TEST_F(Exporting, ArealScriptPassesTheChanges) {
   const std::string text = exported_file(*answer, target);
   const auto again = trainers::import_run(target, text, request.base.import);
   ASSERT_TRUE(again.ok()) << base::to_text(again.error()) << text;
-  EXPECT_EQ(told(again->job, again->plan), told(wanted->job, wanted->plan)) << text;
+  EXPECT_EQ(difference_to_defaults(again->job, again->plan), difference_to_defaults(wanted->job, wanted->plan)) << text;
 }
 
 TEST_F(Exporting, ArgsListPlainSettings) {
@@ -353,11 +358,11 @@ TEST_F(Exporting, ArgsListPlainSettings) {
   const auto wanted = trainers::import_run(request.base.path, areal_yaml, other);
   ASSERT_TRUE(wanted.ok()) << base::to_text(wanted.error());
   request.plan = Input{"plan.json", plan::plan_to_json(wanted->plan, wanted->job)};
-  const auto answer = ask(request, Watch{});
+  const auto answer = answer_to(request, Callbacks{});
   ASSERT_TRUE(answer.ok()) << base::to_text(answer.error());
   EXPECT_EQ(exported_file(*answer, "-"), "actor.mb_spec.max_tokens_per_mb=16384\n");
   request.format = ExportFormat::file;
-  const auto patched = ask(request, Watch{});
+  const auto patched = answer_to(request, Callbacks{});
   ASSERT_TRUE(patched.ok());
   EXPECT_THAT(exported_file(*patched, "-"), testing::MatchesRegex("(.|\n)*\n  # without it, [^\n]*\n  mb_spec: "
                                                                   "\\{max_tokens_per_mb: 16384\\}\n(.|\n)*"));
@@ -375,14 +380,15 @@ void expect_whole_file(const Base& base, std::mt19937& random) {
   ASSERT_TRUE(ranking.ok());
   ASSERT_FALSE(ranking->plans.empty());
   const plan::Plan& plan = any_of(random, ranking->plans).plan;
-  const auto made = trainers::export_whole(import->job, plan, base.trainer);
+  const auto made = trainers::export_complete_file(import->job, plan, base.trainer);
   ASSERT_TRUE(made.ok()) << base::to_text(made.error());
   trainers::ImportOptions again = options;
-  for (const trainers::DemandedName& demanded : made->demanded)
-    again.environment.push_back(demanded.name + "=" + demanded.example);
+  for (const trainers::RequiredName& required : made->required)
+    again.environment.push_back(required.name + "=" + required.example);
   const auto read = trainers::import_run(made->is_script ? "run.sh" : "run.yaml", made->content, again);
   ASSERT_TRUE(read.ok()) << base::to_text(read.error()) << made->content;
-  EXPECT_EQ(told(import->job, read->plan), told(import->job, plan)) << made->content;
+  EXPECT_EQ(difference_to_defaults(import->job, read->plan), difference_to_defaults(import->job, plan))
+      << made->content;
   const auto without_name = [](const std::string& text) { return text.substr(text.find("\nalgorithm:")); };
   EXPECT_EQ(without_name(read->text), without_name(import->text)) << made->content;
   EXPECT_FALSE(trainers::import_run("run.sh", made->content, options).ok());
@@ -400,7 +406,7 @@ TEST(ExportWhole, ImportsBackToTheJobAndThePlan) {
 }
 
 std::string error_of(const ExportRequest& request) {
-  const auto answer = ask(request, Watch{});
+  const auto answer = answer_to(request, Callbacks{});
   return answer.ok() ? "no error" : base::to_text(answer.error());
 }
 
@@ -418,7 +424,7 @@ TEST(ExportWhole, SupportsACapOnPromptAndResponseTogether) {
     const auto ranking = planner::rank_plans(
         predict::scenario_of(import->job, predict::software_of(import->job).value()), test::quick_options());
     ASSERT_TRUE(ranking.ok());
-    const auto made = trainers::export_whole(import->job, ranking->plans.front().plan, base.trainer);
+    const auto made = trainers::export_complete_file(import->job, ranking->plans.front().plan, base.trainer);
     EXPECT_TRUE(made.ok()) << base.trainer << ": " << base::to_text(made.error());
   }
 }
@@ -428,7 +434,7 @@ TEST_F(Exporting, CompleteFileListsRequiredVariables) {
   const auto import = trainers::import_run(request.base.path, bases()[1].content, request.base.import);
   request.base = JobInput();
   request.job = Input{"job.yaml", import->text};
-  const auto answer = ask(request, Watch{});
+  const auto answer = answer_to(request, Callbacks{});
   ASSERT_TRUE(answer.ok()) << base::to_text(answer.error());
   const std::string text = exported_file(*answer, "run.sh");
   EXPECT_TRUE(text.starts_with("#!/usr/bin/env bash\n# Plan "));
@@ -443,14 +449,14 @@ TEST_F(Exporting, CompleteFileListsRequiredVariables) {
 TEST_F(Exporting, TrainerComesFromTheBaseOrTheJob) {
   ExportRequest request = request_for(bases()[1]);
   const auto import = trainers::import_run(request.base.path, bases()[1].content, request.base.import);
-  const auto with_name = ask(request, Watch{});
+  const auto with_name = answer_to(request, Callbacks{});
   request.trainer.clear();
-  const auto without = ask(request, Watch{});
+  const auto without = answer_to(request, Callbacks{});
   ASSERT_TRUE(without.ok()) << base::to_text(without.error());
   EXPECT_EQ(to_json(*without), to_json(*with_name));
   request.base = JobInput();
   request.job = Input{"job.yaml", import->text};
-  const auto whole = ask(request, Watch{});
+  const auto whole = answer_to(request, Callbacks{});
   ASSERT_TRUE(whole.ok()) << base::to_text(whole.error());
   EXPECT_EQ(whole->trainer, "verl");
   std::string free = import->text;

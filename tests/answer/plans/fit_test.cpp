@@ -26,7 +26,7 @@ predict::Estimate estimate_of(const FitAnswer& answer, const json& entry, const 
 
 TEST(Fit, JsonPlansMatchTheirMargins) {
   FitRequest request{.job = example("ppo-7b.yaml"), .search = short_search()};
-  const FitAnswer answer = ask(request, {}).value();
+  const FitAnswer answer = answer_to(request, {}).value();
   const json object = json::parse(to_json(answer));
   ASSERT_TRUE(answer.job && answer.job->fastest() != nullptr && answer.job->max_margin && answer.job->smallest);
   const cluster::Cluster& own = answer.scenario.job.cluster;
@@ -43,7 +43,7 @@ TEST(Fit, JsonNearestPlanMatchesItsMissingBytes) {
   const std::string devices = "gpus_per_node: 8";
   ASSERT_NE(text.find(devices), std::string::npos);
   request.job.text = text.replace(text.find(devices), devices.size(), "gpus_per_node: 1");
-  const FitAnswer answer = ask(request, {}).value();
+  const FitAnswer answer = answer_to(request, {}).value();
   EXPECT_EQ(answer.outcome, Outcome::infeasible);
   const json object = json::parse(to_json(answer));
   ASSERT_TRUE(object.contains("nearest")) << object.dump().substr(0, 1000);
@@ -56,7 +56,7 @@ TEST(Fit, JsonNearestPlanMatchesItsMissingBytes) {
 
 TEST(Fit, SortsTasksByMargin) {
   const FitAnswer answer =
-      ask(FitRequest{.job = example("ppo-7b.yaml"), .plan = example("ppo-7b.plan.yaml")}, {}).value();
+      answer_to(FitRequest{.job = example("ppo-7b.yaml"), .plan = example("ppo-7b.plan.yaml")}, {}).value();
   EXPECT_FALSE(answer.job.has_value());
   const std::vector<predict::TaskMemory>& memory = answer.plan->estimate.memory;
   const std::vector<std::size_t> tasks = tasks_by_margin(memory);

@@ -27,19 +27,19 @@ std::string text_of(const Sections& sections) {
 OpenLengths lengths_with(double seconds, double first_seconds, bool fits = true) {
   return {.cap = 1000,
           .error = 0.1,
-          .parts = {{.part = 0.25, .mean = 250, .seconds = 10, .placement = "co-located", .first_seconds = 10},
-                    {.part = 0.9,
-                     .mean = 900,
-                     .seconds = seconds,
-                     .fits = fits,
-                     .placement = "disaggregated",
-                     .first_seconds = first_seconds}}};
+          .shares = {{.share = 0.25, .mean = 250, .seconds = 10, .placement = "co-located", .first_seconds = 10},
+                     {.share = 0.9,
+                      .mean = 900,
+                      .seconds = seconds,
+                      .fits = fits,
+                      .placement = "disaggregated",
+                      .first_seconds = first_seconds}}};
 }
 
 TEST(OpenLengths, DecideIfAnotherPlanIsClearlyFasterOrThisOneDoesNotFit) {
-  EXPECT_FALSE(lengths_with(20, 18.5).decide());
-  EXPECT_TRUE(lengths_with(20, 16).decide());
-  EXPECT_TRUE(lengths_with(20, 21, false).decide());
+  EXPECT_FALSE(lengths_with(20, 18.5).affect_choice());
+  EXPECT_TRUE(lengths_with(20, 16).affect_choice());
+  EXPECT_TRUE(lengths_with(20, 21, false).affect_choice());
   EXPECT_THAT(text_of(open_lengths_sections(lengths_with(20, 18.5))), HasSubstr("does not depend on the lengths"));
   EXPECT_THAT(
       text_of(open_lengths_sections(lengths_with(20, 16))),
@@ -50,8 +50,8 @@ TEST(OpenLengths, DecideIfAnotherPlanIsClearlyFasterOrThisOneDoesNotFit) {
 
 TEST(OpenLengths, ShowOnlyTimesWithoutASearch) {
   OpenLengths lengths = lengths_with(20, 0);
-  for (PlanAtPart& at : lengths.parts) at.placement.clear();
-  EXPECT_FALSE(lengths.decide());
+  for (PlanAtShare& at : lengths.shares) at.placement.clear();
+  EXPECT_FALSE(lengths.affect_choice());
   const std::string text = text_of(open_lengths_sections(lengths));
   EXPECT_THAT(text, Not(HasSubstr("The choice")));
   EXPECT_THAT(text, HasSubstr("--response-length mean=..., or --lengths"));
@@ -61,8 +61,8 @@ TEST(OpenLengths, ShowOnlyTimesWithoutASearch) {
 TEST(OpenLengths, KeepsTheCapAtEachShare) {
   const JobInput script{"run.sh", trainers::script_of(trainers::grpo_fsdp)};
   const predict::Scenario scenario = read_scenario(script, {}).value();
-  for (const double part : open_parts) {
-    const auto& lengths = at_part_of_cap(scenario, part).job.workload.response_length;
+  for (const double part : assumed_shares) {
+    const auto& lengths = at_share_of_cap(scenario, part).job.workload.response_length;
     EXPECT_NEAR(lengths.mean(), part * 2048, 1);
     EXPECT_EQ(lengths.longest(), 2048);
     EXPECT_LT(lengths.shortest(), part * 2048) << "lengths vary";
@@ -71,15 +71,15 @@ TEST(OpenLengths, KeepsTheCapAtEachShare) {
 
 TEST(OpenLengths, TakesLongerWithLongerResponses) {
   const JobInput script{"run.sh", trainers::script_of(trainers::grpo_fsdp)};
-  const AskedJob asked = read_asked(script, std::nullopt, {}).value();
-  EXPECT_TRUE(asked.has_open_lengths());
-  const OpenLengths lengths = plan_at_parts(asked.scenario, *asked.plan);
-  ASSERT_EQ(lengths.parts.size(), open_parts.size());
-  EXPECT_LT(lengths.parts[0].seconds, lengths.parts[1].seconds);
-  EXPECT_LT(lengths.parts[1].seconds, lengths.parts[2].seconds);
-  JobInput said = script;
-  said.import.response_length = "700";
-  EXPECT_FALSE(read_asked(said, std::nullopt, {})->has_open_lengths());
+  const LoadedJob loaded = load_job(script, std::nullopt, {}).value();
+  EXPECT_TRUE(loaded.has_open_lengths());
+  const OpenLengths lengths = plan_at_shares(loaded.scenario, *loaded.plan);
+  ASSERT_EQ(lengths.shares.size(), assumed_shares.size());
+  EXPECT_LT(lengths.shares[0].seconds, lengths.shares[1].seconds);
+  EXPECT_LT(lengths.shares[1].seconds, lengths.shares[2].seconds);
+  JobInput with_lengths = script;
+  with_lengths.import.response_length = "700";
+  EXPECT_FALSE(load_job(with_lengths, std::nullopt, {})->has_open_lengths());
 }
 
 }  // namespace

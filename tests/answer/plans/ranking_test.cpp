@@ -48,7 +48,7 @@ TEST(Ranking, JsonPlansMatchTheirPredictionsToTheNs) {
        {"ppo-7b.yaml", "grpo-8b.yaml", "dpo-8b.yaml", "reward-model-7b.yaml", "rlhfuse-33b-13b.yaml"}) {
     if (test::sanitized && job != std::string_view("ppo-7b.yaml")) continue;
     SCOPED_TRACE(job);
-    const RankingAnswer answer = ask(request_for(job), {}).value();
+    const RankingAnswer answer = answer_to(request_for(job), {}).value();
     const json entries = json::parse(to_json(answer))["plans"];
     ASSERT_GE(answer.ranking.plans.size(), 2U);
     ASSERT_EQ(entries.size(), answer.ranking.plans.size());
@@ -70,12 +70,12 @@ TEST(Ranking, JsonPlansMatchTheirPredictionsToTheNs) {
 TEST(Ranking, AcceptsAJobAsText) {
   const std::string text = read_input(example("ppo-7b.yaml")).value();
   RankingRequest request = request_for("ppo-7b.yaml");
-  const json of_file = json::parse(to_json(ask(request, {}).value()));
+  const json of_file = json::parse(to_json(answer_to(request, {}).value()));
   request.job = {"ppo-7b.yaml", text};  // a job without a name is named after its file
-  const json of_text = json::parse(to_json(ask(request, {}).value()));
+  const json of_text = json::parse(to_json(answer_to(request, {}).value()));
   EXPECT_EQ(of_file["plans"], of_text["plans"]);
   request.job.text = text + "colour: red\n";
-  const auto error = ask(request, {});
+  const auto error = answer_to(request, {});
   ASSERT_FALSE(error.ok());
   EXPECT_THAT(to_text(error.error()), HasSubstr("ppo-7b.yaml:"));
 }
@@ -83,18 +83,18 @@ TEST(Ranking, AcceptsAJobAsText) {
 TEST(Ranking, RequestedPlacementsOverrideTheJob) {
   RankingRequest request = request_for("ppo-7b.yaml");
   request.placements = {"co-located", "interleaving"};
-  const RankingAnswer answer = ask(request, {}).value();
+  const RankingAnswer answer = answer_to(request, {}).value();
   std::vector<std::string> names;
   const json entries = json::parse(to_json(answer))["plans"];
   for (const json& entry : entries) names.push_back(entry["placement"]);
   EXPECT_THAT(names, testing::UnorderedElementsAre("co-located", "interleaving"));
   EXPECT_FALSE(answer.ranking.search.has_value());
   request.placements = {"co-locatd"};
-  EXPECT_THAT(to_text(ask(request, {}).error()), HasSubstr("did you mean 'co-located'?"));
+  EXPECT_THAT(to_text(answer_to(request, {}).error()), HasSubstr("did you mean 'co-located'?"));
 }
 
 TEST(Ranking, ReportsNoFlipsOnlyIfAllInputsWereTried) {
-  RankingAnswer answer = ask(request_for("ppo-7b.yaml"), {}).value();
+  RankingAnswer answer = answer_to(request_for("ppo-7b.yaml"), {}).value();
   EXPECT_TRUE(answer.all_inputs_tried);
   EXPECT_FALSE(json::parse(to_json(answer)).contains("flips_cut_short"));
   answer.flips.clear();
@@ -105,29 +105,29 @@ TEST(Ranking, ReportsNoFlipsOnlyIfAllInputsWereTried) {
 }
 
 TEST(Ranking, SectionsHaveAHeadingTheTableAndTheFirstPlan) {
-  const RankingAnswer answer = ask(request_for("ppo-7b.yaml"), {}).value();
-  const Sections said = sections(answer);
-  ASSERT_EQ(said.all().size(), 5U);
-  EXPECT_THAT(std::get<Text>(said.all()[0]).lines,
+  const RankingAnswer answer = answer_to(request_for("ppo-7b.yaml"), {}).value();
+  const Sections printed = sections(answer);
+  ASSERT_EQ(printed.all().size(), 5U);
+  EXPECT_THAT(std::get<Text>(printed.all()[0]).lines,
               HasSubstr("ppo-7b: ppo on 8 devices, 256 samples per iteration\nefficiencies: "));
-  const auto& plans = std::get<Table>(said.all()[1]);
+  const auto& plans = std::get<Table>(printed.all()[1]);
   EXPECT_EQ(plans.rows.size(), answer.ranking.plans.size());
   for (const std::vector<std::string>& row : plans.rows) EXPECT_EQ(row.size(), plans.columns.size());
-  EXPECT_EQ(std::get<Table>(said.all()[3]).rows.size(), answer.scenario.job.workflow.tasks.size()) << "no rules";
+  EXPECT_EQ(std::get<Table>(printed.all()[3]).rows.size(), answer.scenario.job.workflow.tasks.size()) << "no rules";
 }
 
 TEST(Ranking, ReportsTheNameAndCanBeCanceledBeforeTheSearch) {
   std::string label;
   int figures = 0;
-  Watch watch;
-  watch.on_label = [&](std::string name) { label = std::move(name); };
-  watch.on_figures = [&](const Figures& tell) { figures += !tell().empty(); };
-  EXPECT_TRUE(ask(request_for("ppo-7b.yaml"), watch).ok());
+  Callbacks callbacks;
+  callbacks.on_label = [&](std::string name) { label = std::move(name); };
+  callbacks.on_figures = [&](const Figures& fields) { figures += !fields().empty(); };
+  EXPECT_TRUE(answer_to(request_for("ppo-7b.yaml"), callbacks).ok());
   EXPECT_EQ(label, "ppo-7b");
   EXPECT_GT(figures, 0);
   figures = 0;
-  watch.on_read = [] { return base::Status(base::bad_input("not today")); };
-  EXPECT_EQ(ask(request_for("ppo-7b.yaml"), watch).error().message, "not today");
+  callbacks.on_read = [] { return base::Status(base::bad_input("not today")); };
+  EXPECT_EQ(answer_to(request_for("ppo-7b.yaml"), callbacks).error().message, "not today");
   EXPECT_EQ(figures, 0);
 }
 
@@ -139,7 +139,7 @@ TEST(Ranking, ReportsEachBetterPlanWithItsJob) {
     EXPECT_EQ(job.name, "ppo-7b");
     periods.push_back(predict::estimate(scenario, plan).timing.period);
   };
-  ASSERT_TRUE(ask(request, {}).ok());
+  ASSERT_TRUE(answer_to(request, {}).ok());
   EXPECT_FALSE(periods.empty());
 }
 
@@ -157,12 +157,12 @@ Shared ask_as_processes(const std::vector<std::string>& jobs) {
     RankingRequest request = request_for(jobs[rank]);
     request.search.budget.threads = std::nullopt;
     request.exchange = &exchange;
-    Watch watch;
-    watch.on_note = [&](std::string_view note) {
+    Callbacks callbacks;
+    callbacks.on_note = [&](std::string_view note) {
       const std::lock_guard lock(mutex);
       shared.notes.emplace_back(note);
     };
-    auto answer = ask(request, watch);
+    auto answer = answer_to(request, callbacks);
     const std::lock_guard lock(mutex);
     shared.answers[rank] = std::move(answer);
   });
@@ -176,7 +176,7 @@ json without_timing(const RankingAnswer& answer) {
 }
 
 TEST(Ranking, GivesAllProcessesTheSameAnswer) {
-  const json alone = without_timing(ask(request_for("ppo-7b.yaml"), {}).value());
+  const json alone = without_timing(answer_to(request_for("ppo-7b.yaml"), {}).value());
   const Shared shared = ask_as_processes({"ppo-7b.yaml", "ppo-7b.yaml", "ppo-7b.yaml"});
   for (const auto& answer : shared.answers) {
     ASSERT_TRUE(answer.ok()) << to_text(answer.error());

@@ -22,7 +22,7 @@ std::vector<std::string> names_of_options() {
   for_each_option<Request>([&names](const auto& option) {
     using Kind = std::remove_cvref_t<decltype(option.kind)>;
     using Value = std::remove_cvref_t<decltype(std::declval<Request&>().*(option.member))>;
-    if constexpr (std::is_same_v<Kind, Group>)
+    if constexpr (std::is_same_v<Kind, OptionGroup>)
       for (std::string& name : names_of_options<Value>()) names.push_back(std::move(name));
     else
       names.emplace_back(option.name);

@@ -23,7 +23,7 @@ ForecastRequest small_request() {
 }
 
 std::string message_of(const ForecastRequest& request) {
-  const auto answer = ask(request, {});
+  const auto answer = answer_to(request, {});
   return answer.ok() ? "" : answer.error().message;
 }
 
@@ -35,9 +35,9 @@ TEST(ForecastAnswer, PlansHaveLetters) {
 
 TEST(ForecastAnswer, CountsPausesAndRestarts) {
   ForecastRequest request = small_request();
-  const study::Forecast plain = ask(request, {}).value().forecast;
+  const study::Forecast plain = answer_to(request, {}).value().forecast;
   request.pauses = {"10:1m", "50:1h"};
-  const study::Forecast paused = ask(request, {}).value().forecast;
+  const study::Forecast paused = answer_to(request, {}).value().forecast;
   EXPECT_GT(paused.pause_seconds, 0);
   EXPECT_NEAR(paused.seconds, plain.seconds + paused.pause_seconds, 1e-6);
   request.pauses = {"0:1m"};
@@ -64,7 +64,7 @@ TEST(ForecastAnswer, EndsWhenNoPlanFits) {
   padded.replace(padded.find("prompt_length: 128"), 18, "packing: false, prompt_length: 128");
   request.job.text = padded;
   request.lengths = "100:60";
-  const ForecastAnswer answer = ask(request, {}).value();
+  const ForecastAnswer answer = answer_to(request, {}).value();
   EXPECT_EQ(answer.outcome, Outcome::infeasible);
   EXPECT_LT(answer.forecast.steps, 100);
   EXPECT_EQ(answer.forecast.points.back().fit == predict::Fit::does_not_fit, false) << "only steps that fit are listed";

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "answer/words/figures.h"
+#include "answer/text/figures.h"
 #include "cli/job_files.h"
 #include "support/jobs.h"
 
@@ -20,14 +20,14 @@ using testing::HasSubstr;
 
 SimulationRequest small_request() {
   SimulationRequest request{
-      .job = {"job.yaml", cli::small_job}, .plan = Input{"plan.json", cli::small_plan}, .play = {}};
-  request.play.search.budget.chains = 1;
-  request.play.search.budget.iterations = 500;
+      .job = {"job.yaml", cli::small_job}, .plan = Input{"plan.json", cli::small_plan}, .plan_options = {}};
+  request.plan_options.search.budget.chains = 1;
+  request.plan_options.search.budget.iterations = 500;
   return request;
 }
 
 TEST(SimulationAnswer, TimelineAddsSpansToTheAnswer) {
-  const SimulationAnswer answer = ask(small_request(), {}).value();
+  const SimulationAnswer answer = answer_to(small_request(), {}).value();
   json with = json::parse(timeline_json(answer));
   EXPECT_EQ(with["span_columns"].size(), with["devices"][0]["spans"][0].size());
   with.erase("span_columns");
@@ -40,11 +40,11 @@ TEST(SimulationAnswer, TimelineAddsSpansToTheAnswer) {
 
 TEST(SimulationAnswer, ComparesPlansOnRequest) {
   SimulationRequest request = small_request();
-  const SimulationAnswer alone = ask(request, {}).value();
+  const SimulationAnswer alone = answer_to(request, {}).value();
   EXPECT_FALSE(alone.ranking || alone.thresholds);
   EXPECT_TRUE(alone.notes.empty());
   request.compared = true;
-  const SimulationAnswer compared = ask(request, {}).value();
+  const SimulationAnswer compared = answer_to(request, {}).value();
   ASSERT_TRUE(compared.ranking);
   EXPECT_FALSE(compared.ranking->plans.empty());
   ASSERT_TRUE(compared.thresholds);
@@ -54,19 +54,19 @@ TEST(SimulationAnswer, ComparesPlansOnRequest) {
 }
 
 TEST(SimulationAnswer, KeepsNoCancellation) {
-  EXPECT_EQ(ask(small_request(), {}).value().scenario.cancellation, nullptr);
+  EXPECT_EQ(answer_to(small_request(), {}).value().scenario.cancellation, nullptr);
 }
 
 TEST(SimulationAnswer, EndsIfTheCallerRejectsTheInput) {
-  std::vector<std::string> told;
-  Watch watch;
-  watch.on_label = [&](const std::string& label) { told.push_back(label); };
-  watch.on_work = [&](std::string_view work) { told.emplace_back(work); };
-  watch.on_read = [] { return base::Status(base::bad_input("not over an input")); };
-  const auto answer = ask(small_request(), watch);
+  std::vector<std::string> reported;
+  Callbacks callbacks;
+  callbacks.on_label = [&](const std::string& label) { reported.push_back(label); };
+  callbacks.on_work = [&](std::string_view work) { reported.emplace_back(work); };
+  callbacks.on_read = [] { return base::Status(base::bad_input("not over an input")); };
+  const auto answer = answer_to(small_request(), callbacks);
   ASSERT_FALSE(answer.ok());
   EXPECT_EQ(answer.error().message, "not over an input");
-  EXPECT_EQ(told, std::vector<std::string>{"small"}) << "nothing was simulated";
+  EXPECT_EQ(reported, std::vector<std::string>{"small"}) << "nothing was simulated";
 }
 
 TEST(SimulationAnswer, RejectsLargeJobs) {
@@ -74,7 +74,7 @@ TEST(SimulationAnswer, RejectsLargeJobs) {
   many.replace(many.find("prompts: 32"), 11, "prompts: 1000000");
   SimulationRequest request = small_request();
   request.job.text = many;
-  const auto answer = ask(request, {});
+  const auto answer = answer_to(request, {});
   ASSERT_FALSE(answer.ok());
   EXPECT_THAT(answer.error().message, HasSubstr("an iteration has 8000000 samples, too many to simulate"));
   EXPECT_EQ(answer.error().path, "job.yaml");
@@ -82,13 +82,13 @@ TEST(SimulationAnswer, RejectsLargeJobs) {
 
 TEST(SimulationAnswer, IsInterruptedIfStopped) {
   parallel::Cancellation stop;
-  Watch watch{.cancellation = &stop};
-  watch.on_work = [&](std::string_view work) {
+  Callbacks callbacks{.cancellation = &stop};
+  callbacks.on_work = [&](std::string_view work) {
     if (work.starts_with("simulating draw 2")) stop.request();
   };
   SimulationRequest request = small_request();
-  request.play.draws = 20;
-  const SimulationAnswer answer = ask(request, watch).value();
+  request.plan_options.draws = 20;
+  const SimulationAnswer answer = answer_to(request, callbacks).value();
   EXPECT_LT(answer.simulation.draws.size(), 20U);
   EXPECT_EQ(answer.outcome, Outcome::interrupted);
 }

@@ -29,7 +29,7 @@ SweepRequest small_request(SweepInput over, const std::string& values) {
 }
 
 std::string message_of(const SweepRequest& request) {
-  const auto answer = ask(request, {});
+  const auto answer = answer_to(request, {});
   return answer.ok() ? "" : answer.error().message;
 }
 
@@ -42,7 +42,7 @@ TEST(SweepAnswer, RejectsUselessOptions) {
 }
 
 TEST(SweepAnswer, NamesNoBestAmongOneValue) {
-  SweepAnswer answer = ask(small_request(SweepInput::mini_batch, "1,2"), {}).value();
+  SweepAnswer answer = answer_to(small_request(SweepInput::mini_batch, "1,2"), {}).value();
   const auto compares = testing::AnyOf(HasSubstr("Highest throughput at"), HasSubstr("No difference"));
   EXPECT_THAT(texts(sections(answer)), compares);
   for (std::size_t point = 0; point < answer.sweep.points.size(); ++point)
@@ -52,17 +52,17 @@ TEST(SweepAnswer, NamesNoBestAmongOneValue) {
 
 TEST(SweepAnswer, CapsGrownResponses) {
   SweepRequest request = small_request(SweepInput::length, "4");
-  const double grown = ask(request, {}).value().sweep.points[0].figures->iteration_seconds;
+  const double grown = answer_to(request, {}).value().sweep.points[0].figures->iteration_seconds;
   request.cap = "scale";
-  EXPECT_EQ(ask(request, {}).value().sweep.points[0].figures->iteration_seconds, grown);
+  EXPECT_EQ(answer_to(request, {}).value().sweep.points[0].figures->iteration_seconds, grown);
   request.cap = "keep";
-  EXPECT_LT(ask(request, {}).value().sweep.points[0].figures->iteration_seconds, grown);
+  EXPECT_LT(answer_to(request, {}).value().sweep.points[0].figures->iteration_seconds, grown);
   request.cap = "0";
   EXPECT_THAT(message_of(request), HasSubstr("`0` is not a cap; accepted: keep, scale, or tokens from 1 to "));
 }
 
 TEST(SweepAnswer, TableRowsHaveAllCells) {
-  std::istringstream lines(to_csv(ask(small_request(SweepInput::mini_batch, "2,1000"), {}).value()));
+  std::istringstream lines(to_csv(answer_to(small_request(SweepInput::mini_batch, "2,1000"), {}).value()));
   std::string header;
   ASSERT_TRUE(std::getline(lines, header));
   EXPECT_TRUE(header.ends_with(",verdict"));
@@ -77,7 +77,7 @@ TEST(SweepAnswer, FindsAPlanPerNumberOfNodes) {
   request.plan.reset();
   request.search.budget.chains = 1;
   request.search.budget.iterations = 500;
-  const SweepAnswer answer = ask(request, {}).value();
+  const SweepAnswer answer = answer_to(request, {}).value();
   EXPECT_FALSE(answer.plan);
   EXPECT_EQ(title_of(answer), "small, planned for each value: nodes");
   const json object = json::parse(to_json(answer));

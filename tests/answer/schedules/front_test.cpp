@@ -16,7 +16,7 @@ constexpr const char* small =
     "  - {name: large, microbatches: 8, devices: [0, 1], forward: 2, backward: 4, activation: 2}\n"
     "  - {name: small, microbatches: 8, devices: [1, 0], forward: 1, backward: 2, activation: 1}\n";
 
-ScheduleRequest front_asked() {
+ScheduleRequest front_request() {
   ScheduleRequest request{.problem = {"small.yaml", small}, .objective = Objective::pareto};
   request.search.budget.iterations = 400;
   request.search.budget.threads = 1;
@@ -24,23 +24,23 @@ ScheduleRequest front_asked() {
 }
 
 TEST(FrontOf, RejectsUnsupportedOptions) {
-  const auto refused = [](auto change) {
-    ScheduleRequest request = front_asked();
+  const auto error_of = [](auto change) {
+    ScheduleRequest request = front_request();
     change(request);
     const auto front = front_of(request);
     return front.ok() ? std::string() : front.error().message;
   };
-  EXPECT_EQ(refused([](ScheduleRequest&) {}), "");
-  EXPECT_THAT(refused([](ScheduleRequest& request) { request.deadline = "5"; }),
+  EXPECT_EQ(error_of([](ScheduleRequest&) {}), "");
+  EXPECT_THAT(error_of([](ScheduleRequest& request) { request.deadline = "5"; }),
               HasSubstr("--objective pareto and --deadline cannot be combined"));
-  EXPECT_THAT(refused([](ScheduleRequest& request) { request.robustness_percent = 5; }),
+  EXPECT_THAT(error_of([](ScheduleRequest& request) { request.robustness_percent = 5; }),
               HasSubstr("--objective pareto and --robust cannot be combined"));
-  EXPECT_THAT(refused([](ScheduleRequest& request) { request.solver = "greedy"; }),
+  EXPECT_THAT(error_of([](ScheduleRequest& request) { request.solver = "greedy"; }),
               HasSubstr("the only accepted --solver is auto"));
 }
 
-TEST(AskFront, HasNoDominatedSchedules) {
-  const auto answer = ask(*front_of(front_asked()), {});
+TEST(AnswerFront, HasNoDominatedSchedules) {
+  const auto answer = answer_to(*front_of(front_request()), {});
   ASSERT_TRUE(answer.ok());
   EXPECT_EQ(answer->outcome, Outcome::done);
   ASSERT_GT(answer->schedules.size(), 2U);
@@ -56,16 +56,16 @@ TEST(AskFront, HasNoDominatedSchedules) {
   EXPECT_FALSE(report["peak_bound"].empty());
 }
 
-TEST(AskFront, OmitsTheBoundUnlessRequested) {
-  FrontRequest request = *front_of(front_asked());
+TEST(AnswerFront, OmitsTheBoundUnlessRequested) {
+  FrontRequest request = *front_of(front_request());
   request.peak_bound = false;
-  EXPECT_TRUE(ask(request, {})->peak_bound.empty());
+  EXPECT_TRUE(answer_to(request, {})->peak_bound.empty());
 }
 
-TEST(AskFront, ReportsThatNoScheduleFits) {
-  FrontRequest request = *front_of(front_asked());
+TEST(AnswerFront, ReportsThatNoScheduleFits) {
+  FrontRequest request = *front_of(front_request());
   request.search.memory_cap = base::Memory(1'000'000);
-  const auto answer = ask(request, {});
+  const auto answer = answer_to(request, {});
   ASSERT_TRUE(answer.ok());
   EXPECT_EQ(answer->outcome, Outcome::infeasible);
   EXPECT_TRUE(answer->impossible.has_value());
@@ -74,7 +74,7 @@ TEST(AskFront, ReportsThatNoScheduleFits) {
 }
 
 TEST(FrontJson, HasTheExcessIfNothingFits) {
-  auto answer = ask(*front_of(front_asked()), {});
+  auto answer = answer_to(*front_of(front_request()), {});
   ASSERT_TRUE(answer.ok());
   EXPECT_FALSE(json::parse(to_json(*answer)).contains("excess"));
   // An interrupted search may end with a single schedule that does not fit.

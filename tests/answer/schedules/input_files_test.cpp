@@ -18,7 +18,7 @@ constexpr const char* tiny =
 
 /// A schedule of the problem by a construction, in Dovetail's format.
 std::string schedule_of(const Input& problem) {
-  const auto answer = ask(ScheduleRequest{.problem = problem, .solver = "gpipe"}, {});
+  const auto answer = answer_to(ScheduleRequest{.problem = problem, .solver = "gpipe"}, {});
   return answer.ok() ? pipeline::schedule_to_json(answer->solved->schedule) : to_text(answer.error());
 }
 
@@ -57,10 +57,10 @@ TEST(LoadSchedule, RejectsAScheduleOfAnotherProblem) {
 
 TEST(LoadSchedule, ReportsTheNotesOfTheFile) {
   std::vector<std::string> notes;
-  Watch watch;
-  watch.on_note = [&notes](std::string_view note) { notes.emplace_back(note); };
+  Callbacks callbacks;
+  callbacks.on_note = [&notes](std::string_view note) { notes.emplace_back(note); };
   const Input csv{"m.csv", "0F0,0F1,0B0,0B1\n"};
-  const auto loaded = load_valid_schedule(csv, std::nullopt, std::nullopt, watch);
+  const auto loaded = load_valid_schedule(csv, std::nullopt, std::nullopt, callbacks);
   ASSERT_TRUE(loaded.ok()) << to_text(loaded.error());
   EXPECT_EQ(loaded->format, ScheduleFormat::csv);
   EXPECT_EQ(notes, loaded->file.notes);

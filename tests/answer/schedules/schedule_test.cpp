@@ -24,32 +24,32 @@ ScheduleRequest request_of(const std::string& problem, const std::string& solver
   return request;
 }
 
-TEST(AskSchedule, ReportsProgress) {
-  std::vector<std::string> told;
-  Watch watch;
-  watch.on_label = [&told](const std::string& label) { told.push_back("label " + label); };
-  watch.on_read = [&told]() -> base::Status { return told.emplace_back("read"), base::Status(); };
+TEST(AnswerSchedule, ReportsProgress) {
+  std::vector<std::string> reported;
+  Callbacks callbacks;
+  callbacks.on_label = [&reported](const std::string& label) { reported.push_back("label " + label); };
+  callbacks.on_read = [&reported]() -> base::Status { return reported.emplace_back("read"), base::Status(); };
   int figures = 0;
-  watch.on_figures = [&](const Figures& of) { figures += of().empty() ? 0 : 1; };
-  const auto answer = ask(request_of("exp2", "search"), watch);
+  callbacks.on_figures = [&](const Figures& of) { figures += of().empty() ? 0 : 1; };
+  const auto answer = answer_to(request_of("exp2", "search"), callbacks);
   ASSERT_TRUE(answer.ok());
-  EXPECT_EQ(told, (std::vector<std::string>{"label exp2", "read"}));
+  EXPECT_EQ(reported, (std::vector<std::string>{"label exp2", "read"}));
   EXPECT_GT(figures, 0);
   EXPECT_GT(answer->iterations_per_second, 0);
   EXPECT_EQ(answer->outcome, Outcome::done);
   EXPECT_FALSE(pipeline::validate(answer->solved->schedule).has_value());
 }
 
-TEST(AskSchedule, EndsIfTheCallerRejectsTheInput) {
-  Watch watch;
-  watch.on_read = [] { return base::Status(base::bad_input("the output is the input")); };
-  EXPECT_EQ(ask(request_of("exp2"), watch).error().message, "the output is the input");
+TEST(AnswerSchedule, EndsIfTheCallerRejectsTheInput) {
+  Callbacks callbacks;
+  callbacks.on_read = [] { return base::Status(base::bad_input("the output is the input")); };
+  EXPECT_EQ(answer_to(request_of("exp2"), callbacks).error().message, "the output is the input");
 }
 
-TEST(AskSchedule, AnswersWithSchedulesThatDoNotFit) {
+TEST(AnswerSchedule, AnswersWithSchedulesThatDoNotFit) {
   ScheduleRequest request = request_of("exp2");
   request.search.memory_cap = base::Memory(3'000'000);
-  const auto answer = ask(request, {});
+  const auto answer = answer_to(request, {});
   ASSERT_TRUE(answer.ok());
   EXPECT_EQ(answer->outcome, Outcome::infeasible);
   EXPECT_FALSE(answer->impossible.has_value());
@@ -57,11 +57,11 @@ TEST(AskSchedule, AnswersWithSchedulesThatDoNotFit) {
   EXPECT_FALSE(json::parse(to_json(*answer))["excess"].empty());
 }
 
-TEST(AskSchedule, SearchesNothingForImpossibleRequests) {
+TEST(AnswerSchedule, SearchesNothingForImpossibleRequests) {
   ScheduleRequest request = request_of("exp2");
   request.search.memory_cap = base::Memory(1'000'000);
   request.deadline = "9";
-  const auto answer = ask(request, {});
+  const auto answer = answer_to(request, {});
   ASSERT_TRUE(answer.ok());
   ASSERT_TRUE(answer->impossible.has_value());
   EXPECT_FALSE(answer->solved.has_value());
@@ -75,43 +75,43 @@ TEST(AskSchedule, SearchesNothingForImpossibleRequests) {
   EXPECT_FALSE(object.contains("makespan"));
 }
 
-TEST(AskSchedule, StartsFromASchedule) {
-  const auto first = ask(request_of("exp2", "search"), {});
+TEST(AnswerSchedule, StartsFromASchedule) {
+  const auto first = answer_to(request_of("exp2", "search"), {});
   ASSERT_TRUE(first.ok());
   ScheduleRequest request = request_of("exp2", "search");
   request.search.budget.iterations = 1;
   request.from = Input{"first.json", pipeline::schedule_to_json(first->solved->schedule)};
-  const auto second = ask(request, {});
+  const auto second = answer_to(request, {});
   ASSERT_TRUE(second.ok()) << to_text(second.error());
   EXPECT_LE(second->solved->solution.evaluation.makespan, first->solved->solution.evaluation.makespan);
   request.solver = "greedy";
-  EXPECT_THAT(ask(request, {}).error().message,
+  EXPECT_THAT(answer_to(request, {}).error().message,
               HasSubstr("--from needs a solver that searches; 'greedy' constructs its schedule by rule"));
 }
 
-TEST(AskSchedule, ReportsValidAndImprovingSchedules) {
+TEST(AnswerSchedule, ReportsValidAndImprovingSchedules) {
   ScheduleRequest request = request_of("exp4", "search");
   std::vector<base::Ticks> makespans;
   request.on_better = [&makespans](const pipeline::Schedule& schedule) {
     EXPECT_FALSE(pipeline::validate(schedule).has_value());
     makespans.push_back(*schedule.claims.makespan);
   };
-  const auto answer = ask(request, {});
+  const auto answer = answer_to(request, {});
   ASSERT_TRUE(answer.ok());
   ASSERT_FALSE(makespans.empty());
   EXPECT_TRUE(std::is_sorted(makespans.rbegin(), makespans.rend()));
   EXPECT_EQ(makespans.back(), answer->solved->solution.evaluation.makespan);
 }
 
-TEST(AskSchedule, RejectsObjectivePareto) {
+TEST(AnswerSchedule, RejectsObjectivePareto) {
   ScheduleRequest request = request_of("exp2", "auto");
   request.objective = Objective::pareto;
-  EXPECT_EQ(ask(request, {}).error().message,
+  EXPECT_EQ(answer_to(request, {}).error().message,
             "objective pareto yields a front, not a schedule; accepted: makespan, memory");
 }
 
 TEST(ScheduleSections, ListWrittenFilesBeforeTheTime) {
-  auto answer = ask(request_of("exp2"), {});
+  auto answer = answer_to(request_of("exp2"), {});
   ASSERT_TRUE(answer.ok());
   answer->written = {"one.csv", "two.csv"};
   EXPECT_THAT(texts(sections(*answer)), HasSubstr("\nwritten: one.csv\nwritten: two.csv\ntook: "));
@@ -123,9 +123,9 @@ TEST(MinCapacity, IsSufficientForASchedule) {
   ScheduleRequest request = request_of("exp2", "search");
   const std::vector<base::Memory> capacities = min_capacities(problem);
   request.search.memory_cap = *std::max_element(capacities.begin(), capacities.end());
-  EXPECT_EQ(ask(request, {})->outcome, Outcome::done);
+  EXPECT_EQ(answer_to(request, {})->outcome, Outcome::done);
   request.search.memory_cap = base::Memory(request.search.memory_cap->count() - 1);
-  EXPECT_TRUE(ask(request, {})->impossible.has_value());
+  EXPECT_TRUE(answer_to(request, {})->impossible.has_value());
 }
 
 }  // namespace

@@ -41,21 +41,21 @@ TEST(ProgressFields, OmitUnknownValues) {
 TEST(SearchProgress, ReportsThePeakBoundAtTheCurrentMakespan) {
   const pipeline::Problem& problem = pipeline::find_instance("exp2")->problem;
   const base::Ticks bound = fuse::bounds_of(problem).makespan;
-  std::vector<std::string> told;
-  Watch watch;
-  watch.on_figures = [&told](const Figures& figures) { told.push_back(joined(figures())); };
-  SearchProgress search(watch, problem, bound);
+  std::vector<std::string> reported;
+  Callbacks callbacks;
+  callbacks.on_figures = [&reported](const Figures& figures) { reported.push_back(joined(figures())); };
+  SearchProgress search(callbacks, problem, bound);
   EXPECT_EQ(search.iterations_per_second(), 0);
   fuse::Progress progress;
   progress.phase = "makespan";
   progress.iterations_per_second = 1234;
   for (const base::Ticks makespan : {bound + bound, bound}) {
     progress.makespan = makespan;
-    search.tell(progress);
+    search.report(progress);
     const std::string peak = base::format_memory(fuse::peak_activation_bound(problem, makespan, {.work = 0}));
-    EXPECT_NE(told.back().find(", peak 0 (bound " + peak + "), 1.23k it/s"), std::string::npos) << told.back();
+    EXPECT_NE(reported.back().find(", peak 0 (bound " + peak + "), 1.23k it/s"), std::string::npos) << reported.back();
   }
-  EXPECT_NE(told[0], told[1]);
+  EXPECT_NE(reported[0], reported[1]);
   EXPECT_EQ(search.iterations_per_second(), 1234);
 }
 

@@ -43,7 +43,7 @@ TEST(Settle, RewardsAreNormalizedThenClippedThenPenalized) {
   loss.length_penalty = 2;
   std::vector<Sample> samples{sample_of(2, 5), sample_of(4, -0.25, 1, false)};
   Scales scales;
-  settle(samples, loss, 8, scales);
+  compute_advantages(samples, loss, 8, scales);
   EXPECT_DOUBLE_EQ(samples[0].shaped_reward, 1 - 2 * 2.0 / 8);
   EXPECT_DOUBLE_EQ(samples[1].shaped_reward, -0.25 - 0.5 - 2 * 4.0 / 8);
   EXPECT_EQ(samples[0].reward, 5) << "the judged reward is kept";
@@ -51,7 +51,7 @@ TEST(Settle, RewardsAreNormalizedThenClippedThenPenalized) {
 
   loss = plain();
   loss.reward_norm = Norm::running;
-  settle(samples, loss, 8, scales);
+  compute_advantages(samples, loss, 8, scales);
   // After one batch the running moments are the batch's: mean 2.375, deviation 2.625.
   EXPECT_DOUBLE_EQ(samples[0].shaped_reward, 1);
   EXPECT_DOUBLE_EQ(samples[1].shaped_reward, -1);
@@ -65,7 +65,7 @@ TEST(Settle, ATruncatedResponseUsesItsValueInsteadOfItsReward) {
   std::vector<Sample> samples{with_values(sample_of(2, 3), {0.5, 1, 7}),
                               with_values(sample_of(2, 3, 1, false), {0.5, 1, 7})};
   Scales scales;
-  settle(samples, loss, 8, scales);
+  compute_advantages(samples, loss, 8, scales);
   EXPECT_THAT(samples[0].targets, ElementsAre(3, 3));
   EXPECT_THAT(samples[0].advantages, ElementsAre(2.5, 2));
   EXPECT_THAT(samples[1].targets, ElementsAre(6.5, 6.5)) << "7 - 0.5; the judged 3 is ignored";
@@ -74,7 +74,7 @@ TEST(Settle, ATruncatedResponseUsesItsValueInsteadOfItsReward) {
 TEST(Settle, ACorrectCriticStaysCorrectIfAllAreTruncated) {
   std::vector<Sample> samples{with_values(sample_of(1, 1, 0, false), {4, 4})};
   Scales scales;
-  settle(samples, plain(), 1, scales);
+  compute_advantages(samples, plain(), 1, scales);
   EXPECT_THAT(samples[0].targets, ElementsAre(4));
 }
 
@@ -85,14 +85,14 @@ TEST(Settle, TheKlPenaltyIsPerTokenAndOnlyInTheReward) {
   std::vector<Sample> samples{with_values(sample_of(2, 3), {0, 0, 0})};
   samples[0].reference = {-2, -0.5};
   Scales scales{.rewards = {}, .returns = {}, .kl_coefficient = 0.1};
-  settle(samples, loss, 8, scales);
+  compute_advantages(samples, loss, 8, scales);
   EXPECT_THAT(samples[0].advantages, Pointwise(DoubleNear(1e-12), {-0.1, 3 + 0.05}));
   samples[0].policy = {-2, -0.5};  // the trainer's take precedence over the engine's
-  settle(samples, loss, 8, scales);
+  compute_advantages(samples, loss, 8, scales);
   EXPECT_THAT(samples[0].advantages, Pointwise(DoubleNear(1e-12), {0.0, 3.0}));
   samples[0].policy.clear();
   loss.kl.in = KlPlace::loss;
-  settle(samples, loss, 8, scales);
+  compute_advantages(samples, loss, 8, scales);
   EXPECT_THAT(samples[0].advantages, Pointwise(DoubleNear(1e-12), {0.0, 3.0}));
 }
 
@@ -103,7 +103,7 @@ TEST(Settle, ValuesUseThePreviousScale) {
   std::vector<Sample> samples{with_values(sample_of(1, 10), {0.5, 0}), with_values(sample_of(1, 20, 1), {0.5, 0})};
   Scales scales;
   scales.returns = {.decay = 0.5, .mean_sum = 6, .square_sum = 45, .weight = 1};  // mean 6, deviation 3
-  settle(samples, loss, 8, scales);
+  compute_advantages(samples, loss, 8, scales);
   EXPECT_THAT(samples[0].advantages, ElementsAre(10 - 7.5));
   EXPECT_THAT(samples[1].advantages, ElementsAre(20 - 7.5));
   // The returns are 10 and 20: the mean becomes (6 + 15) / 2, the mean square (45 + 250) / 2.
@@ -120,7 +120,7 @@ TEST(Settle, AdvantagesOfTokensAreWhitenedOverBatchOrGroup) {
     std::vector<Sample> samples{with_values(sample_of(2, 1), {0, 0, 0}), with_values(sample_of(1, 3), {0, 0}),
                                 with_values(sample_of(1, 9, 1), {0, 0}), with_values(sample_of(1, 5, 1), {0, 0})};
     Scales scales;
-    settle(samples, loss, 8, scales);
+    compute_advantages(samples, loss, 8, scales);
     return samples;
   };
   for (const AdvantageScale scale : {AdvantageScale::batch, AdvantageScale::group}) {
@@ -150,7 +150,7 @@ TEST(Settle, WithoutValuesRewardsAreRelativeToTheGroup) {
     loss.advantage = scale;
     std::vector<Sample> samples{sample_of(1, 1), sample_of(2, 1), sample_of(9, 0, 1), sample_of(1, 1, 1)};
     Scales scales;
-    settle(samples, loss, 9, scales);
+    compute_advantages(samples, loss, 9, scales);
     std::vector<double> advantages;
     for (const Sample& sample : samples) {
       EXPECT_EQ(sample.advantages, std::vector<double>(sample.sequence.scored(), sample.advantages[0]));

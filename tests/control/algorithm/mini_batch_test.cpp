@@ -47,20 +47,22 @@ LossSettings any_loss() {
   if (*rc::gen::arbitrary<bool>()) loss.value_clip.reset();
   loss.kl.in = *rc::gen::element(KlPlace::reward, KlPlace::loss);
   loss.kl.estimator = *rc::gen::element(learn::KlEstimator::k1, learn::KlEstimator::k2, learn::KlEstimator::k3);
-  loss.weigh = *rc::gen::element(learn::Weighing::tokens, learn::Weighing::sequences, learn::Weighing::constant);
+  loss.weigh = *rc::gen::element(learn::TokenWeighting::tokens, learn::TokenWeighting::sequences,
+                                 learn::TokenWeighting::constant);
   loss.entropy = *rc::gen::element(0.0, 0.3);
   if (*rc::gen::arbitrary<bool>()) loss.importance_cap = any_between(0.2, 3);
   return loss;
 }
 
 /// Weight of a token, computed independently.
-double weight_of(learn::Weighing weighing, const std::vector<Sample>& samples, const std::vector<std::size_t>& places,
-                 std::size_t place) {
+double weight_of(learn::TokenWeighting weighing, const std::vector<Sample>& samples,
+                 const std::vector<std::size_t>& places, std::size_t place) {
   double tokens = 0;
   for (const std::size_t each : places) tokens += static_cast<double>(samples[each].sampled.size());
   const auto count = static_cast<double>(places.size());
-  if (weighing == learn::Weighing::tokens) return 1 / tokens;
-  if (weighing == learn::Weighing::sequences) return 1 / count / static_cast<double>(samples[place].sampled.size());
+  if (weighing == learn::TokenWeighting::tokens) return 1 / tokens;
+  if (weighing == learn::TokenWeighting::sequences)
+    return 1 / count / static_cast<double>(samples[place].sampled.size());
   return 1 / count / static_cast<double>(cap);
 }
 
@@ -196,7 +198,7 @@ RC_GTEST_PROP(MiniBatch, TextGradientsMatchTheCrossEntropy, ()) {
   }
   std::vector<std::size_t> places(examples.size());
   std::iota(places.begin(), places.end(), std::size_t{0});
-  const MiniBatch batch = imitation_mini_batch(examples, places, learn::Weighing::tokens, 8);
+  const MiniBatch batch = imitation_mini_batch(examples, places, learn::TokenWeighting::tokens, 8);
   const auto total = [&](const std::vector<Scores>& at) {
     double sum = 0;
     for (std::size_t i = 0; i < at.size(); ++i)

@@ -154,12 +154,13 @@ TEST_F(RunChecks, AcceptsAJobFolderForTheRuntime) {
 }
 
 TEST_F(RunChecks, RejectsTrainerTypes) {
-  for (const std::string said : {"weight_type: bf16", "master_type: none", "logit_tokens: 512", "logit_entries: 512",
-                                 "loss_entropy: none", "engine: sglang", "engine_weight_bits: 8", "key_value_bits: 8",
-                                 "engine_sleep: copies", "sync_bucket: 1048576", "optimizer_host_share: 0.5"}) {
-    const auto run = read_run_job(write_job("{actor: actor}", "{" + said + "}"));
-    ASSERT_FALSE(run.ok()) << said;
-    EXPECT_THAT(to_text(run.error()), AllOf(HasSubstr("job.yaml:4:"), HasSubstr("; remove `"))) << said;
+  for (const std::string setting :
+       {"weight_type: bf16", "master_type: none", "logit_tokens: 512", "logit_entries: 512", "loss_entropy: none",
+        "engine: sglang", "engine_weight_bits: 8", "key_value_bits: 8", "engine_sleep: copies", "sync_bucket: 1048576",
+        "optimizer_host_share: 0.5"}) {
+    const auto run = read_run_job(write_job("{actor: actor}", "{" + setting + "}"));
+    ASSERT_FALSE(run.ok()) << setting;
+    EXPECT_THAT(to_text(run.error()), AllOf(HasSubstr("job.yaml:4:"), HasSubstr("; remove `"))) << setting;
   }
   EXPECT_TRUE(read_run_job(write_job("{actor: actor}", "{weight_type: usual, engine: vllm}")).ok());
 }

@@ -52,7 +52,7 @@ TEST(RunState, RoundTrips) {
   EXPECT_EQ(back.phase_seconds, state.phase_seconds);
   EXPECT_TRUE(std::signbit(*back.best));
   EXPECT_EQ(back.skipped_in_a_row, state.skipped_in_a_row);
-  EXPECT_EQ(back.health.standing, state.health.standing);
+  EXPECT_EQ(back.health.active_warnings, state.health.active_warnings);
 }
 
 RC_GTEST_PROP(RunState, KeepsEveryDoubleToTheBit, ()) {

@@ -145,7 +145,7 @@ bool stop_and_go_on(const std::function<FakeRun()>& make, std::int64_t stop, con
     if (left-- == 0) cancellation.request();
   };
   RunState state = initial_state(first.settings);
-  const base::Status status = first.go_on(state, tale, &cancellation);
+  const base::Status status = first.continue_run(state, tale, &cancellation);
   if (status.ok()) return false;
   EXPECT_EQ(status.error().failure, base::Failure::interrupted);
   EXPECT_EQ(tale.reasons.back(), CheckpointReason::interrupted);
@@ -153,7 +153,7 @@ bool stop_and_go_on(const std::function<FakeRun()>& make, std::int64_t stop, con
   second.models.roles = tale.kept.back();
   RunState kept = parse_state(tale.states.back(), "state.json").value();
   EXPECT_EQ(state_to_json(kept), tale.states.back());
-  EXPECT_TRUE(second.go_on(kept, tale).ok());
+  EXPECT_TRUE(second.continue_run(kept, tale).ok());
   expect_equal(tale.metrics, whole.metrics);
   expect_equal(tale.evaluations, whole.evaluations);
   EXPECT_EQ(tale.warnings, whole.warnings);
@@ -222,7 +222,7 @@ TEST(Run, ResumesFromEachCheckpointToTheSameNumbers) {
     run.models.roles = whole.kept[done - 1];
     RunState state = parse_state(whole.states[done - 1], "state.json").value();
     RunTale tail;
-    EXPECT_TRUE(run.go_on(state, tail).ok());
+    EXPECT_TRUE(run.continue_run(state, tail).ok());
     expect_equal(tail.metrics, {whole.metrics.begin() + static_cast<std::ptrdiff_t>(done), whole.metrics.end()});
     for (const Figures& figures : tail.evaluations) EXPECT_GT(figures.front().value, static_cast<double>(done));
     for (const auto& [role, weights] : undisturbed.models.roles) expect_equal(run.models.roles[role], weights);
@@ -240,7 +240,7 @@ TEST(Run, ARowIncludesTimesBeforeAnInterruption) {
   run.models.on_work = [&] {
     if (left-- == 0) cancellation.request();
   };
-  ASSERT_FALSE(run.go_on(state, tale, &cancellation).ok());
+  ASSERT_FALSE(run.continue_run(state, tale, &cancellation).ok());
   RunState kept = parse_state(tale.states.back(), "state.json").value();
   ASSERT_GT(kept.tasks_done, 0U);
   ASSERT_GE(kept.phase_seconds.size(), kept.tasks_done);
@@ -248,7 +248,7 @@ TEST(Run, ARowIncludesTimesBeforeAnInterruption) {
   kept.seconds += 1000;
   for (auto& [task, seconds] : kept.phase_seconds) seconds += 100;
   const std::map<std::string, double> before = kept.phase_seconds;
-  EXPECT_TRUE(run.go_on(kept, tale).ok());
+  EXPECT_TRUE(run.continue_run(kept, tale).ok());
   ASSERT_EQ(tale.timings.size(), whole.timings.size());
   for (std::size_t row = 0; row < tale.timings.size(); ++row) {
     ASSERT_EQ(tale.timings[row].size(), whole.timings[row].size());
@@ -270,10 +270,10 @@ TEST(Run, FinishedResponsesAreNotSampledAgain) {
   };
   RunState state = initial_state(run.settings);
   RunTale tale;
-  EXPECT_FALSE(run.go_on(state, tale, &cancellation).ok());
+  EXPECT_FALSE(run.continue_run(state, tale, &cancellation).ok());
   EXPECT_EQ(run.models.sampled, 3U);
   run.models.on_work = {};
-  EXPECT_TRUE(run.go_on(state, tale).ok());
+  EXPECT_TRUE(run.continue_run(state, tale).ok());
   EXPECT_EQ(run.models.sampled, 5U);
 }
 
@@ -328,14 +328,14 @@ TEST(Run, MicroBatchesDoNotChangeTheNumbers) {
 TEST(Run, SkipsNonFiniteStepsAndEndsAfterThreeOfARole) {
   FakeRun run = letters("ppo", "{prompts: 4, prompt_length: 1, response_length: 2}");
   run.settings.iterations = 9;
-  std::int64_t asked = 0;
+  std::int64_t calls = 0;
   run.models.on_norm = [&](const std::string& role, double norm) {
-    if (role == "actor" && ++asked > 2) return std::numeric_limits<double>::quiet_NaN();
+    if (role == "actor" && ++calls > 2) return std::numeric_limits<double>::quiet_NaN();
     return norm;
   };
   RunState state = initial_state(run.settings);
   RunTale tale;
-  const base::Status status = run.go_on(state, tale);
+  const base::Status status = run.continue_run(state, tale);
   ASSERT_FALSE(status.ok()) << "the critic's steps in between do not count";
   EXPECT_EQ(status.error().failure, base::Failure::invalid);
   EXPECT_THAT(status.error().message, AllOf(HasSubstr("actor"), HasSubstr("iteration 5"), HasSubstr("samples")));
@@ -362,7 +362,7 @@ TEST(Run, StopsAtTheFirstNonFiniteStepIfConfigured) {
   run.models.on_norm = [](const std::string&, double) { return std::numeric_limits<double>::infinity(); };
   RunState state = initial_state(run.settings);
   RunTale tale;
-  EXPECT_FALSE(run.go_on(state, tale).ok());
+  EXPECT_FALSE(run.continue_run(state, tale).ok());
   EXPECT_THAT(tale.metrics, IsEmpty());
   EXPECT_EQ(run.models.roles["actor"].steps, 0);
 }
@@ -438,24 +438,24 @@ TEST(Run, KeepsWorkDoneBeforeAnErrorOfTheModels) {
   broken.models.broken = "critic";
   RunState state = initial_state(broken.settings);
   RunTale tale;
-  EXPECT_THAT(broken.go_on(state, tale).error().message, HasSubstr("out of memory"));
+  EXPECT_THAT(broken.continue_run(state, tale).error().message, HasSubstr("out of memory"));
   ASSERT_THAT(tale.states, SizeIs(1));
   RunState kept = parse_state(tale.states.back(), "state.json").value();
   EXPECT_THAT(kept.samples, SizeIs(4));
   EXPECT_TRUE(kept.samples[0].is_sampled);
   broken.models.broken.clear();
-  EXPECT_TRUE(broken.go_on(kept, tale).ok());
+  EXPECT_TRUE(broken.continue_run(kept, tale).ok());
   expect_equal(tale.metrics, whole.metrics);
 }
 
 /// Judges responses by a program: the number of "b" tokens, plus one if the answer equals the prompt.
-RewardProcesses judge_by(const std::string& says) {
+RewardProcesses reward_processes(const std::string& reward) {
   const std::string program =
       "import json,sys\n"
       "for line in sys.stdin:\n"
       "  r = json.loads(line)\n"
       "  print(json.dumps({'id': r['id'], 'reward': " +
-      says + "}), flush=True)\n";
+      reward + "}), flush=True)\n";
   return RewardProcesses::start({{"python3", "-c", program}, 1, 10}).value();
 }
 
@@ -467,7 +467,7 @@ TEST(Run, JudgesResponsesByTheRule) {
     run.settings.iterations = 2;
     return run;
   };
-  RewardProcesses rewards = judge_by("r['response'].count('b') + (r['prompt'] == r['answer'])");
+  RewardProcesses rewards = reward_processes("r['response'].count('b') + (r['prompt'] == r['answer'])");
   FakeRun run = make();
   run.rewards = &rewards;
   const RunTale whole = run.run();
@@ -478,16 +478,16 @@ TEST(Run, JudgesResponsesByTheRule) {
       EXPECT_EQ(sample.text, run.inputs.tokenizer.decode(std::span(tokens).subspan(1)));
     }
 
-  RewardProcesses nonsense = judge_by("'good'");
+  RewardProcesses nonsense = reward_processes("'good'");
   FakeRun broken = make();
   broken.rewards = &nonsense;
   RunState state = initial_state(broken.settings);
   RunTale tale;
-  EXPECT_THAT(broken.go_on(state, tale).error().message, HasSubstr("good"));
+  EXPECT_THAT(broken.continue_run(state, tale).error().message, HasSubstr("good"));
   ASSERT_THAT(tale.states, SizeIs(1)) << "samples are kept";
   RunState kept = parse_state(tale.states.back(), "state.json").value();
   broken.rewards = &rewards;
-  EXPECT_TRUE(broken.go_on(kept, tale).ok());
+  EXPECT_TRUE(broken.continue_run(kept, tale).ok());
   EXPECT_EQ(broken.models.sampled, 12U);
   expect_equal(tale.metrics, whole.metrics);
 }
@@ -497,9 +497,9 @@ TEST(Run, EndsIfARewardIsNotFinite) {
   run.models.roles["reward"].judge = [](std::span<const TokenId>) { return std::nan(""); };
   RunState state = initial_state(run.settings);
   RunTale nothing;
-  const base::Status refused = run.go_on(state, nothing);
-  ASSERT_FALSE(refused.ok());
-  EXPECT_THAT(refused.error().message, HasSubstr("reward returned nan for response 1 to prompt"));
+  const base::Status rejected = run.continue_run(state, nothing);
+  ASSERT_FALSE(rejected.ok());
+  EXPECT_THAT(rejected.error().message, HasSubstr("reward returned nan for response 1 to prompt"));
   EXPECT_THAT(nothing.states, IsEmpty()) << "a resumed run would end there again";
 }
 
@@ -511,12 +511,12 @@ TEST(Run, RejectsAStateOfAnotherWorkloadOrData) {
   };
   RunState state = initial_state(run.settings);
   RunTale tale;
-  ASSERT_FALSE(run.go_on(state, tale, &cancellation).ok());
+  ASSERT_FALSE(run.continue_run(state, tale, &cancellation).ok());
   FakeRun other = letters("ppo", "{prompts: 5, prompt_length: 1, response_length: 2}");
   RunState of_other = state;
-  EXPECT_EQ(other.go_on(of_other, tale).error().failure, base::Failure::bad_input);
+  EXPECT_EQ(other.continue_run(of_other, tale).error().failure, base::Failure::bad_input);
   run.inputs.train.prompts.resize(1);
-  EXPECT_EQ(run.go_on(state, tale).error().failure, base::Failure::bad_input);
+  EXPECT_EQ(run.continue_run(state, tale).error().failure, base::Failure::bad_input);
 }
 
 }  // namespace

@@ -330,15 +330,15 @@ TEST(Exact, ContinuesFromAStart) {
   const ExactResult best = solve_exactly(problem, {});
   SolveOptions options;
   options.start = &*best.solution;
-  int told = 0;
+  int reports = 0;
   options.on_better = [&](const Solution& solution) {
-    ++told;
+    ++reports;
     EXPECT_EQ(solution.evaluation.makespan, Ticks(42));
   };
   const ExactResult again = solve_exactly(problem, options);
   EXPECT_EQ(again.solution->order.devices, best.solution->order.devices);
   EXPECT_LT(again.nodes, best.nodes);
-  EXPECT_EQ(told, 1);
+  EXPECT_EQ(reports, 1);
 }
 
 /// Two models in the same direction. Their optimum is far above every bound, so the search is long.

@@ -39,8 +39,8 @@ bool are_equal(const RoundReport& a, const RoundReport& b) {
   if (a.interrupted != b.interrupted || a.planned != b.planned) return false;
   if (a.chains != b.chains || a.bests.size() != b.bests.size()) return false;
   for (std::size_t i = 0; i < a.bests.size(); ++i) {
-    const Standing& x = a.bests[i];
-    const Standing& y = b.bests[i];
+    const ChainBest& x = a.bests[i];
+    const ChainBest& y = b.bests[i];
     if (x.makespan != y.makespan || x.peak != y.peak || x.score != y.score || x.order.devices != y.order.devices)
       return false;
   }
@@ -65,7 +65,7 @@ RoundReport report_by(int rank) {
   report.planned = 1'000 + rank;
   report.interrupted = rank == 1;
   report.chains = {rank};
-  Standing& best = report.bests.emplace_back();
+  ChainBest& best = report.bests.emplace_back();
   best.makespan = 10 + rank;
   best.order.devices = {{OpId(rank)}, {}};
   return report;

@@ -20,15 +20,15 @@ namespace {
 TEST(StopRequest, SingleProcessUsesItsCancellation) {
   parallel::Cancellation cancellation;
   SolveOptions options;
-  EXPECT_FALSE(StopRequest(options).ask());
+  EXPECT_FALSE(StopRequest(options).poll());
   options.cancellation = &cancellation;
   StopRequest stop(options);
   EXPECT_FALSE(stop.is_shared());
-  EXPECT_FALSE(stop.ask());
+  EXPECT_FALSE(stop.poll());
   cancellation.request();
-  EXPECT_FALSE(stop.asked());
-  EXPECT_TRUE(stop.ask());
-  EXPECT_TRUE(stop.asked());
+  EXPECT_FALSE(stop.is_requested());
+  EXPECT_TRUE(stop.poll());
+  EXPECT_TRUE(stop.is_requested());
   // No other process can have got further.
   EXPECT_TRUE(stop.completes([] {}));
 }
@@ -43,13 +43,13 @@ TEST(StopRequest, OneRequestStopsAll) {
     options.cancellation = &cancellation;
     StopRequest stop(options);
     const auto rank = static_cast<std::size_t>(exchange.rank);
-    if (stop.ask()) ++stops[rank];
+    if (stop.poll()) ++stops[rank];
     if (stop.completes([] {})) ++completed[rank];
     if (stop.completes([&] {
           if (exchange.rank == 1) cancellation.request();
         }))
       ++completed[rank];
-    if (stop.asked()) ++stops[rank];
+    if (stop.is_requested()) ++stops[rank];
     EXPECT_FALSE(stop.lost());
   });
   EXPECT_THAT(stops, testing::Each(1));
@@ -61,7 +61,7 @@ TEST(StopRequest, ALostProcessStopsAll) {
   SolveOptions options;
   options.exchange = &group[0];
   StopRequest stop(options);
-  EXPECT_TRUE(stop.ask());
+  EXPECT_TRUE(stop.poll());
   ASSERT_TRUE(stop.lost());
   EXPECT_EQ(stop.lost()->failure, base::Failure::io);
 }

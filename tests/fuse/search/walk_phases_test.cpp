@@ -61,7 +61,7 @@ bool are_within(const std::vector<std::int64_t>& peaks, const std::vector<std::i
 }
 
 /// Returns a random limit for each device, on some less than the start holds.
-std::vector<std::int64_t> random_room(const std::vector<std::int64_t>& peaks) {
+std::vector<std::int64_t> random_headroom(const std::vector<std::int64_t>& peaks) {
   std::vector<std::int64_t> headroom;
   for (const std::int64_t peak : peaks)
     headroom.push_back(peak / 2 + *rc::gen::noShrink(rc::gen::inRange<std::int64_t>(0, peak + 1)));
@@ -91,7 +91,7 @@ RC_GTEST_PROP(Shorten, NeverGetsWorseAndStaysWithinCapacity, ()) {
   const Lowering lowering = lower_split(problem);
   const Order start = any_start(problem, lowering);
   const std::vector<std::int64_t> peaks = peaks_of(lowering.graph, start);
-  const std::vector<std::int64_t> headroom = random_room(peaks);
+  const std::vector<std::int64_t> headroom = random_headroom(peaks);
   const bool limited = *rc::gen::noShrink(rc::gen::arbitrary<bool>());
   Chain chain = chain_from(lowering.graph, start, any_seed(), 0);
   const std::int64_t before = chain.best_makespan;
@@ -111,7 +111,7 @@ RC_GTEST_PROP(Shorten, WithAPriceOnlyFittingSchedulesBecomeBest, ()) {
   const Lowering lowering = lower_split(problem);
   const Order start = any_start(problem, lowering);
   const std::vector<std::int64_t> peaks = peaks_of(lowering.graph, start);
-  const std::vector<std::int64_t> headroom = random_room(peaks);
+  const std::vector<std::int64_t> headroom = random_headroom(peaks);
   const std::uint64_t seed = any_seed();
   const bool prompt = *rc::gen::arbitrary<bool>();
   const auto run = [&](const std::vector<std::int64_t>& parts) {
@@ -188,7 +188,7 @@ RC_GTEST_PROP(LowerPeak, StaysWithinDeadlineAndCapacity, ()) {
   const Lowering lowering = lower_split(problem);
   const Order start = any_start(problem, lowering);
   const std::vector<std::int64_t> peaks = peaks_of(lowering.graph, start);
-  const std::vector<std::int64_t> headroom = random_room(peaks);
+  const std::vector<std::int64_t> headroom = random_headroom(peaks);
   const bool limited = *rc::gen::noShrink(rc::gen::arbitrary<bool>());
   Chain chain = chain_from(lowering.graph, start, any_seed(), 0);
   const std::int64_t before = chain.best_peak;
@@ -247,7 +247,7 @@ RC_GTEST_PROP(Wander, KeepsTheDeadlineAndTheLimit, ()) {
   const Lowering lowering = lower_split(problem);
   const Order start = order_by(solve_list, problem, lowering);
   const std::vector<std::int64_t> peaks = peaks_of(lowering.graph, start);
-  const std::vector<std::int64_t> limit = random_room(peaks);
+  const std::vector<std::int64_t> limit = random_headroom(peaks);
   const std::uint64_t seed = any_seed();
   Chain chain = chain_from(lowering.graph, start, seed, 0);
   const std::int64_t deadline = chain.walk.makespan() + *rc::gen::noShrink(rc::gen::inRange<std::int64_t>(0, 5));

@@ -82,11 +82,11 @@ TEST(Timings, TakeTheMedianAndReportTheSpread) {
   EXPECT_EQ(result.spread[0].op, OpKind::F);
   EXPECT_EQ(result.spread[0].rows, 3);
   EXPECT_EQ(result.spread[0].median, Ticks(5));
-  EXPECT_EQ(result.spread[0].least, Ticks(2));
-  EXPECT_EQ(result.spread[0].most, Ticks(9));
+  EXPECT_EQ(result.spread[0].min, Ticks(2));
+  EXPECT_EQ(result.spread[0].max, Ticks(9));
   EXPECT_EQ(result.spread[1].op, OpKind::B);
   EXPECT_EQ(result.spread[1].rows, 2);
-  EXPECT_EQ(result.spread[1].most, Ticks(6));
+  EXPECT_EQ(result.spread[1].max, Ticks(6));
 }
 
 TEST(Timings, ReadASplitBackward) {

@@ -155,9 +155,9 @@ TEST(Retimed, RejectsInvalidTimes) {
   const Problem problem = test::random_problem(1);
   Problem wrong = problem;
   wrong.models[0].forward[0] = Ticks(0);
-  const auto refused = retimed(test::random_schedule(problem, 1), wrong);
-  ASSERT_FALSE(refused.ok());
-  EXPECT_EQ(refused.error().failure, base::Failure::bad_input);
+  const auto rejected = retimed(test::random_schedule(problem, 1), wrong);
+  ASSERT_FALSE(rejected.ok());
+  EXPECT_EQ(rejected.error().failure, base::Failure::bad_input);
 }
 
 }  // namespace

@@ -115,7 +115,7 @@ RC_GTEST_PROP(FindDifference, IsEmptyOnlyForProblemsWithTheSameSchedules, ()) {
 RC_GTEST_PROP(DiffSchedules, AScheduleEqualsItself, ()) {
   const Schedule a = random_schedule(*test::problems(), *rc::gen::arbitrary<std::uint64_t>());
   const ScheduleDifference difference = diff_schedules(a, a, 10);
-  RC_ASSERT(!difference.parting.has_value());
+  RC_ASSERT(!difference.divergence.has_value());
   RC_ASSERT(difference.same_order);
   RC_ASSERT(difference.moves.empty());
   RC_ASSERT(total_moved(difference) == 0);
@@ -127,7 +127,7 @@ TEST(DiffSchedules, NumbersOfMicrobatchesDoNotCount) {
   for (auto& device : b.devices)
     for (ScheduledOp& op : device)
       if (op.label.model == ModelId(0)) op.label.microbatch = MicrobatchId(2 - op.label.microbatch.value);
-  EXPECT_FALSE(diff_schedules(a, b, 10).parting.has_value());
+  EXPECT_FALSE(diff_schedules(a, b, 10).divergence.has_value());
 }
 
 TEST(DiffSchedules, FindsMovesAndTheFirstDifference) {
@@ -157,10 +157,10 @@ TEST(DiffSchedules, FindsMovesAndTheFirstDifference) {
   EXPECT_EQ(difference.moves[0].b.position, 1U);
   EXPECT_EQ(difference.moves[0].a.start, Ticks(6));
   EXPECT_EQ(difference.moves[0].b.start, Ticks(1));
-  ASSERT_TRUE(difference.parting.has_value());
-  EXPECT_EQ(difference.parting->a->op.model, ModelId(0));
-  EXPECT_EQ(difference.parting->b->op.model, ModelId(1));
-  EXPECT_EQ(difference.parting->a->start, Ticks(1));
+  ASSERT_TRUE(difference.divergence.has_value());
+  EXPECT_EQ(difference.divergence->a->op.model, ModelId(0));
+  EXPECT_EQ(difference.divergence->b->op.model, ModelId(1));
+  EXPECT_EQ(difference.divergence->a->start, Ticks(1));
 }
 
 TEST(DiffSchedules, TheSameOrderAtOtherTimes) {
@@ -170,7 +170,7 @@ TEST(DiffSchedules, TheSameOrderAtOtherTimes) {
     for (ScheduledOp& op : device) op.start += Ticks(2), op.end += Ticks(2);
   const ScheduleDifference difference = diff_schedules(a, b, 10);
   EXPECT_TRUE(difference.same_order);
-  EXPECT_TRUE(difference.parting.has_value());
+  EXPECT_TRUE(difference.divergence.has_value());
   EXPECT_EQ(total_moved(difference), 0);
 }
 

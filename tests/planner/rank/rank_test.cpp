@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "predict/played/simulation.h"
+#include "predict/simulated/simulation.h"
 #include "support/jobs.h"
 
 namespace dovetail::planner {
@@ -116,14 +116,14 @@ TEST(RankPlans, APlacementThatTheClusterDoesNotAllowReportsWhy) {
             "does not apply: --means real excludes fusion");
 }
 
-TEST(RankPlans, PlansOfManySamplesAreNotPlayed) {
+TEST(RankPlans, PlansOfManySamplesAreNotSimulated) {
   plan::Job job = test::ppo_job("nodes: 1, gpus_per_node: 8, gpu: H100, host_memory: 1TB");
-  EXPECT_EQ(playable(job, 5), 5U);
-  job.workload.prompts = max_played_samples / 2;
-  EXPECT_EQ(playable(job, 5), 2U);
-  job.workload.prompts = max_played_samples;
-  EXPECT_EQ(playable(job, 5), 0U) << "a single plan cannot be compared";
-  EXPECT_EQ(playable(job, 1), 1U);
+  EXPECT_EQ(max_simulated_plans(job, 5), 5U);
+  job.workload.prompts = max_simulated_samples / 2;
+  EXPECT_EQ(max_simulated_plans(job, 5), 2U);
+  job.workload.prompts = max_simulated_samples;
+  EXPECT_EQ(max_simulated_plans(job, 5), 0U) << "a single plan cannot be compared";
+  EXPECT_EQ(max_simulated_plans(job, 1), 1U);
 }
 
 TEST(RankPlans, FusesIfItGainsAndReportsWhyNotOtherwise) {
@@ -139,7 +139,7 @@ TEST(RankPlans, FusesIfItGainsAndReportsWhyNotOtherwise) {
   EXPECT_EQ(ranking.not_fused.size(), (fusion.threshold ? 0U : 1U) + (fusion.training ? 0U : 1U));
 }
 
-TEST(RankPlans, PlaysTiesAndSortsThemBySimulatedTime) {
+TEST(RankPlans, SimulatesTiesAndSortsThemBySimulatedTime) {
   const plan::Job job = test::ppo_job("nodes: 1, gpus_per_node: 8, gpu: H100, host_memory: 1TB");
   predict::Software software = predict::software_of(job).value();
   software.efficiency.error = 0.2;
@@ -148,20 +148,20 @@ TEST(RankPlans, PlaysTiesAndSortsThemBySimulatedTime) {
   const Ranking plain = rank_plans(scenario, options).value();
   for (const RankedPlan& ranked : plain.plans) EXPECT_FALSE(ranked.simulated.has_value());
   options.simulated = 3;
-  const Ranking played = rank_plans(scenario, options).value();
-  ASSERT_EQ(played.plans.size(), plain.plans.size());
+  const Ranking simulated = rank_plans(scenario, options).value();
+  ASSERT_EQ(simulated.plans.size(), plain.plans.size());
   const std::size_t count = std::min<std::size_t>(3, plain.ties + 1);
   ASSERT_GE(count, 2U) << "a job without ties shows nothing";
   predict::Simulator simulator(scenario, {});
-  for (std::size_t index = 0; index < played.plans.size(); ++index) {
-    const RankedPlan& ranked = played.plans[index];
+  for (std::size_t index = 0; index < simulated.plans.size(); ++index) {
+    const RankedPlan& ranked = simulated.plans[index];
     ASSERT_EQ(ranked.simulated.has_value(), index < count) << index;
     if (index >= count) {
       EXPECT_EQ(ranked.plan.tasks, plain.plans[index].plan.tasks);
       continue;
     }
     if (index > 0) {
-      EXPECT_LE(played.plans[index - 1].simulated, ranked.simulated);
+      EXPECT_LE(simulated.plans[index - 1].simulated, ranked.simulated);
     }
     if (!ranked.plan.fusion.training) {
       EXPECT_DOUBLE_EQ(*ranked.simulated, simulator.simulate(ranked.plan).value().iteration_seconds);

@@ -28,7 +28,7 @@ plan::Job ppo_job(const std::string& cluster = "nodes: 2, gpus_per_node: 4, gpu:
 std::int64_t missing_bytes(const predict::Estimate& estimate) {
   std::int64_t missing = 0;
   for (const predict::TaskMemory& memory : estimate.memory)
-    if (memory.usable > 0) missing = std::max({missing, -memory.room(), memory.host - memory.host_memory});
+    if (memory.usable > 0) missing = std::max({missing, -memory.headroom(), memory.host - memory.host_memory});
   return missing;
 }
 
@@ -101,32 +101,32 @@ TEST(Trial, RejectsOnlySelectionsAboveTheLimit) {
   Trial trial(place.space);
   Trial other(place.space);
   base::Random random(13, 0);
-  int refused_early = 0;
+  int rejected_early = 0;
   int taken = 0;
   double last = 0;  // cost of the previous plan, which about half of the plans exceed
   for (int round = 0; round < 2000; ++round) {
     const Selection selection = random_selection(place.space, random);
     const Score score = other.score(selection, round % 2 == 0 ? fusion : FusionSelection{});
-    int asked = 0;
+    int polls = 0;
     const auto found =
         trial.score_unless(selection, round % 2 == 0 ? fusion : FusionSelection{}, [&](const Score& least) {
           EXPECT_TRUE(has(least.fused, score.fused)) << round;
           EXPECT_LE(least.period, score.period) << round;
           EXPECT_LE(least.excess, score.excess) << round;
-          ++asked;
+          ++polls;
           return least.cost(usable) > last;
         });
-    EXPECT_GE(asked, 1);
+    EXPECT_GE(polls, 1);
     if (found) {
       EXPECT_EQ(*found, score) << round;
       ++taken;
     } else {
       EXPECT_GT(score.cost(usable), last) << round;
-      ++refused_early;
+      ++rejected_early;
     }
     last = score.cost(usable);
   }
-  EXPECT_GT(refused_early, 200);
+  EXPECT_GT(rejected_early, 200);
   EXPECT_GT(taken, 200);
 }
 
@@ -187,7 +187,7 @@ TEST(Search, GivesTheSameAnswerOnAnyNumberOfRanks) {
   const SearchResult alone = search(place.space, {}, options);
   std::mutex mutex;
   for (const int ranks : {2, 4}) {
-    int told = 0;
+    int reports = 0;
     dovetail::test::run_on_ranks(ranks, [&](const parallel::Exchange& exchange) {
       SearchOptions shared = options;
       shared.exchange = &exchange;
@@ -196,9 +196,9 @@ TEST(Search, GivesTheSameAnswerOnAnyNumberOfRanks) {
       EXPECT_EQ(result.found, alone.found) << ranks;
       EXPECT_EQ(result.run.iterations, 25'000);
       EXPECT_FALSE(result.run.lost_process.has_value());
-      ++told;
+      ++reports;
     });
-    EXPECT_EQ(told, ranks);
+    EXPECT_EQ(reports, ranks);
   }
 }
 

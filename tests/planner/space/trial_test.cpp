@@ -27,7 +27,7 @@ std::int64_t missing_bytes(const test::Place& place, const Selection& selection,
   }
   std::int64_t missing = 0;
   for (const predict::TaskMemory& memory : predict::task_memory(place.scenario, plan, activations))
-    missing = std::max({missing, -memory.room(), memory.host - memory.host_memory});
+    missing = std::max({missing, -memory.headroom(), memory.host - memory.host_memory});
   return missing;
 }
 

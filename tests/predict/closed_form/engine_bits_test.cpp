@@ -13,10 +13,10 @@ namespace {
 
 cost::ModelFacts facts_with(const char* model, int weight_bits, int key_value_bits = 0) {
   cost::ModelFacts facts = cost::facts_of(llm::find_bundled_model(model).value());
-  plan::Software said;
-  said.engine_weight_bits = weight_bits;
-  said.key_value_bits = key_value_bits;
-  take_engine_bits(said, facts);
+  plan::Software settings;
+  settings.engine_weight_bits = weight_bits;
+  settings.key_value_bits = key_value_bits;
+  take_engine_bits(settings, facts);
   return facts;
 }
 
@@ -94,11 +94,11 @@ TEST(EngineBits, DropStepsMeasuredAtOtherPrecision) {
   cost::ModelFacts facts = cost::facts_of(llm::find_bundled_model("qwen3-8b").value());
   facts.profiles.emplace_back();
   facts.profiles.back().decode = {cost::ProfileCurve{100, {{1, 0.01}}}};
-  plan::Software said;
-  take_engine_bits(said, facts);
+  plan::Software settings;
+  take_engine_bits(settings, facts);
   EXPECT_FALSE(facts.profiles.back().decode.empty());
-  said.engine_weight_bits = 8;
-  take_engine_bits(said, facts);
+  settings.engine_weight_bits = 8;
+  take_engine_bits(settings, facts);
   EXPECT_TRUE(facts.profiles.back().decode.empty());
 }
 

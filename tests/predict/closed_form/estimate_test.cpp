@@ -31,12 +31,12 @@ double sum_of_steps(const Estimate& estimate) {
 TEST(Estimate, OnTheSameDevicesStepsAddUp) {
   const plan::Job job = test::grpo_job();
   const Estimate result = estimate_of(job, test::co_located(job));
-  const double beside = software_of(job)->efficiency.iteration;
+  const double overlapping = software_of(job)->efficiency.iteration;
   const double rule = seconds_of(result, job, "reward_rule");
   EXPECT_NEAR(rule, 256 * 0.001, 1e-9);
   // The rule needs no device, so inference continues in parallel.
   const double inference = seconds_of(result, job, "actor_infer") + seconds_of(result, job, "reference_infer");
-  EXPECT_NEAR(result.iteration_seconds, sum_of_steps(result) - std::min(rule, inference) + beside, 1e-6);
+  EXPECT_NEAR(result.iteration_seconds, sum_of_steps(result) - std::min(rule, inference) + overlapping, 1e-6);
 }
 
 TEST(Estimate, PartsOfAStepAddUpToIt) {
@@ -55,15 +55,16 @@ TEST(Estimate, OneStepOffPolicyGenerationOverlapsTraining) {
   const plan::Job on = test::grpo_job(0);
   const plan::Job off = test::grpo_job(1);
   const Estimate waiting = estimate_of(on, test::separated(on));
-  const Estimate beside = estimate_of(off, test::separated(off));
-  const double generation = seconds_of(beside, off, "actor_generate") + beside.activities.back().seconds;
-  const double training = seconds_of(beside, off, "actor_infer") + seconds_of(beside, off, "reference_infer") +
-                          seconds_of(beside, off, "actor_train") + beside.activities.back().seconds;
+  const Estimate overlapping = estimate_of(off, test::separated(off));
+  const double generation = seconds_of(overlapping, off, "actor_generate") + overlapping.activities.back().seconds;
+  const double training = seconds_of(overlapping, off, "actor_infer") +
+                          seconds_of(overlapping, off, "reference_infer") +
+                          seconds_of(overlapping, off, "actor_train") + overlapping.activities.back().seconds;
   const double fixed = software_of(off)->efficiency.iteration;
-  EXPECT_LT(beside.iteration_seconds, waiting.iteration_seconds);
-  EXPECT_GE(beside.iteration_seconds - fixed, std::max(generation, training) - 1e-6);
+  EXPECT_LT(overlapping.iteration_seconds, waiting.iteration_seconds);
+  EXPECT_GE(overlapping.iteration_seconds - fixed, std::max(generation, training) - 1e-6);
   // The rule, and the tasks that wait for it.
-  EXPECT_LE(beside.iteration_seconds - fixed, std::max(generation, training) + 0.3);
+  EXPECT_LE(overlapping.iteration_seconds - fixed, std::max(generation, training) + 0.3);
 }
 
 /// GRPO with responses of these lengths, padded or not.

@@ -41,7 +41,7 @@ TEST(InterStage, WithoutATailNothingMoves) {
   const Scene scene("512");
   for (const double threshold : {0.05, 0.5, 0.95}) {
     const InterStage fused = inter_stage(scene.scenario, scene.plan.tasks, threshold);
-    EXPECT_EQ(fused.keepers, fused.instances);
+    EXPECT_EQ(fused.kept_instances, fused.instances);
     EXPECT_EQ(fused.instances, 16);
     EXPECT_DOUBLE_EQ(fused.seconds(), fused.apart);
   }
@@ -67,10 +67,10 @@ TEST(InterStage, ALongTailHidesInference) {
               HasSubstr("this placement fuses nothing; with fusion, an iteration would take"));
   plan::Plan trained = scene.plan;
   trained.fusion.training = plan::train_pair(scene.job);
-  const std::string beside = planner::why_not_fused(scene.scenario, trained).front();
-  EXPECT_THAT(beside, HasSubstr("; with fusion, an iteration would take"));
-  EXPECT_THAT(beside, HasSubstr("(check with dovetail simulate --fuse both)"));
-  EXPECT_LT(fused.keepers, fused.instances);
+  const std::string reason = planner::why_not_fused(scene.scenario, trained).front();
+  EXPECT_THAT(reason, HasSubstr("; with fusion, an iteration would take"));
+  EXPECT_THAT(reason, HasSubstr("(check with dovetail simulate --fuse both)"));
+  EXPECT_LT(fused.kept_instances, fused.instances);
   EXPECT_GT(fused.moved, 0);
   EXPECT_GT(fused.migration, 0);
   EXPECT_LE(fused.moved, *threshold * 512);
@@ -85,7 +85,7 @@ TEST(InterStage, OneInstanceFreesNone) {
   generate.layout.tensor = 8;
   generate.layout.pipeline = 2;
   const InterStage fused = inter_stage(scene.scenario, scene.plan.tasks, 0.5);
-  EXPECT_EQ(fused.keepers, 1);
+  EXPECT_EQ(fused.kept_instances, 1);
   EXPECT_DOUBLE_EQ(fused.seconds(), fused.apart);
   EXPECT_THAT(planner::why_not_fused(scene.scenario, scene.plan).front(),
               HasSubstr("there is only one instance, which cannot be freed"));
@@ -97,7 +97,7 @@ TEST(InterStage, GenerationEndsWithTheSlowestInstanceIfNothingMoves) {
   generate.engine.max_num_seqs = 1;
   const InterStage fused = inter_stage(scene.scenario, scene.plan.tasks, 0.5);
   const cost::GenerationSeconds alone = generation_seconds(scene.scenario, fused.stage.generate, generate);
-  EXPECT_EQ(fused.keepers, fused.instances);
+  EXPECT_EQ(fused.kept_instances, fused.instances);
   EXPECT_GT(alone.imbalance, 0);
   EXPECT_NEAR(fused.until, alone.sum(), 1e-9 * alone.sum());
   EXPECT_DOUBLE_EQ(fused.seconds(), fused.apart);
@@ -110,8 +110,8 @@ TEST(InterStage, EnginesThatDecodeFewSequencesKeepMoreInstances) {
   const InterStage wide = inter_stage(scene.scenario, scene.plan.tasks, 0.4);
   generate.engine.max_num_seqs = 32;
   const InterStage narrow = inter_stage(scene.scenario, scene.plan.tasks, 0.4);
-  EXPECT_GE(wide.keepers, 4);    // 205 samples
-  EXPECT_GE(narrow.keepers, 7);  // 205 samples
+  EXPECT_GE(wide.kept_instances, 4);    // 205 samples
+  EXPECT_GE(narrow.kept_instances, 7);  // 205 samples
 }
 
 /// Work and time are conserved for all lengths and thresholds.
@@ -128,7 +128,7 @@ RC_GTEST_PROP(InterStage, NeverHidesMoreThanThereIs, ()) {
   RC_ASSERT(fused.seconds() >= fused.generation_ends());
   const double inference = fused.apart - alone.sum();
   RC_ASSERT(fused.seconds() - fused.until - fused.migration >= 0.3 * inference - fused.tail);
-  RC_ASSERT(fused.keepers >= 1 && fused.keepers <= fused.instances);
+  RC_ASSERT(fused.kept_instances >= 1 && fused.kept_instances <= fused.instances);
   const auto best = best_threshold(scene.scenario, scene.plan.tasks);
   if (best) RC_ASSERT(inter_stage(scene.scenario, scene.plan.tasks, *best).seconds() < fused.apart);
 }

@@ -98,13 +98,13 @@ TEST(Memory, AShareOfTheOptimizerIsOnTheHost) {
 
 TEST(Memory, WeightsInTransitToAnEngineHaveABucket) {
   plan::Job job = test::grpo_job();
-  const auto on_their_way = [&] { return bytes_on_their_way(scenario_of(job, {}), 0, true); };
-  const std::int64_t tensor = on_their_way();
+  const auto in_transit = [&] { return bytes_in_transit(scenario_of(job, {}), 0, true); };
+  const std::int64_t tensor = in_transit();
   EXPECT_EQ(tensor, 2 * job.models[0].vocabulary * job.models[0].hidden);
   job.software.framework = "verl";
-  EXPECT_EQ(on_their_way(), tensor + (std::int64_t{2} << 30)) << "verl's bucket";
+  EXPECT_EQ(in_transit(), tensor + (std::int64_t{2} << 30)) << "verl's bucket";
   job.software.sync_bucket = 1 << 20;
-  EXPECT_EQ(on_their_way(), tensor + (1 << 20));
+  EXPECT_EQ(in_transit(), tensor + (1 << 20));
 }
 
 TEST(Memory, OffloadedDataGoesToTheHost) {

@@ -62,14 +62,14 @@ TEST_F(FusedPhase, StaysWithinTheMemoryOfThePlan) {
   for (int gib = 79; gib > 10; --gib) {
     const plan::Job of = ppo_job(gib);
     const Scenario smaller = scenario_of(of, software_of(of).value());
-    const auto room = average_activation_room(smaller, plan);
-    if (!room) break;
+    const auto headroom = average_activation_headroom(smaller, plan);
+    if (!headroom) break;
     const pipeline::Schedule within = phase_schedule(smaller, plan, tasks)->schedule;
     EXPECT_EQ(within, *intra_stage(smaller, plan).schedule);
     if (within.devices == free.devices) continue;
     was_limited = true;
-    EXPECT_LT(*room, free.claims.peak_activation->count());
-    EXPECT_LE(within.claims.peak_activation->count(), *room);
+    EXPECT_LT(*headroom, free.claims.peak_activation->count());
+    EXPECT_LE(within.claims.peak_activation->count(), *headroom);
     break;
   }
   EXPECT_TRUE(was_limited);

@@ -151,15 +151,15 @@ TEST(Prefetch, MemoryIsUsedOnce) {
   ASSERT_GT(of_reference, of_actor);
   std::vector<TaskMemory> memory = task_memory(scenario, plan);
   TaskMemory& generation = memory[job.task("actor_generate")];
-  const auto conflicts_with_room = [&](std::int64_t room) {
-    generation.usable = generation.needed() + room;
+  const auto conflicts_with_headroom = [&](std::int64_t headroom) {
+    generation.usable = generation.needed() + headroom;
     const plan::Conflicts conflicts = transfer_conflicts(scenario, plan, plan::iteration_graph(job.job, plan), memory);
     return std::pair(conflicts[actor][job.task("actor_generate")] ? 1 : 0,
                      conflicts[reference][job.task("actor_generate")] ? 1 : 0);
   };
-  EXPECT_EQ(conflicts_with_room(of_actor + of_reference), std::pair(0, 0));
-  EXPECT_EQ(conflicts_with_room(of_actor + of_reference - 1), std::pair(0, 1)) << "the actor's pass comes first";
-  EXPECT_EQ(conflicts_with_room(of_actor - 1), std::pair(1, 1));
+  EXPECT_EQ(conflicts_with_headroom(of_actor + of_reference), std::pair(0, 0));
+  EXPECT_EQ(conflicts_with_headroom(of_actor + of_reference - 1), std::pair(0, 1)) << "the actor's pass comes first";
+  EXPECT_EQ(conflicts_with_headroom(of_actor - 1), std::pair(1, 1));
 }
 
 TEST(Prefetch, FusedTasksKeepTheirTransfers) {
@@ -196,10 +196,10 @@ RC_GTEST_PROP(Prefetch, NeverMakesAnIterationLongerNorBeatsTheBound, ()) {
   const plan::Plan plan = random_plan(place.space);
   // All memory, or little more than the largest task needs.
   if (*rc::gen::arbitrary<bool>()) {
-    const std::int64_t room = *rc::gen::inRange<std::int64_t>(0, std::int64_t{8} << 30);
+    const std::int64_t headroom = *rc::gen::inRange<std::int64_t>(0, std::int64_t{8} << 30);
     std::int64_t most = 0;
     for (const TaskMemory& memory : job.without(plan).memory) most = std::max(most, memory.needed());
-    for (plan::Job* of : {&job.job, &job.fetching}) of->cluster.groups[0].gpu.usable_memory = most + room;
+    for (plan::Job* of : {&job.job, &job.fetching}) of->cluster.groups[0].gpu.usable_memory = most + headroom;
   }
   const Estimate before = job.without(plan);
   const Estimate after = job.with(plan);

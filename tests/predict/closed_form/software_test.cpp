@@ -22,49 +22,49 @@ namespace {
 constexpr std::int64_t parameters = 596'049'920;  // of Qwen3-0.6B, whose head is its embedding
 
 plan::Software software(const std::string& training) {
-  plan::Software said;
-  said.framework = plan::any_framework;
-  said.training = training;
-  return said;
+  plan::Software settings;
+  settings.framework = plan::any_framework;
+  settings.training = training;
+  return settings;
 }
 
-cost::MemoryParts held(const plan::Software& said) {
+cost::MemoryParts held(const plan::Software& settings) {
   const llm::Transformer model = llm::find_bundled_model("qwen3-0.6b").value();
-  return cost::static_memory(model, {}, conventions_of(said).value(), 0);
+  return cost::static_memory(model, {}, conventions_of(settings).value(), 0);
 }
 
 TEST(SoftwareTypes, WeightsMomentsAndGradientsInSixteenBitsTakeHalf) {
-  plan::Software said = software("verl-fsdp");
-  EXPECT_EQ(held(said).weights, 4 * parameters);
-  EXPECT_EQ(held(said).optimizer, 8 * parameters);
-  EXPECT_EQ(conventions_of(said)->gradient_bytes, 4);
-  said.weight_type = said.gradient_type = said.moment_type = plan::StateType::bf16;
-  EXPECT_EQ(held(said).weights, 2 * parameters);
-  EXPECT_EQ(held(said).optimizer, 4 * parameters);
-  EXPECT_EQ(conventions_of(said)->gradient_bytes, 2);
+  plan::Software settings = software("verl-fsdp");
+  EXPECT_EQ(held(settings).weights, 4 * parameters);
+  EXPECT_EQ(held(settings).optimizer, 8 * parameters);
+  EXPECT_EQ(conventions_of(settings)->gradient_bytes, 4);
+  settings.weight_type = settings.gradient_type = settings.moment_type = plan::StateType::bf16;
+  EXPECT_EQ(held(settings).weights, 2 * parameters);
+  EXPECT_EQ(held(settings).optimizer, 4 * parameters);
+  EXPECT_EQ(conventions_of(settings)->gradient_bytes, 2);
 }
 
 TEST(SoftwareTypes, MegatronKeepsGradientsMomentsAndMasterWeights) {
-  plan::Software said = software("megatron");
-  const cost::MemoryParts usual = held(said);
+  plan::Software settings = software("megatron");
+  const cost::MemoryParts usual = held(settings);
   EXPECT_EQ(usual.gradients, 4 * (usual.weights / 2));
   EXPECT_EQ(usual.optimizer, 12 * (usual.weights / 2));
-  said.gradient_type = plan::StateType::bf16;
-  EXPECT_EQ(held(said).gradients, usual.weights);
-  said.moment_type = plan::StateType::bf16;
-  EXPECT_EQ(held(said).optimizer, 8 * (usual.weights / 2)) << "moments of 2 and 2, master weights of 4";
-  said.master_type = plan::MasterType::remainder;
-  EXPECT_EQ(held(said).optimizer, 6 * (usual.weights / 2));
-  said.master_type = plan::MasterType::none;
-  EXPECT_EQ(held(said).optimizer, 4 * (usual.weights / 2));
-  EXPECT_EQ(held(said).weights, usual.weights);
+  settings.gradient_type = plan::StateType::bf16;
+  EXPECT_EQ(held(settings).gradients, usual.weights);
+  settings.moment_type = plan::StateType::bf16;
+  EXPECT_EQ(held(settings).optimizer, 8 * (usual.weights / 2)) << "moments of 2 and 2, master weights of 4";
+  settings.master_type = plan::MasterType::remainder;
+  EXPECT_EQ(held(settings).optimizer, 6 * (usual.weights / 2));
+  settings.master_type = plan::MasterType::none;
+  EXPECT_EQ(held(settings).optimizer, 4 * (usual.weights / 2));
+  EXPECT_EQ(held(settings).weights, usual.weights);
 }
 
 TEST(SoftwareTypes, UsualTypesChangeNothing) {
   for (const std::string_view name : cost::conventions_names()) {
-    plan::Software said = software(std::string(name));
+    plan::Software settings = software(std::string(name));
     const cost::Conventions usual = cost::find_conventions(name).value();
-    const cost::Conventions same = conventions_of(said).value();
+    const cost::Conventions same = conventions_of(settings).value();
     EXPECT_EQ(same.step_bytes, 30) << name;
     EXPECT_EQ(same.reduced_bytes, 4) << name;
     EXPECT_EQ(same.weight_bytes, usual.weight_bytes) << name;
@@ -76,9 +76,9 @@ TEST(SoftwareTypes, UsualTypesChangeNothing) {
 }
 
 /// Returns the seconds of an iteration's trainings.
-cost::TrainingSeconds trained(const plan::Software& said) {
+cost::TrainingSeconds trained(const plan::Software& settings) {
   plan::Job job = test::grpo_job();
-  job.software = said;
+  job.software = settings;
   plan::Plan plan = test::co_located(job);
   const std::size_t task = workflow::find_task(job.workflow, "actor_train")->index();
   plan.tasks[task].layout.zero = 1;
@@ -88,56 +88,56 @@ cost::TrainingSeconds trained(const plan::Software& said) {
 
 TEST(SoftwareTypes, AStepMovesFewerBytes) {
   const cost::TrainingSeconds usual = trained(software("megatron"));
-  plan::Software said = software("megatron");
+  plan::Software settings = software("megatron");
   // 30 bytes per parameter: 4 for the gradient, 24 for reading and writing moments and master weight, 2 for the weight.
-  said.moment_type = plan::StateType::bf16;
-  EXPECT_NEAR(trained(said).optimizer / usual.optimizer, 22.0 / 30, 1e-9);
-  said.master_type = plan::MasterType::remainder;
-  EXPECT_NEAR(trained(said).optimizer / usual.optimizer, 18.0 / 30, 1e-9);
-  EXPECT_EQ(trained(said).gradients, usual.gradients);
-  said.gradient_type = plan::StateType::bf16;
-  EXPECT_NEAR(trained(said).optimizer / usual.optimizer, 16.0 / 30, 1e-9);
-  EXPECT_LT(trained(said).gradients, usual.gradients);
-  EXPECT_GT(trained(said).gradients, usual.gradients / 2) << "weights are gathered in their own type";
-  EXPECT_EQ(trained(said).pipeline.seconds, usual.pipeline.seconds);
+  settings.moment_type = plan::StateType::bf16;
+  EXPECT_NEAR(trained(settings).optimizer / usual.optimizer, 22.0 / 30, 1e-9);
+  settings.master_type = plan::MasterType::remainder;
+  EXPECT_NEAR(trained(settings).optimizer / usual.optimizer, 18.0 / 30, 1e-9);
+  EXPECT_EQ(trained(settings).gradients, usual.gradients);
+  settings.gradient_type = plan::StateType::bf16;
+  EXPECT_NEAR(trained(settings).optimizer / usual.optimizer, 16.0 / 30, 1e-9);
+  EXPECT_LT(trained(settings).gradients, usual.gradients);
+  EXPECT_GT(trained(settings).gradients, usual.gradients / 2) << "weights are gathered in their own type";
+  EXPECT_EQ(trained(settings).pipeline.seconds, usual.pipeline.seconds);
 }
 
 TEST(SoftwareTypes, TemporaryGradientsAreReducedAsBefore) {
-  plan::Software said = software("verl-fsdp");
-  said.gradient_type = plan::StateType::bf16;
-  EXPECT_EQ(conventions_of(said)->reduced_bytes, 4);
+  plan::Software settings = software("verl-fsdp");
+  settings.gradient_type = plan::StateType::bf16;
+  EXPECT_EQ(conventions_of(settings)->reduced_bytes, 4);
 }
 
 TEST(SoftwareLogits, LogitsOfLimitedTokensAreNeverComplete) {
   const llm::Transformer model = llm::find_bundled_model("qwen3-0.6b").value();
-  plan::Software said = software("verl-fsdp");
+  plan::Software settings = software("verl-fsdp");
   cost::TrainingShape shape;
   shape.sequence_length = 8192;
-  const auto bytes = [&] { return cost::loss_bytes(model, {}, shape, conventions_of(said).value()); };
+  const auto bytes = [&] { return cost::loss_bytes(model, {}, shape, conventions_of(settings).value()); };
   const std::int64_t whole = bytes();
   const std::int64_t vocabulary = model.vocabulary;
-  said.logit_tokens = 512;
+  settings.logit_tokens = 512;
   // 8 bytes per entry; 512 tokens instead of 8192, and the gradient of the head's weight in bf16.
   EXPECT_EQ(whole - bytes(), 8 * vocabulary * (8192 - 512) - 2 * vocabulary * 1024);
   shape.sequence_length = 100;
   const std::int64_t few = bytes();
-  said.logit_tokens = 100;
+  settings.logit_tokens = 100;
   EXPECT_EQ(bytes(), few) << "there are only 100 tokens";
 }
 
 TEST(SoftwareLogits, LogitsOfLimitedEntriesKeepTheirGradients) {
   const llm::Transformer model = llm::find_bundled_model("qwen3-0.6b").value();
-  plan::Software said = software("megatron-policy");
+  plan::Software settings = software("megatron-policy");
   cost::TrainingShape shape;
   shape.sequence_length = 8192;
   llm::Layout layout;
   layout.tensor = 2;
-  const auto bytes = [&] { return cost::loss_bytes(model, layout, shape, conventions_of(said).value()); };
+  const auto bytes = [&] { return cost::loss_bytes(model, layout, shape, conventions_of(settings).value()); };
   const std::int64_t whole = bytes();
-  const std::int64_t rows = cost::padded_vocabulary(model, layout, conventions_of(said).value()) / 2;
-  said.logit_entries = 9504;
+  const std::int64_t rows = cost::padded_vocabulary(model, layout, conventions_of(settings).value()) / 2;
+  settings.logit_entries = 9504;
   EXPECT_EQ(whole - bytes(), 18 * rows * 8192 - 2 * 9504 * 8192 - 2 * rows * 1024);
-  said.logit_entries = plan::max_logit_entries;
+  settings.logit_entries = plan::max_logit_entries;
   EXPECT_EQ(whole - bytes(), 18 * rows * 8192 - 2 * rows * 8192 - 2 * rows * 1024)
       << "there are fewer entries than the limit";
 }
@@ -147,12 +147,12 @@ TEST(SoftwareLogits, ALossWithoutEntropyHasFewerLogits) {
                                                         {"megatron-policy", 18, 18, 8},
                                                         {"roll-megatron", 8, 18, 8},
                                                         {"deepspeed-zero", 18, 18, 8}}) {
-    plan::Software said = software(training);
-    EXPECT_EQ(conventions_of(said)->logit_bytes, usual) << training;
-    said.loss_entropy = plan::LossEntropy::computed;
-    EXPECT_EQ(conventions_of(said)->logit_bytes, computed) << training;
-    said.loss_entropy = plan::LossEntropy::none;
-    EXPECT_EQ(conventions_of(said)->logit_bytes, none) << training;
+    plan::Software settings = software(training);
+    EXPECT_EQ(conventions_of(settings)->logit_bytes, usual) << training;
+    settings.loss_entropy = plan::LossEntropy::computed;
+    EXPECT_EQ(conventions_of(settings)->logit_bytes, computed) << training;
+    settings.loss_entropy = plan::LossEntropy::none;
+    EXPECT_EQ(conventions_of(settings)->logit_bytes, none) << training;
   }
 }
 
@@ -162,28 +162,28 @@ TEST(SoftwareLogits, ALossInPartsDependsOnTheTrainer) {
     double whole, in_parts, of_cut_parts, of_passes;
   };
   for (const Row& row : {Row{"fsdp2", 14, 6, 10, 2}, Row{"megatron-policy", 18, 12, 16, 6}}) {
-    plan::Software said = software(std::string(row.training));
-    said.framework = "any";
-    EXPECT_EQ(conventions_of(said)->logit_bytes, row.whole);
-    said.framework = "areal";
-    EXPECT_EQ(conventions_of(said)->logit_bytes, row.in_parts);
-    EXPECT_EQ(conventions_of(said)->parallel_logit_bytes, row.of_cut_parts);
-    EXPECT_EQ(conventions_of(said)->inference_logit_bytes, row.of_passes);
+    plan::Software settings = software(std::string(row.training));
+    settings.framework = "any";
+    EXPECT_EQ(conventions_of(settings)->logit_bytes, row.whole);
+    settings.framework = "areal";
+    EXPECT_EQ(conventions_of(settings)->logit_bytes, row.in_parts);
+    EXPECT_EQ(conventions_of(settings)->parallel_logit_bytes, row.of_cut_parts);
+    EXPECT_EQ(conventions_of(settings)->inference_logit_bytes, row.of_passes);
   }
-  plan::Software said = software("megatron-policy");
-  said.framework = "areal";
-  said.loss_entropy = plan::LossEntropy::none;
-  EXPECT_EQ(conventions_of(said)->logit_bytes, 8) << "the job's setting takes precedence";
+  plan::Software settings = software("megatron-policy");
+  settings.framework = "areal";
+  settings.loss_entropy = plan::LossEntropy::none;
+  EXPECT_EQ(conventions_of(settings)->logit_bytes, 8) << "the job's setting takes precedence";
 }
 
 TEST(SoftwareLogits, UnknownLossesAreRejected) {
   for (const std::string_view name : cost::conventions_names()) {
     if (cost::find_conventions(name)->plain_logit_bytes > 0) continue;
-    plan::Software said = software(std::string(name));
-    said.loss_entropy = plan::LossEntropy::none;
-    const auto refused = conventions_of(said);
-    ASSERT_FALSE(refused.ok()) << name;
-    EXPECT_THAT(refused.error().message, testing::HasSubstr("accepted: `training` megatron-policy, roll-megatron, "));
+    plan::Software settings = software(std::string(name));
+    settings.loss_entropy = plan::LossEntropy::none;
+    const auto rejected = conventions_of(settings);
+    ASSERT_FALSE(rejected.ok()) << name;
+    EXPECT_THAT(rejected.error().message, testing::HasSubstr("accepted: `training` megatron-policy, roll-megatron, "));
   }
 }
 
@@ -212,8 +212,8 @@ TEST(SoftwareLogits, LogitsAreRecomputedInTheBackward) {
   plan::Software parts = whole;
   parts.logit_tokens = 512;
   plan::Job job = test::grpo_job();
-  const auto passes = [&](const plan::Software& said, llm::Recomputation recomputation) {
-    job.software = said;
+  const auto passes = [&](const plan::Software& settings, llm::Recomputation recomputation) {
+    job.software = settings;
     plan::Plan plan = test::co_located(job);
     const std::size_t task = workflow::find_task(job.workflow, "actor_train")->index();
     plan.tasks[task].layout.recomputation = recomputation;
@@ -236,13 +236,14 @@ TEST(SoftwareLogits, LogitsAreRecomputedInTheBackward) {
 
 TEST(SoftwareGroups, AGroupHoldsAllAndTheOthersAreCopies) {
   const llm::Transformer model = llm::find_bundled_model("qwen3-0.6b").value();
-  plan::Software said = software("verl-fsdp");
+  plan::Software settings = software("verl-fsdp");
   const auto weights = [&](int data) {
-    return cost::static_memory(model, {.data = data, .zero = 3, .stage_layers = {}}, conventions_of(said).value(), 0)
+    return cost::static_memory(model, {.data = data, .zero = 3, .stage_layers = {}}, conventions_of(settings).value(),
+                               0)
         .weights;
   };
   EXPECT_EQ(weights(16), 4 * parameters / 16);
-  said.shard_group = 8;
+  settings.shard_group = 8;
   EXPECT_EQ(weights(16), 4 * parameters / 8);
   EXPECT_EQ(weights(8), 4 * parameters / 8);
   EXPECT_EQ(weights(4), 4 * parameters / 4) << "there are only four ranks";
@@ -267,13 +268,15 @@ TEST(SoftwareEngine, ItsShareOfMemoryHoldsItsParts) {
   using enum plan::EngineKind;
   const double memory = 80e9 * 1.073741824;  // 80 GiB
   const std::int64_t weights = 2 * parameters;
-  const auto room = [](plan::EngineKind engine) { return generation_bytes(engine, MemoryKind::keys_and_values); };
+  const auto cache_bytes = [](plan::EngineKind engine) {
+    return generation_bytes(engine, MemoryKind::keys_and_values);
+  };
   const auto own = [](plan::EngineKind engine) { return generation_bytes(engine, MemoryKind::engine_buffers); };
   const auto device = static_cast<double>(test::grpo_job().cluster.groups[0].gpu.memory);
   ASSERT_NEAR(device, memory, 0.1 * memory);
-  EXPECT_NEAR(static_cast<double>(room(vllm)), 0.5 * device - static_cast<double>(weights) - 4e9, 2);
-  EXPECT_NEAR(static_cast<double>(room(sglang)), 0.5 * device - static_cast<double>(weights), 2);
-  EXPECT_NEAR(static_cast<double>(room(trtllm)), 0.5 * (device - static_cast<double>(weights) - 4e9), 2);
+  EXPECT_NEAR(static_cast<double>(cache_bytes(vllm)), 0.5 * device - static_cast<double>(weights) - 4e9, 2);
+  EXPECT_NEAR(static_cast<double>(cache_bytes(sglang)), 0.5 * device - static_cast<double>(weights), 2);
+  EXPECT_NEAR(static_cast<double>(cache_bytes(trtllm)), 0.5 * (device - static_cast<double>(weights) - 4e9), 2);
   EXPECT_NEAR(static_cast<double>(own(vllm)), 4e9, 2);
   EXPECT_EQ(own(sglang), 4'000'000'000);
   EXPECT_EQ(own(trtllm), 4'000'000'000);

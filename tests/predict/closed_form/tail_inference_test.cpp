@@ -98,7 +98,7 @@ RC_GTEST_PROP(TailInference, NeverScoresMoreThanAllDevicesCan, ()) {
   double until = 0;
   for (std::size_t slice = 0; slice < slices.size(); ++slice) {
     const double part = static_cast<double>(slice + 1) / static_cast<double>(slices.size());
-    slices[slice] = {seconds(50), 0.5 + 0.5 * part, (devices.keepers - 1) * part,
+    slices[slice] = {seconds(50), 0.5 + 0.5 * part, (devices.kept_instances - 1) * part,
                      1.0 / static_cast<double>(slices.size())};
     until += slices[slice].seconds;
     mean += until / static_cast<double>(slices.size());

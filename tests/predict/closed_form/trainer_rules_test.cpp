@@ -73,10 +73,10 @@ TEST(TrainerRules, RefusePinsAtTheirKey) {
 }
 
 TEST(TrainerRules, DeepSpeedHasTensorParallelismOnlyIfPinned) {
-  const plan::Job asked = job_of("deepspeed-zero", "fixed: {critic_train: {layout: {tp: 2}}}\n");
-  const test::Place place(asked);
+  const plan::Job expected = job_of("deepspeed-zero", "fixed: {critic_train: {layout: {tp: 2}}}\n");
+  const test::Place place(expected);
   ASSERT_FALSE(planner::impossible_task(place.space));
-  for (std::size_t task = 0; task < asked.workflow.tasks.size(); ++task) {
+  for (std::size_t task = 0; task < expected.workflow.tasks.size(); ++task) {
     if (place.space.links[task].empty()) continue;
     for (const auto& of_shape : place.space.choices[task])
       for (const planner::Choice& choice : of_shape) EXPECT_EQ(choice.planned.layout.tensor, 2);

@@ -24,7 +24,7 @@ CurvePicture example() {
   picture.x_name = "lengths";
   picture.logarithmic = true;
   picture.places = {{1, "1x"}, {2, "2x"}, {4, "4x", true}};
-  picture.hollow_name = "does not fit";
+  picture.outlined_name = "does not fit";
   CurvePicture::Panel time{"iteration (s)", {}};
   time.lines.push_back(
       {"simulated", {10.0, 12.0, 20.0}, {CurvePicture::Range{9, 11}, CurvePicture::Range{11, 13}, std::nullopt}});
@@ -79,7 +79,7 @@ TEST(CurveSvg, DrawsRingsForPlansThatDoNotFit) {
   // Rings of both lines and of memory, ring of the legend, background of the page, and the style's rule for it.
   EXPECT_EQ(count(svg, "fill=\"#ffffff\""), 6U);
   EXPECT_THAT(svg, HasSubstr(">does not fit</text>"));
-  picture.places[2].hollow = false;
+  picture.places[2].is_outlined = false;
   EXPECT_THAT(render_curve_svg(picture), Not(HasSubstr("does not fit")));
 }
 

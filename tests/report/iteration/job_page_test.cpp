@@ -9,7 +9,7 @@
 #include <optional>
 #include <stdexcept>
 
-#include "answer/words/figures.h"
+#include "answer/text/figures.h"
 #include "report/page/chart_sections.h"
 #include "simulate/iteration.h"
 #include "support/jobs.h"
@@ -23,13 +23,13 @@ using testing::HasSubstr;
 using testing::SizeIs;
 
 /// A simulated plan of a job, also with less fusion.
-answer::SimulationAnswer played_plan(const plan::Job& job, const plan::Plan& plan) {
-  answer::SimulationAnswer played{.scenario = predict::scenario_of(job, predict::software_of(job).value()),
-                                  .plan = plan};
-  predict::Simulator simulator(played.scenario, {});
-  played.simulation = simulator.simulate(plan).value();
-  played.variants = study::play_fusion_variants(simulator, plan, played.simulation).value();
-  return played;
+answer::SimulationAnswer simulated_plan(const plan::Job& job, const plan::Plan& plan) {
+  answer::SimulationAnswer simulated{.scenario = predict::scenario_of(job, predict::software_of(job).value()),
+                                     .plan = plan};
+  predict::Simulator simulator(simulated.scenario, {});
+  simulated.simulation = simulator.simulate(plan).value();
+  simulated.variants = study::simulate_fusion_variants(simulator, plan, simulated.simulation).value();
+  return simulated;
 }
 
 planner::Ranking ranking_of(const plan::Job& job) {
@@ -52,10 +52,10 @@ const Figure& figure(const Page& page, std::string_view name) {
 
 TEST(JobPage, ShowsIterationTimeAndWhetherThePlanFits) {
   const plan::Job job = test::grpo_job();
-  const answer::SimulationAnswer played = played_plan(job, test::co_located(job));
-  const Page page = job_page(played);
-  EXPECT_EQ(figure(page, "iteration").value, answer::seconds_text(played.simulation.iteration_seconds));
-  EXPECT_EQ(figure(page, "iteration").note, answer::seconds_text(played.simulation.closed.iteration_seconds) +
+  const answer::SimulationAnswer simulated = simulated_plan(job, test::co_located(job));
+  const Page page = job_page(simulated);
+  EXPECT_EQ(figure(page, "iteration").value, answer::seconds_text(simulated.simulation.iteration_seconds));
+  EXPECT_EQ(figure(page, "iteration").note, answer::seconds_text(simulated.simulation.closed.iteration_seconds) +
                                                 " analytical (from formulas, not simulated)");
   EXPECT_THAT(figure(page, "fits").value, EndsWith("GiB left"));
   EXPECT_THAT(section<Table>(page, "Does it fit?").note, HasSubstr("It fits, with the required margin"));
@@ -65,29 +65,29 @@ TEST(JobPage, ShowsIterationTimeAndWhetherThePlanFits) {
 
 TEST(JobPage, BeginsWithThePlanItsTimeAndItsFit) {
   const plan::Job job = test::grpo_job();
-  const answer::SimulationAnswer played = played_plan(job, test::co_located(job));
-  const Page page = job_page(played);
+  const answer::SimulationAnswer simulated = simulated_plan(job, test::co_located(job));
+  const Page page = job_page(simulated);
   const auto& plan = std::get<Table>(page.sections.front());
   EXPECT_EQ(plan.title, "Plan");
   EXPECT_FALSE(plan.rows.empty());
-  EXPECT_THAT(plan.note, testing::StartsWith(answer::seconds_text(played.simulation.iteration_seconds) +
+  EXPECT_THAT(plan.note, testing::StartsWith(answer::seconds_text(simulated.simulation.iteration_seconds) +
                                              " per iteration (simulated)."));
   EXPECT_THAT(plan.note, HasSubstr("It fits"));
   EXPECT_TRUE(std::holds_alternative<Chart>(page.sections[1])) << "nothing to compare with";
-  EXPECT_FALSE(gain_of(played).has_value());
+  EXPECT_FALSE(gain_of(simulated).has_value());
 }
 
 TEST(JobPage, ShowsTheGainOverUsualPlacements) {
   const plan::Job job = ppo_job();
   const planner::Ranking ranking = ranking_of(job);
-  answer::SimulationAnswer played = played_plan(job, ranking.plans.front().plan);
-  played.ranking = ranking;
-  const std::optional<Gain> gain = gain_of(played);
+  answer::SimulationAnswer simulated = simulated_plan(job, ranking.plans.front().plan);
+  simulated.ranking = ranking;
+  const std::optional<Gain> gain = gain_of(simulated);
   ASSERT_TRUE(gain.has_value());
   EXPECT_THAT(gain->over, EndsWith(", the fastest usual placement"));
   EXPECT_GE(gain->factor(), 1);
-  EXPECT_EQ(faster_plan(played), nullptr);
-  const Page page = job_page(played);
+  EXPECT_EQ(faster_plan(simulated), nullptr);
+  const Page page = job_page(simulated);
   EXPECT_EQ(figure(page, "speed").value, fmt::format("{:.2f}x", gain->factor()));
   EXPECT_THAT(std::get<Table>(page.sections[0]).note, HasSubstr("the fastest usual placement"));
   EXPECT_EQ(std::get<Table>(page.sections[1]).title, "Ranked plans");
@@ -98,9 +98,9 @@ TEST(JobPage, ShowsTheGainOverTheTrainersConfiguration) {
   const plan::Job job = ppo_job();
   const planner::Ranking ranking = ranking_of(job);
   ASSERT_GE(ranking.plans.size(), 2U);
-  answer::SimulationAnswer played = played_plan(job, ranking.plans.front().plan);
-  played.configured = {ranking.plans.back().plan, ranking.plans.back().estimate};
-  const std::optional<Gain> gain = gain_of(played);
+  answer::SimulationAnswer simulated = simulated_plan(job, ranking.plans.front().plan);
+  simulated.configured = {ranking.plans.back().plan, ranking.plans.back().estimate};
+  const std::optional<Gain> gain = gain_of(simulated);
   ASSERT_TRUE(gain.has_value());
   EXPECT_EQ(gain->over, "the trainer's configuration");
   EXPECT_EQ(gain->seconds_there, ranking.plans.back().estimate.iteration_seconds);
@@ -109,14 +109,14 @@ TEST(JobPage, ShowsTheGainOverTheTrainersConfiguration) {
 TEST(JobPage, ShowsAFasterPlan) {
   const plan::Job job = ppo_job();
   const planner::Ranking ranking = ranking_of(job);
-  answer::SimulationAnswer played = played_plan(job, ranking.plans.back().plan);
-  played.ranking = ranking;
-  played.as_configured = true;
-  ASSERT_NE(faster_plan(played), nullptr);
-  EXPECT_FALSE(gain_of(played).has_value());
-  const Page page = job_page(played);
+  answer::SimulationAnswer simulated = simulated_plan(job, ranking.plans.back().plan);
+  simulated.ranking = ranking;
+  simulated.as_configured = true;
+  ASSERT_NE(faster_plan(simulated), nullptr);
+  EXPECT_FALSE(gain_of(simulated).has_value());
+  const Page page = job_page(simulated);
   EXPECT_EQ(figure(page, "best plan found").value,
-            answer::seconds_text(faster_plan(played)->estimate.iteration_seconds));
+            answer::seconds_text(faster_plan(simulated)->estimate.iteration_seconds));
   EXPECT_THAT(std::get<Table>(page.sections[0]).note,
               testing::AllOf(testing::StartsWith("The plan of the trainer's configuration: "),
                              HasSubstr("A faster plan was found: ")));
@@ -124,21 +124,21 @@ TEST(JobPage, ShowsAFasterPlan) {
 
 TEST(JobPage, HasAtMostTenLegendEntries) {
   const plan::Job job = ppo_job();
-  const answer::SimulationAnswer played = played_plan(job, ranking_of(job).plans.front().plan);
-  const Page page = job_page(played);
+  const answer::SimulationAnswer simulated = simulated_plan(job, ranking_of(job).plans.front().plan);
+  const Page page = job_page(simulated);
   EXPECT_LE(legend_of(section<Chart>(page, "Timeline").timeline).entries.size(), max_legend_entries);
-  EXPECT_LE(section<Breakdown>(page, "Where the time goes").parts.size(), max_legend_entries);
+  EXPECT_LE(section<Breakdown>(page, "Where the time goes").segments.size(), max_legend_entries);
 }
 
 TEST(JobPage, ShowsMemoryWithItsLimit) {
   const plan::Job job = test::grpo_job();
-  const answer::SimulationAnswer played = played_plan(job, test::co_located(job));
-  const Page page = job_page(played);
+  const answer::SimulationAnswer simulated = simulated_plan(job, test::co_located(job));
+  const Page page = job_page(simulated);
   const auto& chart = section<Chart>(page, "Timeline");
   ASSERT_FALSE(chart.timeline.counters.empty());
   for (const timeline::Counter& counter : chart.timeline.counters) {
     ASSERT_TRUE(counter.capacity.has_value());
-    EXPECT_EQ(*counter.capacity, base::Memory(played.simulation.closed.memory[0].usable));
+    EXPECT_EQ(*counter.capacity, base::Memory(simulated.simulation.closed.memory[0].usable));
     for (const auto& step : counter.steps) EXPECT_LE(step.second, *counter.capacity);
   }
 }
@@ -147,17 +147,17 @@ TEST(JobPage, ShowsMissingMemory) {
   const plan::Job job = test::grpo_job();
   plan::Plan plan = test::co_located(job);
   for (plan::TaskPlan& planned : plan.tasks) planned.engine.memory_utilization = 0.99;
-  const answer::SimulationAnswer played = played_plan(job, plan);
-  ASSERT_FALSE(played.simulation.closed.fits());
-  const Page page = job_page(played);
+  const answer::SimulationAnswer simulated = simulated_plan(job, plan);
+  ASSERT_FALSE(simulated.simulation.closed.fits());
+  const Page page = job_page(simulated);
   EXPECT_THAT(figure(page, "does not fit").value, EndsWith("GiB missing"));
   EXPECT_THAT(section<Table>(page, "Does it fit?").note, HasSubstr("It does not fit: "));
 }
 
 TEST(JobPage, LinksActivitiesToTheirFirstBars) {
   const plan::Job job = test::grpo_job();
-  const answer::SimulationAnswer played = played_plan(job, test::separated(job));
-  const Page page = job_page(played);
+  const answer::SimulationAnswer simulated = simulated_plan(job, test::separated(job));
+  const Page page = job_page(simulated);
   const auto& chart = section<Chart>(page, "Timeline");
   const Table& activities = section<Table>(page, "Activities");
   ASSERT_EQ(activities.bars.size(), activities.rows.size());
@@ -176,9 +176,9 @@ TEST(JobPage, LinksActivitiesToTheirFirstBars) {
 TEST(JobPage, LinksHostTransfersToTheirBars) {
   plan::Job job = test::ppo_job("nodes: 2, gpus_per_node: 8, gpu: H100, host_memory: 1TB");
   job.software.prefetch = true;
-  const answer::SimulationAnswer played = played_plan(job, test::pipelined_on_16(job));
-  const std::size_t devices = played.simulation.iteration.trace.lanes.size();
-  const Page page = job_page(played);
+  const answer::SimulationAnswer simulated = simulated_plan(job, test::pipelined_on_16(job));
+  const std::size_t devices = simulated.simulation.iteration.trace.lanes.size();
+  const Page page = job_page(simulated);
   const auto& chart = section<Chart>(page, "Timeline");
   std::size_t behind_devices = 0;
   for (std::size_t lane = 0; lane < devices; ++lane) behind_devices += chart.timeline.lanes[lane].bars;
@@ -197,9 +197,9 @@ TEST(JobPage, LinksHostTransfersToTheirBars) {
 TEST(JobPage, ComparesWithAllRankedPlans) {
   const plan::Job job = ppo_job();
   const planner::Ranking ranking = ranking_of(job);
-  answer::SimulationAnswer played = played_plan(job, ranking.plans.front().plan);
-  played.ranking = ranking;
-  const Table table = section<Table>(job_page(played), "Ranked plans");
+  answer::SimulationAnswer simulated = simulated_plan(job, ranking.plans.front().plan);
+  simulated.ranking = ranking;
+  const Table table = section<Table>(job_page(simulated), "Ranked plans");
   ASSERT_EQ(table.rows.size(), ranking.plans.size());
   EXPECT_EQ(table.rows[0][3], "shown");
   EXPECT_THAT(table.marked, testing::ElementsAre(0));
@@ -218,9 +218,9 @@ TEST(JobPage, ComparesWithAllRankedPlans) {
 TEST(JobPage, RanksTheShownPlanIfItWasNotFound) {
   const plan::Job job = test::grpo_job();
   const planner::Ranking ranking = ranking_of(job);
-  answer::SimulationAnswer played = played_plan(job, test::co_located(job, ", \"offload\": [\"optimizer\"]"));
-  played.ranking = ranking;
-  const Table table = section<Table>(job_page(played), "Ranked plans");
+  answer::SimulationAnswer simulated = simulated_plan(job, test::co_located(job, ", \"offload\": [\"optimizer\"]"));
+  simulated.ranking = ranking;
+  const Table table = section<Table>(job_page(simulated), "Ranked plans");
   EXPECT_EQ(table.rows.size(), ranking.plans.size() + 1);
   ASSERT_THAT(table.marked, SizeIs(1));
   EXPECT_EQ(table.rows[table.marked[0]][3], "shown");
@@ -234,10 +234,10 @@ TEST(JobPage, ShowsTheIdleTimeOfEachFusion) {
     plan.fusion.training = pair;
   if (!plan::find_threshold_fault(0.2, job, plan.tasks)) plan.fusion.threshold = 0.2;
   ASSERT_TRUE(plan.fusion.any());
-  const answer::SimulationAnswer played = played_plan(job, plan);
-  const Page page = job_page(played);
+  const answer::SimulationAnswer simulated = simulated_plan(job, plan);
+  const Page page = job_page(simulated);
   const Table& table = section<Table>(page, "Gain from stage fusion");
-  ASSERT_EQ(table.rows.size(), played.variants.size());
+  ASSERT_EQ(table.rows.size(), simulated.variants.size());
   EXPECT_EQ(table.rows.front()[0], "nothing");
   EXPECT_EQ(table.rows.front()[2], "1.00x");
   EXPECT_THAT(table.marked, testing::ElementsAre(table.rows.size() - 1));
@@ -256,9 +256,9 @@ TEST(JobPage, MarksTheBestThreshold) {
   }
   sweep.fastest = 2;
   const plan::Job job = test::grpo_job();
-  answer::SimulationAnswer played = played_plan(job, test::co_located(job));
-  played.thresholds = sweep;
-  const Page page = job_page(played);
+  answer::SimulationAnswer simulated = simulated_plan(job, test::co_located(job));
+  simulated.thresholds = sweep;
+  const Page page = job_page(simulated);
   const LineChart& chart = section<LineChart>(page, "Migration threshold");
   ASSERT_THAT(chart.marks, SizeIs(1));
   const LineChart::Mark& mark = chart.marks[0];
@@ -308,7 +308,7 @@ TEST(IterationBreakdown, CoversTheWholeTimeOfEachDevice) {
   EXPECT_EQ(sum_of(breakdown.rows[0]), trace.end * 3) << "a row that stands for two devices counts twice";
   for (std::size_t row = 1; row < breakdown.rows.size(); ++row) EXPECT_EQ(sum_of(breakdown.rows[row]), trace.end);
   std::vector<std::string> names;
-  for (const Breakdown::Part& part : breakdown.parts) names.push_back(part.name);
+  for (const Breakdown::Segment& segment : breakdown.segments) names.push_back(segment.name);
   EXPECT_THAT(names, ElementsAre("actor_generate decode", "critic_train backward", "long tail", "launch"));
   EXPECT_THAT(breakdown.rows[0].amounts, ElementsAre(Ticks(13), Ticks(3), Ticks(12), Ticks(2)));
 }
@@ -318,9 +318,9 @@ TEST(IterationBreakdown, ShowsIdleTimeAsAShareOfTotalTime) {
   const Breakdown idle = idle_use_breakdown(trace, tasks());
   ASSERT_EQ(idle.rows.size(), 3U);
   EXPECT_THAT(idle.rows[0].amounts, ElementsAre(Ticks(12), Ticks(2)));
-  EXPECT_EQ(idle.rows[0].whole, Ticks(30));
+  EXPECT_EQ(idle.rows[0].full_length, Ticks(30));
   EXPECT_EQ(idle.rows[1].name, "devices 0-1") << "the idlest first";
-  EXPECT_EQ(idle.rows[1].whole, Ticks(10));
+  EXPECT_EQ(idle.rows[1].full_length, Ticks(10));
   EXPECT_EQ(sum_of(idle.rows[2]), Ticks());
 }
 

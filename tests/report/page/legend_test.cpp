@@ -97,44 +97,45 @@ TEST(Legend, GroupsNamesThatDifferInNumbersOnly) {
   EXPECT_EQ(legend.of[0], legend.of[2]);
 }
 
-std::vector<std::string> names_of(const std::vector<LookGroup>& groups) {
+std::vector<std::string> names_of(const std::vector<StyleGroup>& groups) {
   std::vector<std::string> names;
-  for (const LookGroup& group : groups) names.push_back(group.full_name());
+  for (const StyleGroup& group : groups) names.push_back(group.full_name());
   return names;
 }
 
 /// The work of a PPO iteration, with the time of each look.
 struct Ppo {
   std::vector<timeline::Track> tracks;
-  std::vector<Look> looks;
+  std::vector<BarStyle> styles;
 
   Ppo() {
     for (const char* name : {"actor_generate", "reward_infer", "critic_infer", "actor_train", "critic_train"})
       tracks.push_back({name, static_cast<std::int32_t>(tracks.size()) % 2, 0, timeline::Track::Kind::task});
-    looks = {{BarKind::prefill, 0, Ticks(5)},  {BarKind::decode, 0, Ticks(300)},  {BarKind::reallocation, 0, Ticks(40)},
-             {BarKind::infer, 1, Ticks(20)},   {BarKind::hand_over, 1, Ticks(9)}, {BarKind::infer, 2, Ticks(20)},
-             {BarKind::forward, 3, Ticks(30)}, {BarKind::backward, 3, Ticks(60)}, {BarKind::optimizer, 3, Ticks(7)},
-             {BarKind::forward, 4, Ticks(30)}, {BarKind::backward, 4, Ticks(60)}, {BarKind::optimizer, 4, Ticks(7)},
-             {BarKind::loading, 4, Ticks(8)},  {BarKind::hand_over, -1, Ticks(9)}};
+    styles = {
+        {BarKind::prefill, 0, Ticks(5)},  {BarKind::decode, 0, Ticks(300)},  {BarKind::reallocation, 0, Ticks(40)},
+        {BarKind::infer, 1, Ticks(20)},   {BarKind::hand_over, 1, Ticks(9)}, {BarKind::infer, 2, Ticks(20)},
+        {BarKind::forward, 3, Ticks(30)}, {BarKind::backward, 3, Ticks(60)}, {BarKind::optimizer, 3, Ticks(7)},
+        {BarKind::forward, 4, Ticks(30)}, {BarKind::backward, 4, Ticks(60)}, {BarKind::optimizer, 4, Ticks(7)},
+        {BarKind::loading, 4, Ticks(8)},  {BarKind::hand_over, -1, Ticks(9)}};
   }
 };
 
 TEST(LookGroups, KeepEveryLookOnce) {
   Ppo ppo;
   for (const BarKind cause : {BarKind::tail, BarKind::dependency, BarKind::bubble, BarKind::launch, BarKind::awaiting})
-    ppo.looks.push_back({cause, -1, Ticks(2)});
+    ppo.styles.push_back({cause, -1, Ticks(2)});
   for (std::size_t most = 2; most < 25; ++most) {
-    const std::vector<LookGroup> groups = group_looks(ppo.tracks, ppo.looks, most);
+    const std::vector<StyleGroup> groups = group_styles(ppo.tracks, ppo.styles, most);
     EXPECT_LE(groups.size(), most);
     std::vector<std::size_t> found;
     Ticks time;
-    for (const LookGroup& group : groups) {
-      found.insert(found.end(), group.looks.begin(), group.looks.end());
+    for (const StyleGroup& group : groups) {
+      found.insert(found.end(), group.styles.begin(), group.styles.end());
       time += group.time;
-      for (const std::size_t look : group.looks) EXPECT_EQ(group.idle, is_idle(ppo.looks[look].bar_kind));
+      for (const std::size_t style : group.styles) EXPECT_EQ(group.idle, is_idle(ppo.styles[style].bar_kind));
     }
     std::sort(found.begin(), found.end());
-    EXPECT_EQ(found.size(), ppo.looks.size());
+    EXPECT_EQ(found.size(), ppo.styles.size());
     EXPECT_EQ(std::adjacent_find(found.begin(), found.end()), found.end());
     EXPECT_EQ(time, Ticks(605 + 10));
   }
@@ -143,11 +144,11 @@ TEST(LookGroups, KeepEveryLookOnce) {
 TEST(LookGroups, JoinInferenceServicesAndThenOptimizers) {
   const Ppo ppo;
   EXPECT_THAT(
-      names_of(group_looks(ppo.tracks, ppo.looks, 20)),
+      names_of(group_styles(ppo.tracks, ppo.styles, 20)),
       ElementsAre("actor_generate prefill", "actor_generate decode", "inference", "actor_train forward",
                   "actor_train backward", "actor_train optimizer", "critic_train forward", "critic_train backward",
                   "critic_train optimizer", "actor_generate reallocation", "hand-over", "critic_train loading"));
-  EXPECT_THAT(names_of(group_looks(ppo.tracks, ppo.looks)),
+  EXPECT_THAT(names_of(group_styles(ppo.tracks, ppo.styles)),
               ElementsAre("actor_generate prefill", "actor_generate decode", "inference", "actor_train forward",
                           "actor_train backward", "optimizer", "critic_train forward", "critic_train backward",
                           "moving weights", "hand-over"));
@@ -156,8 +157,8 @@ TEST(LookGroups, JoinInferenceServicesAndThenOptimizers) {
 TEST(LookGroups, SummarizeTheLeastTime) {
   Ppo ppo;
   for (const BarKind cause : {BarKind::tail, BarKind::dependency, BarKind::bubble, BarKind::imbalance})
-    ppo.looks.push_back({cause, -1, Ticks(cause == BarKind::tail ? 100 : 1)});
-  const std::vector<LookGroup> groups = group_looks(ppo.tracks, ppo.looks);
+    ppo.styles.push_back({cause, -1, Ticks(cause == BarKind::tail ? 100 : 1)});
+  const std::vector<StyleGroup> groups = group_styles(ppo.tracks, ppo.styles);
   EXPECT_THAT(names_of(groups), ElementsAre("generation", "inference", "actor_train forward, backward", "optimizer",
                                             "critic_train forward, backward", "moving weights", "hand-over",
                                             "long tail", "dependency", "other idle time"));
@@ -166,13 +167,13 @@ TEST(LookGroups, SummarizeTheLeastTime) {
 
 TEST(LookGroups, JoinReplicasOfAModel) {
   std::vector<timeline::Track> tracks;
-  std::vector<Look> looks;
+  std::vector<BarStyle> styles;
   for (std::int32_t replica = 0; replica < 8; ++replica) {
     tracks.push_back({"critic/" + std::to_string(replica), 0, replica});
-    looks.push_back({BarKind::forward, replica, Ticks(1)});
-    looks.push_back({BarKind::backward, replica, Ticks(2)});
+    styles.push_back({BarKind::forward, replica, Ticks(1)});
+    styles.push_back({BarKind::backward, replica, Ticks(2)});
   }
-  EXPECT_THAT(names_of(group_looks(tracks, looks)), ElementsAre("critic forward", "critic backward"));
+  EXPECT_THAT(names_of(group_styles(tracks, styles)), ElementsAre("critic forward", "critic backward"));
 }
 
 TEST(LookGroups, ExplainTheirNames) {
@@ -192,7 +193,7 @@ TEST(Legend, HasEveryCategoryInOneEntry) {
   for (const int names : {1, 8, 30}) {
     const Legend legend = legend_of(named_bars(names));
     std::size_t categories = 0;
-    for (const LookGroup& entry : legend.entries) categories += entry.looks.size();
+    for (const StyleGroup& entry : legend.entries) categories += entry.styles.size();
     EXPECT_EQ(categories, legend.categories.size());
     EXPECT_LE(legend.entries.size(), max_legend_entries);
   }

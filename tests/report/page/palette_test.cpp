@@ -122,15 +122,16 @@ std::vector<Ink> inks_of_an_iteration() {
 }
 
 /// A difference of 2 is just noticeable side by side.
-constexpr double told_apart = 12.5;
+constexpr double min_distance = 12.5;
 
 TEST(Inks, DistinguishAllKindsOfBarsOnBothBackgrounds) {
   const std::vector<Ink> inks = inks_of_an_iteration();
   for (std::size_t a = 0; a < idle_causes + services + stages.size(); ++a) {
     for (std::size_t b = a + 1; b < inks.size(); ++b) {
-      EXPECT_GT(min_difference(inks[a].light, inks[b].light), told_apart)
+      EXPECT_GT(min_difference(inks[a].light, inks[b].light), min_distance)
           << a << " and " << b << " on a light background";
-      EXPECT_GT(min_difference(inks[a].dark, inks[b].dark), told_apart) << a << " and " << b << " on a dark background";
+      EXPECT_GT(min_difference(inks[a].dark, inks[b].dark), min_distance)
+          << a << " and " << b << " on a dark background";
     }
   }
 }
@@ -145,9 +146,9 @@ TEST(Inks, SeparateGenerationInferenceAndTraining) {
     for (std::size_t b = 0; b < a; ++b)
       for (const BarKind one : stages_of_work[a])
         for (const BarKind other : stages_of_work[b]) {
-          EXPECT_GT(min_difference(task_ink(one).light, task_ink(other).light), told_apart)
+          EXPECT_GT(min_difference(task_ink(one).light, task_ink(other).light), min_distance)
               << name_of(one) << " and " << name_of(other);
-          EXPECT_GT(min_difference(task_ink(one).dark, task_ink(other).dark), told_apart)
+          EXPECT_GT(min_difference(task_ink(one).dark, task_ink(other).dark), min_distance)
               << name_of(one) << " and " << name_of(other);
         }
   EXPECT_FALSE(shade_of(BarKind::decode).has_value());
@@ -166,8 +167,8 @@ TEST(Inks, ContrastWithTheBackground) {
   std::vector<Ink> inks = inks_of_an_iteration();
   inks.resize(idle_causes + services + stages.size());
   for (const Ink& ink : inks) {
-    EXPECT_GT(min_difference(ink.light, {0xFF, 0xFF, 0xFF}), told_apart) << hex(ink.light);
-    EXPECT_GT(min_difference(ink.dark, {0x14, 0x1A, 0x23}), told_apart) << hex(ink.dark);
+    EXPECT_GT(min_difference(ink.light, {0xFF, 0xFF, 0xFF}), min_distance) << hex(ink.light);
+    EXPECT_GT(min_difference(ink.dark, {0x14, 0x1A, 0x23}), min_distance) << hex(ink.dark);
   }
 }
 

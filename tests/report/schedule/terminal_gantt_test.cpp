@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "answer/words/text.h"
+#include "answer/text/text.h"
 #include "report/schedule/gantt.h"
 #include "support/example_timelines.h"
 

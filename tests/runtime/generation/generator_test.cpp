@@ -94,13 +94,13 @@ TEST(Generator, TokensFollowTheModelsDistribution) {
   for (std::size_t i = 0; i < draws; ++i) requests.push_back({{1, 2}, 0, {9, 0, 0, i, 0}});
   const std::vector<GeneratedResponse> responses = generate(model, requests, settings_of(1));
   std::vector<double> seen(tiny_vocabulary);
-  std::vector<double> said(tiny_vocabulary);
+  std::vector<double> reported(tiny_vocabulary);
   for (const GeneratedResponse& response : responses) {
     const auto token = static_cast<std::size_t>(response.tokens.front());
     seen[token] += 1.0 / draws;
-    said[token] = std::exp(response.log_probabilities.front());
+    reported[token] = std::exp(response.log_probabilities.front());
   }
-  EXPECT_THAT(seen, testing::Pointwise(testing::DoubleNear(0.03), said));
+  EXPECT_THAT(seen, testing::Pointwise(testing::DoubleNear(0.03), reported));
 }
 
 RC_GTEST_PROP(Generator, TextDoesNotDependOnTheBatch, ()) {

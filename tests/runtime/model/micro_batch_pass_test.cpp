@@ -87,8 +87,9 @@ TEST_P(Models, GradientsAreSlopesOfTheLoss) {
   for (const Parameter& parameter : model.weights.parameters) {
     if (parameter.is.tied) continue;
     const Tensor& tied = model.head.weight->gradient;
-    const Tensor gradient = GetParam().tied && parameter.is.part == llm::Part::embedding ? parameter.gradient.add(tied)
-                                                                                         : parameter.gradient;
+    const Tensor gradient = GetParam().tied && parameter.is.position == llm::TensorPosition::embedding
+                                ? parameter.gradient.add(tied)
+                                : parameter.gradient;
     for (int draw = 0; draw < 6; ++draw) {
       const auto at = random.below(static_cast<std::uint32_t>(parameter.value.numel()));
       const double expected = slope_by(parameter.value.data_ptr<double>()[at], model, batch, 1.7);

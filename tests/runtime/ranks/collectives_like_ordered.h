@@ -26,19 +26,19 @@ std::vector<Value> values_of(int rank, std::size_t count) {
 
 /// Runs an operation with both and compares the results; for reduce_scatter, this rank's share.
 template <class Value>
-base::Status compare(transport::Collectives& found, transport::Collectives& ordered, int rank, transport::Group group,
-                     std::size_t count) {
+base::Status compare(transport::Collectives& found, transport::Collectives& ordered, int rank,
+                     transport::CollectiveGroup group, std::size_t count) {
   const std::size_t parts = group.ranks.size();
   const auto own = std::find(group.ranks.begin(), group.ranks.end(), rank) - group.ranks.begin();
   const transport::Share share = transport::share_of(count, parts, static_cast<std::size_t>(own));
   const auto test = [&](auto collective, const transport::Share& compared) -> base::Status {
-    std::vector<Value> mine = values_of<Value>(rank, count);
-    std::vector<Value> expected = mine;
-    DOVETAIL_CHECK(collective(found, group, std::span(mine)));
+    std::vector<Value> own_values = values_of<Value>(rank, count);
+    std::vector<Value> expected = own_values;
+    DOVETAIL_CHECK(collective(found, group, std::span(own_values)));
     DOVETAIL_CHECK(collective(ordered, group, std::span(expected)));
     ++group.number;
     const auto first = static_cast<std::ptrdiff_t>(compared.begin);
-    if (std::equal(mine.begin() + first, mine.begin() + first + static_cast<std::ptrdiff_t>(compared.size),
+    if (std::equal(own_values.begin() + first, own_values.begin() + first + static_cast<std::ptrdiff_t>(compared.size),
                    expected.begin() + first))
       return {};
     return base::Error{base::Failure::invalid, "", 0, 0, fmt::format("{} numbers of {} ranks", count, parts)};

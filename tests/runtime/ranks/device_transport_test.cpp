@@ -45,16 +45,16 @@ std::string text_of_number(std::uint32_t number) {
 /// Runs `work` on each rank, as threads with one device each, and returns the result of each.
 std::vector<std::string> on_ranks(int ranks, ThreadDevices& devices, const std::function<Status(Transport&)>& work) {
   auto ends = transport::connect_threads(ranks);
-  std::vector<std::string> said(ends.size());
+  std::vector<std::string> results(ends.size());
   std::vector<std::thread> threads;
   for (std::size_t r = 0; r < ends.size(); ++r)
     threads.emplace_back([&, r] {
       const auto end = make_device_transport(std::move(ends[r]), devices.of_rank(static_cast<int>(r)), nullptr);
       const Status status = work(*end);
-      said[r] = status.ok() ? "ok" : base::to_text(status.error());
+      results[r] = status.ok() ? "ok" : base::to_text(status.error());
     });
   for (std::thread& thread : threads) thread.join();
-  return said;
+  return results;
 }
 
 std::vector<std::string> on_ranks(int ranks, const std::function<Status(Transport&)>& work) {
@@ -71,16 +71,16 @@ Status pass_around(Transport& end) {
   DOVETAIL_CHECK(end.open(channels, soon()));
   DOVETAIL_CHECK(end.open(channels, soon()));
   constexpr std::uint32_t count = 30;
-  std::vector<Buffer> rooms;
+  std::vector<Buffer> buffers;
   for (std::uint32_t number = 0; number < count; ++number) {
     end.send({next, Lane::programs, number}, text_buffer(text_of_number(number)));
-    rooms.push_back(transport::make_buffer(number % 5));
-    end.receive({before, Lane::programs, number}, rooms.back());
+    buffers.push_back(transport::make_buffer(number % 5));
+    end.receive({before, Lane::programs, number}, buffers.back());
   }
   DOVETAIL_CHECK(transport::barrier(end, 0, soon()));
   for (std::uint32_t number = count; number-- > 0;) {
     DOVETAIL_CHECK(end.wait({before, Lane::programs, number}, soon()));
-    EXPECT_EQ(text_of(rooms[number]), text_of_number(number));
+    EXPECT_EQ(text_of(buffers[number]), text_of_number(number));
   }
   std::vector<double> values{1, 2, 3};
   std::vector<int> all;
@@ -110,29 +110,29 @@ TEST(DeviceTransport, ADeadlineNamesRankAndMessage) {
 }
 
 TEST(DeviceTransport, AMessageThatIsNotReceivedIsNotDelivered) {
-  const auto said = on_ranks(2, [](Transport& end) -> Status {
+  const auto results = on_ranks(2, [](Transport& end) -> Status {
     DOVETAIL_CHECK(end.open({{0, 1}}, soon()));
     if (end.rank() == 1) return transport::barrier(end, 0, soon());
     end.send({1, Lane::programs, 0}, text_buffer("activation"));
     return end.flush(Lane::programs, Clock::now() + 300ms);
   });
-  EXPECT_THAT(said,
+  EXPECT_THAT(results,
               testing::Each(testing::MatchesRegex(
                   "rank 0 timed out after 0\\.[3-9] s waiting for rank 1 to receive its messages \\(programs\\)")));
 }
 
 TEST(DeviceTransport, AnErrorElsewhereEndsAWait) {
   ThreadDevices devices;
-  const auto said = on_ranks(3, devices, [](Transport& end) {
+  const auto results = on_ranks(3, devices, [](Transport& end) {
     if (end.rank() == 2) end.fail({base::Failure::io, "disk", 3, 0, "the disk is full"});
     return wait_in_vain(end, 20s);
   });
-  EXPECT_THAT(said, testing::Each("disk:3: the disk is full"));
+  EXPECT_THAT(results, testing::Each("disk:3: the disk is full"));
 }
 
 TEST(DeviceTransport, FailedWorkNamesThePeer) {
   ThreadDevices devices;
-  const auto said = on_ranks(2, devices, [&](Transport& end) {
+  const auto results = on_ranks(2, devices, [&](Transport& end) {
     if (end.rank() == 0) return wait_in_vain(end, 20s);
     std::thread breaks([&] {
       std::this_thread::sleep_for(200ms);
@@ -142,16 +142,16 @@ TEST(DeviceTransport, FailedWorkNamesThePeer) {
     breaks.join();
     return status;
   });
-  EXPECT_THAT(said,
+  EXPECT_THAT(results,
               testing::Each("rank 1 is lost: rank 0 waited for message 7 (programs) from rank 1: a link is down"));
 }
 
 TEST(DeviceTransport, ADeviceThatDoesNotConnectIsLost) {
-  const auto said = on_ranks(2, [](Transport& end) -> Status {
+  const auto results = on_ranks(2, [](Transport& end) -> Status {
     if (end.rank() == 0) return end.open({{0, 1}}, Clock::now() + 300ms);
     return transport::barrier(end, 0, soon());
   });
-  EXPECT_THAT(said, testing::Each("rank 1 is lost: rank 0 was connecting to it: a device did not connect"));
+  EXPECT_THAT(results, testing::Each("rank 1 is lost: rank 0 was connecting to it: a device did not connect"));
 }
 
 using transport::Collectives;
@@ -159,16 +159,16 @@ using transport::Collectives;
 /// Runs `work` on three ranks, as threads with one device each, and returns the result of each.
 std::vector<std::string> on_ranks(ThreadDevices& devices, const std::function<Status(Transport&, Collectives&)>& work) {
   const auto ends = transport::connect_threads(3);
-  std::vector<std::string> said(ends.size());
+  std::vector<std::string> results(ends.size());
   std::vector<std::thread> threads;
   for (std::size_t r = 0; r < ends.size(); ++r)
     threads.emplace_back([&, r] {
       const auto sums = make_device_collectives(*ends[r], devices.of_rank(static_cast<int>(r)));
       const Status status = work(*ends[r], *sums);
-      said[r] = status.ok() ? "ok" : base::to_text(status.error());
+      results[r] = status.ok() ? "ok" : base::to_text(status.error());
     });
   for (std::thread& thread : threads) thread.join();
-  return said;
+  return results;
 }
 
 TEST(DeviceCollectives, MatchOrderedCollectives) {
@@ -191,28 +191,28 @@ Status sum_without_rank_1(Transport& end, Collectives& sums, const std::function
 
 TEST(DeviceCollectives, AnErrorElsewhereEndsASum) {
   ThreadDevices devices;
-  const auto said = on_ranks(devices, [](Transport& end, Collectives& sums) {
+  const auto results = on_ranks(devices, [](Transport& end, Collectives& sums) {
     const auto fail = [&] { end.fail({base::Failure::io, "disk", 3, 0, "the disk is full"}); };
     return sum_without_rank_1(end, sums, fail, deadline_of_sums());
   });
-  EXPECT_THAT(said, testing::Each("disk:3: the disk is full"));
+  EXPECT_THAT(results, testing::Each("disk:3: the disk is full"));
 }
 
 TEST(DeviceCollectives, ADeadlineEndsASum) {
   ThreadDevices devices;
-  const auto said = on_ranks(devices, [](Transport& end, Collectives& sums) {
+  const auto results = on_ranks(devices, [](Transport& end, Collectives& sums) {
     return sum_without_rank_1(end, sums, [] {}, Clock::now() + 300ms);
   });
-  EXPECT_THAT(said, testing::Each(testing::MatchesRegex(
-                        "one of the ranks [01], [12] is lost: rank [02] was summing with them: timed out")));
+  EXPECT_THAT(results, testing::Each(testing::MatchesRegex(
+                           "one of the ranks [01], [12] is lost: rank [02] was summing with them: timed out")));
 }
 
 TEST(DeviceCollectives, FailedWorkEndsASum) {
   ThreadDevices devices;
-  const auto said = on_ranks(devices, [&](Transport& end, Collectives& sums) {
+  const auto results = on_ranks(devices, [&](Transport& end, Collectives& sums) {
     return sum_without_rank_1(end, sums, [&] { devices.break_down("a link is down"); }, deadline_of_sums());
   });
-  EXPECT_THAT(said, testing::Each(testing::HasSubstr("was summing with them: a link is down")));
+  EXPECT_THAT(results, testing::Each(testing::HasSubstr("was summing with them: a link is down")));
 }
 
 }  // namespace

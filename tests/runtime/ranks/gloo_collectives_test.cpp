@@ -62,9 +62,9 @@ const std::map<std::string, std::function<Status(Transport&, Collectives&)>>& pa
   return all;
 }
 
-Status play(const std::string& part) {
+Status run_part(const std::string& part) {
   DOVETAIL_TRY(const FoundRank rank, find_rank());
-  DOVETAIL_TRY(const std::unique_ptr<Transport> end, connect_gloo(rank.place, *rank.store, *rank.watch, soon()));
+  DOVETAIL_TRY(const std::unique_ptr<Transport> end, connect_gloo(rank.place, *rank.store, *rank.monitor, soon()));
   // As in a run.
   const c10::InferenceMode no_autograd;
   const std::unique_ptr<Collectives> native = make_gloo_collectives(rank.place, *rank.store, *end);
@@ -75,29 +75,29 @@ Status play(const std::string& part) {
 TEST(GlooCollectives, DISABLED_IsARank) {
   const char* const part = std::getenv(rank_part_variable);
   if (part == nullptr) GTEST_SKIP() << "for processes that other tests start";
-  say_status(play(part));
+  print_status(run_part(part));
 }
 
-std::vector<std::string> said_in(const std::string& part) { return RankJob(rank_test, part, 3, 3).hear_all(); }
+std::vector<std::string> results_of(const std::string& part) { return RankJob(rank_test, part, 3, 3).read_results(); }
 
-TEST(GlooCollectives, MatchOrderedCollectives) { EXPECT_THAT(said_in("sums"), testing::Each("ok")); }
+TEST(GlooCollectives, MatchOrderedCollectives) { EXPECT_THAT(results_of("sums"), testing::Each("ok")); }
 
 TEST(GlooCollectives, AnErrorElsewhereEndsASum) {
-  EXPECT_THAT(said_in("fails"), testing::Each("disk:3: the disk is full"));
+  EXPECT_THAT(results_of("fails"), testing::Each("disk:3: the disk is full"));
 }
 
 TEST(GlooCollectives, AKilledRankEndsASum) {
-  const auto said = said_in("killed");
-  EXPECT_EQ(said[1], "");
-  EXPECT_THAT(said[0], testing::HasSubstr("is lost: rank "));
-  EXPECT_EQ(said[2], said[0]);
+  const auto results = results_of("killed");
+  EXPECT_EQ(results[1], "");
+  EXPECT_THAT(results[0], testing::HasSubstr("is lost: rank "));
+  EXPECT_EQ(results[2], results[0]);
 }
 
 TEST(GlooCollectives, AStoppedRankEndsASumAtItsDeadline) {
   RankJob job(rank_test, "stopped", 3, 3);
   const auto begin = Clock::now();
-  EXPECT_THAT(job.hear(0, "SAID "), testing::HasSubstr("is lost: rank "));
-  EXPECT_THAT(job.hear(2, "SAID "), testing::HasSubstr("is lost: rank "));
+  EXPECT_THAT(job.read_line(0, "SAID "), testing::HasSubstr("is lost: rank "));
+  EXPECT_THAT(job.read_line(2, "SAID "), testing::HasSubstr("is lost: rank "));
   EXPECT_LT(Clock::now() - begin, start_limit);
 }
 

@@ -55,22 +55,22 @@ std::string text_of_number(std::uint32_t number) {
 /// Sends `count` messages to the peer, and receives the same number in the opposite order.
 Status exchange_backwards(Transport& end, std::uint32_t count) {
   const int peer = 1 - end.rank();
-  std::vector<Buffer> rooms;
+  std::vector<Buffer> buffers;
   for (std::uint32_t number = 0; number < count; ++number)
     end.send({peer, Lane::programs, number}, text_buffer(text_of_number(number)));
   for (std::uint32_t number = 0; number < count; ++number) {
-    rooms.push_back(transport::make_buffer(number % 5));
-    end.receive({peer, Lane::programs, number}, rooms.back());
+    buffers.push_back(transport::make_buffer(number % 5));
+    end.receive({peer, Lane::programs, number}, buffers.back());
   }
   for (std::uint32_t number = count; number-- > 0;) {
     DOVETAIL_CHECK(end.wait({peer, Lane::programs, number}, soon()));
-    if (text_of(rooms[number]) != text_of_number(number)) return unexpected(fmt::format("message {}", number));
+    if (text_of(buffers[number]) != text_of_number(number)) return unexpected(fmt::format("message {}", number));
   }
   return end.flush(Lane::programs, soon());
 }
 
 /// Sums on a second thread, while the first exchanges messages with the same numbers.
-Status sum_beside(Transport& end) {
+Status sum_with_messages(Transport& end) {
   std::vector<double> values(1000, end.rank() + 1.0);
   Status summed;
   std::thread sums([&] {
@@ -131,7 +131,7 @@ const std::map<std::string, std::function<Status(Transport&)>>& parts() {
   static const std::map<std::string, std::function<Status(Transport&)>> all{
       {"backwards", [](Transport& end) { return exchange_backwards(end, 100); }},
       {"many", [](Transport& end) { return exchange_backwards(end, 20000); }},
-      {"sums", sum_beside},
+      {"sums", sum_with_messages},
       {"fails", fail_on_rank_2},
       {"killed", [](Transport& end) { return end_rank_1(end, SIGKILL, start_limit); }},
       {"stopped", [](Transport& end) { return end_rank_1(end, SIGSTOP, 500ms); }},
@@ -144,16 +144,16 @@ const std::map<std::string, std::function<Status(Transport&)>>& parts() {
   return all;
 }
 
-Status play(const std::string& part) {
+Status run_part(const std::string& part) {
   DOVETAIL_TRY(const FoundRank rank, find_rank());
-  rank.watch->note({.phase = "the test"});
-  say_lost_store(rank.place.rank, rank.watch->phase());
+  rank.monitor->note({.phase = "the test"});
+  report_lost_store(rank.place.rank, rank.monitor->phase());
   if (part == "waits") {
     std::printf("READY\n");
     std::fflush(stdout);
   }
   DOVETAIL_TRY(const std::unique_ptr<Transport> end,
-               connect_gloo(rank.place, *rank.store, *rank.watch, part == "missing" ? Clock::now() + 500ms : soon()));
+               connect_gloo(rank.place, *rank.store, *rank.monitor, part == "missing" ? Clock::now() + 500ms : soon()));
   return parts().at(part)(*end);
 }
 
@@ -161,61 +161,62 @@ Status play(const std::string& part) {
 TEST(GlooTransport, DISABLED_IsARank) {
   const char* const part = std::getenv(rank_part_variable);
   if (part == nullptr) GTEST_SKIP() << "for processes that other tests start";
-  say_status(play(part));
+  print_status(run_part(part));
 }
 
 constexpr const char* rank_test = "GlooTransport.DISABLED_IsARank";
 
-std::vector<std::string> said_in(const std::string& part, int ranks) {
-  return RankJob(rank_test, part, ranks, ranks).hear_all();
+std::vector<std::string> results_of(const std::string& part, int ranks) {
+  return RankJob(rank_test, part, ranks, ranks).read_results();
 }
 
-TEST(GlooTransport, DeliversByNumberWhateverTheOrder) { EXPECT_THAT(said_in("backwards", 2), testing::Each("ok")); }
-TEST(GlooTransport, TakesTwentyThousandMessagesAtOnce) { EXPECT_THAT(said_in("many", 2), testing::Each("ok")); }
-TEST(GlooTransport, ServesTwoThreads) { EXPECT_THAT(said_in("sums", 2), testing::Each("ok")); }
+TEST(GlooTransport, DeliversByNumberWhateverTheOrder) { EXPECT_THAT(results_of("backwards", 2), testing::Each("ok")); }
+TEST(GlooTransport, TakesTwentyThousandMessagesAtOnce) { EXPECT_THAT(results_of("many", 2), testing::Each("ok")); }
+TEST(GlooTransport, ServesTwoThreads) { EXPECT_THAT(results_of("sums", 2), testing::Each("ok")); }
 
 TEST(GlooTransport, TheFirstErrorIsReportedWithItsPosition) {
-  EXPECT_THAT(said_in("fails", 3), testing::Each("disk:3: the disk is full"));
+  EXPECT_THAT(results_of("fails", 3), testing::Each("disk:3: the disk is full"));
 }
 
 TEST(GlooTransport, AKilledRankIsNamed) {
-  const auto said = said_in("killed", 3);
-  EXPECT_EQ(said[1], "");
-  EXPECT_THAT(said[0], testing::StartsWith("in the test: rank 1 is lost: rank "));
-  EXPECT_EQ(said[2], said[0]);
+  const auto results = results_of("killed", 3);
+  EXPECT_EQ(results[1], "");
+  EXPECT_THAT(results[0], testing::StartsWith("in the test: rank 1 is lost: rank "));
+  EXPECT_EQ(results[2], results[0]);
 }
 
 TEST(GlooTransport, AStoppedRankIsNamed) {
   RankJob job(rank_test, "stopped", 3, 3);
-  const std::string said = job.hear(0, "SAID ");
-  EXPECT_THAT(said, testing::AllOf(
-                        testing::StartsWith("in the test: rank "),
-                        testing::HasSubstr("waiting for message 7 (programs) from rank 1; no heartbeat from rank 1")));
-  EXPECT_EQ(job.hear(2, "SAID "), said);
+  const std::string results = job.read_line(0, "SAID ");
+  EXPECT_THAT(
+      results,
+      testing::AllOf(testing::StartsWith("in the test: rank "),
+                     testing::HasSubstr("waiting for message 7 (programs) from rank 1; no heartbeat from rank 1")));
+  EXPECT_EQ(job.read_line(2, "SAID "), results);
 }
 
 TEST(GlooTransport, ADeadlineNamesRankAndMessage) {
-  const auto said = said_in("late", 2);
-  EXPECT_THAT(said[0],
+  const auto results = results_of("late", 2);
+  EXPECT_THAT(results[0],
               testing::MatchesRegex(
                   "in the test: rank 0 timed out after 0\\.[3-9] s waiting for message 7 \\(programs\\) from rank 1"));
-  EXPECT_EQ(said[1], said[0]);
+  EXPECT_EQ(results[1], results[0]);
 }
 
 TEST(GlooTransport, AMessageThatIsNotReceivedIsNotDelivered) {
-  const auto said = said_in("untaken", 2);
-  EXPECT_THAT(said[0], testing::MatchesRegex("in the test: rank 0 timed out after 0\\.[3-9] s waiting for rank 1 to "
-                                             "receive its messages \\(reductions\\)"));
-  EXPECT_EQ(said[1], said[0]);
+  const auto results = results_of("untaken", 2);
+  EXPECT_THAT(results[0], testing::MatchesRegex("in the test: rank 0 timed out after 0\\.[3-9] s waiting for rank 1 to "
+                                                "receive its messages \\(reductions\\)"));
+  EXPECT_EQ(results[1], results[0]);
 }
 
 TEST(GlooTransport, ALostStoreEndsAllWaits) {
   RankJob job(rank_test, "storeless", 2, 2);
-  for (std::size_t rank = 0; rank < 2; ++rank) EXPECT_EQ(job.hear(rank, "READY"), "");
+  for (std::size_t rank = 0; rank < 2; ++rank) EXPECT_EQ(job.read_line(rank, "READY"), "");
   const auto begin = Clock::now();
   job.drop_store();
   // One of them may receive the other's error first.
-  EXPECT_THAT(job.hear_all(),
+  EXPECT_THAT(job.read_results(),
               testing::Each(testing::AllOf(testing::StartsWith("in the test: rank "),
                                            testing::AnyOf(testing::HasSubstr("ends: the job's store at 127.0.0.1:"),
                                                           testing::HasSubstr("is lost")))));
@@ -224,13 +225,13 @@ TEST(GlooTransport, ALostStoreEndsAllWaits) {
 
 TEST(GlooTransport, AStoreLostDuringStartupEndsRanksByName) {
   RankJob job(rank_test, "waits", 2, 1);
-  EXPECT_EQ(job.hear(0, "READY"), "");
+  EXPECT_EQ(job.read_line(0, "READY"), "");
   job.drop_store();
-  EXPECT_THAT(job.hear_out(0), testing::HasSubstr("rank 0 ends: the job's store"));
+  EXPECT_THAT(job.read_output(0), testing::HasSubstr("rank 0 ends: the job's store"));
 }
 
 TEST(GlooTransport, AMissingRankIsNamed) {
-  EXPECT_EQ(RankJob(rank_test, "missing", 3, 2).hear(0, "SAID "), "rank 2 of 3 did not connect");
+  EXPECT_EQ(RankJob(rank_test, "missing", 3, 2).read_line(0, "SAID "), "rank 2 of 3 did not connect");
 }
 
 }  // namespace

@@ -23,7 +23,7 @@ constexpr const char* rank_test = "C10dDeviceGroup.DISABLED_IsARank";
 /// Gloo's collectives on the host replace NCCL's.
 base::Status sum_by_gloo() {
   DOVETAIL_TRY(const FoundRank rank, find_rank());
-  DOVETAIL_TRY(const auto end, connect_gloo(rank.place, *rank.store, *rank.watch, deadline_of_sums()));
+  DOVETAIL_TRY(const auto end, connect_gloo(rank.place, *rank.store, *rank.monitor, deadline_of_sums()));
   const ConnectDevices connect = [&](GroupUse, const std::vector<int>& ranks, std::chrono::milliseconds timeout) {
     return make_c10d_device_group(
         connect_process_group(rank.place, *rank.store, fmt::format("test/{}", fmt::join(ranks, ",")), ranks, timeout),
@@ -36,11 +36,11 @@ base::Status sum_by_gloo() {
 /// Runs the part of a process that another test started as a rank.
 TEST(C10dDeviceGroup, DISABLED_IsARank) {
   if (std::getenv(rank_part_variable) == nullptr) GTEST_SKIP() << "for processes that other tests start";
-  say_status(sum_by_gloo());
+  print_status(sum_by_gloo());
 }
 
 TEST(C10dDeviceGroup, SumsAndGathersInPlace) {
-  EXPECT_THAT(RankJob(rank_test, "sums", 3, 3).hear_all(), testing::Each("ok"));
+  EXPECT_THAT(RankJob(rank_test, "sums", 3, 3).read_results(), testing::Each("ok"));
 }
 
 }  // namespace

@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "runtime/launch/launcher.h"
+#include "runtime/ranks/job_monitor.h"
 #include "runtime/ranks/job_store.h"
-#include "runtime/ranks/job_watch.h"
 #include "runtime/ranks/rank_place.h"
 
 namespace dovetail::runtime {
@@ -25,7 +25,7 @@ namespace dovetail::runtime {
 inline constexpr const char* rank_part_variable = "DOVETAIL_TEST_PART";
 
 /// Prints a rank's result.
-inline void say_status(const base::Status& status) {
+inline void print_status(const base::Status& status) {
   std::printf("SAID %s\n", status.ok() ? "ok" : base::to_text(status.error()).c_str());
   std::fflush(stdout);
 }
@@ -34,7 +34,7 @@ inline void say_status(const base::Status& status) {
 struct FoundRank {
   RankPlace place;
   std::unique_ptr<JobStore> store;
-  std::unique_ptr<JobWatch> watch;
+  std::unique_ptr<JobMonitor> monitor;
 };
 
 /// Connects the rank of this process, found in its environment.
@@ -45,8 +45,8 @@ inline base::Result<FoundRank> find_rank() {
   };
   FoundRank rank{*place, nullptr, nullptr};
   DOVETAIL_TRY(rank.store, connect());
-  DOVETAIL_TRY(std::unique_ptr<JobStore> watched, connect());
-  rank.watch = std::make_unique<JobWatch>(std::move(watched), place->rank, place->ranks);
+  DOVETAIL_TRY(std::unique_ptr<JobStore> monitor_store, connect());
+  rank.monitor = std::make_unique<JobMonitor>(std::move(monitor_store), place->rank, place->ranks);
   return rank;
 }
 
@@ -88,23 +88,23 @@ class RankJob {
   void drop_store() { store_.reset(); }
 
   /// Waits for a line of the rank that begins with `word` and returns the rest of it; "" if the rank ends without one.
-  std::string hear(std::size_t index, const std::string& word) {
+  std::string read_line(std::size_t index, const std::string& word) {
     Rank& rank = ranks_[index];
-    bool goes_on = true;
+    bool continues = true;
     while (true) {
       const std::size_t begin = rank.output.find(word);
       const std::size_t end = rank.output.find('\n', begin);
       if (begin != std::string::npos && end != std::string::npos)
         return rank.output.substr(begin + word.size(), end - begin - word.size());
-      if (!goes_on) return "";
+      if (!continues) return "";
       pollfd wait{rank.child.output, POLLIN, 0};
       if (::poll(&wait, 1, 120'000) == 0) return "no output within 120 s";
-      goes_on = read_pipe(rank.child.output, rank.output);
+      continues = read_pipe(rank.child.output, rank.output);
     }
   }
 
   /// Returns all output and errors of a rank, up to its end.
-  std::string hear_out(std::size_t index) {
+  std::string read_output(std::size_t index) {
     Rank& rank = ranks_[index];
     const auto read_all = [](int& pipe, std::string& text) {
       pollfd wait{pipe, POLLIN, 0};
@@ -116,10 +116,10 @@ class RankJob {
     return rank.output + rank.errors;
   }
 
-  std::vector<std::string> hear_all() {
-    std::vector<std::string> said;
-    for (std::size_t rank = 0; rank < ranks_.size(); ++rank) said.push_back(hear(rank, "SAID "));
-    return said;
+  std::vector<std::string> read_results() {
+    std::vector<std::string> results;
+    for (std::size_t rank = 0; rank < ranks_.size(); ++rank) results.push_back(read_line(rank, "SAID "));
+    return results;
   }
 
  private:

@@ -30,16 +30,16 @@ TEST(RankNote, ARankWithoutStoreIsNamed) {
 }
 
 RC_GTEST_PROP(ErrorText, RoundTrips, (const std::string& path, const std::string& message)) {
-  const RankError said{*rc::gen::inRange(0, 70000),
-                       {*rc::gen::element(base::Failure::io, base::Failure::bad_input, base::Failure::lost), path,
-                        *rc::gen::inRange(0, 99), *rc::gen::inRange(0, 99), message}};
-  const RankError heard = error_from_bytes(error_to_bytes(said));
-  RC_ASSERT(heard.rank == said.rank);
-  RC_ASSERT(heard.error.failure == said.error.failure);
-  RC_ASSERT(heard.error.path == path);
-  RC_ASSERT(heard.error.line == said.error.line);
-  RC_ASSERT(heard.error.column == said.error.column);
-  RC_ASSERT(heard.error.message == message);
+  const RankError original{*rc::gen::inRange(0, 70000),
+                           {*rc::gen::element(base::Failure::io, base::Failure::bad_input, base::Failure::lost), path,
+                            *rc::gen::inRange(0, 99), *rc::gen::inRange(0, 99), message}};
+  const RankError decoded = error_from_bytes(error_to_bytes(original));
+  RC_ASSERT(decoded.rank == original.rank);
+  RC_ASSERT(decoded.error.failure == original.error.failure);
+  RC_ASSERT(decoded.error.path == path);
+  RC_ASSERT(decoded.error.line == original.error.line);
+  RC_ASSERT(decoded.error.column == original.error.column);
+  RC_ASSERT(decoded.error.message == message);
 }
 
 TEST(ErrorText, MalformedBytesAreAnError) {

@@ -45,7 +45,7 @@ class ThreadDevices {
   enum class Kind { none, send, receive, reduce, all_reduce, broadcast };
 
   /// Operation that a rank submits.
-  struct Asked {
+  struct Operation {
     Kind kind = Kind::none;
     std::size_t root = 0;
     transport::Buffer bytes;
@@ -54,8 +54,8 @@ class ThreadDevices {
 
   /// Operation of all ranks of a group.
   struct Step {
-    explicit Step(std::size_t ranks) : asked(ranks) {}
-    std::vector<Asked> asked;  // [position]
+    explicit Step(std::size_t ranks) : question(ranks) {}
+    std::vector<Operation> question;  // [position]
     bool is_done = false;
   };
 
@@ -90,10 +90,10 @@ class ThreadDevices {
       EXPECT_EQ(place_, 0U);
       return ask({Kind::send, 0, message, {}});
     }
-    std::unique_ptr<DeviceWork> receive(int from, const transport::Buffer& room) override {
+    std::unique_ptr<DeviceWork> receive(int from, const transport::Buffer& destination) override {
       EXPECT_EQ(from, 0);
       EXPECT_EQ(place_, 1U);
-      return ask({Kind::receive, 0, room, {}});
+      return ask({Kind::receive, 0, destination, {}});
     }
     std::unique_ptr<DeviceWork> reduce(transport::Numbers numbers, int root) override {
       return ask({Kind::reduce, static_cast<std::size_t>(root), {}, numbers});
@@ -106,13 +106,14 @@ class ThreadDevices {
     }
 
    private:
-    std::unique_ptr<DeviceWork> ask(Asked asked) {
+    std::unique_ptr<DeviceWork> ask(Operation question) {
       const std::lock_guard lock(devices_.mutex_);
       const std::size_t number = group_->next[place_]++;
       while (group_->steps.size() <= number) group_->steps.push_back(std::make_shared<Step>(group_->next.size()));
       const std::shared_ptr<Step> step = group_->steps[number];
-      step->asked[place_] = std::move(asked);
-      if (std::all_of(step->asked.begin(), step->asked.end(), [](const Asked& by) { return by.kind != Kind::none; }))
+      step->question[place_] = std::move(question);
+      if (std::all_of(step->question.begin(), step->question.end(),
+                      [](const Operation& by) { return by.kind != Kind::none; }))
         carry_out(*step);
       return std::make_unique<Work>(devices_, step);
     }
@@ -123,9 +124,9 @@ class ThreadDevices {
   };
 
   static void carry_out(Step& step) {
-    const Asked& first = step.asked.front();
+    const Operation& first = step.question.front();
     if (first.kind == Kind::send) {
-      const Asked& second = step.asked.back();
+      const Operation& second = step.question.back();
       EXPECT_EQ(second.kind, Kind::receive);
       ASSERT_EQ(first.bytes.size, second.bytes.size);
       if (first.bytes.size > 0) std::memcpy(second.bytes.data, first.bytes.data, first.bytes.size);
@@ -138,10 +139,10 @@ class ThreadDevices {
   /// In order of positions.
   template <class Value>
   static void combine(const Step& step, std::span<Value> numbers) {
-    const Asked& first = step.asked.front();
+    const Operation& first = step.question.front();
     std::vector<Value> made(numbers.size(), Value(0));
-    for (std::size_t place = 0; place < step.asked.size(); ++place) {
-      const Asked& by = step.asked[place];
+    for (std::size_t place = 0; place < step.question.size(); ++place) {
+      const Operation& by = step.question[place];
       EXPECT_EQ(by.kind, first.kind);
       EXPECT_EQ(by.root, first.root);
       const auto& own = std::get<std::span<Value>>(by.numbers);
@@ -149,9 +150,9 @@ class ThreadDevices {
       for (std::size_t i = 0; i < own.size(); ++i)
         if (first.kind != Kind::broadcast || place == first.root) made[i] += own[i];
     }
-    for (std::size_t place = 0; place < step.asked.size(); ++place)
+    for (std::size_t place = 0; place < step.question.size(); ++place)
       if (first.kind != Kind::reduce || place == first.root)
-        std::copy(made.begin(), made.end(), std::get<std::span<Value>>(step.asked[place].numbers).begin());
+        std::copy(made.begin(), made.end(), std::get<std::span<Value>>(step.question[place].numbers).begin());
   }
 
   std::shared_ptr<Group> find(GroupUse use, const std::vector<int>& ranks) {

@@ -162,7 +162,7 @@ Training training_of(const std::string& role, std::uint64_t seed, std::vector<do
 }
 
 /// Results of a run: tokens, scores, norms and losses of both roles.
-struct Told {
+struct RunResults {
   std::vector<std::vector<control::TokenId>> texts;
   std::vector<double> scores;
   std::vector<double> norms;
@@ -180,26 +180,26 @@ base::Status train(control::Models& models, std::uint64_t seed, bool fused, std:
   return {};
 }
 
-base::Status sample_and_score(control::Models& models, Told& told) {
+base::Status sample_and_score(control::Models& models, RunResults& results) {
   control::GenerationSettings settings;
   settings.max_tokens = 6;
   settings.ends = {0};
-  const std::vector<GenerationRequest> asked = requests();
-  DOVETAIL_TRY(const auto responses, models.generate("actor", asked, settings, nullptr, {}));
-  for (const auto& response : responses) told.texts.push_back(response.tokens);
+  const std::vector<GenerationRequest> prompts = requests();
+  DOVETAIL_TRY(const auto responses, models.generate("actor", prompts, settings, nullptr, {}));
+  for (const auto& response : responses) results.texts.push_back(response.tokens);
   for (const std::string role : {"actor", "critic", "reference"}) {
     control::PassSettings pass;
     pass.micro_batching.sequences = 3;
     DOVETAIL_TRY(const std::vector<Scores> scores, models.score(role, random_sequences(3, 7), pass));
-    for (const Scores& of : scores) told.scores.insert(told.scores.end(), of.values.begin(), of.values.end());
+    for (const Scores& of : scores) results.scores.insert(results.scores.end(), of.values.begin(), of.values.end());
   }
   return {};
 }
 
-base::Status run(control::Models& models, std::uint64_t seed, bool fused, Told& told) {
-  DOVETAIL_CHECK(train(models, seed, fused, told.norms));
+base::Status run(control::Models& models, std::uint64_t seed, bool fused, RunResults& results) {
+  DOVETAIL_CHECK(train(models, seed, fused, results.norms));
   models.average("reference", "actor", 0.5);
-  return sample_and_score(models, told);
+  return sample_and_score(models, results);
 }
 
 /// Work of one rank. on_ranks runs it on all ranks, as threads, and returns the first error.
@@ -220,12 +220,12 @@ base::Status on_ranks(const std::string& folder, const Ranks& of, const Work& wo
   const auto run_rank = [&](int rank) -> base::Status {
     const c10::InferenceMode no_autograd;
     use_threads(1);
-    control::RankTalk talk(*ends[static_cast<std::size_t>(rank)], rank == 1 ? stops_rank_1 : nullptr, 60s);
+    control::RankExchange rank_exchange(*ends[static_cast<std::size_t>(rank)], rank == 1 ? stops_rank_1 : nullptr, 60s);
     const std::unique_ptr<transport::Collectives> collectives =
-        devices == nullptr ? std::make_unique<transport::OrderedCollectives>(talk.transport())
-                           : make_device_collectives(talk.transport(), devices->of_rank(rank));
+        devices == nullptr ? std::make_unique<transport::OrderedCollectives>(rank_exchange.transport())
+                           : make_device_collectives(rank_exchange.transport(), devices->of_rank(rank));
     DOVETAIL_TRY(const auto models,
-                 RankModels::make(setups(scenario.job), cache_bytes, scenario, plan, {talk, *collectives}));
+                 RankModels::make(setups(scenario.job), cache_bytes, scenario, plan, {rank_exchange, *collectives}));
     return work(*models, rank);
   };
   std::vector<std::thread> threads;
@@ -253,19 +253,19 @@ TEST_P(RankModelsTest, MatchOneRank) {
   const c10::InferenceMode no_autograd;
   const Ranks& of = GetParam();
   TorchModels alone(setups(tiny_job(folder.path(), 1)), cache_bytes);
-  Told expected;
+  RunResults expected;
   ASSERT_TRUE(run(alone, 1, false, expected).ok());
-  std::vector<Told> told(static_cast<std::size_t>(of.ranks));
+  std::vector<RunResults> results(static_cast<std::size_t>(of.ranks));
   const base::Status status = on_ranks(folder.path(), of, [&](RankModels& models, int rank) {
-    return run(models, 1, of.fused, told[static_cast<std::size_t>(rank)]);
+    return run(models, 1, of.fused, results[static_cast<std::size_t>(rank)]);
   });
   ASSERT_TRUE(status.ok()) << status.error().message;
-  for (const Told& found : told) {
+  for (const RunResults& found : results) {
     EXPECT_EQ(found.texts, expected.texts);
     expect_near(found.scores, expected.scores, 1e-4);
     expect_near(found.norms, expected.norms, 1e-4);
-    EXPECT_EQ(found.norms, told.front().norms);
-    EXPECT_EQ(found.scores, told.front().scores);
+    EXPECT_EQ(found.norms, results.front().norms);
+    EXPECT_EQ(found.scores, results.front().scores);
   }
 }
 
@@ -274,14 +274,15 @@ TEST_P(RankModelsTest, AreBitEqualBetweenDevices) {
   const test::TemporaryFolder folder;
   const Ranks& of = GetParam();
   ThreadDevices devices;
-  std::vector<Told> by_host(static_cast<std::size_t>(of.ranks));
-  std::vector<Told> between_devices = by_host;
-  const auto tell = [&](std::vector<Told>& told) -> Work {
-    return [&](RankModels& models, int rank) { return run(models, 1, of.fused, told[static_cast<std::size_t>(rank)]); };
+  std::vector<RunResults> by_host(static_cast<std::size_t>(of.ranks));
+  std::vector<RunResults> between_devices = by_host;
+  const auto run_into = [&](std::vector<RunResults>& results) -> Work {
+    return
+        [&](RankModels& models, int rank) { return run(models, 1, of.fused, results[static_cast<std::size_t>(rank)]); };
   };
-  base::Status status = on_ranks(folder.path(), of, tell(by_host));
+  base::Status status = on_ranks(folder.path(), of, run_into(by_host));
   ASSERT_TRUE(status.ok()) << status.error().message;
-  status = on_ranks(folder.path(), of, tell(between_devices), nullptr, &devices);
+  status = on_ranks(folder.path(), of, run_into(between_devices), nullptr, &devices);
   ASSERT_TRUE(status.ok()) << status.error().message;
   for (std::size_t r = 0; r < by_host.size(); ++r) {
     EXPECT_EQ(between_devices[r].texts, by_host[r].texts);
@@ -296,35 +297,35 @@ TEST_P(RankModelsTest, ResumeOnAnotherNumberOfRanks) {
   const Ranks& of = GetParam();
   const std::string kept = folder.file("kept");
   std::filesystem::create_directory(kept);
-  Told expected;
+  RunResults expected;
   base::Status status = on_ranks(folder.path(), of, [&](RankModels& models, int rank) -> base::Status {
-    Told told;
-    DOVETAIL_CHECK(run(models, 1, of.fused, told));
+    RunResults results;
+    DOVETAIL_CHECK(run(models, 1, of.fused, results));
     DOVETAIL_CHECK(models.save(rank == 0 ? kept : std::string()));
-    told = {};
-    DOVETAIL_CHECK(run(models, 4, of.fused, told));
-    if (rank == 0) expected = told;
+    results = {};
+    DOVETAIL_CHECK(run(models, 4, of.fused, results));
+    if (rank == 0) expected = results;
     return {};
   });
   ASSERT_TRUE(status.ok()) << status.error().message;
   TorchModels alone(setups(tiny_job(folder.path(), 1)), cache_bytes);
   status = alone.load(kept);
   ASSERT_TRUE(status.ok()) << status.error().message;
-  Told told;
-  ASSERT_TRUE(run(alone, 4, false, told).ok());
-  expect_near(told.norms, expected.norms, 1e-4);
-  expect_near(told.scores, expected.scores, 1e-4);
+  RunResults results;
+  ASSERT_TRUE(run(alone, 4, false, results).ok());
+  expect_near(results.norms, expected.norms, 1e-4);
+  expect_near(results.scores, expected.scores, 1e-4);
   const Ranks others{"others", 2, layout(1, 2, 1, {3, 1}), layout(2, 1)};
   status = on_ranks(folder.path(), others, [&](RankModels& models, int rank) -> base::Status {
     DOVETAIL_CHECK(models.load(kept));
-    Told here;
+    RunResults here;
     DOVETAIL_CHECK(run(models, 4, false, here));
-    if (rank == 0) told = here;
+    if (rank == 0) results = here;
     return {};
   });
   ASSERT_TRUE(status.ok()) << status.error().message;
-  expect_near(told.norms, expected.norms, 1e-4);
-  expect_near(told.scores, expected.scores, 1e-4);
+  expect_near(results.norms, expected.norms, 1e-4);
+  expect_near(results.scores, expected.scores, 1e-4);
 }
 
 TEST_P(RankModelsTest, ReportTrainingPhases) {
@@ -401,10 +402,10 @@ TEST(RankModels, AllStopWhenOneIsRequestedTo) {
   const base::Status status = on_ranks(
       folder.path(), of,
       [&](RankModels& models, int rank) -> base::Status {
-        const std::vector<GenerationRequest> asked = requests();
+        const std::vector<GenerationRequest> prompts = requests();
         control::GenerationSettings settings;
         settings.max_tokens = 6;
-        const auto responses = models.generate("actor", asked, settings, nullptr, {});
+        const auto responses = models.generate("actor", prompts, settings, nullptr, {});
         ended[static_cast<std::size_t>(rank)] = responses.ok() ? "done" : responses.error().message;
         return {};
       },

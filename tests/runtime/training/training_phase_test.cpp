@@ -119,7 +119,7 @@ Outcome train_alone(const RoleLayout& layout, std::uint64_t seed, const Training
     clear_gradients(model.weights);
     const control::MiniBatch& mini_batch = training.mini_batches[k];
     for (const auto& replica :
-         dealt_to_replicas(mini_batch.sequences, mini_batch.kept_together, layout.replicas.size(), microbatches))
+         distribute_to_replicas(mini_batch.sequences, mini_batch.kept_together, layout.replicas.size(), microbatches))
       for (const std::vector<std::size_t>& ids : replica)
         if (!ids.empty())
           add_gradients(model, {mini_batch.sequences, ids}, 1, llm::Recomputation::none,

@@ -65,7 +65,7 @@ Marks marks_of(const ScriptOutcome& outcome) {
     for (const Word& word : command.words) marks.back().push_back(describe(word.text));
     EXPECT_EQ(marks.back().front(), "mark");
     marks.back().erase(marks.back().begin());
-    if (command.doubt) marks.back().push_back("in doubt: " + command.doubt->what);
+    if (command.condition) marks.back().push_back("in doubt: " + command.condition->what);
   }
   return marks;
 }

@@ -33,9 +33,10 @@ ScriptOutcome evaluated(const ScriptRequest& request) {
 std::vector<std::string> reached(const ScriptOutcome& outcome) {
   std::vector<std::string> lines;
   for (const ReachedCommand& command : outcome.commands) {
-    lines.emplace_back(command.doubt ? "?" : "");
+    lines.emplace_back(command.condition ? "?" : "");
     for (const Word& word : command.words)
-      lines.back() += std::string(lines.back().size() > 1 ? " " : "") + (word.doubt ? "?" : "") + describe(word.text);
+      lines.back() +=
+          std::string(lines.back().size() > 1 ? " " : "") + (word.condition ? "?" : "") + describe(word.text);
   }
   return lines;
 }
@@ -90,7 +91,7 @@ TEST(Shell, UnknownConditionsMatterOnlyIfBranchesDiffer) {
   EXPECT_EQ(first_unknown(link).place.line, 1);
 }
 
-TEST(Shell, CommandsOfAnUnknownBranchAreDoubtful) {
+TEST(Shell, CommandsOfAnUnknownBranchAreConditional) {
   EXPECT_EQ(reached("if probe; then train a; else train b; fi\ntrain c\n"),
             (Lines{"probe", "?train a", "?train b", "train c"}));
   EXPECT_EQ(reached("f() { if probe; then train a; return; fi; train b; }\nf\ntrain c\n"),
@@ -106,14 +107,14 @@ TEST(Shell, BranchesThatOnlyFailAreNotTaken) {
   EXPECT_EQ(reached("mkdir -p out && cd out && train\n"), (Lines{"mkdir -p out", "train"}));
 }
 
-TEST(Shell, DemandedVariablesAreAssumedToBeSet) {
+TEST(Shell, RequiredVariablesAreAssumedToBeSet) {
   const std::string script =
       "if [ -z \"${BASE:-}\" ]; then\n  echo \"set BASE\"; exit 1\nfi\ntrain $BASE/x ${OTHER:?}\n";
   const ScriptOutcome outcome = evaluated(request(script));
-  ASSERT_EQ(outcome.demanded.size(), 2U);
-  EXPECT_EQ(outcome.demanded[0].name, "BASE");
-  EXPECT_EQ(outcome.demanded[0].place.line, 2);
-  EXPECT_EQ(outcome.demanded[1].name, "OTHER");
+  ASSERT_EQ(outcome.required.size(), 2U);
+  EXPECT_EQ(outcome.required[0].name, "BASE");
+  EXPECT_EQ(outcome.required[0].place.line, 2);
+  EXPECT_EQ(outcome.required[1].name, "OTHER");
   ASSERT_EQ(outcome.commands.size(), 1U);
   EXPECT_EQ(reached(script, {{"BASE", "/data"}, {"OTHER", "y"}}), Lines{"train /data/x y"});
 }
@@ -141,15 +142,15 @@ TEST(Shell, ScriptsFindTheirOwnFolder) {
 
 TEST(Shell, SourceUsesTheGivenReader) {
   ScriptRequest with_reader = request("N=3 source models/$NAME.sh\n. missing.sh\ntrain $ARGS\n", {{"NAME", "small"}});
-  std::vector<std::string> asked;
+  std::vector<std::string> requested;
   with_reader.read = [&](const std::string& path) -> base::Result<std::string> {
-    asked.push_back(path);
+    requested.push_back(path);
     if (path != "/repository/models/small.sh") return base::bad_input("the file does not exist");
     return std::string("ARGS=\"--layers $((N * 2))\"\n");
   };
   const ScriptOutcome outcome = evaluated(with_reader);
   EXPECT_EQ(reached(outcome), Lines{"train --layers 6"});
-  EXPECT_EQ(asked, (Lines{"/repository/models/small.sh", "/repository/missing.sh"}));
+  EXPECT_EQ(requested, (Lines{"/repository/models/small.sh", "/repository/missing.sh"}));
   EXPECT_EQ(outcome.sources, (Lines{"/jobs/run.sh", "/repository/models/small.sh"}));
   ASSERT_EQ(outcome.unread.size(), 1U);
   EXPECT_EQ(describe(outcome.unread[0].name), "missing.sh");

@@ -149,20 +149,20 @@ class ArealChangedSetting : public testing::TestWithParam<ArealChange> {};
 
 TEST_P(ArealChangedSetting, AffectsTheExpectedResult) {
   const ArealChange& changed = GetParam();
-  expect_changed(areal_told(changed.file, changed.given),
-                 areal_told(changed.file, changed.given + " " + changed.override), changed.where);
+  expect_changed(areal_text(changed.file, changed.given),
+                 areal_text(changed.file, changed.given + " " + changed.override), changed.where);
 }
 
 INSTANTIATE_TEST_SUITE_P(Areal, ArealChangedSetting, testing::ValuesIn(areal_changes));
 
-struct ArealRefusal {
+struct ArealRejection {
   const char* overrides;
   const char* message;  ///< part of the message
   const char* file = fsdp_grpo;
 };
 
 TEST(ArealConfiguration, RejectsUnsupportedConfigurations) {
-  const ArealRefusal all[] = {
+  const ArealRejection all[] = {
       {"+rollout.scheduling_strategy={type:colocation,target:actor}", "`enable_offload` is false although the rollout"},
       {"+rollout.scheduling_strategy={type:colocation,target:actor} enable_offload=true", "accepted: disk"},
       {"+actor.offload=true", "is true without enable_offload"},
@@ -211,11 +211,11 @@ TEST(ArealConfiguration, RejectsUnsupportedConfigurations) {
       {"allocation_mode=sglang:d4", "no engine trains", old_grpo},
       {"allocation_mode=d8", "no engine generates", old_grpo},
   };
-  for (const ArealRefusal& refused : all) {
-    const base::Result<Import> read = areal(refused.file, refused.overrides);
-    ASSERT_FALSE(read.ok()) << refused.overrides;
-    EXPECT_NE(read.error().message.find(refused.message), std::string::npos)
-        << refused.overrides << ": " << base::to_text(read.error());
+  for (const ArealRejection& rejected : all) {
+    const base::Result<Import> read = areal(rejected.file, rejected.overrides);
+    ASSERT_FALSE(read.ok()) << rejected.overrides;
+    EXPECT_NE(read.error().message.find(rejected.message), std::string::npos)
+        << rejected.overrides << ": " << base::to_text(read.error());
   }
   const char* supervised = "actor: {backend: \"fsdp:d8\", path: Qwen/Qwen3-8B}\ntrain_dataset: {batch_size: 8}\n";
   const base::Result<Import> read = areal(supervised);

@@ -96,24 +96,26 @@ TEST(ArealConfiguration, OlderVersionsColocateCriticAndReference) {
   ASSERT_TRUE(read.ok()) << base::to_text(read.error());
   EXPECT_EQ(llm::to_text(planned(*read, "actor_train").layout), "dp2 tp1 pp2 zero1");
   EXPECT_EQ(planned(*read, "reference_infer").mesh, planned(*read, "actor_train").mesh);
-  const std::string ignored = told(*read, read->run.ignored);
+  const std::string ignored = findings_text(*read, read->run.ignored);
   for (const char* gone : {"launcher", "async_training", "actor.behave_imp_weight_cap"})
     EXPECT_NE(ignored.find(gone), std::string::npos) << ignored;
 }
 
 TEST(ArealConfiguration, OneStringForAllEqualsOneForEach) {
   const std::string rest(std::string_view(old_grpo).substr(std::string_view(old_grpo).find('\n') + 1));
-  const Told before = told_of("run.yaml", old_grpo);
-  const Told now = told_of("run.yaml", rest,
-                           areal_overrides("+rollout.backend=\"sglang:d4p1t1\" +actor.backend=megatron:d2p2t1 "
-                                           "+ref.backend=megatron:d2p2t1 +ref.scheduling_strategy.type=colocation "
-                                           "+ref.scheduling_strategy.target=actor"));
+  const ImportedText before = imported_text_of("run.yaml", old_grpo);
+  const ImportedText now =
+      imported_text_of("run.yaml", rest,
+                       areal_overrides("+rollout.backend=\"sglang:d4p1t1\" +actor.backend=megatron:d2p2t1 "
+                                       "+ref.backend=megatron:d2p2t1 +ref.scheduling_strategy.type=colocation "
+                                       "+ref.scheduling_strategy.target=actor"));
   EXPECT_EQ(before.job, now.job);
   EXPECT_EQ(before.plan, now.plan);
   // If both are given, the engines' own strings apply.
-  const Told both = told_of("run.yaml", fsdp_grpo, areal_overrides("+allocation_mode=sglang:d2+fsdp:d6"));
-  EXPECT_EQ(both.job, areal_told(fsdp_grpo).job);
-  EXPECT_EQ(both.plan, areal_told(fsdp_grpo).plan);
+  const ImportedText both =
+      imported_text_of("run.yaml", fsdp_grpo, areal_overrides("+allocation_mode=sglang:d2+fsdp:d6"));
+  EXPECT_EQ(both.job, areal_text(fsdp_grpo).job);
+  EXPECT_EQ(both.plan, areal_text(fsdp_grpo).plan);
   EXPECT_NE(both.ignored.find("allocation_mode"), std::string::npos);
 }
 
@@ -121,7 +123,7 @@ TEST(ArealConfiguration, OneNodeHasTheGpusThatItsEnginesNeed) {
   const base::Result<Import> read = areal(fsdp_grpo, "cluster.n_gpus_per_node=4");
   ASSERT_TRUE(read.ok()) << base::to_text(read.error());
   EXPECT_NE(read->text.find("{nodes: 1, gpus_per_node: 8"), std::string::npos) << read->text;
-  EXPECT_NE(told(*read, read->run.assumed).find("modeled as a node with this many"), std::string::npos);
+  EXPECT_NE(findings_text(*read, read->run.assumed).find("modeled as a node with this many"), std::string::npos);
 }
 
 TEST(ArealConfiguration, UsesTheGivenCluster) {
@@ -161,16 +163,17 @@ TEST(ArealConfiguration, ALaunchScriptAppliesOverridesToItsFile) {
 }
 
 TEST(ArealConfiguration, AcceptsTheFormThatArealSaves) {
-  const std::string said(fsdp_grpo);
+  const std::string content(fsdp_grpo);
   const std::string more =
       "  scheduling_spec: !!python/tuple\n"
       "  - cpu: 8\n"
       "    env_vars: {}\n"
       "  - {cpu: 4}\n"
       "  megatron: {recompute_granularity: full}\n";
-  const std::size_t at = said.find("ref:\n");
-  const Told saved = told_of("run.yaml", said.substr(0, at) + more + said.substr(at) + "critic: null\nteacher: null\n");
-  const Told plain = areal_told(fsdp_grpo);
+  const std::size_t at = content.find("ref:\n");
+  const ImportedText saved =
+      imported_text_of("run.yaml", content.substr(0, at) + more + content.substr(at) + "critic: null\nteacher: null\n");
+  const ImportedText plain = areal_text(fsdp_grpo);
   EXPECT_EQ(saved.job, plain.job);
   EXPECT_EQ(saved.plan, plain.plan);
 }

@@ -121,8 +121,8 @@ inline base::Result<Import> areal(const char* file, const std::string& overrides
   return import_run("run.yaml", file, areal_overrides(overrides));
 }
 
-inline Told areal_told(const char* file, const std::string& overrides = {}) {
-  return told_of("run.yaml", file, areal_overrides(overrides));
+inline ImportedText areal_text(const char* file, const std::string& overrides = {}) {
+  return imported_text_of("run.yaml", file, areal_overrides(overrides));
 }
 
 }  // namespace dovetail::trainers

@@ -18,7 +18,7 @@ using syntax::FlagKind;
 using testing::HasSubstr;
 
 constexpr std::array flags{Flag{"--awake", FlagKind::either},
-                           Flag{"--engines", FlagKind::whole, "1", {}, "--old_engines|--older_engines"},
+                           Flag{"--engines", FlagKind::integer, "1", {}, "--old_engines|--older_engines"},
                            Flag{"--sleep", FlagKind::on}, Flag{"--share", FlagKind::number, "0.9"}};
 
 /// Returns the script with the changes, or the error. If `overrides` is set, the words are Hydra overrides.

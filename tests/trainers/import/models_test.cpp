@@ -205,7 +205,7 @@ TEST_F(HubCache, ProvidesTheShapeOfAModelInAScript) {
     return model.layers == 20 && model.name == "Qwen3-8B";
   });
   EXPECT_NE(actor, read->job.models.end());
-  EXPECT_EQ(told(*read, read->run.assumed).find("guessed"), std::string::npos);
+  EXPECT_EQ(findings_text(*read, read->run.assumed).find("guessed"), std::string::npos);
   const base::Result<Import> without = import_run("run.sh", grpo, {});
   ASSERT_TRUE(without.ok()) << base::to_text(without.error());
   EXPECT_THAT(without->text, HasSubstr("actor: qwen3-8b"));

@@ -58,14 +58,14 @@ TEST(PrintedConfiguration, MayFollowTextOnItsLine) {
 }
 
 TEST(PrintedConfiguration, EqualsTheRunOfTheScript) {
-  const Told script = told(script_of(grpo_fsdp));
+  const ImportedText script = imported_text(script_of(grpo_fsdp));
   const std::string log = log_with(printed, ray, other);
   EXPECT_TRUE(is_foreign("run.log", log));
   const auto import = import_run("run.log", log, {});
   ASSERT_TRUE(import.ok()) << base::to_text(import.error());
   EXPECT_EQ(import->text, script.job);
   EXPECT_EQ(plan_text(*import), script.plan);
-  EXPECT_EQ(reading_words(*import),
+  EXPECT_EQ(reading_text(*import),
             "run.log is read as a configuration of verl: the log contains its configuration, from line 3");
 }
 
@@ -76,7 +76,7 @@ TEST(PrintedConfiguration, ModelsInTheHubCacheKeepTheirName) {
       line.replace(at, 13, "/hub/models--Qwen--Qwen3-8B/snapshots/f2826a00ceef68f0f2b946d945ecc0477ce4450c");
   const auto import = import_run("run.log", log_with(lines, ray), {});
   ASSERT_TRUE(import.ok()) << base::to_text(import.error());
-  EXPECT_EQ(import->text, told(script_of(grpo_fsdp)).job);
+  EXPECT_EQ(import->text, imported_text(script_of(grpo_fsdp)).job);
 }
 
 TEST(PrintedConfiguration, InvalidSettingsAreErrorsWithALine) {
@@ -124,7 +124,7 @@ RC_GTEST_PROP(PrintedConfiguration, DamageIsAnErrorWithItsPlace, ()) {
 }
 
 TEST(LoggedCommand, EqualsTheRunOfTheScript) {
-  const Told script = told(script_of(grpo_fsdp));
+  const ImportedText script = imported_text(script_of(grpo_fsdp));
   std::string traced = "job started\n+ export X=1\n++ nproc\n+ python3 -m verl.trainer.main_ppo";
   for (const std::string& override : grpo_fsdp) traced += " '" + override + "'";
   traced += "\nWARNING: it's late\nstep:1 - timing_s/gen:1.5 - timing_s/step:4\n";
@@ -141,9 +141,9 @@ TEST(LoggedCommand, EqualsTheRunOfTheScript) {
     EXPECT_EQ(plan_text(*import), script.plan);
   }
   EXPECT_THAT(
-      reading_words(*import_run("run.log", traced, {})),
+      reading_text(*import_run("run.log", traced, {})),
       HasSubstr("the log contains the command that started the run: it starts verl.trainer.main_ppo on line 4"));
-  EXPECT_THAT(told(*import_run("run.log", written, {}), import_run("run.log", written, {})->run.assumed),
+  EXPECT_THAT(findings_text(*import_run("run.log", written, {}), import_run("run.log", written, {})->run.assumed),
               HasSubstr("is ignored, except for variables that it sets (run.log:7)"));
 }
 

@@ -52,10 +52,10 @@ constexpr const char* dtensor_ppo =
     "cluster: {gpus_per_node: 8, num_nodes: 1}\n";
 
 /// Generation on half of the nodes, concurrent with training.
-constexpr const char* beside =
+constexpr const char* colocated =
     "policy.generation.colocated.enabled=false policy.generation.colocated.resources.num_nodes=2 "
     "policy.generation.colocated.resources.gpus_per_node=8";
-const std::string async = std::string(beside) +
+const std::string async = std::string(colocated) +
                           " grpo.async_grpo.enabled=true loss_fn.use_importance_sampling_correction=true "
                           "policy.generation.vllm_cfg.async_engine=true";
 
@@ -75,8 +75,8 @@ base::Result<Import> nemo_rl(const char* file, const std::string& overrides = {}
   return import_run("run.yaml", file, with(overrides));
 }
 
-Told nemo_rl_told(const char* file, const std::string& overrides = {}) {
-  return told_of("run.yaml", file, with(overrides));
+ImportedText nemo_rl_text(const char* file, const std::string& overrides = {}) {
+  return imported_text_of("run.yaml", file, with(overrides));
 }
 
 TEST(NemoRlConfiguration, ImportsGrpoOnMegatron) {
@@ -275,7 +275,7 @@ const NemoRlChange nemo_rl_changes[] = {
      "policy.sequence_packing.enabled=false policy.dynamic_batching.enabled=true"},
     {"policy.dynamic_batching.logprob_mb_tokens=16384", Where::plan, dtensor_grpo,
      "policy.sequence_packing.enabled=false policy.dynamic_batching.enabled=true"},
-    {"policy.offload_optimizer_for_logprob=true", Where::plan, megatron_grpo, beside},
+    {"policy.offload_optimizer_for_logprob=true", Where::plan, megatron_grpo, colocated},
     {"policy.generation.backend=megatron", Where::plan},
     {"policy.generation.refit_transport=nccl_reshard", Where::not_modelled},
     {"policy.generation.vllm_cfg.tensor_parallel_size=2", Where::plan},
@@ -300,7 +300,7 @@ const NemoRlChange nemo_rl_changes[] = {
     {"policy.generation.colocated.enabled=false", Where::job, megatron_grpo,
      "policy.generation.colocated.resources.num_nodes=2 policy.generation.colocated.resources.gpus_per_node=8"},
     {"policy.generation.colocated.resources.num_nodes=3", Where::job, megatron_grpo,
-     std::string(beside) + " policy.megatron_cfg.expert_model_parallel_size=4"},
+     std::string(colocated) + " policy.megatron_cfg.expert_model_parallel_size=4"},
     {"policy.generation.colocated.resources.gpus_per_node=6", Where::job, dtensor_grpo,
      "cluster.num_nodes=1 policy.generation.colocated.enabled=false "
      "policy.generation.colocated.resources.gpus_per_node=4"},
@@ -321,20 +321,20 @@ class NemoRlChangedSetting : public testing::TestWithParam<NemoRlChange> {};
 
 TEST_P(NemoRlChangedSetting, AffectsTheExpectedResult) {
   const NemoRlChange& changed = GetParam();
-  expect_changed(nemo_rl_told(changed.file, changed.given),
-                 nemo_rl_told(changed.file, changed.given + " " + changed.override), changed.where);
+  expect_changed(nemo_rl_text(changed.file, changed.given),
+                 nemo_rl_text(changed.file, changed.given + " " + changed.override), changed.where);
 }
 
 INSTANTIATE_TEST_SUITE_P(NemoRl, NemoRlChangedSetting, testing::ValuesIn(nemo_rl_changes));
 
-struct NemoRlRefusal {
+struct NemoRlRejection {
   const char* overrides;
   const char* message;  ///< part of the message
   const char* file = megatron_grpo;
 };
 
 TEST(NemoRlConfiguration, RejectsUnsupportedConfigurations) {
-  const NemoRlRefusal all[] = {
+  const NemoRlRejection all[] = {
       {"loss_fn.force_on_policy_ratio=true", "accepted: the 2048 samples of a step"},
       {"policy.train_global_batch_size=1000", "accepted: a divisor of the 2048 samples"},
       {"policy.train_global_batch_size=4", "accepted: a multiple of the 8 data parallel ranks"},
@@ -396,22 +396,22 @@ TEST(NemoRlConfiguration, RejectsUnsupportedConfigurations) {
       {"value.dtensor_cfg.context_parallel_size=2", "is more than 1", dtensor_ppo},
       {"value.megatron_cfg.enabled=true", "accepted: exactly one of them true", dtensor_ppo},
   };
-  for (const NemoRlRefusal& refused : all) {
-    const base::Result<Import> read = nemo_rl(refused.file, refused.overrides);
-    ASSERT_FALSE(read.ok()) << refused.overrides;
-    EXPECT_NE(read.error().message.find(refused.message), std::string::npos)
-        << refused.overrides << ": " << base::to_text(read.error());
+  for (const NemoRlRejection& rejected : all) {
+    const base::Result<Import> read = nemo_rl(rejected.file, rejected.overrides);
+    ASSERT_FALSE(read.ok()) << rejected.overrides;
+    EXPECT_NE(read.error().message.find(rejected.message), std::string::npos)
+        << rejected.overrides << ": " << base::to_text(read.error());
   }
   EXPECT_FALSE(nemo_rl("policy: {model_name: Qwen/Qwen3-8B}\nsft: {max_num_steps: 3}\n").ok());
 }
 
 TEST(NemoRlConfiguration, AcceptsFilesOfBothVersions) {
   // Older files lack `force_on_policy_ratio`, packing of values and `kv_cache_dtype`. Later files have all of them.
-  const Told before = nemo_rl_told(
+  const ImportedText before = nemo_rl_text(
       megatron_grpo,
       "~loss_fn.force_on_policy_ratio ~grpo.seq_logprob_error_threshold ~policy.generation.vllm_cfg.kv_cache_dtype "
       "~policy.megatron_cfg.recompute_granularity ~policy.generation.refit_transport ~grpo.batch_multiplier");
-  const Told now = nemo_rl_told(megatron_grpo);
+  const ImportedText now = nemo_rl_text(megatron_grpo);
   EXPECT_EQ(before.job, now.job);
   EXPECT_EQ(before.plan, now.plan);
   EXPECT_EQ(before.not_modelled, now.not_modelled);
@@ -431,7 +431,8 @@ TEST(NemoRlConfiguration, ALaunchScriptAppliesOverridesToItsFile) {
   ASSERT_TRUE(read.ok()) << base::to_text(read.error());
   EXPECT_EQ(read->job.workload.prompts, 128);
   EXPECT_EQ(planned(*read, "actor_infer").micro_batching.tokens, 16384);
-  EXPECT_NE(told(*read, read->run.assumed).find("grpo_math_1B.yaml does not exist; the copy from "), std::string::npos);
+  EXPECT_NE(findings_text(*read, read->run.assumed).find("grpo_math_1B.yaml does not exist; the copy from "),
+            std::string::npos);
   const base::Result<Import> plain = import_run("run.sh", "uv run examples/run_grpo.py cluster.gpus_per_node=8\n", {});
   ASSERT_TRUE(plain.ok()) << base::to_text(plain.error());
   EXPECT_EQ(plain->job.workload.prompts, 32);

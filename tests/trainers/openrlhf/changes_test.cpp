@@ -184,8 +184,8 @@ void PrintTo(const OpenrlhfChange& change, std::ostream* out) { *out << change.f
 
 TEST_P(OpenrlhfChangedFlag, AffectsTheExpectedResult) {
   const OpenrlhfChange& changed = GetParam();
-  expect_changed(told(changed.script + changed.given),
-                 told(fmt::format("{}{} {}", changed.script, changed.given, changed.flag)), changed.where);
+  expect_changed(imported_text(changed.script + changed.given),
+                 imported_text(fmt::format("{}{} {}", changed.script, changed.given, changed.flag)), changed.where);
 }
 
 TEST_P(OpenrlhfChangedFlag, OlderNamesAreEquivalent) {
@@ -194,12 +194,12 @@ TEST_P(OpenrlhfChangedFlag, OlderNamesAreEquivalent) {
   const auto flag =
       std::find_if(flags.begin(), flags.end(), [&](const syntax::Flag& each) { return each.name == changed.name(); });
   ASSERT_NE(flag, flags.end());
-  const Told now = told(fmt::format("{}{} {}", changed.script, changed.given, changed.flag));
+  const ImportedText now = imported_text(fmt::format("{}{} {}", changed.script, changed.given, changed.flag));
   const std::string value = std::string(changed.flag).substr(changed.name().size());
   std::string_view names = flag->older_names;
   while (!names.empty()) {
     const std::string_view name = names.substr(0, names.find('|'));
-    const Told before = told(fmt::format("{}{} {}{}", changed.script, changed.given, name, value));
+    const ImportedText before = imported_text(fmt::format("{}{} {}{}", changed.script, changed.given, name, value));
     EXPECT_EQ(before.job, now.job) << name;
     EXPECT_EQ(before.plan, now.plan) << name;
     names.remove_prefix(std::min(name.size() + 1, names.size()));

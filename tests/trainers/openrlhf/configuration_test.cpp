@@ -31,8 +31,8 @@ TEST(OpenrlhfConfiguration, ImportsPpo) {
 }
 
 TEST(OpenrlhfConfiguration, AcceptsOldNames) {
-  const Told now = told(openrlhf_ppo);
-  const Told before = told(old_names());
+  const ImportedText now = imported_text(openrlhf_ppo);
+  const ImportedText before = imported_text(old_names());
   EXPECT_EQ(now.job, before.job);
   EXPECT_EQ(now.plan, before.plan);
 }

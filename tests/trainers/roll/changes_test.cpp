@@ -171,20 +171,20 @@ class RollChangedSetting : public testing::TestWithParam<RollChange> {};
 
 TEST_P(RollChangedSetting, AffectsTheExpectedResult) {
   const RollChange& changed = GetParam();
-  expect_changed(roll_told(changed.file, changed.given),
-                 roll_told(changed.file, changed.given + " " + changed.override), changed.where);
+  expect_changed(roll_text(changed.file, changed.given),
+                 roll_text(changed.file, changed.given + " " + changed.override), changed.where);
 }
 
 INSTANTIATE_TEST_SUITE_P(Roll, RollChangedSetting, testing::ValuesIn(roll_changes));
 
-struct RollRefusal {
+struct RollRejection {
   const char* overrides;
   const char* message;  ///< part of the message
   const char* file = megatron_rlvr;
 };
 
 TEST(RollConfiguration, RejectsUnsupportedConfigurations) {
-  const RollRefusal all[] = {
+  const RollRejection all[] = {
       {"adv_estimator=bananas", "accepted: gae, reinforce, grpo"},
       {"++async_generation_ratio=0.5", "accepted: 0, or at least 1"},
       {"++async_generation_ratio=1 ++generate_opt_level=0", "is 0 with async_generation_ratio"},
@@ -236,11 +236,11 @@ TEST(RollConfiguration, RejectsUnsupportedConfigurations) {
       {"critic.device_mapping=null", "accepted: the role's GPUs", fsdp_rlvr},
       {"++reference.num_gpus_per_worker=3", "accepted: a divisor of the 8 GPUs of reference", fsdp_rlvr},
   };
-  for (const RollRefusal& refused : all) {
-    const base::Result<Import> read = roll(refused.file, refused.overrides);
-    ASSERT_FALSE(read.ok()) << refused.overrides;
-    EXPECT_NE(read.error().message.find(refused.message), std::string::npos)
-        << refused.overrides << ": " << base::to_text(read.error());
+  for (const RollRejection& rejected : all) {
+    const base::Result<Import> read = roll(rejected.file, rejected.overrides);
+    ASSERT_FALSE(read.ok()) << rejected.overrides;
+    EXPECT_NE(read.error().message.find(rejected.message), std::string::npos)
+        << rejected.overrides << ": " << base::to_text(read.error());
   }
   for (const char* const other :
        {"sft_train: {device_mapping: list(range(0,8))}\n", "student_train: {}\nteacher: {}\n", "actor_train: {}\n"}) {

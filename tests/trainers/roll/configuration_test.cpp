@@ -19,8 +19,8 @@ TEST(RollConfiguration, IsReadFromTheHeadOfALog) {
   const std::string tail =
       "\n[2026-02-03 10:00:01] [rlvr_config.py (62)] [INFO] [DRIVER 0 / 1][PID 77] max_steps: 10\n"
       "WorkerConfig(name='actor_train')\n";
-  const Told plain = told_of("run.yaml", megatron_rlvr);
-  const Told logged = told_of("run.yaml", head + megatron_rlvr + tail);
+  const ImportedText plain = imported_text_of("run.yaml", megatron_rlvr);
+  const ImportedText logged = imported_text_of("run.yaml", head + megatron_rlvr + tail);
   EXPECT_EQ(logged.job, plain.job);
   EXPECT_EQ(logged.plan, plain.plan);
   const std::string broken = std::string(megatron_rlvr) + "reward_normalization: [1\n";
@@ -149,7 +149,8 @@ TEST(RollConfiguration, AsynchronousGenerationIsOffPolicyAndDoesNotSleep) {
   ASSERT_TRUE(read.ok()) << base::to_text(read.error());
   EXPECT_EQ(read->job.workload.steps_off_policy, 2);
   EXPECT_FALSE(planned(*read, "actor_generate").offload.weights);
-  EXPECT_NE(told(*read, read->run.not_modelled).find("1.5: some samples are one step newer"), std::string::npos);
+  EXPECT_NE(findings_text(*read, read->run.not_modelled).find("1.5: some samples are one step newer"),
+            std::string::npos);
 }
 
 TEST(RollConfiguration, CountsEmbeddingAndLossAsLayers) {
@@ -197,22 +198,22 @@ TEST(RollConfiguration, ALaunchScriptUsesItsFile) {
   ASSERT_TRUE(read.ok()) << base::to_text(read.error());
   EXPECT_EQ(read->job.workload.prompts, 32);
   EXPECT_EQ(read->run.prompt_cap, 512);
-  const auto refusal_of = [&](const std::string& line) {
+  const auto rejection_of = [&](const std::string& line) {
     const base::Result<Import> import = import_run((folder / "run.sh").string(), line + "\n", options);
     EXPECT_FALSE(import.ok()) << line;
     return import.ok() ? std::string() : import.error().message;
   };
   const std::string start = "python examples/start_";
-  EXPECT_NE(refusal_of(start + "agentic_pipeline.py --config_path mine --config_name rlvr").find("agents' turns"),
+  EXPECT_NE(rejection_of(start + "agentic_pipeline.py --config_path mine --config_name rlvr").find("agents' turns"),
             std::string::npos);
-  EXPECT_NE(refusal_of(start + "dpo_pipeline.py --config_path mine --config_name rlvr").find("without generation"),
+  EXPECT_NE(rejection_of(start + "dpo_pipeline.py --config_path mine --config_name rlvr").find("without generation"),
             std::string::npos);
-  EXPECT_NE(refusal_of(start + "rlvr_pipeline.py --config_path mine --config_name none")
+  EXPECT_NE(rejection_of(start + "rlvr_pipeline.py --config_path mine --config_name none")
                 .find("cannot read `examples/mine/none.yaml`"),
             std::string::npos);
-  EXPECT_NE(refusal_of(start + "rlvr_pipeline.py --config_path mine").find("needs a configuration file"),
+  EXPECT_NE(rejection_of(start + "rlvr_pipeline.py --config_path mine").find("needs a configuration file"),
             std::string::npos);
-  EXPECT_NE(refusal_of(start + "rlvr_pipeline.py --config_path mine --config_name rlvr a=1")
+  EXPECT_NE(rejection_of(start + "rlvr_pipeline.py --config_path mine --config_name rlvr a=1")
                 .find("ROLL rejects the argument"),
             std::string::npos);
 }

@@ -129,8 +129,8 @@ inline base::Result<Import> roll(const char* file, const std::string& overrides 
   return import_run("run.yaml", file, with_words(overrides));
 }
 
-inline Told roll_told(const char* file, const std::string& overrides = {}) {
-  return told_of("run.yaml", file, with_words(overrides));
+inline ImportedText roll_text(const char* file, const std::string& overrides = {}) {
+  return imported_text_of("run.yaml", file, with_words(overrides));
 }
 
 }  // namespace dovetail::trainers

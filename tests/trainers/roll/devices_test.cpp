@@ -17,7 +17,7 @@ std::vector<std::int64_t> run_of(std::int64_t first, std::int64_t end) {
 }
 
 TEST(DeviceNumbers, EqualPythonsResult) {
-  const std::vector<std::pair<const char*, std::vector<std::int64_t>>> said{
+  const std::vector<std::pair<const char*, std::vector<std::int64_t>>> expressions{
       {"list(range(0,8))", run_of(0, 8)},
       {" list( range( 2 , 4 ) ) ", {2, 3}},
       {"range(3)", {0, 1, 2}},
@@ -33,7 +33,7 @@ TEST(DeviceNumbers, EqualPythonsResult) {
       {"[]", {}},
       {"list()", {}},
   };
-  for (const auto& [expression, numbers] : said) {
+  for (const auto& [expression, numbers] : expressions) {
     const auto read = device_numbers(expression);
     ASSERT_TRUE(read.ok()) << expression << ": " << base::to_text(read.error());
     EXPECT_EQ(*read, numbers) << expression;

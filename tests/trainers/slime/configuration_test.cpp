@@ -183,7 +183,7 @@ class SlimeFlag : public testing::TestWithParam<Change> {};
 
 TEST_P(SlimeFlag, AffectsTheExpectedResult) {
   const Change& change = GetParam();
-  expect_changed(told(change.base), told(change.base + change.flags), change.where);
+  expect_changed(imported_text(change.base), imported_text(change.base + change.flags), change.where);
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -289,12 +289,12 @@ INSTANTIATE_TEST_SUITE_P(
                     Change{grpo, "--sglang-config \"$(mktemp)\"", Where::not_modelled}));
 
 TEST(SlimeConfiguration, RemovingAFlagHasAnEffect) {
-  expect_changed(told(grpo), told(without(grpo, "--sequence-parallel ")), Where::plan);
-  expect_changed(told(grpo), told(without(grpo, "--balance-data ")), Where::not_modelled);
-  expect_changed(told(grpo), told(without(grpo, "--use-kl-loss ")), Where::job);
-  expect_changed(told(grpo), told(without(grpo, "--attention-dropout 0.0 ")), Where::not_modelled);
+  expect_changed(imported_text(grpo), imported_text(without(grpo, "--sequence-parallel ")), Where::plan);
+  expect_changed(imported_text(grpo), imported_text(without(grpo, "--balance-data ")), Where::not_modelled);
+  expect_changed(imported_text(grpo), imported_text(without(grpo, "--use-kl-loss ")), Where::job);
+  expect_changed(imported_text(grpo), imported_text(without(grpo, "--attention-dropout 0.0 ")), Where::not_modelled);
   const std::string apart = script(dense_shape + rollouts + layouts + "--rollout-num-gpus 4 ");
-  expect_changed(told(apart), told(apart + "--offload-train"), Where::plan);
+  expect_changed(imported_text(apart), imported_text(apart + "--offload-train"), Where::plan);
 }
 
 TEST(SlimeConfiguration, ExpertGroupsAreShardedOverTheRestOfAnEngine) {
@@ -324,8 +324,8 @@ TEST(SlimeConfiguration, StepsAndBatchSizeAreAlternatives) {
   std::string steps = grpo;
   const std::string batch = "--global-batch-size 64 ";
   steps.replace(steps.find(batch), batch.size(), "--num-steps-per-rollout 4 ");
-  EXPECT_EQ(told(steps).job, told(grpo).job);
-  EXPECT_NE(told(steps + "--num-steps-per-rollout 2").job, told(grpo).job);
+  EXPECT_EQ(imported_text(steps).job, imported_text(grpo).job);
+  EXPECT_NE(imported_text(steps + "--num-steps-per-rollout 2").job, imported_text(grpo).job);
 }
 
 TEST(SlimeConfiguration, OneStepNeedsNoActorInference) {
@@ -348,8 +348,8 @@ TEST(SlimeConfiguration, AsyncGeneratesAnIterationAhead) {
   ASSERT_TRUE(ahead.ok()) << base::to_text(ahead.error());
   EXPECT_EQ(sync->run.steps_off_policy, 0);
   EXPECT_EQ(ahead->run.steps_off_policy, 1);
-  EXPECT_NE(told(script(flags + "--update-weights-interval 2", "train_async.py")).not_modelled,
-            told(script(flags, "train_async.py")).not_modelled);
+  EXPECT_NE(imported_text(script(flags + "--update-weights-interval 2", "train_async.py")).not_modelled,
+            imported_text(script(flags, "train_async.py")).not_modelled);
   EXPECT_FALSE(imported(script(flags + "--colocate", "train_async.py")).ok());
 }
 
@@ -375,9 +375,9 @@ TEST(SlimeConfiguration, AppliesTheUsersOptions) {
   EXPECT_FALSE(import_run("run.sh", grpo, options).ok());
 }
 
-class SlimeRefusal : public testing::TestWithParam<const char*> {};
+class SlimeRejection : public testing::TestWithParam<const char*> {};
 
-TEST_P(SlimeRefusal, IsReportedAtItsFlag) {
+TEST_P(SlimeRejection, IsReportedAtItsFlag) {
   for (const std::string& base : {grpo, ppo}) {
     const auto read = imported(base + GetParam());
     if (read.ok()) continue;
@@ -388,7 +388,7 @@ TEST_P(SlimeRefusal, IsReportedAtItsFlag) {
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    Starts, SlimeRefusal,
+    Starts, SlimeRejection,
     testing::Values(
         "--rollout-temperature 0", "--use-opd", "--opd-teacher-load /a", "--use-opd --opd-type megatron",
         "--eval-interval 10", "--save-interval 10", "--kl-coef 0.1", "--advantage-estimator reinforce_plus_plus",
@@ -401,7 +401,7 @@ INSTANTIATE_TEST_SUITE_P(
         "--overlap-param-gather", "--tensor-model-parallel-size 2", "--global-batch-size 2", "--micro-batch-size 3",
         "--rollout-num-gpus 0", "--colocate --rollout-num-gpus-per-engine 16"));
 
-INSTANTIATE_TEST_SUITE_P(Kinds, SlimeRefusal,
+INSTANTIATE_TEST_SUITE_P(Kinds, SlimeRejection,
                          testing::Values("--debug-train-only", "--debug-rollout-only", "--load-debug-rollout-data a",
                                          "--loss-type sft_loss", "--rollout-external-engine-addrs a:1", "--spec a b",
                                          "--spec slime_plugins.models.qwen3_next f", "--attention-output-gate",
@@ -424,7 +424,7 @@ TEST(SlimeConfiguration, FindsFilesOfAnotherMachineByTheEndOfTheirPath) {
   const auto read = import_run("run.sh", "#!/bin/bash\nsource /root/slime/scripts/models/eight.sh\n" + from, options);
   ASSERT_TRUE(read.ok()) << base::to_text(read.error());
   EXPECT_NE(read->text.find("actor: qwen3-8b\n"), std::string::npos) << read->text;
-  EXPECT_NE(told(*read, read->run.assumed)
+  EXPECT_NE(findings_text(*read, read->run.assumed)
                 .find("scripts/models/eight.sh was read instead of /root/slime/scripts/models/eight.sh"),
             std::string::npos);
   const auto lost = import_run("run.sh", "#!/bin/bash\nsource /root/slime/scripts/models/nine.sh\n" + from, options);

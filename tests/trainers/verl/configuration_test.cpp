@@ -60,25 +60,28 @@ TEST(VerlConfiguration, MegatronPpoUsesTheCriticsLayoutForAllRoles) {
   }
   EXPECT_EQ(planned(import, "actor_train").layout.zero, 1);
   EXPECT_EQ(planned(import, "actor_train").layout.expert_tensor, 2);
-  EXPECT_NE(told(import, import.run.ignored)
+  EXPECT_NE(findings_text(import, import.run.ignored)
                 .find("context_parallel_size: 2: no effect, critic.megatron sets it to 1 for all roles"),
             std::string::npos);
 }
 
 TEST(VerlConfiguration, GivenLengthsMustNotExceedTheCaps) {
-  const auto refusal = [](const ImportOptions& options) {
+  const auto error_of = [](const ImportOptions& options) {
     const base::Result<Import> read = imported(script_of(grpo_fsdp), options);
     return read.ok() ? "" : base::to_text(read.error());
   };
-  EXPECT_EQ(refusal({.prompt_length = "1024", .response_length = "mean=900,p90=2000"}), "");
-  EXPECT_EQ(refusal({.response_length = "2049"}),
-            "--response-length `2049`: up to 2049 tokens, but the configuration limits responses to 2048; accepted: up to 2048");
-  EXPECT_NE(refusal({.prompt_length = "mean=200,p90=400,cap=4096"}), "");
+  EXPECT_EQ(error_of({.prompt_length = "1024", .response_length = "mean=900,p90=2000"}), "");
+  EXPECT_EQ(error_of({.response_length = "2049"}),
+            "--response-length `2049`: up to 2049 tokens, but the configuration limits responses to 2048; accepted: up "
+            "to 2048");
+  EXPECT_NE(error_of({.prompt_length = "mean=200,p90=400,cap=4096"}), "");
 }
 
 TEST(VerlConfiguration, OnlyTheFirstEnginesDegreesAreUsed) {
-  const std::string plan = told(script_of(ppo_megatron)).plan;
-  EXPECT_EQ(told(script_of(ppo_megatron, " actor_rollout_ref.actor.megatron.tensor_model_parallel_size=3")).plan, plan);
+  const std::string plan = imported_text(script_of(ppo_megatron)).plan;
+  EXPECT_EQ(
+      imported_text(script_of(ppo_megatron, " actor_rollout_ref.actor.megatron.tensor_model_parallel_size=3")).plan,
+      plan);
   const auto read = imported(script_of(ppo_megatron, " actor_rollout_ref.actor.megatron.tensor_model_parallel_size=1"));
   ASSERT_TRUE(read.ok()) << base::to_text(read.error());
   EXPECT_EQ(planned(*read, "actor_train").layout.tensor, 2);
@@ -86,22 +89,23 @@ TEST(VerlConfiguration, OnlyTheFirstEnginesDegreesAreUsed) {
 }
 
 TEST(VerlConfiguration, RejectsIndivisibleExpertsAtTheirKey) {
-  const auto refusal = [](const std::string& more) {
+  const auto error_of = [](const std::string& more) {
     const base::Result<Import> read = imported(script_of(
         ppo_megatron, " actor_rollout_ref.model.path=Qwen/Qwen3-30B-A3B critic.model.path=Qwen/Qwen3-30B-A3B " + more));
     return read.ok() ? "" : base::to_text(read.error());
   };
-  EXPECT_EQ(refusal("critic.megatron.expert_model_parallel_size=8 critic.megatron.expert_tensor_parallel_size=1"), "");
-  EXPECT_THAT(refusal("critic.megatron.expert_model_parallel_size=8"),
+  EXPECT_EQ(error_of("critic.megatron.expert_model_parallel_size=8 critic.megatron.expert_tensor_parallel_size=1"), "");
+  EXPECT_THAT(error_of("critic.megatron.expert_model_parallel_size=8"),
               testing::HasSubstr("`critic.megatron.expert_model_parallel_size` 8 x "
                                  "critic.megatron.expert_tensor_parallel_size 2 (by default the tensor degree) "
                                  "does not divide the 8 GPUs of a stage, so Megatron-LM stops"));
-  EXPECT_THAT(refusal("critic.megatron.expert_model_parallel_size=3"),
+  EXPECT_THAT(error_of("critic.megatron.expert_model_parallel_size=3"),
               testing::HasSubstr("a divisor of the 128 experts"));
 }
 
 TEST(VerlConfiguration, FindingsHavePlaces) {
-  const Told all = told(script_of(grpo_fsdp, " actor_rollout_ref.rollout.quantization=fp8 trainer.bananas=2"));
+  const ImportedText all =
+      imported_text(script_of(grpo_fsdp, " actor_rollout_ref.rollout.quantization=fp8 trainer.bananas=2"));
   EXPECT_NE(all.not_modelled.find("actor_rollout_ref.rollout.quantization: fp8: the engine's matrix products are "
                                   "modeled in bf16; the real run is faster (run.sh:16)"),
             std::string::npos)
@@ -240,8 +244,8 @@ class VerlChangedSetting : public testing::TestWithParam<VerlChange> {};
 TEST_P(VerlChangedSetting, AffectsTheExpectedResult) {
   const VerlChange& changed = GetParam();
   const std::vector<std::string>& settings = changed.megatron ? ppo_megatron : grpo_fsdp;
-  const Told before = told(script_of(settings));
-  const Told after = told(script_of(settings, std::string(" ") + changed.override));
+  const ImportedText before = imported_text(script_of(settings));
+  const ImportedText after = imported_text(script_of(settings, std::string(" ") + changed.override));
   expect_changed(before, after, changed.where);
 }
 
@@ -258,68 +262,69 @@ TEST(VerlConfiguration, AcceptsOldNames) {
   };
   for (const auto& [old_name, name] : drift) {
     const std::string more = " algorithm.adv_estimator=gae critic.model.path=Qwen/Qwen3-4B ";
-    const Told before = told(script_of(grpo_fsdp, more + old_name));
-    const Told now = told(script_of(grpo_fsdp, more + name));
+    const ImportedText before = imported_text(script_of(grpo_fsdp, more + old_name));
+    const ImportedText now = imported_text(script_of(grpo_fsdp, more + name));
     EXPECT_EQ(before.job, now.job) << old_name;
     EXPECT_EQ(before.plan, now.plan) << old_name;
-    EXPECT_NE(before.plan, told(script_of(grpo_fsdp, more)).plan) << old_name;
+    EXPECT_NE(before.plan, imported_text(script_of(grpo_fsdp, more)).plan) << old_name;
     EXPECT_EQ(before.ignored, now.ignored) << old_name;
   }
   std::vector<std::string> named = ppo_megatron;
   named.front() = "--config-name=ppo_megatron_trainer.yaml";
-  EXPECT_EQ(told(script_of(named)).plan, told(script_of(ppo_megatron)).plan);
-  std::vector<std::string> said = ppo_megatron;
-  said.front() = "actor_rollout_ref.actor.strategy=megatron";
-  EXPECT_EQ(told(script_of(said)).plan, told(script_of(ppo_megatron)).plan);
+  EXPECT_EQ(imported_text(script_of(named)).plan, imported_text(script_of(ppo_megatron)).plan);
+  std::vector<std::string> overrides = ppo_megatron;
+  overrides.front() = "actor_rollout_ref.actor.strategy=megatron";
+  EXPECT_EQ(imported_text(script_of(overrides)).plan, imported_text(script_of(ppo_megatron)).plan);
 }
 
 /// Returns the `software` section of a job.
-std::string software_line(const Told& run) {
+std::string software_line(const ImportedText& run) {
   const std::size_t begin = run.job.find("software: ");
   return run.job.substr(begin, run.job.find('\n', begin) - begin);
 }
 
 TEST(VerlConfiguration, TypesAndLogitsOfAllRolesAreInTheJob) {
   const std::string types = "weight_type: bf16, gradient_type: bf16, moment_type: bf16";
-  EXPECT_EQ(software_line(told(script_of(grpo_fsdp,
-                                         " actor_rollout_ref.actor.fsdp_config.model_dtype=bf16 "
-                                         "actor_rollout_ref.model.use_fused_kernels=True"))),
+  EXPECT_EQ(software_line(imported_text(script_of(grpo_fsdp,
+                                                  " actor_rollout_ref.actor.fsdp_config.model_dtype=bf16 "
+                                                  "actor_rollout_ref.model.use_fused_kernels=True"))),
             "software: {framework: verl, training: verl-fsdp, " + types + ", logit_tokens: 512, loss_entropy: none}");
   // A type of only one role cannot be expressed.
   const std::string more =
       " algorithm.adv_estimator=gae critic.model.path=Qwen/Qwen3-4B "
       "actor_rollout_ref.actor.fsdp_config.model_dtype=bf16";
-  EXPECT_EQ(software_line(told(script_of(grpo_fsdp, more))),
+  EXPECT_EQ(software_line(imported_text(script_of(grpo_fsdp, more))),
             "software: {framework: verl, training: verl-fsdp, loss_entropy: none}");
-  EXPECT_EQ(software_line(told(script_of(grpo_fsdp, more + " critic.fsdp.model_dtype=bf16"))),
+  EXPECT_EQ(software_line(imported_text(script_of(grpo_fsdp, more + " critic.fsdp.model_dtype=bf16"))),
             "software: {framework: verl, training: verl-fsdp, " + types + ", loss_entropy: none}");
   const std::string aware =
       " actor_rollout_ref.actor.optim.use_precision_aware_optimizer=True "
       "critic.optim.use_precision_aware_optimizer=True";
-  EXPECT_EQ(software_line(told(script_of(ppo_megatron, aware))),
+  EXPECT_EQ(software_line(imported_text(script_of(ppo_megatron, aware))),
             "software: {framework: verl, training: megatron-policy, master_type: remainder, loss_entropy: none, "
             "engine: sglang}");
-  EXPECT_EQ(software_line(told(script_of(ppo_megatron, aware + " actor_rollout_ref.actor.optim.exp_avg_dtype=bf16 "
-                                                               "actor_rollout_ref.actor.optim.exp_avg_sq_dtype=bf16 "
-                                                               "critic.optim.exp_avg_dtype=bf16 "
-                                                               "critic.optim.exp_avg_sq_dtype=bf16"))),
-            "software: {framework: verl, training: megatron-policy, moment_type: bf16, master_type: "
-            "remainder, loss_entropy: none, engine: sglang}");
+  EXPECT_EQ(
+      software_line(imported_text(script_of(ppo_megatron, aware + " actor_rollout_ref.actor.optim.exp_avg_dtype=bf16 "
+                                                                  "actor_rollout_ref.actor.optim.exp_avg_sq_dtype=bf16 "
+                                                                  "critic.optim.exp_avg_dtype=bf16 "
+                                                                  "critic.optim.exp_avg_sq_dtype=bf16"))),
+      "software: {framework: verl, training: megatron-policy, moment_type: bf16, master_type: "
+      "remainder, loss_entropy: none, engine: sglang}");
 }
 
 TEST(VerlConfiguration, ShardGroupsApplyToAllTrainedRoles) {
-  const Told groups = told(script_of(grpo_fsdp,
-                                     " actor_rollout_ref.actor.fsdp_config.fsdp_size=8 "
-                                     "actor_rollout_ref.ref.fsdp_config.fsdp_size=8"));
+  const ImportedText groups = imported_text(script_of(grpo_fsdp,
+                                                      " actor_rollout_ref.actor.fsdp_config.fsdp_size=8 "
+                                                      "actor_rollout_ref.ref.fsdp_config.fsdp_size=8"));
   EXPECT_EQ(software_line(groups),
             "software: {framework: verl, training: verl-fsdp, loss_entropy: none, shard_group: 8}");
-  EXPECT_EQ(groups.not_modelled, told(script_of(grpo_fsdp)).not_modelled);
-  EXPECT_EQ(told(script_of(grpo_fsdp, " actor_rollout_ref.actor.fsdp_config.fsdp_size=16")).job,
-            told(script_of(grpo_fsdp)).job)
+  EXPECT_EQ(groups.not_modelled, imported_text(script_of(grpo_fsdp)).not_modelled);
+  EXPECT_EQ(imported_text(script_of(grpo_fsdp, " actor_rollout_ref.actor.fsdp_config.fsdp_size=16")).job,
+            imported_text(script_of(grpo_fsdp)).job)
       << "all GPUs are one group";
-  const auto refused = imported(script_of(grpo_fsdp, " actor_rollout_ref.actor.fsdp_config.fsdp_size=3"));
-  ASSERT_FALSE(refused.ok());
-  EXPECT_NE(refused.error().message.find("accepted: -1, or a divisor of the 16 GPUs"), std::string::npos);
+  const auto rejected = imported(script_of(grpo_fsdp, " actor_rollout_ref.actor.fsdp_config.fsdp_size=3"));
+  ASSERT_FALSE(rejected.ok());
+  EXPECT_NE(rejected.error().message.find("accepted: -1, or a divisor of the 16 GPUs"), std::string::npos);
 }
 
 TEST(VerlConfiguration, TheCriticHasItsOwnMiniBatches) {
@@ -335,18 +340,22 @@ TEST(VerlConfiguration, GlobalMicroBatchesAreSplitOverRanks) {
   const std::string others =
       " actor_rollout_ref.rollout.log_prob_micro_batch_size_per_gpu=4 "
       "actor_rollout_ref.ref.log_prob_micro_batch_size_per_gpu=4";
-  EXPECT_EQ(told(script_of(grpo_fsdp, off + others + " actor_rollout_ref.actor.ppo_micro_batch_size=64")).plan,
-            told(script_of(grpo_fsdp, off + others + " actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu=4")).plan);
+  EXPECT_EQ(
+      imported_text(script_of(grpo_fsdp, off + others + " actor_rollout_ref.actor.ppo_micro_batch_size=64")).plan,
+      imported_text(script_of(grpo_fsdp, off + others + " actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu=4"))
+          .plan);
 }
 
 TEST(VerlConfiguration, GlobalMicroBatchesOfTheCriticAreSplitOverRanks) {
   std::vector<std::string> megatron = ppo_megatron;
   std::erase(megatron, "critic.ppo_micro_batch_size_per_gpu=4");
-  EXPECT_EQ(told(script_of(megatron, " critic.ppo_micro_batch_size=16")).plan, told(script_of(ppo_megatron)).plan);
+  EXPECT_EQ(imported_text(script_of(megatron, " critic.ppo_micro_batch_size=16")).plan,
+            imported_text(script_of(ppo_megatron)).plan);
   const auto of_fsdp = [](const std::string& more) {
-    return told(script_of(
-                    grpo_fsdp,
-                    " algorithm.adv_estimator=gae critic.model.path=Qwen/Qwen3-8B critic.use_dynamic_bsz=False" + more))
+    return imported_text(
+               script_of(
+                   grpo_fsdp,
+                   " algorithm.adv_estimator=gae critic.model.path=Qwen/Qwen3-8B critic.use_dynamic_bsz=False" + more))
         .plan;
   };
   const std::string of_rank = of_fsdp(" critic.ppo_micro_batch_size_per_gpu=2");
@@ -391,11 +400,11 @@ TEST(VerlConfiguration, RejectsUnsupportedConfigurations) {
       {"data.train_batch_size=$(wc -l < prompts)", "`data.train_batch_size` depends on an unknown value"},
       {"--config-name=mine", "accepted: ppo_trainer, ppo_megatron_trainer"},
   };
-  for (const Refused& refused : all) {
-    const base::Result<Import> read = imported(script_of(grpo_fsdp, std::string(" ") + refused.more));
-    ASSERT_FALSE(read.ok()) << refused.more;
-    EXPECT_NE(read.error().message.find(refused.message), std::string::npos)
-        << refused.more << ": " << base::to_text(read.error());
+  for (const Refused& rejected : all) {
+    const base::Result<Import> read = imported(script_of(grpo_fsdp, std::string(" ") + rejected.more));
+    ASSERT_FALSE(read.ok()) << rejected.more;
+    EXPECT_NE(read.error().message.find(rejected.message), std::string::npos)
+        << rejected.more << ": " << base::to_text(read.error());
   }
   for (const char* entry : {"verl.trainer.main_generation", "recipe.dapo.main_dapo"})
     EXPECT_FALSE(imported(std::string("#!/bin/bash\npython3 -m ") + entry + " a=1\n").ok()) << entry;
@@ -408,7 +417,7 @@ TEST(VerlConfiguration, AppliesTheUsersOptions) {
   options.response_length = "mean=900,p90=1800";
   options.prompt_length = "200";
   options.arguments = {"trainer.nnodes=1"};
-  const Told all = told(script_of(grpo_fsdp), options);
+  const ImportedText all = imported_text(script_of(grpo_fsdp), options);
   EXPECT_NE(all.job.find("cluster: {nodes: 1, gpus_per_node: 8, gpu: A100-40}"), std::string::npos) << all.job;
   EXPECT_NE(all.job.find("actor: qwen3-14b"), std::string::npos);
   EXPECT_NE(all.job.find("response_length: {mean: 900, p90: 1800, cap: 2048}"), std::string::npos);
@@ -416,7 +425,7 @@ TEST(VerlConfiguration, AppliesTheUsersOptions) {
   EXPECT_EQ(all.assumed.find("length"), std::string::npos) << all.assumed;
   options.gpu.reset();
   options.cluster = "4x8xH200";
-  EXPECT_NE(told(script_of(grpo_fsdp), options).job.find("cluster: {nodes: 4, gpus_per_node: 8, gpu: H200}"),
+  EXPECT_NE(imported_text(script_of(grpo_fsdp), options).job.find("cluster: {nodes: 4, gpus_per_node: 8, gpu: H200}"),
             std::string::npos);
   for (const char* wrong : {"p90", "p90=", "=9", "p90=1;", ""}) {
     options.response_length = wrong;
@@ -449,7 +458,7 @@ TEST(VerlConfiguration, ResolvedConfigurationEqualsTheScript) {
       "algorithm:\n  value: {adv_estimator: grpo}\n"
       "data:\n  value: {train_batch_size: 256, max_prompt_length: 1024, max_response_length: 2048}\n"
       "trainer:\n  value: {nnodes: 2, n_gpus_per_node: 8}\n";
-  const Told script = told(script_of(grpo_fsdp));
+  const ImportedText script = imported_text(script_of(grpo_fsdp));
   for (const std::string& content : {resolved, wrapped}) {
     EXPECT_TRUE(is_foreign("run.yaml", content));
     const base::Result<Import> read = import_run("run.yaml", content, {});

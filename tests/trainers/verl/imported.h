@@ -55,8 +55,8 @@ inline base::Result<Import> imported(const std::string& script, const ImportOpti
   return import_run("run.sh", script, options);
 }
 
-inline Told told(const std::string& script, const ImportOptions& options = {}) {
-  return told_of("run.sh", script, options);
+inline ImportedText imported_text(const std::string& script, const ImportOptions& options = {}) {
+  return imported_text_of("run.sh", script, options);
 }
 
 }  // namespace dovetail::trainers

@@ -1,0 +1,67 @@
+// Chooses a plan of a job, applies the requested fusion, and simulates it.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "answer/plans/job_input.h"
+#include "answer/plans/search_options.h"
+#include "predict/simulated/simulation.h"
+#include "study/fusion_variants.h"
+
+namespace dovetail::answer {
+
+struct ChosenPlanOptions {
+  std::optional<study::FusionMode> fuse = std::nullopt;  ///< nullopt: as planned
+  int draws = predict::SimulationOptions{}.draws;
+  int max_iterations = static_cast<int>(predict::SimulationOptions{}.max_iterations);
+  int fused_iterations = static_cast<int>(predict::FusedSearch{}.iterations);
+  PlanSearchOptions search = {};
+};
+template <std::same_as<ChosenPlanOptions> T>
+auto options_of(const T*) {
+  return options<T>(
+      option("fuse", &T::fuse, Choice{.none = "as-planned"},
+             "intra: trainings; inter: generation (default: as planned)"),
+      option("draws", &T::draws, Count{1, 1000}, "random draws of sample lengths to simulate (default {})"),
+      option("most-iterations", &T::max_iterations, Count{2, 100'000},
+             "max iterations to simulate until they repeat (default {})"),
+      option("fused-iterations", &T::fused_iterations, Count{1, 1'000'000'000},
+             "search iterations for the fused training schedule (default {})"),
+      group(&T::search));
+}
+
+/// Plan to simulate.
+struct ChosenPlan {
+  plan::Plan plan;
+  /// Lower bound in seconds for plans that fuse no more; nullopt if unknown.
+  std::optional<double> bound;
+  std::optional<planner::Ranking> ranking;  ///< plans found by the search; nullopt without a search or if no plan fits
+  std::vector<std::string> notes;           ///< how the requested fusion was applied, or why it was not
+};
+
+/// Error if an iteration of the job is too large to simulate: time and memory grow with the number of samples.
+base::Status check_can_simulate(const plan::Job& job, const Input& input);
+
+/// Returns the given plan, otherwise the best one found, with the requested fusion. `ranked` searches plans even if one
+/// is given. Errors name the input `job`. If no plan is given, a job that no plan fits is an Error.
+base::Result<ChosenPlan> choose_plan(const ChosenPlanOptions& options, const Input& job, const LoadedJob& loaded,
+                                     bool ranked, const Callbacks& callbacks);
+
+/// Converts the options to those of predict::Simulator.
+predict::SimulationOptions simulation_options(const ChosenPlanOptions& options);
+
+/// Simulation of a plan, and of the plan with less fusion.
+struct SimulatedPlan {
+  predict::Simulation simulation;
+  /// Sorted by increasing fusion; empty if nothing is fused or the simulation was stopped.
+  std::vector<study::FusionVariant> variants;
+};
+
+base::Result<SimulatedPlan> simulate_plan(const ChosenPlanOptions& options, const predict::Scenario& scenario,
+                                          const plan::Plan& plan, const Callbacks& callbacks);
+
+}  // namespace dovetail::answer

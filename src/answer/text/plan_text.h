@@ -1,0 +1,56 @@
+// Describes plans, their fusions, and changes of plans.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "plan/iteration_graph.h"
+#include "planner/advice/changes.h"
+#include "predict/closed_form/estimate.h"
+#include "study/fusion_variants.h"
+
+namespace dovetail::answer {
+
+/// Line that says which configuration the job was imported from; empty for a job file.
+std::string origin_line(const plan::Job& job);
+/// The origin line, then "ppo-7b: ppo on 8 devices, 256 samples per iteration".
+std::string job_line(const plan::Job& job);
+
+/// "not modeled:" and a line for each setting that the predictions ignore; otherwise empty.
+std::string not_modelled_text(const std::vector<plan::NotModelled>& settings);
+
+/// "actor_train"; "weights to actor_generate" for a reallocation; "actor_train, from host" and "actor_train, to host"
+/// for host transfers that overlap other tasks.
+std::string activity_text(const plan::Job& job, plan::Activity::Kind kind, std::size_t task);
+
+/// One task of a plan, as text.
+struct TaskText {
+  std::string task;
+  std::string devices;   ///< "0-7"
+  std::string layout;    ///< "dp2 tp2 pp1 zero1"
+  std::string settings;  ///< "micro-batches of 4096 tokens, optimizer offloaded"
+};
+/// Describes every task that runs on devices.
+std::vector<TaskText> task_texts(const plan::Job& job, const plan::Plan& plan);
+
+/// Describes a change: "critic_train on 0-3 while actor_train is on 4-7", "actor_train: micro-batches of 4096 tokens in
+/// place of 8192".
+std::string change_text(const plan::Job& job, const plan::Plan& from, const planner::Change& change);
+
+/// "short by 3.20 GiB", "short by 427.00 GiB of a node's host memory", for a plan that does not fit.
+std::string missing_text(const std::vector<predict::TaskMemory>& memory);
+
+/// "yes", "tight" or "NO": whether it fits, for a table cell.
+std::string_view short_name(predict::Fit fit);
+
+/// "It fits if nothing is fused." for a plan that fits only with less fusion. "The iteration is shorter if ..." for a
+/// plan whose printed iteration is shorter with less fusion. Otherwise empty. `variants`:
+/// study::simulate_fusion_variants.
+std::string less_fusion_text(const std::vector<study::FusionVariant>& variants);
+
+/// Returns a line per fusion of the estimate, with its seconds and the seconds without it; empty if nothing is fused.
+std::string fusion_text(const plan::Job& job, const predict::Estimate& estimate);
+
+}  // namespace dovetail::answer

@@ -1,0 +1,65 @@
+// Asks a question for a command: shows progress, stops on Ctrl-C, prevents outputs from overwriting inputs, and prints
+// the answer.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "answer/question/callbacks.h"
+#include "answer/question/input.h"
+#include "answer/question/section.h"
+#include "cli/commands.h"
+#include "cli/output.h"
+#include "cli/output_file.h"
+#include "cli/progress_line.h"
+
+namespace dovetail::cli {
+
+/// Shows the progress of one question and protects its input files.
+class QuestionProgress {
+ public:
+  /// `label` names the work until the question sets its own label. `outputs` are the files that will be written.
+  QuestionProgress(const std::string& label, std::vector<std::optional<std::string>> outputs, PlainLines plain);
+
+  /// Callbacks for the question. They refer to this object.
+  answer::Callbacks callbacks();
+
+ private:
+  ProgressLine line_;
+  std::vector<std::optional<std::string>> outputs_;
+};
+
+/// Callbacks that only print notes, for questions without a search.
+answer::Callbacks note_callbacks();
+
+/// Answers `request`. Returns an Error before any work if one of `outputs` is a file that was read.
+template <class Request>
+auto answer_to(const Request& request, const std::string& label, std::vector<std::optional<std::string>> outputs = {},
+               PlainLines plain = PlainLines::none) {
+  QuestionProgress progress(label, std::move(outputs), plain);
+  return answer_to(request, progress.callbacks());
+}
+
+/// Output file of an answer. `content` is computed on demand.
+struct AnswerFile {
+  std::optional<std::string> path;
+  std::function<base::Result<std::string>()> content;
+};
+
+// Prints an answer as sections, or as JSON if `json` is set, and writes its file. If the file is standard output,
+// sections go to stderr, and JSON holds the file's content as its member `output`. The answer is printed even if its
+// file cannot be written.
+base::Status deliver(const answer::Sections& sections, const AnswerFile& file);
+base::Status deliver_json(const std::string& json, const AnswerFile& file);
+template <class Answer>
+base::Status deliver(const Answer& answer, bool json, const AnswerFile& file = {}) {
+  return json ? deliver_json(to_json(answer), file) : deliver(sections(answer), file);
+}
+
+/// The exit code for an outcome.
+int exit_code_of(answer::Outcome outcome);
+
+}  // namespace dovetail::cli

@@ -1,0 +1,85 @@
+// Communication of a rank with its job's store in a separate thread, so that no wait for the store delays the rank's
+// work. Also composes the errors that end waits for other ranks.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "runtime/ranks/job_store.h"
+#include "runtime/ranks/rank_note.h"
+#include "transport/transport.h"
+
+namespace dovetail::runtime {
+
+/// Several times a second, sends a heartbeat and polls for the first error of any rank. Functions return within
+/// seconds, even if the store hangs. Errors about lost ranks begin with the phase of the rank that reports them.
+class JobMonitor {
+ public:
+  JobMonitor(std::unique_ptr<JobStore> store, int rank, int ranks);
+  /// Abandons the thread if the store blocks it.
+  ~JobMonitor();
+  JobMonitor(const JobMonitor&) = delete;
+  JobMonitor& operator=(const JobMonitor&) = delete;
+
+  /// Publishes a note about this rank in the store. Does not wait for the store.
+  void note(const RankNote& note);
+  /// Returns a function that returns the phase of the last note. It stays valid after the monitor is destroyed.
+  std::function<std::string()> phase() const;
+
+  /// Returns the first error that this rank has received, including the loss of the store.
+  std::optional<base::Error> first_error() const;
+  /// Calls `handler` once with the first error, from the monitor's thread; immediately if there already is one. An
+  /// empty function removes the handler and waits for a running call.
+  void on_error(std::function<void(const base::Error&)> handler);
+
+  /// Reports an error to all ranks. Returns the first error that any rank reported. Later calls return the same. If the
+  /// store is gone, returns this rank's error.
+  RankError report_error(const base::Error& error);
+
+  /// Waits for half a second and returns the ranks without a heartbeat in it: stopped, hung in the kernel, or ended.
+  std::vector<int> unresponsive_ranks();
+
+  /// Marks this rank as done and waits for all others. Stops at an error or after `limit`.
+  void leave(std::chrono::milliseconds limit);
+  /// As leave, but continues to wait despite an error, so that the others can receive it.
+  void leave_despite_errors(std::chrono::milliseconds limit);
+
+ private:
+  struct State;
+  base::Error placed(const base::Error& error) const;
+  void wait_for_all(std::chrono::milliseconds limit, bool stops_at_error);
+
+  std::shared_ptr<State> state_;
+  int rank_;
+  int ranks_;
+};
+
+std::string_view name_of(transport::Lane lane);
+
+/// Returns, for example, "message 7 (programs) from rank 2".
+std::string text_of(const transport::Address& message);
+
+/// Returns the error for a broken connection to a peer. `action` describes what this rank was doing, as in "waited for
+/// message 7".
+base::Error lost_peer_error(int peer, int rank, std::string_view action, std::string_view reason);
+
+/// Returns the error for a missed deadline. `action` describes what this rank was doing, as in "timed out waiting for
+/// message 7". If `monitor` is not null, the error names the ranks without a heartbeat.
+base::Error deadline_error(int rank, std::string_view action, JobMonitor* monitor);
+
+/// Returns the elapsed time, such as "1.5 s".
+std::string seconds_since(transport::Clock::time_point begin);
+
+/// Ends all waits because a collective of `ranks`, which include this rank, broke. Prefers the error of another rank if
+/// one arrives within half a second. `action` describes what this rank was doing, as in "was summing with". Returns the
+/// error that ended the waits.
+base::Status fail_collective(transport::Transport& transport, const std::vector<int>& ranks, std::string_view action,
+                             std::string_view reason);
+
+}  // namespace dovetail::runtime
