@@ -289,7 +289,7 @@ namespace {
 using base::json_string;
 using Members = std::vector<std::pair<std::string, std::string>>;
 
-constexpr double noticed_length_change = 0.05;
+constexpr double notable_mean_change = 0.05;
 
 /// Rounds to microseconds, the precision of loggers.
 std::string seconds_text(double seconds) { return fmt::format("{}", std::round(seconds * 1e6) / 1e6); }
@@ -315,7 +315,7 @@ std::string phases_text(const MeasuredComparison& comparison) {
 /// Response lengths if they differ from the job's; empty if no allowed spread has that mean.
 std::string lengths_text(const MeasuredRun& run, const plan::Job& job) {
   const workflow::LengthDistribution& lengths = job.workload.response_length;
-  if (!run.mean_response || std::abs(*run.mean_response - lengths.mean()) <= noticed_length_change * lengths.mean())
+  if (!run.mean_response || std::abs(*run.mean_response - lengths.mean()) <= notable_mean_change * lengths.mean())
     return "";
   const double mean = std::round(*run.mean_response * 10) / 10;
   const auto cap = std::max(lengths.longest(), static_cast<std::int64_t>(std::llround(run.max_response.value_or(0))));

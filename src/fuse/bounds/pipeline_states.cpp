@@ -134,7 +134,7 @@ namespace {
 using Transition = PipelineStates::Transition;
 
 constexpr Ticks unreached = Ticks::max();
-constexpr Ticks no_way_back = Ticks(std::numeric_limits<std::int64_t>::min());
+constexpr Ticks no_leave_time = Ticks(std::numeric_limits<std::int64_t>::min());
 
 /// Returns, for each state, the earliest time at which it can be reached.
 std::vector<Ticks> reached_at(const PositionNetwork& network, const PipelineStates& source, const Windows& windows) {
@@ -154,12 +154,12 @@ std::vector<Ticks> reached_at(const PositionNetwork& network, const PipelineStat
 
 /// Returns, for each state, the latest time at which it may be left.
 std::vector<Ticks> leave_by(const PositionNetwork& network, const PipelineStates& source, const Windows& windows) {
-  std::vector<Ticks> leave(source.size(), no_way_back);
+  std::vector<Ticks> leave(source.size(), no_leave_time);
   leave.back() = unreached;
   for (std::size_t state = source.size(); state-- > 0;) {
     for (const Transition& transition : source.transitions_of(state)) {
       const Ticks next = leave[static_cast<std::size_t>(transition.to)];
-      if (next == no_way_back) continue;
+      if (next == no_leave_time) continue;
       const auto op = static_cast<std::size_t>(transition.op);
       const Ticks start = std::min(next, windows.until[op]) - network.duration(transition.op);
       if (start >= windows.from[op]) leave[state] = std::max(leave[state], start);
