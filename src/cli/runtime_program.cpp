@@ -133,7 +133,7 @@ Result<execute::ReplayTimes> read_times(const std::string& path) {
   if (!root.is_list()) return root.error("not a trace; expected a list with one list of intervals per rank");
   for (std::size_t rank = 0; rank < root.size(); ++rank) {
     const Node row = root.item(rank);
-    if (!row.is_list()) return row.error("not a rank; expected a list of intervals");
+    if (!row.is_list()) return row.error("expected a list of intervals for each rank");
     auto& spans = times.emplace_back();
     for (std::size_t i = 0; i < row.size(); ++i) {
       DOVETAIL_TRY(const execute::Span span, read_span(row.item(i)));

@@ -33,8 +33,8 @@ struct PassSeconds {
 /// - Launch: the minimum of a pass. A layer with experts adds one more launch, because the host waits for the counts of
 ///   routed tokens before it can launch their products.
 ///
-/// Measured layers (ModelFacts::profiles) replace compute and launch, at the micro-batch's tokens and their mean length
-/// by tokens (squares / count).
+/// Measured layers (ModelFacts::profiles) replace compute and launch. They are looked up at the micro-batch's number of
+/// tokens and token-weighted mean length (squares / count).
 PassSeconds forward_pass(const ModelFacts& facts, const llm::Layout& layout, const StageLayers& stage,
                          const llm::Tokens& micro_batch, const Machine& machine, const Efficiency& efficiency);
 

@@ -42,9 +42,9 @@ std::optional<std::string> find_mpi_module();
 /// Whether the module was built together with this library.
 bool mpi_module_was_built();
 
-/// Checks that all processes have read the same `input`. Otherwise all processes return the same Error: the one of the
-/// first rank that has one, or an Error about the first rank whose input differs from rank 0's. `another` is part of
-/// that message: "another problem".
+/// Checks that all processes have read the same `input`. If a rank's input is an Error, every process returns the Error
+/// of the first such rank, prefixed with that rank unless it is rank 0. Otherwise, if a rank's input differs from rank
+/// 0's, every process returns an Error about the first such rank. `another` names what it read: "another problem".
 base::Status agree_on_input(const Exchange& exchange, const base::Result<std::string>& input, std::string_view another);
 
 /// Appends `value` to the message: eight bytes in the machine's byte order.

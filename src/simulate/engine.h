@@ -68,10 +68,9 @@ struct SimulatedIterations {
   base::Ticks period() const;
 };
 
-/// Simulates iterations until the last n of them equal the n before, including the activities in progress at their
-/// ends. From then on everything repeats. Simulates at most `max_iterations` to get there. Then simulates as many
-/// further iterations as the stretch has, and each activity once more, so that the caller may begin the stretch at any
-/// moment in it.
+/// Simulates iterations until the last n equal the n before them, including the activities in progress at their ends,
+/// or until `max_iterations`. These n iterations are the repeating stretch. Then simulates n more iterations and one
+/// more run of each activity, so that the caller can cut out the stretch from any starting time within it.
 ///
 /// `cache` caches transfers across calls; null: no cache. A requested `cancellation` stops the simulation as
 /// `max_iterations` does. REQUIRES: at least one item, at least 2 iterations, meshes within the devices from 0 on, no

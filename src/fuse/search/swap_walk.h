@@ -109,8 +109,8 @@ class SwapWalk {
 
   /// Returns the current order.
   pipeline::Order order() const;
-  /// Counts the levels of each device from `floor` ([device]) on, from the next reset, so that levels with unequal
-  /// capacities can be compared.
+  /// Sets the initial memory level of each device ([device]; default 0), so that levels under unequal capacities can be
+  /// compared. Takes effect at the next reset.
   void set_floor(std::vector<std::int64_t> floor) { floor_ = std::move(floor); }
   /// Continues from another order of the same ops.
   void reset(const pipeline::Order& order);

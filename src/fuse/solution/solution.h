@@ -61,8 +61,9 @@ struct SolveOptions {
   /// default.
   std::optional<std::int64_t> proof_work;
   /// Skips work whose duration does not depend on the iterations. A search then does not look for the most robust of
-  /// equal schedules (unless robustness_percent is above 0), and its walks do not wander longer than they cool. `auto`
-  /// skips patterns of all mini-batches at once (it has patterns of each alone) and patterns for reduced memory.
+  /// equal schedules (unless robustness_percent is above 0), and limits loosening (docs/search.md) to the length of a
+  /// cooling. `auto` does not run `pattern` on all mini-batches together, because it already has patterns for each
+  /// mini-batch, nor for reduced memory.
   bool brief = false;
   /// Limit per device in addition to the problem's capacity; the smaller one applies.
   std::optional<base::Memory> memory_cap;

@@ -56,8 +56,8 @@ double iteration_seconds(const Scenario& scenario, double period);
 plan::Conflicts transfer_conflicts(const Scenario& scenario, const plan::Plan& plan, const plan::IterationGraph& graph,
                                    const std::vector<TaskMemory>& memory);
 
-/// Makes host transfers separate activities, one transfer after the other in the order of the workflow. Reverts each
-/// change that makes the iteration longer. `activities` ([activity of `graph`]) and `graph` are given without
+/// Tries to make each host transfer a separate activity, one at a time in the order of the workflow. Keeps a change
+/// unless it makes the iteration longer. `activities` ([activity of `graph`]) and `graph` are given without
 /// prefetching. Fused tasks keep their transfers.
 void prefetch(const Scenario& scenario, const plan::Plan& plan, const std::vector<TaskMemory>& memory,
               plan::IterationGraph& graph, std::vector<ActivitySeconds>& activities);

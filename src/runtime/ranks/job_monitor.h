@@ -42,7 +42,8 @@ class JobMonitor {
   /// store is gone, returns this rank's error.
   RankError report_error(const base::Error& error);
 
-  /// Waits for half a second and returns the ranks without a heartbeat in it: stopped, hung in the kernel, or ended.
+  /// Waits half a second and returns the ranks that sent no heartbeat in that time. Such ranks are stopped, hung in the
+  /// kernel, or have ended.
   std::vector<int> unresponsive_ranks();
 
   /// Marks this rank as done and waits for all others. Stops at an error or after `limit`.

@@ -180,7 +180,7 @@ base::Result<std::string> target_of(const syntax::SettingTree& tree, const Areal
     for (const ArealEngine& each : before) roles += fmt::format("{}{}", roles.empty() ? "" : ", ", each.role);
     return setting_error(
         tree, target ? target_key : type_key,
-        fmt::format("is {}, which AReaL rejects: there is no such engine before {}; accepted: {}",
+        fmt::format("is {}, which AReaL rejects: no such engine is created before {}; accepted: {}",
                     target.value_or("colocation without a target"), engine.role, roles.empty() ? "separation" : roles));
   }
   // Workers are shared one to one. A generation engine has one per instance, and a training engine one per GPU.

@@ -26,9 +26,9 @@ struct PrintedValue {
   std::size_t end = 0;              ///< position after the last character
 };
 
-/// Reads the map at a character of a line. Other text may follow. Adjacent strings are joined, as pprint splits long
-/// ones. Returns an Error at its place if there is no map, if the map is not closed, or if a member has an invalid
-/// value.
+/// Reads the map that starts at position `at` of the line. Other text may follow it. Adjacent strings are joined,
+/// because pprint splits long ones. Returns an Error with its position if there is no map, if the map is not closed, or
+/// if a member has an invalid value.
 base::Result<PrintedValue> read_printed_map(const ConsoleLine& line, std::size_t at);
 
 /// A scalar, string or list in an object.

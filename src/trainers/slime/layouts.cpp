@@ -80,9 +80,10 @@ base::Status read_virtual_stages(const syntax::SettingTree& tree, std::int64_t l
   if (!chunk_layers) return {};
   const std::int64_t of_stage = layers / layout.pipeline;
   if (place_of(tree, megatron_keys().virtual_stages).line > 0 || !layout.stage_layers.empty())
-    return setting_error(tree, key,
-                         "is set with other flags of stages, which Megatron-LM rejects; accepted: one of them, or "
-                         "--num-virtual-stages-per-pipeline-rank");
+    return setting_error(
+        tree, key,
+        "is set together with other flags for stages, which Megatron-LM rejects; accepted: only one of "
+        "them, or --num-virtual-stages-per-pipeline-rank");
   if (*chunk_layers < 1 || layers % layout.pipeline != 0 || of_stage % *chunk_layers != 0)
     return setting_error(
         tree, key, fmt::format("is {}; accepted: a divisor of the {} layers of a stage", *chunk_layers, of_stage));

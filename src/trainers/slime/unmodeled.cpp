@@ -260,7 +260,7 @@ base::Status add_placement(const syntax::SettingTree& tree, bool async, Imported
                 fmt::format("{}: engines assume nodes of this size; modeled with nodes of {} GPUs", node, trainer_node),
                 run.not_modelled);
   if (run.algorithm == "ppo" && trainer && !*trainer && !both)
-    add_finding(tree, "--offload-train", "false: no effect, with a critic both are offloaded", run.ignored);
+    add_finding(tree, "--offload-train", "false: no effect, because slime always offloads with a critic", run.ignored);
   if (colocate && engines && !*engines && !both)
     add_finding(tree, "--offload-rollout",
                 "false: the engine's KV cache stays on the device; modeled as freed, the real run uses more memory",
