@@ -3,7 +3,8 @@
 cmake/Unity.cmake).
 
 Two files of a namespace are in different groups if they use one name for different things in their unnamed
-namespaces, for a macro or in a using-declaration. Functions of one name can be in one group, as overloads, if one
+namespaces, for a macro or in a using-declaration. Names taken from two namespaces count as one thing, because folders
+pass on types of others. Functions of one name can be in one group, as overloads, if one
 parameter has two different class types. Names of unnamed namespaces therefore need not be unique in a folder. A
 conflict that this script misses is a compile error of the group.
 
@@ -20,7 +21,7 @@ UNNAMED = re.compile(r"^namespace \{\n(.*?)^\}  // namespace$", re.S | re.M)
 # clang-format does not indent the contents of a namespace, so a line that starts with a letter declares something.
 MACRO = re.compile(r"^#define (\w+)", re.M)
 TYPE = re.compile(r"^(?:template .*?> )?(?:struct|class|union|enum class|enum) (\w+)")
-ALIAS = re.compile(r"^using (\w+) = (.*);")
+ALIAS = re.compile(r"^using (\w+) = (.*);", re.M)
 FUNCTION = re.compile(r"^(?!using |namespace |template |constexpr [^(]*=|const [^(]*=)[A-Za-z][^(={;]*?(\w+)(?=\()", re.M)
 CONSTANT_OR_TEMPLATE = re.compile(r"^(?!using |namespace )[A-Za-z][^(={]*?(\w+)(?:\[\w*\])?\s*[({=;]")
 USING_DECLARATION = re.compile(r"^using ([\w:]*::(\w+));", re.M)

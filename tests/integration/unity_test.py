@@ -45,15 +45,27 @@ class Groups(unittest.TestCase):
             with self.subTest(first=first, second=second):
                 self.assertEqual(self.groups(unnamed(first), unnamed(second), unnamed("int other = 1;")), [0, 1, 0])
 
-    def test_a_constant_separates_files_that_use_its_name_otherwise(self):
-        for text, numbers in (
-            ("int f(int most) {\n  return most;\n}", [0, 1]),
-            ("int f(const Limits& limits) {\n  return limits.most;\n}", [0, 0]),
-            ("int f() {\n  return base::most;\n}", [0, 0]),
+    def test_overloads_are_together_if_a_parameter_has_two_class_types(self):
+        for first, second, numbers in (
+            ("Json json_of(const Row& row) {", "Json json_of(const Table& table) {", [0, 0]),
+            ("Json json_of(const Row& row) {", "Json json_of(const Row& row, int depth) {", [0, 1]),
+            ("Json json_of(int row) {", "Json json_of(const std::string& text) {", [0, 1]),
+            ("Json json_of(const Row& row) {", "Json json_of(const Table& table = {}) {", [0, 1]),
+            ("Json json_of(const Row& row) {", "template <class T>\nJson json_of(const T& table) {", [0, 1]),
+            ('Json json_of(const std::string& a = "x, y") {', "Json json_of(const std::string& b) {", [0, 1]),
         ):
-            for constant in ("constexpr int most = 3;", "constexpr Memory most(3);", "const Memory most{3};"):
-                with self.subTest(constant=constant, text=text):
-                    self.assertEqual(self.groups(unnamed(constant), unnamed(text)), numbers)
+            with self.subTest(first=first, second=second):
+                self.assertEqual(self.groups(unnamed(first), unnamed(second)), numbers)
+
+    def test_members_and_variables_hide_functions(self):
+        own = unnamed("int step(int a) {\n  return a;\n}")
+        for text in (
+            unnamed("class Walk {\n  int step(int a) { return a; }\n  int run() { return step(1); }\n};"),
+            unnamed("int run(const std::function<int(int)>& step) {\n  return step(1);\n}"),
+            unnamed("int run() {\n  const auto step = [](int a) { return a; };\n  return step(1);\n}"),
+        ):
+            with self.subTest(text=text):
+                self.assertEqual(self.groups(own, text), [0, 0])
 
     def test_files_of_different_namespaces_do_not_disturb_each_other(self):
         one, other = (
@@ -66,8 +78,9 @@ class Groups(unittest.TestCase):
     def test_different_macros_and_using_declarations_separate_files(self):
         self.assertEqual(self.groups("#define LIMIT 1\n", "#define LIMIT 2\n"), [0, 1])
         self.assertEqual(
-            self.groups("using timeline::Lane;\n", "using simulate::Lane;\n", "using timeline::Lane;\n"), [0, 1, 0]
+            self.groups("using Row = int;\n", "using Row = long;\n", "using Row = int;\n"), [0, 1, 0]
         )
+        self.assertEqual(self.groups("using base::Ticks;\n", "using pipeline::Ticks;\n"), [0, 0])
 
     def test_a_call_is_separated_from_a_local_function_of_that_name(self):
         own = unnamed("Json to_json(const Row& row) {\n  return {};\n}")
