@@ -3,10 +3,10 @@
 cmake/Unity.cmake).
 
 Two files of a namespace are in different groups if they use one name for different things in their unnamed
-namespaces, for a macro or in a using-declaration. Names taken from two namespaces count as one thing, because folders
-pass on types of others. Functions of one name can be in one group, as overloads, if one
-parameter has two different class types. Names of unnamed namespaces therefore need not be unique in a folder. A
-conflict that this script misses is a compile error of the group.
+namespaces, for a macro, or in a using-declaration. A type that two namespaces export under one name counts as one
+thing. Functions with one name can share a group, as overloads, if a parameter has two different class types. Names in
+unnamed namespaces therefore need not be unique in a folder. A conflict that this script misses is a compile error of
+the group.
 
 usage: unity_groups.py MAX_FILES SOURCE...
 """
@@ -26,11 +26,11 @@ FUNCTION = re.compile(r"^(?!using |namespace |template |constexpr [^(]*=|const [
 CONSTANT_OR_TEMPLATE = re.compile(r"^(?!using |namespace )[A-Za-z][^(={]*?(\w+)(?:\[\w*\])?\s*[({=;]")
 USING_DECLARATION = re.compile(r"^using ([\w:]*::(\w+));", re.M)
 CALLED = re.compile(r"(?<![\w:.>])(\w+)\(")
-# Members and variables hide functions of the folder.
+# Members and variables.
 HIDING = re.compile(r"^ +(?!return\b|case\b|else\b)[\w:<>,&* ]*[\w>&*] (\w+)\(|(?:[&>*]|\bauto) (\w+)(?= ?[,);={])", re.M)
 LITERAL = re.compile(r'"(?:\\.|[^"\\\n])*"')
 TEST_MACROS = re.compile(r"(TEST|RC_GTEST|INSTANTIATE_|TYPED_)")
-# Types that convert to each other or from much else: they do not tell overloads apart.
+# Types that convert implicitly, so they do not tell overloads apart.
 CONVERTIBLE = re.compile(r"bool|char|int|unsigned|float|double|auto|(std::)?(size_t|u?int\d+_t|string|string_view)|std::function.*|(base::)?Ticks")
 
 
@@ -43,13 +43,13 @@ class Function:
 
 
 @dataclass(frozen=True)
-class Thing:
-    """Anything else that a name means, told apart by a text."""
+class Entity:
+    """Anything else that a name means. Equal keys mean the same entity."""
 
-    text: str
+    key: str
 
 
-UNKNOWN_FUNCTION = Thing("a function declared elsewhere")
+UNKNOWN_FUNCTION = Entity("a function declared elsewhere")
 
 
 def parameters_of(text, begin):
@@ -89,6 +89,7 @@ def functions_of_headers(sources):
 
 
 def hiding_names_in(text):
+    """Returns the names of members and variables, which hide functions of the folder."""
     return {name for names in HIDING.findall(text) for name in names}
 
 
@@ -103,11 +104,11 @@ def meanings_of(source, folder_functions):
         meanings.setdefault((space, name), set()).add(meaning)
 
     for target, name in USING_DECLARATION.findall(text):
-        add(name, Thing(target.rsplit("::")[-1]))
+        add(name, Entity(target.rsplit("::")[-1]))
     for name, target in ALIAS.findall(text):
-        add(name, Thing(target.rsplit("::")[-1]))
+        add(name, Entity(target.rsplit("::")[-1]))
     for name in MACRO.findall(text):
-        add(name, Thing(source), "")
+        add(name, Entity(source), "")
     for unnamed in UNNAMED.findall(text):
         functions = {begin: (name, function) for begin, name, function in functions_in(unnamed, source)}
         begin = 0
@@ -115,11 +116,11 @@ def meanings_of(source, folder_functions):
             if TEST_MACROS.match(line) or ALIAS.match(line):
                 pass
             elif found := TYPE.match(line):
-                add(found.group(1), Thing(source))
+                add(found.group(1), Entity(source))
             elif begin in functions:
                 add(*functions[begin])
             elif found := CONSTANT_OR_TEMPLATE.match(line):
-                add(found.group(1), Thing(source))
+                add(found.group(1), Entity(source))
             begin += len(line)
     hidden = hiding_names_in(text)
     for name in set(CALLED.findall(text)) - hidden - {name for _, name in meanings}:
@@ -136,6 +137,7 @@ def can_meet(one, other):
 
 
 def fit(one, other):
+    """Whether files with these meanings can be in one group."""
     fewer, more = sorted((one, other), key=len)
     return all(can_meet(a, b) for name, mine in fewer.items() for a in mine for b in more.get(name, ()))
 
