@@ -9,8 +9,6 @@ target_compile_options(dovetail_settings INTERFACE
 # By default, g++ spends a tenth of its time on garbage collection, to save memory that every machine has.
 if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
   target_compile_options(dovetail_settings INTERFACE "SHELL:--param ggc-min-expand=1000" "SHELL:--param ggc-min-heapsize=524288")
-  # g++ reports the value of an empty std::optional as an uninitialized variable.
-  target_compile_options(dovetail_settings INTERFACE -Wno-maybe-uninitialized)
 endif()
 # g++ 12 reports overlapping copies inside std::string that do not exist (GCC bug 105329).
 if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)

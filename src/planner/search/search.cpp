@@ -183,18 +183,19 @@ std::vector<Found> real_search(const SearchSpace& space, const RealOptions& opti
   const auto cost_of = [](const Score& score) { return score.period.count() * (score.excess > 0 ? 3 : 1); };
   Score score = trial.score(now);
   pool.add(now, score);
-  std::optional<double> heat;  // heat of the current step, drawn when needed
+  constexpr double not_drawn = -1;
+  double heat = not_drawn;  // heat of the current step, drawn when needed
   const auto is_rejected = [&](const Score& tried) {
     const std::int64_t units = 5 * (cost_of(tried) - cost_of(score)) / 100'000'000;
     if (units <= 0) return false;
-    if (!heat) heat = random.negative_log_unit();
-    return options.beta * static_cast<double>(units) > *heat;
+    if (heat == not_drawn) heat = random.negative_log_unit();
+    return options.beta * static_cast<double>(units) > heat;
   };
   for (std::int64_t done = 1; done < options.evaluations; ++done) {
     const auto [task, option] = all[random.below(static_cast<std::uint32_t>(all.size()))];
     Selection next = now;
     next[task] = lists[task][option];
-    heat.reset();
+    heat = not_drawn;
     const std::optional<Score> tried = trial.score_unless(next, {}, is_rejected);
     if (!tried || is_rejected(*tried)) continue;
     now = std::move(next);
