@@ -46,9 +46,9 @@ struct JobFacts {
   bool megatron() const { return training.find("megatron") != std::string::npos; }
 };
 
-/// Returns the facts of a job and of the pools of its plan. Returns an Error if files without a base cannot express
-/// them. Examples are other algorithms, adapters, models that are not bundled, nodes that differ, uneven mini-batches,
-/// and most `software` settings.
+/// Returns the facts of a job and of the pools of its plan. Returns an Error if a file without a base cannot express
+/// the job: for example, one with adapters, models that are not bundled, different nodes, uneven mini-batches or most
+/// `software` settings.
 base::Result<JobFacts> facts_of(const plan::Job& job, const plan::Plan& plan);
 
 /// The `software` settings that a trainer's files without a base can express.
@@ -71,7 +71,7 @@ struct RequiredName {
 /// A file for a job, without the settings of a plan.
 struct CompleteFile {
   std::vector<RequiredName> required;
-  std::vector<std::string> arguments = {};  ///< for a launch script: words of the job, quoted for a shell
+  std::vector<std::string> arguments = {};  ///< for a launch script: the job's arguments, quoted for a shell
   std::string command = {};                 ///< for a launch script: "python3 -m verl.trainer.main_ppo"
   std::string yaml = {};                    ///< for a configuration: its content, one line per value
 };

@@ -37,7 +37,7 @@ struct ImportedModel {
 struct ImportedTask {
   std::string task;  ///< name in the workflow
   plan::TaskPlan planned;
-  bool other_backend = false;  ///< its backend differs from the actor's training and fixes its ZeRO stage
+  bool other_backend = false;  ///< its backend differs from the actor's and fixes its ZeRO stage
 
   bool operator==(const ImportedTask&) const = default;
 };
@@ -67,7 +67,7 @@ struct ImportedRun {
   std::int64_t sequence_cap = 0;  ///< tokens of prompt and response; 0: the sum of both caps
   std::int64_t max_prompt = 0;    ///< cap of prompts with given lengths; 0: prompt_cap
   std::int64_t max_response = 0;  ///< cap of responses with given lengths; 0: response_cap
-  bool open_prompts = false;      ///< prompts have no cap, so prompt_cap is a guess
+  bool open_prompts = false;      ///< prompts have no cap, so prompt_cap is an assumption
   ClusterChoice cluster;
 
   std::int64_t effective_prompt_cap() const { return max_prompt > 0 ? max_prompt : prompt_cap; }

@@ -62,7 +62,8 @@ struct EngineSizes {
   std::string data;
 };
 
-/// Returns the layout of the engine's instances on `devices` GPUs. Returns an Error if the degrees do not divide them.
+/// Returns the layout of the engine's instances on `devices` GPUs. Returns an Error if the product of the degrees does
+/// not divide the GPUs.
 base::Result<llm::Layout> engine_degrees(const syntax::SettingTree& tree, const EngineSizes& keys, int devices);
 
 /// Returns micro-batches of at most this many tokens.

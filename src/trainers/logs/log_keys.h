@@ -47,8 +47,8 @@ constexpr auto names_of(TimeKind) {
 struct TimedKey {
   std::string_view name;  ///< name after the prefix
   TimeKind use = TimeKind::other;
-  std::optional<PhaseKind> phase = {};       ///< kind of the phase
-  std::vector<std::string_view> roles = {};  ///< roles whose tasks the phase times; empty: the kind has no role
+  std::optional<PhaseKind> phase = {};       ///< nullopt unless `use` is TimeKind::phase
+  std::vector<std::string_view> roles = {};  ///< roles whose tasks are timed; empty: no specific role
   std::string_view unless = {};              ///< if the log also has a time with this name, this time is a part of it
 };
 

@@ -19,7 +19,7 @@ struct PrintedValue {
   };
   Kind kind = Kind::word;
   std::string text;                 ///< a word as printed, or the characters of a string
-  PrintedNumber number;             ///< value of a word in a map; well_formed also if the word is not a number
+  PrintedNumber number;             ///< value of a word in a map; well_formed without a value if not a number
   std::vector<PrintedValue> items;  ///< items of a list, or values of a map
   std::vector<std::string> keys;    ///< keys of a map
   std::size_t begin = 0;            ///< position of the first character
