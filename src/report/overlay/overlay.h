@@ -30,7 +30,7 @@ Page overlay_page(NamedTimeline a, NamedTimeline b, std::string title);
 struct Overlay {
   const NamedTimeline& a;
   const NamedTimeline& b;
-  std::array<TimelineActivities, 2> activities;  ///< before the delay
+  std::array<TimelineActivities, 2> activities;  ///< before a delay is applied
   std::array<base::Ticks, 2> delayed{};          ///< see Alignment
   std::vector<LanePair> lanes;
   std::vector<BarPair> bars;

@@ -1,4 +1,5 @@
-// Colors of pictures, pages and terminals. The hues of models are distinct with all common types of color vision.
+// Colors of pictures, pages and terminals. The hues of models are distinguishable with all common types of color
+// vision.
 #pragma once
 
 #include <array>
@@ -28,14 +29,14 @@ struct Ink {
 
 /// Returns the color `percent` of the way from `from` to `to`.
 Color mix(Color from, Color to, int percent);
-/// "#1f77b4".
+/// Formats a color: "#1f77b4".
 std::string hex(Color color);
 /// Returns the nearest color of the 6 x 6 x 6 cube of 256-color terminals, or of their gray ramp for near-grays.
 int terminal_color(Color color);
 /// Whether white text reads better than black on `background`.
 bool is_dark(Color background);
 
-/// Number of shades of a track: one per kind of op.
+/// Number of shades of each track: one per kind of op.
 inline constexpr std::size_t shades = timeline::op_bar_kinds.size();
 
 /// Returns the shade of a kind of training work within its track's colors. nullopt for other work and for idle time.
