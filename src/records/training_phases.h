@@ -31,7 +31,7 @@ base::Status write_training_phases(const std::string& folder, const std::vector<
 base::Status remove_training_phases(const std::string& folder);
 
 /// Reads the phases in the folder of a run, sorted by name; empty if it has none. Returns an Error if a file cannot be
-/// read. Bars of the traces are known only by name.
+/// read. The bars of the traces have only names; their kinds and tasks are unknown.
 base::Result<std::vector<TrainingPhase>> read_training_phases(const std::string& folder);
 
 }  // namespace dovetail::records
