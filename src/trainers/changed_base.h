@@ -23,7 +23,7 @@ struct ExportBase {
   std::string path;  ///< as given by the user
   std::string content;
   ImportOptions options;
-  std::string hub_cache = {};  ///< see import_run
+  std::string hub_cache = {};  ///< download cache of Hugging Face; see import_run
 };
 
 /// Reads the base with import_run.
@@ -37,7 +37,8 @@ enum class ChangeForm {
   yaml        ///< edits of the values in a YAML file
 };
 
-/// Returns the form of these changes. `import` is the unchanged base. Removing a setting requires an edit in place.
+/// Returns the form in which `changes` are applied. `import` is the unchanged base. Removing a setting requires an edit
+/// in place.
 ChangeForm form_of(const TrainerWriter& writer, const Import& import, const std::vector<Change>& changes);
 
 /// Converts changes to `form`. If the trainer's YAML files can be edited in place, arguments get the prefix `++`,
@@ -59,7 +60,7 @@ base::Result<std::string> edited_yaml(const ExportBase& base, const Import& impo
 
 /// A base changed to another backend or mode, to run the same job.
 struct SwitchedBase {
-  std::string name;             ///< see Alternative
+  std::string name;             ///< "megatron, 4 of 8 GPUs for engines"
   std::vector<Change> changes;  ///< changes that turn the original base into `base`
   ExportBase base;
   std::string rejection;  ///< why `base` cannot run the job; empty: it can

@@ -18,7 +18,7 @@ namespace dovetail::trainers {
 /// A change that the plan needs.
 struct RequiredChange {
   Change change;
-  std::optional<plan::Plan> without;  ///< plan that runs without this change; nullopt if the job then cannot run
+  std::optional<plan::Plan> without;  ///< plan that would run without this change; nullopt if the job could not run
   std::string stops;                  ///< why the job cannot run without this change
 };
 

@@ -19,7 +19,7 @@ namespace dovetail::trainers {
 struct Import {
   std::string trainer;             ///< "verl"
   std::string why;                 ///< reason for recognizing the trainer: "it starts verl.trainer.main_ppo"
-  std::string file;                ///< path as given
+  std::string file;                ///< path as given by the user
   std::vector<std::string> files;  ///< files that were read, starting with those that places refer to
   ImportedRun run;
   std::string text;  ///< the job in dovetail/job@1

@@ -18,9 +18,9 @@ struct JobFacts {
   std::string training;   ///< memory conventions (cost/conventions.h), which imply the backend
   bool critic = false;
   bool reference = false;
-  bool reward_model = false;              ///< otherwise a rule computes rewards
-  bool trainer_log_probabilities = true;  ///< see ImportedRun
-  std::string actor_model;                ///< a bundled name
+  bool reward_model = false;              ///< a reward model computes rewards; otherwise, a rule does
+  bool trainer_log_probabilities = true;  ///< an actor pass computes them; see ImportedRun
+  std::string actor_model;                ///< name of a bundled model
   std::string critic_model;
   std::string reward_model_name;
   llm::Transformer actor;  ///< shape of the actor
@@ -64,8 +64,8 @@ base::Status check_software(const JobFacts& facts, std::string_view trainer, con
 /// A value that only the user knows, given as an environment variable.
 struct RequiredName {
   std::string name;          ///< "ACTOR_PATH"
-  std::string what;          ///< "weights of the actor, a ...: a folder or a name on Hugging Face"
-  std::string example = {};  ///< value used to read the file again
+  std::string what;          ///< description: "weights of the actor, a ...: a folder or a name on Hugging Face"
+  std::string example = {};  ///< value for reading the written file again, to check it
 };
 
 /// A file for a job, without the settings of a plan.

@@ -83,7 +83,8 @@ struct TrainerWriter {
   std::vector<Alternative> (*alternatives_of)(const AlternativesRequest& request) = nullptr;
   /// Returns the flags of the trainer's command. Null: settings are added as words, not as flags.
   std::span<const syntax::Flag> (*flags)() = nullptr;
-  bool patches = false;  ///< YAML is edited in place (export/yaml_edit.h), since a file cannot extend another one
+  /// YAML is edited in place (export/yaml_edit.h), because a file cannot inherit from another one.
+  bool patches = false;
   bool takes_arguments = true;  ///< the command accepts settings after the configuration file
   /// Returns a file for a job without a base. Null: a base is required.
   base::Result<CompleteFile> (*complete_file)(const JobFacts& facts) = nullptr;

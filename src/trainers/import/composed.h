@@ -17,9 +17,9 @@
 namespace dovetail::trainers {
 
 struct ComposedSettings {
-  syntax::SettingTree tree;  ///< without interpolations; values with line 0 come from a bundled file
+  syntax::SettingTree tree;  ///< with interpolations resolved; values with line 0 come from a bundled file
   std::vector<Finding> assumed;
-  std::map<std::string, std::string> environment;  ///< environment of the trainer
+  std::map<std::string, std::string> environment;  ///< environment variables of the trainer
 };
 
 /// Configuration files that ship with a trainer and that other files inherit from.

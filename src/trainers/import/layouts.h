@@ -47,8 +47,8 @@ struct RecomputationKeys {
   std::string experts = {};  ///< older flag for expert layers
 };
 
-/// Reads the recomputation. Recomputation of experts may include attention, which flash attention recomputes anyway.
-/// Returns an Error for a combination that Megatron-LM rejects.
+/// Reads which parts of a layer are recomputed. Recomputation of experts may include attention, which flash attention
+/// recomputes anyway. Returns an Error for a combination that Megatron-LM rejects.
 base::Result<llm::Recomputation> recomputation_at(const syntax::SettingTree& tree, const RecomputationKeys& keys);
 
 /// Adds the `recompute_modules` at `key` to `not_modelled` if they name modules other than attention and experts.

@@ -64,7 +64,7 @@ base::Status choose_gpu(const ImportOptions& options, std::int64_t nodes, std::i
 
 /// Pools assigned to the devices of nodes.
 struct AssignedPools {
-  std::vector<cluster::Mesh> meshes;  ///< [pool]
+  std::vector<cluster::Mesh> meshes;  ///< [pool] devices of the pool
   std::int64_t nodes = 0;             ///< number of nodes used
 };
 

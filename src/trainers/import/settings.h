@@ -33,10 +33,10 @@ base::Result<std::string> text_at(const syntax::SettingTree& tree, std::string_v
 
 /// Returns the place of the value at `key`; line 0 if it is missing.
 syntax::Place place_of(const syntax::SettingTree& tree, std::string_view key);
-/// Returns an Error at the value of `key`: "`KEY` WHAT".
+/// Returns an Error at the value of `key`, with the message "`KEY` WHAT".
 base::Error setting_error(const syntax::SettingTree& tree, std::string_view key, std::string_view what);
 
-/// Returns "KEYS.NAME".
+/// Joins two keys: "KEYS.NAME".
 std::string key_below(std::string_view keys, std::string_view name);
 
 /// Returns whether a line of the content starts with `key:`, as top-level members do in YAML.

@@ -94,7 +94,7 @@ std::optional<std::string> time_name(const LogKeys& keys, std::string_view key);
 /// part of that time.
 std::optional<TimedKey> find_timed_key(const LogKeys& keys, std::string_view name);
 
-/// Returns the meaning of a series of lengths, or nullopt if the key is not one.
+/// Returns the meaning of a series of lengths, or nullopt if the key does not name lengths.
 std::optional<LengthFigure> length_figure(const LogKeys& keys, std::string_view key);
 
 }  // namespace dovetail::trainers

@@ -55,7 +55,7 @@ StepObject find_step_object(std::string_view text, std::string_view marker);
 /// Adds the numbers of an object found by find_step_object() at its step.
 base::Status add_step_object(const ConsoleLine& line, const StepObject& found, StepLogBuilder& log);
 
-/// Adds a leaf at a step.
+/// Adds the value of a leaf to the log at a step.
 void add_leaf(const ConsoleLine& line, const std::string& key, const PrintedLeaf& leaf, std::int64_t step,
               StepLogBuilder& log);
 

@@ -23,7 +23,7 @@ struct LogFile {
 struct LoggedValue {
   std::int64_t step = 0;
   double value = 0;
-  int line = 0;  ///< 0: in a binary file
+  int line = 0;  ///< line in the file; 0: in a binary file
   int column = 0;
 };
 

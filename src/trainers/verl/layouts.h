@@ -15,9 +15,9 @@ namespace dovetail::trainers {
 
 /// Keys of one role's training backend.
 struct VerlEngineKeys {
-  std::string_view fsdp;         ///< "critic.fsdp"
+  std::string_view fsdp;         ///< key of the FSDP settings: "critic.fsdp"
   std::string_view old_ulysses;  ///< older key of the Ulysses size; takes precedence if its value is greater than 1
-  std::string_view megatron;     ///< "critic.megatron"
+  std::string_view megatron;     ///< key of the Megatron settings: "critic.megatron"
   std::string_view recomputes;   ///< whether FSDP recomputes layers
   std::string_view unpadded;     ///< whether padding is removed from rows
 };

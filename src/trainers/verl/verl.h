@@ -56,7 +56,7 @@ bool is_left_out(std::string_view key);
 
 /// Settings of a run, from a launch script or a file, merged over verl's defaults.
 struct VerlSettings {
-  syntax::SettingTree tree;  ///< without interpolations; defaults are at line 0
+  syntax::SettingTree tree;  ///< with interpolations resolved; defaults are at line 0
   VerlEngine engine = VerlEngine::fsdp;
   std::vector<Finding> assumed;
   std::vector<Finding> ignored;  ///< settings that verl does not have
@@ -75,7 +75,7 @@ base::Result<VerlSettings> settings_of_launch(const syntax::Launch& launch, cons
 /// member is below a `value`.
 bool is_verl_configuration(const syntax::Setting& root);
 
-/// Reads the settings of such a map. `source` is the file that contains it.
+/// Reads the settings of the verl configuration `root`. `source` is the file that contains it.
 base::Result<VerlSettings> settings_of_configuration(syntax::Setting root, const std::string& source,
                                                      const std::map<std::string, std::string>& environment);
 
