@@ -28,7 +28,7 @@ std::string value_text(const timeline::Counter& counter, base::Memory value);
 struct Picture {
   const timeline::Timeline& timeline;
   Summary summary;
-  std::vector<std::array<Color, shades>> colors;  ///< [track]
+  std::vector<std::array<Color, shades>> colors;  ///< [track] colors by shade
 };
 
 /// A rectangle in which time runs from left to right.

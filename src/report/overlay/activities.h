@@ -17,7 +17,7 @@ namespace dovetail::report {
 
 /// Work that begins and ends as a unit across all rows.
 struct TimelineActivity {
-  std::string name;  ///< see activity_name
+  std::string name;  ///< name of the activity (see activity_name)
   /// Start of the first bar. In a repeating timeline, an activity may wrap around the end of the repeating part. Its
   /// longest pause is then assumed to lie between its end and its start; nullopt if it never pauses.
   std::optional<base::Ticks> begin;
@@ -46,7 +46,7 @@ base::Ticks begin_of(const TimelineActivities& activities, std::size_t bar, base
 /// Returns the activity of that name, or null.
 const TimelineActivity* find_activity(const TimelineActivities& activities, std::string_view name);
 
-/// How timelines A and B are shifted to be comparable.
+/// Shifts that make timelines A and B comparable.
 struct Alignment {
   std::array<base::Ticks, 2> rotations;  ///< time of the repeating part at which each timeline begins
   std::array<base::Ticks, 2> delayed;    ///< delay added after the rotation

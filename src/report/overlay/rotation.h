@@ -18,7 +18,7 @@ struct BarSegment {
 };
 
 struct SegmentLane {
-  timeline::Lane lane;  ///< its `bars` is ignored
+  timeline::Lane lane;  ///< `lane.bars` is ignored
   std::vector<BarSegment> segments;
 };
 

@@ -39,7 +39,7 @@ struct Category {
   std::string bar_title;  ///< title of a bar: "F{micro-batch} actor"
   std::string bar_label;  ///< text on a bar if it fits: "{micro-batch}"; may be empty
   Ink ink;
-  bool idle = false;  ///< drawn as a lower bar than work
+  bool idle = false;  ///< idle time, drawn as lower bars than work
 };
 
 /// Returns the name of a category: "actor_generate decode". Idle time is named by its cause alone: "bubble".

@@ -40,7 +40,7 @@ struct Breakdown {
   };
   struct Row {
     std::string name;
-    std::vector<base::Ticks> amounts;             ///< [segment]
+    std::vector<base::Ticks> amounts;             ///< [segment] time of the segment
     std::optional<base::Ticks> full_length = {};  ///< length of the full bar; nullopt: the sum of the amounts
   };
   std::string title;

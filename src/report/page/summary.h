@@ -17,7 +17,7 @@ struct Summary {
   std::int64_t work_bars = 0;
   std::array<double, timeline::bar_kinds> share{};  ///< share of all devices' time, by BarKind
   double idle_share = 0;                            ///< share of idle time of all causes (bubbles)
-  std::vector<base::Memory> peaks;                  ///< [lane]
+  std::vector<base::Memory> peaks;                  ///< [lane] peak of the counter
   std::size_t fullest_lane = 0;                     ///< lane with the highest peak; the first of several
   base::Ticks peak_time;                            ///< time at which that lane first reaches its peak
   /// [track] kinds of work that take time; the last entry is work without a track

@@ -25,7 +25,7 @@ struct FrontPoint {
 struct NamedPoint {
   std::string name;
   TradePoint at;
-  bool emphasized = false;  ///< the baseline
+  bool emphasized = false;  ///< true for the baseline
 };
 
 struct ParetoPicture {
