@@ -69,7 +69,7 @@ struct Overflow {
 /// State of a run at one step. Seconds are those of an iteration.
 struct ForecastPoint {
   std::int64_t step = 0;
-  double factor = 1;  ///< LengthGrowth::factor_at
+  double factor = 1;  ///< factor on response lengths (LengthGrowth::factor_at)
   double mean = 0;    ///< mean response length in tokens
   double at_cap = 0;  ///< fraction of responses at the cap
   std::size_t plan = 0;
@@ -85,7 +85,7 @@ struct Forecast {
   /// Selected steps. They include the first, the last, and the first with the longest responses.
   std::vector<ForecastPoint> points;
   double seconds = 0;        ///< total: iterations, pauses and restarts
-  double pause_seconds = 0;  ///< part of the total
+  double pause_seconds = 0;  ///< seconds of pauses, part of the total
   double restart_seconds = 0;
   double gpu_hours = 0;  ///< for all devices of the cluster during the whole run
   std::optional<double> price;
@@ -103,7 +103,7 @@ struct Forecast {
 /// current one stops fitting, or if another is faster by more than the model's error. Among all schedules that obey
 /// these rules, the result is the shortest.
 ///
-/// Errors: those of rank_plans, and an infeasible Error if no plan is given and no plan fits. REQUIRES: a plan, or
+/// Errors are those of rank_plans, and an infeasible Error if no plan is given and no plan fits. REQUIRES: a plan, or
 /// searches > 0.
 base::Result<Forecast> forecast(const predict::Scenario& scenario, const plan::Plan* plan, const LengthGrowth& growth,
                                 const ForecastOptions& options);

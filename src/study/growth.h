@@ -18,7 +18,7 @@ enum class GrowthFigure {
   mean,    ///< mean response length in tokens
   median   ///< median response length in tokens
 };
-/// "factor", "mean", "p50".
+/// Returns the name used in files and options: "factor", "mean" or "p50".
 std::string_view name_of(GrowthFigure figure);
 
 struct GrowthPoint {

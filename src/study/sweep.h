@@ -48,7 +48,7 @@ constexpr auto names_of(SweepInput) {
 std::string_view axis_name(SweepInput input);
 /// Whether users choose the input, so that one value is the best. Other inputs are external conditions.
 bool is_choice(SweepInput input);
-/// "20%", "512", "1.5x".
+/// Formats a value of the input: "20%", "512", "1.5x".
 std::string value_text(SweepInput input, double value);
 
 /// Returns the accepted values if `value` is invalid; nullopt if it is valid.
@@ -83,7 +83,7 @@ struct SimulatedSeconds {
 
 /// Migrations at a threshold.
 struct Migrations {
-  int migrating = 0;     ///< draws with a migration
+  int migrating = 0;     ///< number of draws with a migration
   double samples = 0;    ///< mean number of samples that migrate in these draws
   double instances = 0;  ///< mean number of destination instances in these draws
 };
@@ -93,7 +93,8 @@ struct SweepFigures {
   double iteration_seconds = 0;  ///< from predict::estimate
   std::optional<SimulatedSeconds> simulated;
   std::optional<Migrations> migrations;  ///< only for simulations with a threshold
-  // From the simulated mean if there is one, else from iteration_seconds. Units as in Estimate.
+  // Figures computed from the simulated mean if there is one, otherwise from iteration_seconds. Units are those of
+  // Estimate.
   double samples_per_second = 0;
   double tokens_per_second = 0;  ///< per device
   double gpu_hours = 0;          ///< per iteration

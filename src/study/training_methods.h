@@ -39,8 +39,8 @@ inline bool is_fused(TrainingMethod method) {
   return method == TrainingMethod::fused || method == TrainingMethod::fused_smaller;
 }
 
-/// "1F1B", "interleaved 1F1B", "zero bubble", "smaller micro-batches", "fused", "fused smaller micro-batches", "as
-/// planned".
+/// Returns the name for messages: "1F1B", "interleaved 1F1B", "zero bubble", "smaller micro-batches", "fused", "fused
+/// smaller micro-batches" or "as planned".
 std::string_view name_of(TrainingMethod method);
 
 /// Result for one method of running the training phase.
