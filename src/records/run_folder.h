@@ -73,7 +73,7 @@ class RunFolder {
 
   base::Status add_metrics(const control::Figures& figures);
   base::Status add_evaluation(const control::Figures& figures);
-  /// Sample::prompt is an index in `prompts`.
+  /// Adds a row per sample. Sample::prompt is an index in `prompts`.
   base::Status add_samples(std::int64_t iteration, std::span<const control::Sample> samples,
                            std::span<const control::PromptTokens> prompts);
   /// Flushes all rows to disk. Called before a checkpoint is saved, so that no checkpoint is ahead of the rows.

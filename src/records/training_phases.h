@@ -17,10 +17,10 @@
 namespace dovetail::records {
 
 struct TrainingPhase {
-  std::string name;  ///< names of its tasks: "actor_train", "actor_train+critic_train"
+  std::string name;  ///< names of its tasks, joined by "+": "actor_train", "actor_train+critic_train"
   pipeline::Schedule planned;
-  pipeline::Schedule measured;  ///< with the medians of the latest runs
-  timeline::Timeline trace;     ///< of the latest run
+  pipeline::Schedule measured;  ///< same order, with median durations over the latest runs of the phase
+  timeline::Timeline trace;     ///< activities of the ranks in the latest run
 };
 
 /// Writes the phases into the folder of the run, all or none, and removes other phases. REQUIRES: there is at least one

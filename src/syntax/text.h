@@ -76,7 +76,8 @@ std::string describe(const Text& text);
 /// known.
 Text either(const Text& one, const Text& other, const Unknown& why);
 
-/// Merges two lists. Words that both share at the start or end stay as they are; the words between become conditional.
+/// Merges the lists of two branches. Words that both lists share at the start or end stay as they are; the words
+/// between them become conditional.
 std::vector<Word> either(const std::vector<Word>& one, const std::vector<Word>& other, const Unknown& why);
 
 }  // namespace dovetail::syntax

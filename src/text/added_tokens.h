@@ -15,7 +15,7 @@ namespace dovetail::text {
 struct AddedToken {
   TokenId id = 0;
   std::string content;
-  bool special = false;      ///< omitted from decoded text on request
+  bool special = false;      ///< omitted from decoded text with SpecialTokens::left_out
   bool normalized = false;   ///< searched for in the normalized text, not in the original
   bool single_word = false;  ///< matches only complete words
   bool takes_left = false;   ///< includes white space before it

@@ -30,7 +30,8 @@ struct Message {
 /// assistant's turn.
 std::string prompt_text(ChatTemplate chat_template, std::span<const Message> messages);
 
-/// Returns the text that ends a turn ("<|im_end|>"). Empty for `none`: the tokenizer's end-of-text token ends it.
+/// Returns the text that ends a turn ("<|im_end|>"). Returns an empty string for `none`, where the tokenizer's
+/// end-of-text token ends a turn.
 std::string_view end_of_turn(ChatTemplate chat_template);
 
 /// Text to generate from, with the answer that a reward command needs.
@@ -66,8 +67,8 @@ struct Preference {
 base::Result<std::vector<Prompt>> parse_prompts(std::string_view content, const std::string& path,
                                                 ChatTemplate chat_template);
 
-/// Parses examples. A line has `text`, `prompt` and `response`, or `messages`. All of `text` is learned. Otherwise, the
-/// responses and the ends of their turns are learned.
+/// Parses examples. A line has either `text`, or `prompt` and `response`, or `messages`. All of `text` is learned. In
+/// the other two forms, the responses and the ends of their turns are learned.
 base::Result<std::vector<Example>> parse_examples(std::string_view content, const std::string& path,
                                                   ChatTemplate chat_template);
 

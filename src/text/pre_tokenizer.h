@@ -66,7 +66,7 @@ struct Split {
   bool inverted = false;
 };
 
-/// Splits at each number character (Unicode category N), or at each run of them.
+/// Splits at each number character (Unicode category N) if `individual`, otherwise at each run of them.
 struct Digits {
   bool individual = false;
 };

@@ -20,7 +20,7 @@ struct Variable {
   Kind kind = Kind::unset;
   bool is_exported = false;
   bool is_whole = false;                 ///< set by `declare -i`: assignments are evaluated as arithmetic
-  std::map<std::int64_t, Word> indexed;  ///< element 0 for a scalar
+  std::map<std::int64_t, Word> indexed;  ///< elements by index; a scalar is element 0
   std::map<std::string, Word> associative;
 
   bool operator==(const Variable&) const = default;
@@ -41,13 +41,13 @@ using Variables = std::map<std::string, Variable>;
 /// Everything that the next command may depend on. A branch with an unknown condition is evaluated on a copy.
 struct ShellState {
   Variables variables;
-  std::map<std::string, const ShellNode*> functions;  ///< null: several definitions are possible
-  std::vector<Word> parameters;                       ///< `$1`, ...
+  std::map<std::string, const ShellNode*> functions;  ///< bodies by name; null: several definitions are possible
+  std::vector<Word> parameters;                       ///< positional parameters: `$1`, ...
   Text directory;
   std::optional<Text> input;  ///< input of `read` and `cat`; nullopt: unknown
   Text output;                ///< output of the command substitution in progress
   ExitStatus status;
-  bool stops_on_error = false;  ///< `set -e`
+  bool stops_on_error = false;  ///< whether `set -e` is in effect
   /// Variables that `local` hides, per active function; nullopt: unset.
   std::vector<std::map<std::string, std::optional<Variable>>> hidden;
 };
@@ -167,7 +167,7 @@ std::vector<std::string> split_off(const Shell& shell, std::string_view text, st
 // parameter.cpp
 struct ParameterValue {
   bool is_list = false;    ///< "$@", "${a[@]}": each element is a separate word
-  bool is_joined = false;  ///< "$*", "${a[*]}"
+  bool is_joined = false;  ///< "$*", "${a[*]}": the elements are joined to one word
   std::vector<Word> words;
   const WordParts* operand = nullptr;  ///< operand to expand instead; null: use `words`
 };

@@ -32,7 +32,7 @@ struct ScriptRequest {
   std::string directory;  ///< working directory at the start; empty: unknown
   /// Environment variables given by the user. They also replace unknown values of variables that the script sets.
   std::map<std::string, std::string> environment;
-  std::vector<std::string> arguments;                   ///< `"$@"`
+  std::vector<std::string> arguments;                   ///< arguments of the script: `"$@"`
   FileReader read;                                      ///< reader for `source`; empty: no file is read
   Place begin = {.source = 0, .line = 1, .column = 1};  ///< place of the first character of the content
   ScriptCost before = {};                               ///< cost of the scripts that started this one
