@@ -36,7 +36,7 @@ constexpr std::string_view unfinished_begin = ".unfinished-";
 constexpr std::string_view damaged_begin = "damaged-";
 constexpr const char* state_name = "state.json";
 
-/// Parsed name of a checkpoint. One inside an iteration comes after the one at its beginning.
+/// Parsed name of a checkpoint. A checkpoint within an iteration sorts after the one at the start of that iteration.
 struct CheckpointName {
   std::int64_t iteration = 0;
   std::int64_t part = 0;
@@ -134,7 +134,7 @@ Status put_in_place(const std::string& unfinished, const CheckpointPlace& place,
 }
 
 Status delete_checkpoint(const CheckpointPlace& place, const std::string& name) {
-  // Renamed first, so that a partly deleted checkpoint is not taken for one.
+  // Renamed first, so that a partly deleted checkpoint is not mistaken for a complete one.
   const std::string hidden = path_of(place, std::string(unfinished_begin) + name);
   std::error_code error;
   fs::remove_all(hidden, error);

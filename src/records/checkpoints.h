@@ -34,14 +34,14 @@ struct OpenedCheckpoint {
   control::RunState state;
 };
 
-/// Opens the newest checkpoint whose files match its manifest, and deletes unfinished ones. Newer checkpoints, which
-/// are damaged, are renamed to "damaged-..." so that they are not opened again. `warn` receives a message about each,
-/// with the damaged file. Returns nullopt if there are no checkpoints, a Failure::io Error if all are damaged, and a
-/// bad_input Error if the newest readable one belongs to a run with another hash.
+/// Opens the newest checkpoint whose files match its manifest, and deletes unfinished ones. Damaged checkpoints that
+/// are newer are renamed to "damaged-..." so that they are not opened again. `warn` receives a message about each,
+/// which names the damaged file. Returns nullopt if there are no checkpoints, a Failure::io Error if all are damaged,
+/// and a bad_input Error if the newest readable one belongs to a run with another hash.
 base::Result<std::optional<OpenedCheckpoint>> open_newest(const CheckpointPlace& place,
                                                           const std::function<void(const std::string&)>& warn);
 
-/// Returns the folder of the best checkpoint, or an empty string.
+/// Returns the folder of the best checkpoint, or an empty string if no checkpoint was saved with `is_best`.
 std::string best_of(const CheckpointPlace& place);
 
 inline constexpr std::string_view checkpoint_format = "dovetail/checkpoint@1";
@@ -58,7 +58,7 @@ struct ManifestFile {
 };
 
 struct Manifest {
-  std::string run;             ///< hash of the run that it belongs to
+  std::string run;             ///< hash of the run that the checkpoint belongs to
   std::int64_t iteration = 0;  ///< completed iterations
   bool is_best = false;        ///< the evaluation before it was the best of the run so far
   std::vector<ManifestFile> files;
@@ -73,7 +73,8 @@ base::Result<std::vector<ManifestFile>> files_of(const std::string& folder);
 /// Returns the text of the manifest file, with a hash over all of its members.
 std::string manifest_to_json(const Manifest& manifest);
 
-/// Reads a manifest. Returns an Error with its position, also if the hash does not match the members.
+/// Reads a manifest. Returns an Error with its location if the manifest is invalid, or if the hash does not match the
+/// members.
 base::Result<Manifest> parse_manifest(std::string_view content, const std::string& path);
 
 /// Reads the manifest of the checkpoint in `folder`.

@@ -1,4 +1,4 @@
-// Reads the rows of metrics.jsonl and eval.jsonl, as curves and as a timeline.
+// Reads metrics.jsonl and eval.jsonl as columns of figures, and converts them to a timeline.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ struct FigurePoint {
   double value = 0;
 };
 
-/// All values of one figure, in order of iterations. Not every row has it.
+/// All values of one figure, in order of iterations. A figure may be missing in some rows.
 struct FigureColumn {
   std::string name;
   bool is_timing = false;
@@ -45,8 +45,8 @@ class FigureTable {
   std::int64_t rows_ = 0;
 };
 
-/// Reads rows: JSON objects, one per line. Each has an `iteration` greater than in the previous row, numbers or nulls
-/// by name, and optionally more of these in an object `timing`. Otherwise returns an Error with line and column. An
+/// Reads rows: JSON objects, one per line. Each has an `iteration` greater than in the previous row, and numbers or
+/// nulls by name. An optional object `timing` has more of these. Invalid rows are Errors with a line and a column. An
 /// incomplete last line without a line break is still being written, and is ignored.
 base::Result<FigureTable> parse_figures(std::string_view content, const std::string& path);
 

@@ -60,7 +60,7 @@ std::string join(const LineFields& fields) {
   return line;
 }
 
-/// Returns the line, omitting fields that do not fit: the rightmost field of the last rank first.
+/// Returns the line. If fields do not fit, omits them one by one: first those of the last rank, from the right.
 std::string fit(LineFields fields, std::size_t columns) {
   std::string line = join(fields);
   while (!fields.empty() && line.size() > columns) {
@@ -84,7 +84,7 @@ std::string summary_of(const control::Figures& figures, std::int64_t iterations)
 
 std::string progress_of(const control::RunProgress& progress, const control::Figures& before, double seconds_left,
                         std::size_t columns) {
-  // Work after the last iteration counts as field of it.
+  // Work after the last iteration counts as part of it.
   const std::int64_t iteration = std::min(progress.iteration, progress.iterations);
   LineFields fields{{fmt::format("{}/{}", iteration, progress.iterations), Rank::iteration},
                     {fmt::format("{} {}/{}", progress.phase, progress.done, progress.total), Rank::phase}};

@@ -66,7 +66,7 @@ std::size_t end_of_rows(std::string_view content, std::int64_t iterations, const
   return 0;
 }
 
-/// Cuts a file after the last row of an iteration up to `iterations`. Concurrent readers see whole rows.
+/// Cuts a file after the last row of an iteration up to `iterations`. Concurrent readers see only complete rows.
 Status cut(const std::string& path, std::int64_t iterations) {
   std::error_code error;
   if (!fs::exists(path, error)) return {};

@@ -30,8 +30,8 @@ inline constexpr const char* metrics_file_name = "metrics.jsonl";
 inline constexpr const char* evaluations_file_name = "eval.jsonl";
 inline constexpr const char* samples_file_name = "samples.jsonl";
 
-/// Formats a row of metrics.jsonl or eval.jsonl: the figures in order, timings in an object at the end. Numbers are the
-/// shortest text that reads back equal; values that are not numbers are null.
+/// Formats a row of metrics.jsonl or eval.jsonl: the figures in order, timings in an object at the end. Numbers have
+/// the fewest digits that read back as the same value; values that are not numbers are null.
 std::string row_of(const control::Figures& figures);
 
 /// Formats a row of samples.jsonl: everything that a script needs to recompute rewards and losses. `prompt` is the text
@@ -46,8 +46,8 @@ std::uint32_t crc32c(std::string_view bytes);
 class EventFile {
  public:
   /// Begins a new file. Its name sorts after the files in the folder, because TensorBoard reads files in order of name.
-  /// If there are other files, it begins with a SessionLog that makes TensorBoard drop their events from `first_step`
-  /// on, where a stopped run resumes.
+  /// If there are other files, the new one begins with a SessionLog that makes TensorBoard drop their events from
+  /// `first_step` on. A stopped run resumes there.
   static base::Result<EventFile> open(const std::string& folder, std::int64_t first_step);
 
   /// Writes each figure except the iteration as a scalar at `step`: "train/reward" with the prefix "train", and
@@ -61,8 +61,8 @@ class EventFile {
 };
 
 /// The growing files of a run. Each row is written completely or not at all, except for the last row of a program that
-/// is killed while writing. If a row cannot be added, returns a Failure::io Error with the path and leaves nothing of
-/// the row.
+/// is killed while writing. If a row cannot be added, returns a Failure::io Error with the path, and the file has no
+/// part of the row.
 class RunFolder {
  public:
   /// Opens the folder of a run with `iterations` completed, and creates missing files. Cuts off rows of later
@@ -73,7 +73,7 @@ class RunFolder {
 
   base::Status add_metrics(const control::Figures& figures);
   base::Status add_evaluation(const control::Figures& figures);
-  /// Sample::prompt is an index in `prompts`.
+  /// Adds a row per sample. Sample::prompt is an index in `prompts`.
   base::Status add_samples(std::int64_t iteration, std::span<const control::Sample> samples,
                            std::span<const control::PromptTokens> prompts);
   /// Flushes all rows to disk. Called before a checkpoint is saved, so that no checkpoint is ahead of the rows.

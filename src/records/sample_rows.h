@@ -14,9 +14,9 @@ namespace dovetail::records {
 struct SampleRow {
   std::int64_t iteration = 0;
   std::string prompt;    ///< empty in files of older versions, which lack it
-  std::string response;  ///< up to its stop text
+  std::string response;  ///< response up to its stop string
   std::int64_t tokens = 0;
-  double reward = 0;   ///< as judged; NaN if it was not a number
+  double reward = 0;   ///< reward as scored; NaN if it was not a number
   bool ended = false;  ///< false if the response was cut off
 };
 
@@ -24,7 +24,7 @@ struct SampleRow {
 /// `path` and the line.
 base::Result<std::vector<SampleRow>> parse_last_samples(std::string_view content, const std::string& path);
 
-/// Reads the file at `path`, from its end. Empty if it does not exist.
+/// Reads the file at `path`, from its end. Returns an empty vector if the file does not exist.
 base::Result<std::vector<SampleRow>> read_last_samples(const std::string& path);
 
 }  // namespace dovetail::records

@@ -17,10 +17,10 @@
 namespace dovetail::records {
 
 struct TrainingPhase {
-  std::string name;  ///< names of its tasks: "actor_train", "actor_train+critic_train"
+  std::string name;  ///< names of its tasks, joined by "+": "actor_train", "actor_train+critic_train"
   pipeline::Schedule planned;
-  pipeline::Schedule measured;  ///< with the medians of the latest runs
-  timeline::Timeline trace;     ///< of the latest run
+  pipeline::Schedule measured;  ///< same order, with median durations over the latest runs of the phase
+  timeline::Timeline trace;     ///< activities of the ranks in the latest run
 };
 
 /// Writes the phases into the folder of the run, all or none, and removes other phases. REQUIRES: there is at least one
@@ -31,7 +31,7 @@ base::Status write_training_phases(const std::string& folder, const std::vector<
 base::Status remove_training_phases(const std::string& folder);
 
 /// Reads the phases in the folder of a run, sorted by name; empty if it has none. Returns an Error if a file cannot be
-/// read. Bars of the traces are known only by name.
+/// read. The bars of the traces have only names; their kinds and tasks are unknown.
 base::Result<std::vector<TrainingPhase>> read_training_phases(const std::string& folder);
 
 }  // namespace dovetail::records

@@ -69,7 +69,7 @@ base::Status find_candidates(Run& run, const plan::Plan* given) {
     const std::int64_t step = steps[index];
     if (run.options.on_search) run.options.on_search(step);
     const RunStep there(run.scenario, run.growth, step);
-    // One share of the time is reserved for the costs of all plans in all parts.
+    // Reserve a share of the time for computing the costs of all plans in all parts.
     const std::size_t shares = steps.size() - index + 1;
     auto ranking = planner::rank_plans(there.scenario(), planner::with_share_of_time(rank, run.scenario, shares));
     if (!ranking.ok() && ranking.error().failure == base::Failure::bad_input) return ranking.error();

@@ -26,8 +26,8 @@ struct ForecastOptions {
   std::int64_t steps = 1;  ///< from 1 to max_step_number
   std::vector<Pause> pauses = {};
   double restart_seconds = 0;  ///< seconds to change the plan
-  int searches = 3;  ///< number of lengths to search plans for, spread evenly from the first to the longest; 0
-                     ///< keeps the given plan
+  int searches = 3;  ///< number of response lengths to search plans for, spread evenly from the first to the longest;
+                     ///< 0: only the given plan is used
   planner::RankOptions rank = {};  ///< options of these searches; the time limit is for the whole forecast
   std::function<void(std::int64_t step)> on_search =
       {};  ///< called before each search, with the step whose lengths it uses
@@ -37,7 +37,7 @@ struct ForecastOptions {
 struct ForecastPlan {
   plan::Plan plan;
   std::optional<std::int64_t> found_at;  ///< step whose lengths the search used; nullopt: the given plan
-  std::optional<double> over_bound;      ///< argument of estimate_like; nullopt: no fused training
+  std::optional<double> over_bound;      ///< argument of predict::estimate_like; nullopt: no fused training
 };
 
 /// Consecutive steps with one plan.
@@ -48,12 +48,12 @@ struct ForecastSpan {
   double first_seconds = 0;  ///< seconds of an iteration at the first and the last step
   double last_seconds = 0;
   double seconds = 0;  ///< total seconds of the span's iterations
-  /// Seconds that the span saves compared with the previous span's plan, not counting the restart. nullopt for the
-  /// first span, or if that plan no longer fits.
+  /// Seconds that the span saves compared with running it with the previous span's plan, not counting the restart.
+  /// nullopt for the first span, or if that plan no longer fits.
   std::optional<double> saved;
 };
 
-/// Missing memory of a plan at the step where it stops fitting.
+/// Memory that a plan lacks at the step where it stops fitting.
 struct Overflow {
   std::int64_t step = 0;  ///< first step at which it does not fit
   std::size_t task = 0;
@@ -69,7 +69,7 @@ struct Overflow {
 /// State of a run at one step. Seconds are those of an iteration.
 struct ForecastPoint {
   std::int64_t step = 0;
-  double factor = 1;  ///< LengthGrowth::factor_at
+  double factor = 1;  ///< factor on response lengths (LengthGrowth::factor_at)
   double mean = 0;    ///< mean response length in tokens
   double at_cap = 0;  ///< fraction of responses at the cap
   std::size_t plan = 0;
@@ -81,29 +81,29 @@ struct ForecastPoint {
 struct Forecast {
   std::int64_t steps = 0;           ///< number of steps that fit: all requested steps, or those before no plan fits
   std::vector<ForecastPlan> plans;  ///< plans of the spans, in order of first use
-  std::vector<ForecastSpan> spans;  ///< schedule of plans; empty if none fits at step 0
-  /// Selected steps, including the first, the last, and the first with the longest responses.
+  std::vector<ForecastSpan> spans;  ///< in order of steps; empty if no plan fits at step 0
+  /// Selected steps. They include the first, the last, and the first with the longest responses.
   std::vector<ForecastPoint> points;
   double seconds = 0;        ///< total: iterations, pauses and restarts
-  double pause_seconds = 0;  ///< part of the total
+  double pause_seconds = 0;  ///< seconds of pauses, part of the total
   double restart_seconds = 0;
   double gpu_hours = 0;  ///< for all devices of the cluster during the whole run
   std::optional<double> price;
   std::optional<double> kept_seconds;  ///< total with only the first plan; nullopt if that plan stops fitting
-  std::optional<Overflow> overflow;    ///< for the first plan, if it were kept
+  std::optional<Overflow> overflow;    ///< of the first plan, if it were kept; nullopt if it always fits
   std::int64_t part = 1;               ///< maximum number of steps that are calculated together
   std::size_t candidates = 0;          ///< number of plans compared at every step
 };
 
-/// Forecasts a run in at most 100 parts with the same number of steps. The time of a part uses the mean lengths of its
-/// steps, and its memory uses the longest.
+/// Forecasts a run in at most 100 parts with the same number of steps. The time of a part is computed from the mean
+/// lengths of its steps, its memory from the longest.
 ///
 /// The candidate plans are the given plan and the best plans that rank_plans finds for several lengths. The run starts
 /// with the given plan if it fits, else with a plan within the model's error of the fastest. It changes its plan if the
 /// current one stops fitting, or if another is faster by more than the model's error. Among all schedules that obey
 /// these rules, the result is the shortest.
 ///
-/// Errors: those of rank_plans, and an infeasible Error if no plan is given and no plan fits. REQUIRES: a plan, or
+/// Errors are those of rank_plans, and an infeasible Error if no plan is given and no plan fits. REQUIRES: a plan, or
 /// searches > 0.
 base::Result<Forecast> forecast(const predict::Scenario& scenario, const plan::Plan* plan, const LengthGrowth& growth,
                                 const ForecastOptions& options);
@@ -116,7 +116,8 @@ struct RunPart {
   std::int64_t steps() const { return last - first + 1; }
 };
 
-/// Divides the steps into at most `most` parts of equal size, except the last. REQUIRES: steps >= 1, most >= 1.
+/// Divides the steps into at most `most` parts. All have the same size, except that the last may be smaller. REQUIRES:
+/// steps >= 1, most >= 1.
 std::vector<RunPart> run_parts(std::int64_t steps, std::int64_t most);
 
 struct PartCost {
@@ -140,10 +141,10 @@ class RunStep {
 
  private:
   plan::Job job_;
-  predict::Scenario scenario_;  ///< of job_
+  predict::Scenario scenario_;  ///< scenario of job_
 };
 
-/// Computes the costs [part][plan]. If `cancellation` is requested, returns only the first parts.
+/// Computes the costs, [part][plan]. If cancelled, returns only the first parts.
 std::vector<std::vector<PartCost>> run_costs(const predict::Scenario& scenario, const LengthGrowth& growth,
                                              const std::vector<RunPart>& parts, const std::vector<ForecastPlan>& plans,
                                              const parallel::Cancellation* cancellation = nullptr);
@@ -153,7 +154,7 @@ std::vector<std::vector<PartCost>> run_costs(const predict::Scenario& scenario, 
 std::optional<std::int64_t> first_overflow(const predict::Scenario& scenario, const LengthGrowth& growth,
                                            const ForecastPlan& plan, std::int64_t from, std::int64_t to);
 
-/// Memory that is missing at the step. REQUIRES: the plan does not fit there.
+/// Returns the memory that the plan lacks at the step. REQUIRES: the plan does not fit there.
 Overflow overflow_at(const predict::Scenario& scenario, const LengthGrowth& growth, const ForecastPlan& plan,
                      std::int64_t step);
 

@@ -31,14 +31,14 @@ inline bool fuses_generation(FusionMode mode) { return mode == FusionMode::inter
 struct FusionVariant {
   FusionMode mode = FusionMode::none;
   double seconds = 0;               ///< time of an iteration: Simulation::iteration_seconds
-  std::vector<simulate::Use> uses;  ///< device time of one iteration by use, over all devices
+  std::vector<simulate::Use> uses;  ///< device time of one iteration by use, summed over all devices
   bool is_simulated_plan = false;   ///< whether this is the plan itself
   predict::Fit fit = predict::Fit::fits;
   bool fits() const { return fit != predict::Fit::does_not_fit; }
 };
 
 /// Simulates the plan without fusion and, if it has both fusions, with each one alone. The last variant is the plan
-/// itself, taken from `simulation`. Returns an empty vector if the plan fuses nothing. Errors as Simulator.
+/// itself, taken from `simulation`. Returns an empty vector if the plan fuses nothing. Errors are those of Simulator.
 base::Result<std::vector<FusionVariant>> simulate_fusion_variants(predict::Simulator& simulator, const plan::Plan& plan,
                                                                   const predict::Simulation& simulation);
 

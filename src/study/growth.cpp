@@ -149,7 +149,7 @@ double LengthGrowth::value_at(double step) const {
   return last.value + (next->value - last.value) * share;
 }
 
-/// Sums the linear pieces: the mean over the steps of a piece is the mean of its ends.
+/// Sum over the linear pieces. The mean over the steps of a piece is the mean of its ends.
 double LengthGrowth::mean_value(std::int64_t first, std::int64_t last) const {
   double sum = 0;
   const auto add_line = [&](std::int64_t to) {

@@ -12,13 +12,13 @@
 
 namespace dovetail::study {
 
-/// Figure that a growth specifies at its steps.
+/// Quantity that a growth specifies at its steps.
 enum class GrowthFigure {
   factor,  ///< factor on all response lengths of the job
   mean,    ///< mean response length in tokens
   median   ///< median response length in tokens
 };
-/// "factor", "mean", "p50".
+/// Returns the name used in files and options: "factor", "mean" or "p50".
 std::string_view name_of(GrowthFigure figure);
 
 struct GrowthPoint {
@@ -28,8 +28,8 @@ struct GrowthPoint {
   friend bool operator==(const GrowthPoint&, const GrowthPoint&) = default;
 };
 
-/// A figure at some steps. It is linear between them and constant after the last one. Up to the first one, it is linear
-/// from the job's own value at step 0.
+/// Values of a figure at some steps. Between them, the figure is linear; after the last one, it is constant. Before the
+/// first one, it is linear from the job's own value at step 0.
 struct Growth {
   GrowthFigure figure = GrowthFigure::factor;
   std::vector<GrowthPoint> points = {};  ///< by increasing step; empty: no growth
@@ -38,8 +38,8 @@ struct Growth {
 /// Largest accepted step.
 inline constexpr std::int64_t max_step_number = 100'000'000;
 
-/// Parses "0:1,500:2.5,1000:4". Errors have no location: malformed pairs, values that are not above 0, or steps that do
-/// not increase.
+/// Parses "0:1,500:2.5,1000:4". Returns an Error without location for malformed pairs, values that are not above 0, and
+/// steps that do not increase.
 base::Result<Growth> parse_growth(std::string_view text, GrowthFigure figure);
 /// Parses a CSV file with the column `step` and one of `factor`, `mean` and `p50`. Other columns are ignored. `path` is
 /// used in messages. Errors have the location of the cell.
@@ -48,8 +48,8 @@ base::Result<Growth> parse_growth_table(std::string_view content, const std::str
 /// Response lengths of a run.
 class LengthGrowth {
  public:
-  /// Returns the growth of responses that initially follow `lengths` and never exceed `cap`; nullopt: no cap. Returns
-  /// an Error without location if the cap makes a figure unreachable.
+  /// Returns the growth of responses whose lengths initially follow `lengths` and never exceed `cap`; nullopt: no cap.
+  /// Returns an Error without location if the cap makes a figure unreachable.
   static base::Result<LengthGrowth> of(const workflow::LengthDistribution& lengths, Growth growth,
                                        std::optional<std::int64_t> cap);
 
@@ -57,7 +57,7 @@ class LengthGrowth {
   double factor_at(double step) const;
   /// The response lengths at a step.
   workflow::LengthDistribution at(double step) const;
-  /// The response lengths at the mean of the figure over the steps from `first` to `last`.
+  /// The response lengths at which the figure has its mean over the steps from `first` to `last`.
   workflow::LengthDistribution mean_of(std::int64_t first, std::int64_t last) const;
   /// The first step between `first` and `last` at which responses are longest.
   std::int64_t step_of_max_length(std::int64_t first, std::int64_t last) const;

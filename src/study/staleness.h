@@ -1,8 +1,8 @@
 // Staleness of the policy that generated the samples, at the time they are trained on.
 //
-// One iteration's training makes one policy version, however many optimizer steps it has. Later mini-batches of an
-// iteration always train on samples from before its earlier optimizer steps. That is the same for every row of a
-// comparison, so it does not count.
+// The training of an iteration creates one policy version, regardless of its number of optimizer steps. Within an
+// iteration, later mini-batches train on samples from before the earlier optimizer steps. This does not count as
+// staleness, because it is the same for all compared plans.
 #pragma once
 
 #include <optional>
@@ -18,12 +18,12 @@ namespace dovetail::study {
 struct Staleness {
   double mean = 0;               ///< mean over tokens
   int max = 0;                   ///< maximum over tokens
-  double off_policy_tokens = 0;  ///< fraction of tokens from an older version than the one being trained
+  double off_policy_tokens = 0;  ///< fraction of tokens from a version older than the one being trained
 
   friend bool operator==(const Staleness&, const Staleness&) = default;
 };
 
-/// Computes the staleness when by_age[n] tokens are n versions old. All zero if there are no tokens.
+/// Computes the staleness when by_age[n] tokens are n versions old. All members are 0 if there are no tokens.
 Staleness staleness_of(const std::vector<double>& by_age);
 
 /// The first task that generates with a trained role; nullopt if there is no such task.

@@ -329,7 +329,7 @@ class PlanSweep {
   std::optional<predict::IntraStage> training_;
 };
 
-/// Evaluates the best plan on this many nodes. `points` points share the remaining time.
+/// Evaluates the best plan on this many nodes. The remaining time is shared among `points` points.
 base::Result<SweepPoint> nodes_point(const predict::Scenario& scenario, double nodes, const SweepOptions& options,
                                      std::size_t points) {
   SweepPoint point{nodes, {}, std::nullopt};
@@ -362,7 +362,7 @@ base::Result<SweepPoint> nodes_point(const predict::Scenario& scenario, double n
   return point;
 }
 
-/// The reason why no point of the sweep is possible; nullopt if some may be.
+/// Returns the reason why no point of the sweep is possible, or nullopt if some may be.
 std::optional<std::string> find_sweep_fault(const predict::Scenario& scenario, const plan::Plan* plan,
                                             SweepInput over) {
   constexpr double any = 0.5;

@@ -28,7 +28,7 @@ enum class SweepInput {
   length,       ///< factor on all response lengths
   micro_batch,  ///< factor on the micro-batch sizes of training
   mini_batch,   ///< optimizer steps per epoch
-  staleness,    ///< steps off policy: age of the generating weights in trainings
+  staleness,    ///< steps off policy: number of trainings that the generating weights may lag
   bandwidth,    ///< factor on the bandwidth of all networks between nodes
   nodes         ///< number of nodes; plans are searched again
 };
@@ -48,7 +48,7 @@ constexpr auto names_of(SweepInput) {
 std::string_view axis_name(SweepInput input);
 /// Whether users choose the input, so that one value is the best. Other inputs are external conditions.
 bool is_choice(SweepInput input);
-/// "20%", "512", "1.5x".
+/// Formats a value of the input: "20%", "512", "1.5x".
 std::string value_text(SweepInput input, double value);
 
 /// Returns the accepted values if `value` is invalid; nullopt if it is valid.
@@ -60,7 +60,7 @@ base::Result<std::vector<double>> parse_values(SweepInput input, std::string_vie
 /// The value in the job or the plan; nullopt if the plan has no threshold. REQUIRES: a plan, except for nodes.
 std::optional<double> own_value(SweepInput input, const plan::Job& job, const plan::Plan* plan);
 /// Default values, increasing: simulate::default_thresholds(), factors from a quarter up, or a number of the job with
-/// its multiples by powers of two. They include own_value if there is one. REQUIRES: as own_value.
+/// its multiples by powers of two. They include own_value if there is one. REQUIRES: a plan, except for nodes.
 std::vector<double> default_values(SweepInput input, const plan::Job& job, const plan::Plan* plan);
 
 /// A job and its plan at one value.
@@ -68,22 +68,22 @@ struct SweptJob {
   plan::Job job;
   plan::Plan plan;
 };
-/// Returns the job and the plan with the value, or an Error if they cannot have it. `cap` as in SweepOptions. REQUIRES:
-/// not SweepInput::nodes; find_value_fault finds no fault.
+/// Returns the job and the plan with the value, or an Error if the value is not possible. `cap` is SweepOptions::cap.
+/// REQUIRES: not SweepInput::nodes; find_value_fault finds no fault.
 base::Result<SweptJob> with_value(SweepInput input, double value, const plan::Job& job, const plan::Plan& plan,
                                   std::optional<std::int64_t> cap);
 
-/// Simulated seconds of an iteration over several draws of lengths.
+/// Simulated seconds per iteration, over several draws of lengths.
 struct SimulatedSeconds {
   double mean = 0;
   double min = 0;
   double max = 0;
-  std::vector<double> draws = {};  ///< of each draw (Simulation::draws)
+  std::vector<double> draws = {};  ///< seconds of each draw (Simulation::draws)
 };
 
 /// Migrations at a threshold.
 struct Migrations {
-  int migrating = 0;     ///< draws with a migration
+  int migrating = 0;     ///< number of draws with a migration
   double samples = 0;    ///< mean number of samples that migrate in these draws
   double instances = 0;  ///< mean number of destination instances in these draws
 };
@@ -93,7 +93,8 @@ struct SweepFigures {
   double iteration_seconds = 0;  ///< from predict::estimate
   std::optional<SimulatedSeconds> simulated;
   std::optional<Migrations> migrations;  ///< only for simulations with a threshold
-  // From the simulated mean if there is one, else from iteration_seconds. Units as in Estimate.
+  // Figures computed from the simulated mean if there is one, otherwise from iteration_seconds. Units are those of
+  // Estimate.
   double samples_per_second = 0;
   double tokens_per_second = 0;  ///< per device
   double gpu_hours = 0;          ///< per iteration
@@ -115,7 +116,8 @@ struct SweepFigures {
 /// The plan at one value.
 struct SweepPoint {
   std::optional<double> value;  ///< in the unit of the input; nullopt: no threshold ("do not migrate")
-  plan::Plan plan;  ///< plan of the figures: for nodes the plan found there, otherwise the given plan with the value
+  /// Plan that the figures describe: for nodes, the plan found; otherwise, the given plan with the value.
+  plan::Plan plan;
   std::optional<SweepFigures> figures;  ///< nullopt if the value is not possible
   std::string problem = {};             ///< why the value is not possible
 };
@@ -131,7 +133,7 @@ struct Sweep {
   std::optional<std::size_t> cheapest;  ///< the point with the fewest GPU-hours per sample; ties go to `fastest`
   /// The first point whose plan does not fit after one that fits, by increasing value.
   std::optional<std::size_t> overflow;
-  bool complete = true;  ///< false if stopped before the last point
+  bool complete = true;  ///< false if cancelled before the last point
 };
 
 struct SweepOptions {
@@ -146,13 +148,13 @@ struct SweepOptions {
 };
 
 /// Evaluates the plan at each value. SweepInput::nodes needs no plan and uses the best plan that rank_plans finds for
-/// each node count (with_nodes). If a value is not possible or no plan is found, its point has a `problem`. If the plan
-/// does not fit, its figures say so. If stopped, returns the points so far. Returns an Error if no point is possible
-/// (generation that cannot be fused, a network that the job lacks), for errors of Simulator, and if stopped before the
-/// first point. REQUIRES: a valid plan, except for nodes; increasing values that find_value_fault accepts.
+/// each node count (with_nodes). A point has a `problem` if its value is not possible or no plan is found. It has
+/// figures even if its plan does not fit. If cancelled, returns the points so far. Returns an Error if no point is
+/// possible (for example, if generation cannot be fused), if cancelled before the first point, and for errors of
+/// Simulator. REQUIRES: a valid plan, except for nodes; increasing values that find_value_fault accepts.
 base::Result<Sweep> sweep(const predict::Scenario& scenario, const plan::Plan* plan, const SweepOptions& options);
 
-/// Whether the draws cannot distinguish a point from the fastest one: in at least one draw, it took no longer.
+/// Whether the draws cannot distinguish a point from the fastest one, because it took no longer in at least one draw.
 /// REQUIRES: a sweep over thresholds whose points are all simulated on the same draws; a fastest point.
 bool ties_with_fastest(const Sweep& sweep, const SweepPoint& point);
 

@@ -26,7 +26,7 @@ using Construction = fuse::Answer (*)(const Problem& problem, const fuse::SolveO
 
 /// Result of one train task by one method, or the reason why that method is not possible.
 struct TaskRun {
-  TaskPlan planned = {};  // its changed plan
+  TaskPlan planned = {};  // the task's changed plan
   double seconds = 0;
   std::int64_t activations = 0;
   predict::Fit fit = predict::Fit::does_not_fit;
@@ -40,7 +40,8 @@ TaskRun without(std::string why) { return {.why_not = std::move(why)}; }
 
 constexpr const char* already_smallest = "micro-batches cannot be smaller";
 
-/// Whether `one` is better: runs that fit are better than others, then faster runs are. For tasks and phases.
+/// Whether `one` is better. A run that fits is better than one that does not; otherwise, the faster one is better.
+/// Compares tasks or phases.
 template <class Run>
 bool is_better(const Run& one, const Run& other) {
   if (one.fits() != other.fits()) return one.fits();
@@ -122,7 +123,7 @@ class TaskMethods {
     return smaller;
   }
 
-  /// "actor_train with 7 micro-batches instead of 2".
+  /// Describes the change: "actor_train with 7 micro-batches instead of 2".
   std::string difference(const TaskPlan& smaller) const {
     return fmt::format("{} with {} micro-batches instead of {}", name(), count_of(smaller), count_of(planned_));
   }
@@ -222,7 +223,7 @@ TaskRun run_of(const TaskMethods& methods, TrainingMethod method) {
   return methods.smaller_micro_batches();
 }
 
-/// Describes the order of several trainings; empty if there is only one.
+/// Describes the order of several trainings. Returns an empty string if there is only one.
 std::string order_of(const plan::Job& job, const plan::Plan& plan) {
   const std::vector<std::size_t> tasks = train_tasks_of(job);
   int pairs = 0;

@@ -1,10 +1,10 @@
-// Alternative schedules for the training phase of a plan on the same devices. A fused schedule is worth using only if
-// it is faster.
+// Alternative schedules for the training phase of a plan on the same devices. Fused training pays off only if no
+// unfused alternative is as fast.
 //
 // Each alternative is a schedule of training_problem with all mini-batches and their optimizer steps, but without host
-// transfers and hand-overs. A task keeps its layout and settings except for what the alternative changes. If an
-// alternative does not apply to a task, the task runs under 1F1B. Tasks on the same devices run one after the other,
-// others run in parallel.
+// transfers and hand-overs. A task keeps its layout and settings, apart from those that the alternative changes. A task
+// to which an alternative does not apply runs under 1F1B. Tasks on the same devices run one after the other, others run
+// in parallel.
 #pragma once
 
 #include <cstdint>
@@ -39,17 +39,17 @@ inline bool is_fused(TrainingMethod method) {
   return method == TrainingMethod::fused || method == TrainingMethod::fused_smaller;
 }
 
-/// "1F1B", "interleaved 1F1B", "zero bubble", "smaller micro-batches", "fused", "fused smaller micro-batches", "as
-/// planned".
+/// Returns the name for messages: "1F1B", "interleaved 1F1B", "zero bubble", "smaller micro-batches", "fused", "fused
+/// smaller micro-batches" or "as planned".
 std::string_view name_of(TrainingMethod method);
 
 /// Result for one method of running the training phase.
 struct TrainingAlternative {
   TrainingMethod method = TrainingMethod::serial;
-  double seconds = 0;            ///< duration of the phase, on the devices that take longest
+  double seconds = 0;            ///< duration of the phase: the time of the devices that take longest
   std::int64_t activations = 0;  ///< peak activation bytes on any device, for the largest micro-batches
   predict::Fit fit = predict::Fit::does_not_fit;
-  bool planned = false;      ///< whether the plan already works this way
+  bool planned = false;      ///< whether the plan already uses this method
   std::string how = {};      ///< changed tasks and settings; for `serial`, the order of the tasks; may be empty
   std::string why_not = {};  ///< why the method is not possible; the figures are then meaningless
   plan::Plan plan = {};      ///< the plan with the changes, and with the fusion of the given plan
@@ -57,10 +57,10 @@ struct TrainingAlternative {
   bool fits() const { return fit != predict::Fit::does_not_fit; }
 };
 
-/// Evaluates an unfused method. If it splits backwards, the weight gradients take the time of the forward's matrix
-/// products, and the input gradient takes the rest. A micro-batch keeps its activations until its weight gradients are
-/// computed. Returns the fastest variant that fits; for zero bubble, ZB-H1 if neither variant fits. REQUIRES: a valid
-/// plan; not is_fused(method).
+/// Evaluates an unfused method. If the method splits the backward pass, its weight gradients take as long as the matrix
+/// products of the forward pass, and its input gradients take the rest. A micro-batch keeps its activations until its
+/// weight gradients are computed. Returns the fastest variant that fits; for zero bubble, ZB-H1 if neither variant
+/// fits. REQUIRES: a valid plan; not is_fused(method).
 TrainingAlternative training_alternative(const predict::Scenario& scenario, const plan::Plan& plan,
                                          TrainingMethod method);
 

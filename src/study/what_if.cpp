@@ -196,7 +196,7 @@ class Study {
     SimulatedPlan simulated_plan = simulate_plan(scenario_, simulator_, plan);
     if (simulated_plan.training && !found_.training) found_.training = std::move(simulated_plan.training);
     what_if.figures = figures_of(scenario_, plan, simulated_plan);
-    // Partial rollout starts from the plan without inter-stage fusion and with the plan's trainings.
+    // Partial rollout starts from the plan without inter-stage fusion, but with its fusion of trainings.
     if (!inter && intra == plan_.fusion.training.has_value()) base_ = std::move(simulated_plan);
   }
 
@@ -281,7 +281,7 @@ class Study {
     set_throughput(seconds_with_generation(plan, base::Ticks(generation.count() / count)), *what_if.figures);
   }
 
-  /// Staleness in versions that tokens have without partial rollout.
+  /// Staleness, in versions, of all tokens without partial rollout.
   std::size_t base_age() const {
     return static_cast<std::size_t>(version_lag(scenario_.job, base_->graph, base_->timing, *policy_));
   }

@@ -2,12 +2,12 @@
 // time, throughput and policy staleness for each.
 //
 // - Fusion: Simulator simulates the plan with each combination of fusions.
-// - Off policy (one step: Noukhovitch et al. 2024, arXiv 2410.18252; more: AReaL, arXiv 2505.24298; AsyncFlow, arXiv
-//   2507.01663): some devices train while the others generate and run inference. The split that is best in the closed
-//   form is simulated. version_lag reads the staleness off the simulation.
+// - Off policy: some devices train while the others generate and run inference. The split that is fastest in the closed
+//   form is simulated, and version_lag computes its staleness. Sources: one step: Noukhovitch et al. 2024, arXiv
+//   2410.18252; more: AReaL, arXiv 2505.24298; AsyncFlow, arXiv 2507.01663.
 // - Partial rollout: simulate/partial_rollout.h simulates generation over several iterations, in the plan's own layout.
-//   No tail is left to fill, so all other activities take as long as in the simulation without inter-stage fusion.
-//   plan::time_iterations combines them.
+//   There is no long tail to fill, so all other activities take as long as in the simulation without inter-stage
+//   fusion. plan::time_iterations combines them.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,7 @@
 
 namespace dovetail::study {
 
-/// Plan on two meshes that share no device: one trains, one generates.
+/// A plan on two meshes without a common device: one trains, the other generates.
 struct DeviceSplit {
   int training = 0;        ///< number of devices that train, at the start or the end of the cluster
   int rollout = 0;         ///< number of devices that generate
@@ -40,14 +40,14 @@ std::vector<DeviceSplit> device_splits(const planner::SearchSpace& space);
 struct Working {
   enum class Kind {
     fusion,      ///< the plan with this fusion
-    off_policy,  ///< devices split; generation uses weights at most `steps` trainings old
+    off_policy,  ///< devices are split; generation uses weights that are at most `steps` trainings old
     partial      ///< the plan, but generation ends when the fraction `finished` of the prompts in flight has all its
                  ///< responses
   };
   Kind kind = Kind::fusion;
   bool inter = false;
   bool intra = false;
-  bool best_threshold = false;  ///< instead of the plan's own threshold
+  bool best_threshold = false;  ///< fuses generation at the best threshold instead of the plan's
   int steps = 0;
   double finished = 1;
 };
@@ -60,7 +60,7 @@ struct WhatIfFigures {
   double tokens_per_second = 0;  ///< per device of the cluster
   Staleness staleness;
   predict::Fit fit = predict::Fit::does_not_fit;
-  bool simulated = false;    ///< false: closed form, because the training is too large or too long for a schedule
+  bool simulated = false;    ///< false: closed form, because the training phase is too large or too long for a schedule
   int training_devices = 0;  ///< 0 without a device split
   int rollout_devices = 0;   ///< 0 without a device split
   int training_first = 0;    ///< first device that trains, if devices are split
@@ -70,7 +70,7 @@ struct WhatIfFigures {
 
 struct WhatIf {
   Working working;
-  bool planned = false;                  ///< whether the plan and the job already work this way
+  bool planned = false;                  ///< whether the plan and the job already run this way
   std::optional<WhatIfFigures> figures;  ///< nullopt if it does not apply
   std::string why_not = {};              ///< the reason if there are no figures
 };
@@ -82,24 +82,24 @@ struct WhatIfOptions {
   int threads = 1;                                ///< does not affect the result
 };
 
-/// All results, and intermediate results that other answers reuse.
+/// Results for all ways to run the plan, and intermediate results that other answers reuse.
 struct WhatIfs {
   std::vector<WhatIf> alternatives;                     ///< in this order: fusions, off policy, partial rollout
   std::optional<simulate::ThresholdChoice> thresholds;  ///< nullopt if generation cannot be fused with inference
   std::optional<predict::FusedTraining> training;       ///< nullopt if no two trainings can be fused
   std::vector<DeviceSplit> splits;                      ///< splits at one step off policy
-  bool complete = true;                                 ///< false if stopped before the last way
+  bool complete = true;                                 ///< false if cancelled before the last alternative
 };
 
-/// Finds the result for this fusion, at the plan's threshold if it has one. Returns null if the evaluation stopped
-/// before it.
+/// Finds the result for this fusion, at the plan's threshold if it has one. Returns null if the evaluation was
+/// cancelled before it.
 const WhatIf* find_fusion(const WhatIfs& what_ifs, bool inter, bool intra);
 /// Finds the result that fuses generation at this threshold, with or without fused trainings. Returns null if none was
 /// simulated.
 const WhatIf* find_threshold(const WhatIfs& what_ifs, double threshold, bool intra);
 
-/// Evaluates the plan in all ways. A plan with a threshold keeps it and is also simulated at the best threshold; other
-/// plans use the best one. Splits are searched with all layouts and settings. REQUIRES: a valid plan, at least one
+/// Evaluates all ways to run the plan. A plan with a threshold is simulated with it and with the best threshold; other
+/// plans use only the best one. Splits are searched with all layouts and settings. REQUIRES: a valid plan, at least one
 /// draw, and options in their documented ranges.
 WhatIfs what_ifs(const predict::Scenario& scenario, const plan::Plan& plan, const WhatIfOptions& options);
 

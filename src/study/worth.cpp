@@ -16,7 +16,7 @@
 namespace dovetail::study {
 namespace {
 
-/// "12.3%": the share by which `seconds` is less than `with`.
+/// Formats the share by which `seconds` is less than `with`: "12.3%".
 std::string shorter(double seconds, double with) { return fmt::format("{:.1f}%", 100 * (1 - seconds / with)); }
 
 /// The reason why both trainings of a plan cannot share one schedule; nullopt if they can.
@@ -87,7 +87,7 @@ TrainingAlternative rejected(TrainingMethod method, std::string why_not) {
 constexpr const char* no_time = "there was no time to evaluate it";
 constexpr const char* too_large = "the training phase is too large or too long for a schedule";
 
-/// The fraction of generation time for which the average instance waits for the last one.
+/// Returns the fraction of generation time for which the average instance waits for the last one.
 double tail_of(const predict::Scenario& scenario, const plan::Plan& plan, std::size_t generate, std::uint64_t seed) {
   const simulate::Generation generation = predict::generation_of(scenario, generate, plan.tasks[generate], {seed, 0});
   base::Ticks tail;
@@ -97,18 +97,17 @@ double tail_of(const predict::Scenario& scenario, const plan::Plan& plan, std::s
   return all > 0 ? base::seconds_of_ticks(tail) / all : 0;
 }
 
-/// Verdict if the best threshold saves enough: yes, unless parallel inference after generation saves about as much.
+/// Returns the verdict for a best threshold that saves enough: yes, unless parallel inference after generation saves
+/// about as much.
 Worth worth_of_gain(const GenerationWorth& found, const FusedAt& best, const std::string& tail) {
   const std::string gain = shorter(best.seconds, *found.plain);
   if (best.seconds > found.side_by_side * (1 - min_gain))
-    return {
-        Verdict::no,
-        fmt::format(
-            "{}; fused generation and inference take {} less than one after the other, but without fusion, inference "
-            "tasks in parallel on parts of the devices take {} less",
-            tail, gain, shorter(found.side_by_side, *found.plain))};
+    return {Verdict::no,
+            fmt::format("{}; fused generation and inference take {} less time than one after the other, but without "
+                        "fusion, inference tasks in parallel on parts of the devices take {} less",
+                        tail, gain, shorter(found.side_by_side, *found.plain))};
   std::string reason =
-      fmt::format("with {:g}% unfinished, generation and inference take {} less than one after the other",
+      fmt::format("with {:g}% unfinished, generation and inference take {} less time than one after the other",
                   best.threshold * 100, gain);
   if (found.side_by_side < *found.plain)
     reason += fmt::format(", and {} less than with inference tasks in parallel after generation",
@@ -116,8 +115,8 @@ Worth worth_of_gain(const GenerationWorth& found, const FusedAt& best, const std
   return {Verdict::yes, reason};
 }
 
-/// Judges fused generation. `fault` is the result of find_migration_fault. It is ignored if several instances all end
-/// together; the reason is then that there is no tail.
+/// Returns the verdict for fused generation. `fault` is the result of find_migration_fault. It is ignored if there are
+/// several instances and all end together, because the reason is then the missing tail.
 Worth worth_of(const GenerationWorth& found, int instances, const std::optional<std::string>& fault) {
   if (fault && (instances == 1 || *found.tail > 0)) return {Verdict::no, *fault};
   constexpr double short_tail = 0.05;
@@ -130,7 +129,7 @@ Worth worth_of(const GenerationWorth& found, int instances, const std::optional<
   if (best != nullptr)
     return {Verdict::no, fmt::format("{}, but fusion saves only {}", tail, shorter(best->seconds, *found.plain))};
   return {Verdict::no,
-          tail + ", but moving samples and loading models costs as much as inference during the tail saves"};
+          tail + ", but moving samples and loading models cost as much time as inference during the tail saves"};
 }
 
 /// The reason why a gain in generation and inference does not shorten the simulated iteration. nullopt if it does, or

@@ -19,7 +19,7 @@ enum class FlagKind {
   integer,  ///< an integer
   number,   ///< a number
   text,     ///< one word
-  path,     ///< path or name of a model; if only the folder is unknown, the part after it is kept
+  path,     ///< path or name of a model; if only its folder is unknown, the value is the rest of the path
   pair,     ///< two numbers
   list      ///< any number of words
 };
@@ -40,12 +40,12 @@ struct StrayArgument {
 
 struct Arguments {
   SettingTree tree;                      ///< values by current flag name; line 0 marks a default
-  std::vector<StrayArgument> unknown;    ///< flags missing from the table, and words that belong to no flag
+  std::vector<StrayArgument> unknown;    ///< flags that are not in `flags`, and words that belong to no flag
   std::vector<StrayArgument> uncertain;  ///< words that belong to no flag and whose text is not fully known
 };
 
 /// Reads `words` over the defaults of `flags`: `--x value`, `--x=value`, or an unambiguous prefix of a name. The last
-/// of several occurrences wins. Negative numbers are values; other words that look like flags are not. Returns an Error
+/// of several occurrences wins. Negative numbers are values. Other words that look like flags are not. Returns an Error
 /// at its place where argparse would stop: if a value is missing or has the wrong type, if a switch has a value, or if
 /// a prefix is ambiguous.
 base::Result<Arguments> parse_arguments(std::span<const Flag> flags, std::span<const Word> words,

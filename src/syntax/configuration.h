@@ -1,4 +1,5 @@
-// Composes YAML configurations from several files, by Hydra's `defaults:` list or the path of a parent file.
+// Composes YAML configurations from several files, which a `defaults:` key names: Hydra's list, or paths of parent
+// files.
 #pragma once
 
 #include <map>
@@ -13,8 +14,8 @@
 namespace dovetail::syntax {
 
 struct ConfigurationRequest {
-  std::string path;                  ///< the configuration's file; other files are found relative to its folder
-  FileReader read;                   ///< reads this file and the files that it names
+  std::string path;                  ///< file of the configuration; other files are relative to its folder
+  FileReader read;                   ///< reader of this file and the files that it names
   std::vector<Word> words;           ///< the trainer's arguments; words that are not overrides are ignored
   std::vector<std::string> sources;  ///< sources that the places of `words` refer to
 };
@@ -22,7 +23,7 @@ struct ConfigurationRequest {
 /// Composes a configuration. `defaults:` holds the path of a parent relative to the file, a list of such paths, or
 /// Hydra's list: `_self_`, names of files in the same folder, `group: choice`, `group@package: choice`, `optional`,
 /// `override`, and choices that contain `${group}`. Overrides first choose groups, then change values. Interpolations
-/// stay as written; call resolve() next. The sources of the tree are those of the request, then each file read.
+/// stay as written; call resolve() next. The sources of the tree are those of the request, followed by the files read.
 base::Result<SettingTree> compose_configuration(const ConfigurationRequest& request);
 
 /// Replaces interpolations by their values: `${a.b}`, `${.sibling}`, `${..uncle}`, `${oc.env:NAME,default}`,

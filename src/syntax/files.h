@@ -1,4 +1,4 @@
-// Files of a configuration: readers, paths, and errors with a place.
+// Files of a configuration: readers, paths, and Errors with a location.
 #pragma once
 
 #include <functional>
@@ -28,7 +28,7 @@ std::string name_of(std::string_view path, std::string_view suffix);
 /// Returns an Error at a place in one of the sources.
 base::Error place_error(const std::vector<std::string>& sources, const Place& place, std::string message);
 
-/// Returns an Error for an unknown value that is needed. Its message names the option that sets the value (`--env
+/// Returns the Error for a value that is needed but unknown. Its message names the option that sets the value (`--env
 /// NAME=VALUE`), if there is one.
 base::Error unknown_error(const std::vector<std::string>& sources, const Unknown& unknown);
 

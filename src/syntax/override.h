@@ -25,9 +25,9 @@ struct Override {
 /// passed to parse_override().
 bool is_override(const Word& word);
 
-/// Parses one override. An unknown part makes the whole value unknown. A conditional word gives a value that depends on
-/// a condition. Values are null, booleans, numbers, quoted and plain text, `[...]`, `{...}` and `${...}`. Sweeps over
-/// several runs (`a,b`, `range(...)`) are Errors at their place. `sources` names the files for messages.
+/// Parses one override. If a part of the value is unknown, the whole value is. The value of a conditional word depends
+/// on the same condition. Values are null, booleans, numbers, quoted and plain text, `[...]`, `{...}` and `${...}`.
+/// Sweeps over several runs (`a,b`, `range(...)`) are Errors at their place. `sources` are the file names for messages.
 base::Result<Override> parse_override(const Word& word, const std::vector<std::string>& sources);
 
 /// Parses a value without a key.

@@ -1,4 +1,4 @@
-// Strings in scripts and configurations, as far as they are known without running anything.
+// Strings in scripts and configurations, with unknown pieces where the value is known only at run time.
 #pragma once
 
 #include <optional>
@@ -21,7 +21,7 @@ struct Place {
 struct Unknown {
   Place place;           ///< origin of the value
   std::string what;      ///< description for messages: "the output of `nvidia-smi`"
-  std::string variable;  ///< variable that would determine the value, if any
+  std::string variable;  ///< variable that would determine the value; empty: none
   bool many = false;     ///< may be any number of words, including zero
 
   bool operator==(const Unknown&) const = default;
@@ -59,7 +59,7 @@ bool is_known(const Text& text);
 bool is_empty(const Text& text);
 /// Returns the characters. REQUIRES: is_known().
 std::string_view characters(const Text& text);
-/// Returns whether any piece is known, so the string is certainly not empty.
+/// Returns whether any piece is known, in which case the string is not empty.
 bool has_characters(const Text& text);
 /// Returns the first unknown piece. REQUIRES: not is_known().
 const Unknown& first_unknown(const Text& text);
@@ -72,10 +72,12 @@ void append(Text& text, const Text& more);
 /// Returns the string for messages: `a<the output of ...>b`.
 std::string describe(const Text& text);
 
-/// Merges the strings of two branches. `why` decides which branch runs. Words that both start with stay known.
+/// Merges the strings of two branches. `why` decides which branch runs. Words at the start that both strings share stay
+/// known.
 Text either(const Text& one, const Text& other, const Unknown& why);
 
-/// Merges two lists. Words that both share at the start or end stay as they are; the words between become conditional.
+/// Merges the lists of two branches. Words that both lists share at the start or end stay as they are; the words
+/// between them become conditional.
 std::vector<Word> either(const std::vector<Word>& one, const std::vector<Word>& other, const Unknown& why);
 
 }  // namespace dovetail::syntax

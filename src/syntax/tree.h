@@ -1,4 +1,4 @@
-// Settings of a trainer as one tree, the result of files, overrides and interpolations. Each value keeps its place.
+// Settings of a trainer as one tree: the result of files, overrides and interpolations. Each value keeps its place.
 #pragma once
 
 #include <optional>
@@ -53,10 +53,10 @@ void merge_setting(Setting& under, Setting over);
 /// the document, with aliases expanded, has too many values.
 base::Result<Setting> setting_of(const base::Document& document, std::string_view content, int source);
 
-/// Returns the value for people: "16", "true", "null", "[a, b]". An unknown value is "?".
+/// Formats a value for messages: "16", "true", "null", "[a, b]". An unknown value is "?".
 std::string value_text(const Setting& setting);
 
-/// Returns the value in JSON, for comparisons and messages.
+/// Formats a value as JSON, for comparisons and messages.
 std::string to_json(const Setting& setting);
 
 }  // namespace dovetail::syntax

@@ -121,7 +121,7 @@ std::vector<TextPart> AddedTokenFinder::parts(std::string_view text) const {
     if (token->single_word && (ends_with_word(text.substr(0, begin)) || starts_with_word(text.substr(stop)))) continue;
     if (token->takes_left) begin = std::max(begin - white_space_at_end(text.substr(0, begin)), end);
     if (token->takes_right) stop += white_space_at_start(text.substr(stop));
-    // White space that the previous token took does not belong to this one too.
+    // White space that belongs to the previous token does not also belong to this one.
     begin = std::max(begin, end);
     if (begin > end) parts.push_back({nullptr, text.substr(end, begin - end)});
     parts.push_back({token, text.substr(begin, stop - begin)});

@@ -1,5 +1,5 @@
-// Tokens that do not come from the model of a tokenizer: added tokens, which are found in the text before it is split
-// ("<|im_start|>"), and those that the post-processor puts around the input.
+// Tokens that the model of a tokenizer does not produce. Added tokens ("<|im_start|>") are found in the text before it
+// is split. The post-processor adds others around the input.
 #pragma once
 
 #include <cstddef>
@@ -15,8 +15,8 @@ namespace dovetail::text {
 struct AddedToken {
   TokenId id = 0;
   std::string content;
-  bool special = false;      ///< omitted from decoded text on request
-  bool normalized = false;   ///< searched for after normalization, not before
+  bool special = false;      ///< omitted from decoded text with SpecialTokens::left_out
+  bool normalized = false;   ///< searched for in the normalized text, not in the original
   bool single_word = false;  ///< matches only complete words
   bool takes_left = false;   ///< includes white space before it
   bool takes_right = false;  ///< includes white space after it

@@ -139,7 +139,8 @@ void BytePairs::encode(std::string_view piece, std::vector<TokenId>& tokens) con
   }
   if (chain.empty()) return;
   chain.back().next = -1;
-  // Rank, index of the left side, pair of tokens, result. A candidate is stale if the pair has changed since.
+  // Rank, index of the left side, pair of tokens, result. A candidate is stale if the pair has changed since it was
+  // added.
   using Candidate = std::tuple<std::int32_t, int, std::uint64_t, TokenId>;
   std::priority_queue<Candidate, std::vector<Candidate>, std::greater<>> candidates;
   const auto consider = [&](int left) {

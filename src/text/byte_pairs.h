@@ -42,7 +42,7 @@ class BytePairs {
   };
 
   Vocabulary vocabulary_;
-  std::unordered_map<std::uint64_t, Merge> merges_;  ///< by left and right token
+  std::unordered_map<std::uint64_t, Merge> merges_;  ///< keyed by the left and the right token
   std::optional<TokenId> unknown_;
   bool fuses_unknown_ = false;
   bool merges_whole_first_ = false;  ///< a piece in the vocabulary becomes its token without merges

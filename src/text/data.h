@@ -26,14 +26,15 @@ struct Message {
   std::string content;
 };
 
-/// Returns the text of the messages. If the last one is not the assistant's, appends the opening of the assistant's
-/// turn.
+/// Returns the text of the messages. If the last message is not the assistant's, appends the text that opens the
+/// assistant's turn.
 std::string prompt_text(ChatTemplate chat_template, std::span<const Message> messages);
 
-/// Returns the text that ends a turn ("<|im_end|>"). Empty for `none`: the tokenizer's end-of-text token ends it.
+/// Returns the text that ends a turn ("<|im_end|>"). Returns an empty string for `none`, where the tokenizer's
+/// end-of-text token ends a turn.
 std::string_view end_of_turn(ChatTemplate chat_template);
 
-/// The text to generate from, and the data that a reward command needs.
+/// Text to generate from, with the answer that a reward command needs.
 struct Prompt {
   std::string text;
   std::string answer;  ///< canonical JSON; empty if the line has none
@@ -58,16 +59,16 @@ struct Preference {
   int line = 0;
 };
 
-// Each line is a JSON object; blank lines are skipped. `path` is for messages. Errors have a line and a column: unknown
-// keys, values that are not non-empty strings, a file without data.
+// Each line is a JSON object; blank lines are skipped. `path` is for messages. Errors have a line and a column. They
+// report unknown keys, values that are empty or not strings, and files without data.
 
 /// Parses prompts. A line has `prompt`, which the template formats as a user's message, or `messages`. It may have
 /// `answer`, any JSON value.
 base::Result<std::vector<Prompt>> parse_prompts(std::string_view content, const std::string& path,
                                                 ChatTemplate chat_template);
 
-/// Parses examples. A line has `text`, all of it learned, or `prompt` and `response`, or `messages`. In the latter two
-/// the responses and the ends of their turns are learned.
+/// Parses examples. A line has either `text`, or `prompt` and `response`, or `messages`. All of `text` is learned. In
+/// the other two forms, the responses and the ends of their turns are learned.
 base::Result<std::vector<Example>> parse_examples(std::string_view content, const std::string& path,
                                                   ChatTemplate chat_template);
 

@@ -29,7 +29,7 @@ struct Range {
 /// in Oniguruma, which tokenizers use. Immutable, so it may be shared between threads.
 class Pattern {
  public:
-  /// Compiles an expression. The Error has no place, but names the character in the expression.
+  /// Compiles an expression. The Error has no location, but its message names the character in the expression.
   static base::Result<Pattern> compile(std::string_view expression);
   /// Returns a pattern that matches the text literally.
   static Pattern literal(std::string_view text);
@@ -66,7 +66,7 @@ struct Split {
   bool inverted = false;
 };
 
-/// Splits at each number character (Unicode category N), or at each run of them.
+/// Splits at each number character (Unicode category N) if `individual`, otherwise at each run of them.
 struct Digits {
   bool individual = false;
 };
@@ -78,10 +78,10 @@ struct ByteLevel {
   bool splits = true;
 };
 
-/// The steps of a `pre_tokenizer` of tokenizer.json, in order. No steps if it is null.
+/// The steps of a `pre_tokenizer` of tokenizer.json, in order. Null means no steps.
 class PreTokenizer {
  public:
-  /// Parses a `pre_tokenizer`. The Error is at the unknown or invalid part.
+  /// Parses a `pre_tokenizer`. Returns an Error at the unknown or invalid part.
   static base::Result<PreTokenizer> parse(const base::Node& node);
 
   /// Splits `text` into non-empty pieces. REQUIRES: it is UTF-8.

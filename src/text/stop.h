@@ -20,8 +20,9 @@ class StopFinder {
     for (const std::string& stop : stops_) longest_ = std::max(longest_, stop.size());
   }
 
-  /// Adds the bytes of the next token. If a stop ends within them, returns the number of bytes of the response before
-  /// it, otherwise nullopt. Of several stops, chooses the one that ends first and, among those, the longest.
+  /// Adds the bytes of the next token. If a stop string ends within them, returns the number of bytes of the response
+  /// before the stop string, otherwise nullopt. Of several stop strings, chooses the one that ends first and, among
+  /// those, the longest.
   std::optional<std::size_t> add(std::string_view bytes) {
     for (const char byte : bytes) {
       tail_ += byte;

@@ -1,5 +1,5 @@
 // Tokenizers in the format of Hugging Face's tokenizer.json (huggingface.co/docs/tokenizers): byte-level byte-pair
-// encodings, as in GPT-2, Llama 3, Qwen2 and SmolLM2. Unsupported components are Errors with their name and place.
+// encodings, as in GPT-2, Llama 3, Qwen2 and SmolLM2. An Error names an unsupported component and its location.
 #pragma once
 
 #include <cstddef>
@@ -31,8 +31,7 @@ class Tokenizer {
   /// Encodes `text`. Returns an Error if matching an expression of the tokenizer takes too long. REQUIRES: it is UTF-8.
   base::Result<std::vector<TokenId>> encode(std::string_view text, Frame frame = Frame::none) const;
 
-  /// Returns the bytes of tokens. One character may need several tokens. Token ids that the tokenizer does not have
-  /// contribute nothing.
+  /// Returns the bytes of tokens. A character may be split over several tokens. Unknown token ids are ignored.
   std::string bytes_of(std::span<const TokenId> tokens, SpecialTokens special = SpecialTokens::shown) const;
   /// Returns the bytes of tokens as UTF-8. Invalid bytes become U+FFFD.
   std::string decode(std::span<const TokenId> tokens, SpecialTokens special = SpecialTokens::shown) const;
@@ -41,7 +40,7 @@ class Tokenizer {
   std::size_t size() const;
   bool has(TokenId token) const;
   bool is_special(TokenId token) const;
-  /// Returns the token with that content ("<|im_end|>"), which may be an added one, or nullopt.
+  /// Returns the token with that content ("<|im_end|>"), which may be an added token, or nullopt.
   std::optional<TokenId> find(std::string_view content) const;
   /// Returns the content of a token as written in the file. REQUIRES: has(token).
   const std::string& content_of(TokenId token) const;

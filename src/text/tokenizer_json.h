@@ -11,7 +11,8 @@
 
 namespace dovetail::text {
 
-/// Returns the `type` of a component, which messages call `what` ("a normalizer"). Empty if it is not a string.
+/// Returns the `type` of a component, or an empty string if the type is not a string. Messages call the component
+/// `what` ("a normalizer").
 inline base::Result<std::string_view> type_of(const base::Node& component, std::string_view what) {
   if (!component.is_map()) return component.error(fmt::format("this is {}; accepted: {}", component.describe(), what));
   DOVETAIL_TRY(const base::Node type, base::require(component, what, "type"));

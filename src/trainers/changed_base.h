@@ -23,7 +23,7 @@ struct ExportBase {
   std::string path;  ///< as given by the user
   std::string content;
   ImportOptions options;
-  std::string hub_cache = {};  ///< see import_run
+  std::string hub_cache = {};  ///< download cache of Hugging Face; see import_run
 };
 
 /// Reads the base with import_run.
@@ -31,20 +31,21 @@ base::Result<Import> import_base(const ExportBase& base);
 
 /// Form in which changes are applied to a base.
 enum class ChangeForm {
-  arguments,  ///< words after those of the base
+  arguments,  ///< arguments added after those of the base
   overrides,  ///< edits of the Hydra overrides in a launch script
   flags,      ///< edits of the flags in a launch script
   yaml        ///< edits of the values in a YAML file
 };
 
-/// Returns the form of these changes. `import` is the unchanged base. Settings can only be removed in place.
+/// Returns the form in which `changes` are applied. `import` is the unchanged base. Removing a setting requires an edit
+/// in place.
 ChangeForm form_of(const TrainerWriter& writer, const Import& import, const std::vector<Change>& changes);
 
-/// Converts changes to `form`. Words for a trainer whose YAML files are edited in place get the prefix `++`, since the
-/// file may lack their keys.
+/// Converts changes to `form`. If the trainer's YAML files can be edited in place, arguments get the prefix `++`,
+/// because the file may lack their keys.
 std::vector<Change> converted_to(ChangeForm form, const TrainerWriter& writer, std::vector<Change> changes);
 
-/// Returns the base with the changes applied. Errors come from in-place editing.
+/// Returns the base with the changes applied. Errors are those of in-place editing.
 base::Result<ExportBase> changed_base(const ExportBase& base, const Import& import, const TrainerWriter& writer,
                                       const std::vector<Change>& changes);
 
@@ -57,16 +58,17 @@ base::Result<Import> import_changed(const ExportBase& base, const Import& import
 base::Result<std::string> edited_yaml(const ExportBase& base, const Import& import, const std::vector<Change>& changes,
                                       const std::vector<std::string>& reasons);
 
-/// A base changed to run the same job in another way.
+/// A base changed to another backend or mode, to run the same job.
 struct SwitchedBase {
-  std::string name;             ///< see Alternative
+  std::string name;             ///< "megatron, 4 of 8 GPUs for engines"
   std::vector<Change> changes;  ///< changes that turn the original base into `base`
   ExportBase base;
   std::string rejection;  ///< why `base` cannot run the job; empty: it can
 };
 
-/// Returns the base switched to each other backend and mode that `allowed` permits and its trainer has. Unless refused,
-/// each runs the same job; only the job's backend and fixed settings differ. Errors are those of import_run.
+/// Returns the base switched to every other backend and mode that `allowed` permits and the trainer supports. Each runs
+/// the same job unless it has a `rejection`; only the job's backend and fixed settings differ. Errors are those of
+/// import_run.
 base::Result<std::vector<SwitchedBase>> switched_bases(const ExportBase& base, const Allowed& allowed);
 
 }  // namespace dovetail::trainers

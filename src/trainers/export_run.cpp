@@ -29,8 +29,8 @@ struct Work {
   const Plan& plan;
 };
 
-/// Returns the parts of a job that changes must not alter. They exclude the types of optimizer states, which may change
-/// with their placement.
+/// Returns the parts of a job that changes must not alter. The types of optimizer states are excluded, because they may
+/// change with the placement of these states.
 std::string kept_job(plan::Job job) {
   job.software.gradient_type = job.software.moment_type = plan::StateType::by_default;
   job.software.master_type = plan::MasterType::by_default;
@@ -48,8 +48,8 @@ std::vector<Change> all_but(std::vector<Change> changes, std::size_t index) {
   return changes;
 }
 
-/// Removes unnecessary changes until all that remain are needed. Takes several passes, since a change may be needed
-/// only because of another.
+/// Removes changes that are not needed. Takes several passes, because a change may be needed only because of another
+/// one.
 std::vector<Change> needed(const Work& work, std::vector<Change> changes) {
   std::size_t before = 0;
   do {
@@ -183,7 +183,7 @@ base::Result<std::string> text_of(const CompleteFile& file, const std::vector<Ch
   return yaml_text(file, changes);
 }
 
-/// Reads a file as the user will, without access to other files.
+/// Reads a new file as an import of it would, but without access to other files.
 base::Result<Import> read_again(std::string_view trainer, const CompleteFile& file, const std::string& content) {
   ImportOptions options{.gpu = "H100-80", .root = "/no/such/folder"};
   for (const RequiredName& required : file.required)

@@ -18,7 +18,7 @@ namespace dovetail::trainers {
 /// A change that the plan needs.
 struct RequiredChange {
   Change change;
-  std::optional<plan::Plan> without;  ///< plan that runs without this change; nullopt if the job then cannot run
+  std::optional<plan::Plan> without;  ///< plan that would run without this change; nullopt if the job could not run
   std::string stops;                  ///< why the job cannot run without this change
 };
 
@@ -29,11 +29,11 @@ struct Export {
   bool in_place = false;  ///< whether changes are made in place; otherwise they are words appended to the base's
 };
 
-/// Returns changes that make `base` run the plan, without changing its job. All of them are needed: without any one,
-/// the trainer would stop or run something else. `plan` belongs to the job of the base with `switches` applied
+/// Returns changes that make `base` run the plan, without changing its job. Each of them is needed: without it, the
+/// trainer would stop or run a different plan. `plan` is a plan for the job of the base with `switches` applied
 /// (changed_base.h). Returns an Error if the base is not a configuration of `trainer`, if it ignores added settings, or
-/// if the trainer cannot run the plan. The last Error shows the requested and the resulting settings of each task that
-/// differs.
+/// if the trainer cannot run the plan. The Error in the last case shows the requested and the resulting settings of
+/// each task that differs.
 base::Result<Export> export_run(const ExportBase& base, const plan::Plan& plan, std::string_view trainer,
                                 const std::vector<Change>& switches = {});
 

@@ -122,8 +122,9 @@ struct MovedFile {
   bool operator==(const MovedFile&) const = default;
 };
 
-/// Returns a reader for scripts, whose paths may be those of another machine. If a file is missing, tries ever shorter
-/// ends of its path, down to a folder and a name. A file found that way is added to `moved`.
+/// Returns a reader for scripts, whose paths may be those of another machine. If a file is missing, drops leading
+/// folders of its path one by one until a file exists or only one folder is left. A file found that way is added to
+/// `moved`.
 syntax::FileReader moving_reader(const syntax::FileReader& read, const std::shared_ptr<std::vector<MovedFile>>& moved) {
   return [read, moved](const std::string& path) -> base::Result<std::string> {
     auto content = read(path);
@@ -177,7 +178,7 @@ base::Result<Reading> read_script(const ConfigurationFile& file, const std::stri
   };
   DOVETAIL_TRY(std::vector<syntax::Launch> launches, syntax::find_launches(outcome, script, is_trainer));
   const auto is_sure = [named](const syntax::Launch& launch) { return reader_of(launch.entry, named).sure; };
-  // If one program is certainly a trainer, the uncertain ones prepare data or evaluate.
+  // If one program is certainly a trainer, the uncertain ones are assumed to prepare data or to evaluate.
   if (std::any_of(launches.begin(), launches.end(), is_sure)) std::erase_if(launches, std::not_fn(is_sure));
   DOVETAIL_TRY(syntax::Launch launch, syntax::only_launch(outcome, launches));
   const TrainerReader* const reader = reader_of(launch.entry, named).reader;

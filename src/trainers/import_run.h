@@ -18,8 +18,8 @@ namespace dovetail::trainers {
 /// A job and a plan, with their origin.
 struct Import {
   std::string trainer;             ///< "verl"
-  std::string why;                 ///< how the trainer was recognized: "it starts verl.trainer.main_ppo"
-  std::string file;                ///< path as given
+  std::string why;                 ///< reason for recognizing the trainer: "it starts verl.trainer.main_ppo"
+  std::string file;                ///< path as given by the user
   std::vector<std::string> files;  ///< files that were read, starting with those that places refer to
   ImportedRun run;
   std::string text;  ///< the job in dovetail/job@1
@@ -33,12 +33,12 @@ struct Import {
 /// if the content is a launch script or a trainer's configuration and not a job.
 bool is_foreign(const std::string& path, std::string_view content);
 
-/// Returns `path` without the name of a trainer before it.
+/// Returns `path` without a leading name of a trainer ("verl:").
 std::string file_of(const std::string& path);
 
 /// Reads a configuration or a launch script. Scripts are evaluated but never run. Only files below the options' `root`
 /// are read. It defaults to the repository that contains the file, or else the file's folder. Models are also looked up
-/// in `hub_cache`, Hugging Face's download cache (import/models.h), unless it is empty. Errors have a place if
+/// in `hub_cache`, Hugging Face's download cache (import/models.h), unless it is empty. Errors have a location if
 /// possible.
 base::Result<Import> import_run(const std::string& path, const std::string& content, const ImportOptions& options,
                                 const std::string& hub_cache = {});

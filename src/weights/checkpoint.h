@@ -18,9 +18,9 @@ inline constexpr std::string_view index_file_name = "model.safetensors.index.jso
 /// All tensors of a folder. The files stay mapped for the lifetime of the object.
 class Checkpoint {
  public:
-  /// Opens `model.safetensors` or, if it is missing, `model.safetensors.index.json` and the files it names. Fails if a
-  /// file is invalid, if the index names a file outside the folder or a tensor that its file lacks, or if the folder
-  /// has neither file. The Error for the latter names other weight formats in the folder.
+  /// Opens `model.safetensors` or, if it is missing, `model.safetensors.index.json` and the files it names. Returns an
+  /// Error if a file is invalid, or if the index names a file outside the folder or a tensor that its file lacks. If
+  /// the folder has neither file, the Error names other weight formats in it.
   static base::Result<Checkpoint> open(const std::string& folder);
 
   const std::string& folder() const { return folder_; }

@@ -47,7 +47,7 @@ constexpr std::int64_t bytes_of(ElementType type) {
   return 1;
 }
 
-/// A tensor in row-major order. Its little-endian bytes are owned elsewhere.
+/// A tensor in row-major order. Does not own its bytes, which are little-endian.
 struct StoredTensor {
   std::string name;
   ElementType type = ElementType::f32;
@@ -67,8 +67,8 @@ using Metadata = std::vector<std::pair<std::string, std::string>>;
 /// the header without gaps.
 class SafetensorsFile {
  public:
-  /// Maps the file. Fails with Failure::io if it cannot be read, and with bad_input if it is truncated, if its header
-  /// is invalid (line and column are relative to the header) or if a tensor has an unknown type.
+  /// Maps the file. Returns Failure::io if it cannot be read. Returns bad_input if it is truncated, if its header is
+  /// invalid, or if a tensor has an unknown type. Lines and columns in Errors are relative to the header.
   static base::Result<SafetensorsFile> open(const std::string& path);
 
   const std::string& path() const { return path_; }

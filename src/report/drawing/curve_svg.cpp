@@ -37,7 +37,7 @@ constexpr std::size_t max_dotted = 60;
 constexpr std::size_t max_title = 90;
 constexpr std::size_t max_name = 40;
 
-/// A color on light backgrounds and its counterpart on dark ones.
+/// A color for light backgrounds and its counterpart for dark ones.
 struct TwoColors {
   std::string_view light;
   std::string_view dark;

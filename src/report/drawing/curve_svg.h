@@ -10,13 +10,13 @@
 
 namespace dovetail::report {
 
-/// Lines over one input, in panels stacked vertically.
+/// A chart of lines over one input. Its panels are stacked vertically.
 struct CurvePicture {
   /// A value of the input.
   struct Place {
     double x = 0;
     std::string label;         ///< "20%"; empty: unlabeled
-    bool is_outlined = false;  ///< draws its points as rings
+    bool is_outlined = false;  ///< draws the points at this value as rings
   };
   /// Range of the values that a point averages.
   struct Range {
@@ -57,10 +57,10 @@ struct CurvePicture {
   std::vector<Panel> panels;
 };
 
-/// Renders a self-contained SVG for light and dark backgrounds. Points show their values on hover unless a line has too
-/// many of them. Value axes need not begin at 0. They are logarithmic if all values are positive and span more than a
-/// factor of four, unless the panel is linear. Text is escaped. REQUIRES: at least one place and one panel, a value in
-/// each panel, and an entry in `values` for each place.
+/// Renders a self-contained SVG for light and dark backgrounds. Points show their values on hover, unless a line has
+/// too many points. Value axes need not begin at 0. They are logarithmic if all values are positive and span more than
+/// a factor of four, unless the panel is linear. Text is escaped. REQUIRES: at least one place and one panel, a value
+/// in each panel, and an entry in `values` for each place.
 std::string render_curve_svg(const CurvePicture& picture);
 
 /// Builds the charts of a sweep: seconds per iteration (simulated, analytical, and without migration), tokens/s per GPU

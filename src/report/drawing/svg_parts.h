@@ -17,21 +17,21 @@ namespace dovetail::report {
 constexpr std::string_view font_family =
     "system-ui,-apple-system,'Segoe UI',Roboto,'Helvetica Neue',Arial,'Noto Sans','Liberation Sans',sans-serif";
 
-/// "makespan" for a schedule, otherwise "end".
+/// Returns the label of the timeline's end: "makespan" for a schedule, otherwise "end".
 std::string_view end_word(const timeline::Timeline& timeline);
-/// "12.5 s": a time in the unit that pictures use.
+/// Formats a time in the unit that pictures use: "12.5 s".
 std::string time_text(const timeline::Timeline& timeline, base::Ticks time);
-/// "1.64" or "61.2 GiB": a value of a lane's counter.
+/// Formats a value of a lane's counter: "1.64", "61.2 GiB".
 std::string value_text(const timeline::Counter& counter, base::Memory value);
 
-/// Timeline with the derived data that all parts of a picture use.
+/// A timeline, and data derived from it that all parts of a picture use.
 struct Picture {
   const timeline::Timeline& timeline;
   Summary summary;
-  std::vector<std::array<Color, shades>> colors;  ///< [track]
+  std::vector<std::array<Color, shades>> colors;  ///< [track] colors by shade
 };
 
-/// Rectangle with time running from left to right.
+/// A rectangle in which time runs from left to right.
 struct Frame {
   double left = 0;
   double right = 0;
@@ -52,7 +52,7 @@ struct TextStyle {
   bool bold = false;
   bool halo = false;  ///< white outline, for text on top of lines
 };
-/// Returns one line of text at (x, baseline), cleaned and escaped.
+/// Returns one line of text at (x, baseline), escaped and without control characters.
 std::string text_element(double x, double baseline, std::string_view text, const TextStyle& style);
 
 /// Returns an upper estimate of the width of `text` in common sans-serif fonts.
@@ -82,7 +82,7 @@ std::string svg_time_labels(const Picture& picture, const Frame& frame);
 /// Draws the legend of colors and patterns with the shares of idle time. Moves `y` below it.
 std::string svg_legend(const Picture& picture, double left, double right, double& y);
 
-/// Draws the counter of every lane over time, with the lane of the highest peak in front and its peak marked.
+/// Draws the counter of every lane over time. The lane with the highest peak is in front, and its peak is marked.
 std::string svg_memory(const Picture& picture, const Frame& frame);
 
 // An axis of a picture with its tick values.

@@ -31,7 +31,7 @@ using simulate::BarKind;
 using simulate::Use;
 using Tasks = std::vector<timeline::Track>;
 
-/// Max bars of a page. With more, it would be tens of megabytes and take seconds to open.
+/// Maximum number of bars on a page. A page with more would have tens of megabytes and take seconds to open.
 constexpr std::size_t max_timeline_bars = 250'000;
 
 std::int64_t device_count(const simulate::Trace& trace) {

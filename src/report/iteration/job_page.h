@@ -27,18 +27,19 @@ Page job_page(const answer::SimulationAnswer& simulated);
 /// (timeline::thinned) and the note says so.
 Chart iteration_chart(timeline::Timeline timeline, std::string title);
 
-/// Breaks down the devices' time in ns: one row for all devices together, then one row per lane for a single device.
-/// Counts waiting for launches as idle time, although bars include it in their work. `tasks` is indexed by Span::task.
+/// Breaks down the devices' time, in ns, by use. The first row is for all devices together. Each other row is for one
+/// lane, counted as a single device. Waiting for launches counts as idle time, although bars include it in their work.
+/// `tasks` is indexed by Span::task.
 Breakdown use_breakdown(const simulate::Trace& trace, const std::vector<timeline::Track>& tasks);
 /// Breaks down idle time by cause, as a share of each row's total time. The lanes with the most idle time come first.
 Breakdown idle_use_breakdown(const simulate::Trace& trace, const std::vector<timeline::Track>& tasks);
 
-/// Returns a row per activity in order of time, with simulated and analytical seconds. Rows link to the first bar of
+/// Returns a row per activity, in order of time, with simulated and analytical seconds. Rows link to the first bar of
 /// `timeline` that belongs to the activity.
 Table activity_table(const answer::SimulationAnswer& simulated, const timeline::Timeline& timeline);
 
 /// Returns a row per fusion variant: seconds per iteration, speedup over no fusion, and the average device's idle time
-/// by cause. Without variants, the only row is the plan itself. The note gives the reasons.
+/// by cause. Without variants, the only row is the plan itself. The note explains why.
 Table fusion_table(const answer::SimulationAnswer& simulated);
 
 /// Returns a row per task: memory needed, usable and free on the device with the least free memory. Marks the task with
@@ -53,7 +54,7 @@ Table ranking_table(const answer::SimulationAnswer& simulated);
 /// figures.
 LineChart threshold_chart(const study::Sweep& thresholds);
 
-/// Gain of the shown plan over a plan that a reader would use otherwise. Seconds come from the analytical model.
+/// Gain of the shown plan over the plan that the user would otherwise run. Seconds come from the analytical model.
 struct Gain {
   std::string over;  ///< "the trainer's configuration", "co-located, the fastest usual placement"
   double seconds_there = 0;
@@ -79,7 +80,8 @@ Table not_modelled_table(const plan::Job& job);
 
 /// Explains briefly why `plan` is slower or faster than `other`: "idle time +1.9 s, actor_train +1.2 s (bubbles +0.9
 /// s)". Lists at most three reasons: the average device's idle time, the critical activities that differ most (fused
-/// activities count as one), and tasks that overlap in only one of the plans. If no activity differs, the text says so.
+/// activities count as one), and tasks that overlap in only one of the plans. If no activity differs, returns "no
+/// significant difference".
 std::string reasons_against(const predict::Scenario& scenario, const planner::EstimatedPlan& plan,
                             const planner::EstimatedPlan& other);
 

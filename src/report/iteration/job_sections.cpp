@@ -71,7 +71,7 @@ std::vector<Difference> take_fused(const predict::Scenario& scenario, const plan
 
 Difference difference_of(const predict::Scenario& scenario, const planner::ActivityComparison& activity) {
   Difference difference{answer::activity_text(scenario.job, activity.kind, activity.task), activity.seconds.lost()};
-  // A part that changes in the opposite direction explains nothing.
+  // A part that changes in the opposite direction does not explain the difference.
   if (activity.part && activity.of_part.lost() * activity.seconds.lost() > 0 &&
       std::abs(activity.of_part.lost()) >= negligible)
     difference.note =
@@ -104,7 +104,8 @@ bool fuses(const predict::Scenario& scenario, const plan::Plan& plan, const plan
   });
 }
 
-/// "reward_infer and critic_infer overlap by 1.9 s less"; empty if no overlap explains the difference.
+/// Returns a reason such as "reward_infer and critic_infer overlap by 1.9 s less", or an empty string if no overlap
+/// explains the difference.
 std::string overlap_text(const predict::Scenario& scenario, const planner::EstimatedPlan& plan,
                          const planner::EstimatedPlan& other, bool slower) {
   for (const planner::SideBySide& pair : planner::side_by_side(plan, other)) {

@@ -17,15 +17,15 @@ namespace dovetail::report {
 
 /// Work that begins and ends as a unit across all rows.
 struct TimelineActivity {
-  std::string name;  ///< see activity_name
-  /// Start of the first bar. In a timeline that repeats, an activity may wrap around the end of the repeating part. Its
-  /// longest pause is then taken as the gap between its end and its start. nullopt if it never pauses.
+  std::string name;  ///< name of the activity (see activity_name)
+  /// Start of the first bar. In a repeating timeline, an activity may wrap around the end of the repeating part. Its
+  /// longest pause is then assumed to lie between its end and its start; nullopt if it never pauses.
   std::optional<base::Ticks> begin;
   base::Ticks length;
 };
 
 struct TimelineActivities {
-  std::vector<TimelineActivity> activities;  ///< in order of their categories
+  std::vector<TimelineActivity> activities;  ///< in order of the timeline's categories
   /// [bar] index of its activity; -1 for idle time, links to host memory, and bars after the repeating part
   std::vector<std::int32_t> of;
   std::optional<base::Ticks> cycle;                        ///< end of the repeating part (cycle_end); nullopt if the
@@ -40,23 +40,23 @@ std::string_view activity_name(std::string_view title);
 TimelineActivities activities_of(const timeline::Timeline& timeline);
 
 /// Returns the start of a work bar that begins at `begin`. If the bar's activity wraps around the end of the repeating
-/// part, bars before the activity's start are counted as coming after that end.
+/// part, a bar before the activity's start counts as following that end.
 base::Ticks begin_of(const TimelineActivities& activities, std::size_t bar, base::Ticks begin);
 
 /// Returns the activity of that name, or null.
 const TimelineActivity* find_activity(const TimelineActivities& activities, std::string_view name);
 
-/// How timelines A and B are shifted to be comparable.
+/// Shifts that make timelines A and B comparable.
 struct Alignment {
-  std::array<base::Ticks, 2> rotations;  ///< rotation: each begins at this time of its repeating part
+  std::array<base::Ticks, 2> rotations;  ///< time of the repeating part at which each timeline begins
   std::array<base::Ticks, 2> delayed;    ///< delay added after the rotation
   std::string activity;                  ///< activity with which both begin; empty if they keep their times
 };
 
-/// Aligns both timelines at the first activity that they share. If both already begin with a shared activity, it is
-/// that one. Otherwise, it is the first of the workflow if both repeat, and the first to run if not. Repeating
-/// timelines are rotated. Then the timeline whose activity is earlier is delayed, unless both have a fixed beginning.
-/// `activities` belong to `a` and `b`.
+/// Aligns both timelines at an activity that they share. If both already begin with a shared activity, uses that one.
+/// Otherwise uses the first shared activity in workflow order if both timelines repeat, or else the first to run.
+/// Repeating timelines are rotated. Then the timeline whose activity is earlier is delayed, unless both have a fixed
+/// beginning. `activities` belong to `a` and `b`.
 Alignment align(const timeline::Timeline& a, const timeline::Timeline& b,
                 const std::array<TimelineActivities, 2>& activities);
 

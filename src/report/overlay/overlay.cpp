@@ -56,7 +56,7 @@ Timeline with_kinds_of(Timeline named, const Timeline& known) {
     if (bar.bar_kind == BarKind::idle) {
       bar.bar_kind = cause_in(title, causes).value_or(BarKind::idle);
     } else if (const auto found = work.find(title); bar.bar_kind == BarKind::work && found != work.end()) {
-      // Copies only fields that the title determines.
+      // Copy only the fields that the title determines.
       bar.bar_kind = found->second->bar_kind;
       bar.track = found->second->track;
       if (bar.track >= 0 && known.tracks[static_cast<std::size_t>(bar.track)].kind == timeline::Track::Kind::pipeline)

@@ -19,18 +19,17 @@ struct NamedTimeline {
 };
 
 /// Builds a page that compares two timelines: one chart with each lane of `b` below its lane of `a`, and tables of the
-/// differences by bar, activity and lane.
-/// Rows are split so that each covers the same devices in both timelines. Unless both have a fixed beginning, both are
-/// aligned at the first activity they share: a repeating timeline is rotated, any other is delayed, and the chart's
-/// note says by how much. If only one timeline is in ticks, a tick is shown as a microsecond. Bars known only by name
-/// get the kind of equally named bars of the other timeline.
+/// differences by bar, activity and lane. Rows are split so that each covers the same devices in both timelines. Unless
+/// both have a fixed beginning, they are aligned at an activity that they share (see align). The chart's note says how.
+/// If only one timeline is in ticks, a tick is shown as a microsecond. Bars known only by name get the kind of equally
+/// named bars of the other timeline.
 Page overlay_page(NamedTimeline a, NamedTimeline b, std::string title);
 
 /// Two timelines with their matched lanes and bars.
 struct Overlay {
   const NamedTimeline& a;
   const NamedTimeline& b;
-  std::array<TimelineActivities, 2> activities;  ///< before the delay
+  std::array<TimelineActivities, 2> activities;  ///< before a delay is applied
   std::array<base::Ticks, 2> delayed{};          ///< see Alignment
   std::vector<LanePair> lanes;
   std::vector<BarPair> bars;

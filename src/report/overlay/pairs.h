@@ -23,8 +23,7 @@ struct LanePair {
   std::size_t b = 0;
 };
 
-/// Matches lanes by name. If no name is in both timelines and they have the same number of lanes, matches them by
-/// position.
+/// Matches lanes by name. If the timelines share no name and have the same number of lanes, matches lanes by position.
 std::vector<LanePair> pair_lanes(const timeline::Timeline& a, const timeline::Timeline& b);
 
 /// Matches the work bars of matched lanes: the k-th bar with a title in one timeline and the k-th bar with that title
@@ -36,7 +35,7 @@ std::vector<BarPair> pair_bars(const timeline::Timeline& a, const timeline::Time
 
 struct JoinedTimelines {
   timeline::Timeline timeline;
-  std::vector<std::int32_t> number_of_a;  ///< [bar of a] its index in `timeline`
+  std::vector<std::int32_t> number_of_a;  ///< [bar of a] index of that bar in `timeline`
 };
 
 /// Joins two timelines: each lane of `a` with its lane of `b` below it, then the lanes that only `b` has. Equally named

@@ -11,14 +11,14 @@ namespace dovetail::report {
 
 /// A bar, part of a bar, or two bars joined into one.
 struct BarSegment {
-  std::size_t bar = 0;  ///< bar that supplies all other properties
+  std::size_t bar = 0;  ///< bar that supplies all properties except the times
   base::Ticks begin;
   base::Ticks end;
   std::optional<std::size_t> second = {};  ///< bar that continues where `bar` ends
 };
 
 struct SegmentLane {
-  timeline::Lane lane;  ///< its `bars` is ignored
+  timeline::Lane lane;  ///< `lane.bars` is ignored
   std::vector<BarSegment> segments;
 };
 
@@ -29,14 +29,13 @@ bool is_idle_bar(const timeline::Timeline& timeline, std::size_t bar);
 /// bars have the larger launch time. References to a bar lead to its first segment.
 timeline::Timeline rebuild(const timeline::Timeline& timeline, const std::vector<SegmentLane>& lanes);
 
-/// Returns the end of the repeating part of a timeline. Only an iteration's own hand-over on all devices may follow it:
-/// on every row of devices, a last bar of kind hand_over without a task. Without such bars, returns the end of the
-/// timeline.
+/// Returns the end of the repeating part of a timeline. Only the hand-over of the whole iteration may follow it: a last
+/// bar of kind hand_over without a task, on every row of devices. Without such bars, returns the end of the timeline.
 base::Ticks cycle_end(const timeline::Timeline& timeline);
 
 /// Rotates a repeating timeline so that it begins at time `begin`. The part before `begin` moves to the end of the
-/// repeating part; bars after the repeating part stay last. Bars that the end of the repeating part cut are joined;
-/// bars running at `begin` are cut. Counters are rotated as well. REQUIRES: 0 <= begin < cycle_end.
+/// repeating part; bars after the repeating part stay last. A bar that was cut by the end of the repeating part is
+/// joined; a bar that runs at `begin` is cut. Counters are rotated as well. REQUIRES: 0 <= begin < cycle_end.
 timeline::Timeline rotated(const timeline::Timeline& timeline, base::Ticks begin);
 
 /// Whether two bars are equal except for their times.

@@ -1,4 +1,4 @@
-// Legend and sections computed from any timeline (time use, idle time, waits), and texts of times.
+// Legend and sections computed from any timeline (time use, idle time, waits), and formatting of times.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace dovetail::report {
 
-/// "225 ticks", "12.5 ms".
+/// Formats a time with its unit: "225 ticks", "12.5 ms".
 std::string time_text(base::Ticks time, base::TimeUnit unit);
 
 /// Breaks down the time of all lanes together, then of each lane, by category.
@@ -22,23 +22,24 @@ Breakdown idle_breakdown(const timeline::Timeline& timeline);
 /// Lists the longest idle bars that wait for another bar. Rows link to their bars.
 Table wait_table(const timeline::Timeline& timeline);
 
-/// "12.3 s" if ticks are ns, rounded to about three digits; otherwise exact: "225 ticks".
+/// Formats a time in a short form: rounded to about three digits if ticks are ns ("12.3 s"), otherwise exact ("225
+/// ticks").
 std::string short_time(base::Ticks time, base::TimeUnit unit);
 
-/// A change with its sign: "+12.3 s", "-3 ticks", "0 ticks".
+/// Formats a change with its sign: "+12.3 s", "-3 ticks", "0 ticks".
 std::string signed_time(base::Ticks change, base::TimeUnit unit);
 
-/// "+1.2 s (+3.4%)".
+/// Formats a change as a difference and a percentage: "+1.2 s (+3.4%)".
 std::string change_text(base::Ticks from, base::Ticks to, base::TimeUnit unit);
 
-/// Bars with the same color. In `bar_title` and `bar_label`, "{NAME}" stands for the bar's value of the field NAME (see
-/// bar_fields in html.cpp).
+/// Bars with the same color. In `bar_title` and `bar_label`, "{NAME}" is replaced by the bar's value of the field NAME
+/// (see bar_fields in html.cpp).
 struct Category {
   std::string name;       ///< "actor forward"
   std::string bar_title;  ///< title of a bar: "F{micro-batch} actor"
   std::string bar_label;  ///< text on a bar if it fits: "{micro-batch}"; may be empty
   Ink ink;
-  bool idle = false;  ///< drawn lower than work
+  bool idle = false;  ///< idle time, drawn as lower bars than work
 };
 
 /// Returns the name of a category: "actor_generate decode". Idle time is named by its cause alone: "bubble".
@@ -51,13 +52,13 @@ inline constexpr std::size_t max_legend_entries = 10;
 struct BarStyle {
   timeline::BarKind bar_kind = timeline::BarKind::work;
   std::int32_t track = -1;
-  base::Ticks time;       ///< length of all its bars
+  base::Ticks time;       ///< total length of its bars
   std::string name = {};  ///< for bars known only by name
 };
 
-/// An entry of a legend: one style or several.
+/// An entry of a legend, for one or several styles.
 struct StyleGroup {
-  std::string owner;  ///< "actor_train"; empty if styles of several tasks are together
+  std::string owner;  ///< "actor_train"; empty if the styles belong to several tasks
   std::string name;   ///< "forward", "inference", "other work"
   std::string about;  ///< explains the name; may be empty
   bool idle = false;
@@ -65,22 +66,23 @@ struct StyleGroup {
   base::Ticks time;
   std::vector<std::size_t> styles;
 
-  /// "actor_train forward".
+  /// Returns the owner and the name: "actor_train forward".
   std::string full_name() const { return owner.empty() ? name : owner + " " + name; }
 };
 
 /// Groups styles into at most `max_groups` legend entries, work first. Styles of generation and inference, and of work
-/// that serves tasks, are grouped by bar kind. If there are still too many groups, these are joined in turn: replicas
-/// of a model, all optimizers, all movements of weights, all of generation, and the passes of each training. Finally,
-/// the groups with the least time become "other idle time", then "other work". REQUIRES: max_groups >= 2.
+/// that serves tasks, are grouped by bar kind. While there are too many groups, more are joined, in this order:
+/// replicas of a model, all optimizers, all movements of weights, all of generation, and the passes of each training.
+/// Finally, the groups with the least time become "other idle time", then "other work". REQUIRES: max_groups >= 2.
 std::vector<StyleGroup> group_styles(const std::vector<timeline::Track>& tracks, const std::vector<BarStyle>& styles,
                                      std::size_t max_groups = max_legend_entries);
 
 /// Returns the color of a group that a chart draws in one color: the color of its last style (decode rather than
-/// prefill), or gray for "other work" and "other idle time". `inks`: by index into `group.styles`.
+/// prefill), or gray for "other work" and "other idle time". `inks` has an entry for each of `group.styles`.
 Ink ink_of_group(const StyleGroup& group, const std::vector<Ink>& inks);
 
-/// Explains a bar kind: "one token per sequence and step". Empty for `work` and `idle`, which only names explain.
+/// Explains a bar kind: "one token per sequence and step". Returns an empty string for `work` and `idle`, which need no
+/// explanation.
 std::string_view explanation_of(timeline::BarKind bar_kind);
 
 /// Explains the terms of a timeline that readers may not know. Each sentence has a leading space: " Hand-over: ...".

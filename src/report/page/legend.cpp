@@ -21,7 +21,7 @@ namespace {
 
 using timeline::Bar;
 
-/// Max number of names with their own category. Other names share one category for work and one for idle time.
+/// Maximum number of names with a separate category. Other names share one category for work and one for idle time.
 constexpr std::size_t max_named = max_legend_entries - 2;
 /// number of distinct plain inks; see plain_ink
 constexpr std::size_t inks = 16;
@@ -196,7 +196,7 @@ bool is_generation(BarKind bar_kind) {
   return bar_kind == BarKind::prefill || bar_kind == BarKind::decode || bar_kind == BarKind::recompute;
 }
 
-/// Which styles share legend entries. Each value includes all before it.
+/// Styles that share legend entries. Each value includes the sharing of all values before it.
 enum class Sharing : std::uint8_t { bar_kinds, replicas, optimizers, movements, generation, training };
 
 /// Key of the styles that share an entry.
@@ -314,8 +314,8 @@ void join_rest(std::vector<StyleGroup>& groups, std::string name, bool idle, IsR
   groups.push_back(std::move(rest));
 }
 
-/// Keeps `kept` groups. Work takes precedence over idle time, and then the groups with the most time. The other groups
-/// become "other work" and "other idle time" if there are several.
+/// Keeps `kept` groups: first those of work, then those of idle time, each by descending time. The other groups become
+/// "other work" and "other idle time" if there are several of a kind.
 std::vector<StyleGroup> with_rest(const std::vector<StyleGroup>& groups, std::size_t kept) {
   std::vector<std::size_t> order(groups.size());
   std::iota(order.begin(), order.end(), 0);

@@ -40,17 +40,17 @@ struct Breakdown {
   };
   struct Row {
     std::string name;
-    std::vector<base::Ticks> amounts;             ///< [segment]
+    std::vector<base::Ticks> amounts;             ///< [segment] time of the segment
     std::optional<base::Ticks> full_length = {};  ///< length of the full bar; nullopt: the sum of the amounts
   };
   std::string title;
   std::string note;
   base::TimeUnit time_unit = base::TimeUnit::tick;
   std::vector<Segment> segments;
-  std::vector<Row> rows;  ///< the first row is the sum or mean of the others and is drawn larger
+  std::vector<Row> rows;  ///< the first row sums or averages the others and is drawn larger
 };
 
-/// Tables of alternatives, differences or variations. A row may link to a bar of the preceding chart.
+/// A row of a table may link to a bar of the preceding chart.
 using answer::Align;
 using answer::Table;
 
@@ -88,7 +88,7 @@ struct Page {
 Page join_pages(std::vector<Page> pages);
 
 /// Returns the page with its script, style sheet and data (page_to_json) embedded. Its content security policy blocks
-/// all loading. '<' in the data is escaped, so names cannot end the script element.
+/// loading of other resources. '<' in the data is escaped, so names cannot end the script element.
 std::string render_html(const Page& page);
 
 /// Name and version of the format.

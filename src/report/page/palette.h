@@ -1,4 +1,5 @@
-// Colors of pictures, pages and terminals. The hues of models are distinct with all common types of color vision.
+// Colors of pictures, pages and terminals. The hues of models are distinguishable with all common types of color
+// vision.
 #pragma once
 
 #include <array>
@@ -28,14 +29,14 @@ struct Ink {
 
 /// Returns the color `percent` of the way from `from` to `to`.
 Color mix(Color from, Color to, int percent);
-/// "#1f77b4".
+/// Formats a color: "#1f77b4".
 std::string hex(Color color);
 /// Returns the nearest color of the 6 x 6 x 6 cube of 256-color terminals, or of their gray ramp for near-grays.
 int terminal_color(Color color);
 /// Whether white text reads better than black on `background`.
 bool is_dark(Color background);
 
-/// Number of shades of a track: one per kind of op.
+/// Number of shades of each track: one per kind of op.
 inline constexpr std::size_t shades = timeline::op_bar_kinds.size();
 
 /// Returns the shade of a kind of training work within its track's colors. nullopt for other work and for idle time.
@@ -55,7 +56,7 @@ Ink ink_of(Color color);
 
 /// Returns the color of a bar; `track` is an index of `tracks`, or -1. Generation and inference have one hue each.
 /// Training has its track's colors: light for forward passes, dark for backward passes, darkest for the optimizer. Work
-/// of no model and moving data have their own colors, and idle time has one per cause.
+/// that belongs to no model, and movement of data, have separate colors. Idle time has one color per cause.
 Ink ink_of(const std::vector<timeline::Track>& tracks, timeline::BarKind bar_kind, std::int32_t track);
 
 /// Returns the index of a cause among the idle colors.
@@ -67,8 +68,8 @@ Ink idle_ink(std::size_t cause);
 /// Returns a color for work that serves models, such as moving weights. There are four; indices wrap around.
 Ink service_ink(std::size_t kind);
 
-/// Returns a color for work of no model: names of a trace, curves. The first eight are the dark shades of the models'
-/// hues, the next eight the light ones. Indices wrap around after sixteen.
+/// Returns a color for work that belongs to no model, such as the names of a trace, and for curves. The first eight are
+/// the dark shades of the models' hues, the next eight the light ones. Indices wrap around after sixteen.
 Ink plain_ink(std::size_t index);
 
 }  // namespace dovetail::report

@@ -13,7 +13,7 @@ namespace {
 using timeline::Bar;
 using timeline::BarKind;
 
-/// Total length of one style within a column, and its first bar there.
+/// Total length of one style's bars within a column, and the first of these bars.
 struct ColumnShare {
   std::size_t bar;
   double length;

@@ -1,4 +1,4 @@
-// Summary of a timeline for captions, and the choice of bars where several share a pixel. For drawing only.
+// Summary of a timeline for captions, and the choice of the bar to draw where several share a pixel. For drawing only.
 #pragma once
 
 #include <array>
@@ -16,26 +16,27 @@ namespace dovetail::report {
 struct Summary {
   std::int64_t work_bars = 0;
   std::array<double, timeline::bar_kinds> share{};  ///< share of all devices' time, by BarKind
-  double idle_share = 0;                            ///< all causes together: the bubbles
-  std::vector<base::Memory> peaks;                  ///< [lane]
-  std::size_t fullest_lane = 0;                     ///< first lane with the highest peak
-  base::Ticks peak_time;                            ///< time at which it first reaches the peak
+  double idle_share = 0;                            ///< share of idle time of all causes (bubbles)
+  std::vector<base::Memory> peaks;                  ///< [lane] peak of the counter
+  std::size_t fullest_lane = 0;                     ///< lane with the highest peak; the first of several
+  base::Ticks peak_time;                            ///< time at which that lane first reaches its peak
   /// [track] kinds of work that take time; the last entry is work without a track
   std::vector<std::array<bool, timeline::bar_kinds>> drawn;
-  /// [track] digits of its largest micro-batch number, so that equal bars are all labeled or all unlabeled
+  /// [track] number of digits of its largest micro-batch number, so that bars of equal width are all labeled or all
+  /// unlabeled
   std::vector<std::size_t> label_digits;
   bool has_memory = false;  ///< whether any lane has memory in use
 };
 /// Summarizes a timeline. A lane counts once per device; links to host memory do not count.
 Summary summarize(const timeline::Timeline& timeline);
 
-/// "9.8%".
+/// Formats a share as a percentage: "9.8%".
 std::string percent(double share);
 
 /// Returns the unit of times in pictures: seconds for iterations, which are stored in ns.
 base::TimeUnit shown_unit(const timeline::Timeline& timeline);
 
-/// "ticks", "ms", ...: the unit after a number.
+/// Returns a unit as written after a number: "ticks", "ms".
 std::string_view plural_of(base::TimeUnit unit);
 
 /// Returns the smallest of 1, 2, 5, 10, 20, ... that is at least `least`, for axis steps with exact labels.

@@ -170,8 +170,8 @@ std::vector<CurvePicture::Place> places_of(const std::vector<std::vector<Curve>>
   std::vector<CurvePicture::Place> listed;
   std::int64_t steps = -1;
   for (auto& [iteration, place] : places) {
-    // A point that averages several iterations may end at any number. Label the first point at or after each round
-    // number.
+    // A point that averages several iterations may end at any iteration, so label the first point at or after each
+    // round number.
     if (iteration / step > steps && (iteration == 0 || iteration >= step)) place.label = fmt::format("{}", iteration);
     steps = iteration / step;
     listed.push_back(place);

@@ -33,13 +33,14 @@ struct RunReport {
   std::string name;      ///< name of the job
   std::string subtitle;  ///< "A run of dovetail train: ppo on 1 device."
   RunFigures figures;
-  std::optional<answer::MeasuredAnswer> measured;   ///< times compared with their prediction; `predicted` must be set
+  std::optional<answer::MeasuredAnswer> measured;   ///< times compared with their prediction; must have `predicted`
   std::vector<records::TrainingPhase> phases = {};  ///< phases that the ranks ran by a schedule
   std::vector<records::SampleRow> samples = {};     ///< responses of the last iteration
 };
 
-/// Returns the responses with the highest and the lowest rewards, highest first: a few of each, or all if there are not
-/// more. Control characters are shown as escapes and long texts are cut. REQUIRES: `samples` is not empty.
+/// Returns the responses with the highest and the lowest rewards, highest first: a few of each, or all responses if
+/// there are only a few. Control characters are shown as escapes and long texts are cut. REQUIRES: `samples` is not
+/// empty.
 Table sample_table(const std::vector<records::SampleRow>& samples);
 
 /// Builds the page: rewards and total time, curves with samples of the last iteration after the first two, timeline,

@@ -20,7 +20,8 @@ struct TerminalStyle {
   bool color = false;       ///< ANSI colors; otherwise letters distinguish models and kinds
   int rows = 0;             ///< maximum number of lanes (0: all); omitted lanes are spread evenly and counted in the
                             ///< output
-  base::Ticks scale_end{};  ///< time at the full width if later than the timeline's end, to compare charts
+  base::Ticks scale_end{};  ///< time at the right end if later than the timeline's end, so that several charts have the
+                            ///< same scale
 };
 
 /// Renders one line per lane, a time axis and a legend. If several bars share a character, the one that fills most of

@@ -18,14 +18,14 @@ struct TradePoint {
 /// A schedule of the front.
 struct FrontPoint {
   TradePoint at;
-  bool proven = false;  ///< no schedule is better in one cost and at least as good in the other
+  bool proven = false;  ///< proven that no schedule is better in one cost and at least as good in the other
 };
 
 /// A schedule for comparison with the front.
 struct NamedPoint {
   std::string name;
   TradePoint at;
-  bool emphasized = false;  ///< the baseline
+  bool emphasized = false;  ///< true for the baseline
 };
 
 struct ParetoPicture {
@@ -33,7 +33,7 @@ struct ParetoPicture {
   base::TimeUnit time_unit = base::TimeUnit::tick;
   std::vector<FrontPoint> front;   ///< ascending makespan and falling peak, at least one
   std::vector<NamedPoint> others;  ///< constructed schedules and the baseline
-  /// Corners of a falling staircase, from the lower bound on the makespan on.
+  /// Corners of a falling staircase that starts at the lower bound of the makespan.
   std::vector<TradePoint> bound;
 };
 

@@ -18,7 +18,7 @@ namespace {
 
 using timeline::Bar;
 
-/// Min width of a bar that is drawn by itself. Narrower bars are merged into pixel columns.
+/// Minimum width of a bar that is drawn separately. Narrower bars are merged into pixel columns.
 constexpr double narrowest_bar = 0.5;
 /// Pictures with fewer bars describe each bar on hover.
 constexpr std::size_t max_described_bars = 5000;

@@ -25,7 +25,7 @@ using timeline::Timeline;
 /// Letters of models. w and s are reserved for weight gradients and steps.
 constexpr std::string_view letters = "abcdefghijklmnopqrtuvxyz";
 constexpr std::size_t widest_lane_name = 12;
-/// Max length of a legend entry. It fits into 40 columns with its letters or swatches.
+/// Maximum length of a legend entry, so that it fits into 40 columns with its letters or swatches.
 constexpr std::size_t max_legend_name = 18;
 
 /// Column widths of a line.

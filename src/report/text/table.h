@@ -1,4 +1,4 @@
-// Answers as text for terminals, with aligned tables.
+// Renders answers as text for terminals, with aligned tables.
 #pragma once
 
 #include <string>

@@ -31,9 +31,10 @@ struct Launch {
   std::optional<Unknown> condition;  ///< condition that decides whether it starts; nullopt: always starts
 };
 
-/// Returns the launches of an outcome, in order. Finds trainers that are started directly, by a launcher (`uv run`,
-/// `ray job submit`, `srun`, `torchrun`, `accelerate launch`, `nohup`, `env`, ...), or by another script. Scripts run
-/// by `bash -c` or `bash FILE` are evaluated too. Their sources and unread files are added to the outcome.
+/// Returns the launches among the commands of `outcome`, in order. Finds trainers that are started directly, by a
+/// launcher (`uv run`, `ray job submit`, `srun`, `torchrun`, `accelerate launch`, `nohup`, `env`, ...), or by another
+/// script. Scripts run by `bash -c` or `bash FILE` are evaluated too. Their sources and unread files are added to
+/// `outcome`.
 base::Result<std::vector<Launch>> find_launches(ScriptOutcome& outcome, const ScriptRequest& request,
                                                 const TrainerTest& is_trainer);
 

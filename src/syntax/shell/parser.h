@@ -18,7 +18,7 @@ class ShellParser {
 
   /// Parses commands up to the end, or to a reserved word or operator that ends a list.
   ShellNode parse_list();
-  /// Parses the rest as if between double quotes.
+  /// Parses the rest of the content as if it were between double quotes.
   WordParts parse_all_quoted();
 
   bool at_end() const { return position_ >= content_.size(); }

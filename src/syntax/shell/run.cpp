@@ -34,7 +34,7 @@ void set_aside(Shell& shell, const Flow& flow, ShellState state, const Unknown& 
   if (shell.frames.empty()) return;
   const bool is_script = std::none_of(shell.frames.begin() + 1, shell.frames.end(),
                                       [](const ShellFrame& frame) { return frame.kind == ShellFrame::Kind::subshell; });
-  // Assume that the script neither fails nor exits without doing anything.
+  // Assume that the script neither fails nor exits before it has done anything.
   if (flow.kind == FlowKind::exited && is_script && (fails_for_certain(state.status) || !reaches)) return;
   shell.conditions.push_back(why);
   for (ShellFrame::EarlyExit& early : shell.frames.back().early_exits) {

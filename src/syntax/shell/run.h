@@ -19,8 +19,8 @@ struct Variable {
   enum class Kind { unset, scalar, indexed, associative };
   Kind kind = Kind::unset;
   bool is_exported = false;
-  bool is_whole = false;                 ///< `declare -i`: assignments are evaluated as arithmetic
-  std::map<std::int64_t, Word> indexed;  ///< element 0 for a scalar
+  bool is_whole = false;                 ///< set by `declare -i`: assignments are evaluated as arithmetic
+  std::map<std::int64_t, Word> indexed;  ///< elements by index; a scalar is element 0
   std::map<std::string, Word> associative;
 
   bool operator==(const Variable&) const = default;
@@ -30,7 +30,7 @@ struct Variable {
 struct ExitStatus {
   int code = 0;
   std::optional<Unknown> unknown;
-  bool is_effect = false;              ///< the command runs for its effect, so success is expected
+  bool is_effect = false;              ///< the command is run for its effect, so it is assumed to succeed
   std::vector<std::string> defaulted;  ///< unset variables whose defaults affected the status
 
   bool operator==(const ExitStatus&) const = default;
@@ -38,17 +38,18 @@ struct ExitStatus {
 
 using Variables = std::map<std::string, Variable>;
 
-/// Everything that the next command may depend on. A branch with an unknown condition works on a copy.
+/// Everything that the next command may depend on. A branch with an unknown condition is evaluated on a copy.
 struct ShellState {
   Variables variables;
-  std::map<std::string, const ShellNode*> functions;  ///< null: several definitions are possible
-  std::vector<Word> parameters;                       ///< `$1`, ...
+  std::map<std::string, const ShellNode*> functions;  ///< bodies by name; null: several definitions are possible
+  std::vector<Word> parameters;                       ///< positional parameters: `$1`, ...
   Text directory;
   std::optional<Text> input;  ///< input of `read` and `cat`; nullopt: unknown
   Text output;                ///< output of the command substitution in progress
   ExitStatus status;
-  bool stops_on_error = false;                                         ///< `set -e`
-  std::vector<std::map<std::string, std::optional<Variable>>> hidden;  ///< hidden by `local`, per active function
+  bool stops_on_error = false;  ///< whether `set -e` is in effect
+  /// Variables that `local` hides, per active function; nullopt: unset.
+  std::vector<std::map<std::string, std::optional<Variable>>> hidden;
 };
 
 /// Returns the approximate memory used by the state, in bytes.
@@ -66,7 +67,7 @@ ShellState either(ShellState one, const ShellState& other, const Unknown& why);
 struct Flow {
   enum class Kind { normal, broken, continued, returned, exited };
   Kind kind = Kind::normal;
-  int levels = 0;  ///< loops left to leave, for broken and continued
+  int levels = 0;  ///< number of enclosing loops still to leave, for broken and continued
 
   bool is_normal() const { return kind == Kind::normal; }
 };
@@ -102,15 +103,15 @@ struct Shell {
   std::vector<RequiredVariable> newly_required;  ///< variables required by the last `exit`
   std::vector<Word> outputs;                     ///< files that receive the output
   Place exit_place;                              ///< place of the last `exit`
-  int source = 0;                                ///< index of the source that is being evaluated
+  int source = 0;                                ///< index of the source in evaluation
   bool captures = false;                         ///< whether output is captured
-  int tested = 0;                                ///< depth of conditions, in which failures do not stop the script
+  int tested = 0;  ///< nesting depth of conditions; failures in them do not stop the script
   int depth = 0;
   ScriptCost cost;
   std::optional<base::Error> error;
 };
 
-/// Adds to the work of the evaluation. Sets an error and returns false if a limit is exceeded.
+/// Adds to the cost of the evaluation. Sets an error and returns false if the cost exceeds a limit.
 bool spend(Shell& shell, const Place& place, std::int64_t steps, std::int64_t bytes = 0);
 void fail(Shell& shell, const Place& place, std::string message);
 
@@ -130,7 +131,7 @@ class ShellDepth {
 Flow run(Shell& shell, const ShellNode& node);
 /// Runs two branches, where `why` decides which one is taken, and merges their states.
 Flow run_either(Shell& shell, const Unknown& why, const std::function<Flow()>& one, const std::function<Flow()>& other);
-/// Runs in a copy of the state. Returns the output if `captures` is set.
+/// Runs a node in a copy of the state. Returns its output if `captures` is set.
 Text run_in_subshell(Shell& shell, const ShellNode& node, bool captures);
 /// Runs `body` in a new frame. Merges the states of branches that left early with the state at the end.
 Flow run_framed(Shell& shell, ShellFrame::Kind kind, const std::function<Flow()>& body);
@@ -166,14 +167,14 @@ std::vector<std::string> split_off(const Shell& shell, std::string_view text, st
 // parameter.cpp
 struct ParameterValue {
   bool is_list = false;    ///< "$@", "${a[@]}": each element is a separate word
-  bool is_joined = false;  ///< "$*", "${a[*]}"
+  bool is_joined = false;  ///< "$*", "${a[*]}": the elements are joined to one word
   std::vector<Word> words;
   const WordParts* operand = nullptr;  ///< operand to expand instead; null: use `words`
 };
 ParameterValue parameter_value(Shell& shell, const WordPart& part);
 /// Returns the variable, set by the script or the environment, or null.
 const Variable* find_variable(const Shell& shell, const std::string& name);
-/// Returns the value of `$NAME` if the variable is unset.
+/// Returns the value of `$NAME` for an unset variable.
 Text unset_text(const Shell& shell, const std::string& name, const Place& place);
 
 // arithmetic.cpp

@@ -26,7 +26,7 @@ struct WordPart {
   std::string text;                  ///< the characters, or the name of a parameter
   char prefix = 0;                   ///< prefix of a parameter: '#' for its length, '!' for indirection; 0: none
   std::string operation;             ///< operator on a parameter: ":-", "%%", "//", ...; empty: none
-  std::vector<WordParts> subscript;  ///< zero or one
+  std::vector<WordParts> subscript;  ///< zero or one element
   std::vector<WordParts> operands;   ///< operands of the operation, or the arithmetic expression
   std::vector<ShellNode> commands;   ///< the list of a command or process substitution
 };
@@ -37,22 +37,22 @@ struct ShellWord {
 };
 
 struct ArrayElement {
-  std::vector<WordParts> subscript;  ///< zero or one
+  std::vector<WordParts> subscript;  ///< zero or one element
   ShellWord value;
 };
 
 struct Assignment {
   Place place;
   std::string name;
-  std::vector<WordParts> subscript;  ///< zero or one
-  bool adds = false;                 ///< `+=`
-  bool is_list = false;              ///< `name=(...)`
+  std::vector<WordParts> subscript;  ///< zero or one element
+  bool adds = false;                 ///< the operator is `+=`
+  bool is_list = false;              ///< the value is a list: `name=(...)`
   ShellWord value;
   std::vector<ArrayElement> elements;
 };
 
 struct Redirection {
-  int descriptor = -1;    ///< -1: not written
+  int descriptor = -1;    ///< file descriptor; -1: not given
   std::string operation;  ///< "<", ">", ">>", "<<", "<<<", ">&", "&>", ...
   ShellWord target;
   std::size_t here_document = 0;  ///< for "<<": index into ShellTrees::here_documents

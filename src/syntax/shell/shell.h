@@ -3,7 +3,7 @@
 // The evaluator computes what bash would compute from the script alone: variables, arrays, arithmetic, conditions,
 // loops, functions, here-documents, and a few commands (`echo`, `printf`, `seq`, `dirname`, `cd`, ...). It starts no
 // process and writes nothing. It reads only files named by `source`, through the given reader. The output and status of
-// any other command are unknown. Words that contain such output have an unknown piece in its place. If a condition is
+// any other command are unknown. A word that contains such output has an unknown piece there. If a condition is
 // unknown, both branches are evaluated. Values that differ afterwards are unknown, and commands in the branches are
 // conditional.
 #pragma once
@@ -20,7 +20,7 @@
 
 namespace dovetail::syntax {
 
-/// Work of an evaluation: steps for commands and expansions, weighted by size, and bytes of memory.
+/// Cost of an evaluation: steps (commands and expansions, weighted by size) and bytes of memory.
 struct ScriptCost {
   std::int64_t steps = 0;
   std::int64_t bytes = 0;
@@ -32,10 +32,10 @@ struct ScriptRequest {
   std::string directory;  ///< working directory at the start; empty: unknown
   /// Environment variables given by the user. They also replace unknown values of variables that the script sets.
   std::map<std::string, std::string> environment;
-  std::vector<std::string> arguments;                   ///< `"$@"`
+  std::vector<std::string> arguments;                   ///< arguments of the script: `"$@"`
   FileReader read;                                      ///< reader for `source`; empty: no file is read
   Place begin = {.source = 0, .line = 1, .column = 1};  ///< place of the first character of the content
-  ScriptCost before = {};                               ///< work of the scripts that started this one
+  ScriptCost before = {};                               ///< cost of the scripts that started this one
 };
 
 /// A command that the script reaches and that the evaluator does not compute.
@@ -48,7 +48,7 @@ struct ReachedCommand {
   std::optional<Unknown> condition;  ///< condition that decides whether it is reached; nullopt: always reached
 };
 
-/// A variable without which the script would exit. It is assumed to be set to an unknown value.
+/// A variable that the user must set, because the script would exit without it. Its value is assumed to be unknown.
 struct RequiredVariable {
   std::string name;
   Place place;  ///< place where the script would exit
@@ -74,10 +74,10 @@ struct ScriptOutcome {
   std::vector<RequiredVariable> required;
   std::vector<UnreadFile> unread;
   std::optional<ScriptEnd> end;
-  ScriptCost cost;  ///< total work, including ScriptRequest::before
+  ScriptCost cost;  ///< total cost, including ScriptRequest::before
 };
 
-/// Evaluates a script. Returns an Error at its place if the script violates bash syntax, or if the total work exceeds
+/// Evaluates a script. Returns an Error at its place if the script violates bash syntax, or if the total cost exceeds
 /// the limits on steps and memory.
 base::Result<ScriptOutcome> evaluate_script(const ScriptRequest& request);
 

@@ -16,7 +16,7 @@
 namespace dovetail::trainers {
 namespace {
 
-/// Partially read run.
+/// A run while its configuration is being read.
 struct ArealDraft {
   const ComposedSettings& settings;
   const RunRequest& request;
@@ -33,7 +33,7 @@ struct ArealDraft {
   }
 };
 
-/// Fails if the run does not both generate and train, or if it has a teacher.
+/// Returns an Error if the run does not both generate and train, or if it has a teacher.
 base::Status check_is_rl(const syntax::SettingTree& tree) {
   base::Error error = setting_error(tree, "gconfig", "");
   if (error.path.empty() && !tree.sources.empty()) error.path = tree.sources.front();
@@ -247,7 +247,7 @@ bool has_other_backend(const ArealDraft& draft, const std::string& role) {
   return is_megatron(role) != is_megatron("actor");
 }
 
-/// Adds the tasks of a trained role: its inference, if any, in the layout of training, and its training.
+/// Adds the tasks of a trained role: its inference, if any, and its training, both in the same layout.
 base::Status add_trained(ArealDraft& draft, const std::string& role, const llm::Transformer& model) {
   DOVETAIL_TRY(plan::TaskPlan trained, planned_task(draft, role, model));
   DOVETAIL_TRY(const bool away, leaves(draft, role));

@@ -35,7 +35,7 @@ constexpr std::array<Degree, 6> all_degrees{{{'d', &ArealAllocation::data},
 /// Parser state: one string, and the position `at` of the next character.
 struct AllocationText {
   std::string text;  ///< without spaces
-  bool old = false;  ///< whether to accept the syntax from before per-engine strings
+  bool old = false;  ///< whether to accept the syntax of strings for all engines
   std::size_t at = 0;
 
   bool takes(std::string_view token) {
@@ -155,7 +155,7 @@ base::Error at_key(const syntax::SettingTree& tree, const std::string& key, cons
   return setting_error(tree, key, fmt::format("is {}: {}", base::quote(value), error.message));
 }
 
-/// Returns the allocation string of a role, or nullopt if it has none.
+/// Returns the allocation string of a role, or nullopt if it is not set.
 base::Result<std::optional<std::string>> allocation_string(const syntax::SettingTree& tree, const std::string& role) {
   DOVETAIL_TRY(auto text, optional_text(tree, role + ".backend"));
   if (text && text->empty()) text.reset();

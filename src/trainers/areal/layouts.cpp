@@ -57,7 +57,7 @@ base::Result<int> archon_virtual_stages(const syntax::SettingTree& tree, const A
   if (chunks > model.layers || chunks % stages != 0 || (chunks == stages) == interleaves ||
       (folds && chunks != 2 * std::int64_t{stages}))
     return setting_error(tree, keys + ".pp_layers_per_stage",
-                         fmt::format("makes {} chunks of {} layers for {} ranks with {}; accepted: {}", chunks,
+                         fmt::format("makes {} chunks from {} layers for {} ranks with {}; accepted: {}", chunks,
                                      model.layers, stages, schedule,
                                      folds         ? "two per rank"
                                      : interleaves ? "several per rank"

@@ -14,15 +14,15 @@
 namespace dovetail::trainers {
 
 /// Returns the training layout of an actor, critic or reference, from its allocation and settings. Inference uses the
-/// same layout without recomputation. Fails at the key at which AReaL would stop.
+/// same layout without recomputation. Returns an Error at the key at which AReaL would stop.
 base::Result<llm::Layout> areal_layout(const syntax::SettingTree& tree, const ArealEngine& engine,
                                        const llm::Transformer& model);
 
-/// Returns the micro-batches of training and inference: limited by tokens if a limit is given, otherwise a fixed number
-/// of them.
+/// Returns the micro-batches of training and inference. They are limited by tokens if the configuration has such a
+/// limit; otherwise their number is fixed.
 base::Result<plan::MicroBatching> areal_micro_batching(const syntax::SettingTree& tree, const ArealEngine& engine);
 
-/// Returns whether the engine's optimizer is on the host.
+/// Returns whether the engine keeps its optimizer in host memory.
 base::Result<bool> areal_optimizer_on_host(const syntax::SettingTree& tree, const ArealEngine& engine);
 
 /// Rollout instances and their settings.
@@ -30,8 +30,8 @@ struct ArealRollout {
   llm::Layout layout;
   plan::Engine engine;
 };
-/// Returns the rollout instances of the engine `rollout`. All of them together generate at most `sequences` sequences
-/// at a time.
+/// Returns the rollout instances of the engine `rollout`. Together they generate at most `sequences` sequences at a
+/// time.
 base::Result<ArealRollout> areal_rollout(const syntax::SettingTree& tree, const ArealEngine& rollout,
                                          const llm::Transformer& model, std::int64_t sequences);
 

@@ -37,7 +37,7 @@ std::vector<TableCell> cells_of(std::string_view text) {
   return cells;
 }
 
-/// Reads tables that follow the line of their step. Excerpts may lack the heading or the frame.
+/// Reads the tables that follow the line of a step. In excerpts of logs, a table may lack its heading or its frame.
 struct ArealLines {
   enum class Table {
     none,

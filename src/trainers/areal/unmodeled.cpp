@@ -208,7 +208,7 @@ bool is_among(std::span<const std::string_view> names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-/// Reports settings below `key` that the file has and AReaL does not.
+/// Reports settings of the file below `key` that AReaL does not have.
 void add_unknown(const std::string& key, const syntax::Setting& setting, const syntax::Setting& defaults,
                  ImportedRun& run) {
   if (setting.kind != syntax::Setting::Kind::map || defaults.kind != syntax::Setting::Kind::map ||
@@ -271,7 +271,7 @@ void add_ignored_settings(const syntax::SettingTree& tree, const ArealEngine& en
       add(fmt::format("{}.{}", engine.role, name), "no effect without gradient_checkpointing");
 }
 
-/// Returns the state types with Megatron. Gradients are summed in the type in which they are reduced. The
+/// Returns the state types with Megatron. Gradients are accumulated in the type in which they are reduced. The
 /// precision-aware optimizer keeps only the part of the master weights that bf16 loses. adam_bf16 is this optimizer
 /// with moments in bf16. On the host, all states are in fp32.
 base::Result<RoleTypes> megatron_types(const syntax::SettingTree& tree, const ArealEngine& engine, bool is_adam_bf16) {
@@ -418,7 +418,7 @@ base::Status add_unmodeled_rollout(const syntax::SettingTree& tree, const ArealE
   return {};
 }
 
-/// Reports settings of the critic and the reference that differ from the actor's although a job has one value for all
+/// Reports settings of the critic and the reference that differ from the actor's, because a job has one value for all
 /// roles.
 base::Status add_differences(const syntax::SettingTree& tree, const std::vector<ArealEngine>& engines,
                              ImportedRun& run) {

@@ -131,12 +131,12 @@ void add_engine(const plan::Job& job, const ArealEngine& rollout, const plan::Ta
     set("no_enable_chunked_prefill", yaml_flag(!engine.chunked_prefill));
   }
   set(sglang ? "max_running_requests" : "max_num_seqs", std::to_string(engine.max_num_seqs));
-  // This limit applies to all engines together, so it must not be lower than theirs.
+  // This limit applies to all engines together, so it must not be lower than the sum of their limits.
   const std::int64_t samples = job.workload.samples_per_prompt;
   changes.set("rollout.max_concurrent_rollouts", (engine.max_num_seqs * planned.layout.data + samples - 1) / samples);
 }
 
-/// Adds the allocation strings of all engines. Together they determine the GPUs.
+/// Adds the allocation strings of all engines. Together they determine the number of GPUs.
 void add_allocations(const std::vector<ArealEngine>& engines, const std::vector<const plan::TaskPlan*>& planned,
                      const syntax::SettingTree& settings, ChangeList& changes) {
   const ArealEngine& rollout = areal_engine_of(engines, "rollout");

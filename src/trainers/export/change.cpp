@@ -13,7 +13,7 @@
 namespace dovetail::trainers {
 namespace {
 
-/// Returns whether both set the same key, ignoring Hydra's prefix.
+/// Returns whether both setters have the same key, ignoring Hydra's prefix.
 bool is_same_setting(const Setter& a, const Setter& b) {
   const auto bare = [](std::string_view key) { return key.substr(std::min(key.find_first_not_of('+'), key.size())); };
   return bare(a.key) == bare(b.key);

@@ -54,14 +54,14 @@ struct ChangeList {
   void remove(std::string_view flag) { set_flag(flag, false); }
 };
 
-/// Returns a change as words for the command line or for people: "key=value", "--flag value", "without --flag",
+/// Returns a change as words for a command line or for messages: "key=value", "--flag value", "without --flag",
 /// "without key".
 std::vector<std::string> arguments_of(const Change& change);
 
 /// Concatenates changes. If both set the same key, `second` wins.
 std::vector<Change> joined(const std::vector<Change>& first, std::vector<Change> second);
 
-/// Formats a number of the plan exactly: "0.6", "4096".
+/// Formats a number without rounding: "0.6", "4096".
 std::string number_text(double value);
 
 /// Returns Megatron-LM's `recompute_granularity`: "null", "selective" or "full".
@@ -73,7 +73,7 @@ std::optional<std::string> megatron_modules(llm::Recomputation recomputation);
 /// Returns the plan of the task with this name, or null if the job has no such task.
 const plan::TaskPlan* find_planned(const plan::Job& job, const plan::Plan& plan, std::string_view task);
 
-/// Returns whether two plans run the tasks of the job in the same way. Members without effect may differ.
+/// Returns whether two plans run the tasks of the job in the same way. They may differ in settings that have no effect.
 bool run_equally(const plan::Job& job, const plan::Plan& a, const plan::Plan& b);
 
 /// Returns an Error that shows the requested and the resulting settings of each task that differs.

@@ -18,9 +18,9 @@ struct JobFacts {
   std::string training;   ///< memory conventions (cost/conventions.h), which imply the backend
   bool critic = false;
   bool reference = false;
-  bool reward_model = false;              ///< otherwise a rule computes rewards
-  bool trainer_log_probabilities = true;  ///< see ImportedRun
-  std::string actor_model;                ///< a bundled name
+  bool reward_model = false;              ///< a reward model computes rewards; otherwise, a rule does
+  bool trainer_log_probabilities = true;  ///< an actor pass computes them; see ImportedRun
+  std::string actor_model;                ///< name of a bundled model
   std::string critic_model;
   std::string reward_model_name;
   llm::Transformer actor;  ///< shape of the actor
@@ -46,9 +46,9 @@ struct JobFacts {
   bool megatron() const { return training.find("megatron") != std::string::npos; }
 };
 
-/// Returns the facts of a job and of the pools of its plan. Returns an Error if files without a base cannot express
-/// them. Examples are other algorithms, adapters, models that are not bundled, nodes that differ, uneven mini-batches,
-/// and most `software` settings.
+/// Returns the facts of a job and of the pools of its plan. Returns an Error if a file without a base cannot express
+/// the job: for example, one with adapters, models that are not bundled, different nodes, uneven mini-batches or most
+/// `software` settings.
 base::Result<JobFacts> facts_of(const plan::Job& job, const plan::Plan& plan);
 
 /// The `software` settings that a trainer's files without a base can express.
@@ -64,14 +64,14 @@ base::Status check_software(const JobFacts& facts, std::string_view trainer, con
 /// A value that only the user knows, given as an environment variable.
 struct RequiredName {
   std::string name;          ///< "ACTOR_PATH"
-  std::string what;          ///< "weights of the actor, a ...: a folder or a name on Hugging Face"
-  std::string example = {};  ///< value used to read the file again
+  std::string what;          ///< description: "weights of the actor, a ...: a folder or a name on Hugging Face"
+  std::string example = {};  ///< value for reading the written file again, to check it
 };
 
 /// A file for a job, without the settings of a plan.
 struct CompleteFile {
   std::vector<RequiredName> required;
-  std::vector<std::string> arguments = {};  ///< for a launch script: words of the job, quoted for a shell
+  std::vector<std::string> arguments = {};  ///< for a launch script: the job's arguments, quoted for a shell
   std::string command = {};                 ///< for a launch script: "python3 -m verl.trainer.main_ppo"
   std::string yaml = {};                    ///< for a configuration: its content, one line per value
 };

@@ -1,5 +1,5 @@
-// Interface of the code that writes one trainer's configurations, and other ways to run a job: another backend, or
-// other pools of GPUs. changed_base.cpp lists all writers.
+// Interface of the code that writes one trainer's configurations. Also alternatives: other backends and other pools of
+// GPUs for the same job. changed_base.cpp lists all writers.
 #pragma once
 
 #include <span>
@@ -19,10 +19,10 @@
 
 namespace dovetail::trainers {
 
-/// Aspects in which other ways to run a job may differ from the configuration.
+/// Aspects in which an alternative may differ from the configuration.
 struct Allowed {
   bool backend = false;  ///< training backend: FSDP or Megatron
-  bool mode = false;     ///< whether engines share the trainer's GPUs, and their number of GPUs if not
+  bool mode = false;     ///< whether engines share the trainer's GPUs; if not, how many GPUs they have
 };
 
 struct Alternative {
@@ -30,7 +30,7 @@ struct Alternative {
   std::vector<Change> changes;  ///< changes to the configuration
 };
 
-/// A configuration that was read, and the alternatives to look for.
+/// A configuration that was read, and the kinds of alternatives to look for.
 struct AlternativesRequest {
   const plan::Job& job;
   const plan::Plan& plan;
@@ -52,13 +52,13 @@ Pools present_pools(const plan::Job& job, const plan::Plan& plan);
 /// Returns all backends, all modes, and all combinations of one of each.
 std::vector<Alternative> combined(const std::vector<Alternative>& backends, const std::vector<Alternative>& modes);
 
-/// Returns the other modes, each with the change that `change_of` returns for its pools. Empty unless modes are
-/// allowed. Engines either share the trainer's GPUs, unless batches are generated ahead, or have a quarter, half or
-/// three quarters of all GPUs. On several nodes, these are whole nodes.
+/// Returns the other modes, each with the change that `change_of` returns for its pools. Returns an empty vector unless
+/// modes are allowed. Engines have a quarter, half or three quarters of all GPUs, in whole nodes if there are several.
+/// Or they share the trainer's GPUs, unless batches are generated ahead.
 template <class ChangeOf>
 std::vector<Alternative> mode_alternatives(const AlternativesRequest& request, const ChangeOf& change_of);
 
-/// Returns the pools of these modes.
+/// Returns the pools of the modes that mode_alternatives returns.
 std::vector<Pools> other_pools(const AlternativesRequest& request);
 /// Returns the name of a mode: "4 of 8 GPUs for engines".
 std::string pools_name(const cluster::Cluster& cluster, const Pools& pools);
@@ -78,12 +78,13 @@ struct TrainerWriter {
   /// Returns all settings for the tasks of the plan, including those that the configuration already has. `settings` are
   /// the base's; its backends and engines decide which keys are used.
   std::vector<Change> (*changes_of)(const plan::Job& job, const plan::Plan& plan, const syntax::SettingTree& settings);
-  /// Returns other ways to run the job of a configuration. The trainer may reject some, so the caller must read the
-  /// results again. Null: no other ways exist.
+  /// Returns the alternatives of a configuration. The trainer may reject some of them, so the caller must read each
+  /// changed configuration again. Null: there are no alternatives.
   std::vector<Alternative> (*alternatives_of)(const AlternativesRequest& request) = nullptr;
   /// Returns the flags of the trainer's command. Null: settings are added as words, not as flags.
   std::span<const syntax::Flag> (*flags)() = nullptr;
-  bool patches = false;  ///< YAML is edited in place (export/yaml_edit.h), since a file cannot extend another one
+  /// YAML is edited in place (export/yaml_edit.h), because a file cannot inherit from another one.
+  bool patches = false;
   bool takes_arguments = true;  ///< the command accepts settings after the configuration file
   /// Returns a file for a job without a base. Null: a base is required.
   base::Result<CompleteFile> (*complete_file)(const JobFacts& facts) = nullptr;

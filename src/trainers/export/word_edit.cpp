@@ -156,7 +156,7 @@ class WordEditor {
     if (const auto last = last_own(); last && !added_.empty()) {
       const syntax::Word& word = launch_.arguments[*last];
       const std::size_t end = end_of_word(script_, begin_of(word));
-      // Words that come before the program are elements of arrays, which need no continuation marks.
+      // Words before the program are elements of arrays, which need no continuation marks.
       const bool in_array = begin_of(word) < offset_of(script_, launch_.place);
       std::string text;
       for (const std::string& each : added_) text += (in_array ? "\n   " : " \\\n   ") + each;
@@ -207,7 +207,7 @@ class WordEditor {
     return append(set, places);
   }
 
-  /// Returns whether the word itself is written in the script. It is not if it comes from another file or an expansion.
+  /// Returns whether the word itself is written in the script, instead of coming from another file or an expansion.
   bool is_own(std::size_t at) const {
     const syntax::Place& place = launch_.arguments[at].place;
     const auto shares = [&](const syntax::Word& each) { return each.place == place; };

@@ -18,8 +18,8 @@ std::optional<std::string> bundled_file(const BaseFiles& bases, const std::strin
   return bases.bundled == nullptr ? std::nullopt : bases.bundled(path);
 }
 
-/// Returns a reader that reads `given` from its content, and other files with `read` or else from the bundled files,
-/// whose paths it adds to `bundled`.
+/// Returns a reader that takes `given` from its content, and other files from `read` or else from the bundled files. It
+/// adds the paths of bundled files that it uses to `bundled`.
 syntax::FileReader with_bundled(syntax::FileReader read, const ConfigurationFile& given, const BaseFiles& bases,
                                 const std::shared_ptr<std::vector<std::string>>& bundled) {
   return [read = std::move(read), given, &bases, bundled](const std::string& path) -> base::Result<std::string> {
@@ -33,14 +33,14 @@ syntax::FileReader with_bundled(syntax::FileReader read, const ConfigurationFile
   };
 }
 
-/// Marks all values as not written in a source: line 0.
+/// Sets all places to line 0, which marks values that are not written in a source.
 void forget_places(syntax::Setting& setting) {
   setting.place = {};
   for (syntax::Setting& item : setting.items) forget_places(item);
   for (auto& [name, value] : setting.members) forget_places(value);
 }
 
-/// Merges the tree over the defaults, whose values get no place.
+/// Merges the tree over the defaults, whose places are set to line 0.
 base::Status merge_defaults(const BaseFiles& bases, syntax::Setting& root) {
   if (bases.defaults == nullptr) return {};
   DOVETAIL_TRY(syntax::Setting under, bases.defaults(root));
@@ -50,7 +50,7 @@ base::Status merge_defaults(const BaseFiles& bases, syntax::Setting& root) {
   return {};
 }
 
-/// Marks values from bundled files as not written in a source.
+/// Sets the places of values from these sources, which are bundled files, to line 0.
 void forget_places(syntax::Setting& setting, const std::vector<int>& sources) {
   if (std::find(sources.begin(), sources.end(), setting.place.source) != sources.end()) setting.place = {};
   for (syntax::Setting& item : setting.items) forget_places(item, sources);

@@ -17,9 +17,9 @@
 namespace dovetail::trainers {
 
 struct ComposedSettings {
-  syntax::SettingTree tree;  ///< without interpolations; values with line 0 come from a bundled file
+  syntax::SettingTree tree;  ///< with interpolations resolved; values with line 0 come from a bundled file
   std::vector<Finding> assumed;
-  std::map<std::string, std::string> environment;  ///< environment of the trainer
+  std::map<std::string, std::string> environment;  ///< environment variables of the trainer
 };
 
 /// Configuration files that ship with a trainer and that other files inherit from.
@@ -33,14 +33,15 @@ struct BaseFiles {
   base::Result<syntax::Setting> (*defaults)(const syntax::Setting& root) = nullptr;
 };
 
-/// Composes `file`, applies the words and resolves interpolations. The resulting sources start with `sources`. Words
-/// without a place come from the command line. Returns an Error if a word changes a missing key.
+/// Composes `file`, applies `words` as overrides, and resolves interpolations with the environment of `settings`.
+/// Returns `settings` with the tree, whose sources start with `sources`, and with further assumptions. Words without a
+/// place come from the command line. Returns an Error if an override changes a missing key.
 base::Result<ComposedSettings> compose_settings(const BaseFiles& bases, const ConfigurationFile& file,
                                                 const std::vector<std::string>& sources,
                                                 std::vector<syntax::Word> words, ComposedSettings settings,
                                                 const syntax::FileReader& read);
 
-/// Composes the settings of a file, with the arguments in the options as overrides.
+/// Composes the settings of a file. The arguments in the options are overrides.
 base::Result<ComposedSettings> composed_of_file(const BaseFiles& bases, const ConfigurationFile& file,
                                                 const RunRequest& request);
 
@@ -50,12 +51,12 @@ struct LaunchFile {
   syntax::Place place;
   std::vector<syntax::Word> words;
 };
-/// Finds the file given by `flag` ("--config"). Returns an Error if its path is unknown.
+/// Returns the file given by `flag` ("--config"). Returns an Error if its path is unknown.
 base::Result<LaunchFile> launch_file(const syntax::Launch& launch, const std::vector<std::string>& sources,
                                      std::string_view flag);
 
-/// Composes the settings of a launch with that file, which is looked up in the working directory of the launch, then in
-/// the root, then among the bundled files.
+/// Composes the settings of a launch with the file `named`. It is looked up in the working directory of the launch,
+/// then in the root folder, then among the bundled files.
 base::Result<ComposedSettings> composed_of_launch(const BaseFiles& bases, const syntax::Launch& launch,
                                                   const LaunchFile& named, const std::vector<std::string>& sources,
                                                   const RunRequest& request);

@@ -17,7 +17,7 @@ namespace dovetail::trainers {
 /// A statement about a setting.
 struct Finding {
   std::string key;           ///< the trainer's key; empty: not about a single setting
-  std::string what;          ///< "16: modeled as ..."
+  std::string what;          ///< the statement: "16: modeled as ..."
   syntax::Place place = {};  ///< place in a source; line 0: the setting is not written in any
 
   bool operator==(const Finding&) const = default;
@@ -37,7 +37,7 @@ struct ImportedModel {
 struct ImportedTask {
   std::string task;  ///< name in the workflow
   plan::TaskPlan planned;
-  bool other_backend = false;  ///< its backend differs from the actor's training and fixes its ZeRO stage
+  bool other_backend = false;  ///< its backend differs from the actor's and fixes its ZeRO stage
 
   bool operator==(const ImportedTask&) const = default;
 };
@@ -52,14 +52,14 @@ struct ImportedRun {
   std::string algorithm;  ///< "ppo", "grpo", ... (workflow/algorithms.h)
   bool reference = false;
   bool reward_model = false;              ///< otherwise a rule computes rewards
-  bool trainer_log_probabilities = true;  ///< computed by an actor pass; otherwise the engine's are used
-  std::vector<ImportedModel> models;      ///< models of the roles in a job
+  bool trainer_log_probabilities = true;  ///< an actor pass computes old log-probabilities; otherwise, the engine does
+  std::vector<ImportedModel> models;      ///< models of the job's roles
   std::int64_t prompts = 0;               ///< per iteration
   std::int64_t samples_per_prompt = 1;
   std::int64_t mini_batch = 0;  ///< samples per optimizer step
   std::int64_t epochs = 1;
-  std::int64_t critic_mini_batch = 0;  ///< the critic's, if different; otherwise 0
-  std::int64_t critic_epochs = 0;      ///< the critic's, if different; otherwise 0
+  std::int64_t critic_mini_batch = 0;  ///< samples per optimizer step of the critic, if different; otherwise 0
+  std::int64_t critic_epochs = 0;      ///< epochs of the critic, if different; otherwise 0
   std::int64_t steps_off_policy = 0;
   bool packing = true;
   std::int64_t prompt_cap = 0;    ///< tokens; all prompts have this length unless lengths are given
@@ -67,7 +67,7 @@ struct ImportedRun {
   std::int64_t sequence_cap = 0;  ///< tokens of prompt and response; 0: the sum of both caps
   std::int64_t max_prompt = 0;    ///< cap of prompts with given lengths; 0: prompt_cap
   std::int64_t max_response = 0;  ///< cap of responses with given lengths; 0: response_cap
-  bool open_prompts = false;      ///< prompts have no cap, so prompt_cap is a guess
+  bool open_prompts = false;      ///< prompts have no cap, so prompt_cap is an assumption
   ClusterChoice cluster;
 
   std::int64_t effective_prompt_cap() const { return max_prompt > 0 ? max_prompt : prompt_cap; }

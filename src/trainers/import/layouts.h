@@ -47,8 +47,8 @@ struct RecomputationKeys {
   std::string experts = {};  ///< older flag for expert layers
 };
 
-/// Reads the recomputation. Recomputation of experts may include attention, which flash attention recomputes anyway.
-/// Returns an Error for a combination that Megatron-LM rejects.
+/// Reads which parts of a layer are recomputed. Recomputation of experts may include attention, which flash attention
+/// recomputes anyway. Returns an Error for a combination that Megatron-LM rejects.
 base::Result<llm::Recomputation> recomputation_at(const syntax::SettingTree& tree, const RecomputationKeys& keys);
 
 /// Adds the `recompute_modules` at `key` to `not_modelled` if they name modules other than attention and experts.
@@ -62,7 +62,8 @@ struct EngineSizes {
   std::string data;
 };
 
-/// Returns the layout of the engine's instances on `devices` GPUs. Returns an Error if the degrees do not divide them.
+/// Returns the layout of the engine's instances on `devices` GPUs. Returns an Error if the product of the degrees does
+/// not divide the GPUs.
 base::Result<llm::Layout> engine_degrees(const syntax::SettingTree& tree, const EngineSizes& keys, int devices);
 
 /// Returns micro-batches of at most this many tokens.

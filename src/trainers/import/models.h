@@ -37,9 +37,10 @@ struct ModelSources {
 };
 
 /// Finds a model. Tries the config.json in the folder `path`, then the cached config.json of the hub model `path`, then
-/// the bundled model whose name occurs in the last component of the path. Words about tuning (`-Instruct`, `-Math`) do
-/// not matter. Returns the language part of a multimodal model. Returns an Error without a place if no model is found,
-/// if models of this name have features that are not modeled, or if llm::parse_config fails.
+/// the bundled model whose name occurs in the last component of the path. Suffixes that describe tuning (`-Instruct`,
+/// `-Math`) are ignored. Returns the language part of a multimodal model. Returns an Error without location if no model
+/// is found, or if models of this name have features that are not modeled. Also returns the errors of
+/// llm::parse_config.
 base::Result<FoundModel> find_model(std::string_view path, const ModelSources& sources);
 
 }  // namespace dovetail::trainers

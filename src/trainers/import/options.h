@@ -11,10 +11,10 @@
 namespace dovetail::trainers {
 
 struct ImportOptions {
-  std::optional<std::string> gpu = std::nullopt;              ///< GPU of all nodes
-  std::optional<std::string> cluster = std::nullopt;          ///< "2x8xH100", "8xH100", or a file with a `cluster`
-  std::vector<std::string> environment = {};                  ///< "NAME=VALUE", for launch scripts
-  std::vector<std::string> arguments = {};                    ///< "$@" of launch scripts; overrides for configurations
+  std::optional<std::string> gpu = std::nullopt;      ///< GPU type of all nodes
+  std::optional<std::string> cluster = std::nullopt;  ///< "2x8xH100", "8xH100", or a file with a `cluster`
+  std::vector<std::string> environment = {};          ///< "NAME=VALUE", for launch scripts
+  std::vector<std::string> arguments = {};  ///< arguments ("$@") of a launch script; overrides of a configuration
   std::optional<std::string> root = std::nullopt;             ///< only files below this folder are read
   std::vector<std::string> models = {};                       ///< "ROLE=NAME" or "ROLE=PATH"
   std::optional<std::string> prompt_length = std::nullopt;    ///< "mean=120,p90=400", "file=lengths.csv", or a number
@@ -23,8 +23,8 @@ struct ImportOptions {
   bool operator==(const ImportOptions&) const = default;
 };
 
-/// Returns the number of tokens in a length option. Returns nullopt if the option is missing or gives statistics or a
-/// file.
+/// Returns the number of tokens in a length option. Returns nullopt if the option is missing, or if it gives statistics
+/// or a file.
 std::optional<std::int64_t> plain_length(const std::optional<std::string>& given);
 
 /// A cluster for a job.

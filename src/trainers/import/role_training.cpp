@@ -16,7 +16,7 @@
 namespace dovetail::trainers {
 namespace {
 
-/// Names of the default, 16-bit types of an engine.
+/// Names of 16-bit types, which are an engine's default.
 constexpr std::string_view sixteen_bits = "auto|null|none|bfloat16|bf16|half|float16|fp16";
 
 bool are_alike(const plan::Software& a, const plan::Software& b) {

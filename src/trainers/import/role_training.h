@@ -1,4 +1,4 @@
-// Software settings that a job has once, but that trainers may set per role, for the critic only, or for the engine.
+// Software settings that have one value in a job, but that trainers may set per role or for the engine.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ void take_types(const std::vector<RoleTypes>& roles, ImportedRun& run);
 /// Share of a role's optimizer that is kept and stepped on the host.
 struct HostShare {
   std::string key;
-  double share = 0;    ///< 0: no part, even if stepping on the host is enabled
+  double share = 0;    ///< 0: nothing is on the host, even if stepping on the host is enabled
   bool steps = false;  ///< whether stepping on the host is enabled
 
   bool has_part() const { return steps && share > 0; }
@@ -52,11 +52,11 @@ base::Result<plan::EngineKind> engine_kind(const syntax::SettingTree& tree, std:
 /// Returns the bits per weight that a name implies, 8 or 4 ("fp8_e5m2", "/models/Qwen3-8B-AWQ"), or nullopt.
 std::optional<int> named_bits(std::string_view name);
 
-/// Sets the bits of the engine's weights by the setting at `key`, and adds the effects that are not modeled. Returns an
-/// Error if the value is unknown before the script runs.
+/// Sets the bits per weight of the engine from the setting at `key`. Adds to `not_modelled` the effects that are not
+/// modeled. Returns an Error if the value is unknown before the script runs.
 base::Status take_engine_weights(const syntax::SettingTree& tree, const std::string& key, ImportedRun& run);
 
-/// Sets the bits of the engine's KV cache in the same way.
+/// Sets the bits per value of the engine's KV cache in the same way.
 base::Status take_key_values(const syntax::SettingTree& tree, const std::string& key, ImportedRun& run);
 
 /// Returns the type named "fp32", "float32", "bf16", ..., or nullopt for any other name.

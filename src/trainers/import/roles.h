@@ -38,9 +38,9 @@ struct RunRequest {
 /// Returns an Error if the options name a model for a role that does not exist.
 base::Status check_given_models(const ImportOptions& options);
 
-/// Returns the shape of a role's model, given by the user or at `key`, and adds the model to the run. Records a guessed
-/// shape and parts of the model that are not modeled. Returns an Error at the key or for the option if the shape is
-/// unknown.
+/// Returns the shape of a role's model, which the user or the setting at `key` names, and adds the model to the run.
+/// Records a guessed shape, and parts of the model that are not modeled, as findings. Returns an Error at the key or
+/// for the option if the shape is unknown.
 base::Result<llm::Transformer> role_model(const syntax::SettingTree& tree, const RunRequest& request,
                                           const std::string& role, const std::string& key, ImportedRun& run);
 
@@ -64,28 +64,28 @@ base::Status choose_gpu(const ImportOptions& options, std::int64_t nodes, std::i
 
 /// Pools assigned to the devices of nodes.
 struct AssignedPools {
-  std::vector<cluster::Mesh> meshes;  ///< [pool]
+  std::vector<cluster::Mesh> meshes;  ///< [pool] devices of the pool
   std::int64_t nodes = 0;             ///< number of nodes used
 };
 
-/// Assigns disjoint devices to pools of `counts` GPUs on nodes of `per_node`, largest first. A pool crosses a node
-/// boundary only if it starts at one. REQUIRES: counts are at least 1 and sum to at most max_devices.
+/// Assigns disjoint devices to pools of `counts` GPUs on nodes of `per_node` GPUs, the largest pool first. A pool
+/// crosses a node boundary only if it starts at one. REQUIRES: counts are at least 1 and sum to at most max_devices.
 AssignedPools assign_pools(const std::vector<std::int64_t>& counts, std::int64_t per_node);
 
-/// Assigns disjoint devices to pools of `counts` GPUs like assign_pools, and sets the cluster of the run: the user's,
-/// or else as many nodes as needed. Without the user's cluster, nodes have `per_node` GPUs or as many as needed, up to
-/// 8, whichever is more. Returns an Error if the user's cluster is too small.
+/// Assigns disjoint devices to pools of `counts` GPUs like assign_pools, and sets the cluster of the run. It is the
+/// user's, or else has as many nodes as needed. In the latter case, nodes have `per_node` GPUs or as many as needed, up
+/// to 8, whichever is more. Returns an Error if the user's cluster is too small.
 base::Result<std::vector<cluster::Mesh>> choose_pools(const ImportOptions& options,
                                                       const std::vector<std::int64_t>& counts, std::int64_t per_node,
                                                       ImportedRun& run);
 
-/// Records in `assumed` that prompts and responses have the length of their cap, unless the user gives lengths.
+/// Records in `assumed` that prompts and responses have the length of their cap, unless the user gives their lengths.
 void assume_lengths(const syntax::SettingTree& tree, const ImportOptions& options, std::string_view prompt_key,
                     std::string_view response_key, ImportedRun& run);
 
-/// Limits prompt plus response to `cap` tokens, the setting at `key`. Responses get the tokens that prompts leave. If
-/// none are left, or rows are padded beyond the cap, adds the setting to `not_modelled` instead. A cap of 0 or less has
-/// no effect. REQUIRES: the run has its other caps.
+/// Limits prompt plus response to `cap` tokens, the setting at `key`. Responses get the tokens that the longest prompts
+/// leave. If none are left, or if rows are padded beyond the cap, adds the setting to `not_modelled` instead. A cap of
+/// 0 or less has no effect. REQUIRES: the other caps of the run are set.
 void take_sequence_cap(const syntax::SettingTree& tree, std::string_view key, std::int64_t cap, ImportedRun& run);
 
 }  // namespace dovetail::trainers

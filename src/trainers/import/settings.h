@@ -1,5 +1,5 @@
-// Typed access to a tree of settings, and settings that are not modeled. A value that is unknown before the script
-// runs, or that has the wrong type, is an Error at its place that names the key.
+// Typed access to a tree of settings, and reports of settings that are not modeled. A value that is unknown before the
+// script runs, or that has the wrong type, is an Error at its place. The message names the key.
 #pragma once
 
 #include <cstdint>
@@ -26,17 +26,17 @@ base::Result<bool> flag_at(const syntax::SettingTree& tree, std::string_view key
 base::Result<std::int64_t> integer_at(const syntax::SettingTree& tree, std::string_view key);
 /// Returns an integer of at least 1.
 base::Result<std::int64_t> count_at(const syntax::SettingTree& tree, std::string_view key);
-/// Returns an integer of at least 1, or `otherwise` if it is null or missing.
+/// Returns an integer of at least 1, or `otherwise` if the value is null or missing.
 base::Result<std::int64_t> count_or(const syntax::SettingTree& tree, std::string_view key, std::int64_t otherwise);
 base::Result<double> decimal_at(const syntax::SettingTree& tree, std::string_view key);
 base::Result<std::string> text_at(const syntax::SettingTree& tree, std::string_view key);
 
 /// Returns the place of the value at `key`; line 0 if it is missing.
 syntax::Place place_of(const syntax::SettingTree& tree, std::string_view key);
-/// Returns an Error at the value of `key`: "`KEY` WHAT".
+/// Returns an Error at the value of `key`, with the message "`KEY` WHAT".
 base::Error setting_error(const syntax::SettingTree& tree, std::string_view key, std::string_view what);
 
-/// Returns "KEYS.NAME".
+/// Joins two keys: "KEYS.NAME".
 std::string key_below(std::string_view keys, std::string_view name);
 
 /// Returns whether a line of the content starts with `key:`, as top-level members do in YAML.
@@ -53,7 +53,7 @@ struct CheckedSetting {
   std::string_view what;      ///< how any other value is modeled, and its effect on the real run
 };
 
-/// Returns whether a value is one of those separated by |.
+/// Returns whether `value` is one of `values`, which are separated by |.
 bool is_one_of(std::string_view value, std::string_view values);
 
 /// Adds a Finding to `not_modelled` for each setting of the table whose value is not modeled. The keys of the table are
@@ -61,8 +61,8 @@ bool is_one_of(std::string_view value, std::string_view values);
 base::Status add_unmodeled(const syntax::SettingTree& tree, std::string_view keys,
                            std::span<const CheckedSetting> table, ImportedRun& run);
 
-/// Adds a Finding to `not_modelled` for each setting below `key` that a source sets and that `read` does not list. The
-/// trainer passes such a map on unchanged.
+/// Adds a Finding to `not_modelled` for each setting below `key` that is set in a source and not listed in `read`.
+/// `key` is a map that the trainer passes on unchanged.
 void add_passed_on(const syntax::SettingTree& tree, const std::string& key, std::span<const std::string_view> read,
                    ImportedRun& run);
 

@@ -19,7 +19,8 @@ struct ConfigurationFile {
   std::string name;  ///< path as written by the user, for messages
   std::string path;  ///< path for the request's reader; files that the configuration names are relative to it
   std::string content;
-  std::optional<syntax::Setting> printed = {};  ///< settings already read from a log; places refer to the log
+  /// Settings that were read from a log, which replace `content`; their places refer to the log.
+  std::optional<syntax::Setting> printed = {};
 };
 
 /// A run, and the files that its places refer to.
@@ -32,7 +33,7 @@ struct ReadRun {
 /// The configuration reader of one trainer.
 struct TrainerReader {
   std::string_view name;  ///< "verl"
-  /// Returns whether an entry point is one of the trainer's programs, including programs that cannot be read.
+  /// Returns whether an entry point is one of the trainer's programs, including programs that this reader rejects.
   bool (*is_entry)(const syntax::EntryPoint& entry);
   /// Reads the run of a launch, whose places refer to `sources`.
   base::Result<ReadRun> (*of_launch)(const syntax::Launch& launch, const std::vector<std::string>& sources,

@@ -49,7 +49,7 @@ base::Status read_line(const ConsoleLine& line, const std::vector<LineReader>& r
   return {};
 }
 
-/// Reads a last line without a line end. `alone`: no other line has values.
+/// Reads a last line without a line end. `alone`: whether no other line has values.
 base::Status read_last(const ConsoleLine& line, const std::vector<LineReader>& readers, bool alone,
                        StepLogBuilder& log) {
   if (alone) return read_line(line, readers, log);

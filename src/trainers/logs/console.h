@@ -36,12 +36,12 @@ using TakeLine = std::function<base::Status(const ConsoleLine& line, bool is_ope
 /// Calls `take` for each line until it returns an Error. Returns an Error if the content exceeds the size limit.
 base::Status for_each_console_line(std::string_view content, const std::string& path, const TakeLine& take);
 
-/// Adds the values in a line to the log, and ignores lines that are not the trainer's. A reader may keep state between
-/// lines. Invalid numbers and unclosed objects are Errors at their place.
+/// Adds the values in a line to the log. Ignores lines of other programs. A reader may keep state between lines.
+/// Returns an Error at an invalid number or an unclosed object.
 using LineReader = std::function<base::Status(const ConsoleLine& line, StepLogBuilder& log)>;
 
 /// Passes every line to every reader. A last line without a line end may be truncated. Its values are dropped and the
-/// file is counted as cut, unless it has no other values.
+/// file is counted in StepLog::cut, unless the file has no other values.
 base::Status add_console_log(const LogFile& file, const std::vector<LineReader>& readers, StepLogBuilder& log);
 
 /// Returns the start of the first Ray prefix, "(TaskRunner pid=123, ip=10.0.0.1) ", at or after `from`, or npos.
@@ -50,7 +50,7 @@ std::size_t find_ray_prefix(std::string_view text, std::size_t from = 0);
 /// Returns the Ray prefix at the start of the line, "(TaskRunner pid=123)", or an empty string.
 std::string_view ray_prefix(std::string_view text);
 
-/// Returns the number of characters at the start of `text` that can be part of a number.
+/// Returns how many characters at the start of `text` can be part of a number.
 std::size_t digits_at(std::string_view text);
 
 /// A number as printed by Python: 1.5, 1e-06, nan, True, np.float64(1.5), tensor(0.5).

@@ -12,7 +12,7 @@ std::string alike(std::string_view text) {
   return result;
 }
 
-/// Returns the name after `prefix`, or nullopt if it contains '/', because the key may then have a longer prefix.
+/// Returns the name after `prefix`, or nullopt if the name contains '/', because the key may then have a longer prefix.
 std::optional<std::string> exact_name(std::string_view prefix, std::string_view key) {
   if (!key.starts_with(prefix) || key.find('/', prefix.size()) != std::string_view::npos) return std::nullopt;
   return std::string(key.substr(prefix.size()));

@@ -47,8 +47,8 @@ constexpr auto names_of(TimeKind) {
 struct TimedKey {
   std::string_view name;  ///< name after the prefix
   TimeKind use = TimeKind::other;
-  std::optional<PhaseKind> phase = {};       ///< kind of the phase
-  std::vector<std::string_view> roles = {};  ///< roles whose tasks the phase times; empty: the kind has no role
+  std::optional<PhaseKind> phase = {};       ///< nullopt unless `use` is TimeKind::phase
+  std::vector<std::string_view> roles = {};  ///< roles whose tasks are timed; empty: no specific role
   std::string_view unless = {};              ///< if the log also has a time with this name, this time is a part of it
 };
 
@@ -94,7 +94,7 @@ std::optional<std::string> time_name(const LogKeys& keys, std::string_view key);
 /// part of that time.
 std::optional<TimedKey> find_timed_key(const LogKeys& keys, std::string_view name);
 
-/// Returns the meaning of a series of lengths, or nullopt if the key is not one.
+/// Returns the meaning of a series of lengths, or nullopt if the key does not name lengths.
 std::optional<LengthFigure> length_figure(const LogKeys& keys, std::string_view key);
 
 }  // namespace dovetail::trainers

@@ -22,7 +22,7 @@ constexpr std::size_t max_lines = 20'000;
 
 std::string printed_key(std::string_view key) { return fmt::format("'{}':", key); }
 
-/// Returns the number of brackets that a line of pprint leaves open. Strings do not extend over its end.
+/// Returns the number of brackets that a line of pprint leaves open. No string extends over the end of a line.
 int brackets_in(std::string_view text) {
   int open = 0;
   char quote = 0;

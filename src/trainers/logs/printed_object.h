@@ -19,7 +19,7 @@ struct PrintedValue {
   };
   Kind kind = Kind::word;
   std::string text;                 ///< a word as printed, or the characters of a string
-  PrintedNumber number;             ///< value of a word in a map; well_formed also if the word is not a number
+  PrintedNumber number;             ///< value of a word in a map; well_formed without a value if not a number
   std::vector<PrintedValue> items;  ///< items of a list, or values of a map
   std::vector<std::string> keys;    ///< keys of a map
   std::size_t begin = 0;            ///< position of the first character
@@ -55,7 +55,7 @@ StepObject find_step_object(std::string_view text, std::string_view marker);
 /// Adds the numbers of an object found by find_step_object() at its step.
 base::Status add_step_object(const ConsoleLine& line, const StepObject& found, StepLogBuilder& log);
 
-/// Adds a leaf at a step.
+/// Adds the value of a leaf to the log at a step.
 void add_leaf(const ConsoleLine& line, const std::string& key, const PrintedLeaf& leaf, std::int64_t step,
               StepLogBuilder& log);
 

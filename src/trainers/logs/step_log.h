@@ -17,13 +17,13 @@ namespace dovetail::trainers {
 struct LogFile {
   std::string content;
   std::string path;      ///< for messages, and for the key of a scalar exported to its own file
-  std::string key = {};  ///< key of such a scalar, if given by the user
+  std::string key = {};  ///< key of that scalar; empty: taken from the file name
 };
 
 struct LoggedValue {
   std::int64_t step = 0;
   double value = 0;
-  int line = 0;  ///< 0: in a binary file
+  int line = 0;  ///< line in the file; 0: in a binary file
   int column = 0;
 };
 
@@ -88,8 +88,8 @@ std::optional<std::int64_t> logged_step(std::string_view text);
 base::Status add_json_log(const LogFile& file, StepLogBuilder& log);
 
 /// Adds a CSV file: `Wall time,Step,Value`, as TensorBoard exports one scalar, with the key in the name of the file
-/// (run-NAME-tag-KEY.csv, '_' for '/'); or one column per key and one for the steps, with a name listed above. Errors
-/// have a line and column. Returns an Error for an empty file and for a single column.
+/// (run-NAME-tag-KEY.csv, '_' for '/'); or one column per key and one for the steps, which is named like the step of
+/// JSON lines. Errors have a line and column. Returns an Error for an empty file and for a single column.
 base::Status add_csv_log(const LogFile& file, StepLogBuilder& log);
 
 }  // namespace dovetail::trainers

@@ -16,7 +16,7 @@ namespace {
 
 const std::string reward_environment = "env.reward_model";
 
-/// Partially read run.
+/// A run while its configuration is being read.
 struct NemoRlDraft {
   const ComposedSettings& settings;
   const RunRequest& request;
@@ -160,7 +160,8 @@ base::Status deal_devices(NemoRlDraft& draft, const Share& all) {
   const bool one_node = all.nodes == 1;
   std::int64_t rest = one_node ? all.gpus - judges.gpus : (all.nodes - judges.nodes) * all.gpus;
   if (rest <= 0)
-    return setting_error(tree, "cluster.num_nodes", "leaves no GPUs after the reward model's; accepted: more nodes");
+    return setting_error(tree, "cluster.num_nodes",
+                         "leaves no GPUs for training after the reward model's; accepted: more nodes");
   draft.judges = mesh_of(rest, one_node ? judges.gpus : judges.nodes * judges.gpus);
   draft.trainer = draft.engines = mesh_of(0, rest);
   if (draft.colocated) return {};

@@ -14,12 +14,12 @@
 
 namespace dovetail::trainers {
 
-/// Returns whether Megatron trains the role. Otherwise DTensor with FSDP2 does. Fails if both are enabled, or neither
-/// is.
+/// Returns whether Megatron trains the role. Otherwise, DTensor with FSDP2 trains it. Returns an Error unless exactly
+/// one of them is enabled.
 base::Result<bool> nemo_rl_has_megatron(const syntax::SettingTree& tree, const std::string& role);
 
-/// Returns the training layout on `devices` devices. Inference uses the same layout. Fails at the key that does not
-/// divide the devices.
+/// Returns the training layout on `devices` devices. Inference uses the same layout. Returns an Error at the key of a
+/// degree that does not divide the devices.
 base::Result<llm::Layout> nemo_rl_layout(const syntax::SettingTree& tree, const std::string& role, int devices,
                                          const llm::Transformer& model);
 
@@ -28,8 +28,8 @@ base::Result<llm::Layout> nemo_rl_layout(const syntax::SettingTree& tree, const 
 base::Result<plan::MicroBatching> nemo_rl_micro_batching(const syntax::SettingTree& tree, const std::string& role,
                                                          bool trains);
 
-/// Returns the share of the optimizer that is kept and stepped on the host: all of it with DTensor, the configured
-/// fraction with Megatron.
+/// Returns the share of the optimizer that is kept and stepped on the host if offloading is enabled: all of it with
+/// DTensor, the configured fraction with Megatron.
 base::Result<HostShare> nemo_rl_host_share(const syntax::SettingTree& tree, const std::string& role);
 /// Returns whether the optimizer steps on the host.
 base::Result<bool> nemo_rl_optimizer_on_host(const syntax::SettingTree& tree, const std::string& role);
@@ -42,7 +42,7 @@ struct NemoRlEngine {
   llm::Layout layout;
   plan::Engine engine;
 };
-/// Returns the engines of any backend on `devices` devices. `trained` is the policy's layout.
+/// Returns the generation engines on `devices` devices, for any backend. `trained` is the policy's layout.
 base::Result<NemoRlEngine> nemo_rl_engine(const syntax::SettingTree& tree, int devices, const llm::Transformer& model,
                                           const llm::Layout& trained);
 

@@ -20,8 +20,8 @@ std::string_view without_signs(std::string_view text) {
   return text;
 }
 
-/// Reads the lists below the heading of a step. If no heading gives a step (in excerpts, and for loops that print
-/// none), counts the lists of results and times from 1.
+/// Reads the lists below the heading of a step. Excerpts, and loops that print no headings, do not give the step. The
+/// lists of results and times are then counted from 1.
 struct NemoRlLines {
   std::optional<std::int64_t> step;
   bool has_step_headings = false;
@@ -49,7 +49,7 @@ struct NemoRlLines {
     return {};
   }
 
-  /// Begins the times of a step. If neither a heading nor results came first, they begin a new step.
+  /// Begins the list of times of a step. If neither a heading nor results preceded it, the list begins a new step.
   void count_times() {
     if (!has_step_headings && !has_results) step = step.value_or(0) + 1;
     has_results = false;

@@ -21,19 +21,19 @@ namespace dovetail::trainers {
 /// Version of NeMo-RL whose base configurations are bundled.
 inline constexpr std::string_view nemo_rl_version = "NeMo-RL 7ea279abf";
 
-/// Reads NeMo-RL's launch scripts and configurations of GRPO and PPO. Fails at the key of a relevant setting that is
-/// unknown or that NeMo-RL rejects. Also fails if NeMo-RL would stop at startup, or if a job cannot describe the model,
-/// engine or loop.
+/// Reads NeMo-RL's launch scripts and configurations of GRPO and PPO. Returns an Error at the key of a setting that
+/// NeMo-RL rejects, or whose value is needed but unknown. Also returns an Error if NeMo-RL would stop at startup, or if
+/// a job cannot describe the model, engine or loop.
 extern const TrainerReader nemo_rl_reader;
 
-/// Writes plans as NeMo-RL settings, and jobs as complete configurations. Fails if NeMo-RL cannot run the job or needs
-/// settings that only the user knows.
+/// Writes plans as NeMo-RL settings, and jobs as complete configurations. Returns an Error if NeMo-RL cannot run the
+/// job, or if it needs settings that only the user knows.
 extern const TrainerWriter nemo_rl_writer;
 
 /// Returns the keys of NeMo-RL's logs: `timing/train/...` in seconds, from GRPO and PPO.
 const LogKeys& nemo_rl_log_keys();
 
-/// Reads the console: the list below "Timing:" of each "=== Step 12/100 ===", and the mean generation length.
+/// Reads console output: the list below "Timing:" in each "=== Step 12/100 ===", and the mean generation length.
 LineReader nemo_rl_line_reader();
 
 // Returns the texts of trainers/nemo_rl/defaults, which the build embeds in the library (cmake/EmbedTexts.cmake).
@@ -44,24 +44,25 @@ std::string_view nemo_rl_ppo_defaults();
 bool is_nemo_rl_entry(const syntax::EntryPoint& entry);
 
 /// Reads the settings of a launch: the file given by `--config`, otherwise the program's default file, with Hydra
-/// overrides. Files are looked up in the launch folder, then in the root. A bundled file replaces a missing file of the
-/// same name. Fails for programs other than GRPO's and PPO's, and for an override of a key that the file does not have.
+/// overrides. Files are looked up in the working directory of the launch, then in the root folder. A bundled file
+/// replaces a missing file of the same name. Returns an Error for programs other than those of GRPO and PPO, and for an
+/// override of a key that the file does not have.
 base::Result<ComposedSettings> nemo_rl_settings_of_launch(const syntax::Launch& launch,
                                                           const std::vector<std::string>& sources,
                                                           const RunRequest& request);
 
-/// Reads the settings of a file, with the options' arguments as overrides.
+/// Reads the settings of a file. The arguments in the options are overrides.
 base::Result<ComposedSettings> nemo_rl_settings_of_file(const ConfigurationFile& file, const RunRequest& request);
 
-/// Fails at the key for which NeMo-RL would stop before its first step. `loop` is "grpo" or "ppo". nemo_rl_layout
-/// reports sizes that do not divide the devices. Sources: nemo_rl/algorithms/{grpo,ppo}.py,
-/// nemo_rl/models/policy/lm_policy.py, nemo_rl/models/{megatron,automodel}/setup.py and
-/// nemo_rl/models/generation/vllm/vllm_generation.py.
+/// Returns an Error at the key of a setting for which NeMo-RL would stop before its first step. `loop` is "grpo" or
+/// "ppo". Does not check whether degrees divide the devices, which nemo_rl_layout checks. Sources:
+/// nemo_rl/algorithms/{grpo,ppo}.py, nemo_rl/models/policy/lm_policy.py, nemo_rl/models/{megatron,automodel}/setup.py
+/// and nemo_rl/models/generation/vllm/vllm_generation.py.
 base::Status check_nemo_rl_start(const ComposedSettings& settings, const std::string& loop);
 
-/// Completes an imported run. Adds settings that affect time or memory and are not modeled to `not_modelled`, and
-/// settings without effect to `ignored`. Sets the run's types, engine and shares on the host. `loop` is "grpo" or
-/// "ppo". Fails at a setting whose value is unknown.
+/// Completes an imported run. Adds to `not_modelled` the settings that affect time or memory but are not modeled. Adds
+/// to `ignored` the settings without effect. Sets the run's data types, engine and shares on the host. `loop` is "grpo"
+/// or "ppo". Returns an Error at a setting whose value is unknown.
 base::Status add_nemo_rl_unmodeled(const syntax::SettingTree& tree, const std::string& loop, ImportedRun& run);
 
 }  // namespace dovetail::trainers

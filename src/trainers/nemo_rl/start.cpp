@@ -211,7 +211,7 @@ base::Status check_async(const Start& start) {
   DOVETAIL_TRY(const auto colocated, optional_flag(tree, "policy.generation.colocated.enabled"));
   DOVETAIL_TRY(const bool engine, is_on(tree, fmt::format("policy.generation.{}_cfg.async_engine", backend)));
   if (backend == "dynamo") return {};
-  if (backend == "sglang") return start.stops(key, "is true with sglang; accepted: vllm, trtllm, megatron");
+  if (backend == "sglang") return start.stops(key, "is true with sglang; accepted: false, or vllm, trtllm, megatron");
   if (backend != "megatron" && !engine)
     return start.stops(key, fmt::format("is true without {}_cfg.async_engine; accepted: both, or neither", backend));
   if (!corrects)

@@ -54,7 +54,7 @@ class NemoRlChanges {
     set("++megatron_cfg.optimizer.optimizer_cpu_offload", yaml_flag(offload.optimizer_on_host), std::move(with));
   }
 
-  /// Keeps the size of the job's shard groups.
+  /// Sets the number of shard groups that keeps their size in the job.
   void add_groups(const llm::Layout& layout, int shard_group) {
     if (!megatron_ && shard_group > 0)
       set("++dtensor_cfg.dp_replicate_size", std::max(1, layout.data * layout.context / shard_group));
@@ -159,8 +159,8 @@ bool is_map(const syntax::SettingTree& settings, const std::string& key) {
   return found != nullptr && found->kind == syntax::Setting::Kind::map;
 }
 
-/// Returns whether the file has all settings that a role needs for a backend. The examples omit the settings of the
-/// other backend.
+/// Returns whether the file has all settings that a role needs for a backend. NeMo-RL's examples omit the settings of
+/// the other backend.
 bool has_backend(const syntax::SettingTree& settings, const std::string& role, bool megatron) {
   return megatron ? is_map(settings, role + ".megatron_cfg.optimizer")
                   : is_map(settings, role + ".dtensor_cfg") && is_map(settings, role + ".optimizer");

@@ -18,7 +18,7 @@ namespace {
 constexpr std::string_view estimator_key = "--algo.advantage.estimator";
 constexpr std::string_view engines_key = "--vllm.num_engines";
 
-/// Partially read run.
+/// A run while its configuration is being read.
 struct OpenrlhfDraft {
   const syntax::SettingTree& tree;
   const RunRequest& request;

@@ -25,24 +25,24 @@ inline constexpr std::string_view openrlhf_version = "3c3be623";
 /// dot after their group.
 std::span<const syntax::Flag> openrlhf_flags();
 
-/// Reads OpenRLHF's launch scripts. Fails at the flag of a relevant setting that is unknown or that OpenRLHF rejects.
-/// Also fails if OpenRLHF would stop at startup, or if a job cannot describe the model or trainer.
+/// Reads OpenRLHF's launch scripts. Returns an Error at a flag that OpenRLHF rejects, or whose value is needed but
+/// unknown. Also returns an Error if OpenRLHF would stop at startup, or if a job cannot describe the model or trainer.
 extern const TrainerReader openrlhf_reader;
 
-/// Writes plans as OpenRLHF flags, and jobs as complete launch scripts. Fails if OpenRLHF cannot run the job or needs
-/// settings that only the user knows.
+/// Writes plans as OpenRLHF flags, and jobs as complete launch scripts. Returns an Error if OpenRLHF cannot run the
+/// job, or if it needs settings that only the user knows.
 extern const TrainerWriter openrlhf_writer;
 
 /// Returns the keys of OpenRLHF's logs (openrlhf/trainer/{ppo_trainer,ppo_trainer_async}.py): `timing/...` in seconds.
 /// Trackers prepend `train/`.
 const LogKeys& openrlhf_log_keys();
 
-/// Reads the console (openrlhf/utils/logging_utils.py): "Global step 12: {'timing/generation': 30.1, ...}".
+/// Reads console output (openrlhf/utils/logging_utils.py): "Global step 12: {'timing/generation': 30.1, ...}".
 LineReader openrlhf_line_reader();
 
-/// Completes an imported run. Adds flags that affect time or memory and are not modeled to `not_modelled`, and flags
-/// without effect to `ignored`. Sets the gradient type and whether the loss computes entropy. Fails at a flag whose
-/// value is unknown.
+/// Completes an imported run. Adds to `not_modelled` the flags that affect time or memory but are not modeled. Adds to
+/// `ignored` the flags without effect. Sets the gradient type and whether the loss computes entropy. Returns an Error
+/// at a flag whose value is unknown.
 base::Status add_openrlhf_unmodeled(const syntax::SettingTree& tree, ImportedRun& run);
 
 }  // namespace dovetail::trainers

@@ -10,8 +10,8 @@ namespace dovetail::trainers {
 /// training.
 const LogKeys& prime_rl_log_keys();
 
-/// Reads the console of the trainer or the orchestrator, which both time the iteration: "SUCCESS Step 12 |  34.5s |
-/// Loss ...".
+/// Reads console output of the trainer or of the orchestrator. Both log the time of an iteration: "SUCCESS Step 12
+/// |  34.5s | Loss ...".
 LineReader prime_rl_line_reader();
 
 }  // namespace dovetail::trainers

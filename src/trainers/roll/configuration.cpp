@@ -24,7 +24,7 @@ const std::string engine_role = "actor_infer";
 const std::string reference_role = "reference";
 const std::string critic_role = "critic";
 
-/// Partially read run.
+/// A run while its configuration is being read.
 struct RollDraft {
   const ComposedSettings& settings;
   const RunRequest& request;
@@ -46,9 +46,9 @@ struct RollDraft {
   const syntax::SettingTree& tree() const { return settings.tree; }
 };
 
-/// Returns whether the log-probabilities of the generating policy need a separate inference pass. They do if the
-/// weights change before the last of them is used, or if the reward includes their distance from the reference.
-/// `copies` is the number of data-parallel replicas that share a batch.
+/// Returns whether the log-probabilities of the generating policy need a separate inference pass. This is the case if
+/// the weights change before the last log-probability is used, or if the reward includes the divergence from the
+/// reference. `copies` is the number of data-parallel replicas that share a batch.
 base::Result<bool> has_own_pass(const RollDraft& draft, int copies) {
   const syntax::SettingTree& tree = draft.tree();
   DOVETAIL_TRY(const bool never, roll_flag(tree, "force_disable_old_logprobs_recompute"));

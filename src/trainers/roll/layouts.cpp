@@ -19,7 +19,7 @@ namespace {
 struct RollStrategy {
   std::string_view name;
   RollBackend backend;
-  std::string_view uses;  ///< one letter per RollUse, its first
+  std::string_view uses;  ///< first letter of each RollUse that the strategy supports
 };
 constexpr std::array<RollStrategy, 9> strategies{{
     {"megatron_train", RollBackend::megatron, "t"},

@@ -21,8 +21,8 @@ enum class RollBackend { megatron, fsdp2, deepspeed, hugging_face, vllm, sglang 
 /// Purpose of a role's strategy: training, inference, generation or scoring by a reward model.
 enum class RollUse { trains, passes, generates, judges };
 
-/// Returns the backend of a role's `strategy_name`, by default the latest version's default. Fails if ROLL has no such
-/// strategy for the use.
+/// Returns the backend of a role's `strategy_name`. If it is not set, uses the default of ROLL's latest version.
+/// Returns an Error if ROLL has no such strategy for `use`.
 base::Result<RollBackend> roll_backend(const syntax::SettingTree& tree, const std::string& role, RollUse use);
 
 /// Returns the key of a role's `strategy_args.strategy_config`.
@@ -34,8 +34,8 @@ base::Result<bool> roll_flag(const syntax::SettingTree& tree, const std::string&
 /// Returns the count, at least 1, at the key, or `otherwise` if the key is missing.
 base::Result<std::int64_t> roll_count(const syntax::SettingTree& tree, const std::string& key, std::int64_t otherwise);
 
-/// Returns the layout of a role on `devices` devices. Fails at the key that does not divide them or at which ROLL would
-/// stop.
+/// Returns the layout of a role on `devices` devices. Returns an Error at the key of a degree that does not divide the
+/// devices, or at which ROLL would stop.
 base::Result<llm::Layout> roll_layout(const syntax::SettingTree& tree, const std::string& role, RollUse use,
                                       int devices, const llm::Transformer& model);
 
@@ -54,8 +54,8 @@ enum class RollCut {
   packed,     ///< a fixed number of sequences without padding
   balanced    ///< sequences packed up to a token budget
 };
-/// Returns how a role forms micro-batches in training or, unless `in_training`, in inference. `use` is its strategy's
-/// purpose.
+/// Returns how a role forms micro-batches in training or, unless `in_training`, in inference. `use` is the purpose of
+/// its strategy.
 base::Result<RollCut> roll_cut(const syntax::SettingTree& tree, const std::string& role, RollUse use, bool in_training);
 /// Returns the key of the token budget of a micro-batch. REQUIRES: `cut` is dynamic or balanced.
 std::string roll_budget_key(const std::string& role, RollCut cut, bool in_training);
@@ -66,7 +66,7 @@ base::Result<plan::MicroBatching> roll_micro_batching(const syntax::SettingTree&
 base::Result<bool> roll_optimizer_on_host(const syntax::SettingTree& tree, const std::string& role);
 
 /// Sets the run's state types and shard groups, as take_types does. The actor trains on `actors` GPUs and the critic on
-/// `critics`, 0 without a critic. Fails at an invalid type.
+/// `critics`, 0 without a critic. Returns an Error at an invalid type.
 base::Status add_roll_types(const syntax::SettingTree& tree, int actors, int critics, ImportedRun& run);
 
 }  // namespace dovetail::trainers

@@ -39,7 +39,8 @@ base::Status add_tagged(const ConsoleLine& line, std::size_t at, StepLogBuilder&
   return {};
 }
 
-/// Returns whether an object has the metrics of a step. Not all versions include the step number, or times of steps.
+/// Returns whether an object contains the metrics of a step. Not all versions include the number or the times of the
+/// step.
 bool is_of_step(std::string_view object) {
   const auto has = [object](std::string_view text) { return object.find(text) != std::string_view::npos; };
   return has("\"time/step_") || (has("\"time/") && has("\"system/step\""));

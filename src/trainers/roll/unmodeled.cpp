@@ -72,7 +72,7 @@ constexpr std::array checked_of_megatron_training{
     CheckedSetting{"ddp_bucket_size", "null", "the size of gradient messages is not modeled"},
     CheckedSetting{"use_batched_model_update", "true|null", "weights are sent one by one; the real run is slower"},
 };
-/// Other members of the same map. Layouts depend on them, or they affect neither time nor memory.
+/// Other members of the same map. They are read for layouts, or affect neither time nor memory.
 constexpr std::array<std::string_view, 33> known_of_megatron{"tensor_model_parallel_size",
                                                              "moe_layer_recompute",
                                                              "pipeline_model_parallel_size",

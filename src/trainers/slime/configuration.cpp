@@ -23,7 +23,7 @@ constexpr const char* checkpoint_key = "--hf-checkpoint";
 /// Assumed length of prompts, in tokens, if they have no cap.
 constexpr std::int64_t usual_prompt = 1024;
 
-/// Partially read run.
+/// A run while its configuration is being read.
 struct SlimeDraft {
   const syntax::SettingTree& tree;
   const RunRequest& request;
@@ -154,8 +154,9 @@ base::Result<std::int64_t> slime_mini_batch(SlimeDraft& draft, std::int64_t samp
   if (mini_batch <= samples && samples % mini_batch == 0) return mini_batch;
   return setting_error(
       tree, steps ? steps_key : batch_key,
-      fmt::format("makes steps of {} samples; accepted: a size that divides the {} samples of an iteration", mini_batch,
-                  samples));
+      fmt::format(
+          "makes optimizer steps of {} samples; accepted: steps whose size divides the {} samples of an iteration",
+          mini_batch, samples));
 }
 
 base::Status read_slime_workload(SlimeDraft& draft) {

@@ -20,17 +20,19 @@ struct SlimePools {
   cluster::Mesh engines;
 };
 
-/// Assigns devices (slime/ray/placement_group.py). Both meshes begin at the first GPU if they are colocated. Otherwise
-/// the engines follow the trainer. Sets the run's cluster to the user's choice, or else to nodes of the size that the
-/// flags give. Fails at the flag that requests too many GPUs, or at the option that provides too few.
+/// Assigns devices (slime/ray/placement_group.py). If trainer and engines are colocated, both meshes begin at the first
+/// GPU. Otherwise, the engines follow the trainer. Sets the run's cluster to the user's choice, or else to nodes of the
+/// size that the flags give. Returns an Error at the flag that requests too many GPUs, or at the option that provides
+/// too few.
 base::Result<SlimePools> slime_pools(const syntax::SettingTree& tree, const ImportOptions& options, ImportedRun& run);
 
-/// Returns the training layout on `devices` devices. Fails at the flag that does not divide them or at which
-/// Megatron-LM stops.
+/// Returns the training layout on `devices` devices. Returns an Error at the flag of a degree that does not divide the
+/// devices, or at which Megatron-LM stops.
 base::Result<llm::Layout> slime_layout(const syntax::SettingTree& tree, int devices, const llm::Transformer& model);
 
-/// Returns the micro-batches of training and inference in `layout`. A token budget applies to each device that shares a
-/// sequence. Fails if slime would stop because of how a mini-batch of `samples` is split.
+/// Returns the micro-batches of training and inference in `layout`. A token budget is per device, so devices that share
+/// a sequence add up their budgets. Returns an Error if slime would stop because of how a mini-batch of `samples`
+/// samples is split.
 base::Result<plan::MicroBatching> slime_micro_batching(const syntax::SettingTree& tree, const llm::Layout& layout,
                                                        std::int64_t samples);
 
@@ -42,19 +44,19 @@ struct SlimeEngines {
 
 /// Returns the generation engines on `devices` devices. With data-parallel attention, each data-parallel rank of an
 /// engine counts as an instance, and the experts are spread over all of them. For a dense model, the engine counts as
-/// one instance. Fails at the flag that does not divide the devices.
+/// one instance. Returns an Error at the flag of a degree that does not divide the devices.
 base::Result<SlimeEngines> slime_engines(const syntax::SettingTree& tree, int devices, const llm::Transformer& model);
 
 /// Flag at which unsupported shapes are reported.
 inline constexpr const char* slime_shape_key = "--num-layers";
 
-/// Describes the parts that the layers of a `--spec` add to a transformer and that are not modeled. Returns nullopt if
-/// the layers are unknown or unsupported.
+/// Describes what the layers of a `--spec` add to a standard transformer, which is not modeled. Returns nullopt if the
+/// layers are unknown or unsupported.
 std::optional<std::string_view> slime_uncounted(const syntax::Setting& spec);
 
-/// Returns the shape given by the flags, with Megatron-LM's defaults. `vocabulary` is used without `--vocab-size`; 0
-/// means that it is unknown. Fails at the flag that is missing, at which Megatron-LM stops, or that requests
-/// unsupported layers.
+/// Returns the shape given by the flags, with Megatron-LM's defaults. `vocabulary` is the vocabulary size to use
+/// without `--vocab-size`; 0: unknown. Returns an Error at a flag that is missing, at which Megatron-LM stops, or that
+/// requests unsupported layers.
 base::Result<llm::Transformer> slime_shape(const syntax::SettingTree& tree, std::int64_t vocabulary);
 
 }  // namespace dovetail::trainers

@@ -22,20 +22,20 @@ namespace dovetail::trainers {
 /// Commit of slime whose flags and rules are implemented.
 inline constexpr std::string_view slime_version = "624b824a8";
 
-/// Reads slime's launch scripts. Fails at the flag of a relevant setting that is unknown or that slime rejects. Also
-/// fails if slime would stop at startup, or if a job cannot describe the model or trainer.
+/// Reads slime's launch scripts. Returns an Error at a flag that slime rejects, or whose value is needed but unknown.
+/// Also returns an Error if slime would stop at startup, or if a job cannot describe the model or trainer.
 extern const TrainerReader slime_reader;
 
-/// Writes plans as slime flags, and jobs as complete launch scripts. Fails if slime cannot run the job or needs
-/// settings that only the user knows.
+/// Writes plans as slime flags, and jobs as complete launch scripts. Returns an Error if slime cannot run the job, or
+/// if it needs settings that only the user knows.
 extern const TrainerWriter slime_writer;
 
 /// Returns the keys of slime's logs (slime/observability/{train_metric_utils,rollout_metrics}.py): `perf/..._time` in
 /// seconds.
 const LogKeys& slime_log_keys();
 
-/// Reads the console: "perf 12: {'perf/rollout_time': 30.1, ...}" of rollout and training, and "rollout 12: {...}". The
-/// number is the index of the rollout.
+/// Reads console output: "perf 12: {'perf/rollout_time': 30.1, ...}" of rollout and training, and "rollout 12: {...}".
+/// The number before the colon is the index of the rollout.
 LineReader slime_line_reader();
 
 /// Returns all flags with their defaults: slime's own, SGLang's after `--sglang-`, and those of Megatron-LM that
@@ -45,13 +45,15 @@ std::span<const syntax::Flag> slime_flags();
 /// Returns whether a flag has a value or, for a switch, is on.
 base::Result<bool> is_given(const syntax::SettingTree& tree, std::string_view key);
 
-/// Fails at the flag for which slime would stop before its first step, or that makes it only train or only generate.
-/// slime_layout and slime_engines report sizes that do not divide the devices. `async`: the program is train_async.py.
-/// Sources: slime/utils/arguments.py, train_async.py, and the argument checks of Megatron-LM and SGLang.
+/// Returns an Error at a flag for which slime would stop before its first step, or that makes it only train or only
+/// generate. Does not check whether degrees divide the devices, which slime_layout and slime_engines check. `async`:
+/// the program is train_async.py. Sources: slime/utils/arguments.py, train_async.py, and the argument checks of
+/// Megatron-LM and SGLang.
 base::Status check_slime_start(const syntax::SettingTree& tree, bool async);
 
-/// Completes an imported run. Adds flags that affect time or memory and are not modeled to `not_modelled`, and flags
-/// without effect to `ignored`. Sets the run's types. `async`: the program is train_async.py. `model` is the actor.
+/// Completes an imported run. Adds to `not_modelled` the flags that affect time or memory but are not modeled. Adds to
+/// `ignored` the flags without effect. Sets the run's data types. `async`: the program is train_async.py. `model` is
+/// the actor's shape.
 base::Status add_slime_unmodeled(const syntax::SettingTree& tree, bool async, const llm::Transformer& model,
                                  ImportedRun& run);
 

@@ -41,7 +41,7 @@ void add_engines(const plan::TaskPlan& planned, bool has_experts, ChangeList& ch
   changes.set("--sglang-mem-fraction-static", number_text(engine.memory_utilization));
   const std::int64_t sequences = engine.max_num_seqs * ranks;
   changes.set("--sglang-max-running-requests", sequences);
-  // This also limits an engine, so it must not be less than the plan's limit.
+  // This flag also limits an engine, so it must not be less than the plan's limit.
   changes.set("--sglang-server-concurrency", sequences);
   changes.set("--sglang-chunked-prefill-size", engine.chunked_prefill ? engine.max_num_batched_tokens : -1);
   changes.set_flag("--sglang-disable-cuda-graph", !engine.cuda_graphs);
@@ -118,7 +118,7 @@ std::vector<Change> slime_changes(const plan::Job& job, const plan::Plan& plan, 
   if (trained == nullptr || generated == nullptr) return {};
   const bool has_experts = plan::model_of(job, *workflow::find_task(job.workflow, "actor_train")).experts.has_value();
   add_pools(job, *trained, *generated, changes);
-  // By default it depends on the layout, so it must be set explicitly.
+  // The default depends on the layout, so the value must be set explicitly.
   if (const syntax::Setting* const steps = find_setting(settings.root, "--num-steps-per-rollout");
       steps == nullptr || steps->kind == syntax::Setting::Kind::null)
     changes.set("--global-batch-size", job.workload.samples() / job.workload.mini_batches);
@@ -272,7 +272,7 @@ base::Result<CompleteFile> slime_complete_file(const JobFacts& facts) {
                                             : "--advantage-estimator reinforce_plus_plus --normalize-advantages");
   if (facts.reference) arguments.add("--use-kl-loss --kl-loss-coef 0.001 --ref-load \"$MEGATRON_PATH\"");
   arguments.turn("--colocate", facts.colocated);
-  // If an iteration has one step, its forward pass provides them.
+  // If an iteration has one step, its forward pass provides the log-probabilities.
   arguments.turn("--use-rollout-logprobs",
                  !facts.trainer_log_probabilities && facts.mini_batch < facts.prompts * facts.samples_per_prompt);
   // Megatron-LM defaults to dropout 0.1 and has no default learning rate.

@@ -14,7 +14,7 @@
 namespace dovetail::trainers {
 namespace {
 
-/// Partially read run.
+/// A run while its configuration is being read.
 struct VerlDraft {
   const VerlSettings& settings;
   const RunRequest& request;

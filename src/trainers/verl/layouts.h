@@ -15,9 +15,9 @@ namespace dovetail::trainers {
 
 /// Keys of one role's training backend.
 struct VerlEngineKeys {
-  std::string_view fsdp;         ///< "critic.fsdp"
-  std::string_view old_ulysses;  ///< older key of the Ulysses size; wins if greater than 1
-  std::string_view megatron;     ///< "critic.megatron"
+  std::string_view fsdp;         ///< key of the FSDP settings: "critic.fsdp"
+  std::string_view old_ulysses;  ///< older key of the Ulysses size; takes precedence if its value is greater than 1
+  std::string_view megatron;     ///< key of the Megatron settings: "critic.megatron"
   std::string_view recomputes;   ///< whether FSDP recomputes layers
   std::string_view unpadded;     ///< whether padding is removed from rows
 };
@@ -25,7 +25,7 @@ struct VerlEngineKeys {
 /// Keys of one task's micro-batch sizes.
 struct VerlBatchKeys {
   std::string_view dynamic;  ///< whether micro-batches are sized by tokens
-  std::string_view tokens;   ///< maximum per device
+  std::string_view tokens;   ///< maximum number of tokens per device
   std::string_view per_gpu;  ///< sequences per rank
   std::string_view all;      ///< sequences of all ranks together (older versions)
 };
@@ -74,7 +74,8 @@ inline constexpr std::string_view reward_keys = "reward.reward_model";
 
 inline constexpr std::string_view verl_rollout_keys = "actor_rollout_ref.rollout";
 
-/// Returns the FSDP layout on `devices` devices. Fails at the key of a size that does not divide them.
+/// Returns the FSDP layout on `devices` devices. Returns an Error at the key of a size that does not divide the
+/// devices.
 base::Result<llm::Layout> fsdp_layout(const syntax::SettingTree& tree, const VerlEngineKeys& keys, int devices);
 
 /// Returns the Megatron layout of the role whose settings are below `keys`. Parallel degrees are read below `degrees`,
@@ -82,13 +83,13 @@ base::Result<llm::Layout> fsdp_layout(const syntax::SettingTree& tree, const Ver
 base::Result<llm::Layout> megatron_layout(const syntax::SettingTree& tree, std::string_view keys,
                                           std::string_view degrees, int devices, const llm::Transformer& model);
 
-/// Returns the micro-batches of a task in `layout`. A token budget applies to each device that shares a sequence. Fails
-/// if the batch size is missing or too small.
+/// Returns the micro-batches of a task in `layout`. A token budget is per device, so devices that share a sequence add
+/// up their budgets. Returns an Error if the batch size is missing or too small.
 base::Result<plan::MicroBatching> verl_micro_batching(const syntax::SettingTree& tree, const VerlBatchKeys& keys,
                                                       const llm::Layout& layout);
 
-/// Returns the share of Megatron's optimizer that is kept and stepped on the host, configured below `optimizer`. The
-/// share is 0 unless a fraction is given. Fails if the fraction is not between 0 and 1.
+/// Returns the share of Megatron's optimizer that is kept and stepped on the host, configured below the key
+/// `optimizer`. The share is 0 unless a fraction is given. Returns an Error unless the fraction is from 0 to 1.
 base::Result<HostShare> verl_host_share(const syntax::SettingTree& tree, std::string_view optimizer);
 
 }  // namespace dovetail::trainers

@@ -166,7 +166,7 @@ base::Status add_critic(const syntax::SettingTree& tree, ImportedRun& run) {
   return {};
 }
 
-/// Returns the size of FSDP's shard groups on `devices` GPUs. 0: all GPUs.
+/// Returns the size of FSDP's shard groups on `devices` GPUs, or 0 for one group of all GPUs.
 base::Result<int> fsdp_group(const syntax::SettingTree& tree, const std::string& key, int devices) {
   DOVETAIL_TRY(const auto size, optional_integer(tree, key));
   if (!size || *size < 0 || *size >= devices) return 0;
@@ -252,7 +252,7 @@ base::Status add_host_shares(const syntax::SettingTree& tree, bool has_critic, I
   return {};
 }
 
-/// Sets the logits that the actor's loss holds with fused kernels, and whether it computes entropy.
+/// Sets how many logits the actor's loss keeps with fused kernels, and whether it computes entropy.
 base::Status add_loss(const VerlSettings& settings, ImportedRun& run) {
   const syntax::SettingTree& tree = settings.tree;
   DOVETAIL_TRY(const auto weight, optional_number(tree, "actor_rollout_ref.actor.entropy_coeff"));

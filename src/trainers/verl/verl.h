@@ -22,16 +22,17 @@ namespace dovetail::trainers {
 /// Version of verl whose defaults are bundled.
 inline constexpr std::string_view verl_defaults_version = "v0.9 (1dda039b9)";
 
-/// Reads verl's launch scripts and configurations. Fails at the key of a relevant setting that is unknown or that verl
-/// rejects. Also fails if verl would stop at startup, or if a job cannot describe the model, engine or trainer.
+/// Reads verl's launch scripts and configurations. Returns an Error at the key of a setting that verl rejects, or whose
+/// value is needed but unknown. Also returns an Error if verl would stop at startup, or if a job cannot describe the
+/// model, engine or trainer.
 extern const TrainerReader verl_reader;
 
-/// Writes plans as verl settings, and jobs as complete launch scripts. Fails if verl cannot run the job or needs
-/// settings that only the user knows.
+/// Writes plans as verl settings, and jobs as complete launch scripts. Returns an Error if verl cannot run the job, or
+/// if it needs settings that only the user knows.
 extern const TrainerWriter verl_writer;
 
-/// Returns the keys of verl's logs (verl/trainer/ppo/metric_utils.py, verl/experimental): `timing_s/...` in seconds
-/// from all of its trainers, `timing/...` from old versions.
+/// Returns the keys of verl's logs (verl/trainer/ppo/metric_utils.py, verl/experimental): `timing_s/...`, in seconds,
+/// from all of its trainers; `timing/...` from old versions.
 const LogKeys& verl_log_keys();
 
 /// Reads the console logger (verl/utils/logger/aggregate_logger.py): "step:1 - timing_s/gen:12.3 - ...". The record may
@@ -41,7 +42,7 @@ LineReader verl_line_reader();
 /// Training backend. verl reads different settings for each.
 enum class VerlEngine { fsdp, megatron };
 
-/// Returns verl's defaults for a backend. Values have no source place, and interpolations are not resolved.
+/// Returns verl's defaults for a backend. Values have no place in a source, and interpolations are not resolved.
 const syntax::Setting& verl_defaults(VerlEngine engine);
 
 // Returns the texts of trainers/verl/defaults, which the build embeds in the library (cmake/EmbedTexts.cmake).
@@ -53,9 +54,9 @@ std::string_view verl_megatron_defaults();
 /// checkpoints, tracing.
 bool is_left_out(std::string_view key);
 
-/// Settings of a run: a launch script or a file, merged over verl's defaults.
+/// Settings of a run, from a launch script or a file, merged over verl's defaults.
 struct VerlSettings {
-  syntax::SettingTree tree;  ///< without interpolations; defaults are at line 0
+  syntax::SettingTree tree;  ///< with interpolations resolved; defaults are at line 0
   VerlEngine engine = VerlEngine::fsdp;
   std::vector<Finding> assumed;
   std::vector<Finding> ignored;  ///< settings that verl does not have
@@ -65,24 +66,25 @@ struct VerlSettings {
 bool is_verl_entry(const syntax::EntryPoint& entry);
 
 /// Reads the settings of a launch, whose arguments are Hydra overrides. Settings with names from older versions are
-/// moved to their current names. Fails for a trainer other than main_ppo or a configuration other than ppo_trainer's.
+/// moved to their current names. Returns an Error for a trainer other than main_ppo, or a configuration other than
+/// ppo_trainer and ppo_megatron_trainer.
 base::Result<VerlSettings> settings_of_launch(const syntax::Launch& launch, const std::vector<std::string>& sources,
                                               const std::map<std::string, std::string>& environment);
 
-/// Returns whether a map is a verl configuration: Hydra's resolved config.yaml, or the form in which W&B stores it,
-/// with each member under a `value`.
+/// Returns whether a map is a verl configuration: Hydra's resolved config.yaml, or W&B's form of it, in which each
+/// member is below a `value`.
 bool is_verl_configuration(const syntax::Setting& root);
 
-/// Reads the settings of such a map. `source` is the file that contains it.
+/// Reads the settings of the verl configuration `root`. `source` is the file that contains it.
 base::Result<VerlSettings> settings_of_configuration(syntax::Setting root, const std::string& source,
                                                      const std::map<std::string, std::string>& environment);
 
 /// Returns the current name of a setting.
 std::string present_key(std::string_view key);
 
-/// Completes an imported run. Adds settings that affect time or memory and are not modeled to `not_modelled`, and
-/// settings without effect to `ignored`. Sets the run's types, engine and shares on the host. Fails at a setting whose
-/// value is unknown.
+/// Completes an imported run. Adds to `not_modelled` the settings that affect time or memory but are not modeled. Adds
+/// to `ignored` the settings without effect. Sets the run's data types, engine and shares on the host. Returns an Error
+/// at a setting whose value is unknown.
 base::Status add_verl_unmodeled(const VerlSettings& settings, ImportedRun& run);
 
 }  // namespace dovetail::trainers

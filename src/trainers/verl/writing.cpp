@@ -156,8 +156,8 @@ constexpr std::string_view packing_key(VerlEngine engine) {
                                         : "actor_rollout_ref.model.use_remove_padding";
 }
 
-/// Returns whether an argument of the command belongs only to the present engine, because the other engine's
-/// configuration has no such setting.
+/// Returns whether only the present engine accepts an argument of the command, because the other engine's configuration
+/// has no such setting.
 bool is_of_engine(std::string_view name, VerlEngine present, VerlEngine other) {
   if (name == "--config-name") return present == VerlEngine::megatron;
   if (name.ends_with(".strategy")) return true;
@@ -235,7 +235,7 @@ base::Result<CompleteFile> verl_complete_file(const JobFacts& facts) {
   overrides.set("actor_rollout_ref.model.path", "\"$ACTOR_PATH\"");
   overrides.set("actor_rollout_ref.rollout.name", std::string(base::enum_name(facts.engine)));
   add_batches(facts, overrides);
-  // Its loss computes entropy only on request.
+  // verl's loss computes entropy only on request.
   if (facts.loss_entropy != plan::LossEntropy::none) overrides.turn("actor_rollout_ref.actor.calculate_entropy", true);
   overrides.turn("actor_rollout_ref.actor.use_kl_loss", facts.reference && !facts.critic);
   overrides.turn("algorithm.use_kl_in_reward", facts.reference && facts.critic);
