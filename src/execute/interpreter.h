@@ -1,5 +1,5 @@
-// Runs a rank's program, instruction by instruction, in its order. The interpreter sees only bytes; stages and a
-// reducer do the computation.
+// Runs the instructions of a rank's program one after another. The interpreter sees only bytes; stages and a reducer do
+// the computation.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ class Stage {
 
   /// Returns a buffer for a message of a micro-batch from another rank: an activation (`forward`) or a gradient.
   virtual Buffer receive_buffer(bool forward, MicrobatchId microbatch) = 0;
-  /// Called when such a message has arrived. The rank continues when this returns.
+  /// Called when a message has arrived in a buffer of receive_buffer(). The rank continues when this returns.
   virtual void arrived(bool /*forward*/, MicrobatchId /*microbatch*/, const Buffer& /*message*/) {}
   /// Computes F, B, I or W. `input` is the output of the neighboring stage, without data if the op has no input.
   /// Returns the output for the neighbor on the other side, without data if the op has no output.
@@ -62,11 +62,11 @@ struct Trace {
   std::vector<Interval> instructions;
 };
 
-/// Runs some work and converts exceptions to Errors.
+/// A function that runs `work` and converts its exceptions to Errors.
 using Guard = std::function<base::Status(const std::function<base::Status()>& work)>;
 
 struct RunOptions {
-  transport::Clock::duration timeout = std::chrono::minutes(5);  ///< of each wait
+  transport::Clock::duration timeout = std::chrono::minutes(5);  ///< limit of each wait
   std::uint32_t run = 0;  ///< number of the run: the same on all ranks, different for each run on the same transport
   transport::Collectives* collectives = nullptr;  ///< for the reductions; null: OrderedCollectives on the transport
   Guard guard = {};                               ///< called around stages and reductions; null: they do not throw

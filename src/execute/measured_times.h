@@ -12,15 +12,15 @@
 
 namespace dovetail::execute {
 
-/// Converts the times of a run, each rank's by its own clock, to one clock that is 0 when the first rank begins.
-/// `programs` are the programs of all ranks.
+/// Converts the times of a run, which each rank measured by its own clock, to one clock that is 0 when the first rank
+/// begins. `programs` are the programs of all ranks.
 ///
 /// Clocks stay unchanged if no message arrives before it was sent, as on one host, whose ranks share a clock. Otherwise
 /// each clock is moved to the middle of its feasible range: no message arrives before it was sent, and no reduction
 /// ends before all of its ranks have begun it. A rank without messages or reductions keeps its clock.
 ReplayTimes on_common_clock(const std::vector<pipeline::Program>& programs, ReplayTimes times);
 
-/// Identifies ops that do the same work, on any replica and micro-batch. The stage is a stage of the ranks' programs.
+/// Identifies ops that do the same work, on any replica and micro-batch. `stage` is numbered as in the ranks' programs.
 struct SameOps {
   base::ModelId model;
   base::StageId stage;
@@ -29,7 +29,7 @@ struct SameOps {
   friend auto operator<=>(const SameOps&, const SameOps&) = default;
 };
 
-/// Median durations of such ops, in ns.
+/// Median duration of the ops of each kind (SameOps), in ns.
 using OpMedians = std::map<SameOps, base::Ticks>;
 
 /// Computes the medians of one run of a training phase. `programs` are the programs of all ranks.

@@ -38,8 +38,8 @@ std::vector<Span> spans_of(const Trace& trace, transport::Clock::time_point star
 inline constexpr int max_replay_threads = 1024;
 
 struct ReplayOptions {
-  std::size_t message_bytes = 0;                                 ///< see Replay
-  transport::Clock::duration timeout = std::chrono::minutes(1);  ///< of each wait, in addition to the makespan
+  std::size_t message_bytes = 0;  ///< size of each activation and gradient (Replay::message_bytes)
+  transport::Clock::duration timeout = std::chrono::minutes(1);  ///< limit of each wait, in addition to the makespan
   const parallel::Cancellation* cancellation = nullptr;          ///< ends the replay (Failure::interrupted)
 };
 

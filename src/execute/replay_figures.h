@@ -28,9 +28,9 @@ std::vector<std::vector<ReplayedOp>> replayed_ops(const pipeline::Schedule& sche
 
 struct ReplayFigures {
   base::Ticks planned;           ///< makespan of the schedule
-  base::Ticks measured;          ///< makespan of the ranks
-  base::Ticks planned_overlap;   ///< time during which ops of at least two models run, on any ranks
-  base::Ticks measured_overlap;  ///< the same, measured
+  base::Ticks measured;          ///< measured makespan of the ranks
+  base::Ticks planned_overlap;   ///< planned time during which ops of at least two models run, on any ranks
+  base::Ticks measured_overlap;  ///< measured time during which ops of at least two models run, on any ranks
   ReplayedOp latest;             ///< the op that ends latest compared with the schedule
 
   /// Returns the measured makespan divided by the planned one.

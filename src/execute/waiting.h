@@ -20,9 +20,9 @@ struct Moment {
   Clock::duration late{};
 };
 
-/// Times the ops of a rank by sleeping, and compensates for sleeps that end late. The next op, on this rank or on one
-/// that waited for it, is due as if the sleep had ended on time, but not before everything it waits for was due. Other
-/// delays between two ops are not compensated.
+/// Times the ops of a rank by sleeping, and compensates for sleeps that end late. If an op's sleep ends late, the ops
+/// that wait for it, on this rank or another, are due as if it had ended on time. Other delays between two ops are not
+/// compensated.
 class Pace {
  public:
   /// Runs an op of that length, starting now.
@@ -30,7 +30,7 @@ class Pace {
   /// Records the arrival of a message, which is usable `transfer` after it was made. REQUIRES: its sender has the same
   /// clock.
   void arrive(const Moment& made, Clock::duration transfer);
-  /// Records that ranks have met in a reduction. Thread-safe.
+  /// Records that a reduction has synchronized its ranks. Thread-safe.
   void meet() { met_ = Clock::now().time_since_epoch().count(); }
 
  private:

@@ -13,9 +13,9 @@ namespace dovetail::fuse {
 /// Returns the Pareto front of makespan and peak activation: schedules of `problem` by increasing makespan and
 /// decreasing peak. No other schedule that was found matches or beats one of them in both.
 ///
-/// Both ends are searched first, each with a quarter of the iterations: minimum makespan, then minimum peak. The rest
-/// is spent on deadlines, a 32nd for each. Each deadline is in the widest gap (makespan times peak) in which a lower
-/// peak is not proven impossible. Every search runs solve_auto from the schedule on the front that meets its deadline.
+/// Both ends are searched first, each with a quarter of the iterations: minimum makespan, then minimum peak. Up to
+/// sixteen deadlines get a 32nd each. Each deadline is in the widest gap (makespan times peak) in which a lower peak is
+/// not proven impossible. Every search runs solve_auto from the schedule on the front that meets its deadline.
 ///
 /// `options.iterations` and `time_limit_seconds` cover the whole front and are divided in the same proportions. If both
 /// are absent, each end uses the default of solve_auto. `objective`, `deadline` and `robustness_percent` are ignored.
@@ -26,15 +26,15 @@ namespace dovetail::fuse {
 /// found fits, the result holds only the one with the least excess.
 std::vector<Solution> solve_pareto(const pipeline::Problem& problem, const SolveOptions& options);
 
-/// Lower bounds for the schedules on either side of one schedule of the front.
+/// Lower bounds for schedules that match or beat one schedule of the front in one of the two objectives.
 struct PointBounds {
-  base::Ticks makespan;  ///< for schedules with at most the same peak
-  base::Memory peak;     ///< for schedules with at most the same makespan
+  base::Ticks makespan;  ///< lower bound for schedules with at most the same peak
+  base::Memory peak;     ///< lower bound for schedules with at most the same makespan
 };
 
 /// Returns the bounds for `solution`, given the `bounds` of its problem. They combine what the solution itself proves
 /// with peak_activation_bound and makespan_bound, each at the cost that `proof` allows. The makespan bound also
-/// excludes each deadline for which the sweeps prove a larger peak.
+/// excludes deadlines for which peak_activation_bound without a search (work 0) proves a larger peak.
 PointBounds point_bounds(const Solution& solution, const Bounds& bounds, const BoundOptions& proof);
 
 /// A lower bound on the peak of schedules that end before the makespan of the next step.
@@ -44,8 +44,8 @@ struct PeakBoundStep {
 };
 
 /// Returns lower bounds on the peak for makespans from `from` to `to` as a decreasing step function that starts at
-/// `from`. Uses only the sweeps of peak_activation_bound (work 0). Makespans closer than 1/`resolution` of the range
-/// are not distinguished. Between them the lower of the two bounds is used, which is valid too.
+/// `from`. Uses peak_activation_bound without a search (work 0). Makespans closer than 1/`resolution` of the range are
+/// not distinguished. Between them the lower of the two bounds is used, which is valid too.
 std::vector<PeakBoundStep> peak_bound_curve(const pipeline::Problem& problem, base::Ticks from, base::Ticks to,
                                             int resolution);
 

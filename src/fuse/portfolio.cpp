@@ -129,8 +129,8 @@ class Portfolio {
     }
   }
 
-  /// Fuses each mini-batch alone and concatenates the results. The search can then only gain by letting models drift
-  /// apart.
+  /// Schedules each mini-batch alone and concatenates the results. The search can improve on this only by letting
+  /// models be in different mini-batches at the same time.
   void fuse_minibatches_alone() {
     const int count = count_minibatches(problem_);
     if (count < 2 || pipeline::count_ops(problem_) > max_ops_to_search) return;

@@ -17,7 +17,7 @@ namespace dovetail::fuse {
 struct Solved {
   Solution solution;
   Bounds bounds;                ///< bounds of the problem it solves: the requested one or a derived one
-  pipeline::Schedule schedule;  ///< capacity lowered to the cap; valid if `excess` is empty
+  pipeline::Schedule schedule;  ///< with the capacity lowered to the memory cap; valid if `excess` is empty
   std::vector<pipeline::CapacityExcess> excess;  ///< devices on which it does not fit
   double seconds = 0;                            ///< wall time of the solver
 };
@@ -47,10 +47,11 @@ std::optional<std::string> find_fault(const SolveOptions& options, const pipelin
 /// capacity is accepted.
 base::Result<Solution> to_solution(const pipeline::Schedule& schedule);
 
-/// The steps of solve(), for callers that also need schedules that do not fit. All REQUIRE: no find_fault.
+/// The steps of solve(), for callers that also need schedules that do not fit. All require that find_fault finds
+/// nothing.
 
 /// Runs `solver`; `bounds` are those of `problem`. Like solve(), it returns a schedule no worse than options.start.
-/// Fails (bad_input) with the reason if the solver is not applicable. A schedule that does not fit is a value with an
+/// Fails (bad_input) with the reason if the solver is not applicable. A schedule that does not fit is returned with its
 /// excess.
 base::Result<Solved> run_solver(const Solver& solver, const pipeline::Problem& problem, const Bounds& bounds,
                                 const SolveOptions& options);

@@ -8,7 +8,7 @@
 
 namespace dovetail::fuse {
 
-/// A scheduling algorithm. Plain data: only the registry in solver.cpp lists all of them.
+/// A scheduling algorithm. The registry in solver.cpp lists all of them.
 struct Solver {
   std::string_view name;     ///< name on the command line and in files
   std::string_view summary;  ///< one-line description for lists
@@ -24,7 +24,7 @@ struct Solver {
 /// Returns the solvers that do not search, in the order in which tables list them. They are fast and deterministic.
 std::span<const Solver> direct_solvers();
 
-/// Whether all direct solvers together take less than a second, so that no clock is needed between them.
+/// Whether all direct solvers together take less than a second. The time limit need not be checked between them then.
 bool are_quick(const pipeline::Problem& problem);
 
 /// Returns all solvers, in the order in which tables list them. "auto" is last because it uses the others.

@@ -78,7 +78,7 @@ template <int bytes, class Number>
 }
 
 /// Computes c [rows, columns] += a [rows, inner] b [inner, columns]. Each element of c adds its products one by one in
-/// order, so it has the same bits whatever the other rows and columns.
+/// order, so it has the same bits regardless of the other rows and columns.
 template <int bytes, class Number>
 [[gnu::always_inline]] inline void add_product(const Matrix<Number>& a, const MatrixRows<const Number>& b,
                                                const MatrixRows<Number>& c, std::int64_t rows, std::int64_t columns,

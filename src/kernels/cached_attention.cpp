@@ -28,7 +28,7 @@ template <int bytes>
   }
 }
 
-/// A position in the tokens of blocks.
+/// Position of a token: its block, and its index in the block.
 struct BlockPlace {
   std::size_t block = 0;
   std::int64_t token = 0;  // within the block

@@ -22,8 +22,8 @@ struct AttentionBlock {
 /// blocks, into `out`, [group, size]. Resizes `scratch` as needed.
 ///
 /// Sums run over tokens and tiles in the same order as for whole sequences (kernels/sequence_attention.h). So the
-/// result has the same bits as there, whatever the other queries and the blocks. REQUIRES: tokens >= 1, and the blocks
-/// have at least that many.
+/// result has the same bits as there, regardless of the other queries and of how tokens are split into blocks.
+/// REQUIRES: tokens >= 1, and the blocks have at least that many.
 void attend(const float* queries, std::int64_t group, std::int64_t size, std::span<const AttentionBlock> blocks,
             std::int64_t tokens, std::vector<float>& scratch, float* out);
 

@@ -1,4 +1,4 @@
-// Vector arithmetic: numbers that are computed together, as many as a register holds, and a vectorizable exponential.
+// Vector arithmetic: lanes, which are the numbers of one register, and a vectorizable exponential.
 #pragma once
 
 #include <algorithm>
@@ -63,8 +63,8 @@ template <std::int64_t half, class Vector, std::int64_t... at>
          __builtin_shufflevector(first, second, (place(at) + half)...);
 }
 
-/// Sums the lanes of `count` vectors, as many as a vector has lanes, into the lanes of the first one. Adds halves
-/// recursively, always in the same order.
+/// Sums the lanes of each of `count` vectors into one lane of the first vector. `count` is the number of lanes. Adds
+/// halves recursively, always in the same order.
 template <std::int64_t count, class Vector>
 [[gnu::always_inline]] inline void add_up_each(Vector* vectors) {
   if constexpr (count > 1) {

@@ -10,7 +10,7 @@ template <int bytes>
 using Registers = std::integral_constant<int, bytes>;
 
 /// Precedes a loop whose iterations do not read what other iterations write, so that the compiler vectorizes it even if
-/// it works in place. Clang has no such pragma that it accepts without warnings everywhere.
+/// it works in place. Empty for Clang, whose pragma for this causes warnings in some places.
 #if defined(__clang__)
 #define DOVETAIL_INDEPENDENT
 #else
@@ -25,13 +25,13 @@ using Registers = std::integral_constant<int, bytes>;
 #define DOVETAIL_WIDE __attribute__((target("arch=x86-64-v4")))
 #endif
 
-/// AVX-512.
+/// Calls `work` compiled for AVX-512.
 template <class Work>
 DOVETAIL_WIDE void run_on_64_bytes(const Work work) {
   work(Registers<64>{});
 }
 
-/// AVX2 and FMA.
+/// Calls `work` compiled for AVX2 and FMA.
 template <class Work>
 __attribute__((target("arch=x86-64-v3"))) void run_on_32_bytes(const Work work) {
   work(Registers<32>{});

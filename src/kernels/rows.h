@@ -22,7 +22,7 @@ struct LinearOf {
 using Linear = LinearOf<float>;
 
 /// Computes the outputs [begin, end) of all rows. Each number is summed over its inputs in the lanes of a register,
-/// then over the lanes, then the bias is added. So it has the same bits whatever the other rows and outputs, which
+/// then over the lanes, then the bias is added. So it has the same bits regardless of the other rows and outputs, which
 /// libraries for matrix products do not guarantee. The weights are read once per 64 rows.
 void multiply(const Linear& linear, std::int64_t begin, std::int64_t end);
 void multiply(const LinearOf<double>& linear, std::int64_t begin, std::int64_t end);
@@ -43,7 +43,7 @@ void normalize_backward(const Number* x, const Number* scale, const Number* root
                         std::int64_t size, Number* dx);
 
 /// Adds the derivatives with respect to the scales [begin, end): sums of dy * x * r over the rows, in order and in
-/// double precision. The result does not depend on how the scales are distributed.
+/// double precision. The result does not depend on how the scales are split into calls.
 template <class Number>
 void add_scale_gradient(const Number* x, const Number* roots, const Number* dy, std::int64_t rows, std::int64_t size,
                         std::int64_t begin, std::int64_t end, Number* gradient);
@@ -56,8 +56,8 @@ void rotate(Number* x, std::int64_t heads, std::int64_t size, const Number* cosi
 /// Direction of a rotation: forward, or back for the backward pass.
 enum class RotationDirection { forward, backward };
 
-/// Rows of heads, `stride` numbers apart. The angles of a position p are row p of tables [positions, size / 2]. If
-/// `positions` is null, row t has position t.
+/// Rows of heads, `stride` numbers apart. The angles of position p are row p of the tables `cosines` and `sines`, each
+/// [positions, size / 2]. If `positions` is null, row t has position t.
 template <class Number>
 struct RotaryRows {
   Number* x = nullptr;
@@ -88,8 +88,8 @@ void gate_backward(const Number* gates, const Number* up, const Number* dy, std:
 
 /// Log-sum-exp and entropy of p = softmax(logits / temperature).
 struct TokenDistribution {
-  double log_sum_exp = 0;  ///< of logits / temperature
-  double entropy = 0;      ///< in nats
+  double log_sum_exp = 0;  ///< log-sum-exp of logits / temperature
+  double entropy = 0;      ///< entropy in nats
 };
 
 /// Computes the distribution of a row of logits. Exponentials have the precision of Number, sums are in double

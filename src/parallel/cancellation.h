@@ -35,7 +35,8 @@ class Cancellation {
  private:
   std::atomic<bool> requested_{false};
   const Cancellation* outer_ = nullptr;
-  std::optional<std::chrono::steady_clock::time_point> deadline_;  // the earlier of this one's and the outer ones'
+  // Earliest time limit of this object and the outer ones
+  std::optional<std::chrono::steady_clock::time_point> deadline_;
   static_assert(std::atomic<bool>::is_always_lock_free);
 };
 

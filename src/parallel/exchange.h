@@ -44,7 +44,8 @@ bool mpi_module_was_built();
 
 /// Checks that all processes have read the same `input`. If a rank's input is an Error, every process returns the Error
 /// of the first such rank, prefixed with that rank unless it is rank 0. Otherwise, if a rank's input differs from rank
-/// 0's, every process returns an Error about the first such rank. `another` names what it read: "another problem".
+/// 0's, every process returns an Error about the first such rank. `another` completes the message "rank 1 reads ...
+/// than rank 0": "a different problem".
 base::Status agree_on_input(const Exchange& exchange, const base::Result<std::string>& input, std::string_view another);
 
 /// Appends `value` to the message: eight bytes in the machine's byte order.

@@ -18,10 +18,12 @@ namespace dovetail::parallel {
 /// How a search distributes its chains, and when it ends early.
 struct SharingOptions {
   int chains = 1;
-  int threads = 1;                                          ///< never affects the answer
-  std::optional<double> time_limit_seconds = std::nullopt;  ///< counted from the construction of SharedChains
-  const Cancellation* cancellation = nullptr;               ///< a time limit in it acts like time_limit_seconds
-  const Exchange* exchange = nullptr;                       ///< processes that share the chains; null: this one only
+  int threads = 1;  ///< number of threads; never affects the answer
+
+  /// Time limit, counted from the construction of SharedChains
+  std::optional<double> time_limit_seconds = std::nullopt;
+  const Cancellation* cancellation = nullptr;  ///< a time limit in it acts like time_limit_seconds
+  const Exchange* exchange = nullptr;          ///< processes that share the chains; null: this one only
 };
 
 class SharedChains {

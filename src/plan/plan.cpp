@@ -16,8 +16,9 @@ std::optional<std::string> find_task_fault(const TaskPlan& task, workflow::TaskK
   const llm::Layout& layout = task.layout;
   const std::int64_t devices = std::int64_t{layout.data} * layout.context * layout.tensor * layout.pipeline;
   if (devices != task.mesh.count)
-    return fmt::format("its layout {} uses {} devices; accepted: the {} of its mesh", llm::to_text(layout), devices,
-                       task.mesh.count);
+    return fmt::format(
+        "its layout {} uses {} devices, but its mesh has {}; accepted: a layout that uses the whole mesh",
+        llm::to_text(layout), devices, task.mesh.count);
   if (kind == workflow::TaskKind::generate) return find_fault(task.engine);
   return find_fault(task.micro_batching);
 }

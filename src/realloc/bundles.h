@@ -22,7 +22,7 @@ struct TensorBlock {
 /// Blocks of one layer, or of one tensor outside the layers, that have the same holders and destinations.
 struct Pattern {
   std::vector<TensorBlock> blocks;
-  std::vector<std::int64_t> ends;  ///< [block] elements of this block and all before it
+  std::vector<std::int64_t> ends;  ///< [block] number of elements of this block and all blocks before it
 
   std::int64_t elements() const { return ends.back(); }
 };
@@ -35,7 +35,7 @@ struct Bundle {
   std::vector<int> first_tensors;
   std::vector<DeviceId> holders;  ///< devices that hold it before; ascending, at least one
   std::vector<DeviceId> lacking;  ///< devices that need it and do not hold it; ascending, at least one
-  std::int64_t elements = 0;      ///< elements of the stream
+  std::int64_t elements = 0;      ///< number of elements of the stream
 };
 
 struct Bundles {
@@ -45,14 +45,14 @@ struct Bundles {
 
 /// Returns the bundles that must move from `source` to `destination`. Together they hold, exactly once, every weight
 /// that both models have and some device lacks. With `trained_only`, they hold only the trained weights (the adapters,
-/// if there are any). A tied head counts as the embedding wherever it is held. REQUIRES: no fault.
+/// if there are any). A tied head counts as the embedding wherever it is held. REQUIRES: find_fault finds nothing.
 Bundles bundles_of(const Side& source, const Side& destination, bool trained_only);
 
 /// Position of an element of a bundle's stream.
 struct StreamPlace {
   std::int64_t block = 0;   ///< index over all layers: layer * blocks of the pattern + index in the pattern
-  std::int64_t row = 0;     ///< relative to the block's first row
-  std::int64_t column = 0;  ///< relative to the block's first column
+  std::int64_t row = 0;     ///< row, relative to the block's first row
+  std::int64_t column = 0;  ///< column, relative to the block's first column
 };
 StreamPlace place_of(const Pattern& pattern, std::int64_t element);
 

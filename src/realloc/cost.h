@@ -40,7 +40,7 @@ namespace dovetail::realloc {
 /// Costs in addition to the links: one kernel launch for each rectangle. An assumption, to be calibrated. (ReaL adds 30
 /// ms for each step that receives.)
 struct Overhead {
-  double seconds_per_block = 5e-6;  ///< to pack at the sender, or to unpack at the receiver
+  double seconds_per_block = 5e-6;  ///< seconds to pack a block at the sender, or to unpack it at the receiver
 };
 
 struct ReallocationSeconds {

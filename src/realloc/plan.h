@@ -30,7 +30,7 @@
 namespace dovetail::realloc {
 
 struct PlanOptions {
-  int element_bytes = 2;               ///< bytes of a weight
+  int element_bytes = 2;               ///< bytes per weight
   bool trained_only = false;           ///< move only adapters if the model has any; the other weights are already there
   std::int64_t bucket = 64LL << 20;    ///< maximum message size in bytes
   std::int64_t min_share = 1LL << 20;  ///< minimum size of a share of a bundle, in bytes
@@ -40,12 +40,12 @@ struct PlanOptions {
 /// A part of a bundle's stream that moves from one device to another.
 struct Flow {
   std::size_t bundle = 0;  ///< index in Plan::bundles
-  std::int64_t begin = 0;  ///< elements of the stream [begin, end), cut between rows
+  std::int64_t begin = 0;  ///< first element in the stream; flows are cut between rows
   std::int64_t end = 0;
   DeviceId from;
   DeviceId to;
-  int hops_inside = 0;   ///< hops inside nodes before `from` has it
-  int hops_between = 0;  ///< hops between nodes before `from` has it
+  int hops_inside = 0;   ///< number of hops inside nodes before `from` has the data
+  int hops_between = 0;  ///< number of hops between nodes before `from` has the data
 };
 
 /// The flows of a reallocation. Every sender held its data before, or received it in an earlier flow.
@@ -54,11 +54,11 @@ struct Plan {
   std::vector<Pattern> patterns;
   std::vector<Bundle> bundles;
   std::vector<Flow> flows;
-  std::vector<int> node_of;  ///< [device of the cluster]
+  std::vector<int> node_of;  ///< [device of the cluster] its node
 };
 
-/// Plans the reallocation from `source` to `destination`. REQUIRES: no fault of the two sides; element_bytes, bucket
-/// and min_share at least 1, rounds at least 0.
+/// Plans the reallocation from `source` to `destination`. REQUIRES: find_fault finds nothing for the two sides;
+/// element_bytes, bucket and min_share at least 1, rounds at least 0.
 Plan plan_reallocation(const cluster::Cluster& cluster, const Side& source, const Side& destination,
                        const PlanOptions& options = {});
 
@@ -76,15 +76,15 @@ std::vector<Transfer> transfers_of(const Plan& plan);
 
 /// Bytes, messages and blocks that a device sends and receives. A message is a bucket, a block a rectangle.
 struct DeviceTraffic {
-  std::int64_t sent_inside = 0;  ///< to devices of its node
+  std::int64_t sent_inside = 0;  ///< bytes sent to devices of its node
   std::int64_t received_inside = 0;
-  std::int64_t sent_between = 0;  ///< to other nodes
+  std::int64_t sent_between = 0;  ///< bytes sent to other nodes
   std::int64_t received_between = 0;
   std::int64_t messages_sent_inside = 0;
   std::int64_t messages_received_inside = 0;
   std::int64_t messages_sent_between = 0;
   std::int64_t messages_received_between = 0;
-  std::int64_t blocks = 0;   ///< blocks that it packs or unpacks
+  std::int64_t blocks = 0;   ///< number of blocks that it packs or unpacks
   std::int64_t staging = 0;  ///< bytes of its buffers: its largest sent message plus its largest received message
 
   std::int64_t sent() const { return sent_inside + sent_between; }
@@ -96,11 +96,11 @@ std::vector<DeviceTraffic> traffic_of(const Plan& plan);
 
 /// Totals of a plan. All members except transfers and messages are in bytes.
 struct Summary {
-  std::int64_t bytes = 0;          ///< total sent
-  std::int64_t bytes_between = 0;  ///< total sent between nodes, the minimum of all plans
-  std::int64_t max_sent = 0;       ///< maximum sent by a device
+  std::int64_t bytes = 0;          ///< total bytes sent
+  std::int64_t bytes_between = 0;  ///< total bytes sent between nodes, the minimum of all plans
+  std::int64_t max_sent = 0;       ///< maximum bytes sent by a device
   std::int64_t max_received = 0;
-  std::int64_t max_sent_by_node = 0;  ///< maximum sent by a node to other nodes
+  std::int64_t max_sent_by_node = 0;  ///< maximum bytes sent by a node to other nodes
   std::int64_t max_received_by_node = 0;
   std::int64_t transfers = 0;  ///< transfers_of(plan).size()
   std::int64_t messages = 0;

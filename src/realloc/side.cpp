@@ -13,8 +13,8 @@ std::optional<std::string> find_side_fault(const cluster::Cluster& cluster, cons
   const std::int64_t ranks =
       std::int64_t{1} * side.layout.data * side.layout.context * side.layout.tensor * side.layout.pipeline;
   if (ranks != side.mesh.count)
-    return fmt::format("{} needs {} devices; accepted: the {} of its mesh", llm::to_text(side.layout), ranks,
-                       side.mesh.count);
+    return fmt::format("layout {} uses {} devices, but its mesh has {}; accepted: a layout that uses the whole mesh",
+                       llm::to_text(side.layout), ranks, side.mesh.count);
   const int devices = cluster::device_count(cluster);
   if (side.mesh.first < 0 || side.mesh.first > devices - side.mesh.count)
     return fmt::format("devices {} to {} are not in the cluster; accepted: 0 to {}", side.mesh.first,

@@ -25,17 +25,18 @@ struct Side {
   llm::Transformer model;
   llm::Layout layout;
   cluster::Mesh mesh;
-  int shard_group = 0;  ///< 0: all ranks
+  int shard_group = 0;  ///< number of ranks over which ZeRO 3 shards; 0: all ranks
 };
 
 /// Returns why weights cannot move from `source` to `destination` and what is accepted; nullopt if they can. The models
-/// may differ in their name and head. Two language models must both be tied, or both not.
+/// may differ in their name and head. Of two language models, both or neither must have a head that is tied to the
+/// embedding.
 std::optional<std::string> find_fault(const cluster::Cluster& cluster, const Side& source, const Side& destination);
 
 /// Returns the number of ranks of a pipeline stage. Rank r is at position r % positions of stage r / positions.
 int positions_of(const llm::Layout& layout);
 
-/// Returns the pipeline stage that holds each layer. REQUIRES: no fault.
+/// Returns the pipeline stage that holds each layer. REQUIRES: find_fault finds nothing.
 std::vector<int> stages_of_layers(const Side& side);
 
 /// Returns the stages that hold the token embedding: the first, and also the last if the head is tied to it.

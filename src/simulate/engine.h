@@ -30,10 +30,10 @@ struct Activities {
   /// An activity occupies its devices exclusively from beginning to end. Without devices it waits only for its
   /// predecessors.
   struct Item {
-    std::array<cluster::Mesh, 2> devices = {};  ///< a second mesh without devices is unused
-    base::Ticks duration;                       ///< before its transfers begin; the total without transfers
+    std::array<cluster::Mesh, 2> devices = {};  ///< the second is unused if it has no devices
+    base::Ticks duration;                       ///< time before its transfers begin; the whole duration if it has none
     std::vector<Transfer> transfers = {};       ///< the activity ends when the last one has arrived
-    bool urgent = false;
+    bool urgent = false;                        ///< see plan::is_urgent
   };
   std::vector<Item> items;
   /// Edges between items. An early edge starts at an item that takes at least as long as its lead and has no transfers.
@@ -48,10 +48,11 @@ inline constexpr std::size_t no_activity = static_cast<std::size_t>(-1);
 struct ActivityRun {
   base::Ticks begin;
   base::Ticks end;
-  std::vector<base::Ticks> arrivals = {};  ///< [transfer of the item]
-  /// The activity whose end let this one begin: iteration * items + item. `no_activity` if it began at time 0.
-  /// Predecessors take precedence over previous holders of its devices, then the lower number. If the edge is early,
-  /// the predecessor has not ended.
+  std::vector<base::Ticks> arrivals = {};  ///< [transfer of the item] time of its arrival
+
+  /// The activity whose end let this one begin: iteration * items + item. `no_activity` if it began at time 0. If there
+  /// are several, predecessors take precedence over previous holders of its devices, then the lower number. If the edge
+  /// is early, the predecessor has not ended.
   std::size_t critical_predecessor = no_activity;
 };
 
@@ -60,11 +61,11 @@ struct SimulatedIterations {
   std::vector<ActivityRun> runs;
   base::Ticks begin;           ///< beginning of the stretch that repeats
   base::Ticks end;             ///< beginning of its first repetition
-  std::size_t iterations = 1;  ///< in the stretch
+  std::size_t iterations = 1;  ///< number of iterations in the stretch
   std::size_t last = 0;        ///< last iteration that ends by `end`
-  bool steady = false;         ///< false: cut off, and the stretch is the later half
+  bool steady = false;         ///< false: stopped early, and the stretch is the later half
 
-  /// Returns the time of an iteration, rounded up.
+  /// Returns the mean time of an iteration in the stretch, rounded up.
   base::Ticks period() const;
 };
 

@@ -23,8 +23,10 @@ namespace dovetail::simulate {
 /// Engine options in addition to plan::Engine. The defaults are vLLM's.
 struct EngineOptions {
   bool prefix_sharing = true;
-  bool longest_first = false;  ///< lengths are predicted, and the longest responses start first
-  bool min_loaded = false;     ///< groups go to the instance with the fewest tokens, given exact lengths; else in turn
+  bool longest_first = false;  ///< predicts lengths and starts the longest responses first
+
+  /// true: each group goes to the instance with the fewest tokens, given exact lengths; false: in turn.
+  bool min_loaded = false;
   std::int64_t block_tokens = batching::cache_block;
 };
 
@@ -38,12 +40,12 @@ struct GenerationTask {
   double key_value_capacity = 0;  ///< bytes of each device's KV cache, which has at least one block
   cost::Efficiency efficiency;
   EngineOptions options = {};
-  std::int32_t task = 0;  ///< Span::task
+  std::int32_t task = 0;  ///< value of Span::task in the trace
 };
 
 /// Totals over all instances.
 struct GenerationCounts {
-  std::int64_t decoded = 0;     ///< tokens of all responses
+  std::int64_t decoded = 0;     ///< response tokens decoded
   std::int64_t prefilled = 0;   ///< prompt tokens computed for the first time
   std::int64_t recomputed = 0;  ///< tokens recomputed after a preemption or a migration
   std::int64_t preemptions = 0;
@@ -52,15 +54,15 @@ struct GenerationCounts {
 
 struct Generation {
   base::Ticks end;
-  std::vector<base::Ticks> finished;  ///< [sample]
-  Trace trace;  ///< one lane per instance, by replica number; it idles in the tail; Lane::memory is the KV cache
+  std::vector<base::Ticks> finished;  ///< [sample] time at which its response is complete
+  Trace trace;  ///< one lane per instance, by replica number, idle in the tail; Lane::memory is the KV cache
   GenerationCounts counts;
 };
 
-/// Simulates all of generation. The result has the same bits on all machines on which the cost model's seconds do.
-/// Groups are dealt to the instances in turn as engines do, in the order of their first samples. If there are fewer
-/// groups than instances, samples are dealt. REQUIRES: layout and engine settings have no fault. Prompts have at least
-/// 1 token, responses at least 0.
+/// Simulates all of generation. The result is the same on all machines on which the cost model computes the same
+/// seconds. Groups are assigned to the instances in turn as engines do, in the order of their first samples. If there
+/// are fewer groups than instances, single samples are assigned. REQUIRES: layout and engine settings have no fault.
+/// Prompts have at least 1 token, responses at least 0.
 Generation simulate_generation(const GenerationTask& task, const std::vector<Sample>& samples);
 
 // Building blocks of simulations that include generation.
@@ -69,7 +71,7 @@ Generation simulate_generation(const GenerationTask& task, const std::vector<Sam
 struct Fleet {
   StepClock clock;
   InstanceLimits limits;
-  std::vector<std::vector<int>> devices;         ///< [instance] of the cluster, ascending
+  std::vector<std::vector<int>> devices;         ///< [instance] device numbers in the cluster, ascending
   std::vector<std::vector<std::size_t>> shares;  ///< [instance] samples, in arrival order
 };
 
@@ -78,7 +80,7 @@ Fleet fleet_of(const GenerationTask& task, const std::vector<Sample>& samples);
 std::vector<Instance> instances_of(Fleet& fleet, const GenerationTask& task, const std::vector<Sample>& samples);
 /// Adds the totals of an instance to `counts`.
 void add_counts(const InstanceLog& log, GenerationCounts& counts);
-/// Returns `spans` with the gaps from 0 to `end` filled by idling of this kind.
+/// Returns `spans` with the gaps from 0 to `end` filled with spans of kind `idle`.
 std::vector<Span> without_gaps(const std::vector<Span>& spans, base::Ticks end, BarKind idle, std::int32_t task);
 
 }  // namespace dovetail::simulate

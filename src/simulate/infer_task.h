@@ -19,15 +19,16 @@ namespace dovetail::simulate {
 /// A task that scores samples. Its facts must outlive everything built from it.
 struct InferTask {
   const cost::ModelFacts& facts;
-  /// Layout as planned for all devices. A replica is one of its data-parallel ranks, however many replicas run here.
+  /// Layout planned for all devices of the task. A replica is one of its data-parallel ranks. Any number of replicas
+  /// may run.
   llm::Layout layout;
   plan::MicroBatching micro_batching;
   cost::Machine machine;
   cost::Efficiency efficiency;
   base::Ticks load;                     ///< time to load its weights from host memory
   std::vector<std::size_t> after = {};  ///< earlier tasks of the same list whose results it reads
-  std::int32_t task = 0;                ///< Span::task
-  base::Ticks uncontended = {};  ///< inference of all samples on all devices without other work, load and hand-over
+  std::int32_t task = 0;                ///< value of Span::task in the trace
+  base::Ticks uncontended = {};  ///< time to score all samples on all devices without other work, loading or hand-over
   std::int64_t held = 0;         ///< bytes on each device while a worker has its model
   base::Ticks hand_over = {};    ///< time until a worker that is new to the task can receive samples
   base::Ticks gathering = {};    ///< time to gather weights from other devices, after `load`
@@ -37,8 +38,8 @@ struct InferTask {
 
 /// Limits of a replica's micro-batch.
 struct MicroBatchLimit {
-  double sequences = 0;       ///< maximum; 0: no limit
-  double tokens = 0;          ///< maximum, except for a single sequence; 0: no limit
+  double sequences = 0;       ///< maximum number of sequences; 0: no limit
+  double tokens = 0;          ///< maximum number of tokens, except for a single sequence; 0: no limit
   double worker_seconds = 0;  ///< time that a sample of mean length occupies a replica
 };
 
@@ -46,15 +47,16 @@ struct MicroBatchLimit {
 /// number of sequences in each.
 MicroBatchLimit limit_of(const InferTask& task, const std::vector<Sample>& samples);
 
-/// Takes a micro-batch per replica from the front of `queue`: at least one sample, at most `most`.
+/// Removes and returns a micro-batch per replica from the front of `queue`: at least one sample, at most `most` in
+/// total.
 std::vector<std::size_t> take_from(std::deque<std::size_t>& queue, std::size_t most, const MicroBatchLimit& limit,
                                    double replicas, const std::vector<Sample>& samples);
 
 /// Seconds of a micro-batch on each of several replicas.
 struct BatchSeconds {
-  double next = 0;    ///< until the next micro-batch can enter
-  double done = 0;    ///< until it has passed all stages
-  double launch = 0;  ///< part of `next` that waits for launches
+  double next = 0;    ///< seconds until the next micro-batch can enter
+  double done = 0;    ///< seconds until it has passed all stages
+  double launch = 0;  ///< seconds of `next` spent waiting for launches
 };
 
 /// Returns the seconds of a batch whose tokens are split evenly over the replicas, or over as many replicas as there

@@ -34,17 +34,18 @@ namespace dovetail::simulate {
 
 /// Devices that run inference together.
 struct Worker {
-  std::vector<int> devices;  ///< of the cluster, ascending
-  base::Ticks from;          ///< time at which they are free
+  std::vector<int> devices;  ///< device numbers in the cluster, ascending
+  base::Ticks from;          ///< time at which the devices are free
   int first_task = -1;       ///< task whose model it loads first, of which a replica fits; -1: chosen by the rules
 };
 
 struct Inference {
-  base::Ticks end;                               ///< of the last sample; 0 without tasks
-  std::vector<std::vector<base::Ticks>> scored;  ///< [task][sample]
+  base::Ticks end;                               ///< time at which the last sample is scored; 0 without tasks
+  std::vector<std::vector<base::Ticks>> scored;  ///< [task][sample] time at which it is scored
+
   /// [worker] hand-over, loading, inference and draining pipelines; gaps while it waits
   std::vector<std::vector<Span>> spans;
-  /// [worker] InferTask::held of its model, from each time on
+  /// [worker] (time, InferTask::held of its model from then on), in order of time
   std::vector<std::vector<std::pair<base::Ticks, std::int64_t>>> memory;
 };
 
@@ -52,7 +53,7 @@ struct Inference {
 std::size_t replicas_on(const InferTask& task, std::size_t devices);
 
 /// Scores all samples for all tasks. `ready`: [sample] time at which it is generated. REQUIRES: at least one worker,
-/// and for each task a worker that a replica fits on.
+/// and for each task a worker on which a replica of it fits.
 Inference infer(const std::vector<InferTask>& tasks, const std::vector<Sample>& samples,
                 const std::vector<base::Ticks>& ready, const std::vector<Worker>& workers);
 

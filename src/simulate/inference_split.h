@@ -27,15 +27,15 @@ struct SplitInference {
 std::vector<Worker> fill(const std::vector<InferTask>& tasks, const std::vector<FreeDevice>& devices,
                          std::vector<FreeDevice>& left);
 
-/// Returns whether all tasks can be served: each replica fits on the `freed` or on the `later` devices.
+/// Returns whether all tasks can be served: a replica of each fits on the `freed` or on the `later` devices.
 bool can_split(const std::vector<InferTask>& tasks, std::size_t freed, std::size_t later);
 
 /// Runs infer() with the start that ends earliest.
 ///
-/// A start is a number of replicas per task, all on the freed devices. Each replica is a worker that loads that task's
-/// model first. Workers are ordered by size. The remaining freed devices are filled with workers that start by the
-/// rules. The later devices are always filled, together with what is left of the freed ones. Starts are tried in this
-/// order, and ties go to the earlier one:
+/// A start assigns a number of replicas to each task, all on the freed devices. Each replica is a worker that loads
+/// that task's model first. Workers are ordered by size. The remaining freed devices are filled with workers that start
+/// by the rules. The later devices are always filled, together with freed devices that are left over. Starts are tried
+/// in this order, and ties go to the earlier one:
 ///
 /// - No replicas: all workers start by the rules.
 /// - The same workers, but each that a task's replica fits on starts with that task.

@@ -26,7 +26,7 @@ namespace dovetail::simulate {
 
 struct InstanceLimits : batching::EngineLimits {
   bool longest_first = false;
-  double token_bytes = 0;  ///< KV cache of a token on each device
+  double token_bytes = 0;  ///< bytes of KV cache of a token on each device
 };
 
 /// A sample on an instance: the engine's view, and the fields that only the simulator knows. The instance assigns `id`.
@@ -37,15 +37,17 @@ struct Sequence : batching::Sequence {
 
 /// History of an instance.
 struct InstanceLog {
-  std::vector<std::pair<std::size_t, base::Ticks>> finished;  ///< sample and time, by time
-  std::vector<Span> spans;                                    ///< in order; gaps while nothing ran
-  /// KV cache bytes on each device, from each time on. Within a stretch they grow step by step. At most 16 steps are
-  /// recorded, each with the value at its end.
+  /// Finished samples and their end times, in order of time
+  std::vector<std::pair<std::size_t, base::Ticks>> finished;
+  std::vector<Span> spans;  ///< activities in order of time; gaps while nothing ran
+
+  /// (time, bytes of KV cache on each device from then on), in order of time. Within a stretch they grow step by step.
+  /// At most 16 steps are recorded, each with the value at its end.
   std::vector<std::pair<base::Ticks, std::int64_t>> memory;
-  std::int64_t peak = 0;        ///< bytes
-  std::int64_t decoded = 0;     ///< tokens
+  std::int64_t peak = 0;        ///< peak of the KV cache on each device, in bytes
+  std::int64_t decoded = 0;     ///< tokens decoded
   std::int64_t prefilled = 0;   ///< tokens computed for the first time
-  std::int64_t recomputed = 0;  ///< tokens computed again
+  std::int64_t recomputed = 0;  ///< tokens recomputed
   std::int64_t preemptions = 0;
 };
 
@@ -77,14 +79,14 @@ class Instance {
   };
   /// Prompt tokens that a step computes.
   struct Prefill {
-    llm::Tokens tokens;      // all of them
+    llm::Tokens tokens;      // all tokens that it computes
     std::int64_t first = 0;  // tokens computed for the first time
     std::int64_t again = 0;  // recomputed tokens
   };
   /// Running sequences that decode.
   struct Batch {
     std::int64_t sequences = 0;
-    double context = 0;  // mean tokens before each
+    double context = 0;  // mean number of tokens before each sequence
   };
 
   void receive();

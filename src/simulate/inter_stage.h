@@ -36,7 +36,7 @@ inline constexpr double min_tail = 0.01;
 /// A generate task and the inference tasks that score its samples on the same devices.
 struct InterStageTask {
   GenerationTask generation;
-  std::vector<InferTask> infer;   ///< tasks whose results others read come first
+  std::vector<InferTask> infer;   ///< inference tasks; those whose results others read come first
   base::Ticks drop;               ///< time to drop the actor's weights from the devices of an ended instance
   std::int64_t held = 0;          ///< bytes on each device in addition to the KV cache while its instance has the actor
   std::int64_t max_sequence = 0;  ///< maximum tokens of a sequence including its prompt; 0: the longest sample
@@ -45,10 +45,10 @@ struct InterStageTask {
 
 /// Simulated generation and inference.
 struct StageTimes {
-  std::vector<InstanceLog> logs;     ///< [instance]
+  std::vector<InstanceLog> logs;     ///< [instance] its history
   std::vector<base::Ticks> stopped;  ///< [instance] time at which it stopped decoding or idling
   std::vector<base::Ticks> left;  ///< [instance] time at which it had sent its samples; its devices then drop the actor
-  std::vector<base::Ticks> finished;  ///< [sample]
+  std::vector<base::Ticks> finished;  ///< [sample] end of its generation
   base::Ticks generation_end;
   std::optional<Migration> migration;
   std::vector<Worker> workers;
@@ -90,11 +90,11 @@ class Stages {
 /// Result of a simulation. Lane::memory is the KV cache and the other memory of the generate task, later the memory of
 /// the inference task in progress.
 struct InterStage {
-  Trace trace;  ///< of all devices of the mesh
+  Trace trace;  ///< trace of all devices of the mesh
   base::Ticks generation_end;
-  base::Ticks end;                               ///< of generation and inference
+  base::Ticks end;                               ///< end of generation and inference
   std::vector<base::Ticks> finished;             ///< [sample] end of its generation
-  std::vector<std::vector<base::Ticks>> scored;  ///< [infer task][sample]
+  std::vector<std::vector<base::Ticks>> scored;  ///< [infer task][sample] time at which it is scored
   GenerationCounts counts;
   std::optional<Migration> migration;  ///< nullopt: nothing migrated
   base::Ticks without;                 ///< end without migration

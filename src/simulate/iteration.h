@@ -22,19 +22,20 @@ namespace dovetail::simulate {
 struct DeviceTransfer {
   int from = no_device;
   int to = no_device;
-  bool between = false;     ///< crosses nodes
+  bool between = false;     ///< whether it crosses nodes
   base::Ticks uncontended;  ///< duration in ns without other transfers on its links
   std::int64_t bytes = 0;
 
-  static constexpr int no_device = -1;  ///< no device: its link does not count
+  static constexpr int no_device = -1;  ///< no device at this end, so its link is not occupied
 };
 
 /// A transfer between devices and host memory. It occupies only their host links. Other activities use the devices
 /// meanwhile.
 struct HostTransfer {
   cluster::Mesh devices;     ///< devices whose links to host memory it occupies
-  std::size_t activity = 0;  ///< activity of the same iteration that it serves
-  bool back = false;         ///< to host memory, after that activity; else from host memory, before it
+  std::size_t activity = 0;  ///< index of the activity that it serves, in the same iteration
+  bool back = false;         ///< true: to host memory, after that activity; false: from host memory, before it
+
   /// Bytes that each device holds for it: from its beginning until that activity begins, or (`back`) from that
   /// activity's end until its own end.
   std::int64_t bytes = 0;
@@ -42,9 +43,10 @@ struct HostTransfer {
 
 /// An activity of an iteration: a task, several fused tasks, a reallocation, or a host transfer.
 struct Activity {
-  std::int32_t task = -1;     ///< of the workflow: the first of several; for a reallocation the receiver of the weights
-  bool reallocation = false;  ///< decides the idle kind of activities that wait for it
-  std::array<cluster::Mesh, 2> devices = {};  ///< occupied exclusively
+  /// Task of the workflow, the first of several; for a reallocation, the task that receives the weights.
+  std::int32_t task = -1;
+  bool reallocation = false;                  ///< decides the idle kind of activities that wait for it
+  std::array<cluster::Mesh, 2> devices = {};  ///< devices that it occupies exclusively
   Trace trace;                                ///< work before its transfers; lanes for all of its devices, or no lanes
   std::vector<DeviceTransfer> transfers = {};
   std::optional<HostTransfer> host = std::nullopt;  ///< if set, it has no devices and lasts as long as its trace
@@ -52,26 +54,27 @@ struct Activity {
 
 /// Input of a simulated iteration.
 struct Workload {
-  int devices = 0;  ///< of the cluster
+  int devices = 0;  ///< number of devices of the cluster
   std::vector<Activity> activities;
   std::vector<plan::ActivityEdge> edges;
-  base::Ticks overhead;  ///< of each iteration, on all devices, outside all activities
+  base::Ticks overhead;  ///< time of each iteration, on all devices, outside all activities
+
   /// Bytes that a device holds in addition to an activity's own trace, during `activity` or (nullopt) between
   /// activities.
   std::function<std::int64_t(int device, std::optional<std::size_t> activity)> resident = {};
-  std::size_t max_iterations = 64;                       ///< simulated to reach a steady state
-  TransferCache* transfer_cache = nullptr;               ///< cache of transfers for simulate_iterations()
+  std::size_t max_iterations = 64;          ///< maximum number of iterations to simulate until they are steady
+  TransferCache* transfer_cache = nullptr;  ///< cache of transfers for simulate_iterations()
   const parallel::Cancellation* cancellation = nullptr;  ///< stops waiting for a steady state
 };
 
 /// The part that repeats once iterations are steady.
 struct Iteration {
   /// All devices, each in one lane. Idle spans have a cause: `dependency` on the task whose end let the next activity
-  /// begin, `awaiting` for a reallocation, `transfer` for a host transfer. Earlier idle time has the cause that this
-  /// activity itself waited for. Devices that no activity uses wait for task -1.
+  /// begin, `awaiting` for a reallocation, `transfer` for a host transfer. Earlier idle time has the cause for which
+  /// that task itself waited. Devices that no activity uses wait for task -1.
   Trace trace;
-  std::size_t iterations = 1;  ///< in the trace; more than one if iterations alternate
-  std::size_t simulated = 1;   ///< iterations until they repeated
+  std::size_t iterations = 1;  ///< number of iterations in the trace; more than one if iterations alternate
+  std::size_t simulated = 1;   ///< number of iterations simulated until they repeated
   bool steady = false;  ///< false: they did not repeat, and the trace covers the later half of the iterations simulated
   base::Ticks cycle;    ///< length of the trace without overhead
   base::Ticks period;   ///< time of an iteration without overhead
@@ -79,9 +82,9 @@ struct Iteration {
       activities;  ///< [activity] of the first iteration in the trace, relative to its start
 };
 
-/// Simulates iterations until they are steady and returns one period. It starts with the first activity of an iteration
-/// other than a host transfer, and ends with the overhead. REQUIRES: each activity's trace passes find_fault and has
-/// each of its devices in one lane, or no lanes. The devices of each transfer belong to the activity.
+/// Simulates iterations until they are steady and returns one period. The period starts with the first activity of an
+/// iteration other than a host transfer, and ends with the overhead. REQUIRES: each activity's trace passes find_fault
+/// and has each of its devices in one lane, or no lanes. The devices of each transfer belong to the activity.
 Iteration simulate_iteration(const Workload& workload);
 
 /// Converts a trace to a timeline: one bar per span, one lane per group of devices that do the same, then the links to

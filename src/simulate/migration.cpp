@@ -157,7 +157,7 @@ std::size_t destination_count(const GenerationTask& task, const Fleet& fleet, co
     responses += response;
     squares += response * response;
   }
-  // At a random moment a running sequence has generated the sum of squared responses over twice their sum, on average.
+  // Averaged over time, a running sequence has generated sum(response^2) / (2 sum(response)) tokens.
   const double context = prompts + (responses > 0 ? squares / (2 * responses) : 0);
   const cost::Machine machine = cost::machine_of(task.cluster, task.mesh, task.efficiency);
   const double flat = std::min(static_cast<double>(fleet.limits.sequences),

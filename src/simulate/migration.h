@@ -13,12 +13,12 @@ namespace dovetail::simulate {
 /// A migration that took place.
 struct Migration {
   base::Ticks at;                         ///< time at which the threshold was reached
-  std::size_t unfinished = 0;             ///< samples at the ends of the steps then in progress
-  std::vector<std::size_t> destinations;  ///< instances, ascending
-  std::size_t moved = 0;                  ///< samples that changed their instance
-  std::int64_t bytes = 0;                 ///< KV cache sent from all devices
+  std::size_t unfinished = 0;             ///< unfinished samples when the steps in progress at that time end
+  std::vector<std::size_t> destinations;  ///< instances that receive samples, ascending
+  std::size_t moved = 0;                  ///< number of samples that changed their instance
+  std::int64_t bytes = 0;                 ///< bytes of KV cache sent from all devices
   bool computed_again = false;            ///< the KV cache was dropped and is recomputed at the destinations
-  base::Ticks end;                        ///< arrival of the last sample
+  base::Ticks end;                        ///< time at which the last sample arrived
 };
 
 /// Returns the number of instances that take the unfinished samples: max(ceil(R / BSmax), ceil(R M / C)), where
@@ -40,7 +40,7 @@ std::size_t destination_count(const GenerationTask& task, const Fleet& fleet, co
 ///   one sample after the other and shares links fairly with other transfers (traffic.h). A sample resumes decoding on
 ///   arrival. Transfers do not slow decoding down.
 /// - Alternatively the KV cache is dropped and recomputed at the destination. The choice is the same for all samples:
-///   whichever has all of them decoding again sooner.
+///   the alternative with which all of them resume decoding sooner.
 ///
 /// `freed`: [instance] time at which it has sent everything; 0 for destinations. REQUIRES: destinations in
 /// [1, number of instances).

@@ -26,7 +26,7 @@
 namespace dovetail::simulate {
 
 struct PartialRolloutOptions {
-  std::size_t trained = 1;      ///< prompts that an iteration trains on
+  std::size_t trained = 1;      ///< number of prompts that an iteration trains on
   std::size_t in_progress = 1;  ///< prompts started but not trained on, at the start of each iteration; >= trained
   std::size_t warm_up = 4;      ///< iterations simulated before those that are returned
   std::size_t iterations = 8;
@@ -35,11 +35,12 @@ struct PartialRolloutOptions {
 /// Generation of one iteration.
 struct PartialRollout {
   base::Ticks end;
-  std::int64_t decoded = 0;     ///< tokens of responses
+  std::int64_t decoded = 0;     ///< response tokens decoded
   std::int64_t recomputed = 0;  ///< tokens recomputed after resumption or preemption
   std::int64_t trained = 0;     ///< tokens of the responses that it trains on
-  std::int64_t samples = 0;     ///< samples that it trains on
+  std::int64_t samples = 0;     ///< number of samples that it trains on
   std::int64_t held = 0;        ///< response tokens at its end that are decoded but not trained on
+
   /// [age] trained tokens that were decoded `age` iterations before; they add up to `trained`.
   std::vector<std::int64_t> by_age;
 };

@@ -21,7 +21,7 @@ struct ActivitySeconds {
 
 /// Seconds of a step that decodes and prefills.
 struct MixedSeconds {
-  ActivitySeconds decode;  ///< without the prefill
+  ActivitySeconds decode;  ///< decoding, without the prefill
   double prefill = 0;      ///< extra time for the prefill
 };
 
@@ -47,13 +47,13 @@ class StepClock {
   /// Seconds of a step from this context up to the next segment.
   struct Segment {
     double from = 0;
-    double seconds = 0;  // at `from`
-    double slope = 0;    // seconds per token
+    double seconds = 0;  // seconds of a step at context `from`
+    double slope = 0;    // additional seconds per token of context
   };
   using Segments = std::vector<Segment>;
   struct Batch {
     Segments all;
-    Segments working;  // without host overhead
+    Segments working;  // the same without host overhead
   };
 
   double step(double sequences, double context, const cost::Efficiency& efficiency) const;
@@ -66,7 +66,7 @@ class StepClock {
   cost::Efficiency efficiency_;
   cost::Efficiency no_launch_;  // without host overhead
   double longest_;
-  std::vector<Batch> batches_;  // [sequences]; empty until requested
+  std::vector<Batch> batches_;  // [sequences] segments for this batch size; empty until requested
 };
 
 }  // namespace dovetail::simulate

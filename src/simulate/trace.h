@@ -29,17 +29,19 @@ struct Span {
 
 /// Devices that do the same at the same time.
 struct Lane {
-  std::vector<int> devices;  ///< of the cluster, ascending
-  std::vector<Span> spans;   ///< in order, without gaps from 0 to Trace::end
-  /// Bytes that the work itself holds on each device, from each time on.
+  std::vector<int> devices;  ///< device numbers in the cluster, ascending
+  std::vector<Span> spans;   ///< spans in order, without gaps from 0 to Trace::end
+
+  /// (time, bytes that the work itself holds on each device from then on), in order of time.
   std::vector<std::pair<base::Ticks, std::int64_t>> memory;
 };
 
 struct Trace {
   base::Ticks end;
-  std::vector<Lane> lanes;  ///< each device is in at most one
-  /// Transfers over the devices' links to host memory, concurrent with their work: `loading`, with gaps, without
-  /// memory.
+  std::vector<Lane> lanes;  ///< lanes; each device is in at most one
+
+  /// Transfers over the devices' links to host memory, concurrent with their work. These lanes have only `loading`
+  /// spans, may have gaps, and have no memory.
   std::vector<Lane> host_links = {};
 };
 
@@ -47,16 +49,16 @@ struct Trace {
 struct Use {
   BarKind bar_kind = BarKind::dependency;
   std::int32_t task = -1;  ///< -1: no task
-  base::Ticks time;        ///< summed over devices
+  base::Ticks time;        ///< time summed over devices
 };
 
 /// Returns the uses by (task, bar kind) with a time above 0. Work that waits for launches counts as BarKind::launch.
-/// The sum is the trace's end times its devices.
+/// The times add up to the trace's end times its number of devices.
 std::vector<Use> uses_of(const Trace& trace);
-/// Returns the uses of one device of the lane. The sum is the lane's end.
+/// Returns the uses of one device of the lane. The times add up to the lane's end.
 std::vector<Use> uses_of(const Lane& lane);
 
-/// Return the time of uses that are work, or idle.
+/// Return the total time of the uses that are work, or idle.
 base::Ticks busy_time(const std::vector<Use>& uses);
 base::Ticks idle_time(const std::vector<Use>& uses);
 /// Returns the time of one bar kind over all tasks.

@@ -13,7 +13,7 @@ namespace dovetail::simulate {
 
 /// Bytes that move over several links at once.
 struct Transfer {
-  std::vector<int> links;   ///< at least one, without duplicates
+  std::vector<int> links;   ///< links that it occupies; at least one, without duplicates
   base::Ticks uncontended;  ///< duration in ns without other transfers on its links
   std::int64_t bytes = 0;
 
@@ -21,8 +21,8 @@ struct Transfer {
 };
 
 /// Returns for each transfer the fraction of its stand-alone speed if all of `transfers` run at once: max-min fair
-/// (Bertsekas and Gallager, Data Networks, section 6.5.2). The transfers of a link get equal parts of it, except those
-/// that another link limits to less. The others share the rest. Ties between links go to the lower number.
+/// (Bertsekas and Gallager, Data Networks, section 6.5.2). The transfers on a link share it equally. If another link
+/// limits some of them to less, the others share the rest. Ties between links go to the lower number.
 std::vector<double> fair_shares(const std::vector<const Transfer*>& transfers);
 
 /// Cache of transfers that began together and that no other transfer joined. The weights of a plan move the same way in
@@ -30,21 +30,21 @@ std::vector<double> fair_shares(const std::vector<const Transfer*>& transfers);
 class TransferCache {
  public:
   struct Arrival {
-    base::Ticks after;  ///< since the beginning
+    base::Ticks after;  ///< time since the transfers began
     std::size_t transfer = 0;
   };
   struct CachedTransfers {
     std::vector<Transfer> transfers;
-    std::vector<Arrival> arrivals;  ///< in order
+    std::vector<Arrival> arrivals;  ///< arrivals in order of time
   };
 
-  /// Returns the record of the same transfers in the same order, or null. The pointer stays valid.
+  /// Returns the cached record of the same transfers in the same order, or null. The pointer stays valid.
   const CachedTransfers* find(const std::vector<const Transfer*>& transfers) const;
   /// REQUIRES: find() returns null for these transfers.
   void add(const std::vector<const Transfer*>& transfers, std::vector<Arrival> arrivals);
 
  private:
-  std::unordered_multimap<std::size_t, CachedTransfers> known_;  // by a hash of the transfers
+  std::unordered_multimap<std::size_t, CachedTransfers> known_;  // cached transfers, by a hash of the transfers
 };
 
 /// Transfers in progress as time advances. When one begins or arrives, shares are recomputed only for transfers that
@@ -58,11 +58,12 @@ class Traffic {
  public:
   static constexpr std::size_t exact_count = 50;
 
-  /// All links of transfers are below `links`. `cache` caches the arrivals of more than `exact_count` transfers and
-  /// is extended; null: no cache. It does not change any arrival.
+  /// All links of transfers are below `links`. `cache` provides and stores the arrivals of more than `exact_count`
+  /// transfers; null: no cache. It does not change any arrival.
   explicit Traffic(int links, TransferCache* cache = nullptr) : cache_(cache), on_(static_cast<std::size_t>(links)) {}
 
-  /// Begins `transfer` now. It must live until it arrives. `name` identifies it in advance(). REQUIRES: alone > 0.
+  /// Begins `transfer` now. It must live until it arrives. `name` identifies it in advance(). REQUIRES: its
+  /// `uncontended` is above 0.
   void begin(const Transfer& transfer, std::size_t name);
   bool empty() const { return active_count_ == 0; }
   /// Returns the time of the next arrival, rounded up to ns, or of the next recomputation if that is earlier. REQUIRES:
@@ -76,7 +77,7 @@ class Traffic {
   struct ActiveTransfer {
     const Transfer* transfer = nullptr;
     std::size_t name = 0;
-    double left = 0;  // stand-alone ns, at `since`
+    double left = 0;  // remaining stand-alone time in ns, at `since`
     base::Ticks since;
     double share = 0;
     base::Ticks arrival;
@@ -107,21 +108,21 @@ class Traffic {
   std::vector<std::size_t> arrived();
 
   base::Ticks now_;
-  base::Ticks started_;                 // beginning of the first of `active_`
+  base::Ticks started_;                 // time at which the first of `active_` began
   std::vector<ActiveTransfer> active_;  // by beginning, including arrived ones until none is in progress
-  std::size_t active_count_ = 0;        // without arrived ones
+  std::size_t active_count_ = 0;        // number of transfers in `active_` that have not arrived
 
   TransferCache* cache_;
-  bool gathering_ = false;  // all of `active_` began at the current time
-  const TransferCache::CachedTransfers* cached_ =
-      nullptr;                                    // cached record of `active_`; the members below are unused then
+  bool gathering_ = false;  // whether all of `active_` began at the current time
+  // Cached record of `active_`, or null. If set, arrivals come from it, and shares are not computed.
+  const TransferCache::CachedTransfers* cached_ = nullptr;
   std::size_t next_ = 0;                          // index of the next arrival of the record
-  bool kept_ = false;                             // `active_` is recorded in the cache
-  std::vector<TransferCache::Arrival> arrivals_;  // of the record in the making
+  bool kept_ = false;                             // whether to record `active_` in the cache
+  std::vector<TransferCache::Arrival> arrivals_;  // arrivals of the record that is being made
 
-  bool begun_ = false;                        // some transfer has no share yet
-  std::size_t left_ = 0;                      // arrivals since shares were computed
-  base::Ticks first_left_;                    // time of the first of them
+  bool begun_ = false;                        // whether some transfer has no share yet
+  std::size_t left_ = 0;                      // number of arrivals since shares were computed
+  base::Ticks first_left_;                    // time of the first of these arrivals
   std::vector<std::vector<std::size_t>> on_;  // [link] transfers in progress
   std::vector<int> changed_;                  // links whose transfers changed since shares were computed
   std::vector<ScheduledArrival> later_;       // min-heap of arrivals, including outdated ones

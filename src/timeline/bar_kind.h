@@ -66,7 +66,7 @@ constexpr char letter_of(BarKind op) { return traits_of(op).letter; }
 std::string_view name_of(BarKind bar_kind);
 
 /// Describes a bar kind and its owner: "decode of actor_generate", "reallocation for actor_generate", "dependency on
-/// reward_infer". Only "bubble" if `owner` is empty.
+/// reward_infer". If `owner` is empty, only the kind: "bubble".
 std::string describe(BarKind bar_kind, std::string_view owner);
 
 }  // namespace dovetail::timeline

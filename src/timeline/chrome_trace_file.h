@@ -28,9 +28,9 @@ bool is_chrome_trace(std::string_view content);
 /// A counter belongs to the first lane of its process. It is named "memory", or "memory · used" if an event holds
 /// several series. If its values are named "bytes", that is its unit; otherwise they are rounded to millionths.
 ///
-/// A trace written by Dovetail keeps its beginning and, in ns, its time unit. A slice that never ends lasts until the
-/// end of the trace, and an end without a beginning is dropped. Both add a note. Returns an Error with its position if
-/// a required value is missing or of the wrong type, or if there are no slices.
+/// For a trace written by Dovetail, also reads the meaning of time 0 and, if it is ns, the time unit. A slice that
+/// never ends lasts until the end of the trace, and an end without a beginning is dropped. Both add a note. Returns an
+/// Error with its position if a required value is missing or of the wrong type, or if there are no slices.
 base::Result<Timeline> parse_chrome_trace(std::string_view content, const std::string& path);
 
 /// Returns JSON with a process per lane (threads "work" and "idle"), a slice per bar, a flow arrow per transfer, and

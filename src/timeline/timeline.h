@@ -32,12 +32,12 @@ struct Bar {
   base::Ticks end;
   BarKind bar_kind = BarKind::work;
   std::int32_t track = -1;       ///< index into Timeline::tracks: owner of the work, or task that idle time waits for
-  std::int32_t microbatch = -1;  ///< or mini-batch of a step
+  std::int32_t microbatch = -1;  ///< number of the micro-batch; for a step, of the mini-batch
   std::int32_t stage = -1;
   std::int64_t sequences = -1;  ///< number of sequences in decode or inference
   base::Ticks launch = {};      ///< for work: time spent waiting for kernel launches
   std::int32_t awaits = -1;     ///< for idle time: number of the bar that it waits for
-  std::int32_t partner = -1;    ///< for overlaid timelines: number of the same bar in the other one
+  std::int32_t partner = -1;    ///< for overlaid timelines: number of the same bar in the other timeline
   std::int32_t name = -1;       ///< for traces: index into Timeline::names
   std::int32_t category = -1;   ///< for traces: index into Timeline::categories
 };
@@ -66,7 +66,7 @@ struct Arrow {
 
 /// Meaning of time 0 in a timeline.
 enum class Beginning : std::uint8_t {
-  fixed,    ///< start of everything: a schedule
+  fixed,    ///< start of a schedule
   repeats,  ///< arbitrary point of a cycle: an iteration of a plan, whose end joins its beginning
   unknown,  ///< start of a measurement or a simulation
 };
@@ -78,13 +78,13 @@ struct Timeline {
   base::Ticks end;  ///< no bar ends later
   Beginning beginning = Beginning::fixed;
   std::vector<Track> tracks;
-  std::vector<std::string> names;       ///< names of bars of a trace
-  std::vector<std::string> categories;  ///< categories of bars of a trace
+  std::vector<std::string> names;       ///< names of bars, for traces
+  std::vector<std::string> categories;  ///< categories of bars, for traces
   std::vector<Lane> lanes;
   std::vector<Bar> bars;  ///< lane by lane; a bar's number is its index
   std::vector<Arrow> arrows;
-  std::vector<Counter> counters;   ///< those named like the first one are drawn, one per lane
-  std::vector<std::string> notes;  ///< omissions and assumptions, a sentence each
+  std::vector<Counter> counters;   ///< counters; those with the same name as the first are drawn, one per lane
+  std::vector<std::string> notes;  ///< omissions and assumptions, one sentence each
 };
 
 /// Returns, for each lane, the number of its first bar; the last entry is the number of bars.

@@ -61,8 +61,8 @@ extern template base::Status broadcast(Transport&, const CollectiveGroup&, std::
 
 /// Implementation of the collectives.
 enum class CollectiveKind : std::uint8_t {
-  ordered,  ///< this library, in rank order: the same sums whatever carries the messages
-  native    ///< the carrier's library, in an order it chooses
+  ordered,  ///< collectives of this library, in rank order; sums do not depend on the carrier
+  native    ///< collectives of the carrier's library, in an order that it chooses
 };
 constexpr auto names_of(CollectiveKind) {
   return std::array{base::EnumName{"ordered", CollectiveKind::ordered},

@@ -9,11 +9,11 @@
 
 namespace dovetail::transport {
 
-/// A fault of one message of a rank: the one that it sends after `send` others.
+/// A fault of one message: the one that `rank` sends after `send` others.
 struct Fault {
   enum class Kind : std::uint8_t {
-    delay,  ///< it is delivered later, by `delay`
-    drop,   ///< it is never delivered
+    delay,  ///< the message is delivered later, by `delay`
+    drop,   ///< the message is never delivered
     kill,   ///< the rank is lost, and all other ranks are notified
   };
   Kind kind = Kind::delay;

@@ -1,4 +1,4 @@
-// Byte messages between ranks: the interface to the libraries that carry them. Nothing here computes.
+// Byte messages between ranks: the interface to the libraries that carry them.
 #pragma once
 
 #include <chrono>
@@ -38,7 +38,7 @@ struct Address {
   friend auto operator<=>(const Address&, const Address&) = default;
 };
 
-/// A direction of Lane::programs messages from one rank to another.
+/// The Lane::programs messages from one rank to another.
 struct Channel {
   int from = 0;
   int to = 0;
@@ -59,7 +59,7 @@ class Transport {
   /// Prepares channels, each with this rank at one end. If device memory is carried, both ends call it before a
   /// channel's first message, and all ranks open the channels they share in the same order.
   virtual base::Status open(const std::vector<Channel>& /*channels*/, Deadline /*deadline*/) { return {}; }
-  /// Sends a message without waiting. Its bytes must not change until it is delivered. REQUIRES: another rank.
+  /// Sends a message without waiting. Its bytes must not change until it is delivered. REQUIRES: `to` is another rank.
   virtual void send(const Address& to, Buffer message) = 0;
   /// Provides the buffer for a message, of exactly its size, without waiting.
   virtual void receive(const Address& from, Buffer destination) = 0;

@@ -220,7 +220,7 @@ class Schedule(unittest.TestCase):
         for change, what in (
             (
                 'test $OMPI_COMM_WORLD_RANK = 0 || sed -i "s/microbatches: [0-9]*/microbatches: 3/" "$0.1";',
-                "rank 1 reads another problem or another starting schedule than rank 0",
+                "rank 1 reads a different problem or starting schedule than rank 0",
             ),
             ('test $OMPI_COMM_WORLD_RANK = 0 || rm "$0.1";', "rank 1: "),
         ):

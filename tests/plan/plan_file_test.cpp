@@ -258,11 +258,14 @@ TEST(ParsePlan, ReportsMistakesInLayouts) {
   // Faults of find_fault are at the task.
   EXPECT_EQ(layout_error("pp: 8, stage_layers: [4]"),
             "plan.yaml:5:5: actor_infer: stage_layers has 1 values; accepted: one for each of 8 stages");
-  EXPECT_EQ(layout_error("dp: 4"),
-            "plan.yaml:5:5: actor_infer: its layout dp4 tp1 pp1 uses 4 devices; accepted: the 8 of its mesh");
-  EXPECT_EQ(layout_error("dp: 65536, cp: 65536"),
-            "plan.yaml:5:5: actor_infer: its layout dp65536 tp1 pp1 cp65536 uses 4294967296 devices; accepted: the 8 "
-            "of its mesh");
+  EXPECT_EQ(
+      layout_error("dp: 4"),
+      "plan.yaml:5:5: actor_infer: its layout dp4 tp1 pp1 uses 4 devices, but its mesh has 8; accepted: a layout that "
+      "uses the whole mesh");
+  EXPECT_EQ(
+      layout_error("dp: 65536, cp: 65536"),
+      "plan.yaml:5:5: actor_infer: its layout dp65536 tp1 pp1 cp65536 uses 4294967296 devices, but its mesh has 8; "
+      "accepted: a layout that uses the whole mesh");
 }
 
 TEST(ParsePlan, ReportsMistakesInMicroBatches) {

@@ -48,9 +48,11 @@ TEST(FindFault, LayoutsFillTheirMeshAndFitTheirModel) {
     return fault_of("actor_train", [&](TaskPlan& task) { task.layout = layout; });
   };
   EXPECT_EQ(with_layout(test::layout_of(2, 4, 2)), "none");
-  EXPECT_EQ(with_layout(test::layout_of(8)), "its layout dp8 tp1 pp1 uses 8 devices; accepted: the 16 of its mesh");
-  EXPECT_EQ(with_layout(test::layout_of(1, 16, 2)),
-            "its layout dp1 tp16 pp2 uses 32 devices; accepted: the 16 of its mesh");
+  EXPECT_EQ(with_layout(test::layout_of(8)),
+            "its layout dp8 tp1 pp1 uses 8 devices, but its mesh has 16; accepted: a layout that uses the whole mesh");
+  EXPECT_EQ(
+      with_layout(test::layout_of(1, 16, 2)),
+      "its layout dp1 tp16 pp2 uses 32 devices, but its mesh has 16; accepted: a layout that uses the whole mesh");
   EXPECT_EQ(with_layout(test::layout_of(0)), "data is 0; accepted: 1 to 65536");
   llm::Layout layout = test::layout_of(16);
   layout.expert = 2;
@@ -62,10 +64,12 @@ TEST(FindFault, LayoutsFillTheirMeshAndFitTheirModel) {
   layout = test::layout_of(65'536);
   layout.context = 65'536;
   EXPECT_EQ(with_layout(layout),
-            "its layout dp65536 tp1 pp1 cp65536 uses 4294967296 devices; accepted: the 16 of its mesh");
+            "its layout dp65536 tp1 pp1 cp65536 uses 4294967296 devices, but its mesh has 16; accepted: a layout that "
+            "uses the whole mesh");
   layout.tensor = layout.pipeline = 32;
   EXPECT_EQ(with_layout(layout),
-            "its layout dp65536 tp32 pp32 cp65536 uses 4398046511104 devices; accepted: the 16 of its mesh");
+            "its layout dp65536 tp32 pp32 cp65536 uses 4398046511104 devices, but its mesh has 16; accepted: a layout "
+            "that uses the whole mesh");
 }
 
 TEST(FindFault, MicroBatchesHaveOneSize) {

@@ -295,7 +295,7 @@ TEST(Reallocation, ReportsFaults) {
               testing::HasSubstr("devices 1 to 8 are not in the cluster; accepted: 0 to 7"));
   EXPECT_THAT(fault(side_of(model, layout_of(1, 3, 1), 0)), testing::HasSubstr("32 heads"));
   EXPECT_THAT(fault({model, layout_of(2, 1, 1), {0, 4}}),
-              testing::HasSubstr("dp2 tp1 pp1 needs 2 devices; accepted: the 4 of its mesh"));
+              testing::HasSubstr("dp2 tp1 pp1 uses 2 devices, but its mesh has 4; accepted: a layout"));
   llm::Transformer tied = model;
   tied.tied_embeddings = true;
   EXPECT_THAT(fault(side_of(tied, {}, 0)), testing::HasSubstr("tied"));

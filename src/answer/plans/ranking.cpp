@@ -119,7 +119,7 @@ base::Result<Search> read_as_one_of(const parallel::Exchange& exchange, const Ra
   base::Result<Search> search = read(request, callbacks);
   DOVETAIL_CHECK(parallel::agree_on_input(
       exchange, search.ok() ? base::Result<std::string>(plan::canonical_job(search->scenario.job)) : search.error(),
-      "another job"));
+      "a different job"));
   search->options.search.exchange = &exchange;
   if (!request.search.budget.threads) search->options.search.threads = 1;
   note_idle_processes(exchange, search->options.search.chains, callbacks);

@@ -107,7 +107,7 @@ base::Result<SearchInput> read_search_input(const Input& problem, const std::opt
   DOVETAIL_CHECK(check_inputs(problem, from, exchange != nullptr));
   base::Result<SearchInput> input = read_alone(problem, from, callbacks);
   if (exchange == nullptr) return input;
-  DOVETAIL_CHECK(parallel::agree_on_input(*exchange, text_of(input), "another problem or another starting schedule"));
+  DOVETAIL_CHECK(parallel::agree_on_input(*exchange, text_of(input), "a different problem or starting schedule"));
   note_idle_processes(*exchange, chains, callbacks);
   return input;
 }

@@ -76,8 +76,8 @@ AnnealingParameters fitted_parameters(const pipeline::Problem& problem, std::int
     for (const base::Ticks time : model.backward) longest = std::max(longest, time.count());
     for (const base::Memory amount : model.activation) largest = std::max(largest, amount.count());
   }
-  // Ratio of end to start temperature: hot enough at first to reverse any single move, cold enough at the end to accept
-  // only a loss of a ten-thousandth of an op.
+  // End temperature divided by start temperature. The start can reverse any single move. The end accepts only losses of
+  // about a ten-thousandth of an op.
   constexpr double range = 1e-4;
   const std::int64_t latency_iterations = std::max<std::int64_t>(1, iterations * 3 / 5);
   const std::int64_t memory_iterations = std::max<std::int64_t>(1, iterations - latency_iterations);
@@ -89,7 +89,7 @@ AnnealingParameters fitted_parameters(const pipeline::Problem& problem, std::int
 
 namespace {
 
-/// One chain: a candidate, its best so far, and its own random number stream.
+/// One chain: its current schedule, its best so far, and its random number stream.
 struct Walk {
   Walk(AnnealingState start, std::uint64_t seed, int index)
       : state(start), best(std::move(start)), random(seed, static_cast<std::uint64_t>(index)) {}

@@ -11,14 +11,15 @@ namespace dovetail::fuse {
 
 /// One cooling schedule: the temperature starts high and is multiplied by `cooling` at each iteration.
 struct AnnealingPass {
-  double start_temperature = 0;  ///< latency pass: ticks; memory pass: unit of activation
-  double cooling = 0;            ///< just below 1
-  std::int64_t iterations = 0;   ///< iterations of one run; 0: no such pass
+  double start_temperature = 0;  ///< in ticks for a latency pass, in units of activation for a memory pass
+  double cooling = 0;            ///< factor per iteration, just below 1
+  std::int64_t iterations = 0;   ///< iterations per run; 0: the pass is skipped
   AnnealingMove move = AnnealingMove::adjacent_swap;
   int runs = 1;  ///< number of runs of the pass
 };
 
-/// A latency pass from the greedy schedule, then `memory.runs` memory passes from its result.
+/// Parameters of both kinds of pass. The latency pass starts from the greedy schedule; `memory.runs` memory passes
+/// start from its result.
 struct AnnealingParameters {
   AnnealingPass latency;
   AnnealingPass memory;
@@ -32,13 +33,13 @@ std::optional<AnnealingParameters> published_parameters(const pipeline::Problem&
 /// Temperatures are proportional to the problem's durations and activations.
 AnnealingParameters fitted_parameters(const pipeline::Problem& problem, std::int64_t iterations);
 
-/// Runs `options.chains` chains. Chain i draws from stream (seed, i). All chains run the latency pass. Before each
+/// Runs `options.chains` chains. Chain i uses random stream (seed, i). All chains run the latency pass. Before each
 /// memory run, chains whose makespan is not the overall best drop out, and the others restart from their latency
-/// result, as FlexFusion's workers do. A pass ends early when a chain reaches the bound of its objective. REQUIRES:
-/// !why_not_annealed(problem).
+/// result, as FlexFusion's workers do. A pass ends early when a chain reaches the lower bound of its objective.
+/// REQUIRES: !why_not_annealed(problem).
 Solution anneal(const pipeline::Problem& problem, const AnnealingParameters& parameters, const SolveOptions& options);
 
-/// Solver entries with fitted and with published parameters.
+/// Solvers "annealing", with fitted parameters, and "annealing-published", with published ones.
 Answer solve_annealing(const pipeline::Problem& problem, const SolveOptions& options);
 Answer solve_annealing_published(const pipeline::Problem& problem, const SolveOptions& options);
 

@@ -48,7 +48,7 @@ std::optional<std::string> why_not_annealed(const Model& model) {
 
 std::optional<std::string> why_not_annealed(const Problem& problem) {
   std::vector<std::size_t> stages(static_cast<std::size_t>(problem.devices));
-  double activation = 0;  // of all devices together, because the sum of their peaks is compared
+  double activation = 0;  // of all devices together, because metrics include the sum of their peaks
   for (const Model& model : problem.models) {
     if (auto why = why_not_annealed(model)) return why;
     for (const auto& replica : model.replicas)
@@ -103,7 +103,7 @@ void AnnealingState::add_sequences(const Lowering& lowering, const pipeline::Ord
     for (const OpId op : order.devices[device]) {
       const pipeline::OpLabel& label = lowering.graph.labels[op.index()];
       const PipelineId pipeline = lowering.pipeline_of(label);
-      // The tasks of a pipeline are adjacent and sorted by pipeline.
+      // Tasks are sorted by pipeline; the two of a pipeline are adjacent.
       const auto forward = std::lower_bound(tasks.begin(), tasks.end(), pipeline,
                                             [](const Task& task, PipelineId wanted) { return task.pipeline < wanted; });
       const auto code = forward - tasks.begin() + (label.kind == OpKind::F ? 0 : 1);

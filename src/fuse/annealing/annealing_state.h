@@ -1,5 +1,6 @@
-// State of FlexFusion's annealing: for each device, the order of (pipeline, forward or backward). Micro-batches are
-// first in, first out, so they need no ids. Every move is evaluated from scratch, as in the published solver.
+// State of FlexFusion's annealing: for each device, a sequence of tasks. A task is a forward or a backward of a
+// pipeline. Micro-batches run in order, so tasks need no micro-batch numbers. Every move is evaluated from scratch, as
+// in the published solver.
 #pragma once
 
 #include <cstdint>
@@ -13,17 +14,19 @@
 
 namespace dovetail::fuse {
 
-/// Quality of an annealed schedule. Compared member by member, in the published order (is_trace_more_optimal).
+/// Quality of an annealed schedule; smaller is better. Compared member by member, in the order of FlexFusion's
+/// is_trace_more_optimal.
 struct AnnealingMetric {
   base::Ticks makespan;
   base::Memory peak;
-  base::Memory peak_sum;         ///< sum over devices
-  std::uint64_t finish_sum = 0;  ///< sum over all ops
+  base::Memory peak_sum;         ///< sum of the peaks of all devices
+  std::uint64_t finish_sum = 0;  ///< sum of the end times of all ops
 
   friend auto operator<=>(const AnnealingMetric&, const AnnealingMetric&) = default;
 };
 
-/// Two of the published neighborhoods: swap two adjacent unlike tasks on a device, or move one task elsewhere.
+/// Two of the published neighborhoods: swap two adjacent unlike tasks of a device, or move one task to another position
+/// in its device's sequence.
 enum class AnnealingMove { adjacent_swap, move };
 
 /// Returns why FlexFusion's model cannot represent a problem, or nullopt if it can. The model allows one forward and
@@ -40,7 +43,7 @@ class AnnealingState {
   const AnnealingMetric& metric() const { return metric_; }
 
   /// Draws a random neighbor and moves to it. Returns false, with the state unchanged, if the neighbor would deadlock.
-  /// After true, undo() reverts the move.
+  /// After it returns true, undo() reverts the move.
   bool disturb(base::Random& random, AnnealingMove move);
   void undo();
 
@@ -48,16 +51,16 @@ class AnnealingState {
   pipeline::Order order(const pipeline::Lowering& lowering) const;
 
  private:
-  using Code = std::uint16_t;  // index of a task on its device: two for each pipeline with a stage there
+  using Code = std::uint16_t;  // index into tasks_[device]; each pipeline with a stage there has two
 
-  /// Meaning of a code on a device.
+  /// The task that a code denotes on a device.
   struct Task {
     std::int64_t duration = 0;
-    std::int32_t ends = 0;           // start of its micro-batches' end times in ends_
-    std::int32_t previous_ends = 0;  // start of its predecessor's end times in ends_
-    std::int32_t done = 0;           // index of its counter in done_
+    std::int32_t ends = 0;           // index in ends_ of the end time of its micro-batch 0
+    std::int32_t previous_ends = 0;  // index in ends_ of the end time of micro-batch 0 of its predecessor
+    std::int32_t done = 0;           // index in done_ of its number of finished micro-batches
     std::int32_t previous_done = 0;
-    std::int64_t memory = 0;  // acquired (forward) or released (backward, negative)
+    std::int64_t memory = 0;  // memory that a forward acquires, or that a backward releases (negative)
     pipeline::PipelineId pipeline;
     pipeline::StageId stage;
   };
@@ -80,9 +83,9 @@ class AnnealingState {
 
   std::size_t task_count_ = 0;
   std::vector<std::vector<Task>> tasks_;      // [device][code]: the forward, then the backward of each pipeline there
-  std::vector<std::vector<Code>> sequences_;  // [device]
-  std::vector<std::size_t> movable_;          // devices with two unlike tasks
-  std::vector<std::int64_t> peaks_;           // [device]
+  std::vector<std::vector<Code>> sequences_;  // [device] codes in order of execution
+  std::vector<std::size_t> movable_;          // devices with at least two unlike tasks
+  std::vector<std::int64_t> peaks_;           // [device] peak activation
   AnnealingMetric metric_;
   Change change_;  // the last move, for undo()
   AnnealingMetric metric_before_;

@@ -1,4 +1,5 @@
-// Annealing temperatures, identical on every machine: only multiplications of IEEE doubles, no libm.
+// Annealing temperatures. They are identical on every machine, because they use only multiplications of IEEE doubles
+// and no libm.
 #pragma once
 
 #include <array>
@@ -10,18 +11,19 @@ namespace dovetail::fuse {
 /// Returns ratio^(1/n) for a ratio in (0, 1): the factor whose n-th power is `ratio`.
 double root_of(double ratio, std::int64_t n);
 
-/// A temperature that falls geometrically from `start` to `end` within the steps that `iterations` take.
+/// A temperature that falls geometrically from `start` to `end` over `iterations`, in steps of `iterations_a_step`
+/// iterations.
 struct Cooling {
   static constexpr std::int64_t iterations_a_step = 1024;
 
   Cooling(double start, double end, std::int64_t iterations);
 
   double temperature;
-  double factor;  ///< factor of each step
+  double factor;  ///< factor of the temperature at each step
 };
 
-/// Metropolis thresholds -ln((i + 1/2) / size) for a uniform i, fast enough for the innermost loop. A step is accepted
-/// if it loses less than the temperature times the threshold.
+/// Metropolis thresholds -ln((i + 1/2) / size) for a uniform i, fast enough for the innermost loop. A proposal is
+/// accepted if it worsens the objective by less than the temperature times the threshold.
 class MetropolisTable {
  public:
   static constexpr std::size_t size = 4096;

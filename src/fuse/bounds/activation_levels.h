@@ -21,7 +21,7 @@ class ActivationLevels {
   std::optional<base::Memory> at_or_above(base::Memory amount) const;
 
  private:
-  /// An amount and how often it can be held at once.
+  /// An amount of activation and how many times a device can hold it at once.
   struct Item {
     std::int64_t amount = 0;
     std::int64_t max = 0;

@@ -16,14 +16,18 @@ namespace dovetail::fuse {
 
 /// Lower bounds on the makespan, each from a different argument (proofs in docs/bounds.md). `makespan` is the largest.
 struct Bounds {
-  base::Ticks path;            ///< longest chain of dependent ops
-  base::Ticks work;            ///< work of the busiest device
-  base::Ticks head_work_tail;  ///< over devices and subsets of models: minimum head + work + minimum tail (RLHFuse 7.3,
-                               ///< for every subset)
-  /// over devices: Jackson's preemptive schedule of the device's ops with their heads and tails
+  base::Ticks path;  ///< longest chain of dependent ops
+  base::Ticks work;  ///< work of the busiest device
+
+  /// Maximum of minimum head + work + minimum tail over devices and subsets of models (RLHFuse, section 7.3, for every
+  /// subset).
+  base::Ticks head_work_tail;
+  /// Maximum over devices of the makespan of Jackson's preemptive schedule of the device's ops, with their heads and
+  /// tails.
   base::Ticks one_machine;
   base::Ticks makespan;
-  /// For any schedule: at some moment one micro-batch is held on all stages of its pipeline.
+  /// Lower bound on the peak activation: in any schedule, one micro-batch is at some moment held on all stages of its
+  /// pipeline.
   base::Memory peak_activation;
   std::vector<base::Ticks> head_work_tail_by_device;
   std::vector<base::Ticks> one_machine_by_device;
@@ -43,7 +47,8 @@ std::vector<pipeline::CapacityExcess> find_impossible(const pipeline::Problem& p
 
 /// Limits on the cost of a proof. They limit work, not time, so that the same bound is proven on every machine.
 struct BoundOptions {
-  /// Device states to examine, about 30 million per second. 0: sums only. Absent: 2000 per op, at most 20 million.
+  /// Maximum number of device states to examine, at about 30 million per second. 0: only the bounds that need no
+  /// search. Absent: 2000 per op, at most 20 million.
   std::optional<std::int64_t> work = {};
   /// Ends the proof early; the bounds proven so far remain valid.
   const parallel::Cancellation* cancellation = nullptr;
@@ -69,15 +74,15 @@ base::Ticks makespan_bound(const pipeline::Problem& problem, std::optional<base:
 /// A claim in a schedule file (a bound or an `optimal` flag) that is false or could not be confirmed. An unconfirmed
 /// claim may be true, because a long search may have proven more.
 struct DisputedClaim {
-  std::string key;  ///< "bounds.makespan"
+  std::string key;  ///< key of the claim in the file: "bounds.makespan"
   bool refuted = false;
-  std::string reason;  ///< "610 is above this schedule's 606"
+  std::string reason;  ///< reason in words: "610 is above this schedule's 606"
 };
 
 /// Returns the claims of `schedule` that are false or not confirmed, in file order. `bound` is a proven makespan bound
 /// of its problem. `peak_bound` is a proven peak bound for schedules of the same makespan. A bound above the schedule's
 /// own value is false. So is an `optimal` flag that contradicts the file's own bound. A bound below the proven one is
-/// true. REQUIRES: `evaluation` is of `schedule`.
+/// true. REQUIRES: `evaluation` is the evaluation of `schedule`.
 std::vector<DisputedClaim> check_claims(const pipeline::Schedule& schedule, const pipeline::Evaluation& evaluation,
                                         base::Ticks bound, base::Memory peak_bound);
 

@@ -19,7 +19,7 @@ class DeviceSequencing {
  public:
   struct Outcome {
     bool done = true;
-    std::int64_t work = 0;  ///< states examined
+    std::int64_t work = 0;  ///< number of states examined
   };
 
   /// Tightens the windows of `propagation` to what all feasible sequences of a device's ops have in common. A sequence
@@ -29,12 +29,12 @@ class DeviceSequencing {
                   base::Memory headroom, std::size_t max_states, WindowPropagation& propagation);
 
  private:
-  /// One state of every pipeline except the last.
+  /// A combination of states, one of each pipeline except the last.
   struct Outer {
-    std::vector<Step> steps;  ///< `to` is the offset between device states
+    std::vector<Step> steps;  ///< `to` is an offset between device states
     base::Memory held;
     base::Ticks leave_by;
-    std::vector<std::int32_t> counts;  ///< [row on the device]
+    std::vector<std::int32_t> counts;  ///< [row on the device] number of finished ops
   };
 
   /// States of the last pipeline that a sequence can reach in combination with the same outer state.
@@ -56,13 +56,15 @@ class DeviceSequencing {
   Outer outer_;
   std::size_t outer_count_ = 0;
   std::size_t inner_count_ = 0;
-  std::size_t width_ = 0;              // rows on the device
+  std::size_t width_ = 0;              // number of rows on the device
   std::vector<Range> ranges_;          // [outer state]; the times below are valid only within these
   std::vector<base::Ticks> reached_;   // [state of the device] earliest time; max if no sequence passes it
-  std::vector<base::Ticks> leave_;     // [state of the device] latest time
-  std::vector<base::Ticks> earliest_;  // [op on the device]
-  std::vector<base::Ticks> latest_;    // [op on the device]
-  std::vector<std::int32_t> before_;   // [op on the device][row on the device]
+  std::vector<base::Ticks> leave_;     // [state of the device] latest time to leave it
+  std::vector<base::Ticks> earliest_;  // [op on the device] earliest start
+  std::vector<base::Ticks> latest_;    // [op on the device] latest end
+
+  // [op on the device][row on the device] minimum number of ops of the row that precede the op
+  std::vector<std::int32_t> before_;
 };
 
 }  // namespace dovetail::fuse

@@ -67,7 +67,7 @@ class MakespanSearch {
   }
 
   void search(ProofDepth depth) {
-    Ticks open = most_;  // not refuted at this depth, or not worth trying
+    Ticks open = most_;  // smallest deadline that was not refuted at this depth, or most_
     for (Ticks step; !is_settled(); step = next_step(step)) {
       const Ticks deadline = least_ + step;
       if (deadline >= open) break;

@@ -16,7 +16,7 @@ using base::Memory;
 using base::Ticks;
 using pipeline::Model;
 
-/// Limits that every schedule keeps on one pipeline stage at a moment: the minimum number of forwards started and the
+/// Limits that hold at a moment on one pipeline stage in every schedule: the minimum number of forwards started and the
 /// maximum number of backwards ended.
 struct InFlight {
   Memory activation;

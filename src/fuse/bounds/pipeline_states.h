@@ -13,8 +13,8 @@
 
 namespace dovetail::fuse {
 
-/// The states of a pipeline on a device. Every transition runs one op and leads to a later state. In the first state
-/// nothing is done, in the last everything.
+/// The states of a pipeline on a device. Every transition runs one op and leads to a later state. In the first state no
+/// op has finished, in the last all have.
 struct PipelineStates {
   struct Transition {
     std::int32_t op = 0;
@@ -24,7 +24,7 @@ struct PipelineStates {
   std::vector<std::int32_t> rows;              ///< rows of the network that belong to this pipeline and device
   std::vector<std::int32_t> counts;            ///< [state][row in `rows`] finished ops
   std::vector<base::Memory> held;              ///< [state] activation held
-  std::vector<std::int32_t> transition_begin;  ///< [state], plus one entry at the end
+  std::vector<std::int32_t> transition_begin;  ///< [state] index of its first transition; one more entry at the end
   std::vector<Transition> transitions;
 
   std::size_t size() const { return held.size(); }
@@ -35,7 +35,8 @@ struct PipelineStates {
 };
 
 /// Returns the states that hold at most `headroom` and respect the dependencies between the pipeline's ops on the
-/// device. The result has no states if no sequence reaches the last one. Returns nullopt if there are more than `most`.
+/// device. The result has no states if no sequence reaches the last one. Returns nullopt if there are more than `most`
+/// states.
 std::optional<PipelineStates> pipeline_states(const PositionNetwork& network, base::DeviceId device,
                                               base::PipelineId pipeline, base::Memory headroom, std::size_t most);
 
@@ -51,9 +52,10 @@ struct Step {
 /// The states of `source` that the pipeline can pass through if nothing else runs on the device, in the same order.
 struct LiveStates {
   std::vector<base::Memory> held;
-  std::vector<base::Ticks> leave_by;    ///< latest time to leave it that meets this pipeline's windows
-  std::vector<std::size_t> step_begin;  ///< [state], plus one entry at the end
+  std::vector<base::Ticks> leave_by;  ///< latest time to leave the state at which this pipeline still meets its windows
+  std::vector<std::size_t> step_begin;  ///< [state] index of its first step; one more entry at the end
   std::vector<Step> steps;              ///< `to` is the index of a live state
+
   /// [state] last state that a step leads to, or the state itself if there is no step
   std::vector<std::ptrdiff_t> furthest;
   std::vector<std::int32_t> counts;  ///< [state][row on the device]; `unknown` for rows of other pipelines

@@ -1,4 +1,4 @@
-// Bounds on when the k-th op in time order of each kind can run on each stage of a pipeline, and the one-machine bound.
+// Bounds on when the k-th op of each kind, in time order, can run on each pipeline stage. Also the one-machine bound.
 //
 // The micro-batches of a mini-batch are interchangeable. So in every schedule, the k-th forward in time order on a
 // stage cannot start before the k-th forward on the previous stage has ended: sorting both sequences preserves the
@@ -16,10 +16,10 @@ namespace dovetail::fuse {
 
 /// One time for each op of a pipeline stage. The ops of each kind are numbered in time order.
 struct PositionTimes {
-  std::vector<base::Ticks> forward;          ///< [position]
-  std::vector<base::Ticks> backward;         ///< [position]; B, or I if the model splits its backward
-  std::vector<base::Ticks> weight_gradient;  ///< [position]; empty if the backward is not split
-  std::vector<base::Ticks> step;             ///< [mini-batch]; empty if the model has no optimizer steps
+  std::vector<base::Ticks> forward;          ///< [position] time of the forward
+  std::vector<base::Ticks> backward;         ///< [position] time of B, or of I if the model splits its backward
+  std::vector<base::Ticks> weight_gradient;  ///< [position] time of W; empty if the backward is not split
+  std::vector<base::Ticks> step;             ///< [mini-batch] time of the optimizer step; empty if the model has none
 };
 
 /// The bounds of one stage of one pipeline.
@@ -27,13 +27,13 @@ struct StageBounds {
   base::ModelId model;
   base::StageId stage;
   base::DeviceId device;
-  PositionTimes heads;  ///< no schedule starts the op earlier
-  PositionTimes tails;  ///< no schedule ends sooner than this after the op has ended
+  PositionTimes heads;  ///< earliest start of the op in any schedule
+  PositionTimes tails;  ///< minimum time from the end of the op to the end of any schedule
 };
 
 /// Returns the bounds for all stages of all pipelines, in file order. Each pipeline is considered alone on its devices,
-/// coupled only to the other replicas of its model. A split backward counts as I and W: a schedule that runs B runs I,
-/// then W.
+/// coupled only to the other replicas of its model. A split backward counts as I and W: a whole B is treated as I
+/// followed by W.
 std::vector<StageBounds> position_bounds(const pipeline::Problem& problem);
 
 /// A job of a single machine: it cannot start before `head`, and needs at least `tail` after its end.

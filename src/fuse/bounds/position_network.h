@@ -23,7 +23,7 @@ struct PositionRow {
   std::int32_t first_on_device = 0;  ///< number of ops in earlier rows on the device
   base::Ticks duration;              ///< duration of each op
   base::Memory change;          ///< change of the device's memory: positive at the start of an op, negative at its end
-  std::size_t precedences = 0;  ///< start of its entries in Windows::preceding
+  std::size_t precedences = 0;  ///< index of its first entry in Windows::preceding
   bool is_middle = false;       ///< whether it belongs to the pipeline's middle stage
 
   std::int32_t size() const { return end - begin; }
@@ -31,7 +31,7 @@ struct PositionRow {
 
 /// How positions of two rows correspond.
 enum class Correspondence : std::uint8_t {
-  same,         ///< k to k
+  same,         ///< position k to position k
   into_step,    ///< last op of a mini-batch to its optimizer step, on its own stage or another
   out_of_step,  ///< optimizer step to the first op of the next mini-batch, in its own replica or another
 };
@@ -49,14 +49,14 @@ struct RowArc {
 struct PositionNetwork {
   int devices = 0;
   std::vector<PositionRow> rows;
-  std::vector<std::int32_t> row_of;           ///< [op]
-  std::vector<std::vector<std::int32_t>> on;  ///< [device] its rows
+  std::vector<std::int32_t> row_of;           ///< [op] its row
+  std::vector<std::vector<std::int32_t>> on;  ///< [device] rows on the device
   std::vector<std::int32_t> ops_on;           ///< [device] number of ops in its rows
   std::vector<RowArc> arcs;
   std::vector<std::vector<std::int32_t>> out;  ///< [row] outgoing arcs
   std::vector<std::vector<std::int32_t>> in;   ///< [row] incoming arcs
-  std::vector<base::Ticks> heads;              ///< [op] from position_bounds
-  std::vector<base::Ticks> tails;              ///< [op] from position_bounds
+  std::vector<base::Ticks> heads;              ///< [op] earliest start, from position_bounds
+  std::vector<base::Ticks> tails;              ///< [op] minimum time after its end, from position_bounds
   std::size_t precedence_count = 0;            ///< size of Windows::preceding
   std::vector<base::PipelineId> by_length;     ///< pipelines, longest micro-batch first
 
@@ -66,7 +66,7 @@ struct PositionNetwork {
   }
 };
 
-/// Builds the network of `problem`. REQUIRES: no find_fault(problem).
+/// Builds the network of `problem`. REQUIRES: find_fault(problem) finds nothing.
 PositionNetwork position_network(const pipeline::Problem& problem);
 
 /// Returns the position in arc.to that corresponds to `position` in arc.from, or nullopt if it has no counterpart.

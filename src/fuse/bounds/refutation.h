@@ -13,7 +13,7 @@
 
 namespace dovetail::fuse {
 
-/// Above this many ops (pipeline::count_ops) only heads, tails and work are counted, which is fast.
+/// Above this many ops (pipeline::count_ops), bounds use only heads, tails and work, which is fast.
 inline constexpr std::int64_t max_ops_to_refute = 200'000;
 /// Above this many ops of the network (I and W separate) the devices are not sequenced.
 inline constexpr std::size_t max_ops_to_sequence = 20'000;
@@ -26,7 +26,7 @@ struct ProofBudget {
   bool spent() const { return work_left <= 0 || (cancellation != nullptr && cancellation->requested()); }
 };
 
-/// Returns the default work limit of a proof: it grows with the problem, up to about a second.
+/// Returns the default work limit of a proof. It grows with the problem; its maximum takes about a second.
 std::int64_t default_work(const pipeline::Problem& problem);
 
 /// How much effort a proof makes.
@@ -67,7 +67,7 @@ class Refutation {
 
   PositionNetwork network_;
   DeviceSequencing sequencing_;
-  std::vector<DeviceStates> states_;  // [device]
+  std::vector<DeviceStates> states_;  // [device] states of its pipelines
 };
 
 }  // namespace dovetail::fuse

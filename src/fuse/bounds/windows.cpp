@@ -19,8 +19,9 @@ std::size_t precedence_index(const PositionNetwork& network, const PositionRow& 
   return row.precedences + static_cast<std::size_t>(position) * width + static_cast<std::size_t>(on_device);
 }
 
-/// A stage holds at least `each` from the start of a forward to the end of the `releasing` op. So with `headroom`, the
-/// k-th forward can run only after all except headroom / each - 1 of the earlier ones are released.
+/// For each micro-batch, a stage holds at least `each` from the start of its forward to the end of its `releasing` op.
+/// So with `headroom`, the k-th forward can run only after all except headroom / each - 1 of the earlier ones are
+/// released.
 void limit_in_flight(const PositionNetwork& network, Windows& windows, WindowPropagation& propagation,
                      std::int32_t forward, std::int32_t releasing, Memory each, Memory headroom) {
   if (each <= Memory(0)) return;
@@ -121,9 +122,9 @@ void WindowPropagation::follow_precedences(std::int32_t op, const PositionRow& r
 }
 
 std::int64_t WindowPropagation::propagate() {
-  // A FIFO queue visits an op once per path of a change, not once per change on the path. A cycle of precedences would
-  // raise its own ops until they pass their ends, which takes too long for wide windows. So the number of visits is
-  // limited and the rest is dropped.
+  // A FIFO queue combines changes that reach an op by different paths. A cycle of precedences raises its ops until they
+  // pass their ends, which takes too long for wide windows. So the number of visits is limited, and the remaining ones
+  // are dropped.
   const std::size_t most = 256 * network_.size();
   std::size_t next = 0;
   std::int64_t work = 0;

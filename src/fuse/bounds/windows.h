@@ -8,14 +8,15 @@
 
 namespace dovetail::fuse {
 
-/// Facts about all schedules that meet the deadline and the limits. They only ever tighten; `impossible` means that
-/// there is no such schedule.
+/// Facts about all schedules that meet the deadline and the limits. Windows only become narrower. `impossible` means
+/// that there is no such schedule.
 struct Windows {
   std::vector<base::Ticks> from;   ///< [op] earliest start
   std::vector<base::Ticks> until;  ///< [op] latest end
+
   /// [op][row of its device] minimum number of ops of that row that end before the op starts
   std::vector<std::int32_t> preceding;
-  std::vector<bool> changed_on;  ///< [device] whether windows changed since it was last sequenced
+  std::vector<bool> changed_on;  ///< [device] whether windows changed since the device was last sequenced
   bool impossible = false;
 };
 

@@ -14,12 +14,12 @@
 
 namespace dovetail::fuse {
 
-/// Rules for which ready op a free device starts. A gate limits how many ops may be in progress: an op takes a slot of
-/// its gate at its start, and an op gives the slot back at its end.
+/// Rules for which ready op a free device starts. A gate limits how many ops may be in progress: one op takes a slot of
+/// the gate at its start, and another op returns it at its end.
 struct DispatchRules {
-  std::vector<std::int64_t> priority;  ///< [op] lowest first; ties by OpId
-  std::vector<std::int32_t> takes;     ///< [op] gate that it takes at its start, or -1
-  std::vector<std::int32_t> returns;   ///< [op] gate that it gives back at its end, or -1
+  std::vector<std::int64_t> priority;  ///< [op] priority; the lowest runs first, ties by OpId
+  std::vector<std::int32_t> takes;     ///< [op] gate of which it takes a slot at its start, or -1
+  std::vector<std::int32_t> returns;   ///< [op] gate to which it returns a slot at its end, or -1
   std::vector<std::int32_t> limit;     ///< [gate] number of slots
 };
 
@@ -31,11 +31,11 @@ std::optional<std::vector<std::vector<pipeline::OpId>>> dispatch(const pipeline:
                                                                  std::optional<pipeline::ModelId> model = std::nullopt);
 
 /// Returns rules without gates that prefer S, then I and B, then F, then W. Ties go to the pipeline that is first in
-/// the file, then to the lower micro-batch. Ops of the same kind class and pipeline become first come, first served.
+/// the file, then to the lower micro-batch.
 DispatchRules backward_first_rules(const pipeline::Lowering& lowering);
 
-/// Adds one gate for each pipeline stage. A forward takes it. W gives it back if `returned_by_weight_gradient`,
-/// otherwise I and B do. `limit` is indexed as Lowering::microbatch_begin. REQUIRES: `rules` has no gates on these ops
+/// Adds one gate for each pipeline stage. A forward takes a slot. W returns it if `returned_by_weight_gradient`,
+/// otherwise I or B does. `limit` is indexed as Lowering::microbatch_begin. REQUIRES: `rules` has no gates on these ops
 /// yet.
 void add_in_flight_gates(DispatchRules& rules, const pipeline::Lowering& lowering,
                          const std::vector<std::int32_t>& limit, bool returned_by_weight_gradient);
@@ -46,10 +46,10 @@ using OpChain = std::vector<pipeline::OpId>;
 /// Function that returns the chains of one pipeline.
 using ChainsOf = std::function<std::vector<OpChain>(const pipeline::Lowering&, pipeline::PipelineId)>;
 
-/// Runs the models one after another, with a barrier between them: from each op without a successor to each op without
-/// a predecessor. Replicas of one model run together. Within a model, each chain keeps its order, and chains that share
-/// a device are merged by dispatch with backward_first_rules. Returns nullopt if the chains deadlock, or if a barrier
-/// would join more than about 16 million pairs of ops.
+/// Runs the models one after another, with a barrier between them: each op without a predecessor waits for all ops of
+/// the previous model that have no successor. Replicas of one model run together. Within a model, each chain keeps its
+/// order, and chains that share a device are merged by dispatch with backward_first_rules. Returns nullopt if the
+/// chains deadlock, or if a barrier would join more than about 16 million pairs of ops.
 std::optional<pipeline::Order> run_models_in_turn(const pipeline::Problem& problem, const pipeline::Lowering& lowering,
                                                   const ChainsOf& chains_of);
 

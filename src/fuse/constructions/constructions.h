@@ -1,5 +1,5 @@
-// Constructions: the textbook pipelines, the published greedy, and the schedules of other systems. Each function names
-// its source; docs/solvers.md explains how each works. All have the signature of Solver::solve.
+// Constructions: the textbook pipelines, the published greedy algorithm, and the schedules of other systems. Each
+// function names its source; docs/solvers.md explains how each works. All have the signature of Solver::solve.
 #pragma once
 
 #include "fuse/solution/solution.h"
@@ -37,8 +37,8 @@ Answer solve_zb_h2(const pipeline::Problem& problem, const SolveOptions& options
 /// backward split.
 Answer solve_zb_v(const pipeline::Problem& problem, const SolveOptions& options);
 
-/// The greedy start of RLHFuse (section 5.3): always runs the op that can start first. An op of another model waits if
-/// it would end after a ready op of the file's first model could start.
+/// The greedy start of RLHFuse (section 5.3): always runs the op that can start first. An op of another model is
+/// postponed if it would still run when a ready op of the file's first model can start.
 Answer solve_greedy(const pipeline::Problem& problem, const SolveOptions& options);
 
 /// Runs one micro-batch of one pipeline at a time: slow, but no schedule needs less memory (docs/bounds.md).

@@ -1,4 +1,4 @@
-// List scheduling over a grid of priorities and in-flight caps, and the greedy of RLHFuse and FlexFusion.
+// List scheduling over a grid of priorities and in-flight caps, and the greedy algorithm of RLHFuse and FlexFusion.
 #include <algorithm>
 #include <deque>
 #include <initializer_list>
@@ -25,7 +25,7 @@ using pipeline::OpPhase;
 using pipeline::Problem;
 using pipeline::Ticks;
 
-/// Which ready op runs first.
+/// Priority of ready ops.
 enum class Preference {
   backward,            ///< S, then I and B, then F, then W; then file order
   remaining,           ///< op with the most remaining work in its pipeline
@@ -91,9 +91,9 @@ std::vector<std::int32_t> caps_by_stage(const Problem& problem, const Lowering& 
   return limits;
 }
 
-/// Returns the grid of caps. First all models have the same cap. Then each model is held to 1F1B's cap while the others
-/// get more. Last, for tight capacities, each model is held to one micro-batch in flight while the others get less than
-/// 1F1B's.
+/// Returns the grid of caps. First all models have the same cap. Then each model in turn is limited to 1F1B's cap, and
+/// the others get more. Last, for tight capacities, each model in turn is limited to one micro-batch in flight, and the
+/// others get less than 1F1B's cap.
 std::vector<Caps> grid_of_caps(std::size_t models) {
   std::vector<Caps> grid;
   for (const int percent : {100, 150, 200, 125, 300, 0, 50, 25, 75, 1}) grid.emplace_back(models, percent);

@@ -9,24 +9,26 @@
 
 namespace dovetail::fuse {
 
-/// Limits of the exact search. They count its work, so the result never depends on the machine's speed.
+/// Limits of the exact search. They count work, not time, so the result does not depend on the speed of the machine.
 struct ExactLimits {
   std::int64_t nodes = 20'000'000;  ///< total nodes of the search tree
-  std::size_t memory_bytes = std::size_t{1}
-                             << 30;  ///< memory for states known to fail; with less memory it searches more nodes
+
+  /// Memory for states known to fail. With less memory, the search visits more nodes.
+  std::size_t memory_bytes = std::size_t{1} << 30;
 };
 
-/// Returns limits of at most `nodes`. A short time limit reduces them at a fixed assumed speed, without reading a
-/// clock.
+/// Returns limits with at most `nodes` nodes. A short time limit reduces the number, at an assumed constant speed and
+/// without reading a clock.
 ExactLimits limits_for(const SolveOptions& options, std::int64_t nodes);
 
 /// Result of an exact search. Below, a schedule "fits" if no device exceeds the problem's capacity or
-/// options.memory_cap by more than every schedule must.
+/// options.memory_cap by more than is unavoidable in every schedule.
 struct ExactResult {
   /// Best schedule found; absent only if the problem is too large to try.
   std::optional<Solution> solution;
   bool makespan_proven = false;  ///< no schedule has a better makespan, as the objective counts it (see makespan_bound)
   bool peak_proven = false;  ///< no schedule has a better peak activation, as the objective counts it (see peak_bound)
+
   /// No schedule that fits ends earlier. With Objective::memory, or with a deadline that the solution meets, this
   /// covers only schedules with at most the solution's peak.
   base::Ticks makespan_bound;
@@ -44,8 +46,8 @@ struct ExactResult {
 /// peak at that makespan. With a deadline, it then minimizes the makespan at that peak. With Objective::memory it
 /// minimizes the makespan of the schedules with the minimum peak.
 ///
-/// The schedule runs I and W separately if the problem splits backwards. This covers everything that B could do. Method
-/// and proof are in docs/search.md. REQUIRES: no find_fault(problem).
+/// The schedule runs I and W separately if the problem splits backwards. This excludes no schedule, because B equals I
+/// directly followed by W. Method and proof are in docs/search.md. REQUIRES: find_fault(problem) finds nothing.
 ExactResult solve_exactly(const pipeline::Problem& problem, const SolveOptions& options,
                           const ExactLimits& limits = {});
 

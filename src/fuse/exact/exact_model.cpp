@@ -166,12 +166,13 @@ class ModelBuilder {
 
   const Problem& problem_;
   ExactModel result_;
-  std::vector<std::size_t> op_of_;                            // [op of the graph]
-  std::vector<std::size_t> first_class_;                      // [pipeline stage]
-  std::vector<std::pair<std::size_t, std::size_t>> chained_;  // op of an equal pipeline, and the op before it
+  std::vector<std::size_t> op_of_;        // [op of the graph]
+  std::vector<std::size_t> first_class_;  // [pipeline stage]
+  // (op of a pipeline, op of an equal earlier pipeline that it waits for)
+  std::vector<std::pair<std::size_t, std::size_t>> chained_;
 };
 
-/// Adds the waits that the caps force within each pipeline: a forward needs memory that only earlier backwards can
+/// Adds the waits that the caps imply within each pipeline: a forward needs memory that only earlier backwards can
 /// release.
 class CapBuilder {
  public:

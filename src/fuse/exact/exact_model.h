@@ -1,5 +1,5 @@
-// Problem model of the exact search: ops numbered class by class, what each waits for, and its minimum time to the end.
-// Also the amounts of memory that a device can hold, which are the only possible peaks.
+// Problem model of the exact search: ops numbered class by class, their predecessors, and the minimum time from each op
+// to the end. Also the possible peaks: the amounts of memory that a device can hold.
 #pragma once
 
 #include <cstddef>
@@ -21,6 +21,7 @@ struct ExactClass {
   std::int64_t release = 0;  ///< memory released at the end of each op
   std::size_t first = 0;     ///< number of its first op; the others follow
   std::size_t count = 0;     ///< number of ops
+
   /// Whether several inputs can be in transit to it at once: over edges with a lag, from several devices, or from one
   /// op that feeds several ops.
   bool awaits_several = false;
@@ -34,7 +35,7 @@ struct Wait {
 
 /// Predecessors of each op, one row per op. The previous op of the same class is implied and not stored.
 struct WaitRows {
-  std::vector<std::size_t> begin;  ///< [op], plus one entry at the end
+  std::vector<std::size_t> begin;  ///< [op] index of its first entry in `waits`; one more entry at the end
   std::vector<Wait> waits;
 };
 
@@ -43,26 +44,27 @@ struct ExactModel {
   pipeline::Lowering lowering;
   std::vector<ExactClass> classes;
   std::vector<std::vector<std::size_t>> classes_of_device;
-  std::vector<std::size_t> class_of;     ///< [op]
-  std::vector<pipeline::OpId> graph_op;  ///< [op] its id in the lowered graph
+  std::vector<std::size_t> class_of;     ///< [op] its class
+  std::vector<pipeline::OpId> graph_op;  ///< [op] its OpId in the lowered graph
   WaitRows waits;
-  std::vector<std::int64_t> tail;  ///< [op] by position: minimum time after its end in every schedule
+  std::vector<std::int64_t> tail;  ///< [op] minimum time after its end in every schedule, by position (position_bounds)
+
   /// Per pipeline stage: its classes F, I (or B) and, if split, W.
   std::vector<std::vector<std::size_t>> activation;
-  /// [device] indices into `activation`; those of a pipeline in stage order
+  /// [device] indices into `activation` of its pipeline stages, in stage order within a pipeline
   std::vector<std::vector<std::size_t>> stages_of_device;
-  std::int64_t time_grain = 1;  ///< every start and end is a multiple of it
+  std::int64_t time_grain = 1;  ///< divisor of every start and end
 
   std::size_t size() const { return class_of.size(); }
 };
 
-/// Builds the model of `problem`. REQUIRES: no find_fault(problem).
+/// Builds the model of `problem`. REQUIRES: find_fault(problem) finds nothing.
 ExactModel make_exact_model(const pipeline::Problem& problem);
 
 /// Additional constraints when device d may hold at most `cap[d]`.
 struct CappedModel {
-  std::vector<std::int64_t> cap;   ///< [device]
-  WaitRows waits;                  ///< waits of the model, and those that the caps force
+  std::vector<std::int64_t> cap;   ///< [device] maximum activation
+  WaitRows waits;                  ///< waits of the model, and those that the caps imply
   std::vector<std::size_t> order;  ///< the ops in a topological order of the waits
   std::vector<std::int64_t> tail;  ///< [op] minimum time after its end in every schedule within the caps
 };

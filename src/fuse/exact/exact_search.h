@@ -13,9 +13,9 @@
 
 namespace dovetail::fuse {
 
-/// A set of failed states. A state consists of a key (how many ops of each class have started) and values (the time
-/// left at each place, the memory allowed). Larger values allow more. States are compared in full by key and values; a
-/// hash only selects where to look.
+/// A set of failed states. A state consists of a key (how many ops of each class have started) and values (the times
+/// left, the memory allowed). Larger values are less restrictive. States are compared in full by key and values; a hash
+/// only selects where to look.
 class FailedStates {
  public:
   /// Keys have `key_size` numbers. Once the states take `memory_bytes`, no more are stored.
@@ -35,7 +35,7 @@ class FailedStates {
   struct Bucket {
     std::size_t states = 0;
     std::size_t capacity = 0;  ///< number of states it can store
-    std::size_t begin = 0;     ///< index into values_
+    std::size_t begin = 0;     ///< index of its first value in values_
   };
 
   std::size_t find_slot(std::span<const std::uint16_t> key) const;
@@ -46,8 +46,8 @@ class FailedStates {
   std::size_t memory_bytes_;
   std::size_t states_ = 0;
   bool full_ = false;
-  std::vector<std::uint32_t> slots_;  // bucket + 1, or 0 if empty: open addressing
-  std::vector<std::uint16_t> keys_;   // [bucket * key_size]
+  std::vector<std::uint32_t> slots_;  // hash table with open addressing: index of a bucket plus 1, or 0 if empty
+  std::vector<std::uint16_t> keys_;   // key of bucket b, from index b * key_size on
   std::vector<Bucket> buckets_;
   std::vector<std::int64_t> values_;
   std::vector<std::vector<std::size_t>> free_blocks_;  // [log2 of the size] start indices of unused blocks of values_
@@ -66,19 +66,19 @@ class ExactSearch {
   /// Called every 2^16 nodes.
   std::function<void()> on_nodes;
 
-  /// Looks for a schedule within the caps that ends by `deadline`. `allowance` ranks the caps of different calls: a
-  /// larger number requires caps that are nowhere smaller.
+  /// Looks for a schedule within the caps that ends by `deadline`. `allowance` ranks the caps of different calls: with
+  /// a larger allowance, no cap may be smaller.
   Outcome find(std::int64_t deadline, const CappedModel& capped, std::int64_t allowance);
 
-  /// The ops in order of their starts, after the outcome `found`.
+  /// Returns the ops in order of their starts. REQUIRES: the last outcome was Outcome::found.
   const std::vector<std::size_t>& found() const { return path_; }
   std::int64_t nodes() const { return nodes_; }
 
  private:
   struct Child {
     std::int64_t start = 0;
-    std::size_t place = 0;    ///< place_of its class
-    std::int64_t latest = 0;  ///< latest start
+    std::size_t place = 0;    ///< place_of(class)
+    std::int64_t latest = 0;  ///< latest possible start
     std::size_t own_class = 0;
 
     friend auto operator<=>(const Child&, const Child&) = default;
@@ -107,8 +107,8 @@ class ExactSearch {
   bool waits_for_a_start(std::size_t op) const;
   bool is_sent_to(std::size_t op) const;
   std::int64_t left(std::int64_t time) const { return deadline_ - time; }
-  /// Returns the rank of an op among ops that start at the same time: ops of zero duration first, as others may wait
-  /// for them on any device; then by device.
+  /// Returns the rank of an op among ops that start at the same time. Ops of zero duration come first, because ops on
+  /// any device may wait for them. The device decides ties.
   std::size_t place_of(const ExactClass& own) const { return own.device + (own.duration > 0 ? free_.size() : 0); }
   std::size_t next_op(std::size_t index) const { return model_.classes[index].first + started_[index]; }
 
@@ -123,14 +123,14 @@ class ExactSearch {
 
   std::vector<std::uint16_t> started_;    // [class] number of started ops
   std::vector<std::int64_t> end_;         // [op] its end; if it has not started, its earliest possible end
-  std::vector<std::int64_t> free_;        // [device] when it is free
+  std::vector<std::int64_t> free_;        // [device] time at which it is free
   std::vector<std::int64_t> held_;        // [device] memory held after the end of its last op
   std::vector<std::int64_t> unacquired_;  // [device] memory that unstarted ops will acquire
   std::vector<std::size_t> path_;
   std::vector<std::int64_t> earliest_;  // [device] minimum head of its unstarted ops
   std::vector<std::int64_t> values_;    // values of the state that was looked up last
   std::vector<std::int64_t> states_;    // values of all nodes on the path
-  std::vector<Child> children_;         // of all nodes on the path
+  std::vector<Child> children_;         // children of all nodes on the path
   std::vector<MachineRow> rows_;        // rows of the device that was examined last
 };
 

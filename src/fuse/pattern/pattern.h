@@ -24,14 +24,14 @@ struct PatternParameters {
   friend bool operator==(const PatternParameters&, const PatternParameters&) = default;
 };
 
-/// Schedule of one mini-batch whose size depends on the stages, not on the micro-batches.
+/// Schedule of one mini-batch in compact form: its size depends on the number of stages, not of micro-batches.
 struct CompactSchedule {
-  Timetable timetable;                             ///< the order in the middle
-  std::vector<std::int64_t> ahead;                 ///< [pipeline] micro-batch m runs at the timetable's m - ahead
-  std::vector<std::int64_t> warm_up_count;         ///< [class] micro-batches in the warm-up
-  std::vector<std::int64_t> drain_count;           ///< [class] micro-batches in the drain
-  std::vector<std::vector<std::int32_t>> warm_up;  ///< [device] classes in order
-  std::vector<std::vector<std::int32_t>> drain;    ///< [device] classes in order
+  Timetable timetable;              ///< the repeated pattern between warm-up and drain
+  std::vector<std::int64_t> ahead;  ///< [pipeline] micro-batch m runs when the timetable runs micro-batch m - ahead
+  std::vector<std::int64_t> warm_up_count;         ///< [class] number of micro-batches in the warm-up
+  std::vector<std::int64_t> drain_count;           ///< [class] number of micro-batches in the drain
+  std::vector<std::vector<std::int32_t>> warm_up;  ///< [device] classes of the warm-up ops, in order
+  std::vector<std::vector<std::int32_t>> drain;    ///< [device] classes of the drain ops, in order
   std::int64_t makespan = 0;                       ///< upper bound on the evaluated makespan, without optimizer steps
   std::int64_t peak_activation = 0;                ///< upper bound on the evaluated peak
   std::int64_t excess = 0;                         ///< excess of the pattern over the capacity, summed over devices

@@ -33,20 +33,24 @@ struct Side {
 /// The ops of a ramp and its memory limits.
 struct RampTask {
   Side side;
-  std::vector<std::int64_t> count;  ///< [class] micro-batches that belong to the ramp
+  std::vector<std::int64_t> count;  ///< [class] number of micro-batches in the ramp
+
   /// [class] index of its micro-batch 0 in arrays of all ops of the ramp; one more entry at the end
   std::vector<std::size_t> first;
   std::vector<std::int64_t> in_flight;  ///< [stage] micro-batches that may always be in flight
-  std::vector<std::int64_t>
-      headroom;  ///< [device] beyond those, forwards may start only while at most this much is held
+
+  /// [device] Beyond those, a forward may start only if the device then holds at most this much.
+  std::vector<std::int64_t> headroom;
 };
 
 /// A ramp, given by its order.
 struct Ramp {
   std::vector<std::vector<std::int32_t>> order;  ///< [device] class of each op, in the side's direction of time
-  std::vector<std::int64_t> start;               ///< [op of the ramp] in the side's time
+  std::vector<std::int64_t> start;               ///< [op of the ramp] start in the side's time
   std::vector<std::int64_t> lateness;            ///< [device] how much later than its timetable the pattern can start
-  std::int64_t peak = 0;  ///< maximum held on a device, with split backwards held in full until the end of W
+
+  /// Maximum activation held on a device, with each micro-batch counted in full until the end of its B or W.
+  std::int64_t peak = 0;
 };
 
 /// Returns the task of all ops before `cut` in the side's timetable.
@@ -59,7 +63,8 @@ RampTask make_ramp_task(const Side& side, std::int64_t cut, const std::vector<st
 std::optional<Ramp> improve_ramp(const RampTask& task, const std::vector<std::int64_t>& slack, int passes,
                                  std::vector<std::int64_t> start, const parallel::Cancellation* cancellation);
 
-/// Returns the lateness of each device after many repetitions of the pattern, when its predecessors are late as well.
+/// Returns the lateness of each device after many repetitions of the pattern. By then, a device also waits for the late
+/// devices before it.
 std::vector<std::int64_t> settled_lateness(const Side& side, std::vector<std::int64_t> lateness);
 
 }  // namespace dovetail::fuse

@@ -14,7 +14,7 @@ using pipeline::Problem;
 
 /// Maximum number of ops that the passes of a search schedule, about ten seconds on one core.
 constexpr std::int64_t max_placed_ops = 60'000'000;
-/// Number of these ops per second of a short time limit.
+/// Number of such ops for each second of a short time limit.
 constexpr std::int64_t placed_ops_per_second = 3'000'000;
 /// Problems with at least twice this many classes are first tuned on a subset of their devices with about this many
 /// classes.

@@ -2,9 +2,9 @@
 // any device.
 //
 // This is modulo scheduling (Lam 1988; Rau 1994). Each op of a round gets a place on the circle of its device, whose
-// length is the period. Any places that do not overlap make a valid timetable: an op waits for its place to come around
-// after its predecessors have ended. The places determine how long micro-batches wait, and therefore how many are in
-// flight.
+// length is the period. Any places that do not overlap make a valid timetable: an op starts at the next occurrence of
+// its place after its predecessors have ended. The places determine how long micro-batches wait, and therefore how many
+// are in flight.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace dovetail::fuse {
 
-/// Start times of all micro-batches, from minus to plus infinity, in order on each class.
+/// Start times of all micro-batches, numbered from minus to plus infinity, in order within each class.
 struct Timetable {
   std::int64_t period = 0;
   /// [class] starts of micro-batches 0 .. per_round - 1, ascending within a period
@@ -31,16 +31,16 @@ struct Timetable {
   std::int64_t first_from(std::size_t op_class, std::int64_t time) const;
 };
 
-/// Returns a timetable of that period with short waits, weighted by activation size, from a beam search over devices.
-/// Among several ways to share waits between forwards and backwards, it chooses the one with the least idle time in
-/// warm-up and drain. REQUIRES: period >= graph.period.
+/// Returns a timetable with period `period` and short waits, weighted by activation size. Uses a beam search over
+/// devices. Among several ways to share waits between forwards and backwards, it chooses the one with the least idle
+/// time in warm-up and drain. REQUIRES: period >= graph.period.
 Timetable make_timetable(const ClassGraph& graph, std::int64_t period);
 
-/// Lets micro-batches of each pipeline wait longer for their backward, more so on earlier stages, until
-/// `extra_rounds[pipeline]` more rounds are in flight on its first stage.
+/// Returns the timetable in which micro-batches of each pipeline wait longer for their backward, more so on earlier
+/// stages, until `extra_rounds[pipeline]` more rounds are in flight on its first stage.
 Timetable with_buffers(const ClassGraph& graph, Timetable timetable, const std::vector<std::int64_t>& extra_rounds);
 
-/// Returns, for each pipeline stage, the maximum number of micro-batches in flight, until the end of B or W.
+/// Returns, for each pipeline stage, the maximum number of micro-batches in flight, from F to the end of B or W.
 std::vector<std::int64_t> in_flight_of(const ClassGraph& graph, const Timetable& timetable);
 
 /// Returns, for each device, the activation of `in_flight` micro-batches on each stage.

@@ -1,5 +1,5 @@
-// Metropolis steps on the makespan, each decided exactly, in the cheaper of two ways. Hot walks make most of the swaps
-// they try. For these, the schedule is cut in time, and a swap updates only one side of the cut.
+// Metropolis steps on the makespan, each decided exactly, by the cheaper of two methods. At high temperatures most
+// swaps are accepted. The schedule is then cut in time, and a swap updates only one side of the cut.
 #pragma once
 
 #include <cstddef>
@@ -17,16 +17,16 @@ inline bool is_too_long(std::int64_t longest, std::int64_t makespan, double loss
 }
 
 /// A cut through the schedule at half of its makespan. Ops before the cut store their ends, ops after it their tails.
-/// The makespan is the longest end + tail over what crosses the cut. A swap updates only one of the two, and only up to
-/// the cut: a quarter of the cost of updating both through the whole schedule. While few swaps are too long, that saves
-/// more than detecting long swaps beforehand.
+/// The makespan is the maximum of end + tail over the edges that cross the cut. A swap updates only one of the two, and
+/// only up to the cut: a quarter of the cost of updating both through the whole schedule. While few swaps are rejected,
+/// that saves more than detecting them beforehand.
 class CutWalk {
  public:
   using Place = SwapWalk::Place;
 
   enum class Outcome { made, too_long, cycle };
 
-  /// Cuts `walk`. Its head, tail, try_swap, is_prompt and makes_cycle are not valid until repair(). REQUIRES:
+  /// Cuts `walk`. Its functions head, tail, try_swap, is_prompt and makes_cycle are not valid until repair(). REQUIRES:
   /// walk.can_be_cut(). The walk must not be moved until repair().
   explicit CutWalk(SwapWalk& walk);
   /// Restores the ends and tails of all ops.
@@ -55,18 +55,18 @@ class CutWalk {
   std::vector<Place> cut_;              // [device] its first place after the cut
   std::vector<Place> ahead_;            // [crossing] its origin, or source_
   std::vector<Place> beyond_;           // [crossing] its target, or sink_
-  std::vector<std::int32_t> crossing_;  // [place] the crossing with an end at the op there, or -1
+  std::vector<std::int32_t> crossing_;  // [place] crossing that begins or ends at its op, or -1
 };
 
-/// Accepts or rejects swaps by what they add to the makespan. While few are too long, each swap is made and then undone
-/// if it is too long (CutWalk). Otherwise it is evaluated before it is made (SwapWalk). Both methods make the same
-/// swaps.
+/// Accepts or rejects swaps by how much they increase the makespan. While few are rejected, each swap is made, and
+/// undone if it is rejected (CutWalk). Otherwise it is evaluated before it is made (SwapWalk). Both methods accept the
+/// same swaps.
 class MakespanWalk {
  public:
   using Outcome = CutWalk::Outcome;
 
   /// Walks on `walk`, which must be accessed only through this object until it is destroyed. With `prompt`, only prompt
-  /// swaps are made (SwapWalk::is_prompt). Others count as cycles, and every swap is tried first.
+  /// swaps are made (SwapWalk::is_prompt). Others count as cycles, and every swap is evaluated before it is made.
   MakespanWalk(SwapWalk& walk, bool prompt);
   ~MakespanWalk();
   MakespanWalk(const MakespanWalk&) = delete;
@@ -84,7 +84,7 @@ class MakespanWalk {
   SwapWalk& walk_;
   const bool prompt_;
   std::optional<CutWalk> cut_;
-  int steps_ = 0;  // since the method was chosen
+  int steps_ = 0;  // steps since the method was chosen
   int too_long_ = 0;
 };
 

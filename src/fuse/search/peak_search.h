@@ -17,16 +17,18 @@ namespace dovetail::fuse {
 /// A chain that runs cycles. The chain's best is the best of the current cycle.
 struct PeakWalker {
   Chain chain;
-  pipeline::Order start;  ///< start of each cycle
+  pipeline::Order start;  ///< schedule from which each cycle starts
   std::int64_t deadline;  ///< not earlier than the makespan of the start
 };
 
-/// Goal of the cycles, and what is done with their results.
+/// Goal of the cycles, and callbacks that use their results and end them.
 struct PeakCyclesTask {
-  std::string_view phase;              ///< for progress reports
+  std::string_view phase;              ///< name of the phase in progress reports
   std::int64_t target;                 ///< peak at which walkers may stop
   std::vector<std::int64_t> headroom;  ///< [device] capacity, or empty for none
-  /// Called repeatedly during a cooling.
+
+  /// Called repeatedly during a cooling, with the index of a chain and its walker, so that the search can take over
+  /// improvements.
   std::function<void(std::size_t own, const Chain& walker)> take_over;
   std::function<bool()> is_over;  ///< must give the same result in all processes
 };
@@ -45,7 +47,8 @@ class PeakCycles {
   /// Returns the length of the next cycle's cooling.
   std::int64_t run(const std::function<std::int64_t()>& until, const std::function<void()>& after_cycle);
 
-  /// Runs a cooling of `length` iterations of each walker from its start. `turn` selects heat and kind.
+  /// Runs a cooling of `length` iterations of each walker from its start. `turn` selects the heat, and which chains
+  /// make only prompt swaps.
   void cool(std::size_t turn, std::int64_t length);
   /// Runs a cooling of each walker from its best.
   void reheat(std::size_t turn, std::int64_t length);
@@ -71,6 +74,7 @@ struct PeakGoal {
   std::int64_t deadline;
   std::int64_t target;                 ///< a proven lower bound on the peak, at which the search ends
   std::vector<std::int64_t> headroom;  ///< [device] capacity, or empty for none
+
   /// [own chain] start of its cycles, within deadline and capacity; empty to start from its best
   std::vector<pipeline::Order> starts;
 };
@@ -103,8 +107,8 @@ struct FreeSchedule {
 /// each chain ([own]).
 ///
 /// Each chain also shortens a schedule of `free` without a capacity, then lowers its levels at a deadline until they
-/// fit the capacity. It first uses the target makespan as the deadline, then bisects later deadlines that still improve
-/// on the chains. This takes a third of the iterations, or up to nine tenths if the first attempt nearly fits. A
+/// fit the capacity. The first deadline is the target makespan. Bisection then tries later deadlines that would still
+/// improve the chains. This takes a third of the iterations, or up to nine tenths if the first attempt nearly fits. A
 /// schedule that fits and is shorter, or equally long with a lower peak, becomes its chain's best.
 std::vector<FreeSchedule> tighten(Rounds& rounds, const pipeline::OpGraph& graph,
                                   const std::vector<pipeline::Order>& free, const TighteningGoal& goal);

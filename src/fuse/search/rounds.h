@@ -33,7 +33,7 @@ struct RoundReport {
   /// Iterations per chain that fit in its time limit; the minimum over all processes is used.
   std::int64_t planned = 0;
   std::vector<int> chains;       ///< numbers of the chains whose best improved
-  std::vector<ChainBest> bests;  ///< one per entry of `chains`
+  std::vector<ChainBest> bests;  ///< best schedule of each entry of `chains`
 };
 
 /// Encodes and decodes a report. Messages come from other processes of the same program, so a malformed one is an
@@ -48,7 +48,7 @@ base::Result<std::vector<RoundReport>> exchange_reports(const parallel::Exchange
 /// best schedules and the chain numbers. Then the result does not depend on which process runs which chain.
 class Rounds {
  public:
-  /// Chain i draws from stream (options.seed, i) and starts from starts[i % size]. Process r of n runs the chains r, r
+  /// Chain i uses random stream (options.seed, i) and starts from starts[i % size]. Process r of n runs the chains r, r
   /// + n, ...
   Rounds(const pipeline::OpGraph& graph, const std::vector<pipeline::Order>& starts, const SolveOptions& options,
          std::int64_t planned_iterations);
@@ -56,7 +56,7 @@ class Rounds {
   /// The chains of this process, and the global number of each.
   std::vector<Chain>& chains() { return chains_; }
   int number(std::size_t own) const { return shared_.numbers()[own]; }
-  /// [chain number]
+  /// Returns the best schedule of every chain, indexed by chain number.
   const std::vector<ChainBest>& chain_bests() const { return chain_bests_; }
   std::int64_t planned() const { return planned_; }
   void plan(std::int64_t iterations) { planned_ = iterations; }
@@ -64,19 +64,19 @@ class Rounds {
   std::int64_t done() const { return done_; }
   /// Whether the user has requested a stop, even within a round. The current work then need not be finished.
   bool interrupted() const { return shared_.is_cancelled(); }
-  /// SolveOptions::brief.
+  /// Returns SolveOptions::brief.
   bool brief() const { return options_.brief; }
 
   /// Runs `work(own)` for each chain of this process, then takes over improvements from all processes. `iterations` is
-  /// the number that each chain does. `phase` is for progress reports, which show the best schedule `best`.
+  /// the number that each chain does. `phase` is for progress reports, which show the schedule of chain best().
   void run(std::string_view phase, std::int64_t iterations, const std::function<void(std::size_t own)>& work);
   /// Runs `iterations` of each chain in rounds until stopped or is_over(): work(own, count) does `count` iterations.
   void run_rounds(std::string_view phase, std::int64_t iterations, const std::function<bool()>& is_over,
                   const std::function<void(std::size_t own, std::int64_t count)>& work);
-  /// Restarts each chain from its own best if that is `good`, otherwise from the best schedule `otherwise`.
+  /// Restarts each chain from its own best if that is `good`, otherwise from the best of chain `otherwise`.
   void gather(const std::function<bool(const ChainBest&)>& good, std::size_t otherwise);
 
-  /// Ordering of best schedules, set by the search. The first of equal ones is the best.
+  /// Ordering of best schedules, set by the search. best() returns the number of the first chain that has the best one.
   std::function<bool(const ChainBest&, const ChainBest&)> is_better;
   std::size_t best() const;
   /// Called with the best schedule whenever it improves.

@@ -1,5 +1,5 @@
 // Solver "search": chains that walk among schedules by swaps, first to the minimum makespan, then to the minimum peak
-// at it. Also converts any schedule into a start of the search.
+// at that makespan. Also converts any schedule into a start of the search.
 #pragma once
 
 #include <cstdint>

@@ -20,9 +20,9 @@
 
 namespace dovetail::fuse {
 
-/// The candidate of a walk. Times are ticks and levels are millionths, as plain integers, because this is the innermost
-/// loop of the searches. Like ops (same pipeline, stage and kind) never swap: micro-batches are interchangeable, so
-/// that would not improve the order.
+/// The current schedule of a walk. Times are ticks and levels are millionths, as plain integers, because this is the
+/// innermost loop of the searches. Like ops (same pipeline, stage and kind) never swap: micro-batches are
+/// interchangeable, so that would not improve the order.
 class SwapWalk {
  public:
   /// Position of an op. The sequence of a device is a range of places with a free one before and after it: the op after
@@ -62,7 +62,7 @@ class SwapWalk {
   /// Returns the memory held on the device after the start (F) or end (others) of the op at `place`. The level of a
   /// free place is lower than any op's.
   std::int64_t level(Place place) const { return level_[index(place)]; }
-  /// Returns the level(first) after a swap of the op at `first` and the next one. No other level changes.
+  /// Returns level(first) after a swap of the op at `first` and the next one. No other level changes.
   std::int64_t level_between(Place first) const {
     return level(first) - memory_[index(first)] + memory_[index(first) + 1];
   }
@@ -134,7 +134,7 @@ class SwapWalk {
     const std::int64_t first = end(before_.first[index(place)]);
     return has_more_ ? std::max(first + before_.lag[index(place)], end(before_.second[index(place)])) : first;
   }
-  /// Returns the longest path after its end, in the graph.
+  /// Returns the longest path in the graph after the end of the op at `place`.
   std::int64_t rest(Place place) const {
     const std::int64_t first = tail(after_.first[index(place)]);
     return has_more_ ? std::max(first + after_.lag[index(place)], tail(after_.second[index(place)])) : first;
@@ -157,32 +157,32 @@ class SwapWalk {
 
   std::vector<Op> ops_;              // [node] ops, then joints
   std::vector<WalkEdge> edges_;      // edges between nodes
-  std::vector<Place> place_of_;      // [node]
+  std::vector<Place> place_of_;      // [node] its place
   std::vector<Place> begin_;         // [device] place of its first op
   std::vector<Place> last_;          // [device] place of its last op, or the free place before the first
-  std::vector<std::int64_t> floor_;  // [device], or empty for 0
+  std::vector<std::int64_t> floor_;  // [device] initial memory level; empty: 0
   Place source_ = 0;
   Place sink_ = 0;
   bool has_more_ = false;  // whether any op has two neighbors on one side, or any edge has a lag
   std::int64_t makespan_ = 0;
   Place latest_ = 0;  // a place whose op ends at the makespan, unless the makespan has grown since
 
-  // [place]; updates access only the first few arrays.
+  // Arrays indexed by place. Updates access only the first few.
   std::vector<std::int64_t> end_;
   std::vector<std::int64_t> tail_;
   std::vector<std::int64_t> duration_;
-  // source_ or sink_ replaces a missing neighbor in the graph, and a missing second one.
+  // Graph neighbors of each place. A missing first or second neighbor is source_ or sink_.
   WalkNeighbours before_;
   WalkNeighbours after_;
-  std::vector<std::int64_t> level_;  // places of devices only, as for memory_ and device_
+  std::vector<std::int64_t> level_;  // level_, memory_ and device_ cover only places on devices
   std::vector<std::int64_t> memory_;
   std::vector<std::int32_t> device_;
   std::vector<std::int32_t> op_;
   std::vector<std::int32_t> class_;
 
   std::vector<Place> queue_;         // buffer for the queue of a WalkFront
-  std::vector<std::uint32_t> seen_;  // [place] the last search that reached it
-  std::vector<Place> met_;           // places that this search reached
+  std::vector<std::uint32_t> seen_;  // [place] number of the last search that reached it
+  std::vector<Place> met_;           // places that the current search reached
   std::uint32_t search_ = 0;
 };
 

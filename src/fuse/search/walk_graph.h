@@ -43,13 +43,13 @@ static_assert(beyond_any_time > pipeline::max_sum + 1);
 /// [place] places of at most two graph neighbors on one side. The walk defines how a missing neighbor is represented.
 struct WalkNeighbours {
   std::vector<std::int32_t> first;
-  std::vector<std::int32_t> second;  ///< only used if some op has more than one
+  std::vector<std::int32_t> second;  ///< second neighbor; only used if some op has more than one
   std::vector<std::int64_t> lag;     ///< lag of the edge to the first; only used if `second` is
 };
 
 /// Updates longest paths in one direction. With step 1, `times` are ends, `waits` are the neighbors before an op and
 /// `holds` those after it. With step -1, `times` are tails and time is reversed. `more` says whether ops have second
-/// neighbors or lags. Places whose time is beyond_any_time keep it.
+/// neighbors or lags. A time of beyond_any_time is never updated.
 template <int step, bool more>
 class WalkFront {
  public:

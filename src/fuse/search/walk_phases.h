@@ -1,5 +1,5 @@
-// Chains of the search and what they do with their walk: shorten the makespan, lower the peak at a deadline, or find
-// the most robust of equally good schedules.
+// Chains of the search and the phases of their walks: shorten the makespan, lower the peak at a deadline, and find the
+// most robust of equally good schedules.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,7 @@ inline constexpr std::size_t apart = 128;
 
 inline constexpr std::int64_t no_score = std::numeric_limits<std::int64_t>::max();
 
-/// A candidate, its best so far, and its own random number stream.
+/// A walk, its best schedule so far, and its random number stream.
 struct alignas(apart) Chain {
   SwapWalk walk;
   base::Random random;
@@ -44,6 +44,7 @@ struct alignas(apart) MakespanDescent {
   Cooling cooling;
   bool prompt = true;  ///< whether only prompt swaps are made, which leave no device waiting for the op that moves
                        ///< first (SwapWalk::is_prompt)
+
   /// Cost in ticks of each millionth of a level above a capacity, and its factor per step. At 0 no swap exceeds a
   /// capacity.
   double price = 0;

@@ -21,18 +21,18 @@ namespace dovetail::fuse {
 
 /// Progress report of a search.
 struct Progress {
-  std::string_view phase;               ///< "makespan", "peak", ...
-  base::Ticks makespan;                 ///< best so far
-  base::Memory peak_activation;         ///< peak of the best so far
+  std::string_view phase;               ///< current phase: "makespan", "peak", ...
+  base::Ticks makespan;                 ///< makespan of the best schedule so far
+  base::Memory peak_activation;         ///< peak activation of the best schedule so far
   std::int64_t iterations = 0;          ///< iterations done per chain
   std::int64_t iterations_planned = 0;  ///< iterations of the whole run per chain
-  double iterations_per_second = 0;     ///< of all chains together
-  double seconds_left = 0;              ///< estimate at the current speed
+  double iterations_per_second = 0;     ///< speed of all chains together
+  double seconds_left = 0;              ///< estimated remaining time at the current speed
 };
 
 struct Solution;
 
-/// Ranking of schedules that fit.
+/// Quantity to minimize first among schedules that fit.
 enum class Objective {
   makespan,  ///< minimum makespan, then minimum peak activation
   memory,    ///< minimum peak activation, then minimum makespan
@@ -50,26 +50,29 @@ struct SolveOptions {
   const Solution* start = nullptr;  ///< schedule of the same problem to start from (any BackwardForm)
   std::uint64_t seed = 1;
   int chains = 4;
-  std::optional<std::int64_t> iterations;  ///< per chain; absent: chosen from the problem's size
+  std::optional<std::int64_t> iterations;  ///< iterations per chain; absent: chosen from the problem's size
+
   /// Iterations per chain that `auto` uses for each single mini-batch, if there are several. Absent: chosen from the
   /// problem's size.
   std::optional<std::int64_t> iterations_alone;
-  /// Absent: no limit. If `iterations` is absent, it is chosen from the speed measured at the start.
+  /// Time limit. Absent: no limit. If `iterations` is absent, it is chosen from the speed measured at the start.
   std::optional<double> time_limit_seconds;
-  int threads = 1;  ///< does not affect the result
+  int threads = 1;  ///< number of threads; does not affect the result
+
   /// Work limit for proofs beyond Bounds, in a search and for the schedule's claims (BoundOptions::work). Absent: the
   /// default.
   std::optional<std::int64_t> proof_work;
   /// Skips work whose duration does not depend on the iterations. A search then does not look for the most robust of
   /// equal schedules (unless robustness_percent is above 0), and limits loosening (docs/search.md) to the length of a
-  /// cooling. `auto` does not run `pattern` on all mini-batches together, because it already has patterns for each
-  /// mini-batch, nor for reduced memory.
+  /// cooling. `auto` does not run `pattern` for reduced memory, nor on all mini-batches together, because it already
+  /// has patterns for each mini-batch.
   bool brief = false;
   /// Limit per device in addition to the problem's capacity; the smaller one applies.
   std::optional<base::Memory> memory_cap;
   const parallel::Cancellation* cancellation = nullptr;
   const parallel::Exchange* exchange = nullptr;      ///< processes that share the chains; absent: only this one
   std::function<void(const Progress&)> on_progress;  ///< called from the calling thread, between rounds
+
   /// Called with the best so far whenever it improves, from the calling thread.
   std::function<void(const Solution&)> on_better;
 };
@@ -82,8 +85,10 @@ struct Solution {
   pipeline::Order order;
   pipeline::Evaluation evaluation;
   pipeline::SolverRecord solver;
-  std::optional<pipeline::StoppedBy> stopped_by = std::nullopt;  ///< absent for constructions
-  std::optional<base::Ticks> proven_makespan = std::nullopt;     ///< lower bound that the solver itself proved
+  /// Reason why the search stopped; absent for constructions
+  std::optional<pipeline::StoppedBy> stopped_by = std::nullopt;
+  std::optional<base::Ticks> proven_makespan = std::nullopt;  ///< lower bound that the solver itself proved
+
   /// Lower bound on the peak activation at this makespan that the solver itself proved.
   std::optional<base::Memory> proven_peak = std::nullopt;
   /// Error of a process that was lost, which ended the search early.

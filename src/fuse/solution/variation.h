@@ -21,7 +21,7 @@ struct VariationOptions {
 };
 
 /// Makespans over the draws with a fixed order, in thousandths of a tick, as nearest-rank percentiles. Values are
-/// capped at 2^61 thousandths of a tick (26 days, in ns).
+/// capped at 2^61 thousandths of a tick (26 days if a tick is 1 ns).
 struct Variation {
   std::int64_t median_thousandths = 0;
   std::int64_t percentile_95_thousandths = 0;

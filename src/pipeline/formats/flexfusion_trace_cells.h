@@ -16,10 +16,10 @@ namespace dovetail::pipeline {
 struct TraceCell {
   int pipeline = 0;
   int microbatch = 0;
-  int stage = 0;  ///< 0 ... 2S-1
+  int stage = 0;  ///< number from 0 to 2S-1; from S on, the backwards
   Ticks start;
   Ticks end;
-  Memory held;  ///< on the device after the op
+  Memory held;  ///< activation held on the device after the op
   base::FilePlace place;
   base::FilePlace pipeline_place;
   base::FilePlace microbatch_place;
@@ -30,16 +30,16 @@ struct TraceCell {
 struct Trace {
   std::vector<std::vector<TraceCell>> devices;
   std::vector<base::FilePlace> device_places;  ///< [device] position of its line
-  Claims claims;                               ///< from the block `Ours:`
+  Claims claims;                               ///< claims from the block `Ours:`
   base::FilePlace makespan_place;
   base::FilePlace peak_activation_place;
 };
 
-/// Returns the rows of a device in order of start; equal starts keep their order in the file. The activation after an
-/// op depends on time, not on the order of cells.
+/// Returns the indices of a device's cells in order of start; equal starts keep their order in the file. The activation
+/// after an op depends on time, not on the order of cells.
 std::vector<std::size_t> rows_by_start(const std::vector<TraceCell>& cells);
 
-/// Reads the text. Times are decimals of `unit`, or ticks if it is nullopt.
+/// Reads the cells and the claims of a trace. Times are decimals of `unit`, or ticks if it is nullopt.
 base::Result<Trace> parse_trace_cells(std::string_view content, const std::string& path, std::optional<TimeUnit> unit);
 
 /// Infers the problem of the schedule in the cells, with models named model0, model1, ...

@@ -26,7 +26,7 @@ enum class Verb {
 
 struct Action {
   Verb verb = Verb::skipped;
-  std::string_view name;  ///< as written in the file: "B" of 2024 is an input_gradient
+  std::string_view name;  ///< name as written in the file; "B" of the dialect of 2024 is an input_gradient
   int stage = 0;
   int microbatch = 0;
   int rank = 0;
@@ -43,7 +43,7 @@ std::string text_of(const Action& action);
 struct ActionFile {
   std::vector<std::vector<Action>> ranks;
   std::vector<base::FilePlace> rank_places;  ///< [rank] position of its row
-  std::string dialect;                       ///< description for a note
+  std::string dialect;                       ///< description of the dialect, for a note
 };
 
 /// Calls visit(action) for each action, rank by rank.
@@ -53,7 +53,7 @@ void for_each_action(const ActionFile& file, Visit visit) {
     for (const Action& action : rank) visit(action);
 }
 
-/// Reads the cells. The parts of an OVERLAP_F_B container become separate actions, in their order.
+/// Reads the actions of a file. The parts of an OVERLAP_F_B container become separate actions, in their order.
 base::Result<ActionFile> parse_pytorch_actions(std::string_view content, const std::string& path);
 
 /// Infers a problem from the file alone: a device per rank, ops of one tick (B of two), activation 1. Does not check

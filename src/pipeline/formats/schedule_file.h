@@ -25,12 +25,13 @@ struct Violation;
 /// A schedule with positions in its file, so that a violation can be shown where it occurs.
 struct ScheduleFile {
   Schedule schedule;
-  std::vector<std::vector<base::FilePlace>> places;  ///< [device][row]
+  std::vector<std::vector<base::FilePlace>> places;  ///< [device][row] position of the op
   std::vector<std::string> notes;                    ///< assumptions of the reader: a dialect, an inferred problem
   std::vector<base::FilePlace> device_places = {};  ///< [device] of its list, line or row; unknown if the file has none
   base::FilePlace devices_place = {};               ///< position of the list of devices
   base::FilePlace makespan_place = {};              ///< position of the claimed makespan, if any
   base::FilePlace peak_activation_place = {};       ///< position of the claimed peak activation, if any
+
   /// For FlexFusion traces: the first printed activation that differs from the exact one, with both values. Report it
   /// only if validate finds nothing, because any other violation (a dropped op, swapped devices) changes later
   /// activations too.
@@ -42,8 +43,8 @@ struct ScheduleFile {
 /// is.
 base::Result<ScheduleFile> parse_schedule(std::string_view content, const std::string& path);
 
-/// Returns the position of `violation` (of file.schedule): the row to blame, else the false claim, else the device,
-/// else the list of devices.
+/// Returns the position of `violation` (of file.schedule): the row if there is one, otherwise the false claim, the
+/// device, or the list of devices.
 base::FilePlace place_of(const ScheduleFile& file, const Violation& violation);
 
 /// Returns the schedule as JSON text, with the ops of each device on one line.
@@ -72,9 +73,9 @@ base::Result<ScheduleFile> parse_trace(std::string_view content, const std::stri
 /// found nothing.
 base::Result<std::string> schedule_to_trace(const Schedule& schedule);
 
-/// Actions that a file holds.
+/// Kinds of actions to write to a CSV.
 enum class CsvActions {
-  compute_only,   ///< F, I, W, B
+  compute_only,   ///< only F, I, W and B
   compute_comms,  ///< also SEND and RECV, each RECV directly before its consumer
 };
 

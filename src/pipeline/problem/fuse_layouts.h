@@ -16,10 +16,10 @@ struct ModelLayout {
   int data_parallel = 1;
   int pipeline_parallel = 1;
   int tensor_parallel = 1;
-  int microbatches = 1;            ///< per pipeline
-  std::vector<Ticks> forward;      ///< [stage]
-  std::vector<Ticks> backward;     ///< [stage]
-  std::vector<Memory> activation;  ///< [stage], per micro-batch in flight and device
+  int microbatches = 1;            ///< micro-batches per pipeline
+  std::vector<Ticks> forward;      ///< [stage] duration of a forward
+  std::vector<Ticks> backward;     ///< [stage] duration of a backward
+  std::vector<Memory> activation;  ///< [stage] activation per micro-batch in flight and device
 };
 
 struct FusedLayouts {

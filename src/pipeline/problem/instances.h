@@ -17,17 +17,17 @@ namespace dovetail::pipeline {
 struct PublishedResult {
   Ticks bound;
   Ticks makespan;
-  Memory peak_activation;                           ///< found by the search
+  Memory peak_activation;                           ///< peak of the schedule found by the search
   std::optional<Memory> peak_activation_optimized;  ///< after the separate memory optimizer; absent if it was not run
   Ticks greedy_makespan;
   Memory greedy_peak_activation;
-  Ticks serial_makespan;  ///< models trained one after the other with 1F1B
+  Ticks serial_makespan;  ///< makespan of models trained one after the other with 1F1B
   Memory serial_peak_activation;
 };
 
 /// Feature that a bundled problem covers. Lists are ordered by group.
 enum class InstanceGroup {
-  published,       ///< FlexFusion's twelve
+  published,       ///< the twelve instances of FlexFusion
   scale,           ///< many devices
   three_models,    ///< three or more models
   uneven_stages,   ///< embedding and head, uneven layer splits, unequal devices
@@ -50,7 +50,7 @@ std::optional<InstanceGroup> instance_group_named(std::string_view name);
 
 struct Instance {
   std::string name;
-  std::string summary;  ///< "33B on 8 stages x 32 micro-batches, 2 x 13B on 4 stages x 16"
+  std::string summary;  ///< one line: "33B on 8 stages x 32 micro-batches, 2 x 13B on 4 stages x 16"
   Problem problem;
   std::optional<PublishedResult> published;
   InstanceGroup group = InstanceGroup::published;

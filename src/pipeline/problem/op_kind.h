@@ -37,10 +37,11 @@ struct OpTraits {
   BackwardPart backward = BackwardPart::none;
   bool per_minibatch = false;  ///< one op per mini-batch, whose number is OpLabel::microbatch
   OutputTo output = OutputTo::nowhere;
-  std::vector<Ticks> Model::* duration = nullptr;  ///< [stage]; a whole backward lasts as long as both halves
-  bool (Model::*occurs)() const = nullptr;         ///< whether a model has such ops; null if every model does
-  std::string_view of_model{};                     ///< predicate for a model that has them: "has optimizer steps"
-  std::int64_t rank = 0;  ///< priority: a device with a choice starts the op with the lowest rank
+  /// Durations by stage; a whole backward lasts as long as both halves
+  std::vector<Ticks> Model::* duration = nullptr;
+  bool (Model::*occurs)() const = nullptr;  ///< whether a model has such ops; null if every model does
+  std::string_view of_model{};              ///< predicate for a model that has them: "has optimizer steps"
+  std::int64_t rank = 0;                    ///< priority: a device with a choice starts the op with the lowest rank
   Shade shade = Shade::light;
   std::string_view hatching{};  ///< name of its fill pattern in charts; empty if plain
 
@@ -136,7 +137,7 @@ std::string op_letters(std::string_view last);
 /// Explains which ops outside of `known` the model has, for code that supports only some kinds: "model actor has
 /// optimizer steps". Returns nullopt if it has none.
 std::optional<std::string> find_other_ops(const Model& model, std::span<const OpKind> known);
-/// Does the same for the models of a problem.
+/// Calls find_other_ops for each model of `problem` and returns the first explanation, otherwise nullopt.
 std::optional<std::string> find_other_ops(const Problem& problem, std::span<const OpKind> known);
 
 /// Kinds of ops in the passes of a micro-batch. Schedules of other programs have only these.

@@ -36,8 +36,11 @@ constexpr auto names_of(StepAfter) {
 
 /// Optimizer steps that the forwards of the next mini-batch on a stage wait for.
 enum class StepBefore : std::uint8_t {
-  own,      ///< the step in the same replica
-  replicas  ///< the steps of all replicas of the stage: ZeRO gathers the weights, of which each replica updates a share
+  own,  ///< the step in the same replica
+
+  /// The steps of all replicas of the stage: with ZeRO each replica updates a share of the weights, which are then
+  /// gathered.
+  replicas
 };
 constexpr auto names_of(StepBefore) {
   return std::array{base::EnumName{"own", StepBefore::own}, base::EnumName{"replicas", StepBefore::replicas}};
@@ -46,17 +49,20 @@ constexpr auto names_of(StepBefore) {
 /// One model: its replicas, each a pipeline of the same stages on separate devices.
 struct Model {
   std::string name;
-  int microbatches = 1;                         ///< per mini-batch and replica
-  int minibatches = 1;                          ///< each ends with an optimizer step if has_steps()
-  std::vector<std::vector<DeviceId>> replicas;  ///< [replica][stage] -> device
-  std::vector<Ticks> forward;                   ///< [stage], at least 1
-  std::vector<Ticks> backward;            ///< [stage], at least 1: the whole backward, or the input gradient if split()
-  std::vector<Ticks> weight_gradient;     ///< [stage], at least 1; empty if the backward is not split
-  std::vector<Memory> activation;         ///< [stage], held per micro-batch in flight
-  std::vector<Memory> weight_activation;  ///< [stage], held between I and W; empty if not split
+  int microbatches = 1;  ///< number of micro-batches per mini-batch and replica
+  int minibatches = 1;   ///< number of mini-batches; each ends with an optimizer step if has_steps()
+  std::vector<std::vector<DeviceId>> replicas;  ///< [replica][stage] device of the stage
+  std::vector<Ticks> forward;                   ///< [stage] duration of a forward, at least 1
+
+  /// [stage] duration of the whole backward, or of the input gradient if split(); at least 1
+  std::vector<Ticks> backward;
+  /// [stage] duration of the weight gradient, at least 1; empty if the backward is not split
+  std::vector<Ticks> weight_gradient;
+  std::vector<Memory> activation;         ///< [stage] activation held per micro-batch in flight
+  std::vector<Memory> weight_activation;  ///< [stage] part of the activation held between I and W; empty if not split
   std::vector<Ticks> transfer_forward;    ///< [stage - 1]: delay of activations from stage s to s+1 on another device
   std::vector<Ticks> transfer_backward;   ///< [stage - 1]: delay of gradients from stage s+1 to s on another device
-  std::vector<Ticks> step;                ///< [stage], duration of the optimizer step
+  std::vector<Ticks> step;                ///< [stage] duration of the optimizer step
   StepAfter step_after = StepAfter::stage;
   StepBefore step_before = StepBefore::own;
 
@@ -71,18 +77,18 @@ struct Model {
   friend bool operator==(const Model&, const Model&) = default;
 };
 
-/// Everything that a schedule must satisfy.
+/// A scheduling problem: the models, and the devices and memory that they share.
 struct Problem {
   TimeUnit time_unit = TimeUnit::tick;
   int devices = 0;
-  std::vector<Memory> resident;                 ///< [device], 0 if the file gives none
-  std::optional<std::vector<Memory>> capacity;  ///< [device]
+  std::vector<Memory> resident;  ///< [device] memory in use besides activations; 0 if the file gives none
+  std::optional<std::vector<Memory>> capacity;  ///< [device] maximum memory; nullopt: no limit
   std::vector<Model> models;
 
   friend bool operator==(const Problem&, const Problem&) = default;
 };
 
-/// Converts device numbers for Model::replicas.
+/// Converts device numbers to ids, for Model::replicas.
 std::vector<DeviceId> device_list(const std::vector<int>& numbers);
 
 /// Fills in values that a file may leave out, for problems built by a program. The first replica defines the stages. A
@@ -107,15 +113,15 @@ enum class Limit { ops, step_dependencies, time, activation };
 struct ProblemTotals {
   std::int64_t ops = 0;
   std::int64_t step_dependencies = 0;    ///< ops that steps wait for, and ops that wait for the steps of all replicas
-  std::int64_t time = 0;                 ///< durations and transfers of all ops
-  std::vector<std::int64_t> activation;  ///< [device] of all micro-batches together
+  std::int64_t time = 0;                 ///< sum of durations and transfers of all ops
+  std::vector<std::int64_t> activation;  ///< [device] sum over all micro-batches
 };
 
 /// Adds a model whose values are in range. Returns the first limit that the totals then exceed, or nullopt. REQUIRES:
 /// no limit was exceeded before.
 std::optional<Limit> add_to_totals(ProblemTotals& totals, const Model& model);
 
-/// Returns the number of ops with every backward whole. Each split backward adds one op.
+/// Returns the number of ops, counting each backward as one op even if the model splits it.
 std::int64_t count_ops(const Problem& problem);
 
 /// One replica of one model.

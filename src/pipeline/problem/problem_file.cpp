@@ -130,7 +130,8 @@ Status ModelReader::read_name(const Node& node, Model& model) {
   }
   if (!base::is_name(name.text())) {
     return name.error(fmt::format(
-        "the name {} of a model has a control character; accepted: letters, digits, punctuation", quote(name.text())));
+        "the name {} of a model has a control character; accepted: any characters except control characters",
+        quote(name.text())));
   }
   model.name = name.text();
   if (!names_.insert(model.name).second) {

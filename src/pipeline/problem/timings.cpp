@@ -26,7 +26,7 @@ constexpr std::int64_t bytes_per_millionth_of_gigabyte = 1000;
 /// Rows of one (model, stage, op).
 struct OpRows {
   std::vector<std::int64_t> nanoseconds;
-  std::vector<std::int64_t> bytes;  ///< only of rows that have them
+  std::vector<std::int64_t> bytes;  ///< bytes of the rows that have them
 };
 
 struct StageRows {

@@ -13,11 +13,11 @@
 namespace dovetail::pipeline {
 
 struct TimingsOptions {
-  std::map<std::string, int> microbatches;               ///< by model; required for every model in the file
-  std::map<std::string, std::vector<DeviceId>> devices;  ///< by model: the device of each stage; optional
+  std::map<std::string, int> microbatches;  ///< number of micro-batches by model; required for every model in the file
+  std::map<std::string, std::vector<DeviceId>> devices;  ///< device of each stage, by model; optional
 };
 
-/// Spread of the rows of one (model, stage, op).
+/// Spread of the measured times of one (model, stage, op).
 struct TimingSpread {
   std::string model;
   int stage = 0;
@@ -29,8 +29,9 @@ struct TimingSpread {
 };
 
 struct TimedProblem {
-  Problem problem;  ///< in ms (stored as ns); activation in GB (10^9 bytes), 0 if the file has no bytes
-  std::vector<TimingSpread> spread;  ///< for every (model, stage, op), in file order
+  /// Problem with times in ms (stored as ns) and activation in GB (10^9 bytes; 0 if the file has no bytes)
+  Problem problem;
+  std::vector<TimingSpread> spread;  ///< spread of every (model, stage, op), in file order
 };
 
 /// Reads the CSV and builds a problem from its medians. The header is `model,stage,op,seconds[,activation_bytes]` in

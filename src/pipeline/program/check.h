@@ -14,9 +14,9 @@ namespace dovetail::pipeline {
 
 /// Condition under which a message is delivered.
 enum class Delivery : std::uint8_t {
-  buffered,             ///< once it is sent
-  rendezvous_by_tag,    ///< once it is sent and its receive is posted (Gloo)
-  rendezvous_in_order,  ///< as above, and all earlier messages of its channel are delivered (NCCL)
+  buffered,             ///< once the message is sent
+  rendezvous_by_tag,    ///< once the message is sent and its receive is posted (Gloo)
+  rendezvous_in_order,  ///< like rendezvous_by_tag, and all earlier messages of its channel are delivered (NCCL)
 };
 inline constexpr std::array deliveries{Delivery::buffered, Delivery::rendezvous_by_tag, Delivery::rendezvous_in_order};
 std::string_view name_of(Delivery delivery);
@@ -36,8 +36,8 @@ std::string describe(const ProgramFault& fault);
 /// - Every micro-batch of every stage runs once, forward before backward, after its input has arrived. Its output is
 ///   passed on. Its memory is freed after the last op that needs it.
 /// - Receives of a channel are posted in the order in which its messages are sent, each before it is waited for.
-/// - A reduction starts once on each of its ranks, after everything that adds to it, and in one order over all ranks. A
-///   step awaits its gradients first, and a forward awaits the weights of the previous step.
+/// - A reduction starts once on each of its ranks, after everything that adds to it. All ranks start reductions in the
+///   same order. A step awaits its gradients first, and a forward awaits the weights of the previous step.
 /// - The programs terminate when sends and starts of reductions do not block. Messages are delivered as specified by
 ///   `delivery`. Each rank carries out its reductions one at a time, in the order in which they start.
 /// - The peaks are those that the programs state.

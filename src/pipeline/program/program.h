@@ -1,5 +1,5 @@
-// Rank programs: a schedule compiled to what each rank computes, sends, receives, reduces and frees, in order. An
-// interpreter runs the instructions one after the other; only `wait` and `await` block. Files are in the format
+// Rank programs: for each rank, the instructions to compute, send, receive, reduce and free, compiled from a schedule.
+// An interpreter runs the instructions one after the other; only `wait` and `await` block. Files are in the format
 // dovetail/program@1, one per rank.
 #pragma once
 
@@ -35,8 +35,8 @@ constexpr auto names_of(Code) {
                     base::EnumName{"await", Code::await}};
 }
 
-/// Kind of reduction: what the ranks of a model do together between the last backward of a mini-batch and the first
-/// forward of the next. Each rank carries out its reductions one at a time, in the order in which they start.
+/// Kind of reduction: a collective operation of the ranks of a model between the last backward of a mini-batch and the
+/// first forward of the next. Each rank carries out its reductions one at a time, in the order in which they start.
 enum class ReductionKind : std::uint8_t {
   gradients,  ///< sum over the replicas of a stage
   tied,       ///< sum of the gradients of a weight at the first and the last stage, over all replicas
@@ -57,8 +57,8 @@ struct ProgramStage {
   ModelId model;
   ReplicaId replica;
   StageId stage;
-  Memory activation;         ///< held for a micro-batch from F on
-  Memory weight_activation;  ///< share of it that is held between I and W
+  Memory activation;         ///< activation held for a micro-batch from F on
+  Memory weight_activation;  ///< share of `activation` that is held between I and W
   std::vector<int> ranks;    ///< ranks that compute the stage together, including this one
 
   friend bool operator==(const ProgramStage&, const ProgramStage&) = default;
@@ -68,7 +68,7 @@ struct ProgramStage {
 struct Message {
   int peer = 0;         ///< rank at the other end
   int sequence = 0;     ///< index among the messages from one rank to another
-  bool forward = true;  ///< activation, not gradient
+  bool forward = true;  ///< true: an activation; false: a gradient
   int stage = 0;        ///< index into Program::stages of the stage that makes or takes it
   MicrobatchId microbatch;
   std::int64_t bytes = 0;  ///< 0 if unknown
@@ -91,16 +91,17 @@ struct Reduction {
 /// One instruction. `target` is the index of a message, a reduction or a stage (run, free).
 struct Instruction {
   Code code = Code::run;
-  OpKind op = OpKind::F;  ///< for `run`
+  OpKind op = OpKind::F;  ///< kind of op of `run`
   int target = 0;
-  MicrobatchId microbatch;  ///< for `run` and `free`; the mini-batch for S
+  MicrobatchId microbatch;  ///< micro-batch of `run` and `free`; for S, the mini-batch
 
   friend bool operator==(const Instruction&, const Instruction&) = default;
 };
 
-/// Maximum that the program of a rank holds at any time, whatever the durations.
+/// Maximum memory and messages that the program of a rank holds at any time, regardless of durations.
 struct ProgramPeak {
-  Memory activation;       ///< of micro-batches between F and the end of their backward, in the unit of the problem
+  /// Activation of micro-batches between F and the end of their backward, in the unit of the problem.
+  Memory activation;
   int arrived = 0;         ///< messages whose receive is posted and whose op has not started
   std::int64_t bytes = 0;  ///< bytes of these messages
 
@@ -123,7 +124,7 @@ struct ProgramModel {
 struct Program {
   int rank = 0;
   int ranks = 1;
-  std::string problem;  ///< SHA-256 of its canonical JSON
+  std::string problem;  ///< SHA-256 of the problem's canonical JSON
   std::vector<ProgramModel> models;
   std::vector<ProgramStage> stages;
   std::vector<Message> messages;
@@ -141,7 +142,7 @@ bool makes_output(const Program& program, const Instruction& op);
 /// makes_output.
 std::optional<int> local_consumer(const Program& program, const Instruction& op);
 
-/// Computes the maximum that the instructions of a program hold.
+/// Computes the peak of a program from its instructions.
 ProgramPeak peak_of(const Program& program);
 
 /// Describes an op of one of the program's stages: "F3 of actor/0 stage 1".
@@ -157,8 +158,8 @@ struct ProgramFile {
   std::vector<base::FilePlace> places;
 };
 
-/// Reads the program of one rank. Whether it matches those of the other ranks is for `check` to decide. `path` appears
-/// in messages.
+/// Reads the program of one rank. Does not compare it with the programs of other ranks; `check` does that. `path`
+/// appears in messages.
 base::Result<ProgramFile> parse_program(std::string_view content, const std::string& path);
 
 /// Returns the file name of a rank in a folder of programs: "rank-3.json".

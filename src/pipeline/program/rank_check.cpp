@@ -273,8 +273,8 @@ class RankChecker {
   std::vector<int> steps_;                  ///< [stage] number of steps done
   std::vector<Use> messages_;
   std::vector<Use> reductions_;
-  std::set<Item> inputs_;   ///< arrived and not yet taken
-  std::set<Item> outputs_;  ///< made for another rank and not yet sent
+  std::set<Item> inputs_;   ///< inputs that have arrived and are not yet taken
+  std::set<Item> outputs_;  ///< outputs made for another rank and not yet sent
   std::map<int, int> next_receive_;
   std::map<int, int> next_send_;
   int last_number_ = -1;

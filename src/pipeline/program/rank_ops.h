@@ -15,7 +15,9 @@ struct RankOp {
   OpLabel label;
   int stage = 0;   ///< index into the rank's stages
   int member = 0;  ///< index of the rank among those that compute the stage together
-  Ticks start;     ///< of the part of the rank: parts of F run one after the other, parts of a backward in reverse
+
+  /// Start of this rank's part of the op; parts of F run one after the other, parts of a backward in reverse order.
+  Ticks start;
   Ticks end;
 };
 

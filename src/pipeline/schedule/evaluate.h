@@ -20,10 +20,10 @@ struct DeviceUse {
 
 /// Times and costs of a schedule.
 struct Evaluation {
-  std::vector<Ticks> start;        ///< [op]
-  Ticks makespan;                  ///< latest end, counted from time 0
-  Memory peak_activation;          ///< maximum over the devices
-  std::vector<DeviceUse> devices;  ///< [device]
+  std::vector<Ticks> start;        ///< [op] start time
+  Ticks makespan;                  ///< latest end of any op, counted from time 0
+  Memory peak_activation;          ///< maximum peak of any device
+  std::vector<DeviceUse> devices;  ///< [device] its use
 };
 
 /// Computes the earliest start times of `order`: each op starts when its predecessors, the previous op of its device
@@ -37,7 +37,7 @@ Evaluation evaluate(const OpGraph& graph, std::vector<Ticks> start);
 /// A schedule as graph, order and evaluation, as needed for timelines and variations.
 struct LoweredSchedule {
   Lowering lowering;
-  Order order;  ///< by start time on each device
+  Order order;  ///< ops of each device by start time
   Evaluation evaluation;
 };
 

@@ -46,9 +46,9 @@ struct OpGraph {
   std::vector<Ticks> duration;
   std::vector<Memory> acquire;                  ///< memory taken on its device when the op starts
   std::vector<Memory> release;                  ///< memory freed on its device when the op ends
-  std::vector<std::int32_t> predecessor_begin;  ///< [op], size ops + 1, into predecessor_arcs
+  std::vector<std::int32_t> predecessor_begin;  ///< [op] first entry in predecessor_arcs; one more at the end
   std::vector<Arc> predecessor_arcs;
-  std::vector<std::int32_t> successor_begin;  ///< [op], size ops + 1, into successor_arcs
+  std::vector<std::int32_t> successor_begin;  ///< [op] first entry in successor_arcs; one more at the end
   std::vector<Arc> successor_arcs;
 
   std::size_t size() const { return labels.size(); }
@@ -72,14 +72,15 @@ enum class BackwardForm {
 struct MicrobatchOps {
   OpId forward;
   OpId backward;         ///< B, or I if split
-  OpId weight_gradient;  ///< equal to `backward` if not split
+  OpId weight_gradient;  ///< W; equal to `backward` if not split
 };
 
 /// A lowered problem: the graph, and an index of its ops.
 struct Lowering {
   OpGraph graph;
   std::vector<Pipeline> pipelines;
-  std::vector<PipelineId> first_pipeline;  ///< [model] its replica 0; the others follow
+  std::vector<PipelineId> first_pipeline;  ///< [model] pipeline of its replica 0; the other replicas follow
+
   /// [pipeline] index of its first stage in the two arrays below, plus a final entry for the end
   std::vector<std::int32_t> stage_begin;
   std::vector<std::int32_t> microbatch_begin;  ///< [pipeline stage], index into microbatch_ops of its micro-batch 0

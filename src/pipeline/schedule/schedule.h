@@ -14,7 +14,7 @@ namespace dovetail::pipeline {
 /// Order of the ops on every device, and the predecessors that belong to the order rather than to the problem.
 struct Order {
   std::vector<std::vector<OpId>> devices;  ///< [device] ops in order of execution
-  std::vector<Precedence> barriers;        ///< between models that a serial solver runs one after the other
+  std::vector<Precedence> barriers;        ///< precedences between models that a serial solver runs one after the other
 
   friend bool operator==(const Order&, const Order&) = default;
 };
@@ -31,9 +31,9 @@ struct ScheduledOp {
 /// Solver that made a schedule, as recorded in its file.
 struct SolverRecord {
   std::string name;
-  std::optional<std::uint64_t> seed;  ///< absent if nothing is random
+  std::optional<std::uint64_t> seed;  ///< random seed; absent if nothing is random
   std::optional<std::int64_t> chains;
-  std::optional<std::int64_t> iterations;  ///< per chain
+  std::optional<std::int64_t> iterations;  ///< iterations per chain
 
   friend bool operator==(const SolverRecord&, const SolverRecord&) = default;
 };
@@ -48,7 +48,7 @@ struct Claims {
   std::optional<Ticks> makespan;
   std::optional<Memory> peak_activation;
   std::optional<Ticks> bound_makespan;
-  std::optional<Memory> bound_peak_activation;  ///< at the makespan of the schedule
+  std::optional<Memory> bound_peak_activation;  ///< bound for schedules with at most the makespan of this one
   std::optional<bool> optimal_makespan;
   std::optional<bool> optimal_peak_activation;
   std::optional<SolverRecord> solver;
@@ -60,7 +60,7 @@ struct Claims {
 /// A schedule of `problem`, read from a file or made by a solver. It may be invalid.
 struct Schedule {
   Problem problem;
-  std::vector<std::vector<ScheduledOp>> devices;  ///< [device], in file order
+  std::vector<std::vector<ScheduledOp>> devices;  ///< [device] its ops in file order
   Claims claims;
 
   friend bool operator==(const Schedule&, const Schedule&) = default;

@@ -45,17 +45,17 @@ struct Divergence {
 
 struct DeviceDifference {
   std::int64_t matched = 0;    ///< ops that both schedules have
-  std::int64_t moved = 0;      ///< those outside the longest sequence that both run in the same order
+  std::int64_t moved = 0;      ///< matched ops outside the longest sequence that both run in the same order
   std::int64_t only_in_a = 0;  ///< ops in a form of backward (B, or I and W) that the other does not use there
   std::int64_t only_in_b = 0;
 };
 
 struct ScheduleDifference {
   std::vector<DeviceDifference> devices;
-  /// Earliest one of all devices; absent if the schedules are equal up to numbers of micro-batches.
+  /// Earliest divergence on any device; absent if the schedules are equal except for micro-batch numbers.
   std::optional<Divergence> divergence;
   bool same_order = true;   ///< every device runs the same ops in the same order, possibly at other times
-  std::vector<Move> moves;  ///< ops that moved furthest in time, furthest first
+  std::vector<Move> moves;  ///< ops that moved, by descending distance in time
 };
 
 /// Compares two schedules and lists at most `max_moves` moves. REQUIRES: find_difference finds nothing in their

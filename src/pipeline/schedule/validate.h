@@ -11,12 +11,12 @@ namespace dovetail::pipeline {
 /// A rule that a schedule breaks.
 enum class Rule {
   unknown_op,    ///< the problem does not have this op
-  wrong_device,  ///< its stage is on another device
+  wrong_device,  ///< the op's stage is on another device
   duplicate_op,
   wrong_duration,
   missing_op,
   overlap,         ///< two ops run on a device at once
-  precedence,      ///< starts before a predecessor ends or its transfer arrives
+  precedence,      ///< an op starts before a predecessor ends or its transfer arrives
   capacity,        ///< a device holds more than its capacity
   false_makespan,  ///< the claimed makespan is not the schedule's
   false_peak,      ///< the claimed peak activation is not the schedule's
@@ -24,7 +24,7 @@ enum class Rule {
 /// Returns the name of a rule: "overlap", "broken precedence", ...
 std::string_view name_of(Rule rule);
 
-/// The first broken rule, and where.
+/// A broken rule, and its location.
 struct Violation {
   Rule rule;
   std::string message;                ///< names the ops and their times

@@ -191,7 +191,7 @@ TEST(Ranking, RejectsDifferentJobsInAllProcesses) {
   const Shared shared = ask_as_processes({"ppo-7b.yaml", "grpo-8b.yaml"});
   for (const auto& answer : shared.answers) {
     ASSERT_FALSE(answer.ok());
-    EXPECT_EQ(answer.error().message, "rank 1 reads another job than rank 0; all ranks must read the same input");
+    EXPECT_EQ(answer.error().message, "rank 1 reads a different job than rank 0; all ranks must read the same input");
   }
 }
 
