@@ -38,8 +38,7 @@ struct ScheduleRequest {
 template <std::same_as<ScheduleRequest> T>
 auto options_of(const T*) {
   return options<T>(
-      option("PROBLEM", &T::problem, File{"PROBLEM"},
-             "problem file, '-' for standard input, or name of a bundled instance"),
+      option("PROBLEM", &T::problem, File{"PROBLEM"}, "problem file, bundled instance, or '-' for stdin"),
       option("solver", &T::solver, String{"SOLVER"}, "solver (default {}: the best of all that apply)"),
       option("objective", &T::objective, Choice{}, "primary objective (default {}), or pareto: trade-off of both"),
       option("robust", &T::robustness_percent, Count{0, 100}, robust_help),
