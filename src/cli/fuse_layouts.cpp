@@ -194,7 +194,7 @@ void add_fuse_layouts(CLI::App& program, Action& action) {
                   "  activation          activation memory of a micro-batch on one stage\n"
                   "A cost is one number for all stages, or one number per stage: 5/5/6/6.");
   add_name_list(*command, "--model", arguments->models, "NAME,KEY=VALUE,...",
-                "layout and costs of a model, given twice (see below)");
+                "layout and costs of one of the two models (required twice)");
   add_text_option(*command, "--time-unit", arguments->time_unit, "tick|s|ms|us|ns",
                   "unit of forward and backward (default: tick)");
   add_text_option(*command, "-o,--output", arguments->output, "FILE",

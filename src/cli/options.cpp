@@ -78,9 +78,10 @@ void add_import_options(CLI::App& command, trainers::ImportOptions& import) {
   add_option(command, {"--env", "environment variable for a launch script (repeatable)"}, answer::String{"NAME=VALUE"},
              import.environment);
   text("--root", "FOLDER", "topmost folder to read from (default: the file's repository)", import.root);
-  text("--prompt-length", "LENGTHS", "prompt lengths: tokens, mean=120,p90=400, file=FILE (default: cap)",
+  text("--prompt-length", "LENGTHS", "prompt lengths: TOKENS, mean=120,p90=400 or file=FILE (default: cap)",
        import.prompt_length);
-  text("--response-length", "LENGTHS", "response lengths, in the same forms (default: cap)", import.response_length);
+  text("--response-length", "LENGTHS", "response lengths, as for --prompt-length (default: cap)",
+       import.response_length);
 }
 
 void add_option(CLI::App& command, const Flagged& flagged, answer::String kind, std::function<void(std::string)> take) {

@@ -139,11 +139,11 @@ void add_problem(CLI::App& program, Action& action) {
                   "The CSV has the columns model,stage,op,seconds[,activation_bytes]. If an op has several rows,\n"
                   "their median counts.");
   add_text_option(*command, "PROBLEM", arguments->source, " ", "problem file, bundled instance, or '-' for stdin");
-  add_text_option(*command, "--from", arguments->timings, "FILE", "CSV of measured times (see below)");
+  add_text_option(*command, "--from", arguments->timings, "FILE", "CSV file of measured times");
   add_name_list(*command, "--microbatches", arguments->microbatches, "NAME=N",
                 "micro-batches of a model (once per model)");
   add_name_list(*command, "--map", arguments->map, "NAME=D,D,...",
-                "stage devices of a model (default: 0, 1, ...; reversed for others)");
+                "device of each stage of a model (default: 0, 1, ...; reversed after the first)");
   add_text_option(*command, "-o,--output", arguments->output, "FILE",
                   "file to write, .json for JSON, else YAML (default: stdout)");
   add_flag(*command, "--json", arguments->json, "write JSON instead of YAML");

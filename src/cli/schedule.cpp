@@ -194,7 +194,7 @@ void add_schedule(CLI::App& program, Action& action) {
                                       answer::list_of_solvers());
   add_request(*command, arguments->request);
   add_count_option(*command, "--pick", arguments->pick, 1, max_picked,
-                   "number of the schedule of a front to write to -o FILE");
+                   "with pareto: number of the schedule to write to -o FILE");
   add_mpi_options(*command, arguments->mpi);
   add_text_option(*command, "-o,--output", arguments->output, "FILE",
                   "write the schedule, or the front (.json, .svg), to FILE");

@@ -31,18 +31,18 @@ struct RankingRequest {
 };
 template <std::same_as<RankingRequest> T>
 auto options_of(const T*) {
-  return options<T>(
-      option("JOB", &T::job, JobFile{}, job_file_help),
-      option("placement", &T::placements, String{"PLACEMENT"},
-             "family of plans, such as co-located (repeatable; default: all)"),
-      option("top", &T::shown, Count{1, 1000}, "max number of plans to show (default {})"),
-      option("simulate", &T::simulated, Count{0, 1000},
-             "number of tied plans to simulate and rank by simulated time (default {})"),
-      group(&T::search),
-      option("allow", &T::allowed, String{"WHAT"}, "also try other ways to run the job: backend, mode or backend,mode"),
-      option("way", &T::alternative, Count{0, 1000},
-             "number of the way to report on, with --allow (default {}: fastest)"),
-      unlisted(&T::exchange), unlisted(&T::on_better));
+  return options<T>(option("JOB", &T::job, JobFile{}, job_file_help),
+                    option("placement", &T::placements, String{"PLACEMENT"},
+                           "family of plans, such as co-located (repeatable; default: all)"),
+                    option("top", &T::shown, Count{1, 1000}, "max number of plans to show (default {})"),
+                    option("simulate", &T::simulated, Count{0, 1000},
+                           "number of tied plans to simulate and rank by simulated time (default {})"),
+                    group(&T::search),
+                    option("allow", &T::allowed, String{"WHAT"},
+                           "also try other trainer settings: backend, mode (GPU sharing) or backend,mode"),
+                    option("way", &T::alternative, Count{0, 1000},
+                           "with --allow: number of the variant to report on (default {}: fastest)"),
+                    unlisted(&T::exchange), unlisted(&T::on_better));
 }
 
 /// Result for one way to run the job.

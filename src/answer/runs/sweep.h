@@ -26,9 +26,10 @@ auto options_of(const T*) {
   return options<T>(
       option("JOB", &T::job, JobFile{}, job_file_help),
       option("plan", &T::plan, File{}, "plan to vary, dovetail/plan@1 (default: best plan found)"),
-      required("over", &T::over, Choice{}, "axis"),
-      option("values", &T::values, String{"LIST"}, "comma-separated values: 5%,20% (threshold) or 0.5,2 (length)"),
-      option("cap", &T::cap, String{"TOKENS"}, "with --over length: cap in tokens, keep, or scale (default)"),
+      required("over", &T::over, Choice{}, "input to vary"),
+      option("values", &T::values, String{"LIST"},
+             "comma-separated values, such as 5%,20% (threshold) or 0.5,2 (length)"),
+      option("cap", &T::cap, String{"TOKENS"}, "with --over length: response cap in tokens, keep, or scale (default)"),
       option("simulate", &T::simulate, Flag{}, "also simulate every point (always for threshold)"),
       option("draws", &T::draws, Count{1, 1000}, "random draws of sample lengths to simulate (default {})"),
       group(&T::search));

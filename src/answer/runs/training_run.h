@@ -53,11 +53,11 @@ auto options_of(const T*) {
       option("iterations", &T::iterations, Count{1, 1'000'000'000},
              "number of iterations (default: as set in the job)"),
       option("fuse", &T::fuse, Choice{.none = "as-planned"},
-             "intra: trainings; inter: generation (default: as planned)"),
+             "intra: trainings; inter: generation, inference (default: as planned)"),
       option("placement", &T::placements, String{"PLACEMENT"},
              "family of plans, such as co-located (repeatable; default: all)"),
       option("plan-iterations", &T::plan_iterations, Count{1, 1'000'000'000'000},
-             "iterations per chain of the plan search"),
+             "plans to try per chain of the plan search"),
       option("time-limit", &T::time_limit, Seconds{}, "time limit of the plan search: seconds, or 500ms, 30s, 2m"),
       option("ranks", &T::ranks, Count{1, 1024}, "number of ranks on this machine (default: devices of the job)"),
       option("threads", &T::threads, Count{1, 1024}, "threads per rank (default 1)"),
@@ -65,7 +65,7 @@ auto options_of(const T*) {
       option("carrier", &T::carrier, Choice{}, "transport: nccl between GPUs, gloo via host (default: nccl on GPUs)"),
       option("collectives", &T::collectives, Choice{},
              "reductions: ordered by rank, or native (default: native with nccl)"),
-      option("timeout", &T::timeout, Seconds{}, "max wait for another rank, as 90s or 30m (default 10m; --stub: 60s)"),
+      option("timeout", &T::timeout, Seconds{}, "max wait for another rank, such as 90s (default 10m; --stub: 60s)"),
       unlisted(&T::folder));
 }
 

@@ -27,8 +27,7 @@ struct ComparisonRequest {
 template <std::same_as<ComparisonRequest> T>
 auto options_of(const T*) {
   return options<T>(
-      option("PROBLEM", &T::problem, File{"PROBLEM"},
-             "problem file, '-' for standard input, or name of a bundled instance"),
+      option("PROBLEM", &T::problem, File{"PROBLEM"}, "problem file, bundled instance, or '-' for stdin"),
       option("solver", &T::solvers, String{"SOLVER"}, "solver to run (repeatable; default: a selection)"),
       option("all", &T::all, Flag{}, "run every solver, including those left out by default"),
       option("objective", &T::objective, Choice{}, "primary objective; the other one breaks ties (default {})"),

@@ -37,15 +37,15 @@ struct ScheduleRequest {
 };
 template <std::same_as<ScheduleRequest> T>
 auto options_of(const T*) {
-  return options<T>(option("PROBLEM", &T::problem, File{"PROBLEM"},
-                           "problem file, '-' for standard input, or name of a bundled instance"),
-                    option("solver", &T::solver, String{"SOLVER"}, "solver (default {}: the best of all that apply)"),
-                    option("objective", &T::objective, Choice{}, "primary objective (default {}); pareto: trade-off"),
-                    option("robust", &T::robustness_percent, Count{0, 100}, robust_help),
-                    option("deadline", &T::deadline, String{"TIME"},
-                           "find the lowest peak with makespan <= TIME (problem's time unit)"),
-                    option("from", &T::from, File{}, "start the search from this schedule; never returns a worse one"),
-                    group(&T::search), unlisted(&T::exchange), unlisted(&T::on_better));
+  return options<T>(
+      option("PROBLEM", &T::problem, File{"PROBLEM"}, "problem file, bundled instance, or '-' for stdin"),
+      option("solver", &T::solver, String{"SOLVER"}, "solver (default {}: the best of all that apply)"),
+      option("objective", &T::objective, Choice{}, "primary objective (default {}), or pareto: trade-off of both"),
+      option("robust", &T::robustness_percent, Count{0, 100}, robust_help),
+      option("deadline", &T::deadline, String{"TIME"},
+             "find the lowest peak with makespan <= TIME (problem's time unit)"),
+      option("from", &T::from, File{}, "start the search from this schedule; never returns a worse one"),
+      group(&T::search), unlisted(&T::exchange), unlisted(&T::on_better));
 }
 
 /// Results in addition to the bounds on makespan and peak.
