@@ -58,7 +58,7 @@ struct Scales {
 /// the scale `batch`, it is whitened over the responses of the batch.
 void compute_advantages(std::span<Sample> samples, const LossSettings& loss, std::int64_t max_tokens, Scales& scales);
 
-/// KL divergence from the reference to the policy before training, by the estimators k1 and k3: mean per token, and
+/// KL divergence of the policy before training from the reference, by the estimators k1 and k3: mean per token, and
 /// mean per response of the sum over its tokens.
 struct Divergence {
   double k1_token = 0;

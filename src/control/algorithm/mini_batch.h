@@ -1,5 +1,5 @@
 // Builds the mini-batches of each algorithm. `places` are the indexes of the samples, examples or pairs in a
-// mini-batch. These and the settings must outlive it.
+// mini-batch. The samples, examples, pairs and settings must outlive it.
 #pragma once
 
 #include <cstddef>
