@@ -57,7 +57,7 @@ predict::SimulationOptions simulation_options(const ChosenPlanOptions& options);
 /// Simulation of a plan, and of the plan with less fusion.
 struct SimulatedPlan {
   predict::Simulation simulation;
-  /// The plan with less fusion, by increasing fusion; empty if nothing is fused or the simulation was stopped.
+  /// The plan with less fusion, then the plan itself; empty if nothing is fused or the simulation was stopped.
   std::vector<study::FusionVariant> variants;
 };
 
