@@ -23,23 +23,24 @@ enum class Measure {
 
 /// Maximum accepted amount of memory, in bytes: 10^18 (an exabyte).
 inline constexpr std::int64_t max_bytes = 1'000'000'000'000'000'000;
-/// Maximum accepted value of every other amount.
+/// Maximum accepted value of any other amount, in bytes/s, FLOP/s, seconds or as a plain number.
 inline constexpr double max_amount = 1e24;
 
 /// Parses an amount of memory, rounded half up to bytes: "80GiB", "1.5 TB", "1024". Decimal prefixes are exact; binary
 /// prefixes have the precision of a double. The Error has only a message; the caller adds the place.
 Result<std::int64_t> parse_bytes(std::string_view text);
 
-/// Parses any other amount. Rejects negative amounts. A decimal is read like a C++ literal ("3.35TB/s" is 3.35e12),
-/// then multiplied by a power of two for binary prefixes and bits. The Error has only a message.
+/// Parses an amount of the dimension `measure`. The number and its decimal prefix are rounded once, like a C++ literal
+/// ("3.35TB/s" is 3.35e12). Binary prefixes and bits then multiply by a power of two. Negative amounts are Errors. The
+/// Error has only a message; the caller adds the place.
 Result<double> parse_amount(std::string_view text, Measure measure);
 
 /// Whether an amount in a file may be 0.
 enum class Zero { rejected, accepted };
 
-/// Reads the amount of memory at `node`. An Error names `what` and the accepted values.
+/// Reads the amount of memory at `node`, in bytes. An Error names `what` and the accepted values.
 Result<std::int64_t> read_bytes(const Node& node, std::string_view what, Zero zero = Zero::rejected);
-/// Reads any other amount at `node`. An Error names `what` and the accepted values.
+/// Reads the amount of the dimension `measure` at `node`. An Error names `what` and the accepted values.
 Result<double> read_amount(const Node& node, std::string_view what, Measure measure, Zero zero = Zero::rejected);
 
 }  // namespace dovetail::base

@@ -1,4 +1,4 @@
-// Comma-separated values whose cells know their line and column.
+// Parser of comma-separated values. Every cell has its line and column, for error messages.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace dovetail::base {
 
-/// One cell, without quotes and surrounding blanks, and the place where its text begins.
+/// One cell: its text without quotes and surrounding blanks, and the position where the text begins.
 struct CsvCell {
   std::string text;
   int line = 0;
@@ -25,8 +25,8 @@ using CsvRow = std::vector<CsvCell>;
 /// and bytes that are not UTF-8 are Errors.
 Result<std::vector<CsvRow>> parse_csv(std::string_view content, const std::string& path);
 
-/// Like parse_csv(), without blank lines: every row has a cell, and the first row is the header. An empty file has no
-/// rows.
+/// Like parse_csv(), but skips blank lines, so every row has at least one cell. The first row is the header. An empty
+/// file has no rows.
 Result<std::vector<CsvRow>> parse_csv_table(std::string_view content, const std::string& path);
 
 /// Returns a bad_input Error at `cell`.

@@ -12,8 +12,8 @@
 //     using base::field;
 //     return base::fields<T>(
 //         field("memory_utilization", &T::memory_utilization, base::Number{0.01, 1},
-//               {.words = "memory utilization {}"}),
-//         field("cuda_graphs", &T::cuda_graphs, base::Flag{}, {.words = "CUDA graphs", .otherwise = "no graphs"}));
+//               {.phrase = "memory utilization {}"}),
+//         field("cuda_graphs", &T::cuda_graphs, base::Flag{}, {.phrase = "CUDA graphs", .otherwise = "no graphs"}));
 //   }
 //
 // It is a template so that only its users pay for its compilation. A member without a field does not compile. Fields
@@ -82,14 +82,14 @@ inline constexpr std::size_t max_member_count = 48;
 template <class Struct>
 inline constexpr std::size_t member_count = detail::count_members<Struct, 0, detail::max_member_count + 1>();
 
-/// When the canonical form of a struct, which is hashed, includes a field.
+/// When a field is part of the struct's hash (canonical_object).
 enum class Hashed {
   always,
   non_default,  ///< if it differs from its default; for fields added later, so that older hashes stay valid
   never         ///< for names
 };
 
-/// Options that few fields need.
+/// Optional properties of a field.
 template <class Owner>
 struct FieldOptions {
   std::string_view what = {};    ///< name in messages about its limits ("the number of layers"); empty: the key
@@ -161,7 +161,7 @@ std::vector<std::string_view> keys_of() {
   return keys;
 }
 
-/// A subset of the members of a T, each with a value: the settings of a file, or those that a job fixes.
+/// Values for some members of a T: the settings that a file gives, or those that a job fixes.
 template <class T>
 class Partial {
  public:

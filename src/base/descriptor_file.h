@@ -156,7 +156,7 @@ std::optional<std::string> find_out_of_range(const T& value) {
   return fault;
 }
 
-/// Checks only `member`, whose limits depend on other members.
+/// Like find_out_of_range above, but checks only `member`, against `limits` instead of its field's limits.
 template <class T, class Value, class Kind>
 std::optional<std::string> find_out_of_range(const T& value, Value T::* member, const Kind& limits) {
   std::optional<std::string> fault;
@@ -187,7 +187,8 @@ std::string description_of(const T& value, Value T::* member) {
   return text;
 }
 
-/// Returns a phrase for each field that differs: "256 sequences at most in place of 512", "no CUDA graphs".
+/// Returns a phrase for each field in which `to` differs from `from`: "256 sequences at most in place of 512", "no CUDA
+/// graphs".
 template <class T>
 std::vector<std::string> changed_descriptions(const T& from, const T& to) {
   std::vector<std::string> texts;

@@ -1,6 +1,6 @@
-// Parsed YAML or JSON in which every value knows its line and column.
+// Parsed YAML or JSON that stores the line and column of every value.
 //
-// Compact (20 bytes per node), because a schedule of a million ops has seven million values.
+// A node takes only 20 bytes, because a schedule of a million ops has seven million values.
 #pragma once
 
 #include <cstdint>
@@ -108,7 +108,7 @@ Status check_keys(const Node& map, std::string_view what, const std::vector<std:
 /// empty.
 Result<Node> require(const Node& map, std::string_view what, std::string_view key, std::string_view example = {});
 
-/// Reads an integer in [least, most]. An Error at `node` names `what` and the range.
+/// Reads an integer in [min, max]. An Error at `node` names `what` and the range.
 Result<std::int64_t> read_integer(const Node& node, std::string_view what, std::int64_t min, std::int64_t max);
 
 }  // namespace dovetail::base

@@ -128,7 +128,7 @@ Status check_text(std::string_view content, const std::string& path, std::string
   if (std::all_of(text.begin(), text.end(), [](char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; })) {
     return text_error(path, {1, 1}, fmt::format("the file is empty; accepted: {}", accepted));
   }
-  // The parsers would silently skip a second one.
+  // The parsers would silently skip a second byte order mark.
   if (text.starts_with(byte_order_mark))
     return text_error(path, {1, 1}, "a second byte order mark; accepted: one, at the start");
   return check_characters(text, path);

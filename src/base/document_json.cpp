@@ -20,8 +20,8 @@ std::size_t end_of_string(std::string_view content, std::size_t begin) {
   return i + 1;
 }
 
-/// Handles nlohmann's events, which have no places, and tracks them through the content to find the place of each
-/// value.
+/// Handles nlohmann's events. They have no positions, so this class follows them through the content to find the
+/// position of each value.
 class JsonReader {
  public:
   JsonReader(std::string_view content, std::string path) : content_(content), builder_(std::move(path)) {

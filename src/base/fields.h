@@ -36,7 +36,7 @@ Result<std::string> find_name(const Node& map, std::string_view key);
 /// Reads a boolean, the value of `key`.
 Result<bool> read_flag(const Node& node, std::string_view key);
 
-/// Reads a number in [least, most], rounded to the nearest double. An Error at `node` names `what` and the range.
+/// Reads a number in [min, max], rounded to the nearest double. An Error at `node` names `what` and the range.
 Result<double> read_number(const Node& node, std::string_view what, double min, double max);
 
 /// Reads a number of seconds, rounded to the nearest nanosecond. An Error at `node` names `what`.

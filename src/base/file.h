@@ -11,9 +11,9 @@
 
 namespace dovetail::base {
 
-/// Kinds of text input, each with its own size limit. The limits let any input be read with 4 GB of memory. A list of
-/// ones, two bytes per value, takes 14 bytes of memory per byte of JSON and 25 per byte of YAML; CSV of empty cells
-/// takes 80. `lines` is text that is read line by line: logs, JSON lines, FlexFusion traces.
+/// Kinds of text input. Each has its own size limit, so that 4 GB of memory suffice to read any input. In the worst
+/// case, a byte of JSON takes 14 bytes of memory, a byte of YAML 25 and a byte of CSV 80. `lines` is text that is read
+/// line by line: logs, JSON lines, FlexFusion traces.
 enum class InputKind { json, yaml, csv, lines };
 
 /// Returns the maximum size of an input of that kind, in bytes.
@@ -25,8 +25,8 @@ std::size_t max_input();
 /// Returns a bad_input Error if an input of that kind is too large. `path` is for messages.
 Status check_input_size(InputKind kind, std::size_t bytes, const std::string& path);
 
-/// Maximum length of a line of YAML, in bytes. Until a line ends, any of it may turn out to be a key, which takes 250
-/// bytes of memory per byte.
+/// Maximum length of a line of YAML, in bytes. The parser must treat an unfinished line as a possible key, which takes
+/// 250 bytes of memory per byte.
 inline constexpr std::size_t max_yaml_line = std::size_t{1} << 20;
 
 /// Like check_input_size above, for an input whose kind is not known yet.
@@ -39,10 +39,11 @@ std::string display_path(const std::string& path);
 /// max_input() is a bad_input Error.
 Result<std::string> read_file(const std::string& path);
 
-/// Returns the path under which this process has read the regular file at `path`, however it is spelled or linked.
-/// nullopt if the file was not read. Check this before writing results, so that no input is overwritten.
+/// Returns the path under which this process has read the regular file at `path`, even if that path is spelled
+/// differently or is a link. nullopt if the file was not read. Check this before writing results, so that no input is
+/// overwritten.
 std::optional<std::string> read_as(const std::string& path);
-/// Records a file as read without reading it: an input that another input names.
+/// Records a file as read, for read_as(), without reading it. For files that an input names.
 void count_as_read(const std::string& path);
 
 /// Writes `content` atomically: to a temporary file next to `path`, which is flushed to disk and renamed over `path`. A
@@ -53,24 +54,24 @@ Status write_file(const std::string& path, std::string_view content);
 /// Writes the concatenation of `parts`, so that large content need not be assembled in memory.
 Status write_file(const std::string& path, std::span<const std::string_view> parts);
 
-/// One file of a set.
+/// A file to write.
 struct FileContent {
   std::string path;
   std::string_view content;
 };
 
 /// Writes all files of a set or none, each like write_file(). No file is renamed before all are complete on disk. If a
-/// rename fails, the old files are restored. Signals that end the program are held back during the renames.
+/// rename fails, the old files are restored. Signals that would end the program are blocked during the renames.
 ///
 /// Between two renames a reader may see a mix of old and new files. A crash or SIGKILL at that moment leaves such a
-/// mix, with the old files next to it under names that begin with ".dovetail-". Special files are written in their
-/// turn.
+/// mix, with the old files next to it under names that begin with ".dovetail-". Pipes, devices and other special files
+/// are written directly, before the renames.
 Status write_files(std::span<const FileContent> files);
 
-/// Checks before long work that write_file could write to `path`; otherwise returns its Error. Changes no file.
+/// Returns the Error of write_file if it could not write to `path`. Changes no file. Call this before long work.
 Status check_writable(const std::string& path);
-/// Removes temporary files in and below `folder` that interrupted processes of this machine left. Files that are still
-/// being written stay.
+/// Removes the temporary files that interrupted processes left in `folder` and its subfolders. Keeps files whose
+/// process still runs on this machine.
 void remove_abandoned_files(const std::string& folder);
 
 /// A regular file mapped into memory for reading. Must outlive pointers into it. If the file shrinks while it is

@@ -71,7 +71,7 @@ int take_over_permissions(int descriptor, const struct stat& replaced) {
   struct stat created{};
   if (::fstat(descriptor, &created) != 0) return errno;
   if (created.st_uid != replaced.st_uid || created.st_gid != replaced.st_gid) {
-    // Only a privileged user may do this. For others the new file is their own, as with any editor.
+    // Only a privileged user may change the owner. For others the new file is their own, as with any editor.
     if (::fchown(descriptor, replaced.st_uid, replaced.st_gid) != 0) errno = 0;
   }
   return ::fchmod(descriptor, replaced.st_mode & 07777) == 0 ? 0 : errno;
@@ -136,7 +136,7 @@ std::string folder_of(const std::string& target) {
 Result<PendingFile> prepare(const std::string& path, const Destination& destination, Contents content) {
   const std::string target = destination.target.string();
   const struct stat* replaced = destination.is_there ? &destination.facts : nullptr;
-  // A rename would replace a file that the user has protected from writing.
+  // A rename would replace even a write-protected file.
   if (replaced != nullptr && ::access(target.c_str(), W_OK) != 0) return io_error(path, "cannot be written", errno);
   const TemporaryFile temporary = create_next_to(target);
   Descriptor file(temporary.descriptor);

@@ -1,4 +1,4 @@
-// Files that grow while a program runs: appended to line by line, or followed as another program appends.
+// Files that grow: GrowingFile reads what another program appends, LineFile appends lines.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@ namespace dovetail::base {
 
 class Descriptor;
 
-/// Follows the file at a path. A file that was renamed is read to its end, then the one that took its place. A file
-/// that was truncated or rewritten is read from its beginning.
+/// Reads what other programs append to the file at a path. If the file was renamed, reads it to its end and then the
+/// new file at the path. If it was truncated or rewritten, reads it again from its beginning.
 class GrowingFile {
  public:
   /// The file need not exist yet.

@@ -1,4 +1,4 @@
-// File descriptors and I/O errors, for the files of base and those that are written during a run.
+// File descriptors, and Errors of system calls.
 #pragma once
 
 #include <sys/types.h>
@@ -23,7 +23,7 @@ class Descriptor {
 
   bool is_open() const { return number_ >= 0; }
   int number() const { return number_; }
-  /// Closes it now. Returns 0 or errno. The descriptor is gone even after EINTR, which is not an error.
+  /// Closes the descriptor. Returns 0 or errno. EINTR is not an error, because the descriptor is closed anyway.
   int close();
 
  private:

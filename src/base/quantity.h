@@ -1,5 +1,5 @@
-// Integers with their own types: indices, time in ticks, memory in millionths of the file's unit. Sums are exact and
-// identical on every machine. Also the exact decimals that they are read from.
+// Strongly typed integers: indices, time in ticks, and memory in millionths of the file's unit. Sums are exact and
+// identical on every machine. The functions below convert them from and to decimals exactly.
 #pragma once
 
 #include <compare>
@@ -91,7 +91,7 @@ inline constexpr std::int64_t max_memory = 1'000'000'000'000'000'000;
 Ticks ticks_of_seconds(double seconds);
 /// Rounds down, for lower bounds and for times that must not exceed `seconds`. Clamps like ticks_of_seconds.
 Ticks ticks_within_seconds(double seconds);
-/// Converts to seconds with 53 bits of precision. Up to max_time, ticks_of_seconds returns the same ticks.
+/// Converts to the nearest double in seconds. Up to max_time, ticks_of_seconds converts it back to the same ticks.
 double seconds_of_ticks(Ticks ticks);
 
 /// Parses a decimal ("2", "0.5", "1e-3") of `unit` exactly, up to `largest` ticks or ns. Times in ticks must be

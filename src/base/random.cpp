@@ -44,7 +44,7 @@ double ln_near_one(double r) {
 
 /// ln(m) for m in [0.7, 1.42].
 double ln_of_mantissa(double m) {
-  // Either of two neighboring centers is good enough.
+  // Rounding to either neighboring center is accurate enough.
   const int center = static_cast<int>(m * centers_per_one + 0.5);  // NOLINT(bugprone-incorrect-roundings)
   const double c = static_cast<double>(center) / centers_per_one;
   return ln_table[static_cast<std::size_t>(center - first_center)] + ln_near_one((m - c) / c);

@@ -37,8 +37,8 @@ class Random {
   std::uint32_t below(std::uint32_t bound);
   /// Returns a uniform number in [0, 1) with 53 bits.
   double unit();
-  /// Returns -ln of a uniform number in (0, 1): the threshold of a Metropolis step, which accepts a loss below T times
-  /// this.
+  /// Returns -ln of a uniform number in (0, 1): a Metropolis step accepts an increase below this number times the
+  /// temperature.
   double negative_log_unit();
 
  private:

@@ -1,4 +1,4 @@
-// Elapsed time, for limits and reports. It never affects computed results.
+// Elapsed time, for time limits and reports.
 #pragma once
 
 #include <chrono>

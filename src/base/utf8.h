@@ -21,16 +21,16 @@ std::string_view without_byte_order_mark(std::string_view content);
 /// byte that is not UTF-8.
 Status check_characters(std::string_view content, const std::string& path);
 
-/// Whether a terminal or an editor may obey the character instead of showing it: a control (C0, DEL, C1), a line or
-/// paragraph separator, or a bidirectional control.
+/// Whether a terminal or an editor may interpret the character instead of showing it: a control (C0, DEL, C1), a line
+/// or paragraph separator, or a bidirectional control.
 bool is_control(char32_t code);
 
 /// Whether `text` has a control character, including line ends, or a byte that is not UTF-8. Names and displayed text
-/// must not.
+/// must not contain these.
 bool has_controls(std::string_view text);
 
 /// Returns `text` with control characters escaped as `\u001B` and bytes that are not UTF-8 as `\xFF`. The ASCII
-/// characters of `kept` ("\n\t") are not escaped. In a JSON string a reader decodes the `\u` escapes.
+/// characters of `kept` ("\n\t") are not escaped. Inside a JSON string, a reader decodes the `\u` escapes.
 std::string visible(std::string_view text, std::string_view kept = {});
 
 /// Returns `text` in double quotes, escaped so that JSON and YAML readers return the same text. A byte that is not

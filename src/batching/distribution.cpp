@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t no_rank = static_cast<std::size_t>(-1);
 
-/// Sequences of one part in one draft, as a chain of ranks by length through `next_`.
+/// Sequences of one part in one draft, as a chain through `next_`. Sequences are identified by their rank in length.
 struct DraftBin {
   std::int64_t tokens = 0;
   std::size_t min_rank = no_rank;  // rank of the longest sequence

@@ -1,4 +1,4 @@
-// Rules of continuous batching in a generation engine with a paged KV cache. They need no clock, log or response
+// Rules of continuous batching in a generation engine with a paged KV cache. They need neither a clock nor response
 // lengths: the caller reports which sequences have ended. The simulator and the runtime both run this code.
 //
 // The rules follow vLLM's V1 scheduler:
@@ -12,7 +12,7 @@
 // - A sequence decodes from the step after its last token was computed. A sequence that enters with its whole KV cache
 //   decodes at once, in a step that computes nothing.
 // - Sequences of a group share their prompt. The first one that enters computes it, and its blocks are held once, as
-//   long as any of them runs. No sequence enters until all running sequences have their prompts computed, or will have
+//   long as any of them runs. No sequence enters until the prompts of all running sequences are computed, or will be
 //   after the same step.
 // - If running sequences lack blocks for their next token, the one that entered last is preempted. Its blocks are
 //   freed, it waits ahead of all others, and all its tokens are recomputed. No sequence enters in that step: the
@@ -33,12 +33,12 @@ namespace dovetail::batching {
 inline constexpr std::int64_t cache_block = 16;
 
 struct EngineLimits {
-  std::int64_t sequences = 256;        ///< decoded together
-  std::int64_t batched_tokens = 8192;  ///< decoded and computed tokens of a step
+  std::int64_t sequences = 256;        ///< maximum number of running sequences (slots)
+  std::int64_t batched_tokens = 8192;  ///< maximum tokens that a step decodes and computes
   bool chunked_prefill = true;
   bool prefix_sharing = true;
   std::int64_t block_tokens = cache_block;
-  std::int64_t blocks = 0;  ///< in the KV cache
+  std::int64_t blocks = 0;  ///< blocks of the KV cache
 };
 
 /// A sequence as the engine sees it. Its prompt occupies whole blocks, and its decoded tokens start in a separate
@@ -47,11 +47,11 @@ struct Sequence {
   std::size_t id = 0;  ///< chosen by the caller, unique in the engine
   std::int64_t prompt = 0;
   std::int64_t group = 0;       ///< sequences of one group have the same prompt
-  std::int64_t priority = 0;    ///< higher values wait ahead
+  std::int64_t priority = 0;    ///< sequences with higher values enter first
   std::int64_t done = 0;        ///< tokens decoded
   std::int64_t to_compute = 0;  ///< while running: tokens whose keys and values are not computed yet
-  bool cached = false;          ///< it enters with its keys and values
-  bool again = false;           ///< its computation repeats an earlier one
+  bool cached = false;          ///< it enters with its KV cache, so nothing is computed
+  bool again = false;           ///< its tokens were computed before and are recomputed
 
   std::int64_t tokens() const { return prompt + done; }
 };
@@ -72,14 +72,14 @@ struct EngineStep {
   std::vector<std::size_t> decoding;   ///< indices of sequences that decode a token, ascending
 };
 
-/// Schedules one engine's sequences step by step: next, advance, finish, and again. A value: copies continue
-/// independently.
+/// Schedules the sequences of one engine step by step: call next, advance and finish, and repeat. Copies are
+/// independent.
 ///
 /// Invariants between calls:
 /// - The running sequences fit in the slots.
 /// - Once `next` has planned a step, the blocks of the running sequences, with one more token each, fit in the cache,
 ///   unless only one sequence runs.
-/// - Prompts are held only by running sequences.
+/// - Only running sequences hold the blocks of prompts.
 /// - While any sequence is unfinished, a step decodes or computes at least one token.
 class EngineScheduler {
  public:
@@ -88,11 +88,12 @@ class EngineScheduler {
 
   /// Adds a waiting sequence. REQUIRES: a prompt of at least 1 token.
   void arrive(const Sequence& sequence);
-  /// Preempts and admits sequences and returns the next step. It remains the next step until advance or finish:
-  /// arrivals affect only later steps. REQUIRES: some sequence is unfinished.
+  /// Preempts and admits sequences and returns the next step. Further calls return the same step until advance or
+  /// finish, because arrivals affect only later steps. REQUIRES: some sequence is unfinished.
   const EngineStep& next();
-  /// Returns how many steps, at most `max`, equal the one that `next` planned, as long as nothing arrives or ends: 1 if
-  /// it computes tokens, otherwise as many as there are blocks for. REQUIRES: next was called; max >= 1.
+  /// Returns how many times, at most `max`, the step that `next` planned can run unchanged if no sequence arrives or
+  /// ends. This is 1 if the step computes tokens; otherwise the free blocks limit it. REQUIRES: next was called; max >=
+  /// 1.
   std::int64_t steps_unchanged(std::int64_t max = std::numeric_limits<std::int64_t>::max()) const;
   /// Executes the step that `next` planned `steps` times. REQUIRES: next was called; 1 <= steps <= steps_unchanged().
   void advance(std::int64_t steps);
@@ -107,8 +108,8 @@ class EngineScheduler {
   const std::vector<Sequence>& running() const { return running_; }
   const std::deque<Sequence>& waiting() const { return waiting_; }
   std::size_t unfinished() const { return waiting_.size() + running_.size(); }
-  /// Returns the blocks held after `steps` more decode steps. If steps >= 1, sequences that do not decode yet count one
-  /// token.
+  /// Returns the blocks in use after `steps` more decode steps. If steps >= 1, a sequence that does not decode yet
+  /// counts as decoding one token.
   std::int64_t blocks_after(std::int64_t steps) const;
 
  private:

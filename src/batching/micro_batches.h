@@ -47,8 +47,8 @@ Assignment by_count(std::size_t count, std::size_t sequences);
 /// micro-batches, the last ones are empty. REQUIRES: parts >= 1.
 Assignment exactly(const std::vector<std::int64_t>& lengths, std::size_t parts);
 
-/// Returns how many of the next `available` sequences fit in one micro-batch of at most this many sequences and tokens
-/// (0: no limit). At least one if there is any. `length_of(i)`: tokens of the i-th.
+/// Returns how many of the next `available` sequences fit in a micro-batch of at most `max_sequences` sequences and
+/// `max_tokens` tokens (0: no limit). The first sequence always fits. `length_of(i)` returns the tokens of sequence i.
 template <class LengthOf>
 std::size_t count_that_fit(std::size_t available, std::int64_t max_sequences, std::int64_t max_tokens,
                            LengthOf length_of) {

@@ -57,7 +57,7 @@ void add_text_option(CLI::App& command, const std::string& names, std::string& v
 void add_name_list(CLI::App& command, const std::string& names, std::vector<std::string>& values,
                    const std::string& kind, const std::string& description);
 
-/// Adds an option that takes an integer in [least, most].
+/// Adds an option that takes an integer in [min, max].
 void add_count_option(CLI::App& command, const std::string& name, int& value, int min, int max,
                       const std::string& description);
 

@@ -34,7 +34,7 @@ struct BoundsArguments {
   bool json = false;
 };
 
-/// The options, converted to the problem's units.
+/// Values of the options in the problem's units.
 struct Question {
   std::optional<base::Ticks> deadline;
   std::optional<base::Memory> memory_cap;

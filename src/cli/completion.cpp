@@ -42,7 +42,7 @@ Completion completion_of(std::string_view kind) {
   return completion;
 }
 
-/// Option of a command that --help shows.
+/// Option of a command, as in --help.
 struct CompletedOption {
   std::vector<std::string> names;  ///< with their dashes
   std::string description;         ///< one line

@@ -9,13 +9,13 @@ namespace dovetail::cli {
 /// ends the program at once.
 const parallel::Cancellation& stop_on_interrupt();
 
-/// As stop_on_interrupt(), for programs whose kernels leave no valid stack for a signal handler. oneDNN kernels use the
-/// stack pointer as a general register, so a handler on their thread would write into the heap. A separate thread waits
-/// for the signals, and all other threads block them. Call it before other threads exist.
+/// Like stop_on_interrupt(), but a separate thread waits for the signals, and all other threads block them. For
+/// programs with oneDNN kernels, which use the stack pointer as a general register: a signal handler on their thread
+/// would write into the heap. Call it before other threads exist.
 const parallel::Cancellation& stop_on_interrupt_apart();
 
-/// Blocks SIGINT and SIGTERM until the program that replaces this one calls stop_on_interrupt(). No signal is lost
-/// before that.
+/// Blocks SIGINT and SIGTERM before this program is replaced by another one (exec). They are delivered when that
+/// program calls stop_on_interrupt().
 void hold_interrupts();
 
 }  // namespace dovetail::cli

@@ -1,4 +1,4 @@
-// Builds command-line options from the options of a request (answer/question/option.h).
+// Adds the options of a request (answer/question/option.h) to a command.
 #pragma once
 
 #include <fmt/format.h>
@@ -78,7 +78,7 @@ std::string help_with(const std::string& help, const Value& value) {
   return help.substr(0, at) + text + help.substr(at + 2);
 }
 
-/// Names of an enum joined by '|'. If `none` is not empty, it comes first.
+/// Returns the names of an enum joined by '|'. If `none` is not empty, it comes first.
 template <class Enum>
 std::string choices_of(const answer::Choice& kind) {
   const std::string names = fmt::format("{}", fmt::join(base::enum_names<Enum>(), "|"));

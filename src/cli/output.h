@@ -7,7 +7,7 @@
 
 namespace dovetail::cli {
 
-/// Disables all later printing in this process, because another process prints for all of them.
+/// Disables all later printing in this process. For all processes of a distributed search except the first.
 void print_nothing();
 /// Prints a JSON text (answer/question/json.h) and a newline on stdout.
 void print_json(std::string_view text);
@@ -16,10 +16,10 @@ void print_json(std::string_view text);
 void print(std::string_view text);
 /// Flushes stdout.
 void flush_output();
-/// Prints a chart on stdout unchanged, including its color codes. REQUIRES: text from outside in the chart is escaped
-/// or clean.
+/// Prints a chart on stdout unchanged, including its color codes. REQUIRES: names and other text from users in the
+/// chart is escaped or clean.
 void print_drawn(std::string_view chart);
-/// Same as print(), but on stderr. Write failures are ignored.
+/// Like print(), but on stderr. Write failures are ignored.
 void print_error(std::string_view text);
 /// Replaces the current line of the terminal on stderr with `text`. An empty text clears the line.
 void rewrite_line(std::string_view text);
@@ -28,7 +28,7 @@ void print_note(std::string_view text);
 /// Prints "dovetail: warning: TEXT" on stderr.
 void print_warning(std::string_view text);
 
-/// The exit code for a kind of failure.
+/// Returns the exit code for a kind of failure.
 int exit_code_of(base::Failure failure);
 
 /// Prints the error on stderr and returns the exit code for its kind. The message starts with the error's path, so that

@@ -28,7 +28,7 @@ base::Status check_no_input(const std::optional<std::string>& path,
 /// an Error if that would overwrite an input.
 base::Result<std::string> write_output(const std::string& path, std::string_view content);
 
-/// One of several files of an answer.
+/// A file to write.
 struct OutputFile {
   std::string path;
   std::string content;
@@ -45,14 +45,14 @@ void print_unless_stdout(const std::optional<std::string>& path, std::string_vie
 /// Whether the file at `path` can be written repeatedly. Standard output, pipes and devices can be written only once.
 bool can_be_rewritten(const std::string& path);
 
-/// Keeps the -o file of a distributed search up to date, so that its best answer survives the loss of a process. Slow
-/// writes happen less often.
+/// Keeps the -o file of a distributed search up to date, so that its best answer survives the loss of a process. The
+/// slower the writes, the rarer they are.
 class BestFile {
  public:
-  /// Schedules `write`, which writes a better answer than all before it. Ignores its failures: the final write of the
-  /// answer reports them.
+  /// Schedules a call of `write`, which writes a better answer than any before it. Its failures are ignored: the final
+  /// write of the answer reports them.
   void take(std::function<void()> write);
-  /// Writes the pending answer, if any, once enough time has passed since the last write.
+  /// Writes the pending answer, if any, unless the last write was too recent.
   void catch_up();
 
  private:

@@ -17,7 +17,7 @@
 namespace dovetail::cli {
 namespace {
 
-/// Exceeds one round of a search, even with more processes than processors.
+/// Longer than one round of a search, even if there are more processes than processors.
 constexpr double default_timeout_seconds = 60;
 
 }  // namespace

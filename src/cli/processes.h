@@ -28,8 +28,8 @@ bool is_nonzero_rank(int argument_count, const char* const* arguments);
 /// Connects to the other processes if --mpi is given. Afterwards only the first process prints (output.h).
 base::Result<std::optional<parallel::Exchange>> connect_processes(const MpiArguments& arguments);
 
-/// Call before this process exits because another one was lost. The exit ends the MPI job, so the wait gives the first
-/// process time to write its best answer.
+/// Gives the first process time to write its best answer. Call this before exiting because another process was lost:
+/// the exit ends the whole MPI job.
 void wait_for_the_first(const parallel::Exchange& exchange);
 
 }  // namespace dovetail::cli

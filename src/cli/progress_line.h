@@ -13,11 +13,11 @@ namespace dovetail::cli {
 
 using answer::ProgressField;
 
-/// Output if stderr is not a terminal.
+/// Output of a ProgressLine if stderr is not a terminal.
 enum class PlainLines { none, every_few_seconds };
 
-/// Concatenates, in their original order, the fields that fit into `columns` columns. Adds fields by rank, and from
-/// left to right within a rank, until one does not fit. A line is never cut within a number.
+/// Joins the fields that fit into `columns` columns, in their original order. Chooses fields by rank, and from left to
+/// right within a rank, until one does not fit. Fields are never cut.
 std::string fit_fields(const std::vector<ProgressField>& fields, std::size_t columns);
 
 class ProgressLine {
@@ -29,11 +29,11 @@ class ProgressLine {
   ProgressLine(const ProgressLine&) = delete;
   ProgressLine& operator=(const ProgressLine&) = delete;
 
-  /// Shows these figures if the last line is old enough: 0.1 s on a terminal, 5 s elsewhere.
+  /// Shows these figures unless the last line is younger than 0.1 s on a terminal, or 5 s elsewhere.
   void update(const answer::Figures& figures);
   /// Shows a plain text instead of search figures, on a terminal only.
   void update(std::string_view text);
-  /// Renames the work.
+  /// Changes the name of the work in later lines.
   void set_label(std::string label) { label_ = std::move(label); }
 
  private:

@@ -1,5 +1,5 @@
-// Asks a question for a command: shows progress, stops on Ctrl-C, prevents outputs from overwriting inputs, and prints
-// the answer.
+// Answers the request of a command: shows progress, stops on Ctrl-C, prevents outputs from overwriting inputs, and
+// prints the answer.
 #pragma once
 
 #include <functional>
@@ -24,7 +24,7 @@ class QuestionProgress {
   /// `label` names the work until the question sets its own label. `outputs` are the files that will be written.
   QuestionProgress(const std::string& label, std::vector<std::optional<std::string>> outputs, PlainLines plain);
 
-  /// Callbacks for the question. They refer to this object.
+  /// Returns the callbacks for the question. They must not outlive this object.
   answer::Callbacks callbacks();
 
  private:
@@ -32,7 +32,7 @@ class QuestionProgress {
   std::vector<std::optional<std::string>> outputs_;
 };
 
-/// Callbacks that only print notes, for questions without a search.
+/// Returns callbacks that only print notes, for questions without a search.
 answer::Callbacks note_callbacks();
 
 /// Answers `request`. Returns an Error before any work if one of `outputs` is a file that was read.
@@ -59,7 +59,7 @@ base::Status deliver(const Answer& answer, bool json, const AnswerFile& file = {
   return json ? deliver_json(to_json(answer), file) : deliver(sections(answer), file);
 }
 
-/// The exit code for an outcome.
+/// Returns the exit code for an outcome.
 int exit_code_of(answer::Outcome outcome);
 
 }  // namespace dovetail::cli

@@ -1,4 +1,4 @@
-// Reports on the folder of a run, during the run and at its end.
+// Reads and writes reports about a run in its folder, during the run and at its end.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace dovetail::cli {
 
-/// Whether `folder` has the metrics rows of a run.
+/// Whether `folder` has the metrics file of a run.
 bool is_run_folder(const std::string& folder);
 
 /// Reads the metrics of a run so far and compares them with the prediction of its plan. If the prediction fails, prints

@@ -156,7 +156,7 @@ Result<execute::ReplayTimes> launch_replay(const pipeline::Schedule& schedule, c
                                      "--",      "stub",    "--schedule",      schedule_file,
                                      "--tick",  "1ns",     "--message-bytes", std::to_string(run.message_bytes),
                                      "--trace", trace_file};
-  // A rank may wait for as long as the whole schedule takes.
+  // In a valid schedule, a rank may wait for as long as the whole schedule takes.
   const double seconds = base::seconds_of_ticks(schedule.claims.makespan.value()) + run.timeout.value_or(60);
   arguments.insert(arguments.end(), {"--timeout", fmt::format("{:.3f}s", seconds)});
   DOVETAIL_TRY(const int code, exit_code_of_program(std::move(arguments)));

@@ -61,8 +61,8 @@ base::Result<Output> output_of(const ScheduleArguments& arguments) {
   return Output{arguments.output, format};
 }
 
-/// Answers `request` with a progress line and keeps `file` up to date. An Error in `output` becomes an input error:
-/// only the first of several processes writes, but all must return the same Error.
+/// Answers `request` with a progress line and keeps `file` up to date. Treats an Error in `output` as an error of the
+/// input, so that all processes of a distributed search return it, although only the first one writes.
 template <class Request>
 auto answer_checked(const Request& request, const base::Result<Output>& output, BestFile* file = nullptr) {
   QuestionProgress progress("schedule", {output.ok() ? output->path : std::nullopt}, PlainLines::every_few_seconds);
@@ -77,7 +77,7 @@ auto answer_checked(const Request& request, const base::Result<Output>& output, 
   return answer_to(request, callbacks);
 }
 
-/// How to produce the content of an answer's file, and how to write it.
+/// Functions that produce the content of an answer's file and write it.
 struct Written {
   std::function<base::Result<std::string>()> content;
   std::function<base::Result<std::vector<std::string>>()> write;

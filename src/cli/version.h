@@ -6,11 +6,11 @@
 
 namespace dovetail::cli {
 
-/// Packages that dovetail-train needs at build time.
+/// Packages that building dovetail-train requires, for messages.
 inline constexpr std::string_view runtime_packages =
     "libtorch-dev, libopenblas0-pthread and libgloo-dev, or pip's torch 2.7 or newer,";
 
-/// Output of --version.
+/// Returns the output of --version.
 std::string version_text();
 
 }  // namespace dovetail::cli

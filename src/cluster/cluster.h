@@ -29,10 +29,10 @@ struct NodeGroup {
 /// One level of the network between nodes.
 struct NetworkLevel {
   std::string name;
-  /// Nodes that one switch of this level joins: k * nodes ... (k + 1) * nodes - 1; 0 on the last level: all.
+  /// Number of consecutive nodes that one switch of this level joins. 0 on the last level, which joins all nodes.
   int nodes = 0;
   double bandwidth = 0;  ///< bytes/s of a device in one direction
-  double latency = 0;    ///< seconds of a message
+  double latency = 0;    ///< seconds per message
   /// Measured size in bytes of a message that reaches half of the bandwidth.
   std::optional<double> half_bandwidth_size = std::nullopt;
 
@@ -57,7 +57,7 @@ int device_count(const Cluster& cluster);
 /// Whether all nodes have the same number of devices, the same GPU and the same host memory.
 bool nodes_are_equal(const Cluster& cluster);
 
-// REQUIRES for all of these: the node or device is in the cluster.
+// The functions below REQUIRE that the node or device is in the cluster.
 
 NodeId node_of(const Cluster& cluster, DeviceId device);
 DeviceId first_device(const Cluster& cluster, NodeId node);

@@ -6,7 +6,7 @@
 //     gpu: H100
 //     host_memory: 2TB                              # of each node
 //     network: {bandwidth: 50GB/s, latency: 5us}    # between nodes, for each GPU and direction
-//     price: 2.5                                    # of a GPU for an hour
+//     price: 2.5                                    # of a GPU per hour
 //
 // | key             | value                                                                     | default   |
 // |-----------------|---------------------------------------------------------------------------|-----------|
@@ -17,16 +17,16 @@
 // | `groups`        | for unequal nodes: a list of maps with the keys above, in place of them   |           |
 // | `network`       | network between nodes: `bandwidth`, `latency`, `half_bandwidth_size`      | see below |
 // | `networks`      | in place of `network`: a list of levels with a `name`, innermost first    |           |
-// | `price`         | price of a GPU for an hour, in any currency                               | none      |
+// | `price`         | price of a GPU per hour, in any currency                                  | none      |
 //
 // Keys of a network: `bandwidth` of a GPU in one direction, `latency` of a message (default: 5us), and
 // `half_bandwidth_size`, the measured size of a message that reaches half of the bandwidth. The default bandwidth is a
 // GPU's share of the network cards of a typical server: 50 GB/s for H100, later NVIDIA GPUs and MI300X; 25 GB/s for
 // A100 and A800; 12.5 GB/s for others; 25 GB/s for a map of specifications. With unequal GPUs the minimum applies.
 //
-// All `networks` except the last give the number of `nodes` that one of their switches joins, a multiple of the level
-// before. The last level joins all: `networks: [{name: rack, nodes: 8, bandwidth: 50GB/s}, {name: spine, bandwidth:
-// 25GB/s, latency: 8us}]`.
+// Each of the `networks` except the last has the key `nodes`: the number of nodes that one of its switches joins, a
+// multiple of the previous level's. The last level joins all nodes: `networks: [{name: rack, nodes: 8, bandwidth:
+// 50GB/s}, {name: spine, bandwidth: 25GB/s, latency: 8us}]`.
 //
 // Specifications of a GPU: `{name: X, memory: 80GiB, usable_memory: 78GiB, bandwidth: 3.35TB/s, bf16: 989TFLOP/s, fp16:
 // 989TFLOP/s, fp8: 1979TFLOP/s, link: 450GB/s, host_link: 64GB/s}`. Required: `name`, `memory`, `bandwidth` and one of

@@ -4,8 +4,8 @@
 // latency. This is the alpha-beta model (Thakur, Rabenseifner and Gropp, "Optimization of collective communication
 // operations in MPICH", 2005). Its volumes are the bus bandwidth factors of NVIDIA's nccl-tests (doc/PERFORMANCE.md).
 //
-// A group that spans nodes works inside each node and between N nodes at once. Between nodes, the r ranks of a node
-// each use their own link. Chunks of the message are on both levels at a time, so the slower level determines the time:
+// A group that spans N nodes transfers chunks of the message inside the nodes and between them at the same time, so the
+// slower level determines the time. Between nodes, each of the r ranks of a node uses its own link:
 //
 //   seconds = hops inside * latency inside + hops between * latency between + max(seconds inside, seconds between)
 //   seconds of a level = share * message / (bandwidth * message / (message + half_size)) = share * (message +
@@ -47,7 +47,7 @@ struct Links {
   Link between;  ///< between nodes
 };
 
-/// Fraction of the published speed that a level of links reaches.
+/// Efficiency of a level of links relative to published figures.
 struct LinkEfficiency {
   double bandwidth = 1;  ///< fraction of the published bandwidth
   double latency = 0;    ///< seconds per hop, in addition to the cluster's latency of the level
@@ -71,24 +71,24 @@ struct CommunicationEfficiency {
 /// mesh is in the cluster, and the efficiencies' fractions are above 0.
 Links links_of(const Cluster& cluster, const Mesh& mesh, const CommunicationEfficiency& efficiency = {});
 
-/// Ranks that communicate: `ranks` of them, with `ranks_per_node` on each node. ranks_per_node may exceed ranks.
+/// A group of `ranks` communicating ranks, with `ranks_per_node` on each node. ranks_per_node may exceed ranks.
 struct RankGroup {
   int ranks = 1;
   int ranks_per_node = 1;
 };
 
-// All results are in seconds. REQUIRES: ranks and ranks per node at least 1, bytes at least 0, bandwidths above 0,
-// latencies and half sizes at least 0.
+// The functions below return seconds. They REQUIRE: ranks and ranks per node at least 1, bytes at least 0, bandwidths
+// above 0, latencies and half sizes at least 0.
 
-/// Time of one message from a device to another.
+/// Returns the time of one message from a device to another.
 double send_seconds(const Link& link, double bytes);
-/// `bytes`: size of each rank's buffer.
+/// Returns the time of an all-reduce. `bytes`: size of each rank's buffer.
 double all_reduce_seconds(const Links& links, RankGroup group, double bytes);
-/// `bytes`: size of each rank's result.
+/// Returns the time of an all-gather. `bytes`: size of each rank's result.
 double all_gather_seconds(const Links& links, RankGroup group, double bytes);
-/// `bytes`: size of each rank's input.
+/// Returns the time of a reduce-scatter. `bytes`: size of each rank's input.
 double reduce_scatter_seconds(const Links& links, RankGroup group, double bytes);
-/// `bytes`: size of the buffer.
+/// Returns the time of a broadcast. `bytes`: size of the buffer.
 double broadcast_seconds(const Links& links, RankGroup group, double bytes);
 
 /// Bytes that a rank sends in an all-to-all.
@@ -96,12 +96,13 @@ struct AllToAllBytes {
   double inside = 0;   ///< to the other ranks of its node
   double between = 0;  ///< to other nodes
 };
-/// Returns how a rank's `bytes` are divided by destination, if all ranks, including itself, receive equal parts.
+/// Divides the `bytes` that a rank distributes equally to all ranks, including itself, by destination.
 AllToAllBytes all_to_all_bytes(RankGroup group, double bytes);
-/// `bytes`: size of each rank's input for all ranks, including itself.
+/// Returns the time of an all-to-all. `bytes`: size of each rank's input for all ranks, including itself.
 double all_to_all_seconds(const Links& links, RankGroup group, double bytes);
-/// Time of one dispatch or combine of expert parallelism. `bytes` is tokens * experts per token * hidden size * bytes
-/// per element of each rank. `hottest_load` is the busiest rank's load over the mean. REQUIRES: hottest_load >= 1.
+/// Returns the time of one dispatch or combine of expert parallelism. `bytes` is tokens * experts per token * hidden
+/// size * bytes per element of each rank. `hottest_load` is the busiest rank's load over the mean. REQUIRES:
+/// hottest_load >= 1.
 double expert_all_to_all_seconds(const Links& links, RankGroup group, double bytes, double hottest_load);
 
 }  // namespace dovetail::cluster

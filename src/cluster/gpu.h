@@ -48,8 +48,8 @@ std::vector<std::string_view> gpu_names();
 /// NVLink or Infinity Fabric links in one direction.
 ///
 /// A GB200 is one of the two GPUs of a superchip, so it has half of the superchip's link to the CPU. L40S, RTX-4090 and
-/// A6000-48 have only PCIe links. The memory of B200 has the 7.7 TB/s of its bus that the driver reports, not the 8 of
-/// the data sheet (pull request 4002 of pytorch/ao).
+/// A6000-48 have only PCIe links. The memory bandwidth of B200 is 7.7 TB/s, computed from the bus that the driver
+/// reports, not the data sheet's 8 TB/s (pull request 4002 of pytorch/ao).
 base::Result<Gpu> find_gpu(std::string_view name);
 
 }  // namespace dovetail::cluster

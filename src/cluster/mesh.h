@@ -34,8 +34,8 @@ std::vector<Mesh> meshes_of(const Cluster& cluster, int min_devices = 1,
 bool is_sound(const Cluster& cluster, const Mesh& mesh);
 
 /// Whether a plan that no search produced may use the mesh. It must be sound, or consist of whole nodes plus the first
-/// devices of the next node or the last devices of the previous node. Costs assume that every node has as few devices
-/// of the mesh as the node with the fewest.
+/// devices of the next node or the last devices of the previous node. Costs assume that every node contributes as many
+/// devices as the node that contributes the fewest.
 bool is_usable(const Cluster& cluster, const Mesh& mesh);
 
 /// Whether the two meshes share a device.
@@ -43,11 +43,11 @@ bool overlap(const Mesh& a, const Mesh& b);
 /// Returns the smallest run of devices that contains both.
 Mesh hull_of(const Mesh& a, const Mesh& b);
 
-// REQUIRES for all of these: the mesh has devices, and all are in the cluster.
+// The functions below REQUIRE that the mesh has devices, and that all of them are in the cluster.
 
 /// Returns the number of nodes that the mesh touches.
 int nodes_of(const Cluster& cluster, const Mesh& mesh);
-/// Returns the network level that joins all its devices; see meeting_level.
+/// Returns the network level that joins all devices of the mesh; see meeting_level.
 int level_of(const Cluster& cluster, const Mesh& mesh);
 /// Returns the name of the mesh. If it consists of whole nodes, "0-15" with the cluster's device numbers. If it is part
 /// of a node, "node 3: 4-7" or "node 3: 4" with the node's device numbers.

@@ -1,5 +1,4 @@
-// Interface between the controller, which knows the algorithm but no tensors, and the runtime, which has the tensors
-// but knows no algorithm.
+// Interface between the controller, which implements the algorithms, and the runtime, which computes with tensors.
 #pragma once
 
 #include <algorithm>
@@ -20,22 +19,22 @@
 
 namespace dovetail::control {
 
-/// Sums of loss statistics over the micro-batches of a mini-batch, or the mini-batches of an iteration. `weight` counts
-/// tokens of a policy, values of a critic, learned tokens of a text, or pairs.
+/// Sums of training statistics over the micro-batches of a mini-batch, or the mini-batches of an iteration. Divide them
+/// by `weight`, except `loss` and the maxima, to get means. Statistics that a loss does not have are 0.
 struct TrainingSums {
-  double weight = 0;
-  double loss = 0;  ///< of mini-batches, with the weights of the loss
+  double weight = 0;  ///< number of tokens (policy, texts), values (critic) or pairs
+  double loss = 0;    ///< sum of the mini-batches' losses, which are already weighted means
   double entropy = 0;
   double clipped = 0;
   double ratio = 0;
   double max_ratio = 0;
-  double divergence = 0;  ///< from the policy before training, k3
+  double divergence = 0;  ///< KL divergence from the policy before training, estimator k3
   double gap = 0;         ///< |log-probability - the engine's log-probability|
   double max_gap = 0;
   double squared_error = 0;
   double target = 0;
   double squared_target = 0;
-  double accurate = 0;  ///< correctly ordered pairs
+  double accurate = 0;  ///< number of correctly ordered pairs
   double margin = 0;
   double log_probability = 0;
 
@@ -73,9 +72,9 @@ struct GenerationRequest {
 struct GenerationSettings {
   learn::SamplingLimits limits;
   std::int64_t max_tokens = 1;
-  std::int64_t min_tokens = 0;  ///< before this many tokens, no end token is sampled and no stop text ends the response
-  std::vector<TokenId> ends;    ///< tokens that end a response and are part of it
-  std::vector<std::string> stops;              ///< texts that end a response
+  std::int64_t min_tokens = 0;                 ///< the response cannot end before this many tokens
+  std::vector<TokenId> ends;                   ///< tokens that end a response and are part of it
+  std::vector<std::string> stops;              ///< strings that end a response
   const text::Tokenizer* tokenizer = nullptr;  ///< converts tokens to bytes, to search for `stops`
   plan::Engine engine;                         ///< limits of the batch that is decoded together
 };
@@ -84,11 +83,11 @@ struct GenerationSettings {
 struct GeneratedResponse {
   std::vector<TokenId> tokens;            ///< at least one
   std::vector<double> log_probabilities;  ///< of each token, from logits divided by the temperature
-  bool ended = false;  ///< by a token of `ends` or a text of `stops`; otherwise the response was cut off
-  std::optional<std::size_t> text_bytes;  ///< number of bytes before the stop text, if one ended the response
+  bool ended = false;                     ///< ended by a token of `ends` or a string of `stops`; false: cut off
+  std::optional<std::size_t> text_bytes;  ///< bytes before the stop string, if one ended the response
 };
 
-/// Sequence of tokens. A model scores the last ones, the response.
+/// Tokens of a sequence, such as a prompt with its response. Models score the tokens from `first_scored` to the end.
 struct TokenSequence {
   std::vector<TokenId> tokens;
   std::size_t first_scored = 1;  ///< at least 1, less than the number of tokens
@@ -118,7 +117,7 @@ using MicroBatchLoss = std::function<std::vector<ScoreSlopes>(std::span<const st
 /// Sequences of one mini-batch and their loss.
 struct MiniBatch {
   std::vector<TokenSequence> sequences;
-  std::size_t kept_together = 1;  ///< as in PassSettings
+  std::size_t kept_together = 1;  ///< see PassSettings
   MicroBatchLoss loss;
 };
 
@@ -157,12 +156,12 @@ struct Training {
 
 /// Resources that a rank used.
 struct RankUsage {
-  double processor_seconds = 0;  ///< of its tasks, without rewards, writing and reports
+  double processor_seconds = 0;  ///< CPU time of its tasks, without rewards, file output and reports
   std::int64_t live = 0;         ///< peak bytes of tensors in training
 };
 
-/// Models of a run, by role of the workflow. Errors are Failure::interrupted after a cancellation, and Failure::io if
-/// memory runs out or a disk fails. A failed call has no effect, except for finished responses.
+/// The models of a run. Each belongs to a role of the workflow. Errors are Failure::interrupted after a cancellation,
+/// and Failure::io if memory runs out or a disk fails. A failed call has no effect, except for finished responses.
 class Models {
  public:
   virtual ~Models() = default;
@@ -184,9 +183,9 @@ class Models {
   /// Updates the weights of a role that is a moving average: decay * own + (1 - decay) * `trained`.
   virtual void average(const std::string& role, const std::string& trained, double decay) = 0;
 
-  /// Writes the weights of roles that change, and their optimizer state, into the folder.
+  /// Writes the weights and optimizer states of the roles whose weights change into the folder.
   virtual base::Status save(const std::string& folder) const = 0;
-  /// Reads the files of save. Returns an Error if a file is damaged or from another run.
+  /// Restores the models from the files of save(). Returns an Error if a file is damaged or from another run.
   virtual base::Status load(const std::string& folder) = 0;
   /// Writes a Hugging Face folder for the role: config.json, weights and tokenizer.
   virtual base::Status export_role(const std::string& role, const std::string& folder) const = 0;

@@ -1,4 +1,4 @@
-// User's program that judges responses.
+// Runs the user's reward program, which judges responses.
 #pragma once
 
 #include <memory>
@@ -31,10 +31,10 @@ class RewardProcesses {
 
   /// Returns the rewards of the responses, in order.
   ///
-  /// A process that ends, or is silent for `timeout` seconds while a response waits, is restarted once and gets its
-  /// unanswered responses again. A second failure is an Error, as is a line that is not an answer, has no finite
-  /// number, or names an unknown or already judged response. Errors name the response and the line. Returns
-  /// Failure::interrupted after a cancellation.
+  /// A process is restarted once and gets its unanswered responses again if it ends, or if it does not answer for
+  /// `timeout` seconds. A second failure is an Error, as is a line that is not an answer, has no finite number, or
+  /// names an unknown or already judged response. Errors name the response and the line. Returns Failure::interrupted
+  /// after a cancellation.
   base::Result<std::vector<double>> rewards_of(std::span<const Response> responses,
                                                const parallel::Cancellation* cancellation = nullptr);
 

@@ -1,4 +1,5 @@
-// Settings of a run beyond its plan: data, weights, losses, evaluation. The section `train` of a job (dovetail/job@1):
+// Settings of a run that its plan does not have: data, weights, losses, evaluation. The section `train` of a job
+// (dovetail/job@1):
 //
 //   train:
 //     iterations: 60                   # or epochs: passes over data.train
@@ -33,7 +34,7 @@
 
 namespace dovetail::control {
 
-/// Limits of values in the file.
+/// Maximum values in the file.
 inline constexpr std::int64_t max_iteration_count = 1'000'000'000;
 inline constexpr double max_coefficient = 1e6;
 
@@ -92,7 +93,7 @@ struct OptimizerSettings {
   std::vector<double> betas{0.9, 0.95};
   double epsilon = 1e-8;
   double weight_decay = 0;
-  std::optional<double> clip = 1.0;  ///< of the global gradient norm
+  std::optional<double> clip = 1.0;  ///< maximum global gradient norm; nullopt: no clipping
   RateSchedule schedule = {};
 
   friend bool operator==(const OptimizerSettings&, const OptimizerSettings&) = default;
@@ -126,7 +127,7 @@ constexpr auto fields_of(const T*) {
                          field("min_tokens", &T::min_tokens, Integer{0, 1 << 24}));
 }
 
-/// Term that includes the divergence from the reference.
+/// Term that includes the KL divergence from the reference: the rewards or the loss.
 enum class KlPlace { reward, loss };
 constexpr auto names_of(KlPlace) {
   return std::array{base::EnumName{"reward", KlPlace::reward}, base::EnumName{"loss", KlPlace::loss}};
@@ -136,7 +137,8 @@ struct KlSettings {
   KlPlace in = KlPlace::reward;
   learn::KlEstimator estimator = learn::KlEstimator::k1;
   double coefficient = 0.1;
-  std::optional<double> target = std::nullopt;  ///< if set, the coefficient is the initial one of learn::AdaptiveKl
+  std::optional<double> target =
+      std::nullopt;  ///< target of learn::AdaptiveKl, which adapts the coefficient; nullopt: constant
   double horizon = 10'000;
 
   friend bool operator==(const KlSettings&, const KlSettings&) = default;
@@ -152,7 +154,7 @@ constexpr auto fields_of(const T*) {
             {.applies = [](const T& kl) { return kl.target.has_value(); }, .only_with = "`target`"}));
 }
 
-/// Scope over which advantages are scaled.
+/// Samples over which advantages are scaled.
 enum class AdvantageScale { none, group, batch };
 constexpr auto names_of(AdvantageScale) {
   return std::array{base::EnumName{"none", AdvantageScale::none}, base::EnumName{"group", AdvantageScale::group},
@@ -181,7 +183,7 @@ struct LossSettings {
   double entropy = 0;
   std::optional<double> importance_cap = std::nullopt;
   std::optional<double> early_stop_kl =
-      std::nullopt;  ///< per mini-batch; above it, the rest of the iteration takes no steps
+      std::nullopt;  ///< max divergence of a mini-batch; above it, the rest of the iteration takes no steps
   double beta = 0.1;
 
   friend bool operator==(const LossSettings&, const LossSettings&) = default;
@@ -221,8 +223,8 @@ constexpr auto fields_of(const T*) {
 }
 
 struct Evaluation {
-  std::int64_t every = 20;     ///< iterations; 0 for never
-  std::int64_t samples = 256;  ///< first items of the validation data
+  std::int64_t every = 20;     ///< interval in iterations; 0: never
+  std::int64_t samples = 256;  ///< number of items, from the start of the validation data
   double temperature = 0;
 
   friend bool operator==(const Evaluation&, const Evaluation&) = default;
@@ -235,7 +237,7 @@ constexpr auto fields_of(const T*) {
                          field("temperature", &T::temperature, base::Number{0, 100}));
 }
 
-/// Figure by which the best checkpoint is chosen.
+/// Figure of the evaluation that determines the best checkpoint.
 enum class BestBy { none, reward, loss };
 constexpr auto names_of(BestBy) {
   return std::array{base::EnumName{"none", BestBy::none}, base::EnumName{"reward", BestBy::reward},
@@ -243,7 +245,7 @@ constexpr auto names_of(BestBy) {
 }
 
 struct CheckpointSettings {
-  std::int64_t every = 20;  ///< iterations; 0 for only at the end
+  std::int64_t every = 20;  ///< interval in iterations; 0: only at the end
   std::int64_t keep = 2;
   BestBy best = BestBy::none;
 
@@ -293,19 +295,20 @@ struct RunSettings {
   Guards guards;
 };
 
-/// Returns the SHA-256 of all settings that affect the numbers, which excludes the run's length. A run resumes only
-/// with the hash it started with.
+/// Returns the SHA-256 of all settings that affect the results, which excludes the number of iterations. A run can be
+/// resumed only with settings of the same hash.
 std::string hash_of(const RunSettings& settings);
 
 /// Returns the default settings of a run with this algorithm. REQUIRES: can_run(algorithm).
 RunSettings default_settings(std::string_view algorithm);
 
-/// Whether the runtime can train with this algorithm, and a list of all such algorithms.
+/// Whether the runtime can train with this algorithm.
 bool can_run(std::string_view algorithm);
+/// Returns the names of the algorithms that the runtime can train with, separated by commas.
 std::string runnable_algorithms();
 
-/// Reads the section `train` of a valid job with this workflow. `path` is the job's. Errors point to the invalid value,
-/// to the algorithm if runs do not support it, or to the job if the section is missing.
+/// Reads the section `train` of a valid job with this workflow. `path` is the path of the job file. Errors point to the
+/// invalid value, to the algorithm if runs do not support it, or to the job if the section is missing.
 base::Result<RunSettings> read_run(const base::Node& root, const std::string& path, const workflow::Workflow& workflow);
 
 }  // namespace dovetail::control

@@ -67,7 +67,7 @@ class LengthDistribution {
   explicit LengthDistribution(std::vector<LengthPoint> points);
   /// Returns the number of points not longer than `length`.
   std::size_t points_up_to(std::int64_t length) const;
-  /// Returns the point that contains weight number `rank`, counted from 1.
+  /// Returns the first point whose cumulative weight is at least `rank`.
   const LengthPoint& point_at(std::int64_t rank) const;
 
   std::vector<LengthPoint> points_;
@@ -91,8 +91,8 @@ std::vector<LengthBin> length_bins(std::int64_t longest);
 LengthDistribution scaled(const LengthDistribution& lengths, double factor, std::int64_t cap = max_length);
 
 /// Returns the smallest factor, within 1 part in a million, for which the mean of scaled(lengths, factor, cap) is at
-/// least `mean` tokens. It is at least the factor at which all lengths are one token. nullopt if the cap prevents such
-/// a mean. REQUIRES: mean > 0.
+/// least `mean` tokens. It is never below the factor at which all lengths are one token. nullopt if the cap prevents
+/// such a mean. REQUIRES: mean > 0.
 std::optional<double> factor_for_mean(const LengthDistribution& lengths, double mean, std::int64_t cap = max_length);
 
 /// Returns the factor for which the median of scaled(lengths, factor, cap) is `median` tokens. nullopt if `median`

@@ -43,9 +43,9 @@ std::optional<FigureFault> find_fault(const LengthFigures& figures);
 /// piecewise linear in the normal quantile, through all given quantiles. The outer segments extend to both sides. A
 /// mean with at least two quantiles sets the spread below the lowest quantile.
 ///
-/// Each integer length has the probability of the values that round to it, and the minimum is one token. A mean is
-/// met before rounding. Quantiles are exact if there are at most max_length_points lengths, and otherwise within 1
-/// part in 300. Lengths rarer than 1 in 10^11 are dropped.
+/// Each integer length has the probability of the values that round to it, and the minimum is one token. The mean is
+/// exact before this rounding. Quantiles are exact if there are at most max_length_points lengths, and otherwise within
+/// 1 part in 300. Lengths rarer than 1 in 10^11 are dropped.
 LengthDistribution log_normal_lengths(const LengthFigures& figures);
 
 }  // namespace dovetail::workflow

@@ -1,7 +1,7 @@
 // The normal distribution, its quantiles, and the exponential and logarithm that they need.
 //
-// They use only IEEE +, -, *, / and square root, which round equally on every machine. Distributions of lengths
-// therefore have the same weights everywhere. Functions of libm differ in the last bit.
+// They use only IEEE +, -, *, / and square root, which give the same results on every machine. Distributions of lengths
+// therefore have the same weights everywhere. Functions of libm may differ in the last bit.
 #pragma once
 
 namespace dovetail::workflow {

@@ -142,7 +142,7 @@ std::optional<WorkflowFault> find_fault(const std::vector<Role>& roles, const st
 Workflow make_workflow(std::string name, std::vector<Role> roles, std::vector<Task> tasks);
 
 /// Returns the edges from each train task to every use of its role, or of its moving averages, in a later iteration,
-/// including itself. Ordered by (use, train).
+/// including the train task itself. Ordered by (use, train).
 ///
 /// `iterations` is 1, except 1 + steps_off_policy for generation. With one step off policy, iteration k + 1 generates
 /// with the weights from before the training of iteration k, so both may run in parallel. REQUIRES: steps_off_policy

@@ -68,14 +68,14 @@
 // | samples_per_prompt | responses for each prompt; preference pairs for dpo and reward_model              | 1        |
 // | mini_batches       | optimizer steps in an epoch, at most one for each sample; not with `mini_batch`   | 1        |
 // | mini_batch         | samples in an optimizer step, a divisor of prompts x samples_per_prompt           | all      |
-// | epochs             | how often an iteration trains on its samples                                      | 1        |
+// | epochs             | passes over the samples in an iteration                                           | 1        |
 // | critic             | {mini_batches, mini_batch, epochs}, any of them: other values for the critic      | as above |
 // | prompt_length      | distribution of prompt lengths in tokens (lengths_file.h)                         | required |
 // | response_length    | distribution of response lengths, generated or from the dataset                   | required |
-// | steps_off_policy   | age, in trainings, that the generating weights may have                           | 0        |
+// | steps_off_policy   | number of iterations by which the generating weights may lag                      | 0        |
 // | sequence_cap       | maximum tokens of prompt and response together, more than any prompt has          | none     |
-// | packing            | true: sequences fill rows; false: inference and training pad each sequence to the | true     |
-// |                    | maximum length                                                                    |          |
+// | packing            | true: sequences are packed without padding; false: inference and training pad     | true     |
+// |                    | each sequence to the maximum length                                               |          |
 #pragma once
 
 #include <string>

@@ -12,22 +12,22 @@ namespace dovetail::workflow {
 
 /// Training settings of a role.
 struct OwnTraining {
-  std::int64_t mini_batches = 1;  ///< as Workload::mini_batches
-  int epochs = 1;                 ///< as Workload::epochs
+  std::int64_t mini_batches = 1;  ///< see Workload::mini_batches
+  int epochs = 1;                 ///< see Workload::epochs
 
   friend bool operator==(const OwnTraining&, const OwnTraining&) = default;
 };
 
-/// The batch of an iteration. Members without a key in files have these defaults.
+/// The batch of an iteration. The initializers are the defaults of missing keys.
 struct Workload {
   LengthDistribution prompt_length;
   LengthDistribution response_length;
   std::int64_t prompts = 1;             ///< prompts in an iteration
   std::int64_t samples_per_prompt = 1;  ///< responses generated for each prompt (a group of GRPO)
   std::int64_t mini_batches = 1;        ///< optimizer steps in an epoch, at most samples()
-  int epochs = 1;                       ///< how often an iteration trains on its samples
-  int steps_off_policy = 0;             ///< age, in trainings, that the generating weights may have (version_edges)
-  /// Sequences fill the rows of micro-batches; otherwise inference and training pad each to the longest.
+  int epochs = 1;                       ///< passes over the samples in an iteration
+  int steps_off_policy = 0;             ///< iterations by which the generating weights may lag (version_edges)
+  /// Whether sequences are packed without padding. Otherwise inference and training pad each one to the longest.
   bool packing = true;
   /// Maximum tokens of a prompt and its response together. 0: not limited.
   std::int64_t sequence_cap = 0;
@@ -51,10 +51,10 @@ void set_responses(Workload& workload, LengthDistribution responses);
 /// Returns the response lengths before the cap, as passed to set_responses.
 const LengthDistribution& responses_before_cap(const Workload& workload);
 
-/// Limits of values in files.
+/// Maximum number of samples in an iteration.
 inline constexpr std::int64_t max_sample_count = 1 << 24;
-/// Maximum number of tokens that an iteration may process, over all epochs. Times and memory would overflow integers
-/// beyond it.
+/// Maximum number of tokens that an iteration may process, over all epochs. With more, times and memory could overflow
+/// integers.
 inline constexpr std::int64_t max_token_count = 1'000'000'000'000;
 inline constexpr int max_epoch_count = 1000;
 inline constexpr int max_steps_off_policy = 1000;

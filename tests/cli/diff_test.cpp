@@ -120,7 +120,7 @@ TEST_F(Diff, NamesDifferencesBetweenProblems) {
   const std::string b = schedule("exp2", "1f1b", "b.json");
   const ProgramResult result = run_program({"diff", a, b});
   EXPECT_EQ(result.exit_code, 2);
-  EXPECT_EQ(result.err, b + ": this schedule is for another problem than " + a +
+  EXPECT_EQ(result.err, b + ": the problem of this schedule differs from " + a +
                             ": the number of micro-batches of model 33B is 8 in " + b + " and 16 in " + a + "\n");
   EXPECT_THAT(result.out, IsEmpty());
   EXPECT_EQ(run_program({"diff", a, a, "--problem", "exp2"}).exit_code, 2);

@@ -163,7 +163,7 @@ TEST_F(ScheduleFrom, NamesDifferencesBetweenProblems) {
   EXPECT_EQ(result.exit_code, 2);
   EXPECT_EQ(result.err,
             start +
-                ": this schedule is for another problem than exp2: the number of micro-batches of model 33B is 16 in " +
+                ": the problem of this schedule differs from exp2: the number of micro-batches of model 33B is 16 in " +
                 start + " and 8 in exp2\n");
 }
 

@@ -82,8 +82,8 @@ std::string phase_text(const PredictedRow& row, const PredictedPhase& phase) {
 
 bool counts(const PredictedRow& row) { return row.weight > 0; }
 
-/// Table of the rows with weight, or of those without. Shows the iteration and each kind of phase that occurs in any
-/// row.
+/// Table of the rows with a weight, or of those with weight 0. Shows the iteration and each kind of phase that occurs
+/// in any row.
 Sections rows_table(const Calibration& calibration, bool counting) {
   const bool left_out = counting && calibration.left_out.has_value();
   std::vector<Column> columns = {{"row", Align::left}, {"measured s"}, {"fitted s"}, {"error"}};
@@ -110,7 +110,7 @@ Sections rows_table(const Calibration& calibration, bool counting) {
   return cells.empty() ? Sections() : Table{columns, cells};
 }
 
-/// Table of the measured phases of the rows with weight.
+/// Table of the measured phases of the rows with a weight.
 Sections phases_table(const Calibration& calibration) {
   std::vector<Column> columns = {{"row", Align::left}, {"phase", Align::left}, {"measured s"},
                                  {"share of row"},     {"fitted s"},           {"error"}};

@@ -24,8 +24,7 @@ using trainers::StepLog;
 
 /// Number of polls without new data after which the last step counts as complete.
 constexpr int quiet_polls = 2;
-/// Max bytes of the log that are parsed again when new data arrives. Beyond that, only the values of the oldest lines
-/// are kept.
+/// Max bytes of the log that are parsed again when new data arrives. Of older lines, only the parsed values are kept.
 constexpr std::size_t max_window = 4U << 20U;
 constexpr std::chrono::milliseconds poll_interval{50};
 

@@ -1,4 +1,4 @@
-// Alternative ways in which a trainer can run the job of its configuration.
+// Alternatives to a trainer's configuration: the same job with another backend or mode.
 #pragma once
 
 #include <string>
@@ -14,10 +14,11 @@ namespace dovetail::answer {
 /// Reads a trainer's configuration and its import options.
 base::Result<trainers::ExportBase> read_base(const JobInput& input, const Callbacks& callbacks);
 
-/// Parses words: each is "backend", "mode" or both separated by a comma, and may repeat. Any other word is an Error.
+/// Parses the values of --allow. Each is "backend", "mode" or both separated by a comma, and may repeat. Any other
+/// value is an Error.
 base::Result<trainers::Allowed> allowed_of(const std::vector<std::string>& entries);
 
-/// One way to run the job.
+/// A configuration that runs the job.
 struct Alternative {
   std::string name;  ///< name of the trainers::SwitchedBase
   std::vector<trainers::Change> changes;
@@ -25,8 +26,8 @@ struct Alternative {
   std::string rejection;  ///< why the trainer cannot run it; empty: it can
 };
 
-/// Returns all allowed ways. The unchanged configuration comes first, as "as configured". An Error if the input is not
-/// a trainer's configuration, or if its trainer has no other way.
+/// Returns all allowed alternatives. The unchanged configuration comes first, with the name "as configured". Errors:
+/// the input is not a trainer's configuration, or its trainer has no alternative.
 base::Result<std::vector<Alternative>> list_alternatives(const JobInput& input, const trainers::Allowed& allowed,
                                                          const Callbacks& callbacks);
 

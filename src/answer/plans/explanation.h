@@ -35,7 +35,7 @@ struct ExplanationAnswer {
 /// Errors: input that cannot be read, and those of planner::explain. The outcome is infeasible if no plan fits.
 base::Result<ExplanationAnswer> answer_to(const ExplanationRequest& request, const Callbacks& callbacks);
 
-/// Memory limit, useful changes, and time lost against the best plan.
+/// Memory limit, useful changes, and time lost compared with the best plan.
 Sections sections(const ExplanationAnswer& answer);
 /// A dovetail/explain@2 object.
 std::string to_json(const ExplanationAnswer& answer);

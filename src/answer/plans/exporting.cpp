@@ -21,7 +21,7 @@
 namespace dovetail::answer {
 namespace {
 
-/// Max number of bytes by which a device exceeds its memory; negative: bytes left.
+/// Returns the bytes by which the worst device exceeds its memory; negative: bytes left.
 std::int64_t missing_bytes(const predict::Estimate& estimate) {
   std::int64_t most = std::numeric_limits<std::int64_t>::min();
   for (const predict::TaskMemory& task : estimate.memory) most = std::max(most, -task.headroom());
@@ -86,7 +86,7 @@ base::Result<ExportAnswer> answer_of(const predict::Scenario& scenario, const tr
   return answer;
 }
 
-/// Plan without its least useful change; nullopt if every change gains at least min_gain.
+/// Returns the plan without its least useful change; nullopt if every change gains at least min_gain.
 std::optional<plan::Plan> without_smallest(const predict::Scenario& scenario, const trainers::Export& made,
                                            const plan::Plan& plan) {
   double most = predict::estimate(scenario, plan).iteration_seconds * (1 + min_gain);

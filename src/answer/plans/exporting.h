@@ -45,7 +45,7 @@ auto options_of(const T*) {
              "trainer settings that may change: backend, mode or backend,mode (repeatable)"));
 }
 
-/// Change of a setting, with the effect of leaving it out.
+/// Change of a setting, and the effect of omitting it.
 struct ReasonedChange {
   trainers::Change change;
   std::string reason;  ///< "without it, 3.1 s more", "without it, 4.20 GiB more peak memory"
@@ -54,13 +54,12 @@ struct ReasonedChange {
 struct ExportAnswer {
   std::string trainer;
   std::string job_name;
-  std::string base_file;                         ///< path as given; empty for a complete file
-  std::string reading;                           ///< trainers::reading_text of the base
-  bool is_script = true;                         ///< the output is a launch script, otherwise a configuration
-  bool in_place = false;                         ///< the output is `content`
-  std::string base_content;                      ///< unchanged content
-  std::string content;                           ///< content with the changes if they are made in place; the
-                                                 ///< complete file
+  std::string base_file;     ///< path as given; empty for a complete file
+  std::string reading;       ///< trainers::reading_text of the base
+  bool is_script = true;     ///< the output is a launch script, otherwise a configuration
+  bool in_place = false;     ///< the changes are made in a copy of the base; the output is `content`
+  std::string base_content;  ///< content of the base
+  std::string content;       ///< changed copy of the base if `in_place`, or the complete file
   std::vector<trainers::RequiredName> required;  ///< variables that a complete file needs from its user
   std::string plan_name;                         ///< placement of the plan
   std::vector<ReasonedChange> changes;
@@ -81,9 +80,10 @@ base::Result<ExportAnswer> answer_to(const ExportRequest& request, const Callbac
 base::Result<ExportAnswer> export_found(const JobInput& input, const predict::Scenario& scenario, plan::Plan plan,
                                         const std::vector<trainers::Change>& switches = {});
 
-/// Text to write to `target`. Paths are relative to its folder. For a launch script: a script that starts it with the
-/// changed settings in an array. For a configuration: a configuration that includes it. If values are changed in place:
-/// a changed copy. Without a base: a complete file. With ExportFormat::args: one line per setting.
+/// Returns the content of the file to write at `target`; paths in it are relative to the folder of `target`. For a
+/// launch script, it is a script that starts it with the changed settings. For a configuration, it is a configuration
+/// that includes it. If values are changed in place, it is a changed copy. Without a base, it is a complete file. With
+/// ExportFormat::args, it is one line per setting.
 std::string exported_file(const ExportAnswer& answer, const std::string& target);
 
 /// Changes with their reasons, and the iteration before and after.

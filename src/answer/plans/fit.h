@@ -25,7 +25,7 @@ auto options_of(const T*) {
                     group(&T::search));
 }
 
-/// Plan with its memory, also for longer responses.
+/// Plan with its memory, for the job's responses and for longer ones.
 struct FittedPlan {
   plan::Plan plan;
   predict::Estimate estimate;
@@ -34,7 +34,8 @@ struct FittedPlan {
 
 struct FitAnswer {
   predict::Scenario scenario;
-  /// The given plan; otherwise the fastest that fits, or the closest one; nullopt if none was found.
+  /// The given plan; otherwise the fastest plan found that fits, or the one that comes closest to fitting. nullopt if
+  /// no plan was found.
   std::optional<FittedPlan> plan;
   std::optional<planner::JobFit> job;  ///< nullopt if a plan was given
   Outcome outcome = Outcome::done;
@@ -42,10 +43,10 @@ struct FitAnswer {
   predict::Fit fit() const { return job ? job->fit() : plan->estimate.fit(); }
 };
 
-/// Tasks that run on devices, sorted by increasing margin.
+/// Returns the tasks that run on devices, by increasing memory margin.
 std::vector<std::size_t> tasks_by_margin(const std::vector<predict::TaskMemory>& memory);
 
-/// "2 nodes of 8 H100-80"; groups of different nodes are joined by "and".
+/// Describes a cluster: "2 nodes of 8 H100-80". Groups of different nodes are joined by "and".
 std::string cluster_text(const cluster::Cluster& cluster);
 
 /// Errors: input that cannot be read, and those of planner::fit_job.

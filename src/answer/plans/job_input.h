@@ -1,4 +1,4 @@
-// Reads jobs and plans, and lengths for trainer configurations, which have only caps.
+// Reads jobs and plans. For trainer configurations, which have only caps, also reads lengths from logs and tables.
 #pragma once
 
 #include <optional>
@@ -24,12 +24,12 @@ base::Result<trainers::Import> read_import(const JobInput& input, const Callback
 /// Reports assumed and ignored settings as notes. Unmodeled settings are part of the job.
 void notify_findings(const trainers::Import& import, const Callbacks& callbacks);
 
-/// Reads a job with the software that it names. Notes list assumptions if it is a trainer's configuration.
-/// `cancellation` can stop predictions for the job.
+/// Reads a job with its software: cost conventions, efficiencies and layer profile. Notes list assumptions if it is a
+/// trainer's configuration. `cancellation` can stop predictions for the job.
 base::Result<predict::Scenario> read_scenario(const JobInput& job, const Callbacks& callbacks,
                                               const parallel::Cancellation* cancellation = nullptr);
 
-/// As read_scenario, for a job that was read from `input`.
+/// Like read_scenario, for a job that was read from `input`.
 base::Result<predict::Scenario> scenario_for(const plan::Job& job, const Input& input,
                                              const parallel::Cancellation* cancellation = nullptr);
 
@@ -49,7 +49,7 @@ struct ImportedJob {
   bool has_response_lengths = false;  ///< response lengths were given; otherwise all are at their cap
 };
 
-/// Job of a question, with its plan if there is one.
+/// Job of a request, with its plan if there is one.
 struct LoadedJob {
   predict::Scenario scenario;
   std::optional<plan::Plan> plan;
@@ -60,8 +60,8 @@ struct LoadedJob {
 };
 
 /// Reads the job and the plan, and reports the job's name to `callbacks`. Without `plan`, the plan of a trainer's
-/// configuration is used. `cancellation` can stop work on the job and must outlive it. The job collects the unmodeled
-/// settings of both.
+/// configuration is used. `cancellation` can stop work on the job and must outlive it. The loaded job lists the
+/// unmodeled settings of job and plan.
 base::Result<LoadedJob> load_job(const JobInput& job, const std::optional<Input>& plan, const Callbacks& callbacks,
                                  const parallel::Cancellation* cancellation = nullptr);
 

@@ -17,7 +17,8 @@ inline constexpr std::array assumed_shares{0.25, 0.5, 0.9};
 /// Mean response length that an answer assumes, as a share of the cap.
 inline constexpr double default_share = 0.5;
 
-/// The scenario with a mean response length of `share` of the cap; lengths are log-normal and truncated at the cap.
+/// Returns the scenario with a mean response length of `share` of the cap. Lengths are log-normal and truncated at the
+/// cap.
 predict::Scenario at_share_of_cap(const predict::Scenario& scenario, double share);
 
 /// Iteration of a plan at a share of the cap, and the best plan found there.

@@ -37,7 +37,8 @@ struct PredictionAnswer {
                                                            ///< unknown
 };
 
-/// Seconds from the start of an iteration to the start of an activity, including overheads of the iteration.
+/// Returns the seconds from the start of an iteration to the start of an activity, including overheads of the
+/// iteration.
 double begin_of_activity(const predict::Estimate& estimate, std::size_t activity);
 
 /// Reads the job and the plan, and predicts. Removes fusion from the plan unless `fused`. Without `plan`, uses the plan

@@ -37,7 +37,7 @@ base::Status check_alternative(int alternative, const std::vector<Alternative>& 
       fmt::format("--way {}: {}", alternative, alternatives[static_cast<std::size_t>(alternative - 1)].rejection));
 }
 
-/// Ranks one of several ways to run the job. Its name is added to progress labels.
+/// Ranks the plans of one alternative. Its name is added to progress labels.
 base::Result<RankingAnswer> rank_alternative(const RankingRequest& request, const Alternative& alternative,
                                              std::size_t shares, const Callbacks& callbacks, RankJob& rank) {
   RankingRequest alternative_request = request;
@@ -54,8 +54,8 @@ base::Result<RankingAnswer> rank_alternative(const RankingRequest& request, cons
   return rank(alternative_request, quiet, false);
 }
 
-/// Tries all allowed ways to run the job. Returns the complete answer for the fastest or for the requested alternative.
-/// Errors: input that cannot be read, and a lost process.
+/// Tries all allowed alternatives. Returns the complete answer for the fastest or the requested one. Errors: input that
+/// cannot be read, and a lost process.
 base::Result<RankingAnswer> rank_alternatives(const RankingRequest& request, const Callbacks& callbacks,
                                               RankJob& rank) {
   DOVETAIL_TRY(const trainers::Allowed allowed, allowed_of(request.allowed));
@@ -113,7 +113,7 @@ base::Result<Search> read(const RankingRequest& request, const Callbacks& callba
   return Search{std::move(scenario), std::move(options), loaded.has_open_lengths()};
 }
 
-/// As `read`, in one of several processes. All of them return the same result.
+/// Like `read`, in one of several processes. All of them return the same result.
 base::Result<Search> read_as_one_of(const parallel::Exchange& exchange, const RankingRequest& request,
                                     const Callbacks& callbacks) {
   base::Result<Search> search = read(request, callbacks);

@@ -23,8 +23,8 @@ struct RankingRequest {
   int simulated = default_simulated;
   PlanSearchOptions search = {};
   std::vector<std::string> allowed = {};  ///< settings of a trainer's configuration that may change, see allowed_of
-  int alternative = 0;  ///< number of the alternative that the answer is about, as in the table; 0: the fastest
-  /// Processes that share the search. All ask the same question and get the same answer. Null: no other process.
+  int alternative = 0;                    ///< number of the alternative to report on, as in the table; 0: the fastest
+  /// Processes that share the search, or null. All must make the same request, and all get the same answer.
   const parallel::Exchange* exchange = nullptr;
   /// Called with the best plan so far and its job, whenever the search finds a better one.
   std::function<void(const plan::Plan&, const plan::Job&)> on_better = {};
@@ -45,7 +45,7 @@ auto options_of(const T*) {
                     unlisted(&T::exchange), unlisted(&T::on_better));
 }
 
-/// Result for one way to run the job.
+/// Result for one alternative.
 struct TriedAlternative {
   std::string name;               ///< "as configured", "megatron, 4 of 8 GPUs for engines"
   std::optional<double> seconds;  ///< iteration of its first plan
@@ -65,7 +65,7 @@ struct RankingAnswer {
   std::size_t chosen_alternative = 0;               ///< alternative that the answer refers to
   std::vector<trainers::Change> switches = {};      ///< changes that turn the configuration into the chosen alternative
 
-  /// Error of a process that was lost; with it, the answer might have been better. Null if all processes finished.
+  /// Returns the Error of a lost process, whose part of the search is missing. Null if all processes finished.
   const base::Error* lost_process() const {
     return ranking.search && ranking.search->lost_process ? &*ranking.search->lost_process : nullptr;
   }
@@ -76,7 +76,7 @@ struct RankingAnswer {
 /// answer refers to default_share.
 base::Result<RankingAnswer> answer_to(const RankingRequest& request, const Callbacks& callbacks);
 
-/// Table of plans, tasks of the best one, and inputs that would change the choice.
+/// Table of plans, tasks of the best plan, and inputs that would change the choice.
 Sections sections(const RankingAnswer& answer);
 /// A dovetail/ranking@2 object.
 std::string to_json(const RankingAnswer& answer);

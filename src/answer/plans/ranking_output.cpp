@@ -96,7 +96,7 @@ void add_absent_and_flips(const RankingAnswer& answer, Json& object) {
   if (!answer.all_inputs_tried) object["flips_cut_short"] = true;
 }
 
-/// Ways to run the job, if several were tried.
+/// The alternatives, if several were tried.
 Json alternatives_json(const RankingAnswer& answer) {
   Json all = Json::array();
   for (std::size_t i = 0; i < answer.alternatives.size(); ++i) {
@@ -230,7 +230,7 @@ Sections first_plan(const RankingAnswer& answer) {
   return all;
 }
 
-/// Ways to run the job, if several were tried.
+/// Table of the alternatives, if several were tried.
 Sections alternatives_sections(const RankingAnswer& answer) {
   Table table{.columns = {{"way", Align::left}, {"", Align::left}, {"iteration"}, {"", Align::left}}, .rows = {}};
   for (std::size_t i = 0; i < answer.alternatives.size(); ++i) {

@@ -29,12 +29,12 @@ auto options_of(const T*) {
       group(&T::budget));
 }
 
-/// Number of tied plans to simulate: the default for the ranking, and fixed for other questions. They then agree on the
-/// first plan.
+/// Number of tied plans to simulate. It is the default of the ranking, and fixed for other requests, so that all choose
+/// the same first plan.
 inline constexpr int default_simulated = 5;
 
-/// Converts the options. `placements` are names; empty: all. The search reports progress to `callbacks`, which is
-/// copied. An Error for an unknown placement.
+/// Converts the options to those of the planner. `placements` are names; empty: all. The search reports progress to
+/// `callbacks`, which is copied. An Error for an unknown placement.
 base::Result<planner::RankOptions> rank_options(const PlanSearchOptions& options,
                                                 const std::vector<std::string>& placements, const Callbacks& callbacks);
 
@@ -43,7 +43,8 @@ base::Result<planner::RankOptions> rank_options(const PlanSearchOptions& options
 base::Result<planner::Ranking> find_plans(const predict::Scenario& scenario, const planner::RankOptions& options,
                                           const Input& job, const std::string& advice);
 
-/// Parses "keep" (the job's longest response), "scale" (nullopt: no cap) or a number of tokens; otherwise an Error.
+/// Parses --cap, the cap of scaled responses: "keep" (the job's longest response), "scale" (nullopt: no cap) or a
+/// number of tokens. Anything else is an Error.
 base::Result<std::optional<std::int64_t>> parse_length_cap(const std::string& text, const plan::Job& job);
 
 }  // namespace dovetail::answer

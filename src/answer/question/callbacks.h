@@ -46,7 +46,7 @@ inline void notify_note(const Callbacks& callbacks, std::string_view note) {
   if (callbacks.on_note) callbacks.on_note(note);
 }
 
-/// Outcome of a question, and exit code of the command.
+/// Outcome of a request, which determines the command's exit code.
 enum class Outcome {
   done,
   infeasible,  ///< nothing fits in memory or meets the deadline

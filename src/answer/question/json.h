@@ -18,7 +18,7 @@ using Json = nlohmann::ordered_json;
 Json json_number(const std::string& decimal);
 Json json_time(base::Ticks time, base::TimeUnit unit);
 Json json_memory(base::Memory memory);
-/// null for nullopt
+/// Returns JSON null for nullopt.
 Json json_memory(const std::optional<base::Memory>& memory);
 /// Derived ratio, rounded to six decimals.
 Json json_ratio(double ratio);

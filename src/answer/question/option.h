@@ -28,7 +28,7 @@ namespace dovetail::answer {
 
 // Kinds of options. A std::optional member stays empty if the option is not given.
 
-/// No value: the member is true if the option is given.
+/// Option without a value: the member is true if the option is given.
 struct Flag {};
 /// File to read (Input), "-" for standard input; a vector accepts any number. `kind` names the value in help.
 struct File {
@@ -59,7 +59,7 @@ struct Choice {
 };
 /// Options of a nested struct.
 struct OptionGroup {};
-/// Not an option: set by programs only.
+/// Member without an option, set only by code.
 struct Unlisted {};
 
 /// Help text of a JobFile.

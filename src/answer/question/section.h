@@ -11,7 +11,7 @@
 
 namespace dovetail::answer {
 
-/// Lines of text, each with its line feed.
+/// Lines of text, each ending with a line feed.
 struct Text {
   std::string lines;
 };

@@ -43,11 +43,11 @@ struct ChosenPlan {
   std::vector<std::string> notes;           ///< how the requested fusion was applied, or why it was not
 };
 
-/// Error if an iteration of the job is too large to simulate: time and memory grow with the number of samples.
+/// Returns an Error if an iteration of the job has too many samples to simulate.
 base::Status check_can_simulate(const plan::Job& job, const Input& input);
 
-/// Returns the given plan, otherwise the best one found, with the requested fusion. `ranked` searches plans even if one
-/// is given. Errors name the input `job`. If no plan is given, a job that no plan fits is an Error.
+/// Returns the given plan, otherwise the best one found, with the requested fusion. If `ranked`, searches plans even if
+/// one is given. Errors name the input `job`. If no plan is given, a job that no plan fits is an Error.
 base::Result<ChosenPlan> choose_plan(const ChosenPlanOptions& options, const Input& job, const LoadedJob& loaded,
                                      bool ranked, const Callbacks& callbacks);
 
@@ -57,7 +57,7 @@ predict::SimulationOptions simulation_options(const ChosenPlanOptions& options);
 /// Simulation of a plan, and of the plan with less fusion.
 struct SimulatedPlan {
   predict::Simulation simulation;
-  /// Sorted by increasing fusion; empty if nothing is fused or the simulation was stopped.
+  /// The plan with less fusion, then the plan itself; empty if nothing is fused or the simulation was stopped.
   std::vector<study::FusionVariant> variants;
 };
 

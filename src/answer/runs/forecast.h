@@ -58,7 +58,7 @@ struct ForecastAnswer {
 /// Errors: the options, input that cannot be read, and those of study::forecast.
 base::Result<ForecastAnswer> answer_to(const ForecastRequest& request, const Callbacks& callbacks);
 
-/// Name of plan number `index`: "A", "B", ...; "A1" follows "Z".
+/// Returns the name of plan number `index`, counted from 0: "A", "B", ..., "Z", "A1", ...
 std::string plan_letter(std::size_t index);
 
 /// Cost of the run, schedule of plans, growth of lengths, and the outcome if the first plan were kept.

@@ -18,13 +18,14 @@ struct FusionGain {
   double saved() const;
 };
 
-/// The functions below REQUIRE valid schedules.
+/// The functions below REQUIRE that all schedules are valid.
 
-/// nullopt if the schedule has a single model, or if 1F1B does not apply to its problem.
+/// Returns the makespans of the schedule and of its models in sequence. nullopt if the schedule has a single model, or
+/// if 1F1B does not apply to its problem.
 std::optional<FusionGain> fusion_gain(const pipeline::Schedule& schedule);
 
-/// Table of makespans: predicted, computed from measured op times, and measured on the ranks in the last run. For a
-/// fused phase, also of the models in sequence, with the share of time that fusion saves.
+/// Returns a table of makespans: predicted, computed from measured op times, and measured on the ranks in the last run.
+/// For a fused phase, it also has the makespans of the models in sequence and the share of time that fusion saves.
 Table phase_table(const records::TrainingPhase& phase);
 
 }  // namespace dovetail::answer

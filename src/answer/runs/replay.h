@@ -30,7 +30,7 @@ constexpr auto names_of(ReplaySourceKind) {
                     base::EnumName{"job", ReplaySourceKind::job}};
 }
 
-/// How to obtain the schedule of a problem or a job.
+/// Options for finding the schedule of a problem or a job.
 struct ReplaySearch {
   std::optional<Input> plan = std::nullopt;               ///< for a job; nullopt: the best plan found
   std::optional<study::FusionMode> fuse = std::nullopt;   ///< for a job; nullopt: as planned
@@ -63,15 +63,15 @@ constexpr auto names_of(ReplayTransport) {
 
 /// Settings of the ranks.
 struct ReplayRun {
-  std::size_t message_bytes = 0;                 ///< per activation and gradient
+  std::size_t message_bytes = 0;                 ///< size of each activation and gradient message
   std::optional<double> timeout = std::nullopt;  ///< max wait beyond the schedule, in seconds; nullopt: 60
 };
 
 struct ReplayRequest {
   Input input;
   ReplaySearch search = {};
-  /// Duration of a tick in seconds; 0.02 by default. If the schedule is in seconds: duration of its shortest op other
-  /// than an optimizer step; by default unchanged.
+  /// Duration of a tick in seconds; nullopt: 0.02. For a schedule in seconds, duration of its shortest op except
+  /// optimizer steps; nullopt: unchanged.
   std::optional<double> tick = std::nullopt;
   ReplayTransport transport = ReplayTransport::threads;
   ReplayRun run = {};
@@ -110,7 +110,7 @@ base::Ticks makespan_of(const ReplayAnswer& answer);
 /// too many ranks, lost ranks (Failure::lost), and those of `launch`.
 base::Result<ReplayAnswer> answer_to(const ReplayRequest& request, const Callbacks& callbacks);
 
-/// Measured and planned makespan, and where they differ.
+/// Measured and planned makespan, and the causes of their difference.
 Sections sections(const ReplayAnswer& answer);
 /// A dovetail/replay@1 object.
 std::string to_json(const ReplayAnswer& answer);

@@ -72,8 +72,8 @@ struct ActivityLine {
   double closed = 0;  ///< duration in the analytical model
 };
 
-/// Returns the activities in the order of the iteration's graph. An activity within another one is named together with
-/// it. `plan` is the plan that was simulated.
+/// Returns the activities in the order of the iteration's graph. Activities that run as one share a line. `plan` is the
+/// plan that was simulated.
 std::vector<ActivityLine> activity_lines(const predict::Scenario& scenario, const plan::Plan& plan,
                                          const predict::Simulation& simulation);
 

@@ -45,7 +45,7 @@ struct SweepAnswer {
 /// Errors: the options, input that cannot be read, no plan that fits, and those of study::sweep.
 base::Result<SweepAnswer> answer_to(const SweepRequest& request, const Callbacks& callbacks);
 
-/// Title such as "ppo-7b, co-located: bandwidth".
+/// Returns a title such as "ppo-7b, co-located: bandwidth".
 std::string title_of(const SweepAnswer& answer);
 /// A row per point with a bar for its iteration, the best point, and the point where the plan stops fitting.
 Sections sections(const SweepAnswer& answer);

@@ -67,8 +67,8 @@ const std::string& task_name(const SweepAnswer& answer, const SweepFigures& figu
   return answer.scenario.job.workflow.tasks[figures.fullest].name;
 }
 
-/// Draws seconds as bars of a limited number of characters. Bars start somewhat below the minimum: close enough to show
-/// small differences, but not noise.
+/// Draws seconds as bars of a limited number of characters. Bars start somewhat below the minimum, which shows small
+/// differences but not noise.
 class Bars {
  public:
   explicit Bars(const Sweep& sweep) {

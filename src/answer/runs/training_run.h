@@ -82,10 +82,11 @@ struct TrainingRunAnswer {
   Outcome outcome = Outcome::done;
 };
 
-/// Reads the job of a run or of a profile. Errors: an invalid job, standard input, and the configuration of a trainer.
+/// Reads the job of dovetail train or dovetail profile. Errors: an invalid job, standard input, and the configuration
+/// of a trainer.
 base::Result<control::RunJob> read_run_job(const Input& job, std::optional<int> ranks);
 
-/// Error for NCCL on CPUs.
+/// Returns the Error for NCCL without GPUs.
 base::Error nccl_without_gpus();
 
 /// Reads the job, checks its inputs (control::check_run) and its folder, then reads or searches the plan. A resumed run

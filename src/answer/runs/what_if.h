@@ -27,7 +27,7 @@ auto options_of(const T*) {
       group(&T::search));
 }
 
-/// Alternatives to a plan, and whether its fusions are worth it.
+/// Alternatives to a plan, and the gains of its fusions.
 struct WhatIfAnswer {
   predict::Scenario scenario;
   plan::Plan plan;

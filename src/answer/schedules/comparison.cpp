@@ -66,7 +66,7 @@ void run_solver(const fuse::Solver& solver, const fuse::SolveOptions& options, c
   }
   notify_work(callbacks, counted(answer.draws, "draw") + " of varied durations");
   ComparedSolver row = with_variations(solver.name, std::move(*solved), answer.draws, options);
-  // Do not show figures from some of the draws next to complete ones.
+  // Figures from some of the draws must not appear next to complete ones.
   if (!options.cancellation->requested()) answer.rows.push_back(std::move(row));
 }
 

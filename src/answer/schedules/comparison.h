@@ -45,7 +45,7 @@ struct ComparedSolver {
   std::array<fuse::Variation, variations.size()> varied;
 };
 
-/// Solver without a schedule for the problem.
+/// Solver that cannot schedule the problem.
 struct InapplicableSolver {
   std::string solver;
   std::string why;

@@ -32,13 +32,13 @@ struct FrontSchedule {
   base::Memory peak_bound;     ///< lower bound for schedules with at most this makespan
 
   const pipeline::Evaluation& evaluation() const { return solved.solution.evaluation; }
-  /// shortest(): proven that no schedule with at most this peak is shorter. lowest(): proven that no schedule with at
-  /// most this makespan has a lower peak.
+  /// shortest(): it is proven that no schedule with at most this peak is shorter. lowest(): it is proven that no
+  /// schedule with at most this makespan has a lower peak.
   bool shortest() const { return evaluation().makespan == makespan_bound; }
   bool lowest() const { return evaluation().peak_activation == peak_bound; }
 };
 
-/// Construction that the front is compared with.
+/// Schedule of a constructive solver, for comparison with the front.
 struct ReferenceSchedule {
   std::string solver;
   base::Ticks makespan;
@@ -50,7 +50,7 @@ struct ReferenceSchedule {
 struct FrontAnswer {
   ScheduleQuestion question;
   std::optional<Impossible> impossible;  ///< set if no schedule can fit; then nothing is searched
-  /// By increasing makespan and decreasing peak. A single one that does not fit if none was found that does.
+  /// Sorted by increasing makespan and decreasing peak. If no schedule was found that fits, only the closest one.
   std::vector<FrontSchedule> schedules;
   std::vector<ReferenceSchedule> references;
   std::vector<fuse::PeakBoundStep> peak_bound;  ///< over the makespans of the schedules; empty unless requested
@@ -59,14 +59,14 @@ struct FrontAnswer {
   std::vector<std::string> written{};  ///< paths of the files that the caller wrote
   Outcome outcome = Outcome::done;
 
-  /// Error of a process that was lost; with it, the front might have been better.
+  /// Returns the Error of a lost process, whose part of the search is missing; nullopt if all processes finished.
   std::optional<base::Error> lost_process() const {
     return impossible ? std::nullopt : schedules.front().solved.solution.lost_process;
   }
 };
 
 /// Searches the front and runs the constructions; they share the time limit. Errors: input that cannot be read. With an
-/// `exchange`, all processes return alike.
+/// `exchange`, all processes return the same answer or Error.
 base::Result<FrontAnswer> answer_to(const FrontRequest& request, const Callbacks& callbacks);
 
 /// Table of the front, or the reason why no front exists.

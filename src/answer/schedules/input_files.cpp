@@ -49,8 +49,8 @@ base::Error no_schedule(const std::string& path) {
           "(with an action such as 0F0)"};
 }
 
-/// Reports a problem with several pipelines for a CSV, which holds only one. The reader's own message would not explain
-/// this.
+/// Returns an Error if a CSV, which holds one pipeline, is read as a schedule of a problem with several. The reader's
+/// own message would not explain this.
 base::Status check_one_pipeline(const pipeline::Problem& problem, const std::string& path) {
   const auto pipelines = static_cast<std::int64_t>(pipeline::pipelines_of(problem).size());
   if (pipelines == 1) return {};
@@ -89,7 +89,7 @@ base::Result<pipeline::ScheduleFile> parse_of(const NamedProblem& named, Schedul
   DOVETAIL_TRY(pipeline::ScheduleFile file, pipeline::parse_schedule(content, path));
   if (const auto difference = pipeline::find_difference(file.schedule.problem, named.problem, path, named.name)) {
     return base::Error{base::Failure::bad_input, path, 0, 0,
-                       fmt::format("this schedule is for another problem than {}: {}", named.name, *difference)};
+                       fmt::format("the problem of this schedule differs from {}: {}", named.name, *difference)};
   }
   file.schedule.problem = named.problem;
   return file;
@@ -103,7 +103,7 @@ base::Result<LoadedSchedule> load_parsed(const ScheduleText& text, const Callbac
                                                     ? parse(loaded.format, text.content, loaded.path)
                                                     : base::Result<pipeline::ScheduleFile>(no_schedule(loaded.path));
   if (!parsed.ok()) {
-    // Guess only for unreadable files: names in a valid schedule may resemble any format.
+    // Guess the format only of unreadable files: names in a valid schedule may resemble any format.
     const auto other = describe_other_content(text.content, text.input.path);
     if (other) return base::Error{base::Failure::bad_input, loaded.path, 0, 0, *other};
     return std::move(parsed).error();

@@ -33,15 +33,17 @@ inline constexpr const char* read_formats = "json|trace|csv";
 /// Error for an unknown format name; lists `accepted`.
 base::Error unknown_format(std::string_view name, const std::vector<std::string_view>& accepted);
 
-/// Returns the format named for reading; nullopt if no name is given. An Error lists the readable formats.
+/// Returns the format with this name; nullopt if no name is given. For a format that cannot be read, the Error lists
+/// the readable formats.
 base::Result<std::optional<ScheduleFormat>> format_to_read(const std::optional<std::string>& name);
 
 /// Detects the format of `content` by its first character: JSON by a brace, a trace by a bracket, CSV by a digit, a
 /// quote, a comma (an empty cell) or a parenthesis. A byte order mark is skipped.
 std::optional<ScheduleFormat> format_of_content(std::string_view content);
 
-/// If `content` is a problem, a Chrome trace, a picture or another known file instead of a schedule, says so and what
-/// to do. `path` is the path that the user gave. nullopt if the content is not recognized.
+/// Returns a message that says what `content` is and what to do with it, if it is a problem, a Chrome trace, a picture
+/// or another known file instead of a schedule. `path` is the path that the user gave. nullopt if the content is not
+/// recognized.
 std::optional<std::string> describe_other_content(std::string_view content, const std::string& path);
 
 /// Returns the Dovetail format that the key `format` names, without its version: "dovetail/job"; empty if it names
@@ -57,8 +59,8 @@ struct NamedProblem {
   pipeline::Problem problem;
 };
 
-/// Reads the text in `input`, standard input for "-", an existing file, or a bundled instance, in this order of
-/// precedence. Otherwise an Error that suggests similar instances.
+/// Reads a problem from the text in `input`, standard input ("-"), an existing file or a bundled instance, in this
+/// order of precedence. If none applies, the Error suggests similar instances.
 base::Result<NamedProblem> read_problem(const Input& input, const Callbacks& callbacks);
 
 /// Whether `input` names a bundled instance and no file.
@@ -72,7 +74,7 @@ struct ScheduleText {
   std::optional<ScheduleFormat> format;
 };
 
-/// Reads the document. Its format is `forced` if given, otherwise detected.
+/// Reads a document. Its format is `forced` if given, otherwise detected.
 base::Result<ScheduleText> read_schedule_text(const Input& input, std::optional<ScheduleFormat> forced = std::nullopt);
 
 /// Schedule with the format that it was read from.
@@ -87,8 +89,8 @@ struct LoadedSchedule {
 base::Result<LoadedSchedule> load_schedule(const ScheduleText& text, const pipeline::Problem* problem,
                                            const Callbacks& callbacks);
 
-/// Parses and validates a schedule of `named`, except for its capacity: a schedule to start from or to compare with may
-/// need more. An Error says how its problem differs from `named`.
+/// Parses and validates a schedule of `named`. Does not check the capacity, because a schedule to start from or to
+/// compare with may exceed it. An Error says how the schedule's problem differs from `named`.
 base::Result<LoadedSchedule> load_schedule_of(const NamedProblem& named, const ScheduleText& text,
                                               const Callbacks& callbacks);
 

@@ -19,7 +19,7 @@ base::Result<std::vector<pipeline::Program>> programs_of(const pipeline::Schedul
 /// (Failure::invalid) points to the faulty instruction. A missing or malformed file is an Error, too.
 base::Result<std::vector<pipeline::Program>> load_programs(const std::string& folder);
 
-/// Table of the ops, messages and memory of each rank.
+/// Returns a table of the ops, messages and memory of each rank.
 Sections program_sections(const std::string& folder, const std::vector<pipeline::Program>& programs);
 Json programs_json(const std::string& folder, const std::vector<pipeline::Program>& programs);
 

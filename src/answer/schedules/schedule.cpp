@@ -33,7 +33,7 @@ base::Result<fuse::SolveOptions> options_for(const ScheduleRequest& request, bas
   return options;
 }
 
-/// The best schedule so far. Of the bounds, it has only the makespan's. It has no reason why the search stopped.
+/// Returns the best schedule so far, with the makespan's bound only and without a reason why the search stopped.
 /// REQUIRES: it is valid.
 pipeline::Schedule schedule_so_far(const fuse::Solution& solution, const fuse::Bounds& bounds) {
   pipeline::Schedule schedule = pipeline::to_schedule(solution.problem, solution.graph, solution.evaluation);

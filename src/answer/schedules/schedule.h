@@ -48,30 +48,32 @@ auto options_of(const T*) {
       group(&T::search), unlisted(&T::exchange), unlisted(&T::on_better));
 }
 
-/// Results in addition to the bounds on makespan and peak.
+/// Further results of a schedule request.
 struct ScheduleRemarks {
-  /// Lower bound on the peak of schedules that meet the deadline. nullopt if none is proven to exist.
+  /// Lower bound on the peak of schedules that meet the deadline. nullopt without a deadline, or if it is proven that
+  /// no schedule meets it.
   std::optional<base::Memory> peak_at_deadline;
   std::optional<base::Ticks> makespan_at_peak;  ///< lower bound on the makespan of schedules with at most this peak
-  std::optional<fuse::Variation> varied;        ///< makespan under the variations of durations that robustness weighs
+  std::optional<fuse::Variation> varied;  ///< makespan under random variations of the durations; set with `robust`
 };
 
 struct ScheduleAnswer {
   ScheduleQuestion question;
   std::string solver;                    ///< as requested
-  std::optional<Impossible> impossible;  ///< set if no schedule can satisfy the request; then nothing is searched
-  /// Otherwise the result. The outcome is infeasible if it does not fit or misses the deadline.
+  std::optional<Impossible> impossible;  ///< set if no schedule can satisfy the request; no search then
+  /// The result, unless `impossible` is set. The outcome is infeasible if it does not fit or misses the deadline.
   std::optional<fuse::Solved> solved;
   ScheduleRemarks remarks;
   double iterations_per_second = 0;    ///< of the search; 0 if unknown
   std::vector<std::string> written{};  ///< paths of the files that the caller wrote
   Outcome outcome = Outcome::done;
 
-  /// Error of a process that was lost; with it, the schedule might have been better.
+  /// Returns the Error of a lost process, whose part of the search is missing; nullopt if all processes finished.
   std::optional<base::Error> lost_process() const { return solved ? solved->solution.lost_process : std::nullopt; }
 };
 
-/// Errors: input that cannot be read, and a solver that cannot be used. With an `exchange`, all processes return alike.
+/// Errors: input that cannot be read, and a solver that cannot be used. With an `exchange`, all processes return the
+/// same answer or Error.
 base::Result<ScheduleAnswer> answer_to(const ScheduleRequest& request, const Callbacks& callbacks);
 
 /// Costs and bounds of the schedule, or the reason why no schedule satisfies the request.

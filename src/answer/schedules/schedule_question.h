@@ -52,7 +52,7 @@ std::optional<Impossible> find_impossible(const ScheduleQuestion& question);
 
 Sections impossible_sections(const ScheduleQuestion& question, const Impossible& impossible);
 
-/// Input of a search.
+/// Problem of a search, with the schedule to start from if one is given.
 struct SearchInput {
   NamedProblem named;
   std::optional<fuse::Solution> start;
@@ -63,16 +63,17 @@ struct SearchInput {
 base::Result<SearchInput> read_search_input(const Input& problem, const std::optional<Input>& from,
                                             const parallel::Exchange* exchange, int chains, const Callbacks& callbacks);
 
-/// Minimum capacity per device for any schedule to fit: resident memory plus one micro-batch of one pipeline.
+/// Returns the minimum capacity per device with which any schedule can fit: resident memory plus one micro-batch of one
+/// pipeline.
 std::vector<base::Memory> min_capacities(const pipeline::Problem& problem);
-/// The same as a line, or as a table if devices differ.
+/// Shows min_capacities as a line, or as a table if devices differ.
 Sections min_capacity_sections(const pipeline::Problem& problem);
 
 /// Message if no schedule can fit (fuse::find_impossible). excess_table follows it.
 inline constexpr const char* impossible_message =
     "no schedule fits in memory: a single micro-batch exceeds the capacity";
 
-/// Largest excess over all devices; 0 if all fit.
+/// Returns the largest excess over all devices; 0 if all fit.
 base::Memory max_excess(const std::vector<pipeline::CapacityExcess>& excess);
 
 /// Peak memory and capacity of the devices that do not fit.

@@ -27,9 +27,9 @@ const fuse::Solver& default_solver();
 /// Lists the solvers with their summaries, one per line.
 std::string list_of_solvers();
 
-/// "annealing, seed 1, 4 chains x 120000 iterations"; leaves out what is not recorded.
+/// Describes a solver: "annealing, seed 1, 4 chains x 120000 iterations". Omits values that were not recorded.
 std::string describe(const pipeline::SolverRecord& solver);
-/// The same for a solution, with the reason why its search stopped.
+/// Describes the solver of a solution, with the reason why its search stopped.
 std::string describe_solver(const fuse::Solution& solution);
 
 inline constexpr const char* memory_cap_help = "max memory per device, including resident memory";
@@ -54,12 +54,12 @@ base::Result<std::optional<base::Ticks>> deadline_of(const std::optional<std::st
 /// search ends at the time limit by itself, so that its iteration count reproduces it.
 std::optional<double> with_grace_period(std::optional<double> time_limit_seconds);
 
-/// Fields of a progress line. Eighty columns have space for the best result, its bound and gap, the speed and the time
-/// left. Wider lines also show the peak with `peak_bound`, the phase of the search and the share that is done.
+/// Fields of a progress line. Lines of 80 columns show the best result, its bound and gap, the speed and the time left.
+/// Wider lines also show the peak with `peak_bound`, the phase of the search and the finished share.
 std::vector<ProgressField> progress_fields(const fuse::Progress& progress, base::Ticks bound,
                                            std::optional<base::Memory> peak_bound, base::TimeUnit unit);
 
-/// Forwards the progress of a search to a Watch.
+/// Forwards the progress of a search to Callbacks.
 class SearchProgress {
  public:
   /// `bound` is the lower bound on the makespan of `problem`. `callbacks` and `problem` must outlive this object.

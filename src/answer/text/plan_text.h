@@ -13,16 +13,16 @@
 
 namespace dovetail::answer {
 
-/// Line that says which configuration the job was imported from; empty for a job file.
+/// Returns a line with the trainer's configuration that the job was imported from; empty for a job file.
 std::string origin_line(const plan::Job& job);
-/// The origin line, then "ppo-7b: ppo on 8 devices, 256 samples per iteration".
+/// Returns origin_line and a line such as "ppo-7b: ppo on 8 devices, 256 samples per iteration".
 std::string job_line(const plan::Job& job);
 
-/// "not modeled:" and a line for each setting that the predictions ignore; otherwise empty.
+/// Returns "not modeled:" and a line for each setting that the predictions ignore; empty without settings.
 std::string not_modelled_text(const std::vector<plan::NotModelled>& settings);
 
-/// "actor_train"; "weights to actor_generate" for a reallocation; "actor_train, from host" and "actor_train, to host"
-/// for host transfers that overlap other tasks.
+/// Returns the name of an activity: "actor_train"; "weights to actor_generate" for a reallocation; "actor_train, from
+/// host" and "actor_train, to host" for host transfers that overlap other tasks.
 std::string activity_text(const plan::Job& job, plan::Activity::Kind kind, std::size_t task);
 
 /// One task of a plan, as text.
@@ -39,14 +39,15 @@ std::vector<TaskText> task_texts(const plan::Job& job, const plan::Plan& plan);
 /// place of 8192".
 std::string change_text(const plan::Job& job, const plan::Plan& from, const planner::Change& change);
 
-/// "short by 3.20 GiB", "short by 427.00 GiB of a node's host memory", for a plan that does not fit.
+/// Returns by how much a plan that does not fit exceeds memory: "short by 3.20 GiB", "short by 427.00 GiB of a node's
+/// host memory".
 std::string missing_text(const std::vector<predict::TaskMemory>& memory);
 
-/// "yes", "tight" or "NO": whether it fits, for a table cell.
+/// Returns "yes", "tight" or "NO", for a table cell.
 std::string_view short_name(predict::Fit fit);
 
-/// "It fits if nothing is fused." for a plan that fits only with less fusion. "The iteration is shorter if ..." for a
-/// plan whose printed iteration is shorter with less fusion. Otherwise empty. `variants`:
+/// Returns "It fits if nothing is fused." for a plan that fits only with less fusion, or "The iteration is shorter if
+/// ..." for a plan whose printed iteration is shorter with less fusion. Otherwise empty. `variants` come from
 /// study::simulate_fusion_variants.
 std::string less_fusion_text(const std::vector<study::FusionVariant>& variants);
 

@@ -8,7 +8,7 @@
 
 namespace dovetail::answer {
 
-/// Number of code points. This is the width in a terminal unless characters are wide or combining.
+/// Returns the number of code points, which is the width in a terminal unless characters are wide or combining.
 std::size_t count_code_points(std::string_view text);
 
 /// Replaces every character that a terminal interprets (base::has_controls) and every invalid UTF-8 byte with U+FFFD.
@@ -20,15 +20,15 @@ std::string ascii_text(std::string_view text);
 /// Cuts `text` to `width` code points. A text that is cut ends with `ellipsis`, unless that does not fit.
 std::string shorten(std::string_view text, std::size_t width, std::string_view ellipsis);
 
-/// "1 device", "2 devices", "3 micro-batches": a number with its noun, which is given in the singular.
+/// Returns a number with its noun, which is given in the singular: "1 device", "3 micro-batches".
 std::string counted(std::int64_t number, std::string_view noun);
 
-/// clean_text, escaped for XML element content or a double-quoted attribute.
+/// Applies clean_text and escapes the result for XML element content or a double-quoted attribute.
 std::string escape_xml(std::string_view text);
 
 /// Returns the lines that differ: removed lines start with "- ", added lines with "+ ". The difference is minimal
-/// (longest common subsequence between the first and the last change). If thousands of lines lie between these, all of
-/// them are returned as removed and added.
+/// (longest common subsequence between the first and the last change). If thousands of lines lie between those, they
+/// are returned as removed and added instead.
 std::string difference_of(std::string_view before, std::string_view after);
 
 }  // namespace dovetail::answer

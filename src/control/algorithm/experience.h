@@ -1,4 +1,4 @@
-// Samples of an iteration of PPO or GRPO, and the computation of advantages from rewards.
+// Samples of a PPO or GRPO iteration, and the computation of their advantages from rewards.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@
 
 namespace dovetail::control {
 
-/// Sampled response and its data. Token data covers the tokens of the response.
+/// Sampled response and its data. Vectors have an element per token of the response.
 struct Sample {
   std::uint64_t epoch = 0;      ///< pass over the data
   std::uint64_t prompt = 0;     ///< index in the data
@@ -38,7 +38,7 @@ struct Sample {
   std::int64_t tokens() const { return static_cast<std::int64_t>(sequence.scored()); }
 };
 
-/// Statistics followed over the iterations of a run.
+/// Statistics that are updated in every iteration of a run.
 struct Scales {
   learn::RunningMoments rewards;
   learn::RunningMoments returns;
@@ -58,17 +58,18 @@ struct Scales {
 /// the scale `batch`, it is whitened over the responses of the batch.
 void compute_advantages(std::span<Sample> samples, const LossSettings& loss, std::int64_t max_tokens, Scales& scales);
 
-/// Divergence of the policy before training from the reference: means over tokens, and means over responses of the sums
-/// over their tokens. nullopt without a reference.
+/// KL divergence of the policy before training from the reference, by the estimators k1 and k3: mean per token, and
+/// mean per response of the sum over its tokens.
 struct Divergence {
   double k1_token = 0;
   double k3_token = 0;
   double k1_sequence = 0;
   double k3_sequence = 0;
 };
+/// Returns the divergence of the samples, or nullopt without a reference.
 std::optional<Divergence> divergence_of(std::span<const Sample> samples);
 
-/// Adapts the coefficient if `kl` has a target.
+/// Adapts scales.kl_coefficient to the divergence of the samples if `kl` has a target.
 void follow_divergence(std::span<const Sample> samples, const KlSettings& kl, Scales& scales);
 
 }  // namespace dovetail::control

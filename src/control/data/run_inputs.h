@@ -14,10 +14,10 @@
 
 namespace dovetail::control {
 
-/// Returns a permutation of [0, count) that depends only on (seed, purpose, index).
+/// Returns a random permutation of [0, count) that depends only on (seed, purpose, index).
 std::vector<std::size_t> permutation(std::uint64_t seed, std::uint64_t purpose, std::uint64_t index, std::size_t count);
 
-/// Item of the data in one pass over it.
+/// An item of the data, in one of the passes over the data.
 struct DataPlace {
   std::uint64_t epoch = 0;
   std::size_t index = 0;
@@ -25,7 +25,7 @@ struct DataPlace {
   friend bool operator==(const DataPlace&, const DataPlace&) = default;
 };
 
-/// Returns the items that iteration `iteration` (from 0) reads, `batch` of `count`. Epochs follow each other without a
+/// Returns the `batch` items, of `count`, that iteration `iteration` (from 0) reads. Epochs follow each other without a
 /// gap, so an iteration may end one and begin the next. With `shuffle`, each epoch has a different order. REQUIRES:
 /// count >= 1.
 std::vector<DataPlace> places_of(std::uint64_t seed, bool shuffle, std::size_t count, std::int64_t iteration,
@@ -34,7 +34,7 @@ std::vector<DataPlace> places_of(std::uint64_t seed, bool shuffle, std::size_t c
 /// Returns the number of iterations that complete `epochs` passes. The last one may begin another pass.
 std::int64_t iterations_of(std::int64_t epochs, std::size_t count, std::int64_t batch);
 
-/// Limits that data must satisfy: the smallest of all models that read it.
+/// Limits of the models that read the data. Of several models, the smallest limits apply.
 struct ModelLimits {
   std::int64_t vocabulary = 0;
   std::int64_t context = 0;         ///< tokens of a sequence
@@ -70,7 +70,7 @@ struct RunDataset {
 
 struct RunInputs {
   text::Tokenizer tokenizer;
-  std::vector<TokenId> ends;  ///< tokens that end a response: the models' and the chat template's
+  std::vector<TokenId> ends;  ///< tokens that end a response, from the models and the chat template
   RunDataset train;
   RunDataset validation;  ///< empty if absent
 };
@@ -79,11 +79,11 @@ struct RunInputs {
 /// an Error if a file cannot be read.
 base::Result<std::string> hash_of_inputs(const RunSettings& settings);
 
-/// Reads the tokenizer and all data of a run with this algorithm. Texts to imitate and the responses of pairs get the
-/// first of `ends` as their end token, unless they or the template have one. `max_response` is the cap of a sampled
-/// response in tokens.
+/// Reads the tokenizer and all data of a run with this algorithm. Appends the first of RunInputs::ends to texts to
+/// imitate and to responses of pairs, unless they or the template have an end token. `max_response` is the cap of a
+/// sampled response in tokens.
 ///
-/// Errors give file and line. In addition to the errors of text::parse_prompts and its variants, they report a
+/// Errors give file and line. In addition to the errors of text::parse_prompts and its variants, these report a
 /// tokenizer larger than the model's vocabulary, a text without tokens, and a text (or a prompt plus max_response) that
 /// exceeds the context.
 base::Result<RunInputs> read_inputs(const RunSettings& settings, std::string_view algorithm, const ModelLimits& limits,

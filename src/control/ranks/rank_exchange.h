@@ -18,7 +18,7 @@
 
 namespace dovetail::control {
 
-/// Results of a rank, each with its index among all results.
+/// Results of one rank, each with its index among the results of all ranks.
 template <class Found>
 using IndexedResults = std::vector<std::pair<std::size_t, Found>>;
 
@@ -63,10 +63,11 @@ class RankExchange {
   void begin_phase(std::string_view phase) const {
     if (on_phase_) on_phase_(phase);
   }
-  /// Returns an unused exchange number, equal on all ranks.
+  /// Returns the next exchange number, which is the same on all ranks.
   std::uint32_t take_number() { return number_++; }
 
-  /// Requested from the first exchange after a stop request on any rank, so all ranks see it at the same call.
+  /// Returns a cancellation that all ranks see at the same call. The first exchange after a stop request on any rank
+  /// sets it.
   const parallel::Cancellation& agreed() const { return agreed_; }
   const parallel::Cancellation* local() const { return local_; }
 

@@ -1,4 +1,4 @@
-// Figures of an iteration, its resource usage, and warnings about them.
+// Figures about an iteration and its resource usage, and warnings about unusual values.
 #pragma once
 
 #include <cstdint>
@@ -39,7 +39,7 @@ void add_training_figures(const std::map<std::string, TrainingRecord>& training,
 /// A warning is repeated only after an iteration without it.
 std::vector<std::string> warnings_of(const Figures& figures, HealthRecord& health);
 
-/// Work of an iteration. If there are no samples, its tokens are the trained tokens.
+/// Work of an iteration. Without samples, only the trained tokens count.
 struct IterationWork {
   std::span<const Sample> samples;
   const std::map<std::string, TrainingRecord>& training;  ///< by task
@@ -55,8 +55,8 @@ std::int64_t peak_resident_memory();
 /// Adds timings: `seconds`, `tokens_per_second`, `mfu` (share of the FLOP/s of the job's devices) and `memory_gib`.
 void add_usage(const IterationWork& work, const plan::Job& job, const Models& models, double seconds, Figures& figures);
 
-/// Adds timings per rank, if there are several: `processor_seconds/RANK` of its tasks, and `live_gib/RANK`, the peak of
-/// its tensors in training.
+/// Adds figures per rank if there are several ranks: `processor_seconds/RANK`, the CPU time of its tasks, and
+/// `live_gib/RANK`, the peak memory of its tensors in training.
 void add_shares(std::span<const RankUsage> usage, Figures& figures);
 
 /// Returns the processor time of this process in seconds.

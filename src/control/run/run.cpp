@@ -185,8 +185,8 @@ class RunLoop {
     return {};
   }
 
-  /// Returns the next of the workflow's order: a task, or two train tasks that the plan fuses. A train task that was
-  /// started alone continues alone.
+  /// Returns the next tasks in the workflow's order: one task, or two train tasks that the plan fuses. A train task
+  /// that was started alone continues alone.
   std::span<const workflow::TaskId> tasks_at(std::size_t place) const {
     const std::span<const workflow::TaskId> rest = std::span(setup_.job.workflow.order).subspan(place);
     const auto& pair = setup_.plan.fusion.training;
@@ -270,7 +270,7 @@ class RunLoop {
   RunState& state_;
   TaskContext context_;
   Clock::time_point begin_;    // of the iteration, or of its resumed part
-  bool is_resumable_ = false;  // whether to save a checkpoint on an error; false for errors of guards and sinks
+  bool is_resumable_ = false;  // save a checkpoint after the error; false for errors of guards and sinks
 };
 
 }  // namespace

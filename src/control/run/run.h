@@ -1,4 +1,4 @@
-// Loop of a run over its iterations.
+// Runs the iterations of a training run.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@
 
 namespace dovetail::control {
 
-/// Separator between the names of tasks that are trained together, in names of figures.
+/// Joins the names of tasks that are trained together, in names of figures.
 inline constexpr std::string_view fused_phase_joint = "+";
 
 /// Returns the rewards of responses, in order, as RewardProcesses::rewards_of does.
@@ -47,7 +47,7 @@ RunState initial_state(const RunSettings& settings);
 /// Continues from `state`, with the models that belong to it, until all iterations are done. The initial models are
 /// evaluated if there is validation data.
 ///
-/// An iteration does the tasks of the workflow in order. Each train task passes over the samples as often as the
+/// An iteration runs the tasks of the workflow in order. Each train task passes over the samples as often as the
 /// workload has epochs. Each pass has its own order, derived from (seed, iteration, epoch) and equal for all roles. It
 /// is divided into the workload's number of mini-batches, equal in size except that the first ones may have one sample
 /// more.

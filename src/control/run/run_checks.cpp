@@ -192,7 +192,7 @@ Status check_devices(const base::Node& root, const plan::Job& job, int ranks) {
       ranks, devices));
 }
 
-/// A run truncates responses at the cap of response_length, whatever their prompts.
+/// A run truncates responses at the cap of response_length, independently of their prompts.
 Status check_lengths(const Node& job) {
   const auto workload = job.find("workload");
   const auto cap = workload ? workload->find("sequence_cap") : std::nullopt;

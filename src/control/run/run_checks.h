@@ -1,4 +1,4 @@
-// Inputs of a run, opened and checked before it starts.
+// Opens and checks the inputs of a run before it starts.
 #pragma once
 
 #include <optional>
@@ -17,14 +17,13 @@
 
 namespace dovetail::control {
 
-/// Framework (plan/framework.h) of the plans of runs.
+/// Framework (plan/framework.h) of the plans that runs execute.
 inline constexpr std::string_view run_framework = "dovetail";
-/// File names of job and plan in a folder that is given as a job, and in the run directory that `dovetail train`
-/// writes.
+/// File names of the job and the plan, in a folder that is given as a job and in the folder of a run.
 inline constexpr std::string_view job_file_name = "job.yaml";
 inline constexpr std::string_view plan_file_name = "plan.json";
 
-/// Job, and the settings of its run.
+/// A job with the settings of its run.
 struct RunJob {
   std::string path;         ///< path of the job file
   std::string text;         ///< content of the file, with the number of devices replaced if another one was requested
@@ -42,8 +41,8 @@ std::optional<std::string> plan_file_in(const std::string& path);
 /// node. Returns errors of the readers and of plan::job_on_devices, and an Error for a job of another framework.
 base::Result<RunJob> read_run_job(const std::string& path, std::optional<int> ranks = std::nullopt);
 
-/// Model of a role before its weights are read. Its weights come from `checkpoint`, otherwise from the model `like`,
-/// otherwise they are random.
+/// Model of a role before its weights are read. Weights come from `checkpoint` if set, otherwise from the model of the
+/// role `like`. If that is empty, they are random.
 struct RunModel {
   std::string role;
   llm::Transformer shape;

@@ -32,7 +32,7 @@ struct RunProgress {
   std::int64_t iteration = 0;  ///< from 1
   std::int64_t iterations = 0;
   std::string_view phase;  ///< task, or "evaluate"
-  std::int64_t done = 0;   ///< of `total` responses, sequences or optimizer steps
+  std::int64_t done = 0;   ///< finished responses, sequences or optimizer steps, of `total`
   std::int64_t total = 0;
 };
 

@@ -28,7 +28,7 @@ struct TrainingRecord {
   double rate = 0;  ///< learning rate of the last step
 };
 
-/// Health of a run, followed over the iterations.
+/// Values for warnings, kept over the iterations of a run.
 struct HealthRecord {
   std::optional<double> first_entropy;       ///< per token, in the first iteration
   std::vector<std::string> active_warnings;  ///< kinds of warnings in effect
@@ -37,12 +37,12 @@ struct HealthRecord {
 struct RunState {
   std::int64_t iterations = 0;  ///< number of completed iterations
   Scales scales;
-  std::map<std::string, std::int64_t> skipped_in_a_row;  ///< steps, by role
+  std::map<std::string, std::int64_t> skipped_in_a_row;  ///< consecutive skipped steps, by role
   std::optional<double> best;                            ///< best evaluation so far
-  bool is_to_be_evaluated = false;  ///< evaluation and checkpoint after `iterations` are pending, if due
+  bool is_to_be_evaluated = false;  ///< the evaluation and checkpoint after `iterations` are not done, if due
   HealthRecord health;
 
-  // Of the current iteration.
+  // State of the current iteration:
   std::size_t tasks_done = 0;          ///< tasks of Workflow::order that are done
   std::int64_t mini_batches_done = 0;  ///< of the current train task
   bool is_settled = false;             ///< the samples have advantages
@@ -52,8 +52,8 @@ struct RunState {
   std::map<std::string, double> phase_seconds;     ///< duration before an interruption, by task or fused tasks
 };
 
-/// Convert the state to JSON and back without loss. parse_state returns an Error unless state_to_json wrote the text;
-/// `path` is for the Error.
+/// Converts the state to JSON, or back, without loss. parse_state returns an Error if state_to_json did not write the
+/// text; the Error names `path`.
 std::string state_to_json(const RunState& state);
 base::Result<RunState> parse_state(const std::string& content, const std::string& path);
 

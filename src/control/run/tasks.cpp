@@ -40,7 +40,7 @@ void report_progress(const TaskContext& context, std::string_view phase, std::si
 
 std::int64_t max_response(const RunSetup& setup) { return setup.job.workload.response_length.longest(); }
 
-/// Returns the text of a response for users, without special tokens and without text from a stop on.
+/// Returns the text of a response for users, without special tokens, up to the stop text.
 std::string text_of(const text::Tokenizer& tokenizer, const GeneratedResponse& response) {
   if (!response.text_bytes) return tokenizer.decode(response.tokens, text::SpecialTokens::left_out);
   return text::to_valid_utf8(tokenizer.bytes_of(response.tokens).substr(0, *response.text_bytes));

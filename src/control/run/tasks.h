@@ -22,13 +22,13 @@ struct TaskContext {
 /// Creates the samples of the iteration, without responses. Does nothing if the workflow does not sample responses.
 void begin_samples(TaskContext& context);
 
-/// Does a task of the workflow, or the rest of an interrupted one.
+/// Runs a task of the workflow, or the rest of an interrupted task.
 base::Status do_task(TaskContext& context, workflow::TaskId task);
 
-/// Does several train tasks together.
+/// Trains several tasks together.
 base::Status do_training(TaskContext& context, std::span<const workflow::TaskId> tasks);
 
-/// Samples the missing responses.
+/// Samples the responses that `samples` lacks.
 base::Status sample_responses(TaskContext& context, std::vector<Sample>& samples, const RunDataset& data,
                               const std::string& role, const plan::Engine& engine, const Sampling& sampling,
                               std::string_view phase);

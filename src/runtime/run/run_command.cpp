@@ -352,8 +352,9 @@ Status run_and_report(const RunArguments& arguments, const control::RunSetup& se
                records::RunFolder::open(arguments.output, state.iterations, state.is_to_be_evaluated));
   RunReporter reporter(folder, place, models, setup, account);
   if (state.iterations >= setup.iterations)
-    cli::print_note(fmt::format("{} iterations are already done and the run has {}: there is nothing to train",
-                                state.iterations, setup.iterations));
+    cli::print_note(fmt::format(
+        "nothing to train: {} iterations are done, and the run ends after {}; to continue, raise --iterations",
+        state.iterations, setup.iterations));
   const Status ended = control::run(setup, models, reporter.sink(), state,
                                     rank.rank_exchange == nullptr ? &rank.cancellation : &rank.rank_exchange->agreed());
   begin_phase(account, setup.iterations, "the end");

@@ -52,7 +52,7 @@ TEST(LoadSchedule, RejectsAScheduleOfAnotherProblem) {
   EXPECT_TRUE(load_schedule_of(*own, *text, {}).ok());
   const auto other = read_problem({"exp2"}, {});
   EXPECT_THAT(load_schedule_of(*other, *text, {}).error().message,
-              HasSubstr("this schedule is for another problem than exp2: "));
+              HasSubstr("the problem of this schedule differs from exp2: "));
 }
 
 TEST(LoadSchedule, ReportsTheNotesOfTheFile) {
