@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Tests that twenty iterations of PPO and GRPO match tests/independent/replay.py, which computes them from the
-definitions, and that replay.py detects deliberate mistakes.
+"""Tests that iterations of PPO and GRPO match tests/independent/replay.py, which computes them from the definitions, and
+that replay.py detects deliberate mistakes.
 
-usage: replay_test.py SOURCE_DIR DOVETAIL
+usage: replay_test.py SOURCE_DIR DOVETAIL [ITERATIONS]   (20 by default)
 
 Needs a Python with torch and yaml. Expects dovetail-train next to DOVETAIL.
 """
@@ -17,6 +17,7 @@ from pathlib import Path
 
 SOURCE = Path(".")
 DOVETAIL = "dovetail"
+ITERATIONS = "20"
 
 
 class Replay(unittest.TestCase):
@@ -45,7 +46,7 @@ class Replay(unittest.TestCase):
     def train(cls, name, out, change):
         job = cls.folder / "train" / name
         job.write_text(change(job.read_text(encoding="utf-8")), encoding="utf-8")
-        command = [DOVETAIL, "train", job, "-o", cls.folder / out, "--iterations", "20"]
+        command = [DOVETAIL, "train", job, "-o", cls.folder / out, "--iterations", ITERATIONS]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode != 0:
             raise AssertionError(done.stderr[-2000:])
@@ -60,12 +61,12 @@ class Replay(unittest.TestCase):
     def test_ppo_matches_its_definition(self):
         done = self.replay(self.ppo)
         self.assertEqual(done.returncode, 0, done.stdout[-2000:])
-        self.assertIn("20 iterations", done.stdout)
+        self.assertIn(f"{ITERATIONS} iterations", done.stdout)
 
     def test_grpo_matches_its_definition(self):
         done = self.replay(self.grpo)
         self.assertEqual(done.returncode, 0, done.stdout[-2000:])
-        self.assertIn("20 iterations", done.stdout)
+        self.assertIn(f"{ITERATIONS} iterations", done.stdout)
 
     def test_early_stop_matches_its_definition(self):
         shutil.copytree(SOURCE / "examples/train", self.folder / "stopping" / "train")
@@ -90,6 +91,7 @@ class Replay(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    SOURCE, DOVETAIL = Path(sys.argv[1]).resolve(), sys.argv[2]
+    SOURCE, DOVETAIL, *count = Path(sys.argv[1]).resolve(), *sys.argv[2:4]
+    ITERATIONS = count[0] if count else ITERATIONS
     os.environ["OPENBLAS_NUM_THREADS"] = "1"
-    unittest.main(argv=[sys.argv[0], *sys.argv[3:]])
+    unittest.main(argv=[sys.argv[0], *sys.argv[4:]])

@@ -152,8 +152,9 @@ Status run_part(const std::string& part) {
     std::printf("READY\n");
     std::fflush(stdout);
   }
-  DOVETAIL_TRY(const std::unique_ptr<Transport> end,
-               connect_gloo(rank.place, *rank.store, *rank.monitor, part == "missing" ? Clock::now() + 500ms : soon()));
+  // On a busy machine, a rank that is not missing may take seconds to start.
+  const Clock::time_point deadline = part == "missing" ? Clock::now() + 5s : soon();
+  DOVETAIL_TRY(const std::unique_ptr<Transport> end, connect_gloo(rank.place, *rank.store, *rank.monitor, deadline));
   return parts().at(part)(*end);
 }
 
