@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Creates the data and the tokenizers of the demonstrations in this folder.
+"""Creates the data, configurations and tokenizers of the demonstrations in this folder.
 
-usage: make.py [--check]
+usage: make.py [--check | --bf16 IN OUT]
 
 With --check, writes nothing: prints the files that differ from the script's output and exits with 1 if there are any.
 The files in NOT_IN_GIT may be missing.
@@ -11,9 +11,11 @@ topic. The topic determines the noun of clause i; the adjective is good or bad. 
 "5203=" asks for its digits in ascending order.
 """
 
+import array
 import json
 import math
 import random
+import struct
 import sys
 from pathlib import Path
 
@@ -157,7 +159,7 @@ def config(vocabulary, head="ForCausalLM", **more):
         "num_attention_heads": 4, "num_key_value_heads": 2, "intermediate_size": 384, "vocab_size": vocabulary,
         "hidden_act": "silu", "rms_norm_eps": 1e-05, "max_position_embeddings": 64, "rope_theta": 10000.0,
         "tie_word_embeddings": False, "bos_token_id": None, "eos_token_id": 1, "pad_token_id": 0,
-        "torch_dtype": "float32", **more,
+        "torch_dtype": "bfloat16", **more,
     }  # fmt: skip
 
 
@@ -181,7 +183,14 @@ def files():
         "tiny-rm/model/config.json": document(config(32, "ForSequenceClassification", num_labels=1)),
         "tiny-rm/model/tokenizer.json": document(clause_tokenizer()),
         "small-ppo/model/config.json": document(
-            config(32, num_hidden_layers=6, hidden_size=384, num_attention_heads=6, intermediate_size=1024)
+            config(
+                32,
+                num_hidden_layers=6,
+                hidden_size=384,
+                num_attention_heads=6,
+                intermediate_size=1024,
+                torch_dtype="float32",
+            )
         ),
         "tiny-ppo/prompts.jsonl": lines(clause_prompts(5, 2000)),
         "tiny-ppo/held-out.jsonl": lines(clause_prompts(6, 256)),
@@ -193,10 +202,41 @@ def files():
     }
 
 
+def to_bf16(data):
+    """Rounds little-endian fp32 numbers to the nearest bf16, ties to even."""
+    numbers = array.array("I", data)
+    if sys.byteorder == "big":
+        numbers.byteswap()
+    rounded = array.array("H", ((bits + 0x7FFF + (bits >> 16 & 1)) >> 16 for bits in numbers))
+    if sys.byteorder == "big":
+        rounded.byteswap()
+    return rounded.tobytes()
+
+
+def convert_to_bf16(source, target):
+    """Converts a safetensors file whose tensors are all fp32. Names, shapes, order and metadata stay."""
+    content = Path(source).read_bytes()
+    (length,) = struct.unpack_from("<Q", content)
+    header = json.loads(content[8 : 8 + length])
+    for name, tensor in header.items():
+        if name == "__metadata__":
+            continue
+        if tensor["dtype"] != "F32":
+            sys.exit(f"{source}: tensor {name} is {tensor['dtype']}; accepted: F32")
+        tensor["dtype"] = "BF16"
+        tensor["data_offsets"] = [offset // 2 for offset in tensor["data_offsets"]]
+    text = json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode()
+    text += b" " * (-len(text) % 8)
+    Path(target).write_bytes(struct.pack("<Q", len(text)) + text + to_bf16(content[8 + length :]))
+
+
 def main():
+    if sys.argv[1:2] == ["--bf16"] and len(sys.argv) == 4:
+        convert_to_bf16(*sys.argv[2:])
+        return
     check = sys.argv[1:] == ["--check"]
     if sys.argv[1:] and not check:
-        sys.exit("usage: make.py [--check]")
+        sys.exit("usage: make.py [--check | --bf16 IN OUT]")
     wrong = []
     for name, content in files().items():
         path = HERE / name

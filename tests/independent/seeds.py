@@ -119,6 +119,7 @@ class Checks:
 
     def made_again(self, _):
         """Checks the shipped models and the ones that their jobs produce here."""
+        subprocess.run([sys.executable, self.examples / "make.py"], check=True)
         models = {"tiny-sft": ("tiny-sft/job.yaml", "actor"), "tiny-rm": ("tiny-rm/job.yaml", "reward")}
         models["tiny-grpo"] = ("tiny-grpo/job-start.yaml", "actor")
         for name, (job, role) in models.items():
@@ -127,7 +128,9 @@ class Checks:
             if run is None:
                 continue
             made = run / "export" / role
-            same = (made / "model.safetensors").read_bytes() == (shipped / "model.safetensors").read_bytes()
+            weights = made / "model.safetensors"
+            subprocess.run([sys.executable, self.examples / "make.py", "--bf16", weights, weights], check=True)
+            same = weights.read_bytes() == (shipped / "model.safetensors").read_bytes()
             self.note(f"{name}, recreated", {"bytes equal to the shipped file": int(same)})
             for which, folder in (("shipped", shipped), ("recreated", made)):
                 data = self.examples / name.replace("sft", "ppo") / "held-out.jsonl"
