@@ -18,8 +18,8 @@ namespace dovetail::cost {
 /// The sequences that a task processes in an iteration, each a prompt and its response.
 struct Batch {
   double sequences = 0;
-  llm::Tokens tokens;                                ///< of all sequences
-  const workflow::LengthDistribution* lengths = {};  ///< tokens of a whole sequence
+  llm::Tokens tokens;                                ///< total over all sequences
+  const workflow::LengthDistribution* lengths = {};  ///< distribution of the tokens of a sequence
   bool balanced = true;  ///< data-parallel ranks get equal shares of the tokens (Conventions::balances_ranks)
   int together = 1;      ///< sequences that must share a micro-batch: 2 for preference pairs
 };
@@ -27,9 +27,9 @@ struct Batch {
 /// Returns a batch of `sequences` sequences with these lengths. `lengths` must outlive the batch.
 Batch batch_of(double sequences, const workflow::LengthDistribution& lengths);
 
-/// Returns the distribution of prompt plus response length, pairing equal quantiles of both. Prompt lengths hardly
-/// predict response lengths, but prompts are short compared with responses, so the pairing matters little. Lengths are
-/// capped at Workload::sequence_cap, or workflow::max_length without one.
+/// Returns the distribution of prompt length plus response length, adding equal quantiles of the two. In fact they are
+/// hardly correlated, but this matters little, because prompts are short compared with responses. Lengths are capped at
+/// Workload::sequence_cap, or workflow::max_length without one.
 workflow::LengthDistribution integer_lengths(const workflow::Workload& workload);
 
 using plan::MicroBatching;
@@ -38,17 +38,17 @@ using plan::MicroBatching;
 std::int64_t integer_limit(double limit);
 
 /// Returns the number of micro-batches of `sequences` sequences with these lengths, at least 1.
-/// - With a fixed count: that count, capped by the number of sequences or groups.
+/// - With a fixed count: that count, but at most the number of sequences or groups.
 /// - With a token limit: the number of bins in first-fit decreasing packing of lengths at equal quantiles. At most 256
 ///   lengths are packed and the result is scaled up. A sequence longer than the limit gets its own micro-batch.
 /// - With a sequence limit: the sequences divided by it, rounded up.
-/// - Each `together` sequences, which are of similar length, count as one sequence of their total length.
+/// - Each group of `together` sequences, of similar lengths, counts as one sequence of their total length.
 double count_micro_batches(const workflow::LengthDistribution& lengths, double sequences,
                            const MicroBatching& micro_batching, int together = 1);
 
-/// Returns the integer number of micro-batches that a data-parallel rank trains on. With virtual stages the number is
-/// rounded up to a multiple of the pipeline stages, as interleaved 1F1B requires: Megatron-LM rejects other numbers,
-/// verl rounds up too. Each micro-batch is then smaller.
+/// Returns the integer number of micro-batches that a data-parallel rank trains on. With virtual stages, the number is
+/// rounded up to a multiple of the pipeline stages, as interleaved 1F1B requires. Each micro-batch is then smaller.
+/// (Megatron-LM rejects other numbers; verl rounds up, too.)
 int count_whole_micro_batches(const llm::Layout& layout, const workflow::LengthDistribution& lengths, double sequences,
                               const MicroBatching& micro_batching, int together = 1);
 
@@ -58,35 +58,35 @@ struct Share {
   llm::Tokens tokens;
 };
 
-/// Expected maximum of independent standard normal variables, and of its square.
+/// Expected values of the maximum of independent standard normal variables, and of the square of this maximum.
 struct NormalMaximum {
   double mean = 0;
   double square = 0;
 };
-/// Returns the expected maximum of `count` variables, summed over a grid of 1/8 and exact to 1e-9. REQUIRES: count
-/// >= 1.
+/// Returns these values for `count` variables, exact to 1e-9 (a sum over a grid of 1/8). REQUIRES: count >= 1.
 NormalMaximum normal_maximum(int count);
 
 /// Returns the expected share of the rank with the most tokens. Each of `ranks` ranks gets n = sequences / steps /
 /// ranks sequences.
 ///
 /// If the software balances ranks (Batch::balanced), all shares are equal, unless one sequence is too long for that.
-/// The largest share then holds at least the longest sequence and the n - 1 shortest.
+/// The largest share then has at least the longest sequence and the n - 1 shortest ones.
 ///
 /// Otherwise shares are sums of n lengths in arrival order, with mean n m, variance n v and skewness g / sqrt(n). With
 /// Z the maximum of `ranks` standard normal variables, the expected maximum is n m + sqrt(n v) (E Z + g (E Z^2 - 1) /
 /// (6 sqrt(n))) (Cornish and Fisher 1938, first two terms). For shares of one sequence it is the expected maximum of
-/// the lengths themselves. Squares grow by Cov(l, l^2) / v for each token above n m. REQUIRES: steps and ranks >= 1.
+/// the lengths themselves. The sum of squared lengths grows by Cov(l, l^2) / v for each token above n m. REQUIRES:
+/// steps and ranks >= 1.
 Share slowest_share(const Batch& batch, double steps, int ranks);
 
 /// Returns the expected tokens of each rank as fractions of the slowest rank's, in descending order from 1. With
-/// balancing, the ranks that do not hold an overlong sequence share the rest equally. Without balancing, the k-th of R
-/// ranks is at the quantile 1 - (k - 0.375) / (R + 0.25) (Blom 1958) of the distribution of slowest_share, scaled so
-/// that all ranks together hold all tokens. REQUIRES: as slowest_share.
+/// balancing, the ranks without an overlong sequence share the rest equally. Without balancing, the k-th of R ranks is
+/// at the quantile 1 - (k - 0.375) / (R + 0.25) (Blom 1958) of the distribution of slowest_share, scaled so that the
+/// shares add up to all tokens. REQUIRES: as slowest_share.
 std::vector<double> shares_of_ranks(const Batch& batch, double steps, int ranks);
 
-/// Return the number of micro-batches of a share, as the overloads above do for a number of sequences. With a token
-/// limit, a share counts as that many tokens in sequences of mean length.
+/// Return the number of micro-batches of a share, by the rules of the overloads above. With a token limit, the share's
+/// tokens count as sequences of mean length.
 double count_micro_batches(const Batch& batch, const Share& share, const MicroBatching& micro_batching);
 int count_whole_micro_batches(const llm::Layout& layout, const Batch& batch, const Share& share,
                               const MicroBatching& micro_batching);

@@ -5,13 +5,14 @@
 //   weighted mean over all measured times of (sqrt(e^2 + noise^2) - noise)
 //     + prior * sum over unknowns of ln(value / start)^2
 //
-// with e = ln(predicted / measured). Errors are absolute, so that one outlier does not dominate, and errors below the
-// measurement noise count little. The penalty keeps constants that the measurements do not determine near their start.
+// with e = ln(predicted / measured). Errors are not squared, so that one outlier does not dominate, and errors below
+// the measurement noise count little. The second term, the penalty, keeps constants that the measurements do not
+// determine near their start.
 //
 // Unknowns are positive and bounded. The search is the simplex of Nelder and Mead (A simplex method for function
 // minimization, 1965) in value / start. It restarts from its own best point with a new simplex, and from random starts
-// up to twice as large or small. It uses base::Random and base::negative_log, so it takes the same path on every
-// machine with equal predictions.
+// up to twice as large or small. It uses base::Random and base::negative_log, so equal predictions give the same fit on
+// every machine.
 #pragma once
 
 #include <cstdint>
@@ -48,7 +49,7 @@ Unknown workload_unknown(std::string name, std::size_t index, double low, double
 struct MeasuredSeconds {
   std::string phase;
   double seconds = 0;
-  double weight = 1;  ///< in the objective; 0 if only reported
+  double weight = 1;  ///< weight in the objective; 0: reported, but not fitted
 };
 
 /// A measured run.
@@ -63,9 +64,10 @@ struct FitOptions {
   double noise = 0.05;  ///< repeatability of runs (docs/facts.md#scope-of-constants)
   double prior = 0.002;
   int restarts = 2;        ///< random starts in addition to the given one
-  int evaluations = 1200;  ///< of all rows, for each start
+  int evaluations = 1200;  ///< evaluations of all rows, for each start
   std::uint64_t seed = 1;
-  /// Called after every few evaluations with their number. Returning false ends the fit with the best result so far.
+  /// Called after every few evaluations with the number so far. If it returns false, the fit ends with the best result
+  /// so far.
   std::function<bool(int evaluations)> should_continue = {};
 };
 
@@ -74,8 +76,8 @@ struct Fit {
   double error = 0;  ///< weighted mean of |ln(predicted / measured)|, without the penalty
 };
 
-/// Returns the weighted mean of sqrt(e^2 + noise^2) - noise, which is |e| without noise. REQUIRES: some weight is above
-/// 0, and predictions are above 0.
+/// Returns the weighted mean of sqrt(e^2 + noise^2) - noise, which is |e| if `noise` is 0. REQUIRES: some weight is
+/// above 0, and predictions are above 0.
 double mean_error(const std::vector<CalibrationRow>& rows, const Candidate& candidate, double noise = 0);
 
 /// Returns the candidate that fits best, or `start` without unknowns. REQUIRES: as mean_error, and the unknowns of

@@ -1,13 +1,13 @@
-// Efficiency constants: the fraction of a machine's published figures that software reaches, and its overheads.
-// Calibration fits these constants.
+// Efficiency constants, which calibration fits: the fractions of a machine's published figures that software reaches,
+// and the overheads of the software.
 //
 // The file format dovetail/efficiency@1 stores a set of them. `dovetail calibrate` writes it and a job may name it:
 //
 //   {"format": "dovetail/efficiency@1", "name": "h100/megatron-vllm", "error": 0.14,
 //    "constants": {"matrix_products": 0.476, "slot": 0.0015}}
 //
-// `error` is Efficiency::error. Constants are named after the members of Efficiency, those of its links as
-// links.inside.latency. Missing values keep the defaults of Efficiency.
+// `error` is Efficiency::error. Constants are named after the members of Efficiency. Those of `links` have names like
+// links.inside.latency. Missing constants have the defaults of Efficiency.
 #pragma once
 
 #include <string>
@@ -25,22 +25,23 @@ namespace dovetail::cost {
 struct Efficiency {
   std::string name = "assumed";
 
-  double error = 0.25;  ///< mean relative error on iterations outside the fit; assumed if none were measured
+  double error = 0.25;  ///< mean relative error of iteration times outside the fit; assumed if none were measured
 
-  double matrix_products = 0.45;   ///< fraction of peak FLOP/s, in training and inference
-  double expert_products = 0.25;   ///< fraction of peak FLOP/s for routed experts, whose matrices are small
-  double layer_launch = 0;         ///< minimum seconds of a layer's forward: kernels are launched one by one
-  double expert_launch = 1e-3;     ///< extra seconds of a layer with experts: routing, sorting, waiting for counts
+  double matrix_products = 0.45;  ///< fraction of peak FLOP/s, in training and inference
+  double expert_products = 0.25;  ///< fraction of peak FLOP/s for routed experts, whose matrices are small
+  double layer_launch = 0;        ///< minimum seconds of a layer's forward, for launching its kernels one by one
+  /// Extra seconds of a layer with experts, for routing, sorting and waiting for counts.
+  double expert_launch = 1e-3;
   double slot = 1e-3;              ///< seconds of overhead for each pass of a micro-batch through a stage
   double exposed_gradients = 0.5;  ///< fraction of gradient collectives that computation does not hide
 
   double memory_bandwidth = 0.7;  ///< fraction of the published bandwidth, in decoding and in the optimizer
   double decode_products = 0.5;   ///< fraction of peak FLOP/s, in decoding
   double decode_layer = 2e-5;     ///< seconds of small kernels for each layer and decode step
-  double decode_launch = 0;   ///< launch seconds of a layer's own kernels in a decode step: 7e-4 without CUDA graphs
-  double decode_reduce = 0;   ///< launch seconds of an all-reduce on each rank: about 1e-4 without CUDA graphs
-  double decode_step = 1e-3;  ///< seconds of a decode step, once for each pipeline stage
-  double decode_sequence = 1e-5;  ///< seconds of a decode step for each sequence: sampling, detokenizing
+  double decode_launch = 0;   ///< launch seconds of a layer's own kernels in a decode step; 7e-4 without CUDA graphs
+  double decode_reduce = 0;   ///< launch seconds of an all-reduce on each rank; about 1e-4 without CUDA graphs
+  double decode_step = 1e-3;  ///< seconds of overhead of a decode step for each pipeline stage
+  double decode_sequence = 1e-5;  ///< seconds of overhead of a decode step for each sequence: sampling, detokenizing
 
   cluster::CommunicationEfficiency links;
   double host_bandwidth = 0.4;  ///< fraction of the published bandwidth, to and from host memory
@@ -54,9 +55,9 @@ struct Efficiency {
 /// Returns the names that find_efficiency accepts: "GPU/software", and "assumed" for the defaults.
 std::vector<std::string_view> efficiency_names();
 
-/// Returns the bundled set of that name. The Error for an unknown name suggests the nearest one and lists all. The
-/// values come from `dovetail_accuracy` (bench/accuracy.cpp), which fits them, and from `dovetail calibrate` for our
-/// own runs. docs/accuracy.md lists the measurements of each fit and its error.
+/// Returns the bundled set of that name. For an unknown name, returns an Error that suggests the nearest name and lists
+/// all. The values come from `dovetail_accuracy` (bench/accuracy.cpp), which fits them, and from `dovetail calibrate`
+/// for our own runs. docs/accuracy.md lists the measurements of each fit and its error.
 base::Result<Efficiency> find_efficiency(std::string_view name);
 
 /// The machines and trainers that a bundled set applies to.
@@ -64,20 +65,20 @@ struct FittedTo {
   std::string_view efficiency;             ///< name of the set
   std::string_view gpu;                    ///< name of a GPU
   std::vector<std::string_view> training;  ///< names of conventions
-  bool is_for_any_gpu = false;  ///< applies to these trainers on every GPU, and to no other trainer on its own GPU
+  bool is_for_any_gpu = false;             ///< applies to `training` on every GPU; false: to every trainer on `gpu`
 };
-/// Returns the set that applies to this GPU and these conventions, or null. The set of ReaL's runtime is used only if
-/// named explicitly.
+/// Returns the set that applies to this GPU and these conventions, or null. The set of ReaL's runtime is never
+/// returned: a job must name it.
 const FittedTo* fitted_to(std::string_view gpu, std::string_view conventions);
 
 inline constexpr std::string_view efficiency_format = "dovetail/efficiency@1";
 
-/// A number in Efficiency and its physical range: fractions are at most 1, overheads at most the largest ever observed.
+/// A constant of Efficiency and its range. Fractions are at most 1, and overheads at most the largest ever observed.
 struct EfficiencyConstant {
   std::string_view name;
   double low = 0;  ///< above 0
   double high = 0;
-  bool may_be_zero = false;  ///< also accepts 0, which leaves an overhead out
+  bool may_be_zero = false;  ///< also accepts 0: no such overhead
   double& (*of)(Efficiency&) = nullptr;
 };
 
@@ -86,11 +87,11 @@ const std::vector<EfficiencyConstant>& efficiency_constants();
 /// Returns the constant of that name, or null.
 const EfficiencyConstant* find_constant(std::string_view name);
 
-/// Reads the constants in `map` into `efficiency` and ignores the keys in `others`. Errors carry their position.
+/// Reads the constants in `map` into `efficiency` and ignores the keys in `others`. Errors have a position.
 base::Status read_constants(const base::Node& map, std::string_view what, const std::vector<std::string_view>& others,
                             Efficiency& efficiency);
 
-/// Reads a set from JSON or YAML. Errors carry line and column.
+/// Reads a set from JSON or YAML. Errors have a line and column.
 base::Result<Efficiency> parse_efficiency(std::string_view content, const std::string& path);
 
 /// Returns the set as JSON. parse_efficiency reads it back unchanged.

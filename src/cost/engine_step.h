@@ -1,4 +1,4 @@
-// Steps of a generation engine that compute prompts, with decoding or alone, and the cost of all prefill.
+// Cost of prefill in a generation engine: in steps that also decode, or in separate steps.
 #pragma once
 
 #include "cost/efficiency.h"
@@ -16,28 +16,29 @@ struct Decoding {
   double context = 0;  ///< mean tokens before each
 };
 
-/// Returns the constants without host overhead: kernel launches and the engine's cost per step, layer and sequence.
+/// Returns the constants with all host overhead set to 0: kernel launches, and the engine's cost per step, layer and
+/// sequence.
 Efficiency without_launch(Efficiency efficiency);
 
-/// Returns the seconds of one engine step that decodes (unless there are 0 sequences) and prefills `prefilled` in the
-/// same pass, as a roofline (docs/facts.md#decode-step). It is the longer of two times: the decode step alone, or the
-/// decode step with infinite memory bandwidth plus the forward pass of prefill_seconds. The decode step already
+/// Returns the seconds of one engine step that decodes (nothing if there are 0 sequences) and prefills `prefilled` in
+/// the same pass, by a roofline (docs/facts.md#decode-step). This is the longer of two times: the decode step alone, or
+/// the decode step with infinite memory bandwidth plus the forward pass of prefill_seconds. The decode step already
 /// includes launch overhead, so the forward pass counts none.
 double mixed_step_seconds(const ModelFacts& facts, const llm::Layout& layout, const Decoding& decoding,
                           const llm::Tokens& prefilled, const Machine& machine, const Efficiency& efficiency);
 
 /// Tokens that one instance prefills, and the decoding that runs meanwhile.
 struct EnginePrefill {
-  double prompt = 0;      ///< mean tokens of a prompt ...
-  double attended = 0;    ///< ... and weighted by tokens: E p^2 / E p
-  double at_start = 0;    ///< prompt tokens of the sequences that enter at once
-  double later = 0;       ///< prompt tokens of sequences that enter as others end, over `full_steps` ...
-  double together = 0;    ///< ... this many in one step ...
-  bool in_waves = false;  ///< ... or as at the start, if all decoding sequences end together
-  double again = 0;       ///< tokens recomputed after preemption, over `full_steps`
+  double prompt = 0;      ///< mean tokens of a prompt
+  double attended = 0;    ///< mean tokens of a prompt, weighted by tokens: E p^2 / E p
+  double at_start = 0;    ///< prompt tokens of the sequences that enter at the start
+  double later = 0;       ///< prompt tokens of sequences that enter when others end, during `full_steps`
+  double together = 0;    ///< prompt tokens of these sequences that are prefilled in one step
+  bool in_waves = false;  ///< all decoding sequences end together, so that later sequences enter as at the start
+  double again = 0;       ///< tokens recomputed after preemption, during `full_steps`
   double again_each = 0;  ///< tokens recomputed in each step that recomputes
-  Decoding full;          ///< while sequences wait, or at the start
-  double full_steps = 0;
+  Decoding full;          ///< decoding while sequences wait, or at the start
+  double full_steps = 0;  ///< decode steps while sequences wait
 };
 
 /// Seconds that prefill adds to decoding.

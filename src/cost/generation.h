@@ -22,65 +22,65 @@ struct GenerationWork {
 
 /// Limits of the engine on each of its instances.
 struct EngineLimits {
-  double sequences = 256;         ///< decoded together (vLLM's max_num_seqs)
-  double key_value_bytes = 1e18;  ///< KV cache on each device
-  double batched_tokens = 8192;   ///< decoded and prompt tokens of a step (vLLM's max_num_batched_tokens)
+  double sequences = 256;         ///< sequences decoded together (vLLM's max_num_seqs)
+  double key_value_bytes = 1e18;  ///< bytes of KV cache on each device
+  double batched_tokens = 8192;   ///< tokens of a step, decoded and prefilled (vLLM's max_num_batched_tokens)
   bool chunked_prefill = true;    ///< plan::Engine::chunked_prefill
 };
 
-/// A slice of the tail: decoding after the last waiting sequence has entered.
+/// A time slice of the tail, which begins when no sequence waits for a slot.
 struct TailSlice {
-  double steps = 0;    ///< decode steps, times the probability that any instance still has a sequence
+  double steps = 0;    ///< decode steps, multiplied by the probability that any instance still has a sequence
   double batch = 0;    ///< sequences that an instance still decodes, averaged over instances
-  double context = 0;  ///< tokens before each, including its prompt
+  double context = 0;  ///< mean tokens before each sequence's next token, including its prompt
 };
 
-/// Breakdown of generation time, and the batch behavior that explains it.
+/// Seconds of generation by part, and statistics of its batches.
 struct GenerationSeconds {
   double prefill = 0;
-  double recompute = 0;  ///< recomputing preempted sequences
+  double recompute = 0;  ///< recomputation of preempted sequences
   double full = 0;       ///< decoding while sequences wait for a slot
-  double tail = 0;       ///< decoding from then to the last sequence
+  double tail = 0;       ///< decoding after that, until the last sequence ends
   double imbalance = 0;  ///< extra time of the slowest instance; the other members describe the average one
 
   double concurrency = 0;         ///< sequences that an instance decodes together at the start of the tail
   double recomputed = 0;          ///< tokens that an instance recomputes
   double flat_batch = 0;          ///< result of flat_batch() at the mean context
-  std::vector<TailSlice> slices;  ///< of the tail, in order
+  std::vector<TailSlice> slices;  ///< slices of the tail, in order
 
   double sum() const { return prefill + recompute + full + tail + imbalance; }
 };
 
 /// Returns the seconds of one decode step of `sequences` sequences on an instance (data-parallel replica), each with
-/// `context` tokens before it, through all pipeline stages.
+/// `context` tokens before its next one, through all pipeline stages.
 ///
 /// Each stage processes a part of the batch at a time. A part takes the longer of its memory traffic (touched weights,
 /// keys and values) and its products, plus the all-reduces of tensor parallelism and the engine's overhead
 /// (docs/facts.md#decode-step).
 ///
-/// The minimum is the launch time of its kernels: a layer's own, and two all-reduces on t tensor-parallel ranks. An
+/// A layer takes at least the launch time of its kernels and of two all-reduces on t tensor-parallel ranks. An
 /// all-reduce starts when the last rank has launched it. With exponential launch times, the slowest of t ranks takes
 /// the harmonic number H_t = 1 + 1/2 + ... + 1/t times the mean (Renyi, On the theory of order statistics, 1953).
 double decode_step_seconds(const ModelFacts& facts, const llm::Layout& layout, double sequences, double context,
                            const Machine& machine, const Efficiency& efficiency);
 
-/// Returns the largest batch whose decode step is at most 25% longer than for one sequence, all with `context`
-/// tokens before them. At least 1. The search stops doubling at 65,536.
+/// Returns the largest batch whose decode step is at most 25% longer than for one sequence, all with `context` tokens
+/// before the next one. The result is from 1 to about 65,536.
 double flat_batch(const ModelFacts& facts, const llm::Layout& layout, double context, const Machine& machine,
                   const Efficiency& efficiency);
 
 /// Returns the seconds of generation on all instances of the layout, which get equal shares.
 ///
 /// While more sequences remain than an instance can decode together, each slot is refilled as soon as its sequence
-/// ends. After that the batch shrinks as the length distribution dictates (occupancy.h). The last steps count with the
-/// probability that any instance still has a sequence. If the KV cache limits the batch, sequences enter as they fit
-/// and the newest are preempted as the others grow. Prompts and preempted sequences are computed during decoding or
-/// before it (engine_step.h). Instances get different lengths and the slowest one decides (imbalance_seconds). A
-/// sequence's contribution to a step is taken at the mean batch and context.
+/// ends. After that, the batch shrinks according to the length distribution (occupancy.h). The last steps are weighted
+/// by the probability that any instance still has a sequence. If the KV cache limits the batch, sequences enter as they
+/// fit and the newest are preempted as the others grow. Prompts and preempted sequences are computed during decoding or
+/// before it (engine_step.h). The lengths of instances differ, and the slowest instance determines the time
+/// (imbalance_seconds). The contribution of a sequence to a step is computed at the mean batch and context.
 GenerationSeconds generation_seconds(const ModelFacts& facts, const llm::Layout& layout, const GenerationWork& work,
                                      const EngineLimits& limits, const Machine& machine, const Efficiency& efficiency);
 
-/// Returns the seconds of a tail slice if the sequences of all instances are redistributed to `instances` of them.
+/// Returns the seconds of a tail slice if the sequences of all instances are moved to `instances` of them.
 double slice_seconds(const ModelFacts& facts, const llm::Layout& layout, const TailSlice& slice, double instances,
                      const Machine& machine, const Efficiency& efficiency);
 
@@ -101,20 +101,21 @@ double key_value_bytes(const ModelFacts& facts, const llm::Layout& layout);
 
 /// Seconds that one sequence adds to the decode steps of its instance.
 struct SequenceSeconds {
-  double step = 0;     ///< to each step that it is in
-  double context = 0;  ///< to each step, for each token before it
+  double step = 0;     ///< for each of its steps
+  double context = 0;  ///< for each of its steps and each token before it
 };
 
 /// Returns the expected extra seconds of the slowest of `instances` compared with the average one. It is 0 for one
 /// instance or equal lengths, and the same on every machine.
 ///
-/// Each instance has `sequences` (> 0) with independent lengths. A response of l tokens after a prompt of p adds
-/// `step` l + `context` (p l + l^2 / 2). Sums are treated as normal. The maximum of n of them is the quantile
-/// (n - 3/8) / (n + 1/4) of a normal distribution (Blom, Statistical Estimates and Transformed Beta-Variables, 1958).
-/// That is 4% above the expected maximum for two instances and within 1% from eight on. Sums of fewer than about a
-/// hundred long-tailed lengths are skewed, so their maximum is up to 10% higher.
+/// Each instance has `sequences` (> 0) with independent lengths. A response of l tokens after a prompt of p adds `step`
+/// l + `context` (p l + l^2 / 2). Their sums are assumed to be normally distributed. The maximum of n of them is the
+/// quantile (n - 3/8) / (n + 1/4) of a normal distribution (Blom, Statistical Estimates and Transformed Beta-Variables,
+/// 1958). That is 4% above the expected maximum for two instances and within 1% from eight on. Sums of fewer than about
+/// a hundred long-tailed lengths are skewed, so their maximum is up to 10% higher.
 ///
-/// The number of steps is not part of this: generation_seconds counts steps up to the last sequence of all instances.
+/// Excludes differences in the number of steps: generation_seconds counts steps until the last sequence of all
+/// instances ends.
 double imbalance_seconds(const SequenceSeconds& added, double prompt, const workflow::LengthDistribution& responses,
                          double sequences, int instances);
 

@@ -14,7 +14,7 @@ namespace dovetail::cost {
 struct Machine {
   cluster::Gpu gpu;
   cluster::Links links;
-  int devices_per_node = 1;  ///< of the mesh; on unequal nodes the minimum
+  int devices_per_node = 1;  ///< devices of the mesh on a node; on unequal nodes the minimum
 };
 
 Machine machine_of(const cluster::Cluster& cluster, const cluster::Mesh& mesh, const Efficiency& efficiency);
@@ -22,7 +22,7 @@ Machine machine_of(const cluster::Cluster& cluster, const cluster::Mesh& mesh, c
 /// Returns a parallel group of ranks that are `stride` devices apart, on nodes of `devices_per_node`.
 cluster::RankGroup group_of(int ranks, int stride, int devices_per_node);
 
-/// Return the groups of a layout whose ranks are numbered tensor first, then context, data, pipeline
+/// Return a parallel group of the layout. Ranks are numbered tensor first, then context, data, pipeline
 /// (llm::Coordinates).
 cluster::RankGroup tensor_group(const llm::Layout& layout, const Machine& machine);
 cluster::RankGroup context_group(const llm::Layout& layout, const Machine& machine);

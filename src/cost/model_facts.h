@@ -1,4 +1,4 @@
-// Counts of a model's parameters, products and bytes, from which all costs are calculated. Computed once per model.
+// Counts of a model's parameters, multiplications and bytes, the inputs of all costs. Computed once per model.
 #pragma once
 
 #include <vector>
@@ -13,21 +13,22 @@ namespace dovetail::cost {
 struct ModelFacts {
   llm::Transformer model;
   llm::ParameterCounts parameters;
-  double dense_layer = 0;              ///< multiplications of a token in a layer without experts
-  double routed_layer = 0;             ///< multiplications in a layer with experts, outside its routed experts
-  double routed = 0;                   ///< multiplications in the experts that a token is routed to
+  double dense_layer = 0;  ///< multiplications per token in a layer without experts
+  /// Multiplications per token in a layer with experts, without its routed experts.
+  double routed_layer = 0;
+  double routed = 0;                   ///< multiplications per token in the experts that it is routed to
   double outside_routed = 0;           ///< part of routed_layer: the router and the shared experts
-  double head = 0;                     ///< multiplications in the head
-  double all = 0;                      ///< multiplications in all layers and the head
+  double head = 0;                     ///< multiplications per token in the head
+  double all = 0;                      ///< multiplications per token in all layers and the head
   double scores = 0;                   ///< FLOPs of a layer's causal attention per squared token of a sequence
   double decode_scores = 0;            ///< FLOPs of a layer's attention per decoded token and token before it
-  double tensors = 0;                  ///< named weights, as in a checkpoint
+  double tensors = 0;                  ///< number of named weights, as in a checkpoint
   int shard_group = 0;                 ///< ranks that ZeRO shards over (Conventions::shard_group)
-  bool head_again = false;             ///< a backward recomputes the head's products: its logits were not kept
-  int element_bytes = 2;               ///< of a weight outside training (cost/conventions.h)
-  double engine_layer_bytes = 2;       ///< of a layer's weight in an engine, outside routed experts
-  double engine_expert_bytes = 2;      ///< of a routed expert's weight in an engine
-  double key_value_element_bytes = 2;  ///< of an element of the KV cache
+  bool head_again = false;             ///< the backward recomputes the head's products, because logits were not stored
+  int element_bytes = 2;               ///< bytes of a weight outside training (cost/conventions.h)
+  double engine_layer_bytes = 2;       ///< bytes of a layer's weight in an engine, except in routed experts
+  double engine_expert_bytes = 2;      ///< bytes of a routed expert's weight in an engine
+  double key_value_element_bytes = 2;  ///< bytes of an element of the KV cache
 
   std::vector<LayerProfile> profiles = {};  ///< measurements that replace the roofline (profiles_of)
 };
@@ -35,7 +36,7 @@ struct ModelFacts {
 ModelFacts facts_of(const llm::Transformer& model);
 
 /// Returns the FLOPs of decoding one token of each of `sequences`, with attention to `context` tokens before it. Latent
-/// attention is counted in its absorbed form, in which each head attends to the compressed vector itself (arXiv
+/// attention is counted in its absorbed form, in which each head attends to the compressed vector directly (arXiv
 /// 2405.04434, section 2.1.2).
 double decode_flops(const ModelFacts& facts, double sequences, double context);
 
@@ -44,7 +45,7 @@ double decode_flops(const ModelFacts& facts, double sequences, double context);
 /// (1 - active / count)^sequences (docs/facts.md#decode-step).
 double touched_parameters(const ModelFacts& facts, double sequences);
 
-/// Returns the bytes of these weights at the engine's precision.
+/// Returns the bytes of the touched_parameters at the engine's precision.
 double touched_bytes(const ModelFacts& facts, double sequences);
 
 /// The layers of a pipeline stage, and whether it has the embedding and the head.
@@ -62,8 +63,8 @@ StageLayers layers_of_stage(const ModelFacts& facts, const llm::Layout& layout, 
 /// Parameters of the largest rank of a stage under tensor and expert parallelism, before ZeRO. Vectors that tensor
 /// parallelism does not split are neglected.
 struct RankParameters {
-  double shared = 0;  ///< replicated on all ranks of a data x context group
-  double routed = 0;  ///< in its routed experts
+  double shared = 0;  ///< parameters replicated on all ranks of a data x context group
+  double routed = 0;  ///< parameters of its routed experts
 };
 
 RankParameters parameters_of_rank(const ModelFacts& facts, const llm::Layout& layout, const StageLayers& stage);

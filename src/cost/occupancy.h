@@ -1,4 +1,4 @@
-// Slots of a generation engine over time: continuous batching without its randomness.
+// Slots of a generation engine over time: expected values of continuous batching.
 #pragma once
 
 #include <cstddef>
@@ -19,10 +19,10 @@ struct Occupancy {
     double context = 0;    ///< mean tokens that a sequence has generated
   };
   std::vector<Stretch> stretches;
-  std::size_t tail = 0;            ///< index in `stretches` from which no sequence waits
-  double at_start = 0;             ///< sequences that start at once
-  double recomputed = 0;           ///< tokens whose keys and values are recomputed ...
-  double recomputing_steps = 0;    ///< ... in this many steps
+  std::size_t tail = 0;            ///< index of the first of `stretches` in which no sequence waits
+  double at_start = 0;             ///< sequences that start at the beginning
+  double recomputed = 0;           ///< tokens whose keys and values are recomputed
+  double recomputing_steps = 0;    ///< steps in which they are recomputed
   bool is_short_of_cache = false;  ///< a sequence waited for KV cache space or was preempted
 };
 
@@ -33,10 +33,11 @@ std::vector<double> lengths_on_grid(const workflow::LengthDistribution& lengths)
 /// Returns the occupancy of `places` slots by `sequences` sequences, with enough KV cache for all slots. All slots
 /// start together and are refilled at once while sequences wait.
 ///
-/// If the sequences fit in the slots, none waits, and the tail follows the lengths' survival function, in 200 parts.
-/// Otherwise completions form a renewal process (Feller, An Introduction to Probability Theory, volume 2, chapter XI).
-/// Their expected number is summed on lengths_on_grid. Waves after the third take the mean length each, which is the
-/// limit. All tokens are accounted for: the parts decode sequences * mean tokens. REQUIRES: sequences > 0, places >= 1.
+/// If the sequences fit in the slots, none waits, and the tail follows the lengths' survival function, in 200
+/// stretches. Otherwise completions form a renewal process (Feller, An Introduction to Probability Theory, volume 2,
+/// chapter XI). Their expected number is summed on lengths_on_grid. Each wave after the third takes the mean length,
+/// which is the limit. The stretches together decode sequences * mean length tokens. REQUIRES: sequences > 0, places >=
+/// 1.
 Occupancy occupancy_of(const workflow::LengthDistribution& lengths, double sequences, double places);
 
 using batching::cache_block;
@@ -54,11 +55,11 @@ struct CacheWork {
 /// preemption. It applies vLLM's rules to fractions of sequences on the grid of lengths_on_grid:
 /// - Sequences enter in FIFO order while a slot and cache space for their tokens are free.
 /// - Each step adds a token to every running sequence. If the cache overflows, the sequence that entered last is
-///   preempted. It waits ahead of all others and is recomputed when it returns.
-/// - At least one sequence runs, whatever the cache size.
+///   preempted. It waits before all others, and its tokens are recomputed when it enters again.
+/// - At least one sequence runs, even if the cache is too small for it.
 /// - Waves after the third repeat the third.
 ///
-/// The parts decode sequences * mean tokens. REQUIRES: sequences > 0, places >= 1.
+/// The stretches together decode sequences * mean length tokens. REQUIRES: sequences > 0, places >= 1.
 Occupancy cache_occupancy_of(const workflow::LengthDistribution& lengths, const CacheWork& work);
 
 }  // namespace dovetail::cost

@@ -11,11 +11,11 @@
 
 namespace dovetail::cost {
 
-/// Breakdown of a pass's seconds. The members add up: hidden time is in none of them.
+/// Seconds of a pass by part. The parts add up to the total, so they exclude hidden time.
 struct PassSeconds {
   double compute = 0;
   double communication = 0;
-  double launch = 0;  ///< kernel launches beyond compute and communication
+  double launch = 0;  ///< kernel launches that are not hidden by compute and communication
 
   double sum() const { return compute + communication + launch; }
   PassSeconds& operator+=(const PassSeconds& other);
@@ -30,8 +30,8 @@ struct PassSeconds {
 ///   reduce-scatters of the same volume.
 /// - Context parallelism: an all-gather of keys and values.
 /// - Expert parallelism: a dispatch and a combine (docs/facts.md#communication).
-/// - Launch: the minimum of a pass. A layer with experts adds one more launch, because the host waits for the counts of
-///   routed tokens before it can launch their products.
+/// - Launch: the minimum time of a pass. A layer with experts adds one launch, because the host waits for the counts of
+///   routed tokens before it launches the products of the experts.
 ///
 /// Measured layers (ModelFacts::profiles) replace compute and launch. They are looked up at the micro-batch's number of
 /// tokens and token-weighted mean length (squares / count).
@@ -40,27 +40,28 @@ PassSeconds forward_pass(const ModelFacts& facts, const llm::Layout& layout, con
 
 /// Returns the seconds of the backward pass. Compared with the forward pass, it takes:
 ///
-/// - Twice the products. With adapters, the products only once, because frozen weights have no gradients.
+/// - Twice the products. With adapters, only once, because frozen weights have no gradients.
 /// - 2.5 times the attention: flash attention recomputes one of its five products (arXiv 2205.14135).
-/// - The same collectives. With sequence parallelism each gathering is repeated (arXiv 2205.05198, section 4.2.2).
+/// - The same collectives. With sequence parallelism, each all-gather is repeated (arXiv 2205.05198, section 4.2.2).
 /// - With full recomputation, another forward.
 ///
-/// Measured layers count as in a forward. With recomputation both passes must have been measured.
+/// Measured layers replace compute and launch, as in the forward. With recomputation, this requires measurements of
+/// both passes.
 PassSeconds backward_pass(const ModelFacts& facts, const llm::Layout& layout, const StageLayers& stage,
                           const llm::Tokens& micro_batch, const Machine& machine, const Efficiency& efficiency);
 
 /// Seconds of one pipeline for its micro-batches, all of which are equal.
 struct PipelineSeconds {
   double seconds = 0;    ///< total
-  double bubbles = 0;    ///< part in which the slowest stage waits
-  double transfers = 0;  ///< part for messages between stages on the critical path
-  PassSeconds slowest;   ///< part for all passes of the slowest stage
+  double bubbles = 0;    ///< time in which the slowest stage waits in bubbles
+  double transfers = 0;  ///< time of messages between stages on the critical path
+  PassSeconds slowest;   ///< time of all passes of the slowest stage
 };
 
-/// Returns the seconds of `micro_batches` micro-batches through stages that take `stages[s]` for one (forward, or
-/// forward and backward). The slowest stage works all the time except while the pipeline fills and drains. The total is
-/// m max_s t_s + (sum_s t_s - max_s t_s) / virtual stages (1F1B and its interleaved form, arXiv 2104.04473), plus the
-/// hops between stages.
+/// Returns the seconds of `micro_batches` micro-batches in a pipeline. Stage s takes `stages[s]` for one micro-batch
+/// (forward, or forward and backward). The slowest stage works all the time except while the pipeline fills and drains.
+/// The total is m max_s t_s + (sum_s t_s - max_s t_s) / virtual stages (1F1B and its interleaved form, arXiv
+/// 2104.04473), plus the hops between stages.
 PipelineSeconds pipeline_seconds(const std::vector<PassSeconds>& stages, double micro_batches, int virtual_stages,
                                  double hop_seconds, int hops);
 
@@ -76,27 +77,28 @@ inline constexpr int min_simulated = 32;
 
 /// Returns the seconds of one mini-batch under 1F1B, or interleaved 1F1B if there are more chunks than stages: chunk k
 /// is on stage k % stages. Stages may differ and messages take time. `hop_seconds`: a message from a chunk to the next,
-/// forward or backward. In the result, bubbles are at most the other stages' passes once, divided by v. All other
-/// waiting of the slowest stage is transfers.
+/// forward or backward. In the result, bubbles are at most the time of the other stages' passes of one micro-batch,
+/// divided by v. All other waiting of the slowest stage counts as transfers.
 ///
-/// Equal stages t = f + b without messages take (m + (p - 1) / v) t for m micro-batches, p stages and v chunks per
-/// stage (arXiv 2104.04473, section 2.2). Two effects are beyond that formula:
+/// Equal stages that take t = f + b, without messages, need (m + (p - 1) / v) t for m micro-batches, p stages and v
+/// chunks per stage (arXiv 2104.04473, section 2.2). That formula misses two effects:
 ///
-/// - A slow stage before the last one partly hides what the formula adds for the others.
-/// - A message of c seconds delays 1F1B in every micro-batch, not once. Stage k can start micro-batch i + n only when i
-///   has passed through the n stages from k to e and back. In the long run a micro-batch takes, with v = 1,
+/// - A slow stage before the last one partly hides the time that the formula adds for the other stages.
+/// - A message of c seconds delays 1F1B in every micro-batch, not once. Stage k can start micro-batch i + n only after
+///   micro-batch i has passed through the n stages from k to e and back. In the long run, a micro-batch takes, with v =
+///   1,
 ///
 ///     max over runs of adjacent stages k ... e, n = e - k + 1, of (sum_{k..e} t_s + 2 (n - 1) c) / n
 ///
 ///   which is t + 2 c (p - 1) / p if all are equal. Interleaved 1F1B allows 2 n - 1 passes in that time instead of n.
-///   That hides messages of up to half of a chunk's pass, but its stages wait for each other where chunks differ.
+///   That hides messages of up to half of a chunk's pass. But if chunks differ, its stages wait for each other.
 ///
 /// Therefore the first micro-batches are simulated. A pass starts when its stage has finished the passes that 1F1B
 /// orders before it and its input has arrived. Passes are numbered so that each depends only on lower numbers, or on
-/// earlier passes of the same number: F_i of stage s is number i + s. B_j is j + p - 1, last stage first (v = 1), or
-/// j + (v + 1) p - 2 - s (v > 1, where i and j count the passes of a stage in all chunks, in order). This gives two
-/// loops over the stages for each number. Later micro-batches follow at the formula's pace (v = 1), or at the pace of
-/// the last p.
+/// earlier passes of the same number: F_i of stage s is number i + s. B_j is j + p - 1, last stage first (v = 1), or j
+/// + (v + 1) p - 2 - s (v > 1, where i and j count the passes of a stage in all chunks, in order). This gives two loops
+/// over the stages for each number. Later micro-batches follow at the pace of the formula above (v = 1) or of the
+/// last p simulated ones (v > 1).
 ///
 /// REQUIRES: at least one stage and micro-batch, chunks a multiple of the stages. With several chunks per stage,
 /// micro-batches are a multiple of the stages.

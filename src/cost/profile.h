@@ -1,7 +1,7 @@
-// Measured seconds of layers, decode steps and links, which replace the roofline where they exist.
+// Measured seconds of layers, decode steps and links. They replace the roofline where they exist.
 //
-// ReaL plans from such profiles alone (arXiv 2406.14088): each layer's passes, measured over a grid of batches and
-// lengths. Here profiles are tables, interpolated between their points and extrapolated with the roofline.
+// ReaL plans from such profiles alone (arXiv 2406.14088): it measures each layer's passes for a grid of batches and
+// lengths. Here, measurements are tables, interpolated between their points and extrapolated with the roofline.
 //
 // The file format is dovetail/profile@2:
 //
@@ -48,7 +48,7 @@
 
 namespace dovetail::cost {
 
-/// Seconds at an amount of work: tokens of a micro-batch on its tensor-parallel group, or sequences of a decode step.
+/// Seconds of an amount of work: tokens of a micro-batch on its tensor-parallel group, or sequences of a decode step.
 struct ProfilePoint {
   double amount = 0;
   double seconds = 0;
@@ -56,7 +56,7 @@ struct ProfilePoint {
   friend bool operator==(const ProfilePoint&, const ProfilePoint&) = default;
 };
 
-/// Points in ascending order of amount, all measured at one sequence length, or with one context before each sequence.
+/// Points in ascending order of amount, all measured at one sequence length, or for decoding at one context length.
 struct ProfileCurve {
   double length = 0;
   std::vector<ProfilePoint> points;  ///< at least one
@@ -82,18 +82,19 @@ inline constexpr double bytes_an_optimizer_step = 30;
 
 /// Measurements of one model on one GPU type with one tensor-parallel degree.
 struct LayerProfile {
-  std::string gpu;  ///< its name, as in a cluster
+  std::string gpu;  ///< name of the GPU, as in a cluster
   llm::Transformer model;
-  std::optional<int> element_bytes = std::nullopt;  ///< of the computation; nullopt: matches every job
+  /// Bytes of an element in the computation; nullopt: matches every job.
+  std::optional<int> element_bytes = std::nullopt;
   int tensor = 1;
   int expert = 1;             ///< expert-parallel degree
-  bool with_experts = false;  ///< the layer has experts
+  bool with_experts = false;  ///< whether the layer has experts
   ProfileTable forward;       ///< of one layer, without collectives
-  ProfileTable backward;      ///< of one layer, without collectives and recomputation
-  ProfileTable decode;        ///< of a whole step of an instance, including collectives and sampling
-  EndProfile embedding;       ///< for models with the same vocabulary
-  EndProfile head;            ///< with the norm before it and the log-probabilities or values after it
-  /// Bytes per second of the optimizer step, counting bytes_an_optimizer_step.
+  ProfileTable backward;      ///< backward of one layer, without collectives and recomputation
+  ProfileTable decode;        ///< a whole decode step of an instance, including collectives and sampling
+  EndProfile embedding;       ///< embedding, for models with the same vocabulary
+  EndProfile head;            ///< head, with the norm before it and the log-probabilities or values after it
+  /// Bytes per second of the optimizer step, which moves bytes_an_optimizer_step for each parameter.
   std::optional<double> optimizer_bandwidth = std::nullopt;
 
   friend bool operator==(const LayerProfile&, const LayerProfile&) = default;
@@ -105,8 +106,8 @@ constexpr auto names_of(LinkWork) {
   return std::array{base::EnumName{"message", LinkWork::message}, base::EnumName{"all_reduce", LinkWork::all_reduce}};
 }
 
-/// Seconds of messages or collectives over `ranks` ranks, in ascending order of bytes: of the message, or of each
-/// rank's buffer.
+/// Seconds of messages or collectives over `ranks` ranks. Points are in ascending order of bytes of the message, or of
+/// each rank's buffer.
 struct LinkProfile {
   LinkWork work = LinkWork::message;
   int ranks = 2;
@@ -119,33 +120,37 @@ struct Profile {
   std::vector<LinkProfile> links;  ///< inside a node
 };
 
-/// Returns the parts of a profile that apply to this model and precision: layers of the same shape in any model, the
-/// embedding and head if they have the same size, and decode steps if the whole model is the same. Names are ignored.
+/// Returns the parts of a profile that apply to this model and precision: layers of the same shape, measured in any
+/// model; embedding and head if they have the same size; and decode steps if the whole model is the same. Names are
+/// ignored.
 std::vector<LayerProfile> profiles_of(const Profile& profile, const llm::Transformer& model, int element_bytes);
 
-/// Returns latency and bandwidth of the links inside a node, fitted by least squares of relative errors. Hops and bytes
-/// per work follow cluster/collective.h. If all-reduces were measured, only these are used: most bytes move in
-/// all-reduces, which are slower than single messages. nullopt if no link was measured.
+/// Returns latency and bandwidth of the links inside a node, fitted by least squares of relative errors.
+/// cluster/collective.h gives the hops and bytes of each kind of work. If all-reduces were measured, only these are
+/// used: most bytes move in all-reduces, which are slower than single messages. nullopt if no link was measured.
 std::optional<cluster::Link> measured_link(const Profile& profile);
 
-/// Returns the profile of a kind of layer on this GPU under this layout, or null. Context parallelism was not measured.
+/// Returns the profile of a kind of layer on this GPU under this layout. Null if the profiles do
+/// not have it, or with context parallelism, which they do not cover.
 const LayerProfile* find_layer_profile(const std::vector<LayerProfile>& profiles, std::string_view gpu,
                                        const llm::Layout& layout, bool with_experts);
 
-/// Returns the decode steps of an instance, or null. Pipelines were not measured.
+/// Returns the decode steps of an instance. Null if the profiles do not have them, or with pipeline parallelism,
+/// which they do not cover.
 const ProfileTable* find_decode_profile(const std::vector<LayerProfile>& profiles, std::string_view gpu,
                                         const llm::Layout& layout);
 
 /// Modeled seconds as a function of (amount, length).
 using ModelledSeconds = std::function<double(double, double)>;
 
-/// Returns the seconds at this amount, independent of length. Same rules as below. REQUIRES: there are points.
+/// Returns the seconds of this amount of work, which do not depend on length, by the rules below. REQUIRES: there are
+/// points.
 double profiled_seconds(const std::vector<ProfilePoint>& points, double amount,
                         const std::function<double(double amount)>& modelled);
 
-/// Returns the seconds at this amount and length. Linear in the amount between points, and in the length between
-/// curves. Outside the measured range: the nearest measured seconds, scaled by the ratio of `modelled` at the two
-/// points. REQUIRES: the table is not empty, and modeled seconds are above 0.
+/// Returns the seconds of this amount of work at this length. Interpolates linearly in the amount between points, and
+/// in the length between curves. Outside the measured range, scales the nearest measured seconds by the ratio of
+/// `modelled` at the two points. REQUIRES: the table is not empty, and modeled seconds are above 0.
 double profiled_seconds(const ProfileTable& table, double amount, double length, const ModelledSeconds& modelled);
 
 /// Returns whether the table has measurements on both sides of this amount and length.
@@ -154,7 +159,7 @@ bool is_within(const ProfileTable& table, double amount, double length);
 inline constexpr std::string_view profile_format = "dovetail/profile@2";
 inline constexpr std::string_view first_profile_format = "dovetail/profile@1";  ///< also accepted
 
-/// Reads a profile from YAML or JSON text. Paths in it are relative to the directory of `path`. Errors carry line and
+/// Reads a profile from YAML or JSON text. Paths in it are relative to the directory of `path`. Errors have a line and
 /// column.
 base::Result<Profile> parse_profile(std::string_view content, const std::string& path);
 

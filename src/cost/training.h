@@ -16,8 +16,8 @@ struct Stepping {
   MicroBatching micro_batching;
   double host_share = 0;          ///< fraction of the optimizer in host memory, stepped there (plan::Offload)
   bool gradients_follow = false;  ///< gradients move to the host during the backward (Conventions::gradients_follow)
-  double reduced_bytes = 4;       ///< of a gradient that ranks reduce (Conventions::reduced_bytes)
-  double step_bytes = bytes_an_optimizer_step;  ///< per parameter (Conventions::step_bytes)
+  double reduced_bytes = 4;       ///< bytes of a gradient that ranks reduce (Conventions::reduced_bytes)
+  double step_bytes = bytes_an_optimizer_step;  ///< bytes moved per parameter (Conventions::step_bytes)
 };
 
 /// Passes of a training task's pipelines. All pipelines, mini-batches and micro-batches are equal.
@@ -50,15 +50,17 @@ struct TrainingSeconds {
 /// Returns the seconds of training on `batch`, at the pace of the data-parallel rank with the most tokens.
 ///
 /// Once per step, gradients are reduced and weights gathered over the data-parallel group. The backward hides part of
-/// this (Efficiency::exposed_gradients). All stages do it together, because the gradient norm covers all of them.
+/// this (Efficiency::exposed_gradients). All stages wait for the slowest one, because the gradient norm covers all of
+/// them.
 ///
 /// The optimizer reads and writes Stepping::step_bytes per parameter of its shard: by default 30, for gradient, two
 /// moments and master weight in fp32, and the 16-bit weight.
 ///
-/// On the host (ZeRO-Offload, arXiv 2101.06840), the ranks of a node share its memory bandwidth for the offloaded part.
-/// The bandwidth is assumed to be 120 GB/s, about half of the published figure for two processors with six channels of
-/// DDR4-2666. It was not measured. The 16-bit weights then return to the device. Before the step, the gradients move to
-/// the host in 16 bits. This time counts unless they follow the backward. The device steps its own part first.
+/// The part of the optimizer on the host (ZeRO-Offload, arXiv 2101.06840) is stepped there, and the ranks of a node
+/// share the host's memory bandwidth. This bandwidth is assumed, not measured: 120 GB/s, about half of the published
+/// figure for two processors with six channels of DDR4-2666. The 16-bit weights then return to the device. Before the
+/// step, the gradients move to the host in 16 bits. This time counts unless they move during the backward
+/// (Stepping::gradients_follow). The device steps its own part first.
 ///
 /// REQUIRES: the layout has no fault.
 TrainingSeconds training_seconds(const ModelFacts& facts, const llm::Layout& layout, const Batch& batch,

@@ -1,13 +1,13 @@
 // Peak memory of training a model under a layout, stage by stage, in parts that add up.
 //
-// A stage always holds weights, gradients and optimizer state, plus the activations of its micro-batches in flight. The
+// A stage always stores weights, gradients and optimizer state, and the activations of its micro-batches in flight. The
 // peak adds the larger of two moments: the loss of a micro-batch on the last stage, when its logits exist, and the
 // backward of a layer, when gradients of activations and recomputed activations exist. Framework properties are in
 // conventions.h, comparisons with measured runs in docs/accuracy.md. Memory outside the framework's allocator, such as
 // the CUDA context and NCCL, is not included.
 //
-// A layer keeps the inputs of its operators. With h hidden, q and kv the sizes of all query and key-value heads, and f
-// the width of the feed-forward network, these are, in elements of bf16 per token:
+// A layer stores the inputs of its operators. Let h be the hidden size, q and kv the sizes of all query and key-value
+// heads, and f the width of the feed-forward network. The inputs are, in bf16 elements per token:
 //
 //   h      input of the first normalization
 //   h      input of the projections
@@ -20,8 +20,8 @@
 //   f      their activated product
 //
 // That is 12h + 4 kv + 6f bytes with gating and q = h. arXiv 2205.05198 derives the same for GPT. Tensor parallelism
-// splits all except the four of hidden size, and sequence parallelism splits those too. Flash attention keeps no
-// scores, only the logarithm of their sum for each head in fp32.
+// splits all inputs except the four of size h, and sequence parallelism splits these, too. Flash attention stores no
+// scores, only the logarithm of their sum for each head, in fp32.
 #pragma once
 
 #include <cstdint>
@@ -37,12 +37,13 @@ namespace dovetail::cost {
 struct TrainingShape {
   std::int64_t sequence_length = 0;  ///< tokens
   std::int64_t sequences = 1;        ///< in a micro-batch
-  std::int64_t micro_batches = 1;    ///< of a data-parallel rank in a step
-  std::int64_t packed_tokens = 0;    ///< in a micro-batch of packed sequences; 0: sequence_length x sequences
-  /// Each expert processes this many times its even share of tokens, padded; 0: the tokens routed to it, assumed even.
+  std::int64_t micro_batches = 1;    ///< micro-batches of a data-parallel rank in a step
+  std::int64_t packed_tokens = 0;    ///< tokens in a micro-batch of packed sequences; 0: sequence_length x sequences
+  /// If not 0, each expert processes this multiple of its even share of tokens, with padding. 0: it processes the
+  /// tokens routed to it, and these are assumed to be even.
   double expert_capacity = 0;
-  bool all_forwards_first = false;  ///< GPipe; else 1F1B, interleaved if the layout has virtual stages
-  std::vector<double> in_flight;    ///< [stage] peak micro-batches held by a schedule; empty: the rule of 1F1B or GPipe
+  bool all_forwards_first = false;  ///< true: GPipe; false: 1F1B, interleaved if the layout has virtual stages
+  std::vector<double> in_flight;    ///< [stage] maximum micro-batches in flight; empty: the rule of 1F1B or GPipe
 };
 
 /// Returns the tokens of a micro-batch on one context-parallel rank.
@@ -54,15 +55,16 @@ std::int64_t routed_tokens(const llm::Transformer& model, const llm::Layout& lay
 
 /// Bytes of one micro-batch in one layer on one rank.
 struct LayerMemory {
-  std::int64_t kept = 0;       ///< from forward to backward, under the layout's recomputation
-  std::int64_t workspace = 0;  ///< extra in its backward: gradients of activations, and recomputed activations
+  std::int64_t kept = 0;  ///< stored from forward to backward, under the layout's recomputation
+  /// In addition during its backward: gradients of activations, and recomputed activations.
+  std::int64_t workspace = 0;
 };
 LayerMemory layer_memory(const llm::Transformer& model, const llm::Layout& layout, const TrainingShape& shape,
                          const Conventions& conventions, bool with_experts);
 
 /// Returns the bytes of one micro-batch on the last stage at the peak of the loss: logits, and the inputs of the last
-/// normalization and the head. If full logits never exist (Conventions::logit_tokens, logit_entries), the gradient of
-/// the head is included.
+/// normalization and the head. Includes the gradient of the head if full logits never exist (Conventions::logit_tokens,
+/// logit_entries).
 std::int64_t loss_bytes(const llm::Transformer& model, const llm::Layout& layout, const TrainingShape& shape,
                         const Conventions& conventions);
 
@@ -76,32 +78,32 @@ struct MemoryParts {
   std::int64_t gradients = 0;
   std::int64_t optimizer = 0;    ///< moments and master weights
   std::int64_t activations = 0;  ///< of micro-batches in flight
-  std::int64_t logits = 0;       ///< with the inputs of the head; 0 if the peak is not at the loss
+  std::int64_t logits = 0;       ///< logits and the inputs of the head; 0 if the peak is not at the loss
   std::int64_t gathered = 0;     ///< weights gathered by ZeRO 3, and their gradients before scattering
   std::int64_t workspace = 0;    ///< backward and recomputation of a layer, dummy gradients, framework overhead
 
   std::int64_t total() const { return weights + gradients + optimizer + activations + logits + gathered + workspace; }
 };
 
-/// Returns the memory that the largest rank of stage `stage` holds between steps: weights, optimizer and permanent
-/// gradients. The workspace is dummy gradients and overhead. Without sharding this is bytes per parameter times the sum
-/// over llm::tensors_of_rank of the padded model.
+/// Returns the memory of the largest rank of stage `stage` between steps: weights, optimizer and permanent gradients.
+/// `workspace` includes dummy gradients and overhead. Without sharding, the result is bytes per parameter times the
+/// parameters in llm::tensors_of_rank of the padded model.
 MemoryParts static_memory(const llm::Transformer& model, const llm::Layout& layout, const Conventions& conventions,
                           int stage);
 
-/// Returns static_memory of the stage that holds the most.
+/// Returns static_memory of the stage with the most.
 MemoryParts max_static_memory(const llm::Transformer& model, const llm::Layout& layout, const Conventions& conventions);
 
 /// Returns the peak bytes that ZeRO 3 has gathered on any stage in a forward pass without a backward; 0 without ZeRO 3.
 std::int64_t gathered_in_forward(const llm::Transformer& model, const llm::Layout& layout,
                                  const Conventions& conventions);
 
-/// Returns the number of micro-batches whose activations stage `stage` holds at its peak. TrainingShape::in_flight
+/// Returns the number of micro-batches whose activations stage `stage` stores at its peak. TrainingShape::in_flight
 /// overrides the rules:
 ///
 /// - 1F1B: min(stages - stage, micro-batches).
 /// - Interleaved: 2 (stages - stage - 1) + (chunks - 1) stages + 1 passes through its chunks (Megatron-LM, arXiv
-///   2104.04473), each a fraction of a micro-batch by the chunk's layers.
+///   2104.04473). Each pass counts as a fraction of a micro-batch: the chunk's share of the stage's layers.
 /// - GPipe: all.
 double micro_batches_in_flight(const llm::Transformer& model, const llm::Layout& layout, const TrainingShape& shape,
                                int stage);
@@ -109,7 +111,8 @@ double micro_batches_in_flight(const llm::Transformer& model, const llm::Layout&
 /// Peak memory of one stage.
 struct StageMemory {
   MemoryParts parts;
-  std::int64_t reserved = 0;  ///< bytes that the allocator holds at that peak; 0 if the framework's factor is unknown
+  /// Bytes that the allocator reserves at that peak; 0 if the framework's factor is unknown.
+  std::int64_t reserved = 0;
 
   std::int64_t allocated() const { return parts.total(); }
 };

@@ -1,4 +1,4 @@
-// Rewards of tokens, the advantages computed from them, and the running scale of both.
+// Rewards of tokens, advantages computed from them, and statistics that normalize both.
 #pragma once
 
 #include <span>
@@ -63,7 +63,7 @@ struct RunningMoments {
   double denormalized(double value) const { return value * deviation() + mean(); }
 };
 
-/// Adds a batch. Every batch has the same weight, whatever its size. An empty batch changes nothing.
+/// Adds a batch. Every batch has the same weight, regardless of its size. An empty batch changes nothing.
 void update(RunningMoments& moments, std::span<const double> batch);
 
 }  // namespace dovetail::learn

@@ -1,5 +1,5 @@
 // Losses of single tokens and pairs with their derivatives, KL estimates, and the weights of tokens in a mini-batch.
-// The trainer backpropagates the derivatives through the model, so no loss needs tensors.
+// The trainer backpropagates the derivatives through the model, so the losses do not need tensors.
 #pragma once
 
 #include <array>
@@ -74,15 +74,15 @@ Loss value_loss(double value, double old_value, double target, std::optional<dou
 /// Computes the KL penalty: coefficient times the estimate. The slope is with respect to the policy's log-probability.
 Loss kl_loss(KlEstimator estimator, double log_probability, double reference_log_probability, double coefficient);
 
-/// Computes -log sigmoid(margin) (Bradley and Terry). The margin is chosen minus rejected, in scores (reward model) or
-/// in beta times log-ratios (DPO, arXiv 2305.18290, equation 7).
+/// Computes -log sigmoid(margin) (Bradley and Terry). The margin is the chosen response's value minus the rejected
+/// one's. The value is the score (reward model) or beta times the log-ratio (DPO, arXiv 2305.18290, equation 7).
 Loss preference_loss(double margin);
 
 /// How tokens are weighted in the loss of a mini-batch.
 enum class TokenWeighting {
   tokens,     ///< all tokens of the mini-batch equally (DAPO, arXiv 2503.14476, section 3.3)
-  sequences,  ///< all responses equally, whatever their lengths (GRPO)
-  constant,   ///< each token as in a response of the maximum length (Dr. GRPO, arXiv 2503.20783)
+  sequences,  ///< all responses equally, regardless of their lengths (GRPO)
+  constant,   ///< each token as much as one of a response of maximum length (Dr. GRPO, arXiv 2503.20783)
 };
 constexpr auto names_of(TokenWeighting) {
   return std::array{base::EnumName{"tokens", TokenWeighting::tokens},

@@ -9,7 +9,7 @@ namespace dovetail::learn {
 /// Identifies a draw: the token at `position` of a response.
 struct DrawKey {
   std::uint64_t seed = 0;
-  std::uint64_t epoch = 0;  ///< of the data
+  std::uint64_t epoch = 0;  ///< epoch over the prompts
   std::uint64_t prompt = 0;
   std::uint64_t copy = 0;  ///< index among the prompt's responses
   std::uint64_t position = 0;

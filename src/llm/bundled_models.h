@@ -16,21 +16,21 @@ std::vector<std::string> bundled_model_names();
 
 /// Finds a bundled model. The Error for an unknown name suggests the nearest names.
 ///
-/// Shapes are those of the published config.json files, and of the language part of vision and audio models. The three
-/// `rlhfuse-` models have the shapes of RLHFuse's Table 2: their feed-forward networks are plain and 4h wide, while
-/// those of LLaMA-1 models of the same sizes are gated.
+/// Shapes come from the published config.json files. For vision and audio models, they describe the language part. The
+/// three `rlhfuse-` models have the shapes of RLHFuse's Table 2: their feed-forward networks are plain and 4h wide,
+/// while those of LLaMA-1 models of the same sizes are gated.
 ///
 /// Files that were not available are replaced by other sources: slime's models in Megatron's flags (moonlight, kimi-k2,
 /// glm-4.5, glm-4.5-air, glm-4.7-flash, minimax-m2), the defaults of the transformers library (glm-4-9b, gemma-7b), and
-/// the defaults of vLLM and NeMo AutoModel (hy3). No shape includes the layers that predict further tokens.
+/// the defaults of vLLM and NeMo AutoModel (hy3). Shapes exclude layers for multi-token prediction.
 base::Result<Transformer> find_bundled_model(std::string_view name);
 
 /// Returns the name of a bundled model with this shape: `preferred` if it has the shape, otherwise the first. nullopt
 /// if no bundled model has it.
 std::optional<std::string> bundled_model_of(const Transformer& shape, const std::string& preferred = {});
 
-/// Returns the shape as the map of a config.json on one line of JSON, which parse_config reads back, without
-/// unnecessary keys. Returns an Error without a position if no known family has such a shape.
+/// Returns the shape as the map of a config.json that parse_config reads back: one line of JSON, without unnecessary
+/// keys. Returns an Error without a position if no known family has such a shape.
 base::Result<std::string> config_line(const Transformer& shape);
 
 }  // namespace dovetail::llm

@@ -12,7 +12,7 @@
 
 namespace dovetail::llm {
 
-/// Stretching of low frequencies of rotary embeddings for long contexts (Llama 3.1).
+/// Scaling of rotary embeddings for long contexts: stretches low frequencies (Llama 3.1).
 struct Llama3Scaling {
   double factor = 8;
   double low_frequency_factor = 1;
@@ -44,8 +44,8 @@ struct Computation {
 /// quantized weights.
 base::Result<Computation> parse_computation(const base::Node& config, const Transformer& shape);
 
-/// Returns the frequencies of the pairs of a head, [size / 2], in radians per position: base^(-2 i / size), scaled.
-/// Single precision, as in the transformers library.
+/// Returns the rotary frequencies of a head, one for each pair of its elements ([size / 2]), in radians per position:
+/// base^(-2 i / size), scaled. Single precision, as in the transformers library.
 std::vector<float> rotary_frequencies(const Computation& computation, std::int64_t head_size);
 
 /// Writes a config.json for a model with this shape, which parse_config and parse_computation read back. The family is

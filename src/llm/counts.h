@@ -1,4 +1,4 @@
-// Parameters, FLOPs and bytes of a transformer, as closed forms of the sums over its tensors.
+// Parameters, FLOPs and bytes of a transformer, in closed form.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ struct ParameterCounts {
   std::int64_t expert = 0;    ///< one routed expert
   std::int64_t head = 0;      ///< with the last norm; 0 for a tied head
   std::int64_t all = 0;       ///< without adapters
-  std::int64_t active = 0;    ///< parameters that a token uses: all, except experts that it is not routed to
+  std::int64_t active = 0;    ///< parameters that a token uses: all except experts to which it is not routed
   std::int64_t adapters = 0;  ///< parameters of LoRA adapters
   std::int64_t trained = 0;   ///< adapters if there are any, otherwise all
 };

@@ -15,7 +15,7 @@
 
 namespace dovetail::llm {
 
-/// Activations that the backward recomputes instead of keeping.
+/// Activations that the backward pass recomputes, so that they need not be stored.
 /// - none: nothing.
 /// - selective: attention only, which flash attention recomputes anyway.
 /// - experts: in layers with experts, the whole feed-forward network from router to shared experts, except its input
@@ -36,7 +36,7 @@ inline constexpr base::Integer degree_limits{1, 1 << 16};
 /// spread over data x context x tensor.
 struct Layout {
   int data = 1;
-  int context = 1;  ///< parts that each sequence is cut into
+  int context = 1;  ///< parts into which each sequence is split
   int tensor = 1;
   int pipeline = 1;
   int virtual_stages = 1;  ///< chunks of layers on each pipeline stage (interleaved 1F1B)
@@ -92,11 +92,11 @@ struct Coordinates {
 Coordinates coordinates_of(const Layout& layout, int rank);
 int rank_of(const Layout& layout, const Coordinates& coordinates);
 
-/// The group of experts that a rank holds, and its part of each expert. Determined by its position in data x context x
-/// tensor, with expert_tensor fastest.
+/// The group of experts that a rank holds, and its part of each expert. They follow from its position in data x context
+/// x tensor, in which expert_tensor varies fastest.
 struct ExpertPlace {
-  int group = 0;    ///< of layout.expert
-  int part = 0;     ///< of layout.expert_tensor
+  int group = 0;    ///< index of the group, below Layout::expert
+  int part = 0;     ///< index of the part, below Layout::expert_tensor
   int replica = 0;  ///< index among equal copies
 };
 ExpertPlace expert_place(const Layout& layout, const Coordinates& coordinates);
@@ -114,7 +114,7 @@ struct Chunk {
 /// last stage. REQUIRES: no fault.
 std::vector<Chunk> chunks_of(const Layout& layout, const Transformer& model, int stage);
 
-/// Returns why `model` cannot have this layout and what is accepted; nullopt if it can.
+/// Returns why `model` cannot have this layout, and what is accepted; nullopt if it can.
 std::optional<std::string> find_fault(const Layout& layout, const Transformer& model);
 
 /// The part of a tensor that a rank holds, before ZeRO shards it further.

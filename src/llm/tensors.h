@@ -20,12 +20,12 @@ enum class TensorPosition { embedding, layer, final_norm, head };
 struct Tensor {
   std::string name;  ///< as in a Hugging Face checkpoint: "model.layers.3.self_attn.q_proj.weight"
   TensorPosition position = TensorPosition::layer;
-  std::int64_t layer = -1;  ///< layer, if part is TensorPosition::layer
+  std::int64_t layer = -1;  ///< index of the layer if `position` is `layer`, otherwise -1
   std::int64_t rows = 0;
   std::int64_t columns = 1;
   Split split = Split::none;
   std::int64_t unit = 1;     ///< rows (or columns) that stay together, such as those of a head
-  std::int64_t expert = -1;  ///< index of its expert; -1 if tokens are not routed to it
+  std::int64_t expert = -1;  ///< index of its routed expert; -1 if it is not in one
   bool adapter = false;      ///< LoRA weight; only these are trained if there are any
   bool tied = false;  ///< shares the memory of another tensor if both are on one device; not counted as parameters
 
@@ -35,7 +35,7 @@ struct Tensor {
 /// Returns all tensors of the model: the embedding, the layers, the last norm and the head.
 std::vector<Tensor> tensors_of(const Transformer& model);
 
-/// Returns the tensors of one layer, of the embedding, and of the part after the last layer.
+/// Return the tensors of one layer, of the embedding, and of the head with the norm before it.
 std::vector<Tensor> layer_tensors(const Transformer& model, std::int64_t layer);
 std::vector<Tensor> embedding_tensors(const Transformer& model);
 std::vector<Tensor> head_tensors(const Transformer& model);
@@ -52,8 +52,8 @@ struct Slice {
 };
 
 /// Returns the slice of `tensor` that tensor-parallel rank `rank` of `ranks` holds. Ignores expert parallelism. Units
-/// are divided evenly, with the remainder on the first ranks. If there are fewer units than ranks (key-value heads),
-/// neighboring ranks hold the same unit. REQUIRES: 0 <= rank < ranks.
+/// are divided evenly, with the remainder on the first ranks. If there are fewer units than ranks, as with key-value
+/// heads, neighboring ranks hold the same unit. REQUIRES: 0 <= rank < ranks.
 Slice slice_of(const Tensor& tensor, std::int64_t ranks, std::int64_t rank);
 
 }  // namespace dovetail::llm

@@ -65,8 +65,8 @@ struct Experts {
   std::int64_t width = 0;         ///< width of each expert's feed-forward network
   std::int64_t shared_width = 0;  ///< total width of the shared experts, which process every token; 0: none
   bool shared_gate = false;       ///< whether a learned gate weighs the output of the shared experts (Qwen2-MoE)
-  std::int64_t dense_layers = 0;  ///< first layers, which have the dense network
-  bool router_bias = false;       ///< correction of each expert's score (DeepSeek-V3)
+  std::int64_t dense_layers = 0;  ///< number of first layers, which have a dense network instead
+  bool router_bias = false;       ///< whether the router adds a bias to each expert's score (DeepSeek-V3)
 
   friend bool operator==(const Experts&, const Experts&) = default;
 };
@@ -97,8 +97,8 @@ struct Transformer {
   FeedForward feed_forward = FeedForward::gated;
   Normalization normalization = Normalization::root_mean_square;
   Head head = Head::language_model;
-  bool tied_embeddings = false;  ///< the language-model head is the embedding
-  bool query_key_norm = false;   ///< normalization of each head's query and key (Qwen3)
+  bool tied_embeddings = false;  ///< whether the language-model head shares the weights of the embedding
+  bool query_key_norm = false;   ///< whether each head's query and key are normalized (Qwen3)
   bool query_key_value_bias = false;
   bool attention_output_bias = false;
   bool feed_forward_bias = false;

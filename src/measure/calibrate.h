@@ -15,14 +15,14 @@
 
 namespace dovetail::measure {
 
-/// A run with its predicted seconds (predict::timed_iteration): the iteration, then the phases of each kind, measured
-/// or not, then the measured tasks. Weights are the row's weight and phase_weight, or 0 if not measured. `row` must
-/// outlive the result.
+/// Returns a run as input of a fit, with seconds predicted by predict::timed_iteration. Its entries are the iteration,
+/// then each kind of phase (measured or not), then the measured tasks. The iteration has the row's weight, and phases
+/// have phase_weight, or 0 if they were not measured. `row` must outlive the result.
 cost::CalibrationRow calibration_row(const Measurement& row);
 
-/// The values to fit: the constants that the measurements name, otherwise the constants that the rows determine. A row
-/// determines a constant if raising it by 10% changes the prediction of some weighted time by at least 0.2%. Includes
-/// the spread of response lengths if a row leaves it open.
+/// Returns the values to fit: the constants that the measurements name or, if they name none, the constants that the
+/// rows determine. A row determines a constant if raising it by 10% changes the prediction of some weighted time by at
+/// least 0.2%. Includes the spread of response lengths if a row does not specify it.
 std::vector<cost::Unknown> unknowns_of(const Measurements& measurements);
 
 /// Measured and predicted seconds of a phase. `measured` is 0 if the phase was not measured.
@@ -51,7 +51,7 @@ struct ErrorSummary {
   double rank_correlation = 0;  ///< Spearman's correlation of measured and predicted iterations; 1 for a single row
 };
 
-/// Fitted constant, or the spread of lengths ("spread").
+/// A fitted constant, or the fitted spread of lengths ("spread").
 struct FittedValue {
   std::string name;
   double start = 0;
@@ -64,7 +64,7 @@ struct Calibration {
   std::string source;
   std::vector<FittedValue> values;
   cost::Fit fit;
-  std::optional<double> spread;    ///< fitted spread, if a row leaves it open
+  std::optional<double> spread;    ///< fitted spread; nullopt if every row specifies it
   std::vector<PredictedRow> rows;  ///< in the order of the measurements
   ErrorSummary fitted;
   std::optional<ErrorSummary> left_out;  ///< cross-validation; nullopt with fewer than two groups, or if stopped
@@ -78,9 +78,9 @@ struct CalibrateOptions {
 };
 
 /// Fits to all rows with a positive weight, then without each group in turn. The mean error of these cross-validation
-/// fits becomes the error of the efficiencies. Without cross-validation, the error is the start values' error or the
-/// fit's error, whichever is larger. The result depends only on the measurements, seed, restarts and evaluations.
-/// REQUIRES: at least one row has a positive weight; the start values are within their bounds.
+/// fits becomes the error of the efficiencies. Without cross-validation, it is the larger of the errors before and
+/// after the fit. The result depends only on the measurements, seed, restarts and evaluations. REQUIRES: at least one
+/// row has a positive weight; the start values are within their bounds.
 Calibration calibrate(const Measurements& measurements, const CalibrateOptions& options = {});
 
 }  // namespace dovetail::measure

@@ -30,7 +30,7 @@ constexpr auto names_of(Statistic) {
 struct MeasuredOptions {
   std::optional<LogFormat> format = {};  ///< nullopt: detected from the log
   std::optional<int> skip =
-      {};  ///< number of first steps to leave out as warm-up; nullopt: two, or fewer so that one step remains
+      {};  ///< number of first steps to leave out as warm-up; nullopt: default_skip, or fewer so that one step remains
   Statistic statistic = Statistic::median;
 };
 
@@ -68,38 +68,39 @@ struct MeasuredRun {
   std::vector<std::int64_t> steps;    ///< steps that count
   std::vector<std::int64_t> warm_up;  ///< first steps, left out
   std::vector<std::int64_t>
-      interrupted;                   ///< steps with validation or a checkpoint, left out unless all steps have them
+      interrupted;                   ///< steps with a validation or a checkpoint; left out, unless all steps have one
   std::vector<MeasuredTime> times;   ///< known times with at least one value, in the order of the trainer's table
   std::vector<std::string> unknown;  ///< keys of unknown times
   std::size_t other_series = 0;      ///< number of keys that are not times
   std::size_t not_numbers = 0;       ///< from StepLog
   std::size_t repeated = 0;          ///< from StepLog
   std::size_t cut = 0;               ///< from StepLog
-  /// Ratio of the first warm-up iteration to the iterations that count; nullopt without warm-up.
+  /// Ratio of the first warm-up iteration's time to the time of the iterations that count; nullopt without warm-up.
   std::optional<double> warm_up_ratio;
   std::optional<double> mean_response;         ///< tokens, by the statistic
   std::optional<double> max_response;          ///< tokens, maximum over the steps that count
   std::optional<double> default_max_response;  ///< tokens, the longest of a step, by the statistic
-  std::optional<double> at_cap;                ///< fraction of the responses, by the statistic
+  std::optional<double> at_cap;                ///< fraction of the responses that end at the cap, by the statistic
   std::optional<double> mean_prompt;           ///< tokens, by the statistic
   std::optional<double> default_max_prompt;    ///< tokens, the longest of a step, by the statistic
 };
 
-/// The iteration's time; null if the log has none.
+/// Returns the time of the iteration; null if the log has none.
 const MeasuredTime* iteration_of(const MeasuredRun& run);
 
-/// The distribution of the sum of several times. Adds them up per step and ignores steps without any of them.
+/// Returns the distribution of the sum of several times. Adds them up in each step, and ignores steps that have none of
+/// them.
 TimeSpread spread_of_sum(const std::vector<const MeasuredTime*>& times);
 
-/// The run restricted to a single step, which then counts alone. REQUIRES: `step` is one of its `steps`.
+/// Returns the run restricted to a single step. REQUIRES: `step` is one of its `steps`.
 MeasuredRun at_step(const MeasuredRun& run, std::int64_t step);
 
-/// Evaluates a log. A step counts as interrupted if its validation or checkpoint takes more than 1% of it. Errors for a
-/// time that is negative or above 10^7 s have its location. Other errors have the log's first path: no times of the
-/// format, times of several formats, or more warm-up than steps.
+/// Evaluates a log. A step counts as interrupted if its validation or checkpoint takes more than 1% of it. Returns an
+/// Error at the position of a time that is negative or above 10^7 s. Returns an Error with the path of the first log if
+/// there are no times of the format, times of several formats, or not more steps than warm-up steps.
 base::Result<MeasuredRun> measured_run(const StepLog& log, const MeasuredOptions& options = {});
 
-/// Length figures of prompts or responses in a log.
+/// Lengths of prompts or responses in a log.
 struct LoggedLengths {
   double mean = 0;                     ///< tokens
   std::optional<double> longest = {};  ///< tokens, longest of a typical step
@@ -108,7 +109,7 @@ struct LoggedLengths {
   bool operator==(const LoggedLengths&) const = default;
 };
 
-/// Logged lengths of responses and prompts; nullopt if the log has no mean.
+/// Return the logged lengths of responses and of prompts; nullopt if the log has no mean.
 std::optional<LoggedLengths> logged_responses(const MeasuredRun& run);
 std::optional<LoggedLengths> logged_prompts(const MeasuredRun& run);
 

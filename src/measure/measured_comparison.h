@@ -29,7 +29,7 @@ struct MeasuredAgainst {
   double difference() const { return seconds - predicted; }
 };
 
-/// Time that exists on one side only.
+/// A time that only the log or only the prediction has.
 struct OneSided {
   std::string name;
   double seconds = 0;
@@ -41,11 +41,11 @@ struct MeasuredComparison {
   std::vector<OneSided> only_measured;   ///< logged times within the iteration that belong to no phase of the plan
   std::vector<OneSided> only_predicted;  ///< tasks and weight syncs of the plan that the log does not time
 
-  /// Phases sorted by absolute difference in seconds, largest first.
+  /// Returns the phases sorted by absolute difference in seconds, the largest first.
   std::vector<const MeasuredAgainst*> by_difference() const;
 };
 
-/// A difference is noticed if it exceeds this fraction of the phase and this fraction of the iteration.
+/// A difference gets reasons if it exceeds notable_difference of the phase and notable_share of the iteration.
 inline constexpr double notable_difference = 0.1;
 inline constexpr double notable_share = 0.02;
 

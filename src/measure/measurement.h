@@ -28,9 +28,10 @@ inline constexpr std::array phase_kinds{PhaseKind::generation, PhaseKind::infere
 /// Phase of an iteration: all activities of a kind, or one task.
 using Phase = std::variant<PhaseKind, workflow::TaskId>;
 
-/// Name in files and tables: the kind or the task's name.
+/// Returns the phase's name in files and tables: the name of its kind or task.
 std::string name_of(const Phase& phase, const plan::Job& job);
-/// Finds a phase by name; nullopt if the name is unknown. A kind takes precedence over a task of the same name.
+/// Returns the phase with this name; nullopt if the name is unknown. A kind takes precedence over a task of the same
+/// name.
 std::optional<Phase> phase_named(std::string_view name, const plan::Job& job);
 
 /// Measured seconds of a phase.
@@ -39,7 +40,7 @@ struct MeasuredPhase {
   double seconds = 0;
 };
 
-/// Response lengths of a row whose spread is not known.
+/// Response lengths of a row, if their spread is not known.
 struct OpenLengths {
   double mean = 0;       ///< tokens
   std::int64_t cap = 0;  ///< maximum length in tokens
@@ -51,7 +52,7 @@ struct Measurement {
   std::string group;  ///< rows of one group, such as a model or a sweep, are left out together in cross-validation
   plan::Job job;
   plan::Plan plan;
-  double seconds = 0;  ///< of an iteration
+  double seconds = 0;  ///< seconds of an iteration
   std::vector<MeasuredPhase> phases = {};
   double weight = 1;                          ///< weight in the fit and in the mean error; 0 if the row is only shown
   std::string caveat = {};                    ///< why the row does not count; empty: it counts
@@ -76,16 +77,17 @@ struct Measurements {
   std::vector<Measurement> rows;
 };
 
-/// Whether an activity belongs to the phase. Rules belong to no phase, and neither do host transfers concurrent with
-/// other tasks, because no task waits for them.
+/// Whether an activity belongs to the phase. Rules and prefetched host transfers belong to no phase; no task waits for
+/// the latter.
 bool is_in_phase(const Phase& phase, const plan::Job& job, const plan::Activity& step);
 
-/// Seconds of an activity that belong to the phase. The phases training and offload each get their part; any other
-/// phase gets all.
+/// Returns the seconds of an activity that belong to the phase. `training` and `offload` divide the seconds of a train
+/// task; other phases get all seconds of their activities.
 double seconds_in_phase(const Phase& phase, const plan::Job& job, const plan::Activity& step,
                         const predict::ActivitySeconds& seconds);
 
-/// Weight of a phase in the fit: half of its row's weight if it takes at least 10% of the iteration, otherwise a tenth.
+/// Returns the weight of a phase in the fit: half of its row's weight if it takes at least 10% of the iteration,
+/// otherwise a tenth.
 double phase_weight(const Measurement& row, double seconds);
 
 }  // namespace dovetail::measure

@@ -12,7 +12,7 @@
 //       job: ../jobs/grpo-8b.yaml          # or the content of such a file
 //       plan: ../jobs/grpo-8b.plan.json    # or the content of such a file
 //       seconds: 112                       # of an iteration
-//       phases: {training: 28, refit: 5, generation: 58, inference: 18}   # kinds (also offload), or task names
+//       phases: {training: 28, refit: 5, generation: 58, scoring: 18}   # kinds (also offload), or task names
 //       response_length: {mean: 795, cap: 3976}   # replaces the job's lengths; the spread is fitted
 //       weight: 1                          # in the fit; or `doubtful: WHY` to show the row without counting it
 //
@@ -31,8 +31,8 @@ namespace dovetail::measure {
 
 inline constexpr std::string_view measurement_format = "dovetail/measurement@1";
 
-/// Parses measurements from YAML or JSON text. Every Error has its line and column, including errors in a named job,
-/// plan or efficiency file.
+/// Reads measurements from YAML or JSON text. Every Error has a line and column, including errors in a named job, plan
+/// or efficiency file.
 base::Result<Measurements> parse_measurements(std::string_view content, const std::string& path);
 
 /// Names and references in a measurement file.
@@ -44,13 +44,15 @@ struct MeasurementNames {
   std::string plan;
   std::string start = {};  ///< start of the fit: name of a set, or a relative path; empty: `assumed`
   std::vector<std::vector<std::string>> fused = {};  ///< tasks that ran as one phase
-  std::string job_text = {};   ///< content of the job file as one line of JSON, replaces the path; may be empty
+  /// Content of the job file as one line of JSON, written in place of the path; empty: the path is written.
+  std::string job_text = {};
   std::string plan_text = {};  ///< as `job_text`, for the plan
 };
 
 /// Writes one row with the iteration and the phases that match phases of the plan and take at least 1 ms. Includes the
-/// mean response length if the log has it and it differs from the job's by more than 5%. Its cap is the job's cap or
-/// the longest logged response. Returns an Error without location if the log has no iteration time.
+/// mean response length if the log has one that differs from the job's by more than 5%. The cap of these lengths is the
+/// larger of the job's cap and the longest logged response. Returns an Error without position if the log has no
+/// iteration time.
 base::Result<std::string> measurement_to_yaml(const MeasurementNames& names, const MeasuredRun& run,
                                               const MeasuredComparison& comparison, const plan::Job& job);
 base::Result<std::string> measurement_to_json(const MeasurementNames& names, const MeasuredRun& run,

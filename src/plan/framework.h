@@ -1,6 +1,6 @@
 // The jobs and plans that each training framework can run.
 //
-// A search obeys these rules. Readers of jobs and plans report a violation at its key.
+// Searches find only plans that obey these rules. Readers of job and plan files report a violation at its key.
 #pragma once
 
 #include <cstddef>
@@ -32,7 +32,7 @@ struct TaskRule {
   std::string accepted;                  ///< accepted values
   bool (*holds)(const Job&, const TaskPlan&) = nullptr;
   void (*conform)(const Job&, TaskPlan&) = nullptr;         ///< replaces an unsupported value with a supported one
-  bool (*applies)(const Job&, std::size_t task) = nullptr;  ///< selects among these tasks; null: all
+  bool (*applies)(const Job&, std::size_t task) = nullptr;  ///< restricts the rule to some of these tasks; null: all
   RuleScope scope = RuleScope::all;
 };
 
@@ -56,12 +56,12 @@ struct ModelRule {
 /// A framework with one of its training backends.
 struct Framework {
   std::string_view name;
-  std::string_view training;  ///< memory conventions of the backend (cost/conventions.h)
+  std::string_view training;  ///< name of the backend's memory conventions (cost/conventions.h)
   int max_steps_off_policy = 0;
   bool packs_rows = true;      ///< supports jobs that pack sequences
   bool pads_rows = false;      ///< supports jobs that pad rows
   bool reward_models = true;   ///< can run a reward model on devices of the job
-  bool loss_in_parts = false;  ///< computes log-probabilities for some tokens at a time, from complete logits
+  bool loss_in_parts = false;  ///< computes log-probabilities in chunks of tokens, from logits of all tokens
   bool prefetches = false;     ///< host transfers can overlap other tasks
   bool inter_stage = false;    ///< can fuse generation with inference
   bool intra_stage = false;    ///< can fuse two trainings
@@ -78,16 +78,16 @@ struct Framework {
 /// Names of all frameworks. "dovetail" is this project's runtime, dovetail-train.
 std::vector<std::string_view> framework_names();
 
-/// Name that selects no framework, for any memory conventions.
+/// Name that selects no framework. It can be combined with any memory conventions.
 inline constexpr std::string_view any_framework = "any";
 
-/// Returns the framework named by `software`, with the backend that has the memory conventions of `software`, otherwise
-/// with its first backend. Without a name, returns the only framework with these memory conventions. Null for "any", an
-/// unknown name, or conventions that no framework or more than one has.
+/// Returns the framework and backend that `software` selects. If it names a framework: the backend with its memory
+/// conventions, or the first backend if no backend has them. Otherwise: the only framework with its memory conventions.
+/// Null for "any", an unknown name, or conventions of no framework or of several.
 const Framework* find_framework(const Software& software);
 
-/// Whether the job's framework runs the task as planned. True if the job has no framework. With RuleScope::search,
-/// rules for searched plans apply, too.
+/// Whether the job's framework can run the task as planned. True if the job has no framework. With RuleScope::search,
+/// also checks the rules for searched plans.
 bool runs(const Job& job, std::size_t task, const TaskPlan& planned, RuleScope scope = RuleScope::all);
 /// Replaces settings that the job's framework excludes from searches. runs(job, task, planned, RuleScope::search) holds
 /// afterwards, but the layout's device count may differ from the mesh's. Does nothing if the job has no framework.
@@ -117,15 +117,16 @@ struct Disagreement {
 };
 std::optional<Disagreement> find_disagreement(const Job& job, const std::vector<TaskPlan>& tasks);
 
-/// Why the job's framework cannot fuse two trainings, or generation with inference, and what is accepted. nullopt if it
-/// can.
+/// Returns why the job's framework cannot fuse two trainings, and what is accepted. nullopt if it can.
 std::optional<std::string> find_training_rejection(const Job& job);
+
+/// Returns why the job's framework cannot fuse generation with inference, and what is accepted. nullopt if it can.
 std::optional<std::string> find_generation_rejection(const Job& job);
 
 // Errors for settings that the job's framework does not support. Each is at the key of the setting.
 
-/// Checks `planned`, which was read from `node`: a task of a plan, or a default TaskPlan after conform with the
-/// settings that the job fixes.
+/// Checks the settings of a task, read from `node`. For a task of a plan, `planned` is its plan. For a task in `fixed`,
+/// it is a default TaskPlan, changed by conform, with the fixed settings applied.
 base::Status check_task(const Job& job, std::size_t task, const base::Node& node, const TaskPlan& planned);
 /// Checks the job read from `root`: its software, models, cluster and workload, but not the settings it fixes.
 base::Status check_framework(const base::Node& root, const Job& job);

@@ -63,30 +63,31 @@ TaskRule no_offload(std::optional<workflow::TaskKind> of = std::nullopt);
 /// Rules for engines such as vLLM, which have their own copy of the weights.
 std::vector<TaskRule> engine_rules();
 
-/// Every data-parallel rank gets the same number of samples of an optimizer step.
+/// Requires that every data-parallel rank gets the same number of samples of an optimizer step.
 TaskRule undivided_shares();
 
-/// A search uses sequence parallelism whenever there is tensor parallelism.
+/// Requires that searched plans use sequence parallelism if, and only if, they use tensor parallelism.
 TaskRule sequence_parallel_with_tensor();
 
-/// Micro-batches are sized by a number of sequences.
+/// Requires micro-batches sized by a number of sequences.
 TaskRule by_sequences();
 
-/// Training offloads all its state to the host, except an optimizer that is stepped there.
+/// Requires training to offload all its state. An optimizer that is stepped on the host is exempt, because it is
+/// already there.
 TaskRule all_offloaded();
 /// Whether all of the optimizer is stepped on the host, so that the devices hold none of it.
 inline bool is_all_on_host(const Job& job, const Offload& offload) {
   return offload.optimizer_on_host && job.software.optimizer_host_share == 1;
 }
 
-/// No optimizer is stepped on the host.
+/// Requires optimizers to be stepped on the devices.
 TaskRule stepped_on_devices();
 
-/// Adds a rule for frameworks whose roles have separate backends. It applies to every plan for the actor's tasks, and
-/// to searched plans for all roles.
+/// Adds a rule for frameworks whose roles have separate backends. For the actor's tasks, it applies to all plans. For
+/// tasks of other roles except reward models, it applies to searched plans only.
 void add_of_actor(const TaskRule& rule, Framework& framework);
 
-/// Weights are on the host while the task does not run.
+/// Requires the weights to be on the host while the task does not run.
 TaskRule weights_offloaded();
 
 // Predicates of tasks.
@@ -96,7 +97,7 @@ bool is_of_trainer(const Job& job, std::size_t task);   ///< training, or infere
 bool is_reward(const Job& job, std::size_t task);       ///< inference of a reward model
 bool is_on_policy(const Job& job, std::size_t task);    ///< every task of a job without steps off policy
 bool has_pools(const Job& job);                         ///< whether the job fixes the devices of some task
-bool is_on_the_pool(const Job& job, std::size_t task);  ///< on policy, in a job that leaves all devices to the search
+bool is_on_the_pool(const Job& job, std::size_t task);  ///< on policy, in a job that fixes no devices
 bool is_scalar(const Job& job, std::size_t task);       ///< the model outputs one number for each token
 bool is_training(const Job& job, std::size_t task);
 bool is_inference(const Job& job, std::size_t task);
@@ -116,14 +117,15 @@ bool same_micro_batches(const TaskPlan& a, const TaskPlan& b);
 /// Both size micro-batches by tokens, or neither does.
 bool same_micro_batch_rule(const TaskPlan& a, const TaskPlan& b);
 
-/// All generation, then all inference, then all training, then the next iteration.
+/// Runs all generation, then all inference, then all training, then the next iteration. Off policy: the ideal order.
 IterationOrder in_stages(const Job& job);
 
 /// Selects tasks.
 using TaskPredicate = bool (*)(const Job& job, std::size_t task);
-/// Generation and its rewards, then the turns of inference and training one after the other, then new weights for the
-/// engine. The tasks of a turn start together. On policy, the next iteration starts after the last turn. Off policy,
-/// generation never pauses, and the turns of the next iteration start after the turns of this one.
+/// Runs generation and rewards, then turns of inference and training, one after the other, then the weight sync.
+/// `sequence` selects the tasks of each turn, which may run together. On policy, the next iteration starts after the
+/// last turn. Off policy, generation never pauses, and the turns of the next iteration start after the turns of this
+/// one.
 IterationOrder in_sequence(const Job& job, const std::vector<TaskPredicate>& sequence);
 
 // The frameworks. A framework with several backends has an entry for each, the default first.

@@ -17,7 +17,7 @@ namespace dovetail::plan {
 /// the last, and those of the second in reverse.
 using TrainPair = std::array<std::size_t, 2>;
 
-/// The task that is trained in one schedule with `task`, or nullopt if `task` is not in the pair.
+/// Returns the other task of the pair, or nullopt if `task` is not in the pair.
 std::optional<std::size_t> partner_of(const TrainPair& pair, std::size_t task);
 
 /// The fusions of a plan.
@@ -36,33 +36,34 @@ struct Fusion {
 /// The tasks that inter-stage fusion runs together.
 struct GenerationStage {
   std::size_t generate = 0;  ///< a task of the workflow
-  /// Infer tasks on the same devices that depend only on `generate` and on each other, in workflow order.
+  /// Infer tasks on the devices of `generate` that depend only on it and on each other, in workflow order.
   std::vector<std::size_t> infer;
 };
 
-/// The first generate task with such infer tasks, or nullopt. `tasks`: [task of the workflow].
+/// Returns the first generate task that has such infer tasks. nullopt if no generate task has. `tasks`: [task of the
+/// workflow].
 std::optional<GenerationStage> generation_stage(const Job& job, const std::vector<TaskPlan>& tasks);
 
-/// The first two train tasks of different roles that do not depend on each other. A planner fuses these. nullopt if
-/// there is no such pair (GRPO has no critic).
+/// Returns the train tasks that a planner fuses: the first two of different roles that do not depend on each other.
+/// nullopt if there is no such pair (GRPO has no critic).
 std::optional<TrainPair> train_pair(const Job& job);
 
-/// The fusions among `fusion` that plans with these tasks can have.
+/// Returns the fusions in `fusion` that a plan with these tasks can have.
 Fusion possible_fusion(const Fusion& fusion, const Job& job, const std::vector<TaskPlan>& tasks);
 
 /// Whether `fusion` meets the pin.
 bool agrees(const FusionPin& pin, const Fusion& fusion);
 
-// Why something cannot be fused, and what is accepted. nullopt if it can.
+// Return why a fusion is impossible, and what is accepted. nullopt if it is possible.
 
-/// Faults of inter-stage fusion at this threshold: not in (0, 1), or no generation_stage().
+/// Checks inter-stage fusion: the threshold must be in (0, 1), and the tasks must have a generation_stage().
 std::optional<std::string> find_threshold_fault(double threshold, const Job& job, const std::vector<TaskPlan>& tasks);
 
-/// Faults of a pin that requires a fusion that no plan of the job can have.
+/// Checks that some plan of the job can have the fusions that the pin requires.
 std::optional<std::string> find_fault(const FusionPin& pin, const Job& job);
 
-/// Faults of training two tasks together: not two train tasks, one role, one depends on the other, different devices,
-/// virtual stages, or degrees that pipeline::fuse_layouts rejects.
+/// Checks intra-stage fusion. It needs two train tasks of different roles on the same devices, neither of which depends
+/// on the other. They must have no virtual stages, and degrees that pipeline::fuse_layouts accepts.
 std::optional<std::string> find_training_fault(const Job& job, TrainPair pair, const TaskPlan& first,
                                                const TaskPlan& second);
 

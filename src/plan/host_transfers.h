@@ -1,9 +1,9 @@
 // Transfers to and from host memory as separate activities of an iteration, in parallel with the devices.
 //
 // If a task's weights or optimizer are in host memory while it does not run, it loads them before it starts. A train
-// task copies them back after it ends. Software that prefetches overlaps these transfers with other tasks. That takes
-// device memory: before the task starts, and again after its end, its state is on the devices together with the state
-// of other activities. If both do not fit, the two activities run one after the other.
+// task copies them back after it ends. Software that prefetches overlaps these transfers with other tasks. The overlap
+// takes device memory: before the task starts and after it ends, its state is on the devices together with the state of
+// other activities. If the two do not fit together, they run one after the other.
 #pragma once
 
 #include <cstddef>
@@ -28,12 +28,11 @@ using Conflicts = std::vector<std::vector<bool>>;
 /// - A task waits for its load. The load waits for the activities that produce its weights: reallocations and
 ///   trainings that the task waits for. It also waits for the task's last run and its unload.
 /// - An unload waits for its task. Uses of its weights in later iterations wait for the unload.
-/// - If an activity conflicts with the task, the load waits for its last run before the task, and its next run waits
-///   for the unload. Activity and task then alternate. Edges are added if dependencies do not ensure that, in the
-///   order of an iteration (independent activities: by index).
-/// - A reallocation conflicts if one of its tasks does, a fused activity if one of its members does.
-/// REQUIRES: the graph has no such activities. No task of `transfers` is within an activity or has one within it.
-/// Each transfer occurs once.
+/// - If an activity conflicts with the task, the load waits for the activity's last run before the task, and the
+///   activity's next run waits for the unload. Edges are added if dependencies do not make the two alternate. If they
+///   are independent, the one with the lower index is first in an iteration.
+/// - A reallocation conflicts with a task if one of the tasks that it serves does; a fused activity, if a member does.
+/// REQUIRES: the graph has no host transfers. No task in `transfers` is fused. Each transfer occurs once.
 IterationGraph with_host_transfers(IterationGraph graph, const Job& job, const Plan& plan,
                                    const std::vector<HostTransfer>& transfers, const Conflicts& conflicts);
 

@@ -31,7 +31,7 @@ struct ActivityEdge {
   std::size_t from = 0;
   std::size_t to = 0;
   int iterations = 0;
-  base::Ticks early = base::Ticks(0);  ///< time before the end of `from` at which `to` may start
+  base::Ticks early = base::Ticks(0);  ///< time by which `to` may start before `from` ends
 };
 
 /// The activities of one iteration and their dependencies, built once for each plan. The workflow's tasks come first,
@@ -54,11 +54,11 @@ IterationGraph iteration_graph(const Job& job, const Plan& plan);
 
 /// Makes activity `leader` do the work of `members`. The leader waits for everything that they wait for, and they end
 /// when it ends. Edges among them within an iteration are removed. REQUIRES: no other activity of an iteration waits
-/// for one of them while another of them waits for it.
+/// for one of them and precedes another.
 void put_within(IterationGraph& graph, std::size_t leader, const std::vector<std::size_t>& members);
 
-/// Lets activities that wait for the leader's own task start by `early` before the leader ends, because they do not
-/// need its members. Loads and unloads still wait for the memory of the whole activity.
+/// Lets activities that wait for the leader start `early` before it ends: they need its own task, but not its members.
+/// Loads and unloads still wait for the memory of the whole activity.
 void release(IterationGraph& graph, std::size_t leader, base::Ticks early);
 
 /// Whether release() makes this edge early.
@@ -68,7 +68,7 @@ bool is_released(const IterationGraph& graph, std::size_t leader, const Activity
 /// weights equally.
 bool share_weights(const TaskPlan& a, const TaskPlan& b);
 
-/// Whether a task generates with weights in the engine's own format.
+/// Whether a task generates with the engine's own copy of the weights.
 bool has_own_weights(const Job& job, const Plan& plan, std::size_t task);
 
 /// Meshes that an activity keeps busy. A reallocation keeps both its meshes busy. Empty for rules, host transfers, and
@@ -83,8 +83,8 @@ inline bool is_host_transfer(const Activity& activity) {
 /// Devices whose links to host memory an activity keeps busy. Empty unless it is a load or an unload.
 cluster::Mesh host_links_of(const Activity& activity, const Plan& plan);
 
-/// Order of activities that a trainer adds to the dependencies of data and weights. Empty: the ideal order, in which
-/// each activity starts as soon as its inputs are ready and its devices are free. Tasks are indices in the workflow.
+/// Constraints that a trainer adds to the dependencies of data and weights. Empty: the ideal order, in which each
+/// activity starts as soon as its inputs are ready and its devices are free. Tasks are indices in the workflow.
 struct IterationOrder {
   /// Task `to` of iteration k + iterations waits for task `from` of iteration k.
   struct Edge {
@@ -94,8 +94,8 @@ struct IterationOrder {
   };
   std::vector<Edge> edges;
 
-  /// [barrier] tasks. No other activity of the iteration starts before all of them have ended, except those that they
-  /// depend on. If these are all activities, the next iteration starts after them. "Generation, then inference, then
+  /// [barrier] tasks. Other activities of the iteration start after all of these have ended, except those that these
+  /// depend on. If no other activity is left, the next iteration starts after them. "Generation, then inference, then
   /// training" has three barriers: generation, inference, and training, which separates iterations.
   std::vector<std::vector<std::size_t>> barriers;
 

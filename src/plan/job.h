@@ -20,7 +20,7 @@
 
 namespace dovetail::plan {
 
-/// Data type of a kind of training state.
+/// Data type of trained weights, gradients or optimizer moments.
 enum class StateType {
   by_default,  ///< set by the memory conventions
   fp32,
@@ -88,12 +88,12 @@ constexpr auto names_of(LossEntropy) {
                     base::EnumName{"none", LossEntropy::none}};
 }
 
-/// The software that runs the job. If a name is empty, the predictor chooses.
+/// The software that runs the job. An empty name leaves the choice to the predictor.
 struct Software {
   std::string training;    ///< memory conventions of training: "megatron", "fsdp2", ...
   std::string efficiency;  ///< calibrated efficiencies: the name of a bundled set, or the path of a file
   std::string profile;     ///< path of a file of measured layers, which replace the roofline model; empty: none
-  /// Host transfers overlap other tasks (host_transfers.h); otherwise they are a part of their task's time.
+  /// Whether host transfers overlap other tasks (host_transfers.h). Otherwise, they add to the time of their task.
   bool prefetch = false;
   /// The training framework, which limits the plans (framework.h). Empty: the only framework with the memory
   /// conventions `training`.
@@ -102,10 +102,10 @@ struct Software {
   StateType gradient_type = StateType::by_default;  ///< gradients between micro-batches
   StateType moment_type = StateType::by_default;    ///< both of Adam's moments
   MasterType master_type = MasterType::by_default;
-  /// Number of tokens whose logits a fused head and loss holds at once. 0: all logits are held.
+  /// Number of tokens whose logits exist at once, if head and loss are fused. 0: the logits of all tokens exist.
   std::int64_t logit_tokens = 0;
-  /// Number of vocabulary entries whose gradients a fused head and loss without stored logits holds at once in the
-  /// backward. 0: all logits are held.
+  /// Number of vocabulary entries whose gradients exist at once in the backward, if a fused head and loss stores no
+  /// logits. 0: logits are stored.
   std::int64_t logit_entries = 0;
   LossEntropy loss_entropy = LossEntropy::by_default;
   EngineKind engine = EngineKind::vllm;
@@ -116,7 +116,7 @@ struct Software {
   EngineSleep engine_sleep = EngineSleep::by_default;
   /// Bytes of trained weights in one message to an engine; 0: set by the framework.
   std::int64_t sync_bucket = 0;
-  /// Fraction of an optimizer with optimizer_on_host that is on the host; the rest stays on the device.
+  /// Fraction of the optimizer that Offload::optimizer_on_host moves to the host; the rest stays on the device.
   double optimizer_host_share = 1;
 
   friend bool operator==(const Software&, const Software&) = default;
@@ -149,7 +149,7 @@ struct PinPlaces {
   base::FilePlace zero;
 };
 
-/// Minimum memory margin of each device in a plan: a share of its usable memory plus bytes, one of which is 0.
+/// Minimum memory margin of each device in a plan: a share of its usable memory, or bytes. The other member is 0.
 struct MinMargin {
   double share = 0;
   std::int64_t bytes = 0;

@@ -2,7 +2,7 @@
 //
 //   format: dovetail/job@1
 //   name: ppo-7b                       # default: the file's name
-//   folder: ..                         # start of relative paths (job_text.h); default: the folder of the file
+//   folder: ..                         # base of relative paths (job_text.h); default: the folder of the file
 //   algorithm: ppo                     # workflow/workflow_file.h
 //   models:                            # one for each role:
 //     actor: llama-2-7b                # a bundled model,
@@ -18,13 +18,13 @@
 //   train: {...}                       # optional: settings of runs (control/run_settings.h), ignored by planning
 //
 // `software` has the members of Software (job.h). `efficiency` is the name of a bundled set, or the path of a .json or
-// .yaml file. With `profile: FILE`, measured layers replace the roofline model (cost/profile.h). With
-// `prefetch: true`, host transfers may overlap other tasks (host_transfers.h). With `framework: NAME`, plans are
-// limited to those that it can run (framework.h).
+// .yaml file. With `profile: FILE`, measured layers replace the roofline model (cost/profile.h). With `prefetch: true`,
+// host transfers may overlap other tasks (host_transfers.h). With `framework: NAME`, plans are limited to those that
+// the framework can run (framework.h).
 //
 // A model may also be a map {model: NAME or PATH, lora: RANK}, which trains adapters of that rank on all projections. A
-// role without a model has the model of the role that it is initialized or averaged from, without adapters. The model
-// of an average cannot be another one. The head of the role replaces the model's head.
+// role without a model uses the model of the role that it is initialized or averaged from, without adapters. An
+// averaged role cannot have another model. The head of the role replaces the model's head.
 #pragma once
 
 #include <string>
@@ -38,7 +38,7 @@ namespace dovetail::plan {
 
 inline constexpr std::string_view job_format = "dovetail/job@1";
 
-/// Reads a job from YAML or JSON text. `path` is for messages, the default name of the job, and its folder. Every
+/// Reads a job from YAML or JSON text. Messages, the default name of the job and its folder come from `path`. Every
 /// mistake is an Error at its line and column.
 base::Result<Job> parse_job(std::string_view content, const std::string& path);
 

@@ -1,4 +1,4 @@
-// The text of a job file: the folder of its relative paths, and edits that leave the rest unchanged.
+// The folder of a job file's relative paths, and edits of the file's text that leave the rest unchanged.
 #pragma once
 
 #include <cstddef>
@@ -10,8 +10,9 @@
 
 namespace dovetail::plan {
 
-/// Returns the folder that relative paths of the job start from: the value of `folder`, relative to the folder of the
-/// job file at `path`. Without `folder`, this is the folder of the job file. An Error if `folder` is not a path.
+/// Returns the folder that relative paths of the job start from: the value of `folder`, which is itself relative to the
+/// folder of the job file at `path`. Without `folder`, returns the folder of the job file. An Error if `folder` is not
+/// a path.
 base::Result<std::string> read_job_folder(const base::Node& root, const std::string& path);
 
 /// Returns the job `content` (YAML or JSON, at `path`) for a copy in the folder `target`: replaces the value of
@@ -27,7 +28,7 @@ std::size_t offset_of(std::string_view content, int line, int column);
 std::string with_scalar(std::string_view content, const base::Node& node, std::string_view value);
 
 /// Returns the job `content` (YAML or JSON, at `path`) with one node of `devices` devices. An Error if its cluster is
-/// invalid, has groups, or does not give its devices as plain numbers.
+/// invalid, has groups of nodes, or does not give its devices as plain numbers.
 base::Result<std::string> job_on_devices(std::string_view content, const std::string& path, int devices);
 
 }  // namespace dovetail::plan

@@ -1,4 +1,4 @@
-// Settings that a job fixes. A search keeps them.
+// Settings that a job fixes, so that searches do not change them.
 #pragma once
 
 #include <optional>
@@ -16,13 +16,13 @@ struct TaskPin {
   base::Partial<llm::Layout> layout = {};
   std::optional<MicroBatching> micro_batching = std::nullopt;
   base::Partial<Engine> engine = {};
-  std::optional<Offload> offload = std::nullopt;  ///< all flags; state that it does not name stays on the device
+  std::optional<Offload> offload = std::nullopt;  ///< fixes all flags at once
 
   friend bool operator==(const TaskPin&, const TaskPin&) = default;
 };
 static_assert(base::member_count<TaskPin> == base::member_count<TaskPlan>, "each part of a plan can be fixed");
 
-/// The fixed fusion of a job's plans (fusion.h).
+/// The fixed fusion of a job's plans (fusion.h). Unset members are free.
 struct FusionPin {
   std::optional<bool> inter_stage = std::nullopt;  ///< whether generation is fused with inference
   std::optional<double> threshold = std::nullopt;  ///< required threshold of that fusion
@@ -43,16 +43,18 @@ bool agrees(const TaskPin& pin, const TaskPlan& plan);
 /// admits its mesh and layout, only other settings change.
 void apply(const TaskPin& pin, TaskPlan& plan);
 
-/// Why no plan of a task with this model can have the fixed settings, and what is accepted. nullopt if one can.
+/// Returns why no plan of a task with this model can have the fixed settings, and what is accepted. nullopt if one can.
 ///
 /// Checks the mesh, and whether some layout with the fixed degrees fills it. If the mesh is free, one mesh of the
-/// cluster suffices. Checks each other setting by itself, but not memory. cluster::meshes_of need not list a fixed
-/// mesh. Time is linear in the number of devices and, with unequal nodes, quadratic in the number of nodes.
+/// cluster suffices. Checks each other setting by itself, but not memory. A fixed mesh need not be one of
+/// cluster::meshes_of. Time is linear in the number of devices and, with unequal nodes, quadratic in the number of
+/// nodes.
 std::optional<std::string> find_fault(const TaskPin& pin, const llm::Transformer& model,
                                       const cluster::Cluster& cluster);
 
-/// Returns the engine with limits that let each of its sequences decode a token in a step. If the pin leaves
-/// max_num_seqs or max_num_batched_tokens free, adapts the free limit to the other one.
+/// Returns the engine with token and sequence limits that fit together: each sequence can decode a token in a step. If
+/// max_num_batched_tokens is less than max_num_seqs, sets the former to the latter, unless the pin fixes it. Otherwise,
+/// sets max_num_seqs to the former, unless the pin fixes that, too.
 Engine with_memory_share(const base::Partial<Engine>& pin, Engine engine);
 
 }  // namespace dovetail::plan

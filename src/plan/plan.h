@@ -28,7 +28,7 @@ struct Plan {
 /// Whether the plan was made for a job with another job_hash (job.h).
 bool is_for_another_job(const Plan& plan, const Job& job);
 
-/// The tasks that the plan's inter-stage fusion runs together. nullopt without a threshold.
+/// Returns the tasks that the plan's inter-stage fusion runs together. nullopt if the plan has no such fusion.
 std::optional<GenerationStage> fused_stage(const Job& job, const Plan& plan);
 
 /// An invalid part of a plan.
@@ -40,7 +40,7 @@ struct PlanFault {
 /// The first fault of a plan, or nullopt.
 ///
 /// Checks for each task that its mesh belongs to the cluster, and that its layout fits the model and fills the mesh.
-/// Checks micro-batches or engine settings by themselves. Then checks the fusions (find_threshold_fault,
+/// Checks the micro-batches or engine settings on their own. Then checks the fusions (find_threshold_fault,
 /// find_training_fault), and reports a fault at the first task that takes part. REQUIRES: a TaskPlan for each task.
 std::optional<PlanFault> find_fault(const Plan& plan, const Job& job);
 

@@ -21,7 +21,7 @@ std::vector<std::string_view> task_keys(workflow::TaskKind kind);
 /// Every invalid value is an Error at its line and column. Combinations of values are not checked.
 base::Result<TaskPin> read_task_pin(const base::Node& node);
 
-/// The fixed settings as members that read_task_pin reads back.
+/// Returns the fixed settings as members that read_task_pin reads back.
 base::JsonObject task_pin_object(const TaskPin& pin);
 
 /// Reads the fusion of a plan: {"inter_stage": {"threshold": 0.2}, "intra_stage": {"tasks": ["actor_train",
@@ -29,7 +29,7 @@ base::JsonObject task_pin_object(const TaskPin& pin);
 /// column, including faults that find_threshold_fault and find_training_fault find.
 base::Result<Fusion> read_fusion(const base::Node& node, const Job& job, const std::vector<TaskPlan>& tasks);
 
-/// The fusion as members that read_fusion reads back. Empty if nothing is fused.
+/// Returns the fusion as members that read_fusion reads back. Empty if nothing is fused.
 base::JsonObject fusion_object(const Fusion& fusion, const Job& job);
 
 /// Reads the fixed fusion of a job: {"inter_stage": true, "intra_stage": false}, either or both. {"threshold": 0.2} in
@@ -37,7 +37,7 @@ base::JsonObject fusion_object(const Fusion& fusion, const Job& job);
 /// find_fault finds.
 base::Result<FusionPin> read_fusion_pin(const base::Node& node, const Job& job);
 
-/// The pin as members that read_fusion_pin reads back. Empty if nothing is fixed.
+/// Returns the pin as members that read_fusion_pin reads back. Empty if nothing is fixed.
 base::JsonObject fusion_pin_object(const FusionPin& pin);
 
 }  // namespace dovetail::plan

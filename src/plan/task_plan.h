@@ -15,8 +15,8 @@ namespace dovetail::plan {
 /// Upper limit of sequences, tokens and micro-batches in a file.
 inline constexpr std::int64_t max_count = 1 << 24;
 
-/// How a device's share of a mini-batch is divided into micro-batches: by sequences, or by tokens (packed, or as many
-/// sequences as fit). One of the two is 0. If `count` is not 0, it sets the number of micro-batches instead.
+/// How a device's share of a mini-batch is divided into micro-batches. Exactly one member is not 0: the sequences of a
+/// micro-batch, its tokens (packed, or as many sequences as fit), or the number of micro-batches.
 struct MicroBatching {
   double sequences = 0;
   double tokens = 0;
@@ -42,8 +42,8 @@ struct Engine {
   std::int64_t max_num_seqs = 256;  ///< sequences decoded together on an instance
   std::int64_t max_num_batched_tokens = 8192;
   /// Whether prompts are prefilled in chunks of at most max_num_batched_tokens, less the tokens decoded with them
-  /// (vLLM's enable_chunked_prefill). Otherwise, decoding waits while entire prompts are prefilled: as many as this
-  /// limit allows, but at least one.
+  /// (vLLM's enable_chunked_prefill). Otherwise, decoding waits while entire prompts are prefilled: as many as
+  /// max_num_batched_tokens allows, but at least one.
   bool chunked_prefill = true;
   bool cuda_graphs = true;
   /// Whether waiting sequences are admitted by predicted response length, longest first. Only the simulation models
@@ -103,7 +103,7 @@ struct TaskPlan {
   friend bool operator==(const TaskPlan&, const TaskPlan&) = default;
 };
 
-// Return why a setting is invalid by itself, and what is accepted. nullopt if it is valid.
+// Return why a setting is invalid regardless of other settings, and what is accepted. nullopt if it is valid.
 
 std::optional<std::string> find_fault(const MicroBatching& micro_batching);
 std::optional<std::string> find_fault(const Engine& engine);

@@ -59,18 +59,20 @@ struct Timing {
 /// whole `period` before `time`, or subtracts them if `time` is negative. REQUIRES: period > 0.
 base::Ticks with_overheads(base::Ticks time, base::Ticks period, base::Ticks overhead);
 
-/// Consecutive devices that all activities use together. A plan has few such blocks, even on a large cluster.
+/// The blocks `begin` ... `end` - 1.
 struct BlockRange {
   std::size_t begin = 0;
   std::size_t end = 0;
 };
+/// Blocks of consecutive devices. Each activity uses all devices of a block or none. A plan has few blocks, even on a
+/// large cluster.
 struct Blocks {
   std::vector<std::array<BlockRange, 2>> of;  ///< [activity] block ranges, possibly empty
-  std::vector<int> boundaries;                ///< block b has the devices from borders[b] to borders[b + 1] - 1
+  std::vector<int> boundaries;                ///< block b has the devices boundaries[b] ... boundaries[b + 1] - 1
 };
 
-/// Computes the blocks of activities that keep these meshes busy: [activity], up to two each. A mesh without devices is
-/// ignored. Reuses the memory of `blocks`.
+/// Divides the devices into blocks. `meshes`: [activity] up to two meshes that the activity keeps busy; a mesh without
+/// devices is ignored. Reuses the memory of `blocks`.
 void find_blocks(const std::vector<std::array<cluster::Mesh, 2>>& meshes, Blocks& blocks);
 
 class IterationClock;
@@ -84,7 +86,8 @@ class IterationTimer {
   IterationTimer(IterationTimer&&) noexcept;
   IterationTimer& operator=(IterationTimer&&) noexcept;
 
-  /// As plan::release, for the graph of this object. `graph` must be the graph that this object was made with.
+  /// Does for the graph of this object what plan::release does. REQUIRES: `graph` is the graph that this object was
+  /// constructed with.
   void release(const IterationGraph& graph, std::size_t leader, base::Ticks early);
 
   /// As time_iterations. `durations`: [activity], in ns.
@@ -97,8 +100,8 @@ class IterationTimer {
 };
 
 /// Computes the timing by list scheduling. Of all activities whose predecessors have ended, the one that can start
-/// first runs next. It can start once all its devices are free. Ties are broken by Turn. A load or an unload occupies
-/// the host links of its task's devices, not the devices.
+/// first runs next. It can start once all its devices are free. Ties are broken by StartPriority. A load or an unload
+/// occupies the host links of its task's devices, not the devices.
 ///
 /// Iterations run until n of them, including those under way, repeat the n before, shifted by a time t. The period is
 /// then t / n, rounded up to an integer of ns. Neither warm-up nor the end affects it (docs/facts.md#composition). The

@@ -17,14 +17,14 @@ namespace dovetail::planner {
 
 /// How two plans of a task differ.
 enum class ChangeKind {
-  mesh,           ///< other devices, with all that follows from it
+  mesh,           ///< other devices, possibly with another layout and settings
   side_by_side,   ///< two tasks that divide the devices they used together
-  layout,         ///< other parallel degrees on the same devices, with all that follows from it
+  layout,         ///< other parallel degrees on the same devices, possibly with other settings
   zero,           ///< ZeRO stage
   recomputation,  ///< which activations are recomputed
   micro_batch,
   engine,     ///< settings of the generation engine
-  offload,    ///< what is moved off the devices
+  offload,    ///< state that is moved to host memory
   settings,   ///< several of the five kinds above
   fusion,     ///< stages that become fused or unfused
   threshold,  ///< fraction of samples at which fused generation frees devices
@@ -42,15 +42,15 @@ struct Change {
   std::vector<std::size_t> tasks;  ///< tasks that change, or that become fused or unfused
   plan::Plan plan;
   double iteration_seconds = 0;
-  std::int64_t margin = 0;  ///< bytes left at peak memory
-  std::size_t fullest = 0;  ///< task with the peak memory
+  std::int64_t margin = 0;  ///< bytes left on the device with the least memory left
+  std::size_t fullest = 0;  ///< task that uses that device
   predict::Fit fit = predict::Fit::fits;
   /// Bytes missing on the device or in the node's host memory, whichever is larger; 0: it fits.
   std::int64_t missing = 0;
 };
 
-/// Returns the change from `from` to `plan`. Keeps as much of the fusion of `from` as its tasks can have. If
-/// `over_bound` is given, fused trainings take that multiple of their bound (estimate_like).
+/// Returns the change from `from` to `plan`. Keeps the fusions of `from` that are still possible. If `over_bound` is
+/// given, fused trainings take that multiple of their bound (estimate_like).
 Change change_to(const predict::Scenario& scenario, const plan::Plan& from, plan::Plan plan,
                  std::optional<double> over_bound = std::nullopt);
 
@@ -76,8 +76,8 @@ Missing missing_of(const std::vector<predict::TaskMemory>& memory);
 /// - generation with inference, and two trainings: fused if they are unfused (at the best threshold, with a real
 ///   schedule), and unfused if they are fused;
 /// - the best other threshold.
-/// Fusions respect the job's settings, and OptionSet::real has none. If stopped, only the tasks that were completed are
-/// included.
+/// Fusions respect the job's settings. OptionSet::real has no changes of fusions. If stopped, tasks that were not
+/// examined completely are missing.
 std::vector<Change> changes_of(const predict::Scenario& scenario, const plan::Plan& plan, const PlanSpace& around,
                                OptionSet option_set = OptionSet::all);
 

@@ -1,5 +1,4 @@
-// Compares where the time of two plans goes: by activity, by use of the devices, and by tasks that run at the same
-// time.
+// Compares how two plans spend their time: by activity, by use of the devices, and by tasks that run at the same time.
 #pragma once
 
 #include <cstddef>
@@ -12,8 +11,8 @@ namespace dovetail::planner {
 
 /// Seconds in an iteration of each of two plans.
 struct SecondsPair {
-  double here = 0;
-  double there = 0;
+  double here = 0;   ///< in the first plan
+  double there = 0;  ///< in the second plan
 
   double lost() const { return here - there; }
 };
@@ -27,7 +26,8 @@ struct ActivityComparison {
   /// Seconds by which the iteration shrinks per second that the activity shrinks: 1 for a critical activity, 0 for one
   /// that others hide.
   SecondsPair critical;
-  /// Part of the activity's seconds that differs most. nullopt if none differs, or if only one plan fuses the activity.
+  /// Part of the activity's seconds that differs most between the plans. nullopt if none differs, or if only one plan
+  /// fuses the activity.
   std::optional<predict::SecondsOf> part;
   SecondsPair of_part;
   /// Whether the plan fuses the activity with others. All seconds are then attributed to the first of them.
@@ -35,7 +35,7 @@ struct ActivityComparison {
   bool fused_there = false;
 };
 
-/// Time that the average device spends on one use. The uses add up to the iteration.
+/// Time that a device spends on one use, averaged over all devices. The uses add up to the iteration.
 struct TimeUse {
   predict::SecondsOf of = predict::SecondsOf::idle;
   SecondsPair seconds;

@@ -21,13 +21,13 @@ std::optional<Change> repair(const predict::Scenario& scenario, const plan::Plan
 
 struct Explanation {
   predict::Estimate estimate;  ///< estimate of the plan
-  std::int64_t missing = 0;    ///< bytes of a device or of host memory; 0: it fits
+  std::int64_t missing = 0;    ///< bytes of device or host memory that are missing; 0: it fits
   /// Task that sets the limit: the one with the most memory missing, otherwise the one with the least left.
   std::size_t limit = 0;
 
   Ranking ranking;         ///< plans that the search found
-  std::string impossible;  ///< why no plan is possible; empty if one was considered
-  /// The first plan of `ranking`, or a change that fits and is faster than all of it by the closed form.
+  std::string impossible;  ///< why no plan is possible; empty if one is
+  /// The first plan of `ranking`, or a change that fits and is faster, in closed form, than all plans of `ranking`.
   std::optional<RankedPlan> best;
   std::optional<Comparison> comparison;  ///< comparison with `best`, if that is another plan
 

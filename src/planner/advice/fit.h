@@ -15,9 +15,9 @@ namespace dovetail::planner {
 /// Memory and time of a plan with the job's lengths, or with one length for all responses.
 struct GrownLengths {
   std::optional<std::int64_t> length;  ///< tokens of every response; nullopt: the job's lengths
-  double factor = 1;                   ///< relative to the mean response
+  double factor = 1;                   ///< `length` relative to the mean response
   predict::Fit fit = predict::Fit::does_not_fit;
-  std::size_t task = 0;  ///< task with the most memory missing, otherwise the least left
+  std::size_t task = 0;  ///< task with the most memory missing or, if it fits, the least left
   /// Bytes left on its device, or in host memory if that is too small; negative: missing.
   std::int64_t margin = 0;
   double iteration_seconds = 0;
@@ -31,7 +31,7 @@ std::vector<GrownLengths> grow_lengths(const predict::Scenario& scenario, const 
 /// or from all named ones if the search is requested. nullopt if none fits.
 std::optional<RankedPlan> max_margin_plan(const predict::Scenario& scenario, const RankOptions& options);
 
-/// A cluster of the same kind with a plan that fits on it.
+/// A cluster like the job's, of any size, with a plan that fits on it.
 struct FittingCluster {
   cluster::Cluster cluster;
   RankedPlan ranked;
@@ -46,13 +46,13 @@ bool has_fixed_meshes(const plan::Job& job);
 
 /// Returns the smallest cluster on which coordinate descent finds a plan that fits. Bisects over nodes, assuming that a
 /// plan that fits on some nodes also fits on more. If one node is enough, tries fewer devices of it. If the job's
-/// cluster is too small, tries up to 64 times its nodes or 8192 devices. Pins stay, so the cluster must have the
+/// cluster is too small, tries up to 64 times its nodes or 8192 devices. Pins still apply, so the cluster must have the
 /// devices they name. nullopt if no plan was found. If stopped, the result may be larger than necessary.
 std::optional<FittingCluster> min_cluster(const predict::Scenario& scenario, const RankOptions& options);
 
 struct JobFit {
   Ranking ranking;
-  std::string impossible;                ///< why no plan is possible; empty if one was considered
+  std::string impossible;                ///< why no plan is possible; empty if one is
   std::optional<RankedPlan> max_margin;  ///< set if a plan fits
   std::optional<FittingCluster> smallest;
 

@@ -32,9 +32,9 @@ using Term = std::vector<TermPart>;
 
 using workflow::TaskKind;
 
-constexpr std::size_t max_circles = 256;
+constexpr std::size_t max_circles = 256;  // max number of cycles of the workflow's edges that get a term
 constexpr std::size_t max_terms = 1024;
-constexpr std::size_t max_on_circle = 8;  // max length of a cycle whose tasks are replaced by work
+constexpr std::size_t max_on_circle = 8;  // max tasks of a cycle for terms that replace tasks by work
 constexpr int max_lag = 7;
 
 struct Edge {
@@ -175,8 +175,8 @@ std::optional<Term> with_stage(const workflow::Workflow& workflow, const Term& t
 
 /// Returns the terms of the bound: the work of all tasks, the cycles of the workflow, and the cycles with work in place
 /// of some of their tasks. If a job has very many cycles, some are left out, which only weakens the bound. With
-/// `stages`, also adds a second version of each term with a generation, in which the fused stage that it may lead
-/// replaces it.
+/// `stages`, also adds a second version of each term that has a generation. There, the fused stage that the generation
+/// may lead replaces it.
 std::vector<Term> bound_terms(const plan::Job& job, bool stages) {
   const std::size_t tasks = job.workflow.tasks.size();
   const std::vector<std::vector<Edge>> edges = edges_of(job);

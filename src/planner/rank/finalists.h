@@ -1,5 +1,5 @@
-// Candidates for the best plan: they are evaluated exactly, get their best fusion with a real schedule, and are
-// simulated event by event.
+// The last steps of ranking: evaluates candidates for the best plan exactly, chooses their fusions with real schedules,
+// and simulates them event by event.
 #pragma once
 
 #include <cstddef>
@@ -57,8 +57,8 @@ std::size_t max_simulated_plans(const plan::Job& job, std::size_t max_plans);
 
 /// Simulates the first plans and sorts them by simulated seconds. Simulates at most max_simulated_plans() of
 /// `max_plans` plans whose time is within a share `error` of the first plan's, with lengths drawn from `seed`. Plans
-/// that cannot be simulated follow in their old order. If stopped, no plan counts as simulated, because simulated plans
-/// would precede better ones. `threads` does not affect the result. REQUIRES: sorted.
+/// that cannot be simulated follow in their old order. If stopped, no plan counts as simulated, because the simulated
+/// ones would precede better plans. `threads` does not affect the result. REQUIRES: sorted.
 void simulate_first(const predict::Scenario& scenario, std::vector<RankedPlan>& plans, std::size_t max_plans,
                     double error, std::uint64_t seed, int threads);
 

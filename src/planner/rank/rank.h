@@ -15,13 +15,13 @@
 
 namespace dovetail::planner {
 
-/// Returns the error of rank_plans for a job whose impossible_task is `task`. It is infeasible if no layout fits, host
-/// memory is too small, tasks that share devices do not fit together, or the framework has no layout for the task. It
-/// is bad input if the job's fixed settings leave no layout.
+/// Returns the error of rank_plans for a job whose impossible_task is `task`. The error is infeasible if no layout
+/// fits, host memory is too small, tasks that share devices do not fit together, or the framework has no layout for the
+/// task. It is bad input if the job's fixed settings leave no layout.
 base::Error no_choice_error(const SearchSpace& space, std::size_t task, OptionSet option_set);
 
-/// A named placement with its fastest selection that fits, otherwise the one that comes closest to fitting. nullopt if
-/// the placement is impossible.
+/// A named placement with its fastest selection that fits or, if none fits, the one with the least memory missing.
+/// nullopt if the placement is impossible.
 struct TriedPlacement {
   Placement placement = Placement::co_located;
   std::optional<Selection> selection;

@@ -45,10 +45,11 @@ std::vector<Found> scored_exactly(Trial& trial, std::vector<Found> found);
 void put(std::string& message, const std::vector<Found>& found);
 std::vector<Found> take_found(std::string_view& message);
 
-/// Draws random numbers from stream (seed, number) alone. A step changes a task's choice, its mesh, both, the meshes of
-/// several tasks at once, or what is fused. Steps are accepted by the Metropolis rule. The temperature falls
-/// geometrically from 1/20 of the cost to 1/1000 of that. Plans that do not fit or lack a required fusion are allowed,
-/// but cost more (Score::cost), so that a chain can pass through them.
+/// A chain of simulated annealing. All its random numbers come from stream `number` of the seed. A step changes a
+/// task's choice, its mesh, both, the meshes of several tasks at once, or what is fused. Steps are accepted by the
+/// Metropolis rule. The temperature of a cooling falls geometrically, from 1/20 of the cost to a thousandth of that.
+/// Plans that do not fit or lack a required fusion are allowed, but cost more (Score::cost), so that a chain can pass
+/// through them.
 class Chain {
  public:
   static constexpr std::int64_t cooling = 20'000;  ///< steps of one cooling
@@ -69,7 +70,7 @@ class Chain {
   std::int64_t evaluations() const { return evaluations_; }
 
  private:
-  /// Position of a chain. A fusion that the selection cannot have is kept until it can.
+  /// Position of a chain. A fusion that is impossible for the selection stays set until it becomes possible.
   struct State {
     Selection selection;
     FusionSelection fusion;

@@ -45,17 +45,17 @@ struct Degrees {
 
   bool are_of(const llm::Layout& layout) const { return layout.tensor == tensor && layout.pipeline == pipeline; }
 };
-/// Returns the degrees that all tasks have under the placement. nullopt if each task has its own.
+/// Returns the degrees that the placement prescribes for all tasks. nullopt if it prescribes none.
 std::optional<Degrees> degrees_of(const SearchSpace& space, Placement placement);
 
 /// Objective of coordinate descent.
 enum class DescentObjective {
   cost,   ///< Score::cost
-  excess  ///< first to fit, then to be fast
+  excess  ///< memory excess first, then time
 };
 
-/// Returns the selections with the best choices that coordinate descent finds on meshes_of() the placement, one for
-/// each variant in which all tasks have a choice. REQUIRES: one of named_placements.
+/// Returns the best selection that coordinate descent finds for each variant of meshes_of(). Leaves out variants in
+/// which some task has no choice. REQUIRES: one of named_placements.
 std::vector<Selection> selection_of(const SearchSpace& space, Placement placement,
                                     DescentObjective objective = DescentObjective::cost);
 

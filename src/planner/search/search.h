@@ -75,16 +75,17 @@ struct SearchResult {
 /// that the same number of iterations gives the same result. REQUIRES: no impossible_task(space).
 SearchResult search(const SearchSpace& space, const std::vector<Selection>& starts, const SearchOptions& options);
 
-/// Options of ReaL's search (docs/facts.md#real-search). It is a Markov chain over one list of options per task, sorted
-/// by time, that starts with the fastest of each. A proposal is uniform over all pairs of a task and another option. A
-/// proposal that is slower by d seconds over five iterations is accepted with probability exp(-beta floor(d / 0.1 s)).
-/// A plan that does not fit counts three times its time. Units are those that ReaL intended but its program did not
-/// use. The result is the best plan of one chain that fits, or empty.
+/// Options of ReaL's search (docs/facts.md#real-search), a Markov chain. Each task has a list of options, sorted by
+/// time, and the chain starts with the fastest of each. It proposes another option for a task, uniformly over all such
+/// pairs. A proposal that is slower by d seconds over five iterations is accepted with probability exp(-beta floor(d /
+/// 0.1 s)). The time of a plan that does not fit counts three times. Units are those that ReaL intended, not those of
+/// its program.
 struct RealOptions {
   double beta = 0.002;
   std::int64_t evaluations = 100'000;
   std::uint64_t seed = 1;
 };
+/// Runs one chain of ReaL's search. Returns the best plan that fits, or nothing if none was found.
 std::vector<Found> real_search(const SearchSpace& space, const RealOptions& options);
 
 }  // namespace dovetail::planner

@@ -19,12 +19,12 @@ namespace dovetail::planner {
 struct LayoutRules {
   int max_tensor = 8;         ///< at most the devices of a node: tensor-parallel groups stay inside a node
   bool powers_of_two = true;  ///< tensor degrees are powers of two; otherwise any divisor of the node's devices
-  /// A stage has 1, 2, 4, ... devices below this number, or a multiple of it; 0: any number.
+  /// A stage has a multiple of this number of devices, or a smaller power of two; 0: any number.
   int stage_devices_unit = 0;
   std::int64_t max_stages = 0;  ///< 0: any number
   int min_devices = 1;          ///< minimum number of devices; a smaller mesh has no layout
   int max_stage_devices = 0;    ///< 0: any number
-  double max_parts = 0;         ///< maximum parts of a batch, data times pipeline degree; 0: any number
+  double max_parts = 0;         ///< maximum of data degree times pipeline degree; 0: any number
 };
 
 /// Returns the layout rules of ReaL on nodes of eight devices (docs/facts.md#real-layouts-and-meshes): tensor degrees
@@ -70,16 +70,17 @@ Choice choice_of(const predict::Scenario& scenario, std::size_t task, const plan
 /// Options for the layouts and settings of a task.
 struct ChoiceRules {
   OptionSet option_set = OptionSet::all;
-  /// Train tasks keep their optimizer in host memory and step it there (ZeRO-Offload, arXiv 2101.06840). No other task
-  /// then has choices, and neither has a task whose offload the job fixes or any task with OptionSet::real.
+  /// Whether choices are limited to train tasks that store and step their optimizer on the host (ZeRO-Offload, arXiv
+  /// 2101.06840). Other tasks, tasks whose offload the job fixes, and all tasks with OptionSet::real then have no
+  /// choices.
   bool optimizer_on_host = false;
 };
 
 /// Returns the Pareto-optimal choices of `task` on `mesh`, the fastest first. A choice is dropped if another one is at
-/// least as good in time, working memory and memory between tasks, with the same layout of weights and the same
-/// settings that the framework shares between tasks. Choices that do not fit on the devices alone are dropped too. The
-/// task's pins hold, except for its mesh. Empty if nothing fits or the scenario is stopped. REQUIRES: the task is not a
-/// rule.
+/// least as good in time, working memory and memory between tasks, with the same layout of weights and the same values
+/// of settings on which tasks must agree. Choices that do not fit on the devices alone are dropped too. All choices
+/// satisfy the task's pins, except the pinned mesh. Empty if nothing fits or the scenario is stopped. REQUIRES: the
+/// task is not a rule.
 std::vector<Choice> choices_of(const predict::Scenario& scenario, std::size_t task, const cluster::Mesh& mesh,
                                const ChoiceRules& rules);
 

@@ -38,8 +38,8 @@ class FusionTables {
   explicit FusionTables(const SearchSpace& space) : space_(space) {}
 
   struct Training {
-    /// intra_stage_floor. Its activations are those of the task that holds more, as much as a sequential schedule
-    /// needs.
+    /// Lower bound on the fused training (intra_stage_floor). Its activations are those of a sequential schedule: the
+    /// larger of the two tasks' activations.
     predict::IntraStage at_least;
     base::Ticks duration;      ///< duration of `at_least`
     std::int64_t working = 0;  ///< bytes of fused_working_memory
@@ -53,7 +53,8 @@ class FusionTables {
     double before = 0;           ///< seconds before inference begins
     double hidden = 0;           ///< max_hidden()
 
-    /// Returns a lower bound in seconds on generation with inference, which takes `inference` seconds on all devices.
+    /// Returns a lower bound in seconds on generation fused with inference. `inference`: seconds of inference on all
+    /// devices.
     double least(double inference) const { return before + at.generation.tail + std::max(0.0, inference - hidden); }
   };
   /// Returns the generation tails at those simulate::default_thresholds() that move samples, or at the threshold that
@@ -91,8 +92,8 @@ class FusedActivities {
   /// than running unfused and the job fixes none.
   std::optional<Generation> generation(const Selection& selection);
 
-  /// Fast version of generation(). A result that is not cached may be too short, may be fused without a gain, and has
-  /// neither rest nor threshold. `exact` is true if it was cached.
+  /// Lower bound on generation(), faster to compute. If the result is not cached, `exact` is false: the duration may be
+  /// too short, fusion may not gain time, and rest and threshold are not set.
   struct MinGeneration {
     std::optional<Generation> generation;
     bool exact = true;

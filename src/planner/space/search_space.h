@@ -52,7 +52,8 @@ struct SearchSpace {
   /// [agreement][task][shape][choice] agreement form: equal for choices that agree
   std::vector<std::vector<std::vector<std::vector<int>>>> agreement_forms;
   std::vector<std::vector<plan::TaskPlan>> agreement_examples;  ///< [agreement][form] first choice of that form
-  std::vector<std::vector<std::int32_t>> open;                  ///< [task] meshes that it may use and has a choice on
+  /// [task] meshes that the task may use and has a choice on
+  std::vector<std::vector<std::int32_t>> open;
 
   bool is_rule(std::size_t task) const { return scenario->job.workflow.tasks[task].kind == workflow::TaskKind::rule; }
   /// Returns whether the task is allowed on the mesh and has a choice there, regardless of linked tasks. The second
@@ -96,8 +97,8 @@ void add_agreement_forms(SearchSpace& space, std::size_t task, std::size_t shape
 /// has no such choice.
 bool take(const SearchSpace& space, Selection& selection, std::size_t task, SelectedChoice selected);
 
-/// Makes linked tasks agree: each moves on from its own choice to the first one that the others can follow. Returns
-/// false if no such choice exists.
+/// Makes linked tasks agree. Each task takes its own choice or the first slower one with which the others can agree.
+/// Returns false if no such choice exists.
 bool settle(const SearchSpace& space, Selection& selection);
 
 /// Returns the plan of a selection, labeled with the name of a placement.

@@ -1,10 +1,10 @@
-// Cost of a selection, fast enough to be evaluated hundreds of thousands of times per second.
+// Scores selections, hundreds of thousands of times per second.
 //
 // Tables replace formulas (search_space.h), one iteration graph serves all plans whose roles share weights in the same
 // way, and blocks of devices replace devices. Memory follows the rules of task_memory (weight_copies.h), summed from
 // tables. The period of exact_score() equals the period of timed_iteration() to the ns, for the plan with the same
-// fusions. If the plan fuses two trainings, that holds with FusionTables::Training::at_least. predict::estimate
-// computes the length of their real schedule.
+// fusions. For two fused trainings, both use FusionTables::Training::at_least. Only predict::estimate computes the
+// length of their real schedule.
 //
 // score() simplifies two aspects, because their exact values take a thousand times as long to compute. A reallocation
 // between meshes takes the time that a destination device needs to receive its weights over the slowest link. Nothing
@@ -136,7 +136,7 @@ class Trial {
                             std::size_t block) const;
   bool is_on(const Selection& selection, std::size_t task, std::size_t block) const;
 
-  /// Slowest link between devices of a mesh.
+  /// Bandwidth of the slowest link between devices of `hull`.
   struct KnownLink {
     cluster::Mesh hull;
     double bandwidth = 0;  ///< 0: unknown

@@ -28,7 +28,7 @@ enum class SecondsOf {
   bubbles,
   gradients,
   optimizer,
-  host_transfers,  ///< devices wait for transfers from and to host memory
+  host_transfers,  ///< waiting for transfers from and to host memory
   hand_over,       ///< hand-over to the next task
   weight_sync,
   transfer,  ///< reallocation that is not a weight sync
@@ -42,8 +42,8 @@ enum class SecondsOf {
   // Time of devices that is not part of an activity.
   moving_weights,
   between_iterations,
-  /// Negative: time by which fusion shortens the iteration. The fused activities count as if unfused, so that they can
-  /// be compared with an unfused plan.
+  /// Time by which fusion shortens the iteration, as a negative number. Fused activities count with their unfused
+  /// times, so that they can be compared with those of an unfused plan.
   hidden_by_fusion,
   idle
 };
@@ -88,14 +88,14 @@ struct ActivitySeconds {
   std::vector<SecondsPart> parts;  ///< add up to `seconds`
 };
 
-/// Returns an activity with these parts.
+/// Returns an activity with these parts and the sum of their seconds.
 ActivitySeconds sum_of(std::vector<SecondsPart> parts);
 
-/// Returns the durations in integer ns: [activity].
+/// Returns the durations, rounded to ns: [activity].
 std::vector<base::Ticks> durations_of(const std::vector<ActivitySeconds>& activities);
 
-/// Returns the bytes of an engine's weights, in its precision, on the device that holds most. An engine without expert
-/// parallelism shards experts over its tensor-parallel ranks, like all other weights (vLLM).
+/// Returns the bytes of an engine's weights, in its precision, on the device with most of them. An engine without
+/// expert parallelism shards experts over its tensor-parallel ranks, like all other weights (vLLM).
 std::int64_t engine_weight_bytes(const cost::ModelFacts& facts, llm::Layout layout);
 
 /// Bytes that an engine needs on each device for activations, graphs and buffers. Real engines need 2 to 5 GB
@@ -112,8 +112,8 @@ double key_value_capacity(const cost::ModelFacts& facts, const plan::TaskPlan& t
 /// all prompts in one pass.
 plan::Engine engine_in_use(const plan::Engine& engine);
 
-/// Returns the seconds of a generate task and its batch statistics. An engine without space for a KV cache decodes one
-/// sequence at a time. task_memory reports that it does not fit.
+/// Returns the seconds of a generate task and its batch statistics. If there is no space for a KV cache, assumes that
+/// the engine decodes one sequence at a time; task_memory reports that it does not fit.
 cost::GenerationSeconds generation_seconds(const Scenario& scenario, std::size_t task, const plan::TaskPlan& planned);
 
 /// Returns the bytes that an infer or train task loads from host memory, on the device that loads most. A train task
@@ -131,12 +131,12 @@ struct OverheadSeconds {
 OverheadSeconds overhead_seconds(const Scenario& scenario, std::size_t task, const plan::TaskPlan& planned);
 
 /// Returns the seconds until a device that infers in a fused stage has received its slice of the task's weights from
-/// another device. Devices that work together in a stage are neighbors; the pipeline stages of a replica are not. 0 if
-/// a replica has one stage or its weights come from host memory. REQUIRES: the task infers.
+/// another device. Devices that infer in a fused stage are neighbors, but the pipeline stages of a replica are not. 0
+/// if a replica has one pipeline stage or its weights come from host memory. REQUIRES: the task infers.
 double gathering_seconds(const Scenario& scenario, std::size_t task, const plan::TaskPlan& planned);
 
-/// Returns the seconds of a task: generation, a forward pass, training in optimizer steps, or a rule's time for each
-/// sequence in turn. Infer and train tasks include their overhead.
+/// Returns the seconds of a task: generation, a forward pass, training in optimizer steps, or a rule that scores one
+/// sequence after the other. Infer and train tasks include their overhead.
 ActivitySeconds task_seconds(const Scenario& scenario, std::size_t task, const plan::TaskPlan& planned);
 
 /// Weights that move from the task that trains a role to another task that uses it.
@@ -149,7 +149,7 @@ Reallocation reallocation(const Scenario& scenario, const plan::Plan& plan, cons
 
 /// Returns the seconds of an activity of the plan's graph, ignoring fusion. A task includes all its host transfers. A
 /// reallocation into an engine uses the measured speed and overhead of the efficiencies. Any other reallocation uses
-/// the plan of realloc.
+/// the transfers that realloc plans.
 ActivitySeconds activity_seconds(const Scenario& scenario, const plan::Plan& plan, const plan::Activity& activity);
 
 }  // namespace dovetail::predict

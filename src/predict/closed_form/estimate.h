@@ -4,9 +4,9 @@
 // (planner/space/trial.h) has separate code, and a test checks that both agree.
 //
 // Prefetching turns host transfers into separate activities (plan/host_transfers.h) that overlap with other tasks, if
-// memory allows. The data of one task may be on a device while another task runs there. The device with the least free
-// memory must have space for it, together with all other data in transit at that time. The next tasks in the order of
-// the workflow get this space first. Without space, the transfer and the task run in sequence.
+// memory allows. The data of a task may then be on a device while another task runs there. It must fit on the device
+// with the least free memory, together with all other prefetched data. Tasks that run sooner, in the order of the
+// workflow, get this space first. If the data does not fit, the transfer and the other task run in sequence.
 #pragma once
 
 #include <optional>
@@ -38,11 +38,12 @@ struct KnownParts {
   const std::vector<TaskMemory>* memory = nullptr;  ///< task_memory of the plan, needed only for prefetching
 };
 
-/// Returns the iteration of a plan in the given order. An empty order means the order of the job's framework. Fused
-/// tasks form one activity. Generation fused with inference is timed by inter_stage(), and its other successors begin
-/// when generation ends. Two fused trainings are timed by intra_stage(), or taken from `known`. If the job's software
-/// prefetches, host transfers are separate activities, chosen by prefetch(). Durations are rounded to integer ns before
-/// timing. REQUIRES: the plan has no fault, and the order puts nothing between tasks of one fused activity.
+/// Returns the iteration of a plan in the given order. If `order` is empty, uses the order of the job's framework.
+/// Fused tasks form one activity. Generation fused with inference is timed by inter_stage(), and tasks that do not
+/// depend on the inference begin when generation ends. Two fused trainings are timed by intra_stage(), or taken from
+/// `known`. If the job's software prefetches, host transfers are separate activities, chosen by prefetch(). Durations
+/// are rounded to integer ns before timing. REQUIRES: the plan has no fault, and the order places no activity between
+/// tasks of one fused activity.
 TimedIteration timed_iteration(const Scenario& scenario, const plan::Plan& plan, const plan::IterationOrder& order = {},
                                const KnownParts& known = {});
 
@@ -56,9 +57,9 @@ double iteration_seconds(const Scenario& scenario, double period);
 plan::Conflicts transfer_conflicts(const Scenario& scenario, const plan::Plan& plan, const plan::IterationGraph& graph,
                                    const std::vector<TaskMemory>& memory);
 
-/// Tries to make each host transfer a separate activity, one at a time in the order of the workflow. Keeps a change
-/// unless it makes the iteration longer. `activities` ([activity of `graph`]) and `graph` are given without
-/// prefetching. Fused tasks keep their transfers.
+/// Tries to make each host transfer a separate activity, one at a time in the order of the workflow. Reverts a change
+/// that makes the iteration longer. REQUIRES: `graph` and `activities` ([activity of `graph`]) are without prefetching.
+/// Transfers of fused tasks stay within their activity.
 void prefetch(const Scenario& scenario, const plan::Plan& plan, const std::vector<TaskMemory>& memory,
               plan::IterationGraph& graph, std::vector<ActivitySeconds>& activities);
 
@@ -76,8 +77,8 @@ struct Estimate : TimedIteration {
 };
 
 /// Returns the prediction of a plan: its timed_iteration() with its task_memory(). Everything that reports a plan's
-/// time or memory uses this function. `training` gives the result for two fused train tasks, if it is known or need not
-/// be exact. REQUIRES: as for timed_iteration.
+/// time or memory uses this function. `training`: result for two fused train tasks, if it is known or need not be
+/// exact; nullopt: computed. REQUIRES: as for timed_iteration.
 Estimate estimate(const Scenario& scenario, const plan::Plan& plan,
                   const std::optional<IntraStage>& training = std::nullopt, const plan::IterationOrder& order = {});
 

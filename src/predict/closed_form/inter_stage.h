@@ -2,23 +2,23 @@
 // (RLHFuse, NSDI 2025, section 4). simulate/inter_stage.h simulates it event by event.
 //
 // The batch slots of all n instances empty as computed by cost::generation_seconds. The threshold R is reached when no
-// sample waits for a slot and at most R of all B samples are left. Then m instances keep the tail, and the samples of
-// the others move to them:
+// sample waits for a slot and at most R of all B samples are left. Then m instances, the keepers, continue with the
+// tail, and the samples of the others move to them:
 //
 //   m = max( ceil(R B / flat batch), ceil(R B M / C), ceil(R B / max sequences of the engine) )
 //
 // M is the KV cache of the longest sample, and C the KV cache space of an instance. The moved samples are prefilled
-// again, or their KV cache is sent over the links, to each device of a keeper its part. The model uses the faster of
-// the two. The n - m freed instances drop the actor and run inference on finished samples. If m = n, nothing moves, and
-// the tasks run in sequence.
+// again, or each device of a keeper receives its part of their KV cache over the links. The model uses the faster of
+// the two. The n - m freed instances discard the actor and run inference on finished samples. If m = n, nothing moves,
+// and the tasks run in sequence.
 //
 // The remaining samples are assumed to be spread randomly over the keepers (Poisson). With k samples per keeper on
 // average, a keeper has none with probability p = e^-k. Of m keepers, at least one of which has samples, m p (1 -
 // p^(m-1)) / (1 - p^m) have none on average.
 //
-// The extra time of the slowest instance over the average one counts in full before the threshold. Otherwise generation
-// would end sooner fused than alone. The model uses the mean number of long samples per instance when they move, and
-// ignores that it varies.
+// The extra time of the slowest instance over the average one is all counted before the threshold. Otherwise,
+// generation would end sooner fused than alone. For the long samples of an instance, the model uses their mean number
+// at the time of the move, and ignores its variation.
 #pragma once
 
 #include <cstddef>
@@ -33,12 +33,12 @@
 
 namespace dovetail::predict {
 
-/// An inference task in its layout on all devices. Times are in seconds.
+/// An inference task in its layout on all devices of the stage. Times are in seconds.
 struct InferenceTask {
   double passes = 0;
   double load = 0;       ///< time to load its weights from host memory, at each change to this model
   double hand_over = 0;  ///< hand-over, the first time only
-  double last = 0;       ///< time of one sample of maximum length through the pipeline
+  double last = 0;       ///< time of a sample of maximum length through the pipeline
   int replicas = 1;      ///< number of data-parallel replicas, with the same number of devices each
   double gathering = 0;  ///< time to gather a worker's weights from other devices: gathering_seconds
 
@@ -61,11 +61,11 @@ struct InferenceLoad {
   void clear();
 };
 
-/// A slice of the tail on the keepers. The length of the tail depends on the sampled lengths.
+/// A time slice of the tail on the keepers. The tail's length, and so its last slice, depends on the sampled lengths.
 struct TailSlice {
-  double seconds = 0;   ///< duration, if the tail has not ended before
+  double seconds = 0;   ///< duration
   double finished = 0;  ///< fraction of all samples that have finished by the end of the slice
-  double idle = 0;      ///< mean number of keepers without unfinished samples, over tails that have not ended
+  double idle = 0;      ///< mean number of keepers that have finished their samples, while the tail continues
   double ends = 0;      ///< probability that the tail ends with this slice; the slices add up to 1
 };
 
@@ -86,20 +86,22 @@ struct InferenceEnd {
   double rest = 0;  ///< mean over all possible ends of the tail
 };
 
-/// Returns the inference times of a stage. If all instances keep the tail, the tasks follow it in sequence.
+/// Returns the inference times of a stage. If all instances are keepers, the inference tasks run in sequence after the
+/// tail.
 ///
 /// Otherwise the freed devices are divided among the tasks by work, as in the first step of simulate::infer_best. Each
-/// task gets a worker of a replica's size, the largest first. A task without space shares the worker with the least
-/// work that it fits on. Remaining devices become workers where most work per worker is left. All workers proceed at
-/// the pace of the slowest, start after the longest set-up (a shared worker sets up all its models), and never overtake
-/// finished samples.
+/// task gets a worker, a group of as many devices as its replica has, the largest first. If no devices are left, the
+/// task shares the worker with the least work among those that are large enough. Remaining devices become workers of
+/// the task with the most work per worker. All workers proceed at the pace of the slowest, start after the longest
+/// set-up (a shared worker sets up all its models), and never overtake finished samples.
 ///
 /// A keeper without samples becomes a worker if the available work would take the other workers longer than the
-/// keeper's set-up. All keepers do so when the tail ends. The last sample must still be scored, by tasks that share a
-/// worker in sequence, including reloading. A task that fits only on the keepers' devices follows afterwards. If
-/// nothing fits on the freed devices, or a task fits on neither, all tasks follow the tail in sequence.
+/// keeper's set-up. All keepers become workers when the tail ends. The last sample must still be scored. Tasks that
+/// share a worker score it in sequence, and reload their weights. A task that fits only on the keepers' devices runs
+/// after the tail. If no task fits on the freed devices, or some task fits on neither, all tasks run in sequence after
+/// the tail.
 ///
-/// If `rest` is at least `max_seconds` seconds, the returned value may be too small, but is at least `max_seconds`.
+/// If `rest` is at least `max_seconds`, the returned `rest` may be too small, but is at least `max_seconds`.
 InferenceEnd inference_end(const TailDevices& devices, const std::vector<TailSlice>& slices,
                            const InferenceLoad& inference,
                            double max_seconds = std::numeric_limits<double>::infinity());
@@ -118,10 +120,10 @@ struct InterStage {
   bool prefills = false;   ///< whether moved samples are prefilled again; otherwise their KV cache is sent
   double until = 0;        ///< from the beginning until the threshold is reached
   double migration = 0;
-  double set_up = 0;  ///< set-up of the freed instances, parallel to the tail
+  double set_up = 0;  ///< set-up of the freed instances, in parallel with the tail
   double tail = 0;    ///< from the migration to the last sample, on the keepers
   double rest = 0;    ///< inference after the tail, including delays by the keepers' set-up
-  double apart = 0;   ///< without fusion: generation, then the inference tasks in sequence
+  double apart = 0;   ///< time without fusion: generation, then the inference tasks in sequence
 
   double seconds() const { return until + migration + tail + rest; }
   /// Returns when inference begins.
@@ -131,7 +133,7 @@ struct InterStage {
   base::Ticks early() const { return base::ticks_of_seconds(seconds()) - base::ticks_of_seconds(generation_ends()); }
 };
 
-/// Returns the seconds of the stage as one activity.
+/// Returns the stage as one activity.
 ActivitySeconds activity_seconds(const InterStage& fused);
 
 /// Generation at a threshold, independent of the inference fused with it.

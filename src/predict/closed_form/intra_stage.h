@@ -3,7 +3,7 @@
 //
 // The schedule covers all mini-batches (fused_schedule) and is found by a short search. Longer searches gain little, as
 // the reported lower bound shows. Its activations are limited to the memory that both models and all other resident
-// data leave on each device.
+// data leave free on each device.
 #pragma once
 
 #include <cstdint>
@@ -21,11 +21,11 @@ namespace dovetail::predict {
 struct IntraStage {
   plan::TrainPair pair{};
   KeptSchedule schedule;        ///< null if none was made
-  double schedule_seconds = 0;  ///< passes and steps of both trainings
+  double schedule_seconds = 0;  ///< duration of the passes and steps of both trainings
   double bound = 0;             ///< lower bound on every schedule of both trainings
-  /// Overhead of both trainings: their transfers share the link to host memory, and there is one hand-over.
+  /// Overhead of both trainings together: host transfers over a shared link, and one hand-over.
   OverheadSeconds overhead;
-  double apart = 0;  ///< both trainings in sequence, each by its own layout
+  double apart = 0;  ///< time of both trainings in sequence, each in its own layout
   /// Peak bytes on a device, with the largest micro-batches. nullopt without a schedule.
   std::optional<std::int64_t> activations;
   bool limited = false;  ///< whether more memory for activations might give another schedule
@@ -37,14 +37,14 @@ struct IntraStage {
 /// Returns both trainings as one activity, with a schedule of the given length.
 ActivitySeconds fused_training_seconds(double schedule_seconds, const OverheadSeconds& overhead);
 
-/// Iterations of the short search for a schedule, in one chain. Constructions decide the result, and annealing adds
-/// about 1% (bench: dovetail_training_phase).
+/// Iterations of the short search for a schedule, in one chain. Constructions find almost the best schedule, and
+/// annealing gains about 1% (bench: dovetail_training_phase).
 inline constexpr std::int64_t fused_iterations = 100;
 
 // All functions below REQUIRE: the plan has no fault, and fuses two train tasks.
 
-/// Returns the bytes left on each device for the activations of both trainings, minus the allocator's reserve for them.
-/// The margin is also subtracted, unless nothing would be left.
+/// Returns the bytes free on each device for the activations of both trainings, less the allocator's reserve for them
+/// and less the margin. Ignores the margin if nothing would be left.
 std::int64_t activation_headroom(const Scenario& scenario, const plan::Plan& plan);
 
 /// Returns activation_headroom for average micro-batches, on which schedules are based. nullopt if no memory is left.
@@ -57,16 +57,16 @@ OverheadSeconds fused_overhead(const Scenario& scenario, const plan::Plan& plan)
 /// Returns the fused phase. If it is too large or too long for a schedule, the trainings run in sequence.
 IntraStage intra_stage(const Scenario& scenario, const plan::Plan& plan);
 
-/// Returns the fused phase without making a schedule. It takes `over_bound`, a ratio from a similar plan, times its
-/// bound, and holds as many activations as both trainings alone.
+/// Returns the fused phase without making a schedule. Assumes `over_bound`, a ratio from a similar plan, times its
+/// bound as its duration, and the activations that both trainings have alone.
 IntraStage intra_stage_over_bound(const Scenario& scenario, const plan::Plan& plan, double over_bound);
 
 /// Returns the fused phase with fused_training_floor as its schedule and bound, and without `activations` and `apart`.
 /// Fast enough for a search. nullopt if the two trainings cannot be fused.
 std::optional<IntraStage> intra_stage_floor(const Scenario& scenario, const plan::Plan& plan);
 
-/// Returns the fused phase of the same plan as `like` under other efficiencies, for fitting efficiencies. Its schedule
-/// time is scaled like its bound, and its activations are copied. Equal efficiencies give exactly the same time.
+/// Returns the fused phase of the plan of `like` under other efficiencies, for fitting these. Scales the schedule time
+/// of `like` like its bound, and copies its activations. Equal efficiencies give exactly the same time.
 IntraStage intra_stage_like(const Scenario& scenario, const plan::Plan& plan, const IntraStage& like);
 
 }  // namespace dovetail::predict

@@ -1,5 +1,5 @@
-// Memory that each task of a plan needs on its devices, including everything else that stays there, and the margin for
-// errors of this account.
+// Memory that each task of a plan needs on its devices, including all other data there, and the margin for errors of
+// this prediction.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +34,7 @@ enum class Fit {
 /// "fits", "tight", "does not fit".
 std::string_view name_of(Fit fit);
 
-/// Memory of the device with the least space left in a task's mesh, while the task runs.
+/// Memory on the device of a task's mesh that has the least left while the task runs.
 struct TaskMemory {
   std::vector<MemoryPart> parts;  ///< the largest first
   std::int64_t usable = 0;        ///< bytes that a process can allocate on the device
@@ -50,25 +50,24 @@ struct TaskMemory {
   bool fits() const { return fit() != Fit::does_not_fit; }
 };
 
-/// Returns the memory of each task: [task of the workflow], empty for rules. While a task runs, its devices hold:
-/// - the needs of the task itself: working_memory, and for inference the weights;
-/// - of each other role, and of each other copy of the role's weights in another mesh or layout, everything that is not
-///   offloaded while idle: weights, and gradients and optimizer if it is trained. An engine that does not offload keeps
-///   its weights, but always frees its KV cache.
+/// Returns the memory of each task: [task of the workflow], empty for rules. While a task runs, its devices store:
+/// - the data of the task itself: working_memory, and for inference the weights;
+/// - the data of other roles, and of other copies of the role (with another mesh or layout), that is not offloaded
+///   while idle: weights, and gradients and optimizer of a trained copy. An engine that does not offload keeps its
+///   weights, but always frees its KV cache.
 ///
-/// Different devices hold different stages and ranks of several tasks. The account takes the largest of each, so it is
-/// never too low.
+/// Devices store different stages and ranks of several tasks. The sum uses the largest of each, so it is never too low.
 ///
 /// Before the task, newly trained weights in another form may arrive. The old and new weights and the data in transit
-/// are then in memory together. If that is more, it counts instead. Reserved memory is included if the framework's
-/// factor is known. Two train tasks in one schedule need fused_working_memory, with `fused_activations` bytes of
-/// micro-batches in flight, or with as many as both need alone if that is nullopt.
+/// are then in memory together, and count instead if they are larger. Reserved memory is included if the framework's
+/// factor is known. Two train tasks in one schedule need fused_working_memory. Their micro-batches in flight take
+/// `fused_activations` bytes; nullopt: as many as those of both tasks alone.
 std::vector<TaskMemory> task_memory(const Scenario& scenario, const plan::Plan& plan,
                                     std::optional<std::int64_t> fused_activations = std::nullopt);
 
 /// Returns the bytes that task_memory counts on each device in addition to what `task` itself needs (working_memory):
-/// [device of the cluster], including devices outside the task's mesh. nullopt means between tasks, when the devices
-/// hold nothing else. Excludes weights in transit. REQUIRES: the task is not a rule.
+/// [device of the cluster], including devices outside the task's mesh. nullopt: between tasks, when the devices store
+/// nothing else. Excludes weights in transit. REQUIRES: the task is not a rule.
 std::vector<std::int64_t> resident_memory(const Scenario& scenario, const plan::Plan& plan,
                                           std::optional<std::size_t> task);
 

@@ -12,7 +12,7 @@
 
 namespace dovetail::predict {
 
-/// Size of one phase of a train task, if it differs from the plan's expectation.
+/// Actual size of one phase of a train task, which may differ from the plan.
 struct PhaseCounts {
   int minibatches = 1;
   int microbatches = 1;  ///< per mini-batch and replica
@@ -36,9 +36,9 @@ base::Result<PhaseSchedule> phase_schedule(const Scenario& scenario, const plan:
 /// Minimum relative gain for which a new order is used.
 inline constexpr double min_gain_of_new_order = 0.03;
 
-/// Returns `fused`, the schedule of two fused trainings, in the order that is fastest with the measured op times of
-/// `measured`. The search of intra_stage finds this order within the memory that the plan leaves. The old order stays
-/// if the gain is below min_gain_of_new_order or if nothing is found. The schedule keeps its planned times.
+/// Returns `fused`, the schedule of two fused trainings, in the fastest order for the measured op times in `measured`.
+/// The search of intra_stage finds this order within the memory that the plan leaves free. Keeps the old order if the
+/// gain is below min_gain_of_new_order or if no order is found. The times in the schedule remain the planned ones.
 /// Deterministic across machines. REQUIRES: `measured` equals the problem of `fused`, except for times and capacity.
 base::Result<pipeline::Schedule> reordered(const Scenario& scenario, const plan::Plan& plan,
                                            const pipeline::Schedule& fused, const pipeline::Problem& measured);

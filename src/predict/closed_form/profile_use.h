@@ -1,4 +1,4 @@
-// Which seconds of a plan's tasks come from measured layers, and which from the roofline model.
+// Whether the times of a plan's tasks come from measured layers or from the roofline model.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,7 @@ std::string_view name_of(SecondsFrom from);
 
 struct ProfileUse {
   std::size_t task = 0;
-  /// Decode steps of generation; otherwise its prefill, or the passes of inference or training.
+  /// True: decode steps of generation. False: prefill of generation, or passes of inference or training.
   bool decode = false;
   SecondsFrom from = SecondsFrom::roofline;
 };

@@ -1,4 +1,4 @@
-// Software of a job: its conventions for memory, its efficiencies on a machine, and why these efficiencies were chosen.
+// Software of a job: its memory conventions, its efficiencies, and why these efficiencies were chosen.
 #pragma once
 
 #include <string>
@@ -16,9 +16,9 @@ namespace dovetail::predict {
 enum class EfficiencyReason {
   named,            ///< the job names them
   fitted,           ///< fitted to the job's GPU and training
-  gpu_fitted,       ///< fitted to its GPU, but not to its training
-  training_fitted,  ///< fitted to its training, but not to its GPU
-  unmeasured,       ///< no measurements of its GPUs
+  gpu_fitted,       ///< fitted to the job's GPU, but not to its training
+  training_fitted,  ///< fitted to the job's training, but not to its GPU
+  unmeasured,       ///< no measurements of the job's GPUs
   custom_gpu,       ///< the job file describes a GPU without measurements
   mixed_gpus,       ///< the cluster has several GPU types without joint measurements
 };
@@ -39,20 +39,20 @@ EfficiencyChoice choose_efficiency(const plan::Job& job, std::string_view conven
 struct Software {
   cost::Conventions conventions;
   cost::Efficiency efficiency;
-  EfficiencyChoice choice = {};  ///< of `efficiency`
+  EfficiencyChoice choice = {};  ///< how `efficiency` was chosen
   cost::Profile profile = {};    ///< measured layers; empty if the job names no file
 };
 
 /// Returns the software that the job's `software` names. Defaults are the conventions of Megatron-LM and
 /// choose_efficiency. Efficiencies may also be the path of a dovetail/efficiency@1 file. A profile is the path of a
-/// dovetail/profile@2 file. An Error has a position if a file is wrong, and only a message if a name is unknown.
+/// dovetail/profile@2 file. An Error has a position if a file is invalid, and none if a name is unknown.
 base::Result<Software> software_of(const plan::Job& job);
 
 /// Returns the conventions of the framework, otherwise the named ones, otherwise Megatron-LM's. They include the job's
 /// data types, maximum tokens of logits, and ranks per ZeRO shard group.
 base::Result<cost::Conventions> conventions_of(const plan::Software& software);
 
-/// Returns the bundled efficiencies with that name. A name that ends in .json, .yaml or .yml is the path of a file.
+/// Returns the bundled efficiencies with that name, or those of a file if the name is a path (.json, .yaml or .yml).
 base::Result<cost::Efficiency> efficiency_of(const std::string& name);
 
 }  // namespace dovetail::predict

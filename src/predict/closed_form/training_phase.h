@@ -1,12 +1,12 @@
-// The training phase as a pipeline schedule. For one task, it checks the closed form of cost::training_seconds. Two
-// fused tasks on the same devices (RLHFuse, NSDI 2025, section 5) have no closed form.
+// The training phase as a pipeline schedule. Schedules check the closed form of one task (cost::training_seconds), and
+// time two fused tasks on the same devices (RLHFuse, NSDI 2025, section 5), which have no closed form.
 //
-// Op durations come from cost::training_passes, in integer ns. A device stands for the ranks of a stage in one
-// data-parallel rank. Each mini-batch ends with a step on every stage, which takes the gradient and optimizer time of
-// cost::training_seconds. The gradient norm covers all stages, so no stage steps before the slowest one has reduced its
-// gradients (StepAfter::model). Under ZeRO, the next mini-batch of a stage waits for the steps of all its replicas
-// (StepBefore::replicas). Activations are in bytes (the problem's unit is 10^6 bytes), for the average micro-batch,
-// from cost::training_memory. Host transfers and hand-over are not included.
+// Op durations come from cost::training_passes, in integer ns. A device of the problem represents all ranks of a stage
+// in one data-parallel rank. Each mini-batch ends with a step on every stage, which takes the gradient and optimizer
+// time of cost::training_seconds. The gradient norm covers all stages, so no stage steps before the slowest one has
+// reduced its gradients (StepAfter::model). Under ZeRO, the next mini-batch of a stage waits for the steps of all its
+// replicas (StepBefore::replicas). Activations are in bytes (the problem's unit is 10^6 bytes), for the average
+// micro-batch, from cost::training_memory. Host transfers and hand-over are not included.
 #pragma once
 
 #include <cstddef>
@@ -37,13 +37,13 @@ cost::TrainingPasses training_passes(const Scenario& scenario, const TrainTask& 
 /// Returns the closed-form seconds of the task, with all mini-batches, epochs and pretraining tokens.
 cost::TrainingSeconds closed_training_seconds(const Scenario& scenario, const TrainTask& train);
 
-/// Returns the pipeline of one data-parallel rank. All ranks are equal. Stage s of p is on device s. With v chunks per
-/// device, chunk k is on device k % p. An Error if the problem would be too large or too long.
+/// Returns the pipeline of one data-parallel rank; all ranks have the same. Stage s of p is on device s. With v chunks
+/// per device, chunk k is on device k % p. An Error if the problem would be too large or too long.
 base::Result<pipeline::Problem> training_problem(const Scenario& scenario, const TrainTask& train);
 
 /// Returns one group of the fused pipelines of both tasks (pipeline::fuse_layouts), with their messages and steps. A
-/// message within merged stages is part of the merged op. An Error if they cannot be fused: different devices, the same
-/// role, virtual stages, or incompatible degrees.
+/// message between stages that are merged is part of the merged op. An Error if they cannot be fused: different
+/// devices, the same role, virtual stages, or incompatible degrees.
 base::Result<pipeline::FusedLayouts> fused_training_problem(const Scenario& scenario, const TrainTask& first,
                                                             const TrainTask& second);
 
@@ -58,7 +58,7 @@ base::Result<pipeline::Schedule> schedule_alone(const pipeline::Problem& problem
 base::Result<pipeline::Schedule> serial_training_schedule(const Scenario& scenario, const TrainTask& first,
                                                           const TrainTask& second);
 
-// The functions below return the seconds of passes and steps, like the sums of the two closed forms.
+// The functions below return the seconds of passes and steps, without overhead.
 
 /// Returns the seconds of training_schedule.
 base::Result<double> scheduled_training_seconds(const Scenario& scenario, const TrainTask& train);
@@ -67,9 +67,9 @@ base::Result<double> scheduled_training_seconds(const Scenario& scenario, const 
 /// fused_training_problem.
 base::Result<double> fused_training_bound(const Scenario& scenario, const TrainTask& first, const TrainTask& second);
 
-/// Returns a weaker lower bound that needs no graph of ops, fast enough for a search. Per device, it adds the work of
-/// both tasks' stages to the smallest head of any stage. Per task, it adds head, work and tail of every stage in each
-/// mini-batch, with its step. Errors as in fused_training_problem.
+/// Returns a weaker lower bound that needs no graph of ops, fast enough for a search. It is the larger of two bounds.
+/// Per device: the work of both tasks' stages plus the smallest head of any stage. Per task: head, work and tail of
+/// every stage in each mini-batch, with its step. Errors as in fused_training_problem.
 base::Result<double> fused_training_floor(const Scenario& scenario, const TrainTask& first, const TrainTask& second);
 
 /// Busy seconds of a task's stages for its passes and steps, in any schedule.
@@ -79,12 +79,11 @@ struct StageWork {
 };
 StageWork stage_work(const Scenario& scenario, const TrainTask& train);
 
-/// Returns the options of the short search for fused schedules: one chain of `iterations`, with little other work
-/// (SolveOptions::brief). A schedule takes tenths of a second.
+/// Returns the options of the short search for fused schedules: one chain of `iterations`, and little other work
+/// (SolveOptions::brief). A search takes tenths of a second.
 fuse::SolveOptions brief_search(std::int64_t iterations);
 
-/// Schedule on which a prediction is based, for execution or drawing. Copies of the prediction share it. Null: no
-/// schedule was made.
+/// Schedule on which a prediction is based. Copies of the prediction share it. Null: no schedule was made.
 using KeptSchedule = std::shared_ptr<const pipeline::Schedule>;
 
 /// Both tasks in one schedule.

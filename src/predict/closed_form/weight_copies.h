@@ -1,5 +1,5 @@
-// Copies of a role's weights in a plan, and the memory that each takes on a device and on its host. These rules are
-// shared by task_memory, which lists them part by part, and by the search's Trial, which sums them from tables.
+// Copies of a role's weights in a plan, and the memory that each takes on a device and on its host. task_memory lists
+// these copies part by part, and Trial, in the inner loop of the search, sums them from tables.
 #pragma once
 
 #include <algorithm>
@@ -15,17 +15,17 @@
 
 namespace dovetail::predict {
 
-/// Weights of a role that several tasks share, because they store them in the same way.
+/// A copy of a role's weights, shared by tasks that store the weights in the same way.
 struct WeightCopy {
   std::vector<std::size_t> tasks;
   /// Task whose settings determine what is stored and what is offloaded: the one that trains, otherwise the first.
   std::size_t owner = 0;
   bool trained = false;
-  bool engine = false;  ///< in an engine's separate form
+  bool engine = false;  ///< a separate copy in an engine's form
 };
 
 /// Returns the copies of all roles. `alike(a, b)`: whether two tasks of one role share a copy. `engine(task)`: whether
-/// it has an engine's separate form. Rules have no copy.
+/// its copy is a separate one in an engine's form. Rules have no copy.
 std::vector<WeightCopy> weight_copies(const workflow::Workflow& workflow,
                                       const std::function<bool(std::size_t, std::size_t)>& alike,
                                       const std::function<bool(std::size_t)>& engine);
@@ -34,7 +34,7 @@ std::vector<WeightCopy> weight_copies(const workflow::Workflow& workflow,
 struct HeldBytes {
   StoredBytes stored;
   std::int64_t host_gradients = 0;  ///< gradients of an optimizer on the host, in addition to `stored`
-  std::int64_t host_optimizer = 0;  ///< part that is always in host memory, in addition to `stored`
+  std::int64_t host_optimizer = 0;  ///< part of the optimizer that is always in host memory, in addition to `stored`
   plan::Offload offload;            ///< parts that leave the device while no task of the copy runs
 };
 
@@ -82,8 +82,8 @@ inline bool receives(const WeightCopy& copy, const workflow::Workflow& workflow)
   return !copy.trained && workflow.trained_by[workflow.role_of[copy.owner]->index()].has_value();
 }
 
-/// Returns the bytes in transit between old and new weights of a role: for an engine one tensor and the bucket that it
-/// is packed into (plan::sync_bucket), otherwise two messages.
+/// Returns the bytes in transit while new weights of a role replace old ones. To an engine: one tensor and the bucket
+/// that it is packed into (plan::sync_bucket). Otherwise: two messages.
 std::int64_t bytes_in_transit(const Scenario& scenario, std::size_t role, bool to_engine);
 
 }  // namespace dovetail::predict

@@ -1,4 +1,4 @@
-// Memory that a task itself needs on each device while it runs.
+// Memory that a task needs on each device while it runs, without the data of other tasks.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ namespace dovetail::predict {
 
 /// Purpose of a part of a device's memory.
 enum class MemoryKind {
-  weights,            ///< weights of a role, as trained, or for inference if no task trains it
+  weights,            ///< weights of a role in its train task; for inference if no task trains the role
   inference_weights,  ///< weights for inference of a role that is trained elsewhere or in another layout
   gradients,          ///< of a role
   optimizer,          ///< of a role
@@ -24,7 +24,7 @@ enum class MemoryKind {
   gathered_weights,
   workspace,
   collective_buffers,
-  reserved,        ///< reserved by the allocator beyond what is allocated
+  reserved,        ///< reserved by the allocator, but not allocated
   engine_weights,  ///< weights of a role in its running engine
   keys_and_values,
   engine_buffers,    ///< the engine's activations, graphs and buffers
@@ -32,7 +32,7 @@ enum class MemoryKind {
   idle_engine,       ///< weights of a role in an engine that does not run
   new_weights,       ///< weights of a role, just trained
   weights_in_transit,
-  reserved_for_others  ///< reserved by the allocator beyond the memory of models that the task does not use
+  reserved_for_others  ///< like `reserved`, for models that the task does not use
 };
 
 /// A part of a device's memory.
@@ -47,16 +47,16 @@ struct MemoryPart {
 /// "actor's optimizer", "keys and values", ...
 std::string name_of(const MemoryPart& part, const workflow::Workflow& workflow);
 
-/// Returns the memory of the task on the device that needs most, regardless of other data there:
+/// Returns the memory of the task on the device that needs most, without the data of other tasks:
 /// - training: cost::training_memory with weights and optimizer, minus the share of Adam on the host;
 /// - inference, without the weights: logits of a micro-batch, temporary data of one layer, and weights gathered by ZeRO
 ///   3;
 /// - both: the buffers of NCCL;
 /// - an engine with separate weights: its full share of memory, which it allocates at the start, with its weights;
 /// - generation with the trained weights: the weights and the KV cache of its batch.
-/// Micro-batches have their peak size. If lengths vary, the peak is three standard deviations above the mean, but no
-/// more than all tokens of the task. A pair of sequences that train together is never split. REQUIRES: the task is not
-/// a rule, and `planned` has no fault.
+/// Micro-batches have their maximum size. If lengths vary, this is three standard deviations above the mean, but at
+/// most all tokens of the task. A pair of sequences that train together is never split. REQUIRES: the task is not a
+/// rule, and `planned` has no fault.
 std::vector<MemoryPart> working_memory(const Scenario& scenario, std::size_t task, const plan::TaskPlan& planned);
 
 /// Returns, for each [pipeline stage] of a train task, the bytes of all parts except the activations of micro-batches
@@ -64,15 +64,15 @@ std::vector<MemoryPart> working_memory(const Scenario& scenario, std::size_t tas
 std::vector<std::int64_t> bytes_besides_activations(const Scenario& scenario, std::size_t task,
                                                     const plan::TaskPlan& planned);
 
-/// Returns the memory of two train tasks in one schedule: the resident parts of both, and the needs of one micro-batch
-/// at a time, of the task that needs more. Micro-batches in flight hold `activations` bytes at the peak (nullopt: as
-/// many as both tasks alone). REQUIRES: as for working_memory.
+/// Returns the memory of two train tasks in one schedule: the resident parts of both, and the temporary data of one
+/// micro-batch of the task with more. Micro-batches in flight have `activations` bytes at the peak (nullopt: as many as
+/// those of both tasks alone). REQUIRES: as for working_memory.
 std::vector<MemoryPart> fused_working_memory(const Scenario& scenario, const plan::Plan& plan, plan::TrainPair pair,
                                              std::optional<std::int64_t> activations);
 
 /// Returns the ratio of tokens between the largest and the average micro-batch of a train task, on one rank.
 double fullest_over_average(const Scenario& scenario, std::size_t task, const plan::TaskPlan& planned);
-/// Returns the larger ratio of two train tasks, at least 1. Their schedules are based on average micro-batches.
+/// Returns the larger ratio of two train tasks, at least 1.
 double fullest_over_average(const Scenario& scenario, const plan::TrainPair& pair, const plan::Plan& plan);
 
 /// Returns the bytes that DeepSpeed keeps on the device if Adam is on the host: a gradient of the largest parameter,
@@ -81,7 +81,7 @@ std::int64_t gradient_buffer_bytes(const llm::Transformer& model, const llm::Lay
                                    const cost::Conventions& conventions);
 
 /// Returns the bytes that the allocator of a training process reserves beyond `resident` bytes of other models in it.
-/// This is their part of the framework's reserved factor.
+/// The framework's reserved factor determines it.
 std::int64_t reserved_beyond(const Scenario& scenario, std::int64_t resident);
 
 /// Returns the sum of all parts, or of the parts of one kind.
@@ -91,11 +91,11 @@ std::int64_t bytes_of(const std::vector<MemoryPart>& parts, MemoryKind kind);
 /// Form in which the weights of a role are stored.
 enum class Stored {
   frozen,   ///< for inference
-  engine,   ///< in an engine's separate form
+  engine,   ///< in an engine's form
   trained,  ///< with gradients and optimizer
 };
 
-/// Bytes of a role between tasks, on the device that holds most. Gradients are 0 if the framework frees them.
+/// Bytes of a role between tasks, on the device with the most. Gradients are 0 if the framework frees them.
 struct StoredBytes {
   std::int64_t weights = 0;
   std::int64_t gradients = 0;

@@ -12,19 +12,19 @@
 
 namespace dovetail::predict {
 
-/// Returns the input for simulations of the stage. A worker that starts on a task gets its weights after the host
-/// transfers of overhead_seconds, at each change to this model. The first time, it also waits for the task's hand-over.
-/// In an unfused stage, all devices wait for both at once. Dropping the actor takes no time, because its weights are
-/// discarded. `scenario` must outlive the result.
+/// Returns the input for simulations of the stage. Each time a worker changes to the model of another task, it waits
+/// for the host transfers of overhead_seconds. The first time, it also waits for the task's hand-over. In an unfused
+/// stage, all devices wait for both together. Dropping the actor takes no time, because its weights are discarded.
+/// `scenario` must outlive the result.
 simulate::InterStageTask inter_stage_task(const Scenario& scenario, const plan::Plan& plan,
                                           const plan::GenerationStage& stage);
 
-/// Simulates both stages at the plan's threshold. REQUIRES: the plan has a threshold, and no fault.
+/// Simulates the fused generation and inference at the plan's threshold. REQUIRES: the plan has a threshold, and no
+/// fault.
 simulate::InterStage inter_stage_of(const Scenario& scenario, const plan::Plan& plan, const Draw& draw);
 
-/// Simulates the stages unfused and at each of simulate::default_thresholds(), on `draws` draws of the seed. nullopt if
-/// stopped.
-/// REQUIRES: no find_threshold_fault for any of them.
+/// Simulates generation and inference unfused and at each of simulate::default_thresholds(), on `draws` draws of the
+/// seed. nullopt if stopped. REQUIRES: no find_threshold_fault for any of them.
 std::optional<simulate::ThresholdChoice> simulated_thresholds(const Scenario& scenario, const plan::Plan& plan,
                                                               std::uint64_t seed, int draws);
 

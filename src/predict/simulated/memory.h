@@ -13,10 +13,10 @@
 
 namespace dovetail::predict {
 
-/// Bytes on a device of a stage of generation and inference, in addition to resident_memory of its generate task.
+/// Bytes on a device during generation fused with inference, in addition to resident_memory of the generate task.
 struct StageMemory {
-  std::int64_t engine = 0;  ///< bytes while it generates, without KV cache
-  /// [infer task of the stage] bytes while it infers, as in the task's task_memory
+  std::int64_t engine = 0;  ///< bytes while the device generates, without KV cache
+  /// [infer task of the stage] bytes while the device infers, as in the task's task_memory
   std::vector<std::int64_t> inference;
 };
 
@@ -24,10 +24,10 @@ StageMemory stage_memory(const Scenario& scenario, const plan::Plan& plan, const
 
 /// Returns simulate::Workload::resident for the activities of `closed`, the estimate of `plan`. It is resident_memory
 /// plus, on the activity's own devices, the working_memory of its task. Parts that a trace records are left out:
-/// activations in flight of training, KV cache in use of generation, and all of stage_memory for a fused stage.
-/// working_memory sizes these for the largest micro-batches and the engine's full reservation, so a trace, with average
-/// ones, never needs more. Engines reserve all their memory at the start, but only the part in use is shown. While new
-/// weights are in transit, devices hold the same as between tasks.
+/// activations in flight of training, KV cache in use of generation, and all of stage_memory for a fused stage. A
+/// trace, with its average micro-batches, never needs more for these parts than working_memory, which assumes the
+/// largest micro-batches and the engine's full reservation. Engines reserve all their memory at the start, but only the
+/// part in use counts here. While new weights are in transit, devices store the same data as between tasks.
 std::function<std::int64_t(int device, std::optional<std::size_t> activity)> resident_of(const Scenario& scenario,
                                                                                          const plan::Plan& plan,
                                                                                          const Estimate& closed);

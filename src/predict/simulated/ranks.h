@@ -1,4 +1,4 @@
-// Data-parallel ranks: the packs that software deals to them, and the work of ranks that have fewer tokens than the
+// Data-parallel ranks: how software distributes packs among them, and the work of ranks with fewer tokens than the
 // slowest one.
 #pragma once
 
@@ -24,11 +24,11 @@ struct Ranks {
 Ranks ranks_of(const Scenario& scenario, std::size_t task, const plan::TaskPlan& planned);
 
 /// Returns `trace` with separate lanes for the ranks of each stage. In `trace`, all ranks do the work of the slowest.
-/// In the result, each pass takes a rank's share of the time, except for launches, and the rest is `imbalance`. With a
-/// single stage, passes follow each other without a gap, and the rank waits at the end. In a pipeline, each pass begins
-/// when the slowest rank's does. The first rank is taken as the slowest. More than eight ranks become eight groups: the
-/// slowest, and seven groups of equal size at their mean. REQUIRES: all tasks have the same number of ranks, and the
-/// devices of a lane are ordered by rank.
+/// In the result, a pass on a rank takes the rank's share of this time, except for launches, and the rest is
+/// `imbalance`. With a single stage, passes follow each other without a gap, and the rank waits at the end. In a
+/// pipeline, each pass begins when the slowest rank's does. The first rank is the slowest. More than eight ranks become
+/// eight groups: the slowest, and seven groups of equal size at their mean. REQUIRES: all tasks have the same number of
+/// ranks, and the devices of a lane are ordered by rank.
 simulate::Trace with_ranks(simulate::Trace trace, const std::vector<Ranks>& tasks);
 
 /// Micro-batches of a data-parallel rank, for an inference batch or for each training mini-batch.
@@ -38,15 +38,15 @@ struct DistributedPacks {
   std::vector<double> ranks = {};  ///< [rank] tokens relative to this rank, as in cost::shares_of_ranks
 };
 
-/// Returns the packs of the slowest rank, for software that deals packs to its ranks (Conventions::deals_packs).
-/// nullopt for other software, or if the plan does not limit the tokens of a micro-batch.
+/// Returns the packs of the slowest rank, for software that deals packs to its ranks in turn
+/// (Conventions::deals_packs). nullopt for other software, or if the plan does not limit the tokens of a micro-batch.
 ///
 /// Follows NeMo-RL (`shard_by_batch_size` and the Megatron worker of v0.3). The sequences of the entire batch are
-/// padded to a multiple required by tensor and context parallelism, and packed by first-fit decreasing. NeMo-RL
-/// modifies this algorithm, but makes at least as many packs for such lengths. Pack i goes to rank i modulo the number
-/// of ranks, so some ranks have one more than others. Under pipeline parallelism, messages have one size, so each pack
-/// is padded to the longest of its rank, as part of its last sequence. Sequence lengths are equidistant quantiles of
-/// the batch's distribution.
+/// padded to a multiple required by tensor and context parallelism, and packed by first-fit decreasing. NeMo-RL's
+/// variant of this algorithm makes at least as many packs for such lengths. Pack i goes to rank i modulo the number of
+/// ranks, so some ranks have one more than others. Under pipeline parallelism, messages have one size, so each pack is
+/// padded to the longest of its rank, as part of its last sequence. Sequence lengths are equidistant quantiles of the
+/// batch's distribution.
 ///
 /// The slowest rank has the most tokens, counted as in a pipeline without bubbles: packs plus stages minus one.
 /// REQUIRES: the task trains or infers, and the layout has no fault.

@@ -1,8 +1,8 @@
 // Simulates a plan event by event: what every device does in a steady iteration, and how long that takes.
 //
-// Activities are those of the plan's estimate, with traces of their devices: generation sample by sample, inference and
-// training op by op, weights transfer by transfer. simulate::simulate_iteration runs them. docs/simulation.md describes
-// the rules.
+// The activities are those of the plan's estimate, with traces of their devices: generation by sample, inference and
+// training by op, and weights by transfer. simulate::simulate_iteration runs them. docs/simulation.md describes the
+// rules.
 #pragma once
 
 #include <cstdint>
@@ -22,9 +22,9 @@ namespace dovetail::predict {
 struct SimulationOptions {
   std::uint64_t seed = 1;           ///< seed for sampling lengths
   int draws = 1;                    ///< number of samplings of all lengths, each simulated separately
-  std::size_t max_iterations = 64;  ///< maximum before giving up on a steady state
+  std::size_t max_iterations = 64;  ///< maximum number of iterations until a steady state
   FusedSearch fused;                ///< max_activations is ignored; the limit is the plan's free memory
-  /// Called with a description of the next piece of work.
+  /// Called with a description of each step of the simulation before it starts.
   std::function<void(std::string_view work)> on_progress = {};
 };
 
@@ -62,7 +62,7 @@ class Simulator {
     FusedTraining training;
   };
   base::Result<FusedTraining> fused_training(const plan::Plan& plan);
-  /// Returns the activities of the graph: [activity]. Those that depend on a draw have no trace yet.
+  /// Returns the activities of the graph: [activity]. Those that depend on a draw have no trace.
   base::Result<std::vector<simulate::Activity>> fixed_activities(const plan::Plan& plan,
                                                                  const Simulation& simulation) const;
   void add_draw(const plan::Plan& plan, const Draw& draw, Simulation& simulation, simulate::Workload& workload) const;

@@ -31,11 +31,11 @@ simulate::GenerationTask generation_task(const Scenario& scenario, std::size_t t
 simulate::Generation generation_of(const Scenario& scenario, std::size_t task, const plan::TaskPlan& planned,
                                    const Draw& draw);
 
-/// Returns the forward pass of an infer task, on the slowest replica. Its share is divided into equal micro-batches, as
-/// many as in cost::inference_batches, rounded up. Rounding shortens them, so that the slowest stage works as long as
-/// in cost::inference_seconds. If the software deals packs, the micro-batches are those of distribute_packs. A
-/// micro-batch enters a stage when it has arrived and the previous one is done. There is a lane for each stage and
-/// group of ranks (ranks.h). Overhead is not included.
+/// Returns the forward pass of an infer task, on the slowest replica. The replica's share of the batch is divided into
+/// as many equal micro-batches as in cost::inference_batches, rounded up. Their durations are shortened by the rounding
+/// factor, so that the slowest stage works as long as in cost::inference_seconds. If the software deals packs, the
+/// micro-batches are those of distribute_packs. A micro-batch enters a stage when it has arrived and the previous one
+/// is done. There is a lane for each stage and group of ranks (ranks.h). Overhead is not included.
 simulate::Trace inference_trace(const Scenario& scenario, std::size_t task, const plan::TaskPlan& planned);
 
 /// Returns a train task under the schedule of its layout, 1F1B or interleaved 1F1B. There is a lane for each stage and
@@ -49,18 +49,18 @@ struct FusedSearch {
   std::int64_t iterations = 2'000;  ///< iterations of the search's only chain
   /// Maximum bytes of activations on a device. Exceeded only if no schedule stays within it.
   std::optional<std::int64_t> max_activations = std::nullopt;
-  /// Uses brief_search(iterations), as estimates do. Otherwise finds what `dovetail schedule` finds in one chain.
+  /// True: brief_search(iterations), as for estimates. False: the search of `dovetail schedule` with one chain.
   bool brief = false;
 };
 
 /// Two train tasks in one schedule.
 struct FusedTraining {
-  /// Part d of the mesh is device d of the fused problem. There are separate lanes for groups of ranks if both tasks
-  /// have the same number of ranks and stages.
+  /// Device d of the fused problem is the d-th part of the mesh. Groups of ranks have separate lanes if both tasks have
+  /// the same number of ranks and stages.
   simulate::Trace trace;
   KeptSchedule schedule;  ///< schedule of the trace
-  base::Ticks bound;      ///< lower bound on every schedule of both
-  base::Ticks apart;      ///< duration in sequence under 1F1B, in the fused problem's stages
+  base::Ticks bound;      ///< lower bound on every schedule of both tasks
+  base::Ticks apart;      ///< duration of both tasks in sequence under 1F1B, in the fused problem's stages
   /// Duration with each pair of mini-batches fused separately, one pair after the other, without overlap between pairs.
   base::Ticks mini_by_mini;
   std::int64_t peak = 0;  ///< peak bytes of activations on a device
