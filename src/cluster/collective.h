@@ -96,7 +96,7 @@ struct AllToAllBytes {
   double inside = 0;   ///< to the other ranks of its node
   double between = 0;  ///< to other nodes
 };
-/// Divides the `bytes` that a rank distributes equally to all ranks, including itself, by destination.
+/// Returns the bytes that a rank sends if it splits its `bytes` equally among all ranks, including itself.
 AllToAllBytes all_to_all_bytes(RankGroup group, double bytes);
 /// Returns the time of an all-to-all. `bytes`: size of each rank's input for all ranks, including itself.
 double all_to_all_seconds(const Links& links, RankGroup group, double bytes);

@@ -173,7 +173,7 @@ class Models {
       const parallel::Cancellation* cancellation,
       const std::function<void(std::size_t index, const GeneratedResponse&)>& on_response) = 0;
 
-  /// Returns the scores of each sequence.
+  /// Runs the role's model over `sequences` and returns their scores, in the same order.
   virtual base::Result<std::vector<Scores>> score(const std::string& role, std::span<const TokenSequence> sequences,
                                                   const PassSettings& settings) = 0;
 

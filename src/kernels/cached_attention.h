@@ -7,7 +7,7 @@
 
 namespace dovetail::kernels {
 
-/// Number of tokens of a block.
+/// Capacity of an AttentionBlock, in tokens.
 inline constexpr std::int64_t attention_block = 16;
 
 /// Keys and values of one key-value head for some tokens: keys [size, 16], values [16, size]. Only the first `tokens`

@@ -125,8 +125,8 @@ std::optional<std::string> find_generation_rejection(const Job& job);
 
 // Errors for settings that the job's framework does not support. Each is at the key of the setting.
 
-/// Checks the settings of a task, read from `node`. For a task of a plan, `planned` is its plan. For a task in `fixed`,
-/// it is a default TaskPlan, changed by conform, with the fixed settings applied.
+/// Checks that the job's framework can run `planned`, read from `node`. `planned` is a task of a plan, or the job's
+/// `fixed` settings of a task applied to a default TaskPlan that conform() has adjusted.
 base::Status check_task(const Job& job, std::size_t task, const base::Node& node, const TaskPlan& planned);
 /// Checks the job read from `root`: its software, models, cluster and workload, but not the settings it fixes.
 base::Status check_framework(const base::Node& root, const Job& job);

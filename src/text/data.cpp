@@ -57,7 +57,7 @@ Result<std::string> require_text(const Node& map, std::string_view what, std::st
 
 Result<std::vector<Message>> read_messages(const Node& node) {
   if (!node.is_list() || node.size() == 0)
-    return node.error(fmt::format("`messages` is {}; accepted: a list of messages",
+    return node.error(fmt::format("`messages` is {}; accepted: a list of at least one message",
                                   node.is_list() ? std::string("empty") : node.describe()));
   std::vector<Message> messages;
   for (std::size_t index = 0; index < node.size(); ++index) {

@@ -29,8 +29,8 @@ base::Result<LengthDistribution> read_lengths(const base::Node& node, std::strin
 /// a single column of numbers without one. `column` names the column or key. If `column` is empty, the table must have
 /// only one, or only one with `length` or `tokens` in its name.
 ///
-/// Errors have the position of the cell: a missing or ambiguous column, or a row without a valid length. A table
-/// without lengths is an Error, too.
+/// Returns an Error at the header (CSV) or at the object (JSONL) if the column is missing or ambiguous, and at the cell
+/// or row if a length is missing or invalid. A table without lengths is also an Error.
 base::Result<LengthDistribution> parse_length_table(std::string_view content, const std::string& path,
                                                     std::string_view column);
 

@@ -23,9 +23,9 @@ struct LengthFigures {
 
 inline constexpr double max_sigma = 5.0;
 
-/// The first statistic that contradicts the others.
+/// The first reason why statistics determine no log-normal distribution.
 struct FigureFault {
-  std::string_view figure;  ///< "p90", or "" if there are too few or too many
+  std::string_view figure;  ///< the statistic at fault, such as "p90"; "" if there are too few
   std::string message;      ///< what is wrong, and what is accepted
 };
 

@@ -15,7 +15,7 @@ namespace dovetail::fuse {
 
 /// Above this many ops (pipeline::count_ops), bounds use only heads, tails and work, which is fast.
 inline constexpr std::int64_t max_ops_to_refute = 200'000;
-/// Above this many ops of the network (I and W separate) the devices are not sequenced.
+/// Above this many ops of the network (I and W separate), bounds use only ProofDepth::windows.
 inline constexpr std::size_t max_ops_to_sequence = 20'000;
 
 /// Shared budget of a group of proofs. It counts work, not time, so that every machine finds the same proofs.

@@ -63,11 +63,11 @@ std::string describe(Limit limit) {
     case Limit::step_dependencies:
       return fmt::format("more than {} dependencies of optimizer steps", max_step_dependency_count);
     case Limit::time:
-      return "times that are too long to add up";
+      return fmt::format("durations and transfers that add up to more than {}", max_sum);
     case Limit::activation:
       break;
   }
-  return "activations that are too large to add up";
+  return fmt::format("activations that add up to more than {}", max_sum);
 }
 
 /// Returns `sum` + `amount` * `times`, or `limit` + 1 if that exceeds `limit`. REQUIRES: nothing is negative, `sum` <=

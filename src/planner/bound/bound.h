@@ -42,9 +42,9 @@
 
 namespace dovetail::planner {
 
-/// Returns a lower bound in seconds on the period of all plans of the space that fuse at most `fusion`. Excludes the
-/// time between iterations (Efficiency::iteration). If stopped, the bound is lower, possibly 0. REQUIRES: no
-/// impossible_task(space).
+/// Returns a lower bound in seconds on the period of all plans of the space that have no fusion outside `fusion`.
+/// Excludes the time between iterations (Efficiency::iteration). If stopped, the bound is lower, possibly 0. REQUIRES:
+/// no impossible_task(space).
 double period_bound(const SearchSpace& space, FusionSelection fusion = {});
 
 }  // namespace dovetail::planner

@@ -295,7 +295,7 @@ base::Result<Launch> only_launch(const ScriptOutcome& outcome, const std::vector
   for (const Launch& launch : sure)
     if (!is_same(launch, sure.front()))
       return at_place(outcome, launch.place,
-                      fmt::format("the script also starts a different trainer at line {}; accepted: one trainer",
+                      fmt::format("the script also starts a different training run at line {}; accepted: one run",
                                   sure.front().place.line));
   return sure.front();
 }

@@ -541,7 +541,7 @@ void ShellParser::parse_backquoted(WordParts& parts, bool quoted) {
     inner += peek();
     ++position_;
   }
-  if (!take("`")) return fail(begin, "the backquote is not closed; accepted: `$(COMMAND)`");
+  if (!take("`")) return fail(begin, "the backquote is not closed; accepted: a command that ends with a backquote");
   ShellParser parser(inner, path_, begin, depth_ + 1, trees_);
   WordPart part;
   part.kind = WordPart::Kind::command;

@@ -57,11 +57,12 @@ base::Result<int> archon_virtual_stages(const syntax::SettingTree& tree, const A
   if (chunks > model.layers || chunks % stages != 0 || (chunks == stages) == interleaves ||
       (folds && chunks != 2 * std::int64_t{stages}))
     return setting_error(tree, keys + ".pp_layers_per_stage",
-                         fmt::format("makes {} chunks from {} layers for {} ranks with {}; accepted: {}", chunks,
-                                     model.layers, stages, schedule,
-                                     folds         ? "two per rank"
-                                     : interleaves ? "several per rank"
-                                                   : "one per rank"));
+                         fmt::format("splits {} layers into {} chunks, which {} cannot place on {} pipeline ranks; "
+                                     "accepted: {}",
+                                     model.layers, chunks, schedule, stages,
+                                     folds         ? "two chunks per rank"
+                                     : interleaves ? "the same number of chunks per rank, at least two"
+                                                   : "one chunk per rank"));
   return static_cast<int>(chunks / stages);
 }
 

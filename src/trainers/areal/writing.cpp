@@ -246,7 +246,7 @@ std::vector<Alternative> areal_alternatives(const AlternativesRequest& request) 
 base::Status check_areal_facts(const JobFacts& facts) {
   if (facts.training != "megatron-policy" && facts.training != "fsdp2")
     return base::bad_input(
-        fmt::format("AReaL does not train by `training: {}`; accepted: fsdp2, megatron-policy", facts.training));
+        fmt::format("AReaL does not support `training: {}`; accepted: fsdp2, megatron-policy", facts.training));
   if ((facts.algorithm != "ppo" && facts.algorithm != "grpo") || facts.reward_model || facts.epochs != 1 ||
       !facts.packing)
     return base::bad_input(

@@ -276,7 +276,7 @@ class WordEditor {
     if (!last)
       return base::Error{base::Failure::bad_input, sources_.front(), launch_.place.line, launch_.place.column,
                          fmt::format("{} cannot be added: the script does not write out any argument of the command; "
-                                     "accepted: a script with arguments written in its command",
+                                     "accepted: a script that spells out an argument in its command",
                                      set.key)};
     const char* const between = set.value.empty() ? "" : set.key.starts_with("--") ? " " : "=";
     added_.push_back(fmt::format("{}{}{}", set.key, between, set.value));
@@ -286,9 +286,10 @@ class WordEditor {
   base::Error elsewhere(std::size_t at, std::string_view flag) const {
     const syntax::Place& place = launch_.arguments[at].place;
     return {base::Failure::bad_input, sources_[static_cast<std::size_t>(place.source)], place.line, place.column,
-            fmt::format("{} comes from {}; accepted: a script with the argument written in its command", flag,
-                        place.source == 0 ? "a variable or quoted text with other words"
-                                          : "another file that the script reads")};
+            fmt::format(
+                "{} comes from {}; accepted: a script that spells out the argument in its command or in an array", flag,
+                place.source == 0 ? "a variable, or a quoted string that holds several arguments"
+                                  : "another file that the script reads")};
   }
 
   std::optional<std::size_t> last_own() const {

@@ -212,7 +212,7 @@ base::Result<CompleteFile> nemo_rl_complete_file(const JobFacts& facts) {
   DOVETAIL_CHECK(check_software(facts, "NeMo-RL", {.engines = {plan::EngineKind::vllm}}));
   if (facts.training != "fsdp2" && facts.training != "nemo-rl-megatron")
     return base::bad_input(
-        fmt::format("NeMo-RL does not train by `training: {}`; accepted: fsdp2, nemo-rl-megatron", facts.training));
+        fmt::format("NeMo-RL does not support `training: {}`; accepted: fsdp2, nemo-rl-megatron", facts.training));
   if (facts.algorithm == "remax" || facts.reward_model || facts.steps_off_policy > 0)
     return base::bad_input(
         "NeMo-RL files without --base are on policy, without remax and without reward models; accepted: ppo, grpo or "

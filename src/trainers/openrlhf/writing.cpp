@@ -125,7 +125,7 @@ base::Result<CompleteFile> openrlhf_complete_file(const JobFacts& facts) {
   DOVETAIL_CHECK(check_software(facts, "OpenRLHF", {.engines = {plan::EngineKind::vllm}, .loss_entropy = true}));
   if (facts.training != "deepspeed-zero")
     return base::bad_input(
-        fmt::format("OpenRLHF does not train by `training: {}`; accepted: deepspeed-zero", facts.training));
+        fmt::format("OpenRLHF does not support `training: {}`; accepted: deepspeed-zero", facts.training));
   if (facts.algorithm == "remax" || facts.steps_off_policy > 0 || !facts.trainer_log_probabilities)
     return base::bad_input(
         "OpenRLHF files without --base are on policy, without remax and with the trainer's log-probabilities; "

@@ -6,8 +6,8 @@
 
 namespace dovetail::trainers {
 
-/// Returns the keys of its monitors: `time/...` in seconds. No key times generation, which runs concurrently with
-/// training.
+/// Returns the keys of prime-rl's monitors: `time/...`, in seconds. Generation has no key, because it runs concurrently
+/// with training.
 const LogKeys& prime_rl_log_keys();
 
 /// Reads console output of the trainer or of the orchestrator. Both log the time of an iteration: "SUCCESS Step 12

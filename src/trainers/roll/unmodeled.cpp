@@ -228,7 +228,8 @@ base::Status add_unmodeled_megatron(const syntax::SettingTree& tree, const std::
   if (const syntax::Setting* const modules = find_setting(tree.root, modules_key); modules != nullptr) {
     DOVETAIL_TRY(const bool experts, roll_flag(tree, keys + ".moe_layer_recompute"));
     if (granularity != "selective" && !experts)
-      add_ignored(tree, modules_key, "no effect without recompute_granularity selective", run);
+      add_ignored(tree, modules_key,
+                  "no effect unless recompute_granularity is selective or moe_layer_recompute is true", run);
     else
       DOVETAIL_CHECK(add_unmodeled_modules(tree, modules_key, run));
   }

@@ -251,7 +251,7 @@ std::vector<Alternative> roll_alternatives(const AlternativesRequest& request) {
 base::Status check_roll_facts(const JobFacts& facts) {
   if (facts.training != "roll-megatron" && facts.training != "fsdp2" && facts.training != "deepspeed-zero")
     return base::bad_input(fmt::format(
-        "ROLL does not train by `training: {}`; accepted: roll-megatron, fsdp2, deepspeed-zero", facts.training));
+        "ROLL does not support `training: {}`; accepted: roll-megatron, fsdp2, deepspeed-zero", facts.training));
   if (facts.algorithm == "remax" || facts.reward_model)
     return base::bad_input(
         "ROLL files without --base have ppo, grpo or reinforce++ with `reward: rule`; accepted: such a job, or --base");

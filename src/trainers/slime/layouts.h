@@ -55,7 +55,7 @@ inline constexpr const char* slime_shape_key = "--num-layers";
 std::optional<std::string_view> slime_uncounted(const syntax::Setting& spec);
 
 /// Returns the shape given by the flags, with Megatron-LM's defaults. `vocabulary` is the vocabulary size to use
-/// without `--vocab-size`; 0: unknown. Returns an Error at a flag that is missing, at which Megatron-LM stops, or that
+/// without `--vocab-size`; 0: unknown. Returns an Error at a flag that is missing, that Megatron-LM rejects, or that
 /// requests unsupported layers.
 base::Result<llm::Transformer> slime_shape(const syntax::SettingTree& tree, std::int64_t vocabulary);
 

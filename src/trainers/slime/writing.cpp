@@ -232,7 +232,7 @@ base::Status check_slime_facts(const JobFacts& facts) {
   DOVETAIL_CHECK(check_software(facts, "slime", {.engines = {plan::EngineKind::vllm, plan::EngineKind::sglang}}));
   if (facts.training != "megatron-policy")
     return base::bad_input(
-        fmt::format("slime does not train by `training: {}`; accepted: megatron-policy", facts.training));
+        fmt::format("slime does not support `training: {}`; accepted: megatron-policy", facts.training));
   if (facts.algorithm == "remax" || facts.reward_model || facts.epochs != 1 || !facts.packing)
     return base::bad_input(
         "slime does not support remax, reward models, several epochs or unpacked sequences; accepted: ppo, grpo or "

@@ -216,7 +216,7 @@ base::Result<CompleteFile> verl_complete_file(const JobFacts& facts) {
       {.engines = {plan::EngineKind::vllm, plan::EngineKind::sglang, plan::EngineKind::trtllm}, .loss_entropy = true}));
   if (facts.training != "verl-fsdp" && facts.training != "megatron-policy")
     return base::bad_input(
-        fmt::format("verl does not train by `training: {}`; accepted: verl-fsdp, megatron-policy", facts.training));
+        fmt::format("verl does not support `training: {}`; accepted: verl-fsdp, megatron-policy", facts.training));
   if (facts.steps_off_policy > 0)
     return base::bad_input("verl files without --base are on policy; accepted: `steps_off_policy: 0`, or --base");
   if (facts.mini_batch % facts.samples_per_prompt != 0)

@@ -50,7 +50,7 @@ TEST(Problem, EachFaultIsNamed) {
   problem = sound();
   problem.models[0].microbatches = 1 << 12;
   problem.models[0].forward[0] = Ticks(base::max_time);
-  expect_fault(problem, "times that are too long to add up");
+  expect_fault(problem, "durations and transfers that add up to more than 4000000000000000000");
   problem = sound();
   problem.models[0].step = {Ticks(1), Ticks(1)};
   problem.models[0].microbatches = 1;

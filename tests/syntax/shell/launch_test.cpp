@@ -162,7 +162,7 @@ TEST(Launch, MustBeUnique) {
   };
   EXPECT_EQ(message("python train.py a\npython train.py a\n"), "");
   EXPECT_EQ(message("python train.py a\npython train.py b\n"),
-            "run.sh:2:8: the script also starts a different trainer at line 1; accepted: one trainer");
+            "run.sh:2:8: the script also starts a different training run at line 1; accepted: one run");
   EXPECT_EQ(message("echo\n"),
             "run.sh:1:1: the script starts no trainer; accepted: a script that starts a supported trainer");
   EXPECT_EQ(message("exit 2\n"),

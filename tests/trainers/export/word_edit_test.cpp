@@ -100,16 +100,15 @@ TEST(EditFlags, AddsNewFlagsToTheLastArrayAndAfterVariables) {
             "ARGS=(\n  --sleep\n   --engines 4  # soon\n)\npython train.py ${ARGS[@]}\n");
   EXPECT_EQ(edited("ARGS=\"--engines 2 --sleep\"\npython train.py $ARGS --share 0.5\n", {four_engines}),
             "ARGS=\"--engines 2 --sleep\"\npython train.py $ARGS --share 0.5 \\\n   --engines 4\n");
-  EXPECT_THAT(edited("ARGS=\"--engines 2 --sleep\"\npython train.py $ARGS\n", {wakes}),
-              HasSubstr("--sleep comes from a variable or quoted text with other words; accepted: a script with the "
-                        "argument written in "
-                        "its command"));
+  EXPECT_THAT(
+      edited("ARGS=\"--engines 2 --sleep\"\npython train.py $ARGS\n", {wakes}),
+      HasSubstr("--sleep comes from a variable, or a quoted string that holds several arguments; accepted: a script "
+                "that spells out the argument in its command or in an array"));
 }
 
 TEST(EditFlags, RejectsFlagsOfAnotherFile) {
-  EXPECT_THAT(
-      edited("source more.sh\npython train.py \"${MORE[@]}\"\n", {four_engines}),
-      HasSubstr("--engines comes from another file that the script reads; accepted: a script with the argument"));
+  EXPECT_THAT(edited("source more.sh\npython train.py \"${MORE[@]}\"\n", {four_engines}),
+              HasSubstr("--engines comes from another file that the script reads; accepted: a script that spells out"));
 }
 
 TEST(EditFlags, KeepsTheEndOfTheCommand) {
