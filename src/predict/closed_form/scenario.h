@@ -34,7 +34,7 @@ struct Scenario {
 Scenario scenario_of(const plan::Job& job, const Software& software,
                      const parallel::Cancellation* cancellation = nullptr);
 
-/// Returns a copy of `scenario` that checks `cancellation` instead of its own. `cancellation` must outlive the copy.
+/// Returns a copy of `scenario` that checks `cancellation`, which must outlive the copy.
 Scenario stopped_by(const Scenario& scenario, const parallel::Cancellation& cancellation);
 
 /// Returns the facts of the task's model. REQUIRES: the task is not a rule.
