@@ -83,7 +83,8 @@ struct EngineStep {
 /// - While any sequence is unfinished, a step decodes or computes at least one token.
 class EngineScheduler {
  public:
-  /// REQUIRES: limits of at least 1, blocks of at least 0, a cache of at most 10^15 tokens.
+  /// REQUIRES: `sequences`, `batched_tokens` and `block_tokens` are at least 1, `blocks` is at least 0, and the blocks
+  /// hold at most 10^15 tokens.
   explicit EngineScheduler(const EngineLimits& limits);
 
   /// Adds a waiting sequence. REQUIRES: a prompt of at least 1 token.

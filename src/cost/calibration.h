@@ -80,8 +80,8 @@ struct Fit {
 /// above 0, and predictions are above 0.
 double mean_error(const std::vector<CalibrationRow>& rows, const Candidate& candidate, double noise = 0);
 
-/// Returns the candidate that fits best, or `start` without unknowns. REQUIRES: as mean_error, and the unknowns of
-/// `start` are within their bounds.
+/// Returns the best candidate found and its error. Without unknowns, the candidate is `start`. REQUIRES: the conditions
+/// of mean_error hold, and the unknowns of `start` are within their bounds.
 Fit fit(const std::vector<CalibrationRow>& rows, const std::vector<Unknown>& unknowns, const Candidate& start,
         const FitOptions& options = {});
 

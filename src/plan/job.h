@@ -173,7 +173,7 @@ struct NotModelled {
   friend bool operator==(const NotModelled&, const NotModelled&) = default;
 };
 
-/// "rollout.quantization: fp8: counted as bf16, the real run is faster".
+/// "rollout.quantization: fp8: counted as bf16, but the real run is faster".
 std::string to_text(const NotModelled& setting);
 
 /// Returns `first`, followed by the elements of `second` that it lacks.

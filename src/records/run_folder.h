@@ -60,9 +60,9 @@ class EventFile {
   base::LineFile file_;
 };
 
-/// The growing files of a run. Each row is written completely or not at all, except for the last row of a program that
-/// is killed while writing. If a row cannot be added, returns a Failure::io Error with the path, and the file has no
-/// part of the row.
+/// Files of a run that grow by rows: metrics, evaluations, samples and TensorBoard events. Each row is written
+/// completely or not at all, except for the last row of a program that is killed while writing. If a function cannot
+/// add a row, it returns a Failure::io Error with the path, and the file contains no part of the row.
 class RunFolder {
  public:
   /// Opens the folder of a run with `iterations` completed, and creates missing files. Cuts off rows of later

@@ -64,7 +64,7 @@ base::Ticks idle_time(const std::vector<Use>& uses);
 /// Returns the time of one bar kind over all tasks.
 base::Ticks time_of(const std::vector<Use>& uses, BarKind bar_kind);
 
-/// Adds `bytes` to the memory from `begin` to `end`. REQUIRES: `memory` has the form of Lane::memory, from time 0 on.
+/// Adds `bytes` to the memory held from `begin` to `end`. REQUIRES: `memory` is sorted by time, as in Lane::memory.
 void add_memory(std::vector<std::pair<base::Ticks, std::int64_t>>& memory, base::Ticks begin, base::Ticks end,
                 std::int64_t bytes);
 

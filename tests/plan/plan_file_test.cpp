@@ -336,7 +336,7 @@ std::string error_with(const std::string& value) {
   return plan.ok() ? "no error" : base::to_text(plan.error());
 }
 
-const NotModelled fp8{"rollout.quantization", "fp8: counted as bf16, the real run is faster"};
+const NotModelled fp8{"rollout.quantization", "fp8: counted as bf16, but the real run is faster"};
 const NotModelled judge{"", "an engine judges: counted as a forward pass"};
 
 TEST(NotModelled, IsReadFromAPlan) {
@@ -348,7 +348,7 @@ TEST(NotModelled, IsReadFromAPlan) {
           .value();
   EXPECT_THAT(plan.not_modelled, ElementsAre(fp8, judge));
   EXPECT_THAT(parse_plan(tasks, "plan.yaml", sft_job())->not_modelled, IsEmpty());
-  EXPECT_EQ(to_text(fp8), "rollout.quantization: fp8: counted as bf16, the real run is faster");
+  EXPECT_EQ(to_text(fp8), "rollout.quantization: fp8: counted as bf16, but the real run is faster");
   EXPECT_EQ(to_text(judge), "an engine judges: counted as a forward pass");
 }
 

@@ -273,11 +273,10 @@ std::string iteration_text(const SimulationAnswer& answer) {
   text += "\n";
   const simulate::Iteration& iteration = simulation.iteration;
   if (iteration.steady)
-    text += fmt::format("steady state    {} after {}\n",
-                        iteration.iterations == 1
-                            ? "each iteration repeats the previous one"
-                            : counted(static_cast<std::int64_t>(iteration.iterations), "iteration") + " repeat in turn",
-                        counted(static_cast<std::int64_t>(iteration.simulated), "iteration"));
+    text += fmt::format("steady state    reached after {}: {}\n",
+                        counted(static_cast<std::int64_t>(iteration.simulated), "iteration"),
+                        iteration.iterations == 1 ? "each repeats the previous one"
+                                                  : fmt::format("they repeat in cycles of {}", iteration.iterations));
   else
     text += fmt::format("steady state    none after {}; the figures below cover the second half\n",
                         counted(static_cast<std::int64_t>(iteration.simulated), "iteration"));

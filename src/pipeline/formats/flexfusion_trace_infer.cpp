@@ -89,7 +89,7 @@ class ProblemInference {
         const auto [first, is_new] = seen.try_emplace({cell.pipeline, cell.microbatch, cell.stage}, cell.place);
         if (is_new) continue;
         return Error{Failure::invalid, path_, cell.place.line, cell.place.column,
-                     fmt::format("duplicate op: model {}, micro-batch {}, stage {} is already in line {}, column {}",
+                     fmt::format("duplicate op: model {}, micro-batch {}, stage {} is already on line {}, column {}",
                                  cell.pipeline, cell.microbatch, cell.stage, first->second.line, first->second.column)};
       }
     return {};

@@ -133,7 +133,7 @@ class ActionParser {
     if (whole_of_2024_ && input_gradient_)
       return error(
           whole_of_2024_->place,
-          fmt::format("{} is from the dialect of 2024, but {} in line {} is from 2025; use one dialect per file",
+          fmt::format("{} is from the dialect of 2024, but {} on line {} is from 2025; use one dialect per file",
                       text_of(*whole_of_2024_), text_of(*input_gradient_), input_gradient_->place.line));
     if (whole_of_2024_ || (weight_gradient_ && !input_gradient_)) {
       for (auto& rank : file_.ranks)

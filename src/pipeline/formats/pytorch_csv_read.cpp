@@ -134,7 +134,7 @@ class SlotTable {
       rival = slot.backward;
     if (rival)
       return invalid(action.place,
-                     fmt::format("{} is a duplicate: {} in line {}, column {} already does this work", text_of(action),
+                     fmt::format("{} is a duplicate: {} on line {}, column {} already does this work", text_of(action),
                                  text_of(*rival), rival->place.line, rival->place.column));
     here = &action;
     return {};

@@ -411,7 +411,8 @@ Result<std::unique_ptr<transport::Transport>> connect_gloo(const RankPlace& plac
   DOVETAIL_TRY(const std::vector<int> missing, find_missing(place, store, monitor, deadline));
   if (!missing.empty())
     return Error{base::Failure::lost, "", 0, 0,
-                 fmt::format("rank {} of {} did not connect", fmt::join(missing, ", "), place.ranks)};
+                 fmt::format("rank{} {} of {} did not connect", missing.size() == 1 ? "" : "s",
+                             fmt::join(missing, ", "), place.ranks)};
   const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now());
   try {
     return std::unique_ptr<transport::Transport>(

@@ -31,7 +31,7 @@ constexpr std::array whole_settings{
     CheckedSetting{"rollout.api_url", "null",
                    "generation uses a model outside the cluster; modeled as the run's engine"},
     CheckedSetting{"actor.weight_update_mode", "xccl",
-                   "weights are sent through files; modeled as NCCL, the real run is slower"},
+                   "weights are sent through files; modeled as NCCL, but the real run is slower"},
     CheckedSetting{"gconfig.use_beam_search", "false", "beam search; modeled as one sequence"},
     CheckedSetting{"gconfig.ignore_eos", "false", "responses continue to their cap; modeled with the given lengths"},
     CheckedSetting{"gconfig.min_new_tokens", "0", "minimum response length; modeled with the given lengths"},
@@ -79,7 +79,7 @@ constexpr std::array archon_settings{
     CheckedSetting{"pp_last_stage_less_layers", "0", "the last stage has fewer layers; modeled as even stages"},
     CheckedSetting{"reshard_after_forward_policy", "default",
                    "modeled as default: weights are gathered again, except with pipelines"},
-    CheckedSetting{"fp8_config.mode", "disabled", "training in fp8; modeled as bf16, the real run is faster"},
+    CheckedSetting{"fp8_config.mode", "disabled", "training in fp8; modeled as bf16, but the real run is faster"},
     CheckedSetting{"use_deterministic_algorithms", "false", "deterministic kernels; the real run is slower"},
 };
 
@@ -111,7 +111,7 @@ constexpr std::array megatron_settings{
     CheckedSetting{"moe_enable_deepep", "false", "DeepEP sends the experts' tokens; the real run is faster"},
     CheckedSetting{"moe_token_dispatcher_type", "alltoall", "modeled as all-to-all"},
     CheckedSetting{"moe_permute_fusion", "false", "fused permutation; the real run is faster"},
-    CheckedSetting{"fp8_config", "null", "training in fp8; modeled as bf16, the real run is faster"},
+    CheckedSetting{"fp8_config", "null", "training in fp8; modeled as bf16, but the real run is faster"},
 };
 
 /// Settings of Megatron's recomputation.
@@ -284,7 +284,7 @@ base::Result<RoleTypes> megatron_types(const syntax::SettingTree& tree, const Ar
   if (!in_fp32.value_or(true)) {
     role.types.gradient_type = plan::StateType::bf16;
     otherwise(keys + "ddp.grad_reduce_in_fp32",
-              "false: gradients in bf16; modeled in fp32, the real run uses less memory");
+              "false: gradients in bf16; modeled in fp32, but the real run uses less memory");
   }
   DOVETAIL_TRY(const bool on_host, areal_optimizer_on_host(tree, engine));
   DOVETAIL_TRY(const auto aware, optional_flag(tree, keys + "use_precision_aware_optimizer"));
@@ -298,7 +298,7 @@ base::Result<RoleTypes> megatron_types(const syntax::SettingTree& tree, const Ar
   if (moments && moments != plan::StateType::fp32 && (is_adam_bf16 || first == second))
     role.types.moment_type = *moments;
   const std::string key = is_adam_bf16 ? engine.role + ".optimizer.type" : keys + "use_precision_aware_optimizer";
-  otherwise(key, "states of other types; modeled in fp32, the real run uses less memory");
+  otherwise(key, "states of other types; modeled in fp32, but the real run uses less memory");
   return role;
 }
 
@@ -330,7 +330,8 @@ base::Status add_unmodeled_types(const syntax::SettingTree& tree, const ArealEng
   if (engine.allocation.backend == "megatron") {
     if (type != "bfloat16") add(key, fmt::format("{}: modeled as bf16", type));
   } else if (!is_short) {
-    add(key, fmt::format("{}: computes in fp32; modeled as bf16, the real run is slower and uses more memory", type));
+    add(key,
+        fmt::format("{}: computes in fp32; modeled as bf16, but the real run is slower and uses more memory", type));
   }
   if (!trains) return {};
   const std::string optimizer_key = engine.role + ".optimizer.type";
@@ -344,12 +345,11 @@ base::Status add_unmodeled_types(const syntax::SettingTree& tree, const ArealEng
     RoleTypes& role = roles.emplace_back();
     const plan::StateType kept = state_type(type).value();
     role.types.weight_type = role.types.gradient_type = role.types.moment_type = kept;
-    role.otherwise.push_back(
-        {key,
-         fmt::format(
-             "{}: {} are kept in 16 bits, 8 bytes per parameter; modeled in 32 bits, the real run uses half as much",
-             type, adapters ? "adapters" : "weights, gradients and moments"),
-         place_of(tree, key)});
+    role.otherwise.push_back({key,
+                              fmt::format("{}: {} are kept in 16 bits, 8 bytes per parameter; modeled in 32 bits, but "
+                                          "the real run uses half as much",
+                                          type, adapters ? "adapters" : "weights, gradients and moments"),
+                              place_of(tree, key)});
   } else {
     roles.emplace_back();
   }

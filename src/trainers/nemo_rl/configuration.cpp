@@ -161,7 +161,7 @@ base::Status deal_devices(NemoRlDraft& draft, const Share& all) {
   std::int64_t rest = one_node ? all.gpus - judges.gpus : (all.nodes - judges.nodes) * all.gpus;
   if (rest <= 0)
     return setting_error(tree, "cluster.num_nodes",
-                         "leaves no GPUs for training after the reward model's; accepted: more nodes");
+                         "leaves no GPUs for training, because the reward model takes all; accepted: more nodes");
   draft.judges = mesh_of(rest, one_node ? judges.gpus : judges.nodes * judges.gpus);
   draft.trainer = draft.engines = mesh_of(0, rest);
   if (draft.colocated) return {};

@@ -41,7 +41,7 @@ constexpr std::array nemo_rl_megatron_settings{
     CheckedSetting{"moe_shared_expert_overlap", "false",
                    "shared experts are computed during the exchange of tokens; the real run is faster"},
     CheckedSetting{"moe_permute_fusion", "true|false", "not modeled"},
-    CheckedSetting{"fp8_cfg.enabled", "false", "training in fp8; modeled as bf16, the real run is faster"},
+    CheckedSetting{"fp8_cfg.enabled", "false", "training in fp8; modeled as bf16, but the real run is faster"},
     CheckedSetting{"mtp_num_layers", "0|null",
                    "multi-token prediction layers are not modeled; the real run uses more memory"},
     CheckedSetting{"fine_grained_activation_offloading", "false",
@@ -137,7 +137,7 @@ base::Result<RoleTypes> nemo_rl_megatron_types(const syntax::SettingTree& tree, 
   if (!in_fp32.value_or(false)) return types;
   types.types.gradient_type = plan::StateType::fp32;
   types.otherwise.push_back(
-      {key, "true: gradients in fp32; modeled in bf16, the real run uses more memory", place_of(tree, key)});
+      {key, "true: gradients in fp32; modeled in bf16, but the real run uses more memory", place_of(tree, key)});
   return types;
 }
 
@@ -154,7 +154,7 @@ base::Result<RoleTypes> dtensor_types(const syntax::SettingTree& tree, const std
   types.types.shard_group = static_cast<int>(std::int64_t{layout.data} * layout.context / *copies);
   types.otherwise.push_back(
       {key,
-       fmt::format("{}: several shard groups; modeled as one group of all GPUs, the real run uses "
+       fmt::format("{}: several shard groups; modeled as one group of all GPUs, but the real run uses "
                    "more memory and sends less",
                    *copies),
        place_of(tree, key)});

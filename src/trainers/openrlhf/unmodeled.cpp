@@ -14,7 +14,7 @@ namespace {
 constexpr std::array checked_flags{
     CheckedSetting{
         "--ds.zpg", "1",
-        "weights are sharded within groups; modeled as sharded over all GPUs, the real run uses more memory"},
+        "weights are sharded within groups; modeled as sharded over all GPUs, but the real run uses more memory"},
     CheckedSetting{"--ds.load_in_4bit", "false", "modeled in 16 bits; the real run uses less memory"},
     CheckedSetting{"--ds.overlap_comm", "false",
                    "gradient reduction overlaps the backward pass; the real run is faster"},
@@ -41,7 +41,7 @@ constexpr std::array checked_flags{
                    "the prompt of a group is computed once; the real run is faster"},
     CheckedSetting{"--vllm.sync_backend", "nccl", "modeled as weights sent by NCCL"},
     CheckedSetting{"--vllm.sync_with_ray", "false",
-                   "weights are sent through Ray; modeled as NCCL, the real run is slower"},
+                   "weights are sent through Ray; modeled as NCCL, but the real run is slower"},
     CheckedSetting{"--train.agent_func_path", "null",
                    "multi-turn rollouts with an environment; modeled as one response without waiting"},
     CheckedSetting{"--ref.offload", "false",
@@ -105,7 +105,7 @@ base::Status add_engines(const syntax::SettingTree& tree, ImportedRun& run) {
   if (!sleeps && all && !async)
     run.not_modelled.push_back(
         {"--vllm.enable_sleep",
-         "false: the engine's KV cache stays on the device; modeled as freed, the real run uses more memory",
+         "false: the engine's KV cache stays on the device; modeled as freed, but the real run uses more memory",
          place_of(tree, "--train.colocate_all")});
   if (all && !async && !trainer_sleeps && run.algorithm == "ppo")
     run.not_modelled.push_back({"--ds.enable_sleep",

@@ -222,7 +222,7 @@ base::Result<RoleTypes> roll_types(const syntax::SettingTree& tree, const std::s
     types.types.shard_group = static_cast<int>(size);
     types.otherwise.push_back(
         {size_key,
-         fmt::format("{}: several shard groups; modeled as one group of all {} GPUs, the real run uses "
+         fmt::format("{}: several shard groups; modeled as one group of all {} GPUs, but the real run uses "
                      "more memory and sends less",
                      size, devices),
          place_of(tree, size_key)});
@@ -232,8 +232,9 @@ base::Result<RoleTypes> roll_types(const syntax::SettingTree& tree, const std::s
   if (!value || is_one_of(*value, "fp32|float32")) return types;
   if (const auto type = state_type(*value))
     types.types.weight_type = types.types.gradient_type = types.types.moment_type = *type;
-  types.otherwise.push_back(
-      {key, *value + ": shards are not in fp32; modeled in fp32, the real run uses less memory", place_of(tree, key)});
+  types.otherwise.push_back({key,
+                             *value + ": shards are not in fp32; modeled in fp32, but the real run uses less memory",
+                             place_of(tree, key)});
   if (types.types.weight_type == plan::StateType::by_default)
     return setting_error(tree, key, fmt::format("is {}; accepted: fp32, bf16, fp16", *value));
   return types;

@@ -40,7 +40,7 @@ constexpr std::array checked_of_role{
     CheckedSetting{"model_args.freeze_module_prefix", "null",
                    "some weights are frozen; modeled as trained, and the vision part is not modeled"},
     CheckedSetting{"logits_in_fp32", "false",
-                   "logits in fp32; modeled as bf16, the real run uses more memory for logits"},
+                   "logits in fp32; modeled as bf16, but the real run uses more memory for logits"},
     CheckedSetting{"router_replay.mode", "disable", "reusing the rollout's expert choices in training is not modeled"},
     CheckedSetting{"mtp_training_mode", "disabled|null", "training of multi-token prediction layers is not modeled"},
 };
@@ -48,7 +48,7 @@ constexpr std::array checked_of_role{
 constexpr std::array checked_of_megatron{
     CheckedSetting{"pipeline_model_parallel_layout", "null", "explicit stage layout; modeled as even stages"},
     CheckedSetting{"moe_grouped_gemm", "true|null",
-                   "experts are computed one by one; modeled as grouped, the real run is slower"},
+                   "experts are computed one by one; modeled as grouped, but the real run is slower"},
     CheckedSetting{"moe_shared_expert_overlap", "false",
                    "shared experts are computed during the exchange of tokens; the real run is faster"},
     CheckedSetting{"moe_expert_capacity_factor", "null", "dropping tokens over the expert capacity is not modeled"},
@@ -58,9 +58,9 @@ constexpr std::array checked_of_megatron{
     CheckedSetting{"bias_activation_fusion", "false", "the fused kernel is not modeled"},
     CheckedSetting{"transformer_impl", "transformer_engine|null", "modeled as Transformer Engine"},
     CheckedSetting{"cuda_graph_impl", "null", "training uses CUDA graphs; the real run is faster"},
-    CheckedSetting{"fp8", "null", "training in fp8; modeled as bf16, the real run is faster"},
-    CheckedSetting{"fp8_recipe", "null", "training in fp8; modeled as bf16, the real run is faster"},
-    CheckedSetting{"fp8_param", "false", "weights in fp8; modeled as bf16, the real run uses less memory"},
+    CheckedSetting{"fp8", "null", "training in fp8; modeled as bf16, but the real run is faster"},
+    CheckedSetting{"fp8_recipe", "null", "training in fp8; modeled as bf16, but the real run is faster"},
+    CheckedSetting{"fp8_param", "false", "weights in fp8; modeled as bf16, but the real run uses less memory"},
     CheckedSetting{"mtp_num_layers", "0|null",
                    "multi-token prediction layers are not modeled; the real run uses more memory"},
 };
@@ -110,7 +110,7 @@ constexpr std::array<std::string_view, 33> known_of_megatron{"tensor_model_paral
 constexpr std::array checked_of_fsdp2{
     CheckedSetting{"apply_tiled_mlp", "false", "tiled MLP; the real run uses less memory for activations"},
     CheckedSetting{"moe_use_grouped_mm", "true",
-                   "experts are computed one by one; modeled as grouped, the real run is slower"},
+                   "experts are computed one by one; modeled as grouped, but the real run is slower"},
     CheckedSetting{"efsdp_size", "1",
                    "experts are sharded within groups; modeled as sharded over all GPUs that share them"},
 };
@@ -118,7 +118,7 @@ constexpr std::array checked_of_fsdp2{
 constexpr std::array checked_of_fsdp2_training{
     CheckedSetting{"reduce_dtype", "fp32|float32", "gradients are reduced in another type; modeled in fp32"},
     CheckedSetting{"reduce_scatter_during_grad_accumulation", "true",
-                   "gradients stay unsharded until the step; modeled as sharded, the real run uses more memory"},
+                   "gradients stay unsharded until the step; modeled as sharded, but the real run uses more memory"},
 };
 constexpr std::array<std::string_view, 9> known_of_fsdp2{
     "fsdp_size",       "reshard_after_forward", "offload_policy", "ep_size",         "param_dtype",
@@ -150,7 +150,7 @@ constexpr std::array<std::string_view, 20> roll_vllm_keys{"tensor_parallel_size"
 
 constexpr std::array checked_of_sglang{
     CheckedSetting{"enable_memory_saver", "true",
-                   "the engine does not sleep; modeled as if it did, the real run uses more memory"},
+                   "the engine does not sleep; modeled as if it did, but the real run uses more memory"},
     CheckedSetting{"dp_size", "1", "modeled as independent instances"},
 };
 constexpr std::array<std::string_view, 13> roll_sglang_keys{"quantization",
@@ -218,7 +218,7 @@ base::Status add_unmodeled_megatron(const syntax::SettingTree& tree, const std::
   if (dispatcher ? *dispatcher != "alltoall" : has_expert_groups(run))
     add_not_modelled(
         tree, dispatcher_key,
-        fmt::format("{}: the experts' tokens are gathered on all ranks; modeled as all-to-all, the real run is "
+        fmt::format("{}: the experts' tokens are gathered on all ranks; modeled as all-to-all, but the real run is "
                     "slower and uses more memory",
                     dispatcher.value_or("not given")),
         run);
@@ -237,13 +237,14 @@ base::Status add_unmodeled_megatron(const syntax::SettingTree& tree, const std::
   if (!overlaps)
     add_not_modelled(
         tree, keys + ".overlap_grad_reduce",
-        "false: gradients are reduced after the backward pass; modeled as overlapping it, the real run is slower", run);
+        "false: gradients are reduced after the backward pass; modeled as overlapping it, but the real run is slower",
+        run);
   DOVETAIL_TRY(const auto in_fp32, optional_flag(tree, keys + ".accumulate_allreduce_grads_in_fp32"));
   if (in_fp32 == false)
     add_ignored(tree, keys + ".accumulate_allreduce_grads_in_fp32", "no effect: always true for models in bf16", run);
   add_not_modelled(tree, role + ".strategy_args.strategy_name",
                    "moments are on the host except during each optimizer step; modeled as on the GPUs "
-                   "throughout training, the real run uses less memory and transfers more",
+                   "throughout training, but the real run uses less memory and transfers more",
                    run);
   return {};
 }
@@ -258,7 +259,7 @@ base::Status add_unmodeled_fsdp2(const syntax::SettingTree& tree, const std::str
   const bool is_unsupported = type && is_one_of(*type, "fp32|float32");
   if (!trains && is_unsupported)
     add_not_modelled(tree, type_key,
-                     *type + ": weights are not in bf16; modeled in bf16, the real run uses more memory", run);
+                     *type + ": weights are not in bf16; modeled in bf16, but the real run uses more memory", run);
   DOVETAIL_TRY(const std::int64_t size, roll_count(tree, keys + ".fsdp_size", 1));
   if (!trains && size > 1 && size < devices)
     add_not_modelled(tree, keys + ".fsdp_size",
@@ -393,11 +394,12 @@ base::Status add_unmodeled_roll_generation(const syntax::SettingTree& tree, Impo
   const std::string cache_key = keys + (is_vllm ? ".enable_prefix_caching" : ".disable_radix_cache");
   DOVETAIL_TRY(const auto caches, optional_flag(tree, cache_key));
   if (caches.value_or(is_vllm) == is_vllm && run.samples_per_prompt > 1)
-    add_not_modelled(tree, cache_key,
-                     fmt::format("{}: the prompt of a group is computed once; modeled for each sample, the real run is "
-                                 "faster",
-                                 is_vllm),
-                     run);
+    add_not_modelled(
+        tree, cache_key,
+        fmt::format("{}: the prompt of a group is computed once; modeled for each sample, but the real run is "
+                    "faster",
+                    is_vllm),
+        run);
   if (backend == RollBackend::sglang) run.software.engine = plan::EngineKind::sglang;
   DOVETAIL_CHECK(take_engine_weights(tree, keys + ".quantization", run));
   DOVETAIL_CHECK(take_key_values(tree, keys + ".kv_cache_dtype", run));

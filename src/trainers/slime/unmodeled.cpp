@@ -49,11 +49,11 @@ constexpr std::array checked_training{
     CheckedSetting{"--main-grads-dtype", "fp32",
                    "gradients are modeled in the type in which they are reduced; the real run uses less memory"},
     CheckedSetting{"--use-stateless-adam", "false",
-                   "no moments are kept; modeled with moments, the real run uses less memory"},
+                   "no moments are kept; modeled with moments, but the real run uses less memory"},
     CheckedSetting{"--fp16", "false", "modeled as bf16"},
-    CheckedSetting{"--fp8-format", "null", "training in fp8; modeled as bf16, the real run is faster"},
+    CheckedSetting{"--fp8-format", "null", "training in fp8; modeled as bf16, but the real run is faster"},
     CheckedSetting{"--fp8-param-gather", "false", "weights in fp8; modeled as bf16"},
-    CheckedSetting{"--fp4-format", "null", "training in fp4; modeled as bf16, the real run is faster"},
+    CheckedSetting{"--fp4-format", "null", "training in fp4; modeled as bf16, but the real run is faster"},
     CheckedSetting{"--transformer-impl", "transformer_engine", "modeled as Transformer Engine"},
     CheckedSetting{"--attention-backend", "flash|auto|fused",
                    "modeled as flash attention; the real run uses more memory"},
@@ -93,7 +93,7 @@ constexpr std::array checked_training{
     CheckedSetting{"--update-weight-mode", "full",
                    "weight changes are sent through files; modeled as all weights sent by NCCL"},
     CheckedSetting{"--update-weight-transport", "nccl",
-                   "weights are sent through files; modeled as NCCL, the real run is slower"},
+                   "weights are sent through files; modeled as NCCL, but the real run is slower"},
 };
 
 constexpr std::array checked_rollout{
@@ -120,7 +120,7 @@ constexpr std::array checked_rollout{
     CheckedSetting{"--sglang-ep-num-redundant-experts", "0",
                    "redundant experts are not modeled; the real run uses more memory"},
     CheckedSetting{"--sglang-speculative-algorithm", "null",
-                   "speculative decoding; modeled as one token per step, the real run is faster"},
+                   "speculative decoding; modeled as one token per step, but the real run is faster"},
 };
 
 /// Flags that are reported for any value.
@@ -213,7 +213,7 @@ base::Status add_slime_types(const syntax::SettingTree& tree, ImportedRun& run) 
   if (first == second && first) types.moment_type = *first;
   if (first != second)
     add_finding(tree, first ? "--exp-avg-dtype" : "--exp-avg-sq-dtype",
-                "moments of two types; modeled in fp32, the real run uses less memory", run.not_modelled);
+                "moments of two types; modeled in fp32, but the real run uses less memory", run.not_modelled);
   if (aware && !on_host) types.master_type = plan::MasterType::remainder;
   if (master == plan::StateType::fp16) types.master_type = plan::MasterType::fp16;
   if (master == plan::StateType::bf16)
@@ -234,8 +234,8 @@ base::Status add_experts(const syntax::SettingTree& tree, const llm::Transformer
   if (!model.experts && data > 1)
     add_finding(
         tree, "--sglang-dp-size",
-        fmt::format("{}: data parallel attention; modeled as sharded over the engine, the real run uses more memory",
-                    data),
+        fmt::format(
+            "{}: data parallel attention; modeled as sharded over the engine, but the real run uses more memory", data),
         run.not_modelled);
   return {};
 }
@@ -263,7 +263,7 @@ base::Status add_placement(const syntax::SettingTree& tree, bool async, Imported
     add_finding(tree, "--offload-train", "false: no effect, because slime always offloads with a critic", run.ignored);
   if (colocate && engines && !*engines && !both)
     add_finding(tree, "--offload-rollout",
-                "false: the engine's KV cache stays on the device; modeled as freed, the real run uses more memory",
+                "false: the engine's KV cache stays on the device; modeled as freed, but the real run uses more memory",
                 run.not_modelled);
   if (!colocate && (both || engines.value_or(false)))
     add_finding(tree, both ? "--offload" : "--offload-rollout",

@@ -62,7 +62,7 @@ constexpr std::array checked_rollout{
     CheckedSetting{"actor_rollout_ref.rollout.name", "vllm", "scheduling is modeled as in vLLM"},
     CheckedSetting{"actor_rollout_ref.rollout.dtype", "bfloat16", "modeled as bf16"},
     CheckedSetting{"actor_rollout_ref.rollout.free_cache_engine", "true",
-                   "the engine's KV cache stays on the device; modeled as freed, the real run uses more memory"},
+                   "the engine's KV cache stays on the device; modeled as freed, but the real run uses more memory"},
     CheckedSetting{"actor_rollout_ref.rollout.data_parallel_size", "1",
                    "modeled as independent instances; the real ones share experts and wait for each other"},
     CheckedSetting{"actor_rollout_ref.rollout.cudagraph_capture_sizes", "null", "modeled as vLLM's default"},
@@ -138,7 +138,7 @@ void add_facts(const VerlSettings& settings, ImportedRun& run) {
   if (run.reference && settings.engine == VerlEngine::fsdp)
     run.not_modelled.push_back({"",
                                 "the reference's weights are fetched from the host for each micro-batch; modeled as "
-                                "fetched once per pass, the real run is slower"});
+                                "fetched once per pass, but the real run is slower"});
   if (run.reference && std::any_of(run.models.begin(), run.models.end(),
                                    [](const ImportedModel& model) { return model.role == "actor" && model.lora > 0; }))
     run.not_modelled.push_back({"", "the reference is the actor without its adapters; modeled as a separate model"});
@@ -183,7 +183,7 @@ base::Result<RoleTypes> fsdp_types(const syntax::SettingTree& tree, const std::s
   if (role.types.shard_group > 0)
     role.otherwise.push_back(
         {size_key,
-         fmt::format("{}: several shard groups; modeled as one group of all GPUs, the real run uses "
+         fmt::format("{}: several shard groups; modeled as one group of all GPUs, but the real run uses "
                      "more memory and sends less",
                      role.types.shard_group),
          place_of(tree, size_key)});
@@ -195,7 +195,7 @@ base::Result<RoleTypes> fsdp_types(const syntax::SettingTree& tree, const std::s
   if (type == plan::StateType::fp32) return role;
   role.types.weight_type = role.types.gradient_type = role.types.moment_type = *type;
   role.otherwise.push_back(
-      {key, fmt::format("{}: shards are not in fp32; modeled in fp32, the real run uses less memory", *value),
+      {key, fmt::format("{}: shards are not in fp32; modeled in fp32, but the real run uses less memory", *value),
        place_of(tree, key)});
   return role;
 }
@@ -226,13 +226,13 @@ base::Result<RoleTypes> verl_megatron_types(const syntax::SettingTree& tree, con
     const std::string second_key = keys + ".exp_avg_sq_dtype";
     if (second != role.types.moment_type) {
       role.types.moment_type = plan::StateType::by_default;
-      role.otherwise.push_back({second_key, "moments of two types; modeled in fp32, the real run uses less memory",
+      role.otherwise.push_back({second_key, "moments of two types; modeled in fp32, but the real run uses less memory",
                                 place_of(tree, second_key)});
     }
   }
   const std::string& set_key = overridden ? override_key : key;
   role.otherwise.push_back({set_key,
-                            "true: gradients and moments may have smaller types; modeled in fp32, the real run "
+                            "true: gradients and moments may have smaller types; modeled in fp32, but the real run "
                             "uses less memory",
                             place_of(tree, set_key)});
   return role;

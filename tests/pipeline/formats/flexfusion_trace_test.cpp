@@ -390,7 +390,7 @@ TEST(FlexFusionTrace, WithoutAProblemARepeatedLineIsADuplicate) {
   TraceText trace(read_trace({"exp2", false}));
   trace.devices.insert(trace.devices.begin() + 3, trace.devices[2]);
   EXPECT_THAT(error_of(trace.text()), testing::StartsWith("t:4:1: duplicate op: model "));
-  EXPECT_THAT(error_of(trace.text()), testing::EndsWith("is already in line 3, column 1"));
+  EXPECT_THAT(error_of(trace.text()), testing::EndsWith("is already on line 3, column 1"));
 }
 
 TEST(FlexFusionTrace, ViolationsWithoutARowHavePositions) {

@@ -218,7 +218,7 @@ TEST(PytorchCsv, InvalidActionsAreRejected) {
 
 TEST(PytorchCsv, MixedDialectsAreRejected) {
   EXPECT_EQ(error_of("0F0,0F1,0BW0\n0I1,0W1"),
-            "f.csv:1:9: 0BW0 is from the dialect of 2024, but 0I1 in line 2 is from 2025; use one dialect per file");
+            "f.csv:1:9: 0BW0 is from the dialect of 2024, but 0I1 on line 2 is from 2025; use one dialect per file");
 }
 
 TEST(PytorchCsv, IncompleteFilesAreInvalid) {
@@ -233,14 +233,14 @@ TEST(PytorchCsv, IncompleteFilesAreInvalid) {
 }
 
 TEST(PytorchCsv, RepeatedOpsAreInvalid) {
-  EXPECT_EQ(error_of("0F0,0F0,0B0"), "f.csv:1:5: 0F0 is a duplicate: 0F0 in line 1, column 1 already does this work");
+  EXPECT_EQ(error_of("0F0,0F0,0B0"), "f.csv:1:5: 0F0 is a duplicate: 0F0 on line 1, column 1 already does this work");
   EXPECT_EQ(error_of("0F0,0I0,0B0,0W0"),
-            "f.csv:1:9: 0B0 is a duplicate: 0I0 in line 1, column 5 already does this work");
-  EXPECT_EQ(error_of("0F0,0B0,0I0"), "f.csv:1:9: 0I0 is a duplicate: 0B0 in line 1, column 5 already does this work");
+            "f.csv:1:9: 0B0 is a duplicate: 0I0 on line 1, column 5 already does this work");
+  EXPECT_EQ(error_of("0F0,0B0,0I0"), "f.csv:1:9: 0I0 is a duplicate: 0B0 on line 1, column 5 already does this work");
   EXPECT_EQ(error_of("0F0,0F1,0I1,0W1,0B0,0W0"),
-            "f.csv:1:21: 0W0 is a duplicate: 0B0 in line 1, column 17 already does this work");
+            "f.csv:1:21: 0W0 is a duplicate: 0B0 on line 1, column 17 already does this work");
   EXPECT_EQ(error_of("0F0,0F1,0I1,0W1,0W0,0B0"),
-            "f.csv:1:21: 0B0 is a duplicate: 0W0 in line 1, column 17 already does this work");
+            "f.csv:1:21: 0B0 is a duplicate: 0W0 on line 1, column 17 already does this work");
 }
 
 TEST(PytorchCsv, OpsOnAnotherRankOrOutOfRangeAreInvalid) {
@@ -273,7 +273,7 @@ TEST(PytorchCsv, FaultyCommunicationIsInvalid) {
   EXPECT_EQ(error_of(rank0 + "1RECV_F0,1F0,1B0"), "f.csv:1:14: 0RECV_B0 has no 1SEND_B0 on rank 1");
   EXPECT_EQ(error_of(rank0 + "1RECV_F0,1F0,1SEND_B0,1B0"), "f.csv:2:14: 1SEND_B0 comes before 1B0, which produces it");
   EXPECT_EQ(error_of(rank0 + "1RECV_F0,1RECV_F0,1F0,1B0,1SEND_B0"),
-            "f.csv:2:10: 1RECV_F0 is a duplicate: 1RECV_F0 in line 2, column 1 already does this work");
+            "f.csv:2:10: 1RECV_F0 is a duplicate: 1RECV_F0 on line 2, column 1 already does this work");
   EXPECT_EQ(error_of("0F0,0RECV_B0,0B0\n1F0,1B0,1SEND_B0"), "f.csv:2:1: 1F0 has no 1RECV_F0 before it");
   EXPECT_EQ(error_of("0RECV_F0,0F0,0B0"), "f.csv:1:1: 0RECV_F0: there is no stage -1 to exchange it with");
   EXPECT_EQ(error_of("0F0,0SEND_F0,0B0"), "f.csv:1:5: 0SEND_F0: there is no stage 1 to exchange it with");
