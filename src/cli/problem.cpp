@@ -143,7 +143,7 @@ void add_problem(CLI::App& program, Action& action) {
   add_name_list(*command, "--microbatches", arguments->microbatches, "NAME=N",
                 "micro-batches of a model (once per model)");
   add_name_list(*command, "--map", arguments->map, "NAME=D,D,...",
-                "device of each stage of a model (default: 0, 1, ...; in reverse for later models)");
+                "device of each stage (default: 0, 1, ...; in reverse for later models)");
   add_text_option(*command, "-o,--output", arguments->output, "FILE",
                   "file to write, .json for JSON, else YAML (default: stdout)");
   add_flag(*command, "--json", arguments->json, "write JSON instead of YAML");

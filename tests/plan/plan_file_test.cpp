@@ -342,7 +342,7 @@ const NotModelled judge{"", "an engine judges: counted as a forward pass"};
 TEST(NotModelled, IsReadFromAPlan) {
   const Plan plan =
       parse_plan(tasks +
-                     "not_modelled:\n  - {key: rollout.quantization, what: 'fp8: counted as bf16, the real "
+                     "not_modelled:\n  - {key: rollout.quantization, what: 'fp8: counted as bf16, but the real "
                      "run is faster'}\n  - {what: 'an engine judges: counted as a forward pass'}\n",
                  "plan.yaml", sft_job())
           .value();

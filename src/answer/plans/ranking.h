@@ -39,7 +39,7 @@ auto options_of(const T*) {
                            "number of tied plans to simulate and rank by simulated time (default {})"),
                     group(&T::search),
                     option("allow", &T::allowed, String{"WHAT"},
-                           "also try other trainer settings: backend, mode (GPU sharing) or backend,mode"),
+                           "also try other settings: backend, mode (GPU sharing) or backend,mode"),
                     option("way", &T::alternative, Count{0, 1000},
                            "with --allow: number of the variant to report on (default {}: fastest)"),
                     unlisted(&T::exchange), unlisted(&T::on_better));

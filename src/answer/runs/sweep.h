@@ -26,7 +26,7 @@ auto options_of(const T*) {
   return options<T>(
       option("JOB", &T::job, JobFile{}, job_file_help),
       option("plan", &T::plan, File{}, "plan to vary, dovetail/plan@1 (default: best plan found)"),
-      required("over", &T::over, Choice{}, "input to vary"),
+      required("over", &T::over, Choice{}, "input"),
       option("values", &T::values, String{"LIST"},
              "comma-separated values, such as 5%,20% (threshold) or 0.5,2 (length)"),
       option("cap", &T::cap, String{"TOKENS"}, "with --over length: response cap in tokens, keep, or scale (default)"),

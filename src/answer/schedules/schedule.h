@@ -40,7 +40,7 @@ auto options_of(const T*) {
   return options<T>(
       option("PROBLEM", &T::problem, File{"PROBLEM"}, "problem file, bundled instance, or '-' for stdin"),
       option("solver", &T::solver, String{"SOLVER"}, "solver (default {}: the best of all that apply)"),
-      option("objective", &T::objective, Choice{}, "primary objective (default {}), or pareto: trade-off of both"),
+      option("objective", &T::objective, Choice{}, "first objective (default {}); pareto: trade-off of both"),
       option("robust", &T::robustness_percent, Count{0, 100}, robust_help),
       option("deadline", &T::deadline, String{"TIME"},
              "find the lowest peak with makespan <= TIME (problem's time unit)"),
