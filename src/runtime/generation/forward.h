@@ -11,8 +11,8 @@
 
 namespace dovetail::runtime {
 
-/// Pool of blocks. Each holds the keys and values of a fixed number of tokens in all layers. The pool tracks free
-/// blocks; the scheduler decides how many may be taken.
+/// Pool of blocks, each with the keys and values of a fixed number of tokens in all layers. Tracks which blocks are
+/// free; the scheduler limits how many are taken.
 class BlockCache {
  public:
   BlockCache(const llm::Transformer& shape, std::int64_t blocks, std::int64_t block_tokens, at::TensorOptions options);
@@ -24,8 +24,8 @@ class BlockCache {
   std::int64_t take();
   void release(const std::vector<std::int64_t>& blocks);
 
-  /// Return the pools of a layer. Keys are [block, key-value head, size, token], so that a query is multiplied with all
-  /// tokens of a block at once. Values are [block, key-value head, token, size].
+  /// Return the keys and values of all blocks in one layer. Keys are [block, key-value head, size, token], so that a
+  /// query is multiplied with all tokens of a block at once. Values are [block, key-value head, token, size].
   Tensor keys(std::int64_t layer) const { return keys_.select(0, layer); }
   Tensor values(std::int64_t layer) const { return values_.select(0, layer); }
 
@@ -58,7 +58,7 @@ struct BlockTable {
 /// Rows of one sequence at consecutive positions.
 struct StepPart {
   const BlockTable* blocks = nullptr;
-  std::int64_t position = 0;  ///< of the first row
+  std::int64_t position = 0;  ///< position of the first row in the sequence
   std::int64_t rows = 0;
   bool is_cached = false;  ///< the cache already has the keys and values of these rows
 };
@@ -70,8 +70,8 @@ struct StepRows {
 };
 
 /// Adds the rows' keys and values to the cache. Returns the logits of the `logit_rows` rows, [row, vocabulary], in
-/// single precision on the CPU. If the model is also in single precision on the CPU, a row's result is bit-equal
-/// whatever other rows there are, because src/kernels sums each row in a fixed order.
+/// single precision on the CPU. If the model is also in single precision on the CPU, a row's logits do not depend on
+/// the other rows, not even in the last bit, because src/kernels sums each row in a fixed order.
 Tensor forward_step(const Model& model, const BlockCache& cache, const StepRows& rows);
 
 }  // namespace dovetail::runtime

@@ -17,7 +17,7 @@
 
 namespace dovetail::runtime {
 
-/// Responses of one generation call, computed step by step as batching::EngineScheduler decides.
+/// Generates the responses of one generation call, in the steps of a batching::EngineScheduler.
 class Generator {
  public:
   /// The cache takes at most `cache_bytes`, unless the longest sequence alone needs more. All arguments must outlive

@@ -13,8 +13,8 @@
 
 namespace dovetail::runtime {
 
-/// Process in its own group, without input. Its output and errors come through non-blocking pipes. If it shares this
-/// process's standard error, `errors` is -1.
+/// A process in its own process group, without standard input. `output` and `errors` are the non-blocking read ends of
+/// pipes from its standard output and standard error. `errors` is -1 if it shares this process's standard error.
 struct Child {
   pid_t pid = -1;
   int output = -1;
@@ -24,8 +24,7 @@ struct Child {
 /// Destination of a child's standard error: a pipe, or this process's standard error.
 enum class ChildErrors : std::uint8_t { piped, shared };
 
-/// Starts `command`, a program path and its arguments, with exactly these environment variables. No signal is blocked
-/// in the child.
+/// Starts `command`, a program path and its arguments, with exactly these environment variables and no blocked signals.
 base::Result<Child> start_child(const std::vector<std::string>& command, const Variables& variables,
                                 ChildErrors errors);
 
@@ -45,13 +44,13 @@ std::string path_of_this_program();
 struct LaunchArguments {
   int ranks = 1;
   std::vector<std::string> command;  ///< rank command of this program, with arguments
-  /// maximum time without a heartbeat from a rank
+  /// Maximum time without a heartbeat from a rank.
   std::chrono::steady_clock::duration timeout = std::chrono::minutes(10);
 };
 
-/// Runs the job's store, starts the ranks and waits until all have ended. The output of rank 0 passes unchanged. Lines
-/// of other ranks' output, and error lines of all ranks, are prefixed with the rank. On a terminal rank 0 shows a
-/// progress line.
+/// Runs the job's store, starts the ranks and waits until all have ended. The output of rank 0 is passed on unchanged.
+/// Lines of other ranks' output, and error lines of all ranks, are prefixed with the rank. On a terminal, rank 0 shows
+/// a progress line.
 ///
 /// When a rank fails, all others get SIGTERM, and SIGKILL after five seconds. SIGINT and SIGTERM are forwarded to all
 /// ranks once; a second one kills them. No process of a rank's group survives, even if this process is killed.

@@ -25,8 +25,8 @@ void wait_for_work_of(const at::Device& device);
 /// Makes every operator reproducible from run to run on a GPU. Must be called before the first operator.
 void compute_deterministically();
 
-/// Returns the peak of tensor bytes on the device since the previous call, and resets it. On the CPU it is the peak of
-/// process_memory().
+/// Returns the maximum bytes of tensors on the device since the previous call, and resets it. On the CPU, this is the
+/// peak of process_memory().
 std::int64_t take_peak_of(const at::Device& device);
 
 /// Sets the number of threads of operators and kernels, and of OpenBLAS if it computes the matrix products.
@@ -36,8 +36,8 @@ void use_threads(int count);
 /// if memory is short.
 void reserve_product_buffers(int threads);
 
-/// Runs f(begin, end) over chunks of [0, count), on several threads if the work is large enough. `work` is the total
-/// number of multiplications.
+/// Calls f(begin, end) for chunks of [0, count), on several threads if there is enough work. `work` is the total number
+/// of multiplications.
 template <class F>
 void share_out(std::int64_t count, std::int64_t work, F f) {
   constexpr std::int64_t work_of_thread = 1 << 18;

@@ -11,8 +11,9 @@
 
 namespace dovetail::runtime {
 
-/// Adds to gradients at once, or defers the additions. A split backward defers them to W, and a micro-batch that runs
-/// early defers them to its turn. The sums and their rounding are the same either way.
+/// Adds to gradients at once or, if constructed with `holds`, when add_held is called. A split backward defers the
+/// additions to W, and a micro-batch that runs early defers them to its turn. The sums and their rounding are the same
+/// either way.
 class GradientSink {
  public:
   explicit GradientSink(bool holds = false) : holds_(holds) {}
@@ -24,7 +25,7 @@ class GradientSink {
   /// Adds row i of `slopes` to row rows[i] of a matrix's gradient.
   void add_rows(Parameter& parameter, const Tensor& rows, const Tensor& slopes);
 
-  /// Applies the deferred additions in the order they were made.
+  /// Applies the deferred additions in the order in which they were made.
   void add_held();
 
  private:

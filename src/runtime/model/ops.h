@@ -74,7 +74,8 @@ struct TokenSlopes {
 
 /// Operators for one kind of device.
 struct Operators {
-  /// With the kernels, a row's result never depends on other rows. With ATen, its last digits may.
+  /// x w^T plus the bias. With src/kernels, a row's result does not depend on other rows; with ATen, its last digits
+  /// may.
   Tensor (*project)(const Linear& linear, const Tensor& x) = nullptr;
 
   /// x / sqrt(mean of x^2 + epsilon) * scale over the last dimension (Zhang and Sennrich 2019, arXiv 1910.07467).

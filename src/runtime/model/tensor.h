@@ -21,8 +21,8 @@ Tensor integer_tensor(const std::vector<std::int64_t>& values, const at::Device&
 /// Reshapes rows [tokens, features] to [tokens, heads, size].
 inline Tensor by_head(const Tensor& x, std::int64_t size) { return x.view({x.size(0), -1, size}); }
 
-/// Runs `work`, a collective operation of `collectives`, on a vector in place. If the collectives use other memory than
-/// the vector's, it runs on a copy that is written back. `device` is the device of this rank's models.
+/// Runs `work`, a collective operation of `collectives`, on a vector in place. If the vector is not in the memory that
+/// the collectives use, runs `work` on a copy and copies the result back. `device` is the device of this rank's models.
 base::Status with_numbers(const Tensor& vector, const at::Device& device, const transport::Collectives& collectives,
                           const std::function<base::Status(transport::Numbers)>& work);
 
@@ -45,8 +45,8 @@ void count_memory();
 
 MemoryCount& process_memory();
 
-/// Counts the tensors that this thread allocates in `count` during its lifetime, whichever thread frees them. `count`
-/// must outlive them.
+/// While it exists, tensors that this thread allocates are counted in `count` until they are freed, by any thread.
+/// `count` must outlive the tensors.
 class CountedThread {
  public:
   explicit CountedThread(MemoryCount& count);

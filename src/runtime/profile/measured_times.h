@@ -22,8 +22,8 @@ double median_seconds(const std::function<void()>& work);
 
 /// Speed of a rank with its threads.
 struct RankSpeed {
-  double bytes_per_second = 0;  ///< of memory reads
-  double flops_per_second = 0;  ///< of fp32 matrix products
+  double bytes_per_second = 0;  ///< bytes of memory reads
+  double flops_per_second = 0;  ///< FLOP of fp32 matrix products
 };
 RankSpeed measure_speed();
 
@@ -46,10 +46,10 @@ struct TimesGrid {
 };
 
 /// Measures the times of a layer, the embedding, the head, decode steps and the optimizer, with random fp32 weights.
-/// Times models with one and with two layers. A layer's time is their difference, from which a decode step of the whole
-/// model is extrapolated. The head is timed on micro-batches of the same sizes, and scores their `scored` fraction.
-/// `gpu` stays empty. Returns a Failure::invalid Error if the machine is so busy that two layers are never slower than
-/// one. REQUIRES: the model has a language model head.
+/// Times a model with one layer and one with two. Their difference is the time of a layer, from which the decode step
+/// of the whole model is extrapolated. The head is timed on micro-batches of the same sizes, and scores their `scored`
+/// fraction. `gpu` stays empty. Returns a Failure::invalid Error if the machine is so busy that two layers are never
+/// slower than one. REQUIRES: the model has a language model head.
 base::Result<cost::LayerProfile> measure_model(const llm::Transformer& shape, const llm::Computation& computation,
                                                const TimesGrid& grid);
 

@@ -18,11 +18,11 @@ namespace dovetail::runtime {
 /// Measurements, and the machine they are from.
 struct MeasuredMachine {
   cost::Profile profile;
-  std::vector<llm::Computation> computations;  ///< [layer profile] of its model
+  std::vector<llm::Computation> computations;  ///< [layer profile] computation of its model
   std::string gpu;                             ///< name of the machine's processor in jobs
   int ranks = 1;                               ///< number of ranks that share the machine
   std::int64_t memory = 0;                     ///< bytes per rank
-  RankSpeed speed;                             ///< of a rank, while all are busy
+  RankSpeed speed;                             ///< speed of a rank while all ranks are busy
 };
 
 /// Returns a dovetail/profile@2 file with its cluster, as JSON. Seconds and bandwidths have four significant digits.
@@ -31,15 +31,15 @@ std::string profile_text(const MeasuredMachine& measured);
 struct ProfileArguments {
   std::string job;                                                ///< file or folder
   std::string output;                                             ///< file in dovetail/profile@2 format
-  int threads = 1;                                                ///< per rank
+  int threads = 1;                                                ///< threads per rank
   transport::Clock::duration timeout = std::chrono::minutes(10);  ///< limit of each wait for another rank
 };
 
-/// Returns the Error of every rank if the job's models cannot be measured.
+/// Returns an Error if the job's models cannot be measured. Lets a launcher fail once, before it starts the ranks.
 base::Status check_profile(const ProfileArguments& arguments);
 
-/// Measures on one rank, or as the rank found in the environment. Returns the exit code. Rank 0 writes the file. All
-/// ranks compute at once, as in a run.
+/// Measures as the only rank, or as the rank that environment variables specify. Returns the exit code. All ranks
+/// compute at the same time, as in a run. Rank 0 writes the file.
 int run_profile(const ProfileArguments& arguments);
 
 }  // namespace dovetail::runtime

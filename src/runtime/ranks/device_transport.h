@@ -10,7 +10,7 @@
 
 namespace dovetail::runtime {
 
-/// Creates a transport for ranks with one device each. Messages of Lane::programs hold device memory and use groups
+/// Creates a transport for ranks with one device each. Messages of Lane::programs are in device memory and use groups
 /// that `connect` creates. All other messages, and every error, use `host`.
 ///
 /// Each channel has a separate group, so a message waits only for earlier messages of its channel. Messages of a
@@ -19,9 +19,9 @@ namespace dovetail::runtime {
 std::unique_ptr<transport::Transport> make_device_transport(std::unique_ptr<transport::Transport> host,
                                                             ConnectDevices connect, JobMonitor* monitor);
 
-/// Creates in-place collectives on device memory, by groups that `connect` creates: one per opened group of ranks.
-/// Shares differ in size by at most one, which no library's reduce_scatter supports. So each share is reduced to its
-/// rank, or broadcast from it.
+/// Creates in-place collectives on device memory, by groups that `connect` creates: one per opened group of ranks. The
+/// shares of ranks may differ in size by one element, which no library's reduce_scatter supports. So each share is
+/// reduced to its rank, or broadcast from it.
 ///
 /// An error of `transport` ends all waits, and an error here fails the transport. `transport` must outlive the result.
 std::unique_ptr<transport::Collectives> make_device_collectives(transport::Transport& transport,

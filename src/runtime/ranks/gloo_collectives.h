@@ -10,9 +10,9 @@
 namespace dovetail::runtime {
 
 /// Creates collectives on c10d's ProcessGroupGloo, with separate connections: one process group per opened group. Each
-/// operation works on a copy of its numbers. libtorch 1.13's Gloo lacks reduce_scatter. An all-reduce of which each
-/// rank keeps its share replaces it, and sends twice the bytes. The order of summation depends only on the group and
-/// the number of values, so runs on the same ranks yield the same sums.
+/// operation works on a copy of its numbers. Gloo in libtorch 1.13 lacks reduce_scatter, so ranks take their shares
+/// from an all-reduce, which sends twice the bytes. The order of summation depends only on the group and the number of
+/// values, so runs on the same ranks yield the same sums.
 ///
 /// An error of `transport` ends all waits, and an error here fails the transport. `store` and `transport` must outlive
 /// the result.

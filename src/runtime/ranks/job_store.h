@@ -16,8 +16,9 @@ class Store;  // NOLINT(readability-identifier-naming): name in libtorch
 
 namespace dovetail::runtime {
 
-/// Connection to a store, c10d's TCPStore. The first connection makes the process ignore SIGPIPE. Functions return a
-/// Failure::lost Error if the store does not respond, and block if it hangs.
+/// Connection to a store, c10d's TCPStore. Keys are separate for each `attempt` (RankPlace::attempt). The first
+/// connection makes the process ignore SIGPIPE. Functions return a Failure::lost Error if the store does not respond,
+/// and block if it hangs.
 class JobStore {
  public:
   /// Runs a store in this process. It listens on `port` of all addresses, or on any free port if `port` is 0.

@@ -2,7 +2,7 @@
 //
 // "ROLE.safetensors" holds the weights by name. Moments are named "first_moment.NAME" and "second_moment.NAME", or
 // "first_moment.NAME[BEGIN:END]" for a part of a weight, with elements in row-major order. "steps" is the number of
-// steps taken. Moments are in the same file if one rank holds all of them, otherwise rank R's are in
+// steps taken. Moments are in the same file if one rank holds all of them, otherwise those of rank R are in
 // "ROLE.rank-R.safetensors". Readers take the elements they need from all files, so the number of ranks may change.
 #pragma once
 
@@ -21,7 +21,7 @@ namespace dovetail::runtime {
 struct SteppedWeights {
   const Weights* weights = nullptr;
   const Optimizer* optimizer = nullptr;
-  bool is_kept_elsewhere = false;  ///< another rank also holds these moments and writes them
+  bool is_kept_elsewhere = false;  ///< another rank also holds these moments, and writes them to the file
 };
 
 /// Returns "FOLDER/ROLE.safetensors".

@@ -26,11 +26,11 @@ namespace dovetail::runtime {
 struct PhaseProgram {
   predict::PhaseSchedule phase;
   pipeline::Program program;
-  std::vector<pipeline::Program> all;  ///< of all ranks; only on rank 0
+  std::vector<pipeline::Program> all;  ///< programs of all ranks; empty except on rank 0
 };
 
-/// Compiles programs once per number of mini-batches and micro-batches, and again with measured times. Scenario and
-/// plan must outlive this object.
+/// Compiles and caches programs, for each number of mini-batches and micro-batches, and again once times were measured.
+/// `scenario` and `plan` must outlive this object.
 class PhasePrograms {
  public:
   PhasePrograms(const predict::Scenario& scenario, const plan::Plan& plan, int rank)
@@ -64,7 +64,7 @@ class PhasePrograms {
   std::map<std::vector<std::size_t>, execute::OpMedians> times_;  // by tasks
 };
 
-/// Training phases as measured by the ranks. Rank 0 keeps the latest runs of each phase.
+/// Measured times of training phases: on rank 0, those of the latest runs of each phase.
 class MeasuredPhases {
  public:
   /// Adds a run of a phase of these tasks, with each rank's times by its own clock. `phase` must stay valid and have

@@ -30,18 +30,19 @@
 
 namespace dovetail::runtime {
 
-/// Stages that a rank holds of a trained role. They belong to one replica, whose ranks together hold the whole model.
+/// The stages of a trained role that this rank holds. They belong to one replica, whose ranks together hold the whole
+/// model.
 struct RankStages {
-  std::vector<StageState> states;  ///< of this rank
+  std::vector<StageState> states;  ///< stages on this rank
   std::vector<LayerRange> layers;  ///< [stage]
   std::vector<int> ranks;          ///< [stage] rank of this rank's replica that holds it
 
   bool are_whole_model() const { return layers.size() == 1; }
 };
 
-/// Cuts this rank's stages of model `model` of the program out of the whole weights, with moments of 0. `layout` is the
-/// layout of the role's train task. A stage that is the whole model shares the values of `full_weights`. REQUIRES: the
-/// rank has stages of exactly one replica.
+/// Creates this rank's stages of model `model` of the program from the whole weights, with moments of 0. `layout` is
+/// the layout of the role's train task. A stage that is the whole model shares the values of `full_weights`. REQUIRES:
+/// the rank has stages of exactly one replica.
 RankStages cut_stages(Weights& full_weights, const pipeline::Program& program, std::size_t model,
                       const pipeline::ModelPlacement& placement, const llm::Layout& layout);
 
@@ -56,10 +57,10 @@ std::vector<int> ranks_of_replica(const RankStages& stages);
 base::Status gather_values(const RankStages& stages, Weights& full_weights, control::RankExchange& rank_exchange,
                            transport::Collectives& collectives);
 
-/// Rank of a run and its resources. References must outlive the models.
+/// Resources that the models of a rank use. References must outlive the models.
 struct RankContext {
   control::RankExchange& rank_exchange;
-  transport::Collectives& collectives;  ///< for the reductions of training
+  transport::Collectives& collectives;  ///< used for the reductions of training
   at::Device device = at::kCPU;
   execute::Guard guard = {};  ///< wraps the work of training; null if that work does not throw
 };
@@ -87,7 +88,7 @@ class RankModels final : public control::Models {
                                                    const control::PassSettings& settings) override;
   base::Status train(std::span<const control::Training> trainings) override;
   void average(const std::string& role, const std::string& trained, double decay) override;
-  /// Must be called on all ranks. Only rank 0's `folder` counts; the others receive it.
+  /// Must be called on all ranks. All ranks use rank 0's `folder`.
   base::Status save(const std::string& folder) const override;
   base::Status load(const std::string& folder) override;
   base::Status export_role(const std::string& role, const std::string& folder) const override;
@@ -95,7 +96,7 @@ class RankModels final : public control::Models {
   std::int64_t parameters(const std::string& role) const override;
 
   /// Returns the current schedule of the fused train tasks, with the planned number of micro-batches. After the first
-  /// runs, it is solved again from their measured times. Returns nullopt if the plan fuses no tasks.
+  /// runs, the schedule is solved again with their measured times. Returns nullopt if the plan fuses no tasks.
   base::Result<std::optional<pipeline::Schedule>> fused_schedule();
   /// On rank 0, returns the training phases that ran, with the measurements of all ranks.
   std::vector<records::TrainingPhase> measured_phases() const;

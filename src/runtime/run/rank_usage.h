@@ -15,15 +15,15 @@
 
 namespace dovetail::runtime {
 
-/// Phase of a run and the memory it holds, for errors when memory runs out or a rank is lost.
+/// Phase of a run and its memory, for errors when memory runs out or a rank is lost.
 struct MemoryAccount {
-  std::int64_t iteration = 0;  ///< current one; 0 while the models are read
+  std::int64_t iteration = 0;  ///< current iteration; 0 while the models are read
   std::string phase = {};      ///< task, "evaluate", or the work between tasks
   std::int64_t weights = 0;    ///< bytes, like the members below
   std::int64_t gradients = 0;
   std::int64_t optimizer = 0;
-  std::int64_t cache = 0;                                   ///< maximum of the KV cache of a generation
-  std::optional<std::int64_t> predicted = {};               ///< total according to the plan
+  std::int64_t cache = 0;                                   ///< maximum bytes of a generation's KV cache
+  std::optional<std::int64_t> predicted = {};               ///< bytes in total that the plan predicts
   std::function<void(const MemoryAccount&)> on_phase = {};  ///< called at the start of each phase
 };
 

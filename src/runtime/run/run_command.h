@@ -18,10 +18,10 @@ struct RunArguments {
   std::string plan;    ///< file
   std::string output;  ///< run directory
   bool resume = false;
-  std::optional<std::int64_t> iterations;  ///< overrides the job's
+  std::optional<std::int64_t> iterations;  ///< overrides the job's number of iterations
   int threads = 1;
   std::string device = "cpu";                          ///< as in find_device
-  bool deterministic = false;                          ///< one thread, whatever `threads` is, and sums in rank order
+  bool deterministic = false;                          ///< one thread, regardless of `threads`, and sums in rank order
   std::optional<transport::CarrierKind> carrier = {};  ///< default: NCCL between GPUs, Gloo otherwise
   std::optional<transport::CollectiveKind> collectives = {};      ///< default: the carrier's usual collectives
   std::optional<int> ranks = {};                                  ///< overrides the number of devices in the job
@@ -31,7 +31,7 @@ struct RunArguments {
 /// Trains until the run is done, stopped or failed. Writes the run directory, and reports progress on standard error.
 base::Status run_training(const RunArguments& arguments);
 
-/// Returns the Error of every rank if this many ranks cannot run it.
+/// Returns an Error if this number of ranks cannot run the plan. Lets a launcher fail once, before it starts the ranks.
 base::Status check_ranks(const RunArguments& arguments, int ranks);
 
 /// Trains as one of several ranks. Only rank 0 lists checkpoints, runs the reward command, writes metrics and reports

@@ -1,4 +1,4 @@
-// dovetail-train stub: replays one rank of a schedule with ops that wait.
+// dovetail-train stub: runs one rank of a schedule with ops that wait instead of computing.
 #pragma once
 
 #include <cstddef>
@@ -13,12 +13,13 @@ namespace dovetail::runtime {
 struct StubArguments {
   std::string schedule;                   ///< schedule file in any format
   transport::Clock::duration tick{};      ///< time per tick, or per nanosecond if the schedule has a time unit
-  std::size_t message_bytes = 0;          ///< of each activation and gradient
+  std::size_t message_bytes = 0;          ///< bytes of each activation and gradient message
   transport::Clock::duration timeout{};   ///< limit of each wait
   std::optional<std::string> trace = {};  ///< output file for the times of all instructions
 };
 
-/// Returns the Error of every rank if this many ranks cannot run it.
+/// Returns an Error if this number of ranks cannot run the schedule. Lets a launcher fail once, before it starts the
+/// ranks.
 base::Status check_stub(const StubArguments& arguments, int ranks);
 
 /// Runs this process's rank, found in the environment, and returns the exit code. Rank 0 prints the predicted and the

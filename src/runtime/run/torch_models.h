@@ -24,7 +24,7 @@ struct RoleSetup {
   std::optional<weights::Checkpoint> checkpoint;  ///< if absent, the role copies `like`
   std::string like;    ///< earlier role to copy the weights from, except a head of another kind; empty: random weights
   std::string folder;  ///< source of config.json and tokenizer for exports; empty if unknown
-  std::uint64_t seed = 0;  ///< of random weights
+  std::uint64_t seed = 0;  ///< seed of random weights
   bool trained = false;
   llm::Recomputation recomputation = llm::Recomputation::none;
 };
@@ -32,7 +32,7 @@ struct RoleSetup {
 /// Place where the trained roles of a TorchModels take their steps.
 enum class Stepping {
   here,
-  elsewhere,  ///< in the stages of a RankModels: no gradients or moments are held here
+  elsewhere,  ///< in the stages of RankModels, which hold the gradients and moments
 };
 
 /// control::Models on libtorch.

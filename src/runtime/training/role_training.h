@@ -17,9 +17,9 @@
 namespace dovetail::runtime {
 
 /// Returns, per micro-batch, indexes into `sequences`, by the rules of src/batching. A count of micro-batches takes
-/// precedence over a token limit, and that over a sequence limit. Without limits there is one micro-batch. Sequences
-/// that are kept together count as one sequence with all their tokens. No micro-batch is empty. REQUIRES: kept_together
-/// divides the number of sequences.
+/// precedence over a token limit, and a token limit over a sequence limit. Without any, there is one micro-batch.
+/// Sequences that are kept together count as one sequence with all their tokens. No micro-batch is empty. REQUIRES:
+/// kept_together divides the number of sequences.
 std::vector<std::vector<std::size_t>> micro_batches_of(std::span<const control::TokenSequence> sequences,
                                                        const control::PassSettings& settings);
 
@@ -47,17 +47,17 @@ struct MiniBatchResult {
 /// outlive this object.
 class RoleTraining {
  public:
-  /// Deals the sequences of each mini-batch to `replicas`, and those of a replica to `microbatches` micro-batches. The
-  /// last micro-batches are empty if there are too few sequences.
+  /// Distributes the sequences of each mini-batch among `replicas`, and those of a replica among `microbatches`
+  /// micro-batches. The last micro-batches are empty if there are too few sequences.
   RoleTraining(const control::Training& training, std::size_t replicas, std::size_t microbatches);
 
   /// Returns the sequences of a micro-batch; none if it is empty.
   MicroBatch micro_batch(std::size_t replica, MicrobatchId id) const;
-  /// Returns its number of rows. An empty micro-batch has one row of weight 0.
+  /// Returns the number of rows of a micro-batch. An empty one has one row of weight 0.
   std::int64_t rows(std::size_t replica, MicrobatchId id) const;
   double temperature() const { return training_.settings.temperature; }
 
-  /// Returns the gradient of the loss with respect to a micro-batch's scores, and keeps its loss sums.
+  /// Returns the gradient of the loss with respect to a micro-batch's scores. Stores the loss sums for sums().
   std::vector<control::ScoreSlopes> slopes(std::size_t replica, MicrobatchId id,
                                            std::span<const control::Scores> scores);
   /// Returns the sums of a replica's mini-batch over the micro-batches scored on this rank, in micro-batch order.
@@ -69,7 +69,7 @@ class RoleTraining {
   void finish(std::size_t minibatch, const MiniBatchResult& result);
   bool is_finished(std::size_t minibatch) const { return results_[minibatch].has_value(); }
   const MiniBatchResult& result(std::size_t minibatch) const { return *results_[minibatch]; }
-  /// Returns the step that ends the mini-batch. It is computed once and the same for every caller.
+  /// Returns the decision about the step that ends the mini-batch. It is made once, so every caller gets the same.
   base::Result<control::StepDecision> decide(std::size_t minibatch);
   std::size_t minibatches() const { return results_.size(); }
 
@@ -85,7 +85,7 @@ class RoleTraining {
   std::vector<std::optional<base::Result<control::StepDecision>>> decisions_;  // [mini-batch]
 };
 
-/// Stages that a rank holds of one role in a training phase, and their joint work after the last backward of a
+/// The stages of one role that a rank holds in a training phase, and their joint work after the last backward of a
 /// mini-batch. `training_settings` and the states must outlive this object.
 class RankRole {
  public:
@@ -105,7 +105,7 @@ class RankRole {
   // squares of the gradient parts that are stepped here, then the loss sums of each replica scored here. Entries of
   // other ranks are 0.
   std::vector<double> partial_sums(std::size_t minibatch) const;
-  /// Stores the findings summed over all ranks.
+  /// Stores the result of a mini-batch, given partial_sums() added up over all ranks.
   void finish(std::size_t minibatch, const std::vector<double>& partial_sums);
 
   /// Returns the device of the stages. REQUIRES: there is a stage.

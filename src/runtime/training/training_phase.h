@@ -14,10 +14,10 @@
 
 namespace dovetail::runtime {
 
-/// Model of the program, as held by this rank.
+/// A model of the program, and its stages on this rank.
 struct PhaseRole {
   const control::Training* training = nullptr;
-  std::vector<StageState>* states = nullptr;  ///< its stages on this rank; may be empty
+  std::vector<StageState>* states = nullptr;  ///< stages on this rank; may be empty
 };
 
 struct PhaseResult {
