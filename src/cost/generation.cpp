@@ -30,7 +30,7 @@ double end_spread(const workflow::LengthDistribution& lengths) {
 Occupancy decoded_of(const GenerationWork& work, double share, double places, double cache_tokens) {
   const double most = work.prompts->mean() + static_cast<double>(work.responses->longest());
   if (std::min(share, places) * most > cache_tokens) {
-    // At least one sequence runs, whatever the cache size.
+    // At least one sequence runs, even if the cache is too small for it.
     const double least = work.prompts->mean() + work.responses->mean();
     Occupancy decoded = cache_occupancy_of(
         *work.responses, {share, places, work.prompts->mean(), work.samples_per_prompt, std::max(cache_tokens, least)});

@@ -121,8 +121,8 @@ struct LayerContext {
   const Efficiency& efficiency;
 };
 
-/// Returns the seconds of one layer from its measured table. Outside its range they scale with the roofline, without
-/// collectives and at least the launch time.
+/// Returns the seconds of one layer from its measured table. Outside the measured range, they are proportional to the
+/// roofline time without collectives, or to the launch time if it is longer.
 double measured_layer(const LayerContext& of, const ProfileTable& table, bool with_experts, const PassKind& kind) {
   StageLayers layer;
   (with_experts ? layer.with_experts : layer.dense) = 1;
@@ -135,8 +135,8 @@ double measured_layer(const LayerContext& of, const ProfileTable& table, bool wi
   return profiled_seconds(table, of.tokens.count, of.tokens.squares / of.tokens.count, modelled);
 }
 
-/// Removes measured embedding and head from `stage` and returns their seconds: linear between points, proportional to
-/// the tokens beyond them. Recomputation does not affect them.
+/// Removes measured embedding and head from `stage` and returns their seconds: linear between measured points, and
+/// proportional to the tokens outside their range. Recomputation does not affect them.
 double take_measured_ends(const LayerContext& of, StageLayers& stage, bool backward) {
   if (of.layout.context > 1) return 0;
   double seconds = 0;
@@ -154,8 +154,8 @@ double take_measured_ends(const LayerContext& of, StageLayers& stage, bool backw
   return seconds;
 }
 
-/// Removes measured layers, embedding and head from `stage` and returns their seconds: of a forward or a backward. If
-/// the backward recomputes the forward (`again`), both must have been measured.
+/// Removes measured layers, embedding and head from `stage` and returns their seconds in a forward, or in a backward.
+/// If the backward recomputes the forward (`again`), both must have been measured.
 double take_measured(const LayerContext& of, StageLayers& stage, bool backward, bool again) {
   if (of.facts.profiles.empty() || of.tokens.count <= 0) return 0;
   double seconds = take_measured_ends(of, stage, backward);

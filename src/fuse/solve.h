@@ -30,12 +30,12 @@ struct Solved {
 /// A search that stops early returns its best schedule so far: at its time limit, on options.cancellation or on the
 /// loss of another process. See solution.stopped_by and solution.lost_process.
 ///
-/// Errors:
+/// Errors, by their base::Failure:
 /// - bad_input if the problem is invalid (pipeline::find_fault; pipeline::with_defaults fills in omitted values), an
 ///   option is out of range, the solver does not exist, or it is not applicable to this problem
 /// - infeasible if no schedule that was found fits in memory, with the excess of each device
 /// - interrupted if options.cancellation was requested before a schedule was found
-/// - io if another process was lost before a schedule that fits was found
+/// - io if a process of options.exchange was lost before a schedule that fits was found
 base::Result<Solved> solve(const pipeline::Problem& problem, std::string_view solver_name,
                            const SolveOptions& options = {});
 

@@ -213,7 +213,7 @@ ErrorSummary summary_of(const std::vector<PredictedRow>& rows, Predicted predict
       const double error = std::abs(predicted(phase) / phase.measured - 1);
       if (error <= summary.worst_phase) continue;
       summary.worst_phase = error;
-      summary.worst_name = row.name + ", " + phase.name;
+      summary.worst_name = row.name + ", " + phase_title(phase.name);
     }
   }
   summary.mean /= weights;

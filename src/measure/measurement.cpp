@@ -9,6 +9,11 @@ std::string name_of(const Phase& phase, const plan::Job& job) {
   return std::string(base::enum_name(std::get<PhaseKind>(phase)));
 }
 
+std::string phase_title(const std::string& name) {
+  const auto kind = base::enum_named<PhaseKind>(name);
+  return kind ? std::string(base::enum_text(*kind)) : name;
+}
+
 std::optional<Phase> phase_named(std::string_view name, const plan::Job& job) {
   if (const auto kind = base::enum_named<PhaseKind>(name)) return *kind;
   if (const auto task = workflow::find_task(job.workflow, name)) return *task;

@@ -28,8 +28,11 @@ inline constexpr std::array phase_kinds{PhaseKind::generation, PhaseKind::infere
 /// Phase of an iteration: all activities of a kind, or one task.
 using Phase = std::variant<PhaseKind, workflow::TaskId>;
 
-/// Returns the phase's name in files and tables: the name of its kind or task.
+/// Returns the phase's name in files: the name of its kind or task.
 std::string name_of(const Phase& phase, const plan::Job& job);
+/// Returns the title of a phase in tables and messages, given its name in files: "inference" for "scoring",
+/// "weight sync" for "refit", otherwise the name itself.
+std::string phase_title(const std::string& name);
 /// Returns the phase with this name; nullopt if the name is unknown. A kind takes precedence over a task of the same
 /// name.
 std::optional<Phase> phase_named(std::string_view name, const plan::Job& job);

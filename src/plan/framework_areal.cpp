@@ -8,7 +8,7 @@ namespace {
 using llm::Layout, llm::Recomputation;
 using workflow::TaskKind;
 
-/// Engines on separate GPUs are another mode.
+/// The actor's training, if all roles share one pool of GPUs. Engines on separate GPUs are another mode.
 bool leaves_the_pool(const Job& job, std::size_t task) {
   return is_on_the_pool(job, task) && is_of_actor(job, task) && is_training(job, task);
 }

@@ -6,8 +6,8 @@ namespace {
 using llm::Layout, llm::Recomputation;
 using workflow::TaskKind;
 
-/// A reward model is an environment with its own GPUs. Training and generation on the rest of the cluster is another
-/// mode.
+/// Whether training and generation share all GPUs, on policy. In another mode, a reward model is an environment with
+/// its own GPUs, and training and generation use the others.
 bool has_one_pool(const Job& job, std::size_t task) {
   for (std::size_t other = 0; other < job.workflow.tasks.size(); ++other)
     if (is_reward(job, other)) return false;

@@ -6,7 +6,7 @@ namespace {
 using llm::Layout, llm::Recomputation;
 using workflow::TaskKind;
 
-/// Separate pools of GPUs are another mode.
+/// Whether all roles share one pool of GPUs, on policy (the hybrid engine). Separate pools are another mode.
 bool is_hybrid(const Job& job, std::size_t task) { return is_on_policy(job, task) && !has_pools(job); }
 
 /// openrlhf/utils/deepspeed/deepspeed.py: `--ds.enable_sleep` moves gradients and all optimizer states; bf16 weights

@@ -8,7 +8,7 @@ namespace {
 using llm::Layout, llm::Recomputation;
 using workflow::TaskKind;
 
-/// A search keeps different `device_mapping`s of a job.
+/// Inference in the trainer's workers: all except reward models.
 bool is_pass(const Job& job, std::size_t task) { return is_inference(job, task) && is_of_trainer(job, task); }
 
 /// roll/pipeline/base_worker.py: one worker runs compute_log_probs, compute_values and train_step.

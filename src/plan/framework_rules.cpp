@@ -228,7 +228,8 @@ IterationOrder in_sequence(const Job& job, const std::vector<TaskPredicate>& seq
   for (const TaskPredicate turn : sequence)
     if (auto tasks = tasks_where(turn); !tasks.empty()) groups.push_back(std::move(tasks));
   if (job.workload.steps_off_policy > 0 && !groups.empty()) {
-    // No task of the iteration is left after the last turn: a barrier there would delay the next generation.
+    // The last turn has edges in place of a barrier: after it, no task of the iteration is left, so a barrier would
+    // delay the next generation.
     for (const std::size_t from : groups.back())
       for (const std::size_t to : groups.front()) order.edges.push_back({from, to, 1});
     groups.pop_back();

@@ -13,7 +13,8 @@ bool has_task(const Job& job, TaskPredicate predicate) {
   return false;
 }
 
-/// Engines have separate GPUs without `--colocate`, or with a frozen reward model in `--sglang-config`.
+/// Whether engines share the GPUs of training, on policy. They have separate GPUs without `--colocate`, or with a
+/// frozen reward model in `--sglang-config`.
 bool is_on_the_pool_without_reward(const Job& job, std::size_t task) {
   return is_on_policy(job, task) && !has_pools(job) && !has_task(job, is_reward);
 }

@@ -8,7 +8,6 @@ namespace {
 using llm::Layout, llm::Recomputation;
 using workflow::TaskKind;
 
-/// A separate pool for a reward model is another mode. So is an engine on other GPUs than training.
 /// verl/workers/engine/base.py: `param_offload` moves weights and gradients together.
 TaskRule weights_go_with_gradients() {
   return offloads(

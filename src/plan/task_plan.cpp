@@ -11,7 +11,8 @@ std::optional<std::string> find_fault(const MicroBatching& micro_batching) {
       (micro_batching.sequences > 0 ? 1 : 0) + (micro_batching.tokens > 0 ? 1 : 0) + (micro_batching.count > 0 ? 1 : 0);
   if (given == 1 && micro_batching.sequences >= 0 && micro_batching.tokens >= 0 && micro_batching.count >= 0)
     return std::nullopt;
-  return "its micro-batches have none or several sizes; accepted: one of sequences, tokens and count, greater than 0";
+  return "its micro-batches have no size or several sizes; accepted: one of sequences, tokens and count, greater than "
+         "0";
 }
 
 std::optional<std::string> find_fault(const Engine& engine) {

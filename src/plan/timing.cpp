@@ -116,7 +116,7 @@ class IterationClock {
     }
   }
 
-  /// Start time of an activity, and its turn.
+  /// Start time of a node, and its priority among nodes with the same start.
   struct Key {
     Ticks begin;
     StartPriority turn;

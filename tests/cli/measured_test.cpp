@@ -174,6 +174,7 @@ TEST(Calibrate, ReportsTheRemainingError) {
   ASSERT_EQ(result.exit_code, 0) << result.err;
   EXPECT_EQ(result.err, "");
   EXPECT_THAT(result.out, HasSubstr("mine; 2 values fitted to 2 rows\n"));
+  EXPECT_THAT(result.out, ContainsRegex("\nrow .* generation +inference +training .*weight sync\n"));
   EXPECT_THAT(result.out,
               ContainsRegex("\nshort +14 +[0-9.]+ +[+-][0-9.]+% +[+-][0-9.]+% +7: [0-9.]+ \\([+-][0-9.]+%\\)"));
   EXPECT_THAT(result.out, ContainsRegex("\nshort +generation +7 +50% +[0-9.]+ +[+-][0-9.]+% +[+-][0-9.]+%\n"));

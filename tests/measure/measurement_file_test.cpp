@@ -52,6 +52,13 @@ TEST(MeasurementFile, ReadsRows) {
   EXPECT_EQ(read.rows[2].job.name, "small");
 }
 
+TEST(Measurement, TitlesOfPhasesFollowTheGlossary) {
+  EXPECT_EQ(phase_title("scoring"), "inference");
+  EXPECT_EQ(phase_title("refit"), "weight sync");
+  EXPECT_EQ(phase_title("generation"), "generation");
+  EXPECT_EQ(phase_title("actor_train"), "actor_train");
+}
+
 TEST(MeasurementFile, FusedTasksMustMatchThePlan) {
   EXPECT_THAT(error_with("seconds: 30,", "seconds: 30, fused: [[actor_train, critic_train]],"),
               HasSubstr("`fused` is a list; it must be omitted, because the plan fuses no trainings"));

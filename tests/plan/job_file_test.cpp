@@ -502,7 +502,7 @@ TEST(ReadFixed, ReportsMistakesInValues) {
             "job.yaml:3:22: actor_train: no layout of mixtral-8x7b with tp 4, pp 4 uses the 8 devices of its mesh; "
             "accepted: degrees that multiply to this device count");
   EXPECT_EQ(fixed_error_of("{actor_train: {micro_batch: {tokens: 8, count: 1}}}"),
-            "job.yaml:3:22: actor_train: its micro-batches have none or several sizes; accepted: one of sequences, "
+            "job.yaml:3:22: actor_train: its micro-batches have no size or several sizes; accepted: one of sequences, "
             "tokens and count, greater than 0");
   EXPECT_EQ(fixed_error_of("{actor_generate: {engine: {memory_utilization: 0}}}"),
             "job.yaml:3:55: `memory_utilization` must be a number from 0.01 to 1, not 0");

@@ -263,7 +263,7 @@ TEST(FindPinFault, ReportsSettings) {
   pin.micro_batching = MicroBatching{1, 0, 1};
   EXPECT_EQ(
       fault_of(pin),
-      "its micro-batches have none or several sizes; accepted: one of sequences, tokens and count, greater than 0");
+      "its micro-batches have no size or several sizes; accepted: one of sequences, tokens and count, greater than 0");
   pin.micro_batching.reset();
   pin.engine.set(&Engine::memory_utilization, 0);
   EXPECT_EQ(fault_of(pin), "its engine's memory_utilization is 0; accepted: 0.01 to 1");

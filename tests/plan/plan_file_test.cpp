@@ -280,7 +280,7 @@ TEST(ParsePlan, ReportsMistakesInMicroBatches) {
             "count");
   EXPECT_EQ(micro_batch_error("{tokens: 0}"), "plan.yaml:5:71: `tokens` must be an integer from 1 to 16777216, not 0");
   const std::string wrong =
-      "plan.yaml:5:5: actor_infer: its micro-batches have none or several sizes; accepted: one of sequences, tokens "
+      "plan.yaml:5:5: actor_infer: its micro-batches have no size or several sizes; accepted: one of sequences, tokens "
       "and count, greater than 0";
   EXPECT_EQ(micro_batch_error("{}"), wrong);
   EXPECT_EQ(micro_batch_error("{tokens: 8, count: 1}"), wrong);

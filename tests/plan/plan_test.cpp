@@ -77,7 +77,7 @@ TEST(FindFault, MicroBatchesHaveOneSize) {
     return fault_of(task, [&](TaskPlan& plan) { plan.micro_batching = micro_batching; });
   };
   const std::string wrong =
-      "its micro-batches have none or several sizes; accepted: one of sequences, tokens and count, greater than 0";
+      "its micro-batches have no size or several sizes; accepted: one of sequences, tokens and count, greater than 0";
   EXPECT_EQ(with({.sequences = 1}), "none");
   EXPECT_EQ(with({.count = 1}), "none");
   EXPECT_EQ(with({}), wrong);

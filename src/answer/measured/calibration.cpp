@@ -94,7 +94,7 @@ Sections rows_table(const Calibration& calibration, bool counting) {
     const auto has_some = [kind](const PredictedRow& row) { return row.phases[kind].fitted > 0; };
     if (std::none_of(calibration.rows.begin(), calibration.rows.end(), has_some)) continue;
     shown.push_back(kind);
-    columns.push_back({std::string(base::enum_name(measure::phase_kinds[kind]))});
+    columns.push_back({std::string(base::enum_text(measure::phase_kinds[kind]))});
   }
   if (!counting) columns.push_back({"why", Align::left});
   std::vector<std::vector<std::string>> cells;
@@ -119,7 +119,7 @@ Sections phases_table(const Calibration& calibration) {
   for (const PredictedRow& row : calibration.rows) {
     for (const PredictedPhase& phase : row.phases) {
       if (!counts(row) || phase.measured <= 0) continue;
-      cells.push_back({row.name, phase.name, fmt::format("{:g}", phase.measured),
+      cells.push_back({row.name, measure::phase_title(phase.name), fmt::format("{:g}", phase.measured),
                        fmt::format("{:.0f}%", 100 * phase.measured / row.iteration.measured), fitted_text(row, phase),
                        error_text(phase.fitted, phase.measured)});
       if (calibration.left_out) cells.back().push_back(left_out_text(phase));

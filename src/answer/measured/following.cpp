@@ -110,7 +110,7 @@ std::string times_text(const MeasuredRun& one) {
 std::string compared_text(const MeasuredComparison& comparison) {
   std::vector<std::string> phases;
   const auto add = [&phases](const MeasuredAgainst& phase) {
-    phases.push_back(fmt::format("{}{} {} (predicted {})", phase.phase,
+    phases.push_back(fmt::format("{}{} {} (predicted {})", measure::phase_title(phase.phase),
                                  phase.with_weight_sync ? " and weight sync" : "", seconds_text(phase.seconds),
                                  seconds_text(phase.predicted)));
   };
@@ -216,8 +216,8 @@ class Follower {
     const double part = measure::notable_share * (*predicted_)->estimate.iteration_seconds;
     if (phase.seconds < slow_factor * phase.predicted || phase.difference() <= part) return;
     std::set<std::int64_t>& steps = slow_phases_[phase.phase];
-    std::string text = fmt::format("step {}: {} took {} instead of {}", step, phase.phase, seconds_text(phase.seconds),
-                                   seconds_text(phase.predicted));
+    std::string text = fmt::format("step {}: {} took {} instead of {}", step, measure::phase_title(phase.phase),
+                                   seconds_text(phase.seconds), seconds_text(phase.predicted));
     if (phase.predicted > 0) text += fmt::format(", {:.1f} times the prediction", phase.seconds / phase.predicted);
     const MeasuredAgainst* const overall = phase_of(all, phase.phase);
     if (!steps.empty())

@@ -100,10 +100,10 @@ std::string run_text(const measure::MeasuredRun& run) {
   return text + "\n";
 }
 
-/// Meaning of a time within the iteration: "infer: reference", "part of generation".
+/// Meaning of a time within the iteration: "inference: reference", "part of generation".
 std::string meaning_of(const MeasuredTime& time) {
   if (time.known.use != TimeKind::phase) return std::string(base::enum_name(time.known.use));
-  const std::string_view phase = base::enum_name(*time.known.phase);
+  const std::string_view phase = base::enum_text(*time.known.phase);
   return time.known.roles.empty() ? std::string(phase)
                                   : fmt::format("{}: {}", phase, fmt::join(time.known.roles, ", "));
 }
@@ -128,7 +128,8 @@ std::string deviation_text(const MeasuredAgainst& phase) {
 std::vector<std::string> compared_row(const MeasuredAgainst& phase) {
   std::vector<std::string> keys;
   for (const std::string& key : phase.keys) keys.push_back(clean_text(key));
-  return {phase.with_weight_sync ? phase.phase + " and weight sync" : phase.phase,
+  const std::string title = measure::phase_title(phase.phase);
+  return {phase.with_weight_sync ? title + " and weight sync" : title,
           seconds_text(phase.seconds),
           quartiles(phase.measured),
           seconds_text(phase.predicted),
@@ -154,8 +155,8 @@ std::string one_sided_text(std::string_view intro, const std::vector<measure::On
 
 void add_reasons(std::string& text, const MeasuredAgainst& phase) {
   if (phase.reasons.empty()) return;
-  text += fmt::format("\n{}: {} {} than predicted\n", phase.phase, seconds_text(std::abs(phase.difference())),
-                      phase.difference() > 0 ? "longer" : "shorter");
+  text += fmt::format("\n{}: {} {} than predicted\n", measure::phase_title(phase.phase),
+                      seconds_text(std::abs(phase.difference())), phase.difference() > 0 ? "longer" : "shorter");
   for (const std::string& reason : phase.reasons) text += fmt::format("  - {}\n", reason);
 }
 
@@ -164,7 +165,9 @@ Sections comparison_text(const MeasuredPrediction& predicted) {
   Sections text = fmt::format("predicted with efficiencies {}\n\n", predicted.efficiency);
   text += compared_table(comparison);
   text += "\n" + one_sided_text("only measured", comparison.only_measured);
-  text += one_sided_text("only predicted", comparison.only_predicted);
+  std::vector<measure::OneSided> only_predicted = comparison.only_predicted;
+  for (measure::OneSided& side : only_predicted) side.name = measure::phase_title(side.name);
+  text += one_sided_text("only predicted", only_predicted);
   std::string reasons;
   for (const MeasuredAgainst* phase : comparison.by_difference()) add_reasons(reasons, *phase);
   if (comparison.iteration) add_reasons(reasons, *comparison.iteration);
@@ -180,7 +183,8 @@ std::string slow_phases_text(const MeasuredAnswer& answer) {
   if (answer.slow_phases.empty())
     return fmt::format("\nin {} followed, no phase took {:g} times its prediction\n", steps, slow_factor);
   std::vector<std::string> phases;
-  for (const SlowPhase& phase : answer.slow_phases) phases.push_back(fmt::format("{} in {}", phase.phase, phase.steps));
+  for (const SlowPhase& phase : answer.slow_phases)
+    phases.push_back(fmt::format("{} in {}", measure::phase_title(phase.phase), phase.steps));
   return fmt::format("\nof {} followed, these phases took at least {:g} times their prediction: {}\n", steps,
                      slow_factor, fmt::join(phases, ", "));
 }

@@ -205,7 +205,7 @@ std::string step_seconds_text(double seconds, bool fused) {
 std::string max_text(const planner::ActivityComparison& step) {
   if (step.fused_here != step.fused_there) return step.fused_here ? "fused here" : "fused in the best plan";
   if (!step.part || std::abs(step.of_part.lost()) < negligible) return "";
-  return fmt::format("{} {}", base::enum_name(*step.part), signed_seconds(step.of_part.lost()));
+  return fmt::format("{} {}", base::enum_text(*step.part), signed_seconds(step.of_part.lost()));
 }
 
 Sections steps_sections(const ExplanationAnswer& answer, const planner::Comparison& comparison) {
@@ -260,7 +260,7 @@ Sections uses_sections(const ExplanationAnswer& answer, const planner::Compariso
   std::vector<std::vector<std::string>> rows;
   for (const planner::TimeUse& use : comparison.uses) {
     if (std::abs(use.seconds.here) < negligible && std::abs(use.seconds.there) < negligible) continue;
-    rows.push_back({std::string(base::enum_name(use.of)), use_seconds_text(use.seconds.here),
+    rows.push_back({std::string(base::enum_text(use.of)), use_seconds_text(use.seconds.here),
                     use_seconds_text(use.seconds.there), signed_seconds(use.seconds.lost())});
   }
   return "\nAverage device, per iteration:\n" +

@@ -43,7 +43,7 @@ std::string parts_text(const predict::ActivitySeconds& step) {
   std::vector<std::string> parts;
   for (const predict::SecondsPart& part : step.parts)
     if (part.seconds >= 0.05 * step.seconds && step.parts.size() > 1)
-      parts.push_back(fmt::format("{} {}", base::enum_name(part.of), seconds_text(part.seconds)));
+      parts.push_back(fmt::format("{} {}", base::enum_text(part.of), seconds_text(part.seconds)));
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 

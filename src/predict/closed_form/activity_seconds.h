@@ -62,7 +62,7 @@ constexpr auto names_of(SecondsOf) {
                     Name{"optimizer", SecondsOf::optimizer},
                     Name{"host transfers", SecondsOf::host_transfers},
                     Name{"hand-over", SecondsOf::hand_over},
-                    Name{"refit", SecondsOf::weight_sync},
+                    Name{"refit", SecondsOf::weight_sync, "weight sync"},
                     Name{"transfer", SecondsOf::transfer},
                     Name{"rule", SecondsOf::rule},
                     Name{"fused schedule", SecondsOf::fused_schedule},

@@ -54,7 +54,7 @@ std::string_view name_of(MemoryKind kind) {
     case MemoryKind::collective_buffers:
       return "collective buffers";
     case MemoryKind::reserved:
-      return "reserved beyond allocated";
+      return "allocator reserve";
     case MemoryKind::engine_weights:
       return "weights in the engine";
     case MemoryKind::keys_and_values:
@@ -70,7 +70,7 @@ std::string_view name_of(MemoryKind kind) {
     case MemoryKind::weights_in_transit:
       return "weights in transit";
     case MemoryKind::reserved_for_others:
-      return "reserved beyond other models' memory";
+      return "allocator reserve of other models";
   }
   DOVETAIL_ASSERT(false);
 }
@@ -104,8 +104,8 @@ Cut cut_of(const Scenario& scenario, const workflow::Task& task, const plan::Tas
 }
 
 /// Sets the peak size and number of micro-batches for a limit in tokens on a rank's share of `sequences`. If rounding
-/// adds micro-batches, each is smaller, unless packs are filled before they are dealt to ranks. In some iterations, the
-/// limit itself requires all micro-batches.
+/// adds micro-batches, each is smaller, except if packs are filled before they are dealt to ranks, or if the limit
+/// requires this number in some iterations.
 void pack(const Scenario& scenario, const workflow::Task& task, const plan::TaskPlan& planned, double sequences,
           cost::TrainingShape& shape) {
   // Sequences that stay together may exceed the limit. They then form a micro-batch by themselves.

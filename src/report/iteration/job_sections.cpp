@@ -75,7 +75,7 @@ Difference difference_of(const predict::Scenario& scenario, const planner::Activ
   if (activity.part && activity.of_part.lost() * activity.seconds.lost() > 0 &&
       std::abs(activity.of_part.lost()) >= negligible)
     difference.note =
-        fmt::format("{} {}", base::enum_name(*activity.part), answer::signed_seconds(activity.of_part.lost()));
+        fmt::format("{} {}", base::enum_text(*activity.part), answer::signed_seconds(activity.of_part.lost()));
   return difference;
 }
 

@@ -194,8 +194,8 @@ Status RankModels::cut_phase(std::size_t task) {
   return {};
 }
 
-/// All programs of a phase use the same channels and groups, whatever the number of micro-batches. All ranks open the
-/// ones they share in the same order.
+/// All programs of a phase use the same channels and groups, regardless of the number of micro-batches. All ranks open
+/// the ones they share in the same order.
 Status RankModels::open_channels(const pipeline::Program& program) {
   const transport::Deadline deadline = transport::Clock::now() + rank_exchange_.timeout();
   DOVETAIL_CHECK(rank_exchange_.transport().open(execute::channels_of(program), deadline));

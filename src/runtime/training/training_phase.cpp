@@ -141,7 +141,7 @@ Status TorchReducer::reduce(const Reduction& reduction, std::uint32_t number, tr
 }
 
 /// Runs one training phase of a stage. A micro-batch's gradients are added after those of all earlier micro-batches,
-/// whatever the order of the ops. So gradients are bit-equal for every schedule.
+/// regardless of the order of the ops. So gradients are bit-equal for every schedule.
 class TorchStage final : public execute::Stage {
  public:
   /// `carries_device_memory` specifies whether messages are in the memory of the stage's device or of the host. `state`

@@ -24,8 +24,9 @@ enum class PhaseKind {
 };
 constexpr auto names_of(PhaseKind) {
   return std::array{base::EnumName{"generation", PhaseKind::generation},
-                    base::EnumName{"scoring", PhaseKind::inference}, base::EnumName{"training", PhaseKind::training},
-                    base::EnumName{"offload", PhaseKind::offload}, base::EnumName{"refit", PhaseKind::refit}};
+                    base::EnumName{"scoring", PhaseKind::inference, "inference"},
+                    base::EnumName{"training", PhaseKind::training}, base::EnumName{"offload", PhaseKind::offload},
+                    base::EnumName{"refit", PhaseKind::refit, "weight sync"}};
 }
 
 /// Relation of a logged time to the iteration.

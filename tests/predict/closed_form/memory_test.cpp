@@ -260,7 +260,7 @@ TEST(Memory, FragmentsCoverAllMemoryOfTheTrainingProcess) {
   const plan::Job job = test::grpo_job();
   const TaskMemory training = memory_in(memory_of(job, test::co_located(job)), job, "actor_train");
   const double beyond = software_of(job)->conventions.reserved_factor - 1;
-  EXPECT_EQ(bytes_in(job, training, "reserved beyond other models' memory"),
+  EXPECT_EQ(bytes_in(job, training, "allocator reserve of other models"),
             std::llround(beyond * 2 * parameters));  // the reference's
 }
 
