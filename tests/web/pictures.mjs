@@ -28,8 +28,7 @@ async function picturesOfAPlan() {
     reportOf("iteration", "examples/jobs/rlhfuse-33b-13b.yaml", "--plan", "examples/jobs/rlhfuse-33b-13b.plan.json"),
     { viewport },
   );
-  await page.setViewportSize({ width: viewport.width, height: 620 });
-  await save(page, "report-iteration");
+  await save(sectionOf(page, "Timeline"), "report-iteration");
   await save(sectionOf(page, "Idle time by cause"), "report-idle");
   await save(sectionOf(page, "Gain from stage fusion"), "report-fusion");
   await save(sectionOf(page, "Migration threshold"), "report-threshold");
