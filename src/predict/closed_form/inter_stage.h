@@ -35,7 +35,7 @@ namespace dovetail::predict {
 
 /// An inference task in its layout on all devices of the stage. Times are in seconds.
 struct InferenceTask {
-  double passes = 0;
+  double passes = 0;     ///< time of its passes on all devices, without overhead
   double load = 0;       ///< time to load its weights from host memory, at each change to this model
   double hand_over = 0;  ///< hand-over, the first time only
   double last = 0;       ///< time of a sample of maximum length through the pipeline

@@ -16,7 +16,7 @@ namespace dovetail::predict {
 
 /// Work of a task's data-parallel ranks.
 struct Ranks {
-  std::int32_t task = -1;
+  std::int32_t task = -1;     ///< -1: none
   std::vector<double> parts;  ///< [rank] share of the slowest rank's work; descending, the first is 1
 };
 
