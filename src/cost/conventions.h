@@ -68,8 +68,8 @@ struct Conventions {
   /// Stores the output of each routed token, because it is weighted after the experts, not inside them.
   bool keeps_expert_output = false;
   bool keeps_every_second_product =
-      false;  ///< "selective" is per operator: attention, every second product (torchtitan)
-  /// Bytes of a hidden element that is stored with a recomputed layer's input; fitted if not 0.
+      false;  ///< selective recomputation stores the output of attention and every second product (torchtitan)
+  /// Bytes stored for each hidden element of a recomputed layer, in addition to its input; fitted if not 0.
   double checkpoint_bytes = 0;
   bool keeps_stage_outputs = false;  ///< a stage's output is stored until the backward of its micro-batch
   /// A stage has separate buffers for the received input and output gradient of each micro-batch of the step
