@@ -72,9 +72,9 @@ struct MeasuredRun {
   std::vector<MeasuredTime> times;   ///< known times with at least one value, in the order of the trainer's table
   std::vector<std::string> unknown;  ///< keys of unknown times
   std::size_t other_series = 0;      ///< number of keys that are not times
-  std::size_t not_numbers = 0;       ///< from StepLog
-  std::size_t repeated = 0;          ///< from StepLog
-  std::size_t cut = 0;               ///< from StepLog
+  std::size_t not_numbers = 0;       ///< StepLog::not_numbers
+  std::size_t repeated = 0;          ///< StepLog::repeated
+  std::size_t cut = 0;               ///< StepLog::cut
   /// Ratio of the first warm-up iteration's time to the time of the iterations that count; nullopt without warm-up.
   std::optional<double> warm_up_ratio;
   std::optional<double> mean_response;         ///< tokens, by the statistic
@@ -96,8 +96,9 @@ TimeSpread spread_of_sum(const std::vector<const MeasuredTime*>& times);
 MeasuredRun at_step(const MeasuredRun& run, std::int64_t step);
 
 /// Evaluates a log. A step counts as interrupted if its validation or checkpoint takes more than 1% of it. Returns an
-/// Error at the position of a time that is negative or above 10^7 s. Returns an Error with the path of the first log if
-/// there are no times of the format, times of several formats, or not more steps than warm-up steps.
+/// Error at the position of a time that is negative or above 10^7 s, or of an impossible length. Returns an Error with
+/// the path of the first log if there are no times of the format, times of several formats, or not more steps than
+/// warm-up steps.
 base::Result<MeasuredRun> measured_run(const StepLog& log, const MeasuredOptions& options = {});
 
 /// Lengths of prompts or responses in a log.
