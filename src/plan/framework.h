@@ -41,7 +41,7 @@ struct Agreement {
   std::string_view what;                                      ///< the setting: "parallel degrees"
   std::string_view part;                                      ///< its key in a plan file
   std::string_view because;                                   ///< the reason: "all roles are in one process group"
-  bool (*applies)(const Job&, std::size_t task) = nullptr;    ///< tasks that must agree with each other
+  bool (*applies)(const Job&, std::size_t task) = nullptr;    ///< selects the tasks that must agree with each other
   bool same_role = false;                                     ///< only tasks of the same role must agree
   bool same_mesh = true;                                      ///< the tasks must have the same devices, too
   bool (*agree)(const TaskPlan&, const TaskPlan&) = nullptr;  ///< equivalence relation; ignores the meshes
@@ -70,7 +70,7 @@ struct Framework {
   std::vector<TaskRule> rules;
   std::vector<Agreement> agreements;
   IterationOrder (*order)(const Job&) = nullptr;  ///< null: the ideal order
-  std::int64_t sync_bucket = 0;  ///< bytes of trained weights sent to an engine at a time; 0: no packing
+  std::int64_t sync_bucket = 0;  ///< bytes of trained weights in one message to an engine; 0: tensor by tensor
   /// Whether sleeping engines keep their weights in host memory; null: never.
   bool (*engine_copies)(const Job&) = nullptr;
 };

@@ -94,9 +94,10 @@ struct IterationOrder {
   };
   std::vector<Edge> edges;
 
-  /// [barrier] tasks. Other activities of the iteration start after all of these have ended, except those that these
-  /// depend on. If no other activity is left, the next iteration starts after them. "Generation, then inference, then
-  /// training" has three barriers: generation, inference, and training, which separates iterations.
+  /// [barrier] tasks. The iteration's other activities start after all tasks of the barrier have ended, except
+  /// activities that these tasks depend on. If no other activity is left, the next iteration starts after the barrier.
+  /// "Generation, then inference, then training" has three barriers: generation, inference, and training, which
+  /// separates iterations.
   std::vector<std::vector<std::size_t>> barriers;
 
   bool empty() const { return edges.empty() && barriers.empty(); }

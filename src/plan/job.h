@@ -105,8 +105,8 @@ struct Software {
   /// Number of tokens whose logits exist at once, if head and loss are fused. 0: the logits of all tokens exist, unless
   /// logit_entries is set.
   std::int64_t logit_tokens = 0;
-  /// Number of vocabulary entries whose gradients exist at once in the backward, if a fused head and loss stores no
-  /// logits. 0: logits are stored.
+  /// Number of vocabulary entries whose gradients exist at once in the backward, if a kernel that fuses head and loss
+  /// stores no logits. 0: logits are stored.
   std::int64_t logit_entries = 0;
   LossEntropy loss_entropy = LossEntropy::by_default;
   EngineKind engine = EngineKind::vllm;
@@ -144,7 +144,7 @@ constexpr auto fields_of(const T*) {
 
 /// Positions in the job file of a task's fixed settings. A layout member that is not fixed has no position.
 struct PinPlaces {
-  base::FilePlace whole;
+  base::FilePlace whole;  ///< all fixed settings of the task
   base::FilePlace tensor;
   base::FilePlace pipeline;
   base::FilePlace zero;
