@@ -77,7 +77,7 @@ Missing missing_of(const std::vector<predict::TaskMemory>& memory);
 /// - generation with inference, and two trainings: fused if they are unfused (at the best threshold, with a real
 ///   schedule), and unfused if they are fused;
 /// - the best other threshold.
-/// Fusions respect the job's settings. OptionSet::real has no changes of fusions. If stopped, tasks that were not
+/// Fusions respect the job's settings. With OptionSet::real, fusions are not changed. If stopped, tasks that were not
 /// examined completely are missing.
 std::vector<Change> changes_of(const predict::Scenario& scenario, const plan::Plan& plan, const PlanSpace& around,
                                OptionSet option_set = OptionSet::all);
