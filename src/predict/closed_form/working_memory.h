@@ -51,7 +51,7 @@ std::string name_of(const MemoryPart& part, const workflow::Workflow& workflow);
 /// - training: cost::training_memory with weights and optimizer, minus the share of Adam on the host;
 /// - inference, without the weights: logits of a micro-batch, temporary data of one layer, and weights gathered by ZeRO
 ///   3;
-/// - both: the buffers of NCCL;
+/// - training and inference on several devices: the buffers of NCCL;
 /// - an engine with separate weights: its full share of memory, which it allocates at the start, with its weights;
 /// - generation with the trained weights: the weights and the KV cache of its batch.
 /// Micro-batches have their maximum size: their limit in tokens, or a total length of their sequences that is three
