@@ -56,7 +56,7 @@ struct Conventions {
   int activation_bytes = 2;  ///< bytes of an element, except in the residual stream
   int stream_bytes = 2;      ///< bytes of an element of the residual stream: 4 if autocast leaves it in fp32
   int norm_copy_bytes = 0;   ///< bytes of an element that a norm stores in addition to its input and output
-  int dropout_masks = 0;     ///< number per layer, each of hidden size with a byte per element
+  int dropout_masks = 0;     ///< number of masks per layer, each of hidden size with a byte per element
   /// Stores gathered inputs of column-parallel projections under sequence parallelism; false: regathers them.
   bool keeps_gathered_inputs = false;
   /// Stores queries, keys and values before rotation, in addition to those after it.
