@@ -128,20 +128,22 @@ using TaskPredicate = bool (*)(const Job& job, std::size_t task);
 /// one.
 IterationOrder in_sequence(const Job& job, const std::vector<TaskPredicate>& sequence);
 
-// The frameworks. A framework with several backends has an entry for each, the default first.
+// The frameworks. A framework with several backends has an entry for each, the default first. If a comment restricts
+// searches to a mode, this does not apply to jobs that fix devices or, for NeMo-RL and slime, have a reward model.
 
 /// The runtime of this repository (src/runtime).
 Framework dovetail_framework();
 
-/// verl (verl-project/verl at 1dda039b9). Searches cover its synchronous mode: actor, reference, critic and engine
-/// share one pool of all GPUs and run one after the other (verl/trainer/ppo/v1/trainer_sync.py).
+/// verl (verl-project/verl at 1dda039b9). For jobs on policy, searches cover its synchronous mode: actor, reference,
+/// critic and engine share one pool of all GPUs and run one after the other (verl/trainer/ppo/v1/trainer_sync.py).
 std::vector<Framework> verl_frameworks();
 
-/// OpenRLHF (OpenRLHF/OpenRLHF at 3c3be623). Searches cover its hybrid engine, --train.colocate_all
+/// OpenRLHF (OpenRLHF/OpenRLHF at 3c3be623). For jobs on policy, searches cover its hybrid engine, --train.colocate_all
 /// (openrlhf/trainer/ppo_trainer.py).
 Framework openrlhf_framework();
 
-/// NeMo-RL (NVIDIA-NeMo/RL at 7ea279abf). Searches cover colocated generation (nemo_rl/algorithms/grpo.py, ppo.py).
+/// NeMo-RL (NVIDIA-NeMo/RL at 7ea279abf). For jobs on policy, searches cover colocated generation
+/// (nemo_rl/algorithms/grpo.py, ppo.py).
 std::vector<Framework> nemo_rl_frameworks();
 
 /// AReaL (inclusionAI/AReaL at 4aef98d8d). For jobs on policy, searches cover plans with all roles colocated with the
