@@ -10,7 +10,8 @@
 // The flat batch is cost::flat_batch, M the KV cache of the longest sample, and C the KV cache space of an instance.
 // The moved samples are prefilled again, or each device of a keeper receives its part of their KV cache over the links.
 // The model uses the faster of the two. The n - m freed instances discard the actor and run inference on finished
-// samples. If m = n, nothing moves, and the tasks run in sequence.
+// samples. If m = n, nothing moves, and the tasks run in sequence. So do they if less than a fraction
+// simulate::min_tail of generation is left at the threshold.
 //
 // The remaining samples are assumed to be spread randomly over the keepers (Poisson). With k samples per keeper on
 // average, a keeper has none with probability p = e^-k. Of m keepers, at least one of which has samples, m p (1 -
