@@ -50,7 +50,7 @@ const TimelineActivity* find_activity(const TimelineActivities& activities, std:
 struct Alignment {
   std::array<base::Ticks, 2> rotations;  ///< time of the repeating part at which each timeline begins
   std::array<base::Ticks, 2> delayed;    ///< delay added after the rotation
-  std::string activity;  ///< activity with which both begin; empty if there is none or both keep their times
+  std::string activity;                  ///< activity with which both begin; empty if both keep their times
 };
 
 /// Aligns both timelines at an activity that they share. Does nothing if both have a fixed beginning, or if they share
