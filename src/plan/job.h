@@ -98,9 +98,9 @@ struct Software {
   /// The training framework, which limits the plans (framework.h). Empty: the only framework with the memory
   /// conventions `training`.
   std::string framework = {};
-  StateType weight_type = StateType::by_default;    ///< trained weights
-  StateType gradient_type = StateType::by_default;  ///< gradients between micro-batches
-  StateType moment_type = StateType::by_default;    ///< both of Adam's moments
+  StateType weight_type = StateType::by_default;    ///< type of trained weights
+  StateType gradient_type = StateType::by_default;  ///< type of gradients between micro-batches
+  StateType moment_type = StateType::by_default;    ///< type of both of Adam's moments
   MasterType master_type = MasterType::by_default;
   /// Number of tokens whose logits exist at once, if head and loss are fused. 0: the logits of all tokens exist, unless
   /// logit_entries is set.

@@ -18,8 +18,8 @@ namespace dovetail::plan {
 
 /// Edges of a graph by activity.
 struct EdgesByActivity {
-  std::vector<std::vector<ActivityEdge>> into;    ///< [activity]
-  std::vector<std::vector<ActivityEdge>> out_of;  ///< [activity]
+  std::vector<std::vector<ActivityEdge>> into;    ///< [activity] edges that lead to it
+  std::vector<std::vector<ActivityEdge>> out_of;  ///< [activity] edges that start at it
   /// Number of iterations under way at a time: one more than the longest edge spans, and at least two. This limits how
   /// far independent tasks run ahead.
   std::size_t in_progress = 2;
