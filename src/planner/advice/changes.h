@@ -20,8 +20,8 @@ enum class ChangeKind {
   mesh,           ///< other devices, possibly with another layout and settings
   side_by_side,   ///< two tasks that divide the devices of both between them
   layout,         ///< other parallel degrees on the same devices, possibly with other settings
-  zero,           ///< ZeRO stage
-  recomputation,  ///< which activations are recomputed
+  zero,           ///< another ZeRO stage
+  recomputation,  ///< other activations are recomputed
   micro_batch,
   engine,     ///< settings of the generation engine
   offload,    ///< state that is moved to host memory

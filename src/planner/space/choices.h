@@ -21,9 +21,9 @@ struct LayoutRules {
   bool powers_of_two = true;  ///< tensor degrees are powers of two; otherwise any divisor of the node's devices
   /// A stage has a multiple of this number of devices, or a smaller power of two; 0: any number.
   int stage_devices_unit = 0;
-  std::int64_t max_stages = 0;  ///< 0: any number
+  std::int64_t max_stages = 0;  ///< maximum number of pipeline stages; 0: any number
   int min_devices = 1;          ///< minimum number of devices; a smaller mesh has no layout
-  int max_stage_devices = 0;    ///< 0: any number
+  int max_stage_devices = 0;    ///< maximum number of devices of a stage; 0: any number
   double max_parts = 0;         ///< maximum of data degree times pipeline degree; 0: any number
 };
 
