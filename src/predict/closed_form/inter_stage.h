@@ -72,7 +72,7 @@ struct TailSlice {
 
 /// Devices of a generation tail.
 struct TailDevices {
-  int all = 1;             ///< devices of the mesh
+  int all = 1;             ///< number of devices of the mesh
   int instances = 1;       ///< number of instances that generate
   int kept_instances = 1;  ///< number of instances that keep the tail
 

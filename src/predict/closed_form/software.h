@@ -14,7 +14,7 @@
 namespace dovetail::predict {
 
 enum class EfficiencyReason {
-  named,            ///< the job names them
+  named,            ///< the job names the set
   fitted,           ///< fitted to the job's GPU and training
   gpu_fitted,       ///< fitted to the job's GPU, but not to its training
   training_fitted,  ///< fitted to the job's training, but not to its GPU

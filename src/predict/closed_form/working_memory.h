@@ -80,8 +80,8 @@ double fullest_over_average(const Scenario& scenario, const plan::TrainPair& pai
 std::int64_t gradient_buffer_bytes(const llm::Transformer& model, const llm::Layout& layout,
                                    const cost::Conventions& conventions);
 
-/// Returns the bytes that the allocator of a training process reserves beyond `resident` bytes of other models in it.
-/// The framework's reserved factor determines it.
+/// Returns the bytes that a training process's allocator reserves in addition to `resident` bytes of other models in
+/// the process. 0 if Conventions::reserved_factor is unknown.
 std::int64_t reserved_beyond(const Scenario& scenario, std::int64_t resident);
 
 /// Returns the sum of all parts, or of the parts of one kind.
