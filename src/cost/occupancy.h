@@ -15,7 +15,7 @@ struct Occupancy {
   /// A stretch of decoding.
   struct Stretch {
     double steps = 0;
-    double sequences = 0;  ///< decoded together
+    double sequences = 0;  ///< sequences that are decoded together
     double context = 0;    ///< mean tokens that a sequence has generated
   };
   std::vector<Stretch> stretches;
@@ -46,7 +46,7 @@ using batching::cache_block;
 struct CacheWork {
   double sequences = 0;
   double places = 256;      ///< maximum sequences decoded together
-  double prompt = 0;        ///< mean tokens
+  double prompt = 0;        ///< mean tokens of a prompt
   double group = 1;         ///< sequences that share a prompt and its keys and values
   double cache_tokens = 0;  ///< KV cache capacity in tokens
 };

@@ -35,8 +35,8 @@ namespace dovetail::cost {
 
 /// Work of a pipeline stage in a step.
 struct TrainingShape {
-  std::int64_t sequence_length = 0;  ///< tokens
-  std::int64_t sequences = 1;        ///< in a micro-batch
+  std::int64_t sequence_length = 0;  ///< tokens of a sequence
+  std::int64_t sequences = 1;        ///< number of sequences in a micro-batch
   std::int64_t micro_batches = 1;    ///< micro-batches of a data-parallel rank in a step
   std::int64_t packed_tokens = 0;    ///< tokens in a micro-batch of packed sequences; 0: sequence_length x sequences
   /// If not 0, each expert processes this multiple of its even share of tokens, with padding. 0: it processes the
