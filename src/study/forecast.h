@@ -42,9 +42,9 @@ struct ForecastPlan {
 
 /// Consecutive steps with one plan.
 struct ForecastSpan {
-  std::size_t plan = 0;    ///< index in Forecast::plans
-  std::int64_t first = 0;  ///< first and last step
-  std::int64_t last = 0;
+  std::size_t plan = 0;      ///< index in Forecast::plans
+  std::int64_t first = 0;    ///< first step
+  std::int64_t last = 0;     ///< last step
   double first_seconds = 0;  ///< seconds of an iteration at the first and the last step
   double last_seconds = 0;
   double seconds = 0;  ///< total seconds of the span's iterations
