@@ -70,7 +70,7 @@ NormalMaximum normal_maximum(int count);
 /// ranks sequences.
 ///
 /// If the software balances ranks (Batch::balanced), all shares are equal, unless one sequence is too long for that.
-/// The largest share then has at least the longest sequence and the n - 1 shortest ones.
+/// The largest share then has the longest sequence and n - 1 short ones.
 ///
 /// Otherwise shares are sums of n lengths in arrival order, with mean n m, variance n v and skewness g / sqrt(n). With
 /// Z the maximum of `ranks` standard normal variables, the expected maximum is n m + sqrt(n v) (E Z + g (E Z^2 - 1) /

@@ -55,19 +55,19 @@ struct MeasuredSeconds {
 /// A measured run.
 struct CalibrationRow {
   std::string name;
-  std::string group;                      ///< rows that are left out together: a model, or a sweep
+  std::string group;                      ///< rows of one group, such as a model or a sweep, are left out together
   std::vector<MeasuredSeconds> measured;  ///< at least one
   std::function<std::vector<double>(const Candidate&)> predicted = {};  ///< seconds for each entry of `measured`
 };
 
 struct FitOptions {
-  double noise = 0.05;  ///< repeatability of runs (docs/facts.md#scope-of-constants)
-  double prior = 0.002;
+  double noise = 0.05;     ///< repeatability of runs (docs/facts.md#scope-of-constants)
+  double prior = 0.002;    ///< weight of the penalty
   int restarts = 2;        ///< random starts in addition to the given one
   int evaluations = 1200;  ///< evaluations of all rows, for each start
   std::uint64_t seed = 1;
-  /// Called after every few evaluations with the number so far. If it returns false, the fit ends with the best result
-  /// so far.
+  /// Called after every few evaluations with their number since the last call. If it returns false, the fit ends with
+  /// the best result so far.
   std::function<bool(int evaluations)> should_continue = {};
 };
 

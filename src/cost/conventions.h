@@ -56,7 +56,7 @@ struct Conventions {
   int activation_bytes = 2;  ///< bytes of an element, except in the residual stream
   int stream_bytes = 2;      ///< bytes of an element of the residual stream: 4 if autocast leaves it in fp32
   int norm_copy_bytes = 0;   ///< bytes of an element that a norm stores in addition to its input and output
-  int dropout_masks = 0;     ///< number per layer, each of hidden size with a byte per element
+  int dropout_masks = 0;     ///< number of masks per layer, each of hidden size with a byte per element
   /// Stores gathered inputs of column-parallel projections under sequence parallelism; false: regathers them.
   bool keeps_gathered_inputs = false;
   /// Stores queries, keys and values before rotation, in addition to those after it.
@@ -68,8 +68,8 @@ struct Conventions {
   /// Stores the output of each routed token, because it is weighted after the experts, not inside them.
   bool keeps_expert_output = false;
   bool keeps_every_second_product =
-      false;  ///< "selective" is per operator: attention, every second product (torchtitan)
-  /// Bytes of a hidden element that is stored with a recomputed layer's input; fitted if not 0.
+      false;  ///< selective recomputation stores the output of attention and every second product (torchtitan)
+  /// Bytes stored for each hidden element of a recomputed layer, in addition to its input; fitted if not 0.
   double checkpoint_bytes = 0;
   bool keeps_stage_outputs = false;  ///< a stage's output is stored until the backward of its micro-batch
   /// A stage has separate buffers for the received input and output gradient of each micro-batch of the step

@@ -13,7 +13,7 @@ namespace dovetail::cost {
 /// Sequences that decode one token each.
 struct Decoding {
   double sequences = 0;
-  double context = 0;  ///< mean tokens before each
+  double context = 0;  ///< mean tokens before the next token of each sequence
 };
 
 /// Returns the constants with all host overhead set to 0: kernel launches, and the engine's cost per step, layer and
@@ -50,9 +50,10 @@ struct PrefillSeconds {
 /// Returns the seconds that prefill adds to decoding.
 ///
 /// With chunked prefill, the first prompts fill steps of at most EngineLimits::batched_tokens, minus the tokens decoded
-/// by then. Decoding done in these steps is subtracted. Later prompts and recomputation run in separate steps, or in
-/// all steps if there are more of them than steps. Each adds its mixed_step_seconds minus the plain decode step. If a
-/// wave ends together, the next one starts as the first did.
+/// by then. Decoding done in these steps is subtracted. Later prompts and recomputed tokens are added to decode steps:
+/// those that arrive together to one step, or evenly to all steps if there are more arrivals than steps. Each of these
+/// steps costs its mixed_step_seconds minus the plain decode step. If a wave ends together, the next one starts as the
+/// first did.
 ///
 /// Without chunked prefill, decoding pauses while the same tokens are computed in separate steps.
 PrefillSeconds engine_prefill_seconds(const ModelFacts& facts, const llm::Layout& layout, const EnginePrefill& prefill,

@@ -22,9 +22,9 @@ struct GenerationWork {
 
 /// Limits of the engine on each of its instances.
 struct EngineLimits {
-  double sequences = 256;         ///< sequences decoded together (vLLM's max_num_seqs)
+  double sequences = 256;         ///< maximum sequences decoded together (vLLM's max_num_seqs)
   double key_value_bytes = 1e18;  ///< bytes of KV cache on each device
-  double batched_tokens = 8192;   ///< tokens of a step, decoded and prefilled (vLLM's max_num_batched_tokens)
+  double batched_tokens = 8192;   ///< maximum tokens of a step, decoded and prefilled (vLLM's max_num_batched_tokens)
   bool chunked_prefill = true;    ///< plan::Engine::chunked_prefill
 };
 
@@ -61,11 +61,13 @@ struct GenerationSeconds {
 /// A layer takes at least the launch time of its kernels and of two all-reduces on t tensor-parallel ranks. An
 /// all-reduce starts when the last rank has launched it. With exponential launch times, the slowest of t ranks takes
 /// the harmonic number H_t = 1 + 1/2 + ... + 1/t times the mean (Renyi, On the theory of order statistics, 1953).
+///
+/// Measured decode steps (find_decode_profile) replace this model.
 double decode_step_seconds(const ModelFacts& facts, const llm::Layout& layout, double sequences, double context,
                            const Machine& machine, const Efficiency& efficiency);
 
 /// Returns the largest batch whose decode step is at most 25% longer than for one sequence, all with `context` tokens
-/// before the next one. The result is from 1 to about 65,536.
+/// before the next one. The result is from 1 to 131,071.
 double flat_batch(const ModelFacts& facts, const llm::Layout& layout, double context, const Machine& machine,
                   const Efficiency& efficiency);
 

@@ -9,8 +9,8 @@
 
 namespace dovetail::cost {
 
-/// The devices of a mesh. On unequal nodes it has the slowest GPU and the smallest memory, because all devices wait for
-/// the slowest.
+/// The devices of a mesh. On unequal nodes, `gpu` has the lowest peak FLOP/s, usable memory, and memory and host
+/// bandwidth of all of them, because all devices wait for the slowest.
 struct Machine {
   cluster::Gpu gpu;
   cluster::Links links;

@@ -15,7 +15,7 @@ struct Occupancy {
   /// A stretch of decoding.
   struct Stretch {
     double steps = 0;
-    double sequences = 0;  ///< decoded together
+    double sequences = 0;  ///< sequences that are decoded together
     double context = 0;    ///< mean tokens that a sequence has generated
   };
   std::vector<Stretch> stretches;
@@ -26,8 +26,8 @@ struct Occupancy {
   bool is_short_of_cache = false;  ///< a sequence waited for KV cache space or was preempted
 };
 
-/// Returns the lengths on a grid of 64 nodes up to the longest: [node] is the probability of node / 64 of it. A length
-/// between two nodes is split between them so that the mean is preserved.
+/// Returns the lengths on a grid of 64 nodes up to the longest: [node] is the probability of node / 64 of the longest.
+/// A length between two nodes is split between them so that the mean is preserved.
 std::vector<double> lengths_on_grid(const workflow::LengthDistribution& lengths);
 
 /// Returns the occupancy of `places` slots by `sequences` sequences, with enough KV cache for all slots. All slots
@@ -46,7 +46,7 @@ using batching::cache_block;
 struct CacheWork {
   double sequences = 0;
   double places = 256;      ///< maximum sequences decoded together
-  double prompt = 0;        ///< mean tokens
+  double prompt = 0;        ///< mean tokens of a prompt
   double group = 1;         ///< sequences that share a prompt and its keys and values
   double cache_tokens = 0;  ///< KV cache capacity in tokens
 };

@@ -30,7 +30,8 @@ struct PassSeconds {
 ///   reduce-scatters of the same volume.
 /// - Context parallelism: an all-gather of keys and values.
 /// - Expert parallelism: a dispatch and a combine (docs/facts.md#communication).
-/// - Launch: the minimum time of a pass. A layer with experts adds one launch, because the host waits for the counts of
+/// - Launch: the launch time that compute and communication do not hide, and the overhead of the pass
+///   (Efficiency::slot). A layer with experts adds Efficiency::expert_launch, because the host waits for the counts of
 ///   routed tokens before it launches the products of the experts.
 ///
 /// Measured layers (ModelFacts::profiles) replace compute and launch. They are looked up at the micro-batch's number of
@@ -43,10 +44,11 @@ PassSeconds forward_pass(const ModelFacts& facts, const llm::Layout& layout, con
 /// - Twice the products. With adapters, only once, because frozen weights have no gradients.
 /// - 2.5 times the attention: flash attention recomputes one of its five products (arXiv 2205.14135).
 /// - The same collectives. With sequence parallelism, each all-gather is repeated (arXiv 2205.05198, section 4.2.2).
-/// - With full recomputation, another forward.
+/// - With full recomputation, another forward. With recomputation of experts, another forward of their networks.
+/// - If the loss stored no logits (ModelFacts::head_again), another forward of the head.
 ///
-/// Measured layers replace compute and launch, as in the forward. With recomputation, this requires measurements of
-/// both passes.
+/// Measured layers replace compute and launch, as in the forward. With full recomputation, this requires measurements
+/// of both passes.
 PassSeconds backward_pass(const ModelFacts& facts, const llm::Layout& layout, const StageLayers& stage,
                           const llm::Tokens& micro_batch, const Machine& machine, const Efficiency& efficiency);
 
@@ -78,7 +80,7 @@ inline constexpr int min_simulated = 32;
 /// Returns the seconds of one mini-batch under 1F1B, or interleaved 1F1B if there are more chunks than stages: chunk k
 /// is on stage k % stages. Stages may differ and messages take time. `hop_seconds`: a message from a chunk to the next,
 /// forward or backward. In the result, bubbles are at most the time of the other stages' passes of one micro-batch,
-/// divided by v. All other waiting of the slowest stage counts as transfers.
+/// divided by the number of chunks per stage. All other waiting of the slowest stage counts as transfers.
 ///
 /// Equal stages that take t = f + b, without messages, need (m + (p - 1) / v) t for m micro-batches, p stages and v
 /// chunks per stage (arXiv 2104.04473, section 2.2). That formula misses two effects:

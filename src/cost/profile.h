@@ -135,8 +135,8 @@ std::optional<cluster::Link> measured_link(const Profile& profile);
 const LayerProfile* find_layer_profile(const std::vector<LayerProfile>& profiles, std::string_view gpu,
                                        const llm::Layout& layout, bool with_experts);
 
-/// Returns the decode steps of an instance. Null if the profiles do not have them, or with pipeline parallelism,
-/// which they do not cover.
+/// Returns the decode steps of an instance. Null if the profiles do not have them, or with pipeline or context
+/// parallelism, which they do not cover.
 const ProfileTable* find_decode_profile(const std::vector<LayerProfile>& profiles, std::string_view gpu,
                                         const llm::Layout& layout);
 

@@ -30,10 +30,10 @@ struct TrainingPasses {
 
 /// Returns the passes of the rank with the most tokens (slowest_share), for which the others wait in each mini-batch.
 /// Partial micro-batches count as full ones (count_whole_micro_batches). Under ZeRO-3, weights are gathered for each
-/// pass. Gathering that takes longer than the computation is exposed. REQUIRES: the layout has no fault.
+/// pass. Only the time by which this exceeds the computation counts. REQUIRES: the layout has no fault.
 TrainingPasses training_passes(const ModelFacts& facts, const llm::Layout& layout, const Batch& batch,
                                const Stepping& stepping, const Machine& machine, const Efficiency& efficiency);
-/// Returns the passes of `micro_batches` micro-batches like this one.
+/// Returns the passes of `micro_batches` micro-batches that all equal `micro_batch`.
 TrainingPasses training_passes(const ModelFacts& facts, const llm::Layout& layout, int micro_batches,
                                const llm::Tokens& micro_batch, const Machine& machine, const Efficiency& efficiency);
 

@@ -16,7 +16,7 @@
 //   q      output of attention
 //   h      input of the second normalization
 //   h      input of the network
-//   f, 2f  its projections, 2f if it is gated
+//   f, 2f  its projections: f, or 2f if it is gated
 //   f      their activated product
 //
 // That is 12h + 4 kv + 6f bytes with gating and q = h. arXiv 2205.05198 derives the same for GPT. Tensor parallelism
@@ -35,8 +35,8 @@ namespace dovetail::cost {
 
 /// Work of a pipeline stage in a step.
 struct TrainingShape {
-  std::int64_t sequence_length = 0;  ///< tokens
-  std::int64_t sequences = 1;        ///< in a micro-batch
+  std::int64_t sequence_length = 0;  ///< tokens of a sequence
+  std::int64_t sequences = 1;        ///< number of sequences in a micro-batch
   std::int64_t micro_batches = 1;    ///< micro-batches of a data-parallel rank in a step
   std::int64_t packed_tokens = 0;    ///< tokens in a micro-batch of packed sequences; 0: sequence_length x sequences
   /// If not 0, each expert processes this multiple of its even share of tokens, with padding. 0: it processes the
@@ -80,14 +80,14 @@ struct MemoryParts {
   std::int64_t activations = 0;  ///< of micro-batches in flight
   std::int64_t logits = 0;       ///< logits and the inputs of the head; 0 if the peak is not at the loss
   std::int64_t gathered = 0;     ///< weights gathered by ZeRO 3, and their gradients before scattering
-  std::int64_t workspace = 0;    ///< backward and recomputation of a layer, dummy gradients, framework overhead
+  std::int64_t workspace = 0;    ///< backward and recomputation of a layer, dummy gradients, the bucket, overhead
 
   std::int64_t total() const { return weights + gradients + optimizer + activations + logits + gathered + workspace; }
 };
 
 /// Returns the memory of the largest rank of stage `stage` between steps: weights, optimizer and permanent gradients.
-/// `workspace` includes dummy gradients and overhead. Without sharding, the result is bytes per parameter times the
-/// parameters in llm::tensors_of_rank of the padded model.
+/// `workspace` includes dummy gradients, the bucket of ZeRO and overhead. Without sharding, the result is bytes per
+/// parameter times the parameters in llm::tensors_of_rank of the padded model.
 MemoryParts static_memory(const llm::Transformer& model, const llm::Layout& layout, const Conventions& conventions,
                           int stage);
 

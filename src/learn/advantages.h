@@ -35,7 +35,7 @@ std::vector<double> group_advantages(std::span<const double> rewards, bool scale
 /// Whether all rewards of a group are equal, so that nothing can be learned from it.
 bool are_equal(std::span<const double> rewards);
 
-/// Mean and population standard deviation (n), accumulated in order.
+/// Mean and population standard deviation (divided by n), accumulated in order. Both are 0 without values.
 struct Moments {
   double mean = 0;
   double deviation = 0;

@@ -75,14 +75,15 @@ Loss value_loss(double value, double old_value, double target, std::optional<dou
 Loss kl_loss(KlEstimator estimator, double log_probability, double reference_log_probability, double coefficient);
 
 /// Computes -log sigmoid(margin) (Bradley and Terry). The margin is the chosen response's value minus the rejected
-/// one's. The value is the score (reward model) or beta times the log-ratio (DPO, arXiv 2305.18290, equation 7).
+/// one's. A response's value is its score (reward model) or beta times its log-ratio to the reference (DPO, arXiv
+/// 2305.18290, equation 7).
 Loss preference_loss(double margin);
 
 /// How tokens are weighted in the loss of a mini-batch.
 enum class TokenWeighting {
   tokens,     ///< all tokens of the mini-batch equally (DAPO, arXiv 2503.14476, section 3.3)
   sequences,  ///< all responses equally, regardless of their lengths (GRPO)
-  constant,   ///< each token as much as one of a response of maximum length (Dr. GRPO, arXiv 2503.20783)
+  constant,   ///< each token as if its response had the maximum length (Dr. GRPO, arXiv 2503.20783)
 };
 constexpr auto names_of(TokenWeighting) {
   return std::array{base::EnumName{"tokens", TokenWeighting::tokens},

@@ -11,13 +11,13 @@
 
 namespace dovetail::llm {
 
-/// Names of all bundled models, by family and size.
+/// Names of all bundled models, sorted by family and size.
 std::vector<std::string> bundled_model_names();
 
 /// Finds a bundled model. The Error for an unknown name suggests the nearest names.
 ///
-/// Shapes come from the published config.json files. For vision and audio models, they describe the language part. The
-/// three `rlhfuse-` models have the shapes of RLHFuse's Table 2: their feed-forward networks are plain and 4h wide,
+/// Shapes come from the published config.json files. For vision and audio models, shapes describe the language part.
+/// The three `rlhfuse-` models have the shapes of RLHFuse's Table 2: their feed-forward networks are plain and 4h wide,
 /// while those of LLaMA-1 models of the same sizes are gated.
 ///
 /// Files that were not available are replaced by other sources: slime's models in Megatron's flags (moonlight, kimi-k2,

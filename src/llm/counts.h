@@ -14,7 +14,7 @@ struct ParameterCounts {
   /// One layer with experts, excluding routed ones: attention, norms, router, shared experts.
   std::int64_t expert_layer = 0;
   std::int64_t expert = 0;    ///< one routed expert
-  std::int64_t head = 0;      ///< with the last norm; 0 for a tied head
+  std::int64_t head = 0;      ///< with the last norm; for a tied head, only that norm
   std::int64_t all = 0;       ///< without adapters
   std::int64_t active = 0;    ///< parameters that a token uses: all except experts to which it is not routed
   std::int64_t adapters = 0;  ///< parameters of LoRA adapters

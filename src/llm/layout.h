@@ -40,12 +40,12 @@ struct Layout {
   int tensor = 1;
   int pipeline = 1;
   int virtual_stages = 1;  ///< chunks of layers on each pipeline stage (interleaved 1F1B)
-  int expert = 1;          ///< groups that experts are divided among
+  int expert = 1;          ///< number of groups that the experts of a layer are divided into
   int expert_tensor = 1;   ///< tensor parallelism within an expert
   int zero = 0;  ///< ZeRO stage over data x context (0: none, 1: optimizer, 2: also gradients, 3: also weights)
   bool sequence_parallel = false;  ///< also shards activations between tensor-parallel regions (arXiv 2205.05198)
   Recomputation recomputation = Recomputation::none;
-  /// [pipeline stage] layers; empty: as even as possible, with the remainder on the first stages
+  /// [pipeline stage] number of layers; empty: as even as possible, with the remainder on the first stages
   std::vector<int> stage_layers;
 
   int devices() const { return data * context * tensor * pipeline; }
@@ -124,7 +124,8 @@ struct HeldTensor {
 };
 
 /// Returns the parts that rank `rank` holds, in the order of tensors_of: its stage's layers, its experts, its
-/// tensor-parallel slices. A tied tensor is left out if the other one is on the same stage. REQUIRES: no fault.
+/// tensor-parallel slices. A tied tensor is left out if the tensor that it shares memory with is on the same stage.
+/// REQUIRES: no fault.
 std::vector<HeldTensor> tensors_of_rank(const Layout& layout, const Transformer& model, int rank);
 
 /// Returns the layout as text: "dp8 tp4 pp2", followed by settings that differ from the defaults.

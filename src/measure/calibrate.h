@@ -78,9 +78,9 @@ struct CalibrateOptions {
 };
 
 /// Fits to all rows with a positive weight, then without each group in turn. The mean error of these cross-validation
-/// fits becomes the error of the efficiencies. Without cross-validation, it is the larger of the errors before and
-/// after the fit. The result depends only on the measurements, seed, restarts and evaluations. REQUIRES: at least one
-/// row has a positive weight; the start values are within their bounds.
+/// fits becomes the error of the efficiencies. Without cross-validation, their error is the larger of the start's error
+/// and the mean error of the fit. The result depends only on the measurements, seed, restarts and evaluations.
+/// REQUIRES: at least one row has a positive weight; the start values are within their bounds.
 Calibration calibrate(const Measurements& measurements, const CalibrateOptions& options = {});
 
 }  // namespace dovetail::measure

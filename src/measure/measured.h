@@ -41,8 +41,8 @@ struct TimeSpread {
   std::size_t steps = 0;
   double median = 0;
   double mean = 0;
-  double lower = 0;  ///< quartile
-  double upper = 0;  ///< quartile
+  double lower = 0;  ///< first quartile
+  double upper = 0;  ///< third quartile
   double min = 0;
   double max = 0;
 
@@ -53,7 +53,7 @@ struct TimeSpread {
 /// one value.
 TimeSpread spread_of(std::vector<double> values);
 
-/// A time in the log, at the steps that count.
+/// A time in the log, at the evaluated steps.
 struct MeasuredTime {
   std::string key;   ///< key in the log
   std::string name;  ///< key without its prefix
@@ -65,20 +65,20 @@ struct MeasuredTime {
 struct MeasuredRun {
   LogFormat format = LogFormat::verl;
   Statistic statistic = Statistic::median;
-  std::vector<std::int64_t> steps;    ///< steps that count
+  std::vector<std::int64_t> steps;    ///< steps that are evaluated
   std::vector<std::int64_t> warm_up;  ///< first steps, left out
   std::vector<std::int64_t>
       interrupted;                   ///< steps with a validation or a checkpoint; left out, unless all steps have one
   std::vector<MeasuredTime> times;   ///< known times with at least one value, in the order of the trainer's table
   std::vector<std::string> unknown;  ///< keys of unknown times
   std::size_t other_series = 0;      ///< number of keys that are not times
-  std::size_t not_numbers = 0;       ///< from StepLog
-  std::size_t repeated = 0;          ///< from StepLog
-  std::size_t cut = 0;               ///< from StepLog
-  /// Ratio of the first warm-up iteration's time to the time of the iterations that count; nullopt without warm-up.
+  std::size_t not_numbers = 0;       ///< StepLog::not_numbers
+  std::size_t repeated = 0;          ///< StepLog::repeated
+  std::size_t cut = 0;               ///< StepLog::cut
+  /// Ratio of the first warm-up iteration's time to the time of the evaluated iterations; nullopt without warm-up.
   std::optional<double> warm_up_ratio;
   std::optional<double> mean_response;         ///< tokens, by the statistic
-  std::optional<double> max_response;          ///< tokens, maximum over the steps that count
+  std::optional<double> max_response;          ///< tokens, maximum over the evaluated steps
   std::optional<double> default_max_response;  ///< tokens, the longest of a step, by the statistic
   std::optional<double> at_cap;                ///< fraction of the responses that end at the cap, by the statistic
   std::optional<double> mean_prompt;           ///< tokens, by the statistic
@@ -96,8 +96,9 @@ TimeSpread spread_of_sum(const std::vector<const MeasuredTime*>& times);
 MeasuredRun at_step(const MeasuredRun& run, std::int64_t step);
 
 /// Evaluates a log. A step counts as interrupted if its validation or checkpoint takes more than 1% of it. Returns an
-/// Error at the position of a time that is negative or above 10^7 s. Returns an Error with the path of the first log if
-/// there are no times of the format, times of several formats, or not more steps than warm-up steps.
+/// Error at the position of a time that is negative or above 10^7 s, or of an impossible length. Returns an Error with
+/// the path of the first log if there are no times of the format, times of several formats, or not more steps than
+/// warm-up steps.
 base::Result<MeasuredRun> measured_run(const StepLog& log, const MeasuredOptions& options = {});
 
 /// Lengths of prompts or responses in a log.

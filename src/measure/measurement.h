@@ -80,8 +80,8 @@ struct Measurements {
   std::vector<Measurement> rows;
 };
 
-/// Whether an activity belongs to the phase. Rules and prefetched host transfers belong to no phase; no task waits for
-/// the latter.
+/// Whether an activity belongs to the phase. Rules belong to no phase. Neither do prefetched host transfers, which
+/// overlap tasks.
 bool is_in_phase(const Phase& phase, const plan::Job& job, const plan::Activity& step);
 
 /// Returns the seconds of an activity that belong to the phase. `training` and `offload` divide the seconds of a train

@@ -13,6 +13,7 @@
 //       plan: ../jobs/grpo-8b.plan.json    # or the content of such a file
 //       seconds: 112                       # of an iteration
 //       phases: {training: 28, refit: 5, generation: 58, scoring: 18}   # kinds (also offload), or task names
+//       fused: [[actor_train, critic_train]]      # tasks that ran as one phase; default: the plan's fusion
 //       response_length: {mean: 795, cap: 3976}   # replaces the job's lengths; the spread is fitted
 //       weight: 1                          # in the fit; or `doubtful: WHY` to show the row without counting it
 //

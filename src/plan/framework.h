@@ -28,11 +28,11 @@ enum class RuleScope : std::uint8_t {
 struct TaskRule {
   std::optional<workflow::TaskKind> of;  ///< tasks of this kind; nullopt: all
   std::string_view part;                 ///< key of the setting's group in a plan file: "layout"
-  std::string_view key;                  ///< key within that group; empty: the whole group
-  std::string accepted;                  ///< accepted values
+  std::string_view key;                  ///< key of the setting within that group; empty: the whole group
+  std::string accepted;                  ///< accepted values, for messages
   bool (*holds)(const Job&, const TaskPlan&) = nullptr;
   void (*conform)(const Job&, TaskPlan&) = nullptr;         ///< replaces an unsupported value with a supported one
-  bool (*applies)(const Job&, std::size_t task) = nullptr;  ///< restricts the rule to some of these tasks; null: all
+  bool (*applies)(const Job&, std::size_t task) = nullptr;  ///< selects among the tasks of kind `of`; null: all
   RuleScope scope = RuleScope::all;
 };
 
@@ -41,7 +41,7 @@ struct Agreement {
   std::string_view what;                                      ///< the setting: "parallel degrees"
   std::string_view part;                                      ///< its key in a plan file
   std::string_view because;                                   ///< the reason: "all roles are in one process group"
-  bool (*applies)(const Job&, std::size_t task) = nullptr;    ///< tasks that must agree with each other
+  bool (*applies)(const Job&, std::size_t task) = nullptr;    ///< selects the tasks that must agree with each other
   bool same_role = false;                                     ///< only tasks of the same role must agree
   bool same_mesh = true;                                      ///< the tasks must have the same devices, too
   bool (*agree)(const TaskPlan&, const TaskPlan&) = nullptr;  ///< equivalence relation; ignores the meshes
@@ -70,7 +70,7 @@ struct Framework {
   std::vector<TaskRule> rules;
   std::vector<Agreement> agreements;
   IterationOrder (*order)(const Job&) = nullptr;  ///< null: the ideal order
-  std::int64_t sync_bucket = 0;  ///< bytes of trained weights sent to an engine at a time; 0: no packing
+  std::int64_t sync_bucket = 0;  ///< bytes of trained weights in one message to an engine; 0: tensor by tensor
   /// Whether sleeping engines keep their weights in host memory; null: never.
   bool (*engine_copies)(const Job&) = nullptr;
 };
@@ -81,9 +81,10 @@ std::vector<std::string_view> framework_names();
 /// Name that selects no framework. It can be combined with any memory conventions.
 inline constexpr std::string_view any_framework = "any";
 
-/// Returns the framework and backend that `software` selects. If it names a framework: the backend with its memory
-/// conventions, or the first backend if no backend has them. Otherwise: the only framework with its memory conventions.
-/// Null for "any", an unknown name, or conventions of no framework or of several.
+/// Returns the framework and backend that `software` selects. If Software::framework names one: its backend whose
+/// memory conventions are Software::training, or its first backend if none has these. Otherwise: the only framework
+/// with these memory conventions. Null if the name is "any" or unknown, or if no framework or several have the
+/// conventions.
 const Framework* find_framework(const Software& software);
 
 /// Whether the job's framework can run the task as planned. True if the job has no framework. With RuleScope::search,
@@ -101,7 +102,7 @@ const std::vector<Agreement>& agreements_of(const Job& job);
 /// Order in which the job's framework runs the activities. The ideal order if the job has no framework.
 IterationOrder order_of(const Job& job);
 
-/// Whether engines copy their weights to host memory while they give up their devices. The job's setting overrides the
+/// Whether engines copy their weights to host memory when they give up their devices. The job's setting overrides the
 /// framework's.
 bool engine_copies(const Job& job);
 
@@ -115,20 +116,25 @@ struct Disagreement {
   std::string_view part;
   std::string message;
 };
+/// Returns the first violation, or nullopt.
 std::optional<Disagreement> find_disagreement(const Job& job, const std::vector<TaskPlan>& tasks);
 
-/// Returns why the job's framework cannot fuse two trainings, and what is accepted. nullopt if it can.
+/// Returns why the job's framework cannot fuse two trainings, and what is accepted. nullopt if it can, or if the job
+/// has no framework. A framework cannot fuse trainings on a single device.
 std::optional<std::string> find_training_rejection(const Job& job);
 
-/// Returns why the job's framework cannot fuse generation with inference, and what is accepted. nullopt if it can.
+/// Returns why the job's framework cannot fuse generation with inference, and what is accepted. nullopt if it can, or
+/// if the job has no framework.
 std::optional<std::string> find_generation_rejection(const Job& job);
 
-// Errors for settings that the job's framework does not support. Each is at the key of the setting.
+// Return the first Error for a setting that the job's framework does not support. The Error is at the setting's value,
+// or at the enclosing map if the file does not give the setting.
 
 /// Checks that the job's framework can run `planned`, read from `node`. `planned` is a task of a plan, or the job's
 /// `fixed` settings of a task applied to a default TaskPlan that conform() has adjusted.
 base::Status check_task(const Job& job, std::size_t task, const base::Node& node, const TaskPlan& planned);
-/// Checks the job read from `root`: its software, models, cluster and workload, but not the settings it fixes.
+/// Checks the job read from `root`: the name of its framework, its software, models, workload and reward, but not the
+/// settings it fixes.
 base::Status check_framework(const base::Node& root, const Job& job);
 
 }  // namespace dovetail::plan

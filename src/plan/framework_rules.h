@@ -72,8 +72,8 @@ TaskRule sequence_parallel_with_tensor();
 /// Requires micro-batches sized by a number of sequences.
 TaskRule by_sequences();
 
-/// Requires training to offload all its state. An optimizer that is stepped on the host is exempt, because it is
-/// already there.
+/// Requires training to offload all its state. If all of the optimizer is stepped on the host, it must not be
+/// offloaded, because it is already there.
 TaskRule all_offloaded();
 /// Whether all of the optimizer is stepped on the host, so that the devices hold none of it.
 inline bool is_all_on_host(const Job& job, const Offload& offload) {
@@ -83,8 +83,8 @@ inline bool is_all_on_host(const Job& job, const Offload& offload) {
 /// Requires optimizers to be stepped on the devices.
 TaskRule stepped_on_devices();
 
-/// Adds a rule for frameworks whose roles have separate backends. For the actor's tasks, it applies to all plans. For
-/// tasks of other roles except reward models, it applies to searched plans only.
+/// Adds a rule to a framework whose roles have separate backends. For training and inference of the actor, the rule
+/// applies to all plans. For those of other roles, except reward models, it applies only to searched plans.
 void add_of_actor(const TaskRule& rule, Framework& framework);
 
 /// Requires the weights to be on the host while the task does not run.
@@ -104,10 +104,10 @@ bool is_inference(const Job& job, std::size_t task);
 bool is_generation(const Job& job, std::size_t task);
 bool is_value(const Job& job, std::size_t task);     ///< inference and training of a critic
 bool is_of_actor(const Job& job, std::size_t task);  ///< inference and training of the role that generates
-/// Whether the engine shares the GPUs of training and gives them up during training, according to the devices that the
-/// job fixes.
+/// Whether generation and training take turns on the same GPUs. False off policy. Otherwise true, unless the job fixes
+/// devices: then some engine must overlap a task of the trainer, or the devices of both must be free.
 bool is_colocated(const Job& job, std::size_t task);
-bool is_apart(const Job& job, std::size_t task);  ///< not colocated
+bool is_apart(const Job& job, std::size_t task);  ///< not is_colocated()
 
 // Equivalences of task settings.
 /// Same degrees, division of layers into stages, sequence parallelism, and use of ZeRO 3.
@@ -128,31 +128,33 @@ using TaskPredicate = bool (*)(const Job& job, std::size_t task);
 /// one.
 IterationOrder in_sequence(const Job& job, const std::vector<TaskPredicate>& sequence);
 
-// The frameworks. A framework with several backends has an entry for each, the default first.
+// The frameworks. A framework with several backends has an entry for each, the default first. If a comment restricts
+// searches to a mode, this does not apply to jobs that fix devices or, for NeMo-RL and slime, have a reward model.
 
 /// The runtime of this repository (src/runtime).
 Framework dovetail_framework();
 
-/// verl (verl-project/verl at 1dda039b9). Searches its synchronous mode: actor, reference, critic and engine share one
-/// pool of all GPUs and run one after the other (verl/trainer/ppo/v1/trainer_sync.py).
+/// verl (verl-project/verl at 1dda039b9). For jobs on policy, searches cover its synchronous mode: actor, reference,
+/// critic and engine share one pool of all GPUs and run one after the other (verl/trainer/ppo/v1/trainer_sync.py).
 std::vector<Framework> verl_frameworks();
 
-/// OpenRLHF (OpenRLHF/OpenRLHF at 3c3be623). Searches its hybrid engine, --train.colocate_all
+/// OpenRLHF (OpenRLHF/OpenRLHF at 3c3be623). For jobs on policy, searches cover its hybrid engine, --train.colocate_all
 /// (openrlhf/trainer/ppo_trainer.py).
 Framework openrlhf_framework();
 
-/// NeMo-RL (NVIDIA-NeMo/RL at 7ea279abf). Searches colocated generation (nemo_rl/algorithms/grpo.py, ppo.py).
+/// NeMo-RL (NVIDIA-NeMo/RL at 7ea279abf). For jobs on policy, searches cover colocated generation
+/// (nemo_rl/algorithms/grpo.py, ppo.py).
 std::vector<Framework> nemo_rl_frameworks();
 
-/// AReaL (inclusionAI/AReaL at 4aef98d8d). For jobs on policy, searches plans with all roles colocated with the actor
-/// (areal/trainer/rl_trainer.py, areal/infra/scheduler/local.py).
+/// AReaL (inclusionAI/AReaL at 4aef98d8d). For jobs on policy, searches cover plans with all roles colocated with the
+/// actor (areal/trainer/rl_trainer.py, areal/infra/scheduler/local.py).
 std::vector<Framework> areal_frameworks();
 
-/// ROLL's RLVR pipeline (alibaba/ROLL at 8eb27cc2). For jobs on policy, searches plans with all roles on all GPUs
+/// ROLL's RLVR pipeline (alibaba/ROLL at 8eb27cc2). For jobs on policy, searches cover plans with all roles on all GPUs
 /// (roll/pipeline/rlvr/rlvr_pipeline.py).
 std::vector<Framework> roll_frameworks();
 
-/// slime (THUDM/slime at 624b824a8). For jobs on policy, searches `--colocate` (train.py,
+/// slime (THUDM/slime at 624b824a8). For jobs on policy, searches cover `--colocate` (train.py,
 /// slime/ray/placement_group.py).
 Framework slime_framework();
 

@@ -40,12 +40,12 @@ struct GenerationStage {
   std::vector<std::size_t> infer;
 };
 
-/// Returns the first generate task that has such infer tasks. nullopt if no generate task has. `tasks`: [task of the
-/// workflow].
+/// Returns the stage of the first generate task that has infer tasks to run with. nullopt if no generate task has any,
+/// or if the job's framework does not support the fusion. `tasks`: [task of the workflow].
 std::optional<GenerationStage> generation_stage(const Job& job, const std::vector<TaskPlan>& tasks);
 
 /// Returns the train tasks that a planner fuses: the first two of different roles that do not depend on each other.
-/// nullopt if there is no such pair (GRPO has no critic).
+/// nullopt if there is no such pair (GRPO has no critic), or if the job's framework does not support the fusion.
 std::optional<TrainPair> train_pair(const Job& job);
 
 /// Returns the fusions in `fusion` that a plan with these tasks can have.
@@ -62,8 +62,9 @@ std::optional<std::string> find_threshold_fault(double threshold, const Job& job
 /// Checks that some plan of the job can have the fusions that the pin requires.
 std::optional<std::string> find_fault(const FusionPin& pin, const Job& job);
 
-/// Checks intra-stage fusion. It needs two train tasks of different roles on the same devices, neither of which depends
-/// on the other. They must have no virtual stages, and degrees that pipeline::fuse_layouts accepts.
+/// Checks intra-stage fusion. The job's framework must support it. It needs two train tasks of different roles on the
+/// same devices, neither of which depends on the other. They must have no virtual stages, and degrees that
+/// pipeline::fuse_layouts accepts.
 std::optional<std::string> find_training_fault(const Job& job, TrainPair pair, const TaskPlan& first,
                                                const TaskPlan& second);
 

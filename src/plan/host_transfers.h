@@ -2,8 +2,8 @@
 //
 // If a task's weights or optimizer are in host memory while it does not run, it loads them before it starts. A train
 // task copies them back after it ends. Software that prefetches overlaps these transfers with other tasks. The overlap
-// takes device memory: before the task starts and after it ends, its state is on the devices together with the state of
-// other activities. If the two do not fit together, they run one after the other.
+// takes device memory: before the task starts and after it ends, its state is on the devices while other activities run
+// there. If the task's state and an activity do not fit together, the transfers do not overlap that activity.
 #pragma once
 
 #include <cstddef>
@@ -27,11 +27,13 @@ using Conflicts = std::vector<std::vector<bool>>;
 /// Appends these transfers to `graph` as separate activities:
 /// - A task waits for its load. The load waits for the activities that produce its weights: reallocations and
 ///   trainings that the task waits for. It also waits for the task's last run and its unload.
-/// - An unload waits for its task. Uses of its weights in later iterations wait for the unload.
+/// - An unload waits for its task. If it moves the weights, tasks that use them in later iterations without a
+///   reallocation wait for the unload.
 /// - If an activity conflicts with the task, the load waits for the activity's last run before the task, and the
-///   activity's next run waits for the unload. Edges are added if dependencies do not make the two alternate. If they
-///   are independent, the one with the lower index is first in an iteration.
-/// - A reallocation conflicts with a task if one of the tasks that it serves does; a fused activity, if a member does.
+///   activity's next run waits for the unload. If dependencies do not already make the task and the activity alternate,
+///   edges between them are added. If they are independent, the one with the lower index is first in an iteration.
+/// - A reallocation conflicts with a task if they share devices, and its train task or the first task that uses its
+///   weights conflicts with the task. A fused activity conflicts with a task if one of its members does.
 /// REQUIRES: the graph has no host transfers. No task in `transfers` is fused. Each transfer occurs once.
 IterationGraph with_host_transfers(IterationGraph graph, const Job& job, const Plan& plan,
                                    const std::vector<HostTransfer>& transfers, const Conflicts& conflicts);

@@ -47,14 +47,14 @@ struct IterationGraph {
 /// of its role in later iterations. They pass through a reallocation if the use has another mesh or layout, or if its
 /// engine has a separate copy of the weights.
 ///
-/// Uses of one role with the same mesh and layout share a reallocation. A reallocation overwrites the weights of its
-/// last run, so it waits for their uses in the previous iteration. An average of a role is computed where it is used,
-/// from the reallocated weights. REQUIRES: the plan has no fault.
+/// Uses of the same version of a role's weights with the same mesh and layout share a reallocation. A reallocation
+/// overwrites the weights of its last run, so it waits for their uses in the previous iteration. An average of a role
+/// is computed where it is used, from the reallocated weights. REQUIRES: the plan has no fault.
 IterationGraph iteration_graph(const Job& job, const Plan& plan);
 
 /// Makes activity `leader` do the work of `members`. The leader waits for everything that they wait for, and they end
 /// when it ends. Edges among them within an iteration are removed. REQUIRES: no other activity of an iteration waits
-/// for one of them and precedes another.
+/// for one of these activities and precedes another of them.
 void put_within(IterationGraph& graph, std::size_t leader, const std::vector<std::size_t>& members);
 
 /// Lets activities that wait for the leader start `early` before it ends: they need its own task, but not its members.
@@ -94,9 +94,10 @@ struct IterationOrder {
   };
   std::vector<Edge> edges;
 
-  /// [barrier] tasks. Other activities of the iteration start after all of these have ended, except those that these
-  /// depend on. If no other activity is left, the next iteration starts after them. "Generation, then inference, then
-  /// training" has three barriers: generation, inference, and training, which separates iterations.
+  /// [barrier] tasks. The iteration's other activities start after all tasks of the barrier have ended, except
+  /// activities that these tasks depend on. If no other activity is left, the next iteration starts after the barrier.
+  /// "Generation, then inference, then training" has three barriers: generation, inference, and training, which
+  /// separates iterations.
   std::vector<std::vector<std::size_t>> barriers;
 
   bool empty() const { return edges.empty() && barriers.empty(); }
@@ -105,7 +106,7 @@ struct IterationOrder {
 /// Adds the edges and barriers of the order to the graph. REQUIRES: no activity is within another, and no cycle arises.
 void add_order(IterationGraph& graph, const IterationOrder& order);
 
-/// Whether some activity of an iteration depends on itself.
+/// Whether some activity depends on itself within an iteration. Edges between iterations are ignored.
 bool has_cycle(const IterationGraph& graph);
 
 }  // namespace dovetail::plan

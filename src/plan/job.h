@@ -98,14 +98,15 @@ struct Software {
   /// The training framework, which limits the plans (framework.h). Empty: the only framework with the memory
   /// conventions `training`.
   std::string framework = {};
-  StateType weight_type = StateType::by_default;    ///< trained weights
-  StateType gradient_type = StateType::by_default;  ///< gradients between micro-batches
-  StateType moment_type = StateType::by_default;    ///< both of Adam's moments
+  StateType weight_type = StateType::by_default;    ///< type of trained weights
+  StateType gradient_type = StateType::by_default;  ///< type of gradients between micro-batches
+  StateType moment_type = StateType::by_default;    ///< type of both of Adam's moments
   MasterType master_type = MasterType::by_default;
-  /// Number of tokens whose logits exist at once, if head and loss are fused. 0: the logits of all tokens exist.
+  /// Number of tokens whose logits exist at once, if head and loss are fused. 0: the logits of all tokens exist, unless
+  /// logit_entries is set.
   std::int64_t logit_tokens = 0;
-  /// Number of vocabulary entries whose gradients exist at once in the backward, if a fused head and loss stores no
-  /// logits. 0: logits are stored.
+  /// Number of vocabulary entries whose gradients exist at once in the backward, if a kernel that fuses head and loss
+  /// stores no logits. 0: logits are stored.
   std::int64_t logit_entries = 0;
   LossEntropy loss_entropy = LossEntropy::by_default;
   EngineKind engine = EngineKind::vllm;
@@ -143,17 +144,18 @@ constexpr auto fields_of(const T*) {
 
 /// Positions in the job file of a task's fixed settings. A layout member that is not fixed has no position.
 struct PinPlaces {
-  base::FilePlace whole;
+  base::FilePlace whole;  ///< all fixed settings of the task
   base::FilePlace tensor;
   base::FilePlace pipeline;
   base::FilePlace zero;
 };
 
-/// Minimum memory margin of each device in a plan: a share of its usable memory, or bytes. The other member is 0.
+/// Minimum memory margin of each device in a plan: a share of its usable memory, or bytes. One of the two is 0.
 struct MinMargin {
   double share = 0;
   std::int64_t bytes = 0;
 
+  /// Returns the margin in bytes of a device with `usable` bytes.
   std::int64_t of(std::int64_t usable) const;
   friend bool operator==(const MinMargin&, const MinMargin&) = default;
 };
@@ -207,7 +209,8 @@ const llm::Transformer& model_of(const Job& job, workflow::TaskId task);
 ///
 /// The result does not depend on the form of the job file. Amounts are in bytes, bytes/s, FLOP/s, seconds and ns.
 /// Lengths are points of a distribution, and models are shapes. Adjacent equal nodes form one group, and defaults are
-/// filled in. The names of the job, algorithm, models and networks are left out. docs/formats.md lists all members.
+/// filled in. Efficiency and profile files are represented by their names without folders, not by their contents. The
+/// names of the job, algorithm, models and networks are left out. docs/formats.md lists all members.
 std::string canonical_job(const Job& job);
 
 /// SHA-256 of canonical_job.

@@ -14,6 +14,7 @@
 //   limits: {margin: 5%}               # optional: minimum memory margin of each device
 //   fixed:                             # optional: settings that every plan of the job must have
 //     placement: [co-located]          # names of the placements to search
+//     fusion: {inter_stage: true}      # fusions that are required or excluded (plan_members.h)
 //     actor_train: {devices: 0-7, layout: {tp: 4, zero: 1}, micro_batch: {count: 8}}  # any keys of a task in a plan
 //   train: {...}                       # optional: settings of runs (control/run_settings.h), ignored by planning
 //
@@ -24,7 +25,8 @@
 //
 // A model may also be a map {model: NAME or PATH, lora: RANK}, which trains adapters of that rank on all projections. A
 // role without a model uses the model of the role that it is initialized or averaged from, without adapters. An
-// averaged role cannot have another model. The head of the role replaces the model's head.
+// averaged role needs a model of the same shape as the role that it averages. The head of the role replaces the model's
+// head.
 #pragma once
 
 #include <string>
@@ -38,19 +40,20 @@ namespace dovetail::plan {
 
 inline constexpr std::string_view job_format = "dovetail/job@1";
 
-/// Reads a job from YAML or JSON text. Messages, the default name of the job and its folder come from `path`. Every
-/// mistake is an Error at its line and column.
+/// Reads a job from YAML or JSON text. `path` appears in messages, and determines the job's folder and default name.
+/// Every mistake is an Error at its line and column.
 base::Result<Job> parse_job(std::string_view content, const std::string& path);
 
-/// Reads a job that is a value in another file, which is at `path`. `framework` is the default for a job that names
-/// none (framework.h).
+/// Reads a job that is a value in another file, which is at `path`. `framework` replaces a missing framework of the job
+/// and the name "any" (framework.h); empty: it replaces nothing.
 base::Result<Job> read_job(const base::Node& root, const std::string& path, std::string_view framework = {});
 
 /// Reads the value of `fixed` into `job`, whose other members are already read. Every mistake is an Error at its line
 /// and column, including faults that find_fault finds in a task's fixed settings.
 base::Status read_fixed(const base::Node& node, Job& job);
 
-/// Reads `limits: {margin: 5%}` or `{margin: 4GiB}` of a job. A share is from 0% to 90%. Errors are at the key.
+/// Reads `limits: {margin: 5%}` or `{margin: 4GiB}` of a job. A share is from 0% to 90%. Errors are at the margin's
+/// value.
 base::Result<Limits> read_limits(const base::Node& node);
 
 }  // namespace dovetail::plan

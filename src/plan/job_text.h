@@ -12,12 +12,13 @@ namespace dovetail::plan {
 
 /// Returns the folder that relative paths of the job start from: the value of `folder`, which is itself relative to the
 /// folder of the job file at `path`. Without `folder`, returns the folder of the job file. An Error if `folder` is not
-/// a path.
+/// a string or is empty.
 base::Result<std::string> read_job_folder(const base::Node& root, const std::string& path);
 
 /// Returns the job `content` (YAML or JSON, at `path`) for a copy in the folder `target`: replaces the value of
-/// `folder` so that relative paths still lead to the same files. An Error if `folder` is not one plain or quoted
-/// string. REQUIRES: the content is a map with at least one key, and its folder is valid.
+/// `folder`, or adds it, so that relative paths still lead to the same files. An Error if `folder` is given as anything
+/// other than one plain or quoted string. REQUIRES: the content is a map with at least one key, and its folder is
+/// valid.
 base::Result<std::string> job_seen_from(std::string_view content, const std::string& path, const std::string& target);
 
 /// Offset of a line and a column, both from 1.
@@ -27,8 +28,8 @@ std::size_t offset_of(std::string_view content, int line, int column);
 /// plain or quoted string, the result does not parse to `value`.
 std::string with_scalar(std::string_view content, const base::Node& node, std::string_view value);
 
-/// Returns the job `content` (YAML or JSON, at `path`) with one node of `devices` devices. An Error if its cluster is
-/// invalid, has groups of nodes, or does not give its devices as plain numbers.
+/// Returns the job `content` (YAML or JSON, at `path`) with one node of `devices` devices. An Error unless `nodes` and
+/// `gpus_per_node` are plain numbers in the job's `cluster`; they are not if it has groups of nodes or is a path.
 base::Result<std::string> job_on_devices(std::string_view content, const std::string& path, int devices);
 
 }  // namespace dovetail::plan

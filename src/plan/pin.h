@@ -40,7 +40,7 @@ bool admits(const TaskPin& pin, const llm::Layout& layout);
 bool agrees(const TaskPin& pin, const TaskPlan& plan);
 
 /// Gives `plan` all fixed settings and leaves the others unchanged. agrees(pin, plan) holds afterwards. If the pin
-/// admits its mesh and layout, only other settings change.
+/// admits the plan's mesh and layout, mesh and parallel degrees stay as they are.
 void apply(const TaskPin& pin, TaskPlan& plan);
 
 /// Returns why no plan of a task with this model can have the fixed settings, and what is accepted. nullopt if one can.
@@ -52,9 +52,9 @@ void apply(const TaskPin& pin, TaskPlan& plan);
 std::optional<std::string> find_fault(const TaskPin& pin, const llm::Transformer& model,
                                       const cluster::Cluster& cluster);
 
-/// Returns the engine with token and sequence limits that fit together: each sequence can decode a token in a step. If
-/// max_num_batched_tokens is less than max_num_seqs, sets the former to the latter, unless the pin fixes it. Otherwise,
-/// sets max_num_seqs to the former, unless the pin fixes that, too.
+/// Adjusts the limits of an engine with its own weights so that each sequence can decode a token in a step. If
+/// max_num_batched_tokens is less than max_num_seqs, raises it to max_num_seqs. If the pin fixes
+/// max_num_batched_tokens, lowers max_num_seqs to it instead. If the pin fixes both, changes nothing.
 Engine with_memory_share(const base::Partial<Engine>& pin, Engine engine);
 
 }  // namespace dovetail::plan

@@ -48,7 +48,8 @@ base::Result<Plan> parse_plan(std::string_view content, const std::string& path,
 base::Result<Plan> read_plan(const base::Node& root, const Job& job);
 
 /// Writes the plan as JSON that parse_plan reads back to an equal plan. Defaults are left out. Equal plans give equal
-/// bytes. The file names `job` as its job, regardless of Plan::job_hash, and includes the job's unmodeled settings.
+/// bytes. The file names `job` as its job, regardless of Plan::job_hash. It includes the unmodeled settings of both the
+/// plan and the job.
 std::string plan_to_json(const Plan& plan, const Job& job);
 
 /// Reads the value of `not_modelled: [{key: KEY, what: SENTENCE}]`. `key` is optional. Every mistake is an Error at its

@@ -37,10 +37,11 @@ inline constexpr double min_memory_utilization = 0.01;
 
 /// Settings of a generation engine, with vLLM's names.
 struct Engine {
-  /// Fraction of a device's memory for weights, KV cache and the engine's other memory.
+  /// Fraction of a device's memory for weights, KV cache and the engine's other memory. Engines other than vLLM apply
+  /// it to other amounts (EngineKind in job.h).
   double memory_utilization = 0.9;
-  std::int64_t max_num_seqs = 256;  ///< sequences decoded together on an instance
-  std::int64_t max_num_batched_tokens = 8192;
+  std::int64_t max_num_seqs = 256;             ///< maximum number of sequences decoded together on an instance
+  std::int64_t max_num_batched_tokens = 8192;  ///< maximum number of tokens that an instance processes in a step
   /// Whether prompts are prefilled in chunks of at most max_num_batched_tokens, less the tokens decoded with them
   /// (vLLM's enable_chunked_prefill). Otherwise, decoding waits while entire prompts are prefilled: as many as
   /// max_num_batched_tokens allows, but at least one.

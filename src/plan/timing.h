@@ -18,8 +18,8 @@ namespace dovetail::plan {
 
 /// Edges of a graph by activity.
 struct EdgesByActivity {
-  std::vector<std::vector<ActivityEdge>> into;    ///< [activity]
-  std::vector<std::vector<ActivityEdge>> out_of;  ///< [activity]
+  std::vector<std::vector<ActivityEdge>> into;    ///< [activity] edges that lead to it
+  std::vector<std::vector<ActivityEdge>> out_of;  ///< [activity] edges that start at it
   /// Number of iterations under way at a time: one more than the longest edge spans, and at least two. This limits how
   /// far independent tasks run ahead.
   std::size_t in_progress = 2;
@@ -29,8 +29,8 @@ EdgesByActivity edges_by_activity(const std::vector<ActivityEdge>& edges, std::s
 /// Time at which a node that ends at `end` releases the target of the edge.
 inline base::Ticks release_time(const ActivityEdge& edge, base::Ticks end) { return end - edge.early; }
 
-/// Whether an activity precedes others that can start at the same time: a reallocation between two meshes does, because
-/// generation on other devices waits for it.
+/// Whether an activity takes precedence over others that can start at the same time. Only a reallocation between two
+/// meshes does, because generation on other devices waits for it.
 inline bool is_urgent(bool reallocation, bool two_meshes) { return reallocation && two_meshes; }
 
 /// Tie-breaker among nodes that can start at the same time: urgent ones first, then the earlier iteration, then the
@@ -55,8 +55,8 @@ struct Timing {
   std::vector<ActivityTime> activities;
 };
 
-/// Shifts `time` for iterations that each end with an `overhead` outside their activities. Adds one overhead for each
-/// whole `period` before `time`, or subtracts them if `time` is negative. REQUIRES: period > 0.
+/// Shifts `time` for iterations that each end with an `overhead` outside their activities. Adds `overhead` times the
+/// quotient time / period, rounded down; for a negative time, this moves it earlier. REQUIRES: period > 0.
 base::Ticks with_overheads(base::Ticks time, base::Ticks period, base::Ticks overhead);
 
 /// The blocks `begin` ... `end` - 1.

@@ -19,13 +19,13 @@ namespace dovetail::records {
 struct CheckpointPlace {
   std::string folder;  ///< "RUN/checkpoints"
   std::string run_hash;
-  std::int64_t keep = 2;
+  std::int64_t keep = 2;  ///< number of newest checkpoints that are not deleted
 };
 
 /// Writes a checkpoint under a temporary name, flushes it to disk and renames it. Then deletes all checkpoints except
 /// the newest `keep` and the best, which is the newest one saved with `is_best`. If the program is killed meanwhile,
-/// older checkpoints are intact and the new one is complete or absent. On disk errors, returns Failure::io and removes
-/// the new one.
+/// older checkpoints are intact and the new one is complete or absent. If the new one cannot be written, removes it and
+/// returns Failure::io.
 base::Status keep_checkpoint(const CheckpointPlace& place, const control::RunState& state,
                              const control::Models& models, bool is_best);
 

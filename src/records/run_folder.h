@@ -76,7 +76,8 @@ class RunFolder {
   /// Adds a row per sample. Sample::prompt is an index in `prompts`.
   base::Status add_samples(std::int64_t iteration, std::span<const control::Sample> samples,
                            std::span<const control::PromptTokens> prompts);
-  /// Flushes all rows to disk. Called before a checkpoint is saved, so that no checkpoint is ahead of the rows.
+  /// Flushes the rows of all .jsonl files to disk. Called before a checkpoint is saved, so that no checkpoint is ahead
+  /// of the rows.
   base::Status flush();
 
  private:

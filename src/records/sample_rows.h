@@ -13,11 +13,11 @@ namespace dovetail::records {
 /// A row of samples.jsonl, without its values per token.
 struct SampleRow {
   std::int64_t iteration = 0;
-  std::string prompt;    ///< empty in files of older versions, which lack it
-  std::string response;  ///< response up to its stop string
-  std::int64_t tokens = 0;
-  double reward = 0;   ///< reward as scored; NaN if it was not a number
-  bool ended = false;  ///< false if the response was cut off
+  std::string prompt;       ///< empty in files of older versions, which lack it
+  std::string response;     ///< response up to its stop string
+  std::int64_t tokens = 0;  ///< number of tokens of the response
+  double reward = 0;        ///< reward as scored; NaN if it was not a number
+  bool ended = false;       ///< false if the response was cut off
 };
 
 /// Returns the rows of the last iteration in `content`, in order. An incomplete last line is skipped. Errors name

@@ -42,9 +42,9 @@ struct ForecastPlan {
 
 /// Consecutive steps with one plan.
 struct ForecastSpan {
-  std::size_t plan = 0;    ///< index in Forecast::plans
-  std::int64_t first = 0;  ///< first and last step
-  std::int64_t last = 0;
+  std::size_t plan = 0;      ///< index in Forecast::plans
+  std::int64_t first = 0;    ///< first step
+  std::int64_t last = 0;     ///< last step
   double first_seconds = 0;  ///< seconds of an iteration at the first and the last step
   double last_seconds = 0;
   double seconds = 0;  ///< total seconds of the span's iterations
@@ -80,7 +80,7 @@ struct ForecastPoint {
 
 struct Forecast {
   std::int64_t steps = 0;           ///< number of steps that fit: all requested steps, or those before no plan fits
-  std::vector<ForecastPlan> plans;  ///< plans of the spans, in order of first use
+  std::vector<ForecastPlan> plans;  ///< plans of the spans, in order of first use; without spans, one candidate
   std::vector<ForecastSpan> spans;  ///< in order of steps; empty if no plan fits at step 0
   /// Selected steps. They include the first, the last, and the first with the longest responses.
   std::vector<ForecastPoint> points;
@@ -103,8 +103,8 @@ struct Forecast {
 /// current one stops fitting, or if another is faster by more than the model's error. Among all schedules that obey
 /// these rules, the result is the shortest.
 ///
-/// Errors are those of rank_plans, and an infeasible Error if no plan is given and no plan fits. REQUIRES: a plan, or
-/// searches > 0.
+/// Returns an Error if rank_plans rejects the job as bad input. Without a given plan, also returns one if no plan fits
+/// at any length (infeasible) or if stopped before one was found. REQUIRES: a plan, or searches > 0.
 base::Result<Forecast> forecast(const predict::Scenario& scenario, const plan::Plan* plan, const LengthGrowth& growth,
                                 const ForecastOptions& options);
 
@@ -144,7 +144,7 @@ class RunStep {
   predict::Scenario scenario_;  ///< scenario of job_
 };
 
-/// Computes the costs, [part][plan]. If cancelled, returns only the first parts.
+/// Computes the cost of each plan in each part, [part][plan]. If cancelled, returns only the first parts.
 std::vector<std::vector<PartCost>> run_costs(const predict::Scenario& scenario, const LengthGrowth& growth,
                                              const std::vector<RunPart>& parts, const std::vector<ForecastPlan>& plans,
                                              const parallel::Cancellation* cancellation = nullptr);

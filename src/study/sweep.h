@@ -133,7 +133,8 @@ struct Sweep {
   std::optional<std::size_t> cheapest;  ///< the point with the fewest GPU-hours per sample; ties go to `fastest`
   /// The first point whose plan does not fit after one that fits, by increasing value.
   std::optional<std::size_t> overflow;
-  bool complete = true;  ///< false if cancelled before the last point
+  /// False if cancelled before the last point. The best points and the overflow are then not set.
+  bool complete = true;
 };
 
 struct SweepOptions {
@@ -151,7 +152,8 @@ struct SweepOptions {
 /// each node count (with_nodes). A point has a `problem` if its value is not possible or no plan is found. It has
 /// figures even if its plan does not fit. If cancelled, returns the points so far. Returns an Error if no point is
 /// possible (for example, if generation cannot be fused), if cancelled before the first point, and for errors of
-/// Simulator. REQUIRES: a valid plan, except for nodes; increasing values that find_value_fault accepts.
+/// Simulator and of rank_plans except infeasible ones. REQUIRES: a valid plan, except for nodes; increasing values that
+/// find_value_fault accepts.
 base::Result<Sweep> sweep(const predict::Scenario& scenario, const plan::Plan* plan, const SweepOptions& options);
 
 /// Whether the draws cannot distinguish a point from the fastest one, because it took no longer in at least one draw.

@@ -32,8 +32,9 @@ struct DeviceSplit {
 };
 
 /// Returns the best plan for every split of the cluster that the placement "disaggregated" allows, found by coordinate
-/// descent (selection_of). Infer tasks move to the training devices if that is faster and fits. Sorted by iteration
-/// time, then by the number of training devices. The scenario of `space` sets the steps off policy.
+/// descent (selection_of). Omits splits whose plan does not keep the margin. Infer tasks move to the training devices
+/// if that is faster and fits. Sorted by iteration time, then by the number of training devices. The scenario of
+/// `space` sets the steps off policy.
 std::vector<DeviceSplit> device_splits(const planner::SearchSpace& space);
 
 /// One way to run the plan.

@@ -18,10 +18,10 @@ namespace dovetail::planner {
 /// How two plans of a task differ.
 enum class ChangeKind {
   mesh,           ///< other devices, possibly with another layout and settings
-  side_by_side,   ///< two tasks that divide the devices they used together
+  side_by_side,   ///< two tasks that divide the devices of both between them
   layout,         ///< other parallel degrees on the same devices, possibly with other settings
-  zero,           ///< ZeRO stage
-  recomputation,  ///< which activations are recomputed
+  zero,           ///< another ZeRO stage
+  recomputation,  ///< other activations are recomputed
   micro_batch,
   engine,     ///< settings of the generation engine
   offload,    ///< state that is moved to host memory
@@ -71,12 +71,13 @@ struct Missing {
 Missing missing_of(const std::vector<predict::TaskMemory>& memory);
 
 /// Returns changes that fit and keep the margin, the fastest first, without the plan itself:
-/// - for each task and kind of change, the one with the shortest iteration;
+/// - for each task and kind of change, the one with the shortest iteration, except a change of several settings that
+///   gains no more than a change of one of them;
 /// - for each two tasks that do not wait for each other, the best division of their devices;
 /// - generation with inference, and two trainings: fused if they are unfused (at the best threshold, with a real
 ///   schedule), and unfused if they are fused;
 /// - the best other threshold.
-/// Fusions respect the job's settings. OptionSet::real has no changes of fusions. If stopped, tasks that were not
+/// Fusions respect the job's settings. With OptionSet::real, fusions are not changed. If stopped, tasks that were not
 /// examined completely are missing.
 std::vector<Change> changes_of(const predict::Scenario& scenario, const plan::Plan& plan, const PlanSpace& around,
                                OptionSet option_set = OptionSet::all);

@@ -14,7 +14,7 @@ struct SecondsPair {
   double here = 0;   ///< in the first plan
   double there = 0;  ///< in the second plan
 
-  double lost() const { return here - there; }
+  double lost() const { return here - there; }  ///< negative if the first plan is faster
 };
 
 /// Comparison of a task, of a reallocation of weights (named after the first task that uses them), or of a task's host
@@ -26,11 +26,12 @@ struct ActivityComparison {
   /// Seconds by which the iteration shrinks per second that the activity shrinks: 1 for a critical activity, 0 for one
   /// that others hide.
   SecondsPair critical;
-  /// Part of the activity's seconds that differs most between the plans. nullopt if none differs, or if only one plan
-  /// fuses the activity.
+  /// Part of the activity's seconds that differs most between the plans. nullopt if no part differs, if only one plan
+  /// fuses the activity, or if the first plan lacks it.
   std::optional<predict::SecondsOf> part;
-  SecondsPair of_part;
-  /// Whether the plan fuses the activity with others. All seconds are then attributed to the first of them.
+  SecondsPair of_part;  ///< seconds of `part`
+  /// Whether the first and the second plan fuse the activity with others. The seconds of all fused activities are then
+  /// attributed to the generate task or to the first train task.
   bool fused_here = false;
   bool fused_there = false;
 };
@@ -41,7 +42,7 @@ struct TimeUse {
   SecondsPair seconds;
 };
 
-/// Devices with the same idle time in the first plan.
+/// Consecutive devices with the same idle time in the first plan.
 struct IdleDevices {
   cluster::Mesh devices;
   double seconds = 0;  ///< per iteration
@@ -72,8 +73,8 @@ struct SideBySide {
   SecondsPair seconds;
 };
 
-/// Returns all pairs of tasks that overlap in either plan, sorted by the difference in time, descending. If iterations
-/// overlap, tasks of neighboring iterations count too.
+/// Returns all pairs of tasks that overlap in either plan, sorted by the absolute difference in time, descending. If
+/// iterations overlap, tasks of neighboring iterations count, too.
 std::vector<SideBySide> side_by_side(const EstimatedPlan& here, const EstimatedPlan& there);
 
 }  // namespace dovetail::planner

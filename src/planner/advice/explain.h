@@ -42,7 +42,8 @@ struct Explanation {
 };
 
 /// Searches for the best plan and evaluates changes of the given one, within the time limit of `options`. If stopped,
-/// the result is partial and ranking.cut_short is set. Errors as in rank_plans. REQUIRES: the plan has no fault.
+/// the result is partial and ranking.cut_short is set. Errors as in rank_plans, except that Explanation::impossible
+/// reports an infeasible job. REQUIRES: the plan has no fault.
 base::Result<Explanation> explain(const predict::Scenario& scenario, const plan::Plan& plan,
                                   const RankOptions& options);
 

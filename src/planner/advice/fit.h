@@ -24,7 +24,8 @@ struct GrownLengths {
 };
 
 /// Evaluates the plan with the job's lengths, then with every response at 1.5, 2, 3, 4, 6, ... times the mean length,
-/// and finally at the maximum length. Prompts do not change. Ends early if stopped. REQUIRES: the plan has no fault.
+/// and finally at the maximum length. If all responses have one length, evaluates only that. Prompts do not change.
+/// Ends early if stopped. REQUIRES: the plan has no fault.
 std::vector<GrownLengths> grow_lengths(const predict::Scenario& scenario, const plan::Plan& plan);
 
 /// Returns the plan with the most memory left among those that coordinate descent finds from the requested placements,
@@ -46,15 +47,16 @@ bool has_fixed_meshes(const plan::Job& job);
 
 /// Returns the smallest cluster on which coordinate descent finds a plan that fits. Bisects over nodes, assuming that a
 /// plan that fits on some nodes also fits on more. If one node is enough, tries fewer devices of it. If the job's
-/// cluster is too small, tries up to 64 times its nodes or 8192 devices. Pins still apply, so the cluster must have the
-/// devices they name. nullopt if no plan was found. If stopped, the result may be larger than necessary.
+/// cluster is too small, tries larger ones, with at most 64 times its nodes and at most 8192 devices. Pins still apply,
+/// so the cluster must have the devices they name. nullopt if no plan was found. If stopped, the result may be larger
+/// than necessary.
 std::optional<FittingCluster> min_cluster(const predict::Scenario& scenario, const RankOptions& options);
 
 struct JobFit {
   Ranking ranking;
-  std::string impossible;                ///< why no plan is possible; empty if one is
-  std::optional<RankedPlan> max_margin;  ///< set if a plan fits
-  std::optional<FittingCluster> smallest;
+  std::string impossible;                  ///< why no plan is possible; empty if one is
+  std::optional<RankedPlan> max_margin;    ///< plan with the most memory left; nullopt if none fits
+  std::optional<FittingCluster> smallest;  ///< nullopt if no cluster was found
 
   /// Returns the fastest plan that fits. Null if none fits.
   const RankedPlan* fastest() const { return ranking.plans.empty() ? nullptr : &ranking.plans.front(); }
@@ -63,7 +65,8 @@ struct JobFit {
 };
 
 /// Runs all searches within the time limit of `options`. If stopped, the result is partial, the smallest cluster may be
-/// larger than necessary, and ranking.cut_short is set. Errors as in rank_plans.
+/// larger than necessary, and ranking.cut_short is set. Errors as in rank_plans, except that JobFit::impossible reports
+/// an infeasible job.
 base::Result<JobFit> fit_job(const predict::Scenario& scenario, const RankOptions& options);
 
 }  // namespace dovetail::planner

@@ -2,7 +2,7 @@
 //
 // Let t_i be the time of task i in some plan, r_i the time of its engine's weight sync (only for an engine with
 // separate weights), n_i the number of its devices, and N the number of all devices. The period P of the plan is at
-// least each of these terms:
+// least the first two of these terms. The third may replace part of the second:
 //
 //   sum_i n_i (t_i + r_i) / N         Mean work of a device in an iteration.
 //
@@ -10,12 +10,12 @@
 //                                     For every cycle C of the workflow's edges, which spans lag(C) iterations. The
 //                                     edges e on C are those that bring trained weights to an engine.
 //
-//   sum_{i in (a, b)} n_i t_i / N     May replace the times of the tasks between a and b on a cycle. (a, b) is the set
+//   sum_{i in (a, b)} n_i t_i / N     Replaces the times of the tasks between a and b on a cycle. (a, b) is the set
 //                                     of all tasks that must follow a and precede b: the devices do their work between
 //                                     a and b.
 //
-// P is also at least every mean of these terms with weights that add up to 1. All terms are linear in t, so the minimum
-// of a mean over all plans is found task by task:
+// P is also at least every weighted mean of these terms, with weights that add up to 1. All terms are linear in t, so
+// the minimum of a mean over all plans is found task by task:
 //
 //   P >= sum_i  min over the choices of task i of  ( x_i + w_i n / N ) t + ( y_i + z_i n / N ) r
 //

@@ -27,14 +27,14 @@ struct RankedPlan {
   std::optional<double> simulated = std::nullopt;
 };
 
-/// Returns the candidates that fit, as plans without fusion, in the same order. If stopped, includes at least the first
-/// plan that fits of each placement.
+/// Returns the candidates that keep the margin, as plans without fusion, in the same order. Omits repeated ones. If
+/// stopped, includes at least the first plan that fits of each placement.
 std::vector<RankedPlan> evaluate(const SearchSpace& space, const std::vector<Finalist>& candidates);
 
 /// Sets the best fusion of each searched plan, or of all plans if the job requires a fusion. Drops plans that cannot
 /// have a required fusion. Real schedules are made for at most `schedules` plans, those with the shortest lower bounds.
-/// The trainings of the other plans stay unfused, unless the job requires fusion. If stopped, plans stay as they are
-/// except for required fusions. `threads` does not affect the result.
+/// The trainings of the other plans stay unfused, unless the job requires that they are fused. If stopped, plans stay
+/// as they are except for required fusions. `threads` does not affect the result.
 void fuse(const predict::Scenario& scenario, FusionChooser& chooser, std::vector<RankedPlan>& plans,
           std::size_t schedules, int threads);
 
@@ -45,7 +45,7 @@ void sort(std::vector<RankedPlan>& plans);
 /// `shown` plans are left. Keeps the best searched plan and all named placements. REQUIRES: sorted.
 void keep_different(std::vector<RankedPlan>& plans, std::size_t shown);
 
-/// Removes searched plans that are identical to another plan.
+/// Removes searched plans with the same tasks and fusion as a plan of another placement or an earlier searched plan.
 void drop_repeated(std::vector<RankedPlan>& plans);
 
 /// Maximum number of samples that simulate_first simulates, over all plans.
@@ -55,8 +55,8 @@ inline constexpr std::int64_t max_simulated_samples = std::int64_t{1} << 20;
 /// compare.
 std::size_t max_simulated_plans(const plan::Job& job, std::size_t max_plans);
 
-/// Simulates the first plans and sorts them by simulated seconds. Simulates at most max_simulated_plans() of
-/// `max_plans` plans whose time is within a share `error` of the first plan's, with lengths drawn from `seed`. Plans
+/// Simulates the first plans and sorts them by simulated seconds. Simulates those whose time exceeds the first plan's
+/// by at most a fraction `error`, up to max_simulated_plans(job, max_plans) of them. Draws lengths from `seed`. Plans
 /// that cannot be simulated follow in their old order. If stopped, no plan counts as simulated, because the simulated
 /// ones would precede better plans. `threads` does not affect the result. REQUIRES: sorted.
 void simulate_first(const predict::Scenario& scenario, std::vector<RankedPlan>& plans, std::size_t max_plans,

@@ -22,8 +22,8 @@ struct EvaluatedPlan {
 /// Returns the train_pair() if its tasks can be fused and the job allows it.
 std::optional<plan::TrainPair> fusible_pair(const plan::Job& job, const std::vector<plan::TaskPlan>& tasks);
 
-/// Returns the threshold that the job fixes, otherwise the best one. nullopt if the job forbids this fusion, or if no
-/// threshold is faster than no fusion.
+/// Returns the threshold that the job fixes, otherwise the best one. nullopt if the job forbids this fusion, if the
+/// fixed threshold is impossible, or if no threshold is faster than no fusion.
 std::optional<double> chosen_threshold(const predict::Scenario& scenario, const std::vector<plan::TaskPlan>& tasks);
 
 /// Chooses fusions for plans of one job, and caches the schedules of train tasks.
@@ -31,7 +31,8 @@ class FusionChooser {
  public:
   explicit FusionChooser(const predict::Scenario& scenario) : scenario_(scenario) {}
 
-  /// Returns predict::estimate. Reuses a cached schedule.
+  /// Returns predict::estimate of the plan. Takes the schedule of fused trainings from the cache, or makes and caches
+  /// it.
   predict::Estimate estimate(const plan::Plan& plan);
 
   /// Returns the estimate if it needs no new schedule, otherwise nullopt.

@@ -42,7 +42,7 @@ std::vector<AbsentPlacement> absent_placements(const SearchSpace& space, OptionS
                                                const std::vector<RankedPlan>& plans);
 
 struct RankOptions {
-  SearchOptions search;  ///< the time limit applies to all of rank_plans, which sets the bound and the fusion
+  SearchOptions search;  ///< its time limit applies to all of rank_plans; its bound and fusion are ignored
   OptionSet option_set = OptionSet::all;
   /// Placements to consider. Empty: all. The search runs only if `searched` is included.
   std::vector<Placement> placements;
@@ -88,12 +88,12 @@ struct Ranking {
 
 /// Searches, and evaluates all candidates for the best plan with predict::estimate. If stopped or out of time, the
 /// current step ends with its best result and later steps are skipped, but the plans found are still evaluated. Returns
-/// an Error if the job's pins leave a task without a choice, if the software is unknown, or if it is stopped before the
-/// first plan (parallel::stopped_before).
+/// an Error if a task has no choice (no_choice_error), or if it is stopped before the first plan that fits
+/// (parallel::stopped_before).
 base::Result<Ranking> rank_plans(const predict::Scenario& scenario, const RankOptions& options);
 
-/// Returns `options` for the next of `parts` equal parts of the work: with its share of the remaining time, if time is
-/// limited.
+/// Returns `options` for the next of `parts` equal parts of the work. If time is limited, the time limit becomes that
+/// part of the remaining time.
 RankOptions with_share_of_time(RankOptions options, const predict::Scenario& scenario, std::size_t parts);
 
 /// An input whose change makes another plan the best.
@@ -104,9 +104,9 @@ struct Flip {
   double gain = 0;       ///< gain relative to the time of the first plan
 };
 
-/// Returns, for each input, the smallest change (of several factors from 0.5 to 2) that makes another ranked plan more
-/// than 1% faster than the first. Sorted by the size of the change. If stopped, some inputs are missing. `threads` does
-/// not affect the result.
+/// Returns, for each input, the smallest change (of several factors from 0.5 to 2) that makes another ranked plan at
+/// least 1% faster than the first. Sorted by the size of the change. If stopped, some inputs are missing. `threads`
+/// does not affect the result.
 std::vector<Flip> find_flips(const predict::Scenario& scenario, const Ranking& ranking, int threads = 1);
 
 }  // namespace dovetail::planner

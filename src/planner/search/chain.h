@@ -28,7 +28,7 @@ class Pool {
   /// Keeps at most `max_size` plans. REQUIRES: max_size > 0.
   explicit Pool(std::size_t max_size) : max_size_(max_size) {}
 
-  /// Adds the selection if it fits and is good enough.
+  /// Adds the selection if it fits and is among the best. It replaces a slower plan with the same meshes and fusions.
   void add(const Selection& selection, const Score& score);
 
   const std::vector<Found>& found() const { return found_; }
@@ -70,7 +70,8 @@ class Chain {
   std::int64_t evaluations() const { return evaluations_; }
 
  private:
-  /// Position of a chain. A fusion that is impossible for the selection stays set until it becomes possible.
+  /// Position of a chain. A fusion that is impossible for the selection stays set, and takes effect once it becomes
+  /// possible.
   struct State {
     Selection selection;
     FusionSelection fusion;

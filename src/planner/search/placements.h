@@ -16,7 +16,7 @@ enum class Placement {
   co_located,
   interleaving,  ///< trained models and generation on all devices, frozen models on halves of them (APP)
   /// Training on some devices, generation and inference on the others, with copies of the trained models (APP's
-  /// separation; OpenRLHF).
+  /// separation; OpenRLHF). Inference that must run where its model is trained stays there.
   disaggregated,
   /// All tasks on all devices, tensor parallelism within nodes and pipelines across them (ReaL's heuristic).
   megatron,
@@ -59,8 +59,8 @@ enum class DescentObjective {
 std::vector<Selection> selection_of(const SearchSpace& space, Placement placement,
                                     DescentObjective objective = DescentObjective::cost);
 
-/// Improves the choices of one task after the other until no change improves the score. Meshes stay as they are.
-/// Returns the final score.
+/// Improves the choices of one task after the other, and of engines on one mesh together, until no change improves the
+/// score. Meshes stay as they are. Returns the final score.
 Score improve_choices(const SearchSpace& space, Trial& trial, Selection& selection, DescentObjective objective);
 
 /// Returns the bytes that plans may use on the smallest GPU, the unit in which Score::cost measures an excess.

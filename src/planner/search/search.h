@@ -31,7 +31,7 @@ struct SearchOptions {
   static constexpr std::int64_t default_iterations = 150'000;
 
   int chains = 8;
-  /// Per chain; nullopt: default_iterations, or as many as the time limit allows.
+  /// Number of iterations per chain; nullopt: default_iterations, or as many as the time limit allows.
   std::optional<std::int64_t> iterations = std::nullopt;
   /// Sets the number of iterations from the measured speed, unless `iterations` is given.
   std::optional<double> time_limit_seconds = std::nullopt;
@@ -69,23 +69,23 @@ struct SearchResult {
   SearchRun run;
 };
 
-/// Runs the chains in rounds of equal length, starting from `starts` in turn. Without starts, chains begin with the
-/// first choices on random meshes. The result is empty if no plan that fits was found. If stopped
+/// Runs the chains in rounds of equal length. Chain k begins at starts[k % starts.size()]. Without starts, chains begin
+/// with the first choices on random meshes. The result is empty if no plan that fits was found. If stopped
 /// (Scenario::cancellation), chains end with the best plans so far. A time limit ends the search between rounds, so
 /// that the same number of iterations gives the same result. REQUIRES: no impossible_task(space).
 SearchResult search(const SearchSpace& space, const std::vector<Selection>& starts, const SearchOptions& options);
 
 /// Options of ReaL's search (docs/facts.md#real-search), a Markov chain. Each task has a list of options, sorted by
-/// time, and the chain starts with the fastest of each. It proposes another option for a task, uniformly over all such
-/// pairs. A proposal that is slower by d seconds over five iterations is accepted with probability exp(-beta floor(d /
-/// 0.1 s)). The time of a plan that does not fit counts three times. Units are those that ReaL intended, not those of
-/// its program.
+/// time, and the chain starts with the fastest of each. A step proposes an option for a task, drawn uniformly from all
+/// pairs of task and option. A proposal that is slower by d seconds over five iterations is accepted with probability
+/// exp(-beta floor(d / 0.1 s)). The time of a plan that does not fit counts three times. Units are those that ReaL
+/// intended, not those of its program.
 struct RealOptions {
   double beta = 0.002;
   std::int64_t evaluations = 100'000;
   std::uint64_t seed = 1;
 };
-/// Runs one chain of ReaL's search. Returns the best plan that fits, or nothing if none was found.
+/// Runs one chain of ReaL's search. Returns the best plan that fits, or an empty vector if none was found.
 std::vector<Found> real_search(const SearchSpace& space, const RealOptions& options);
 
 }  // namespace dovetail::planner

@@ -17,13 +17,13 @@ namespace dovetail::planner {
 
 /// Limits on the data, tensor and pipeline degrees that a layout of a mesh may have.
 struct LayoutRules {
-  int max_tensor = 8;         ///< at most the devices of a node: tensor-parallel groups stay inside a node
+  int max_tensor = 8;         ///< max tensor degree; layouts_of() also limits it to the devices of a node
   bool powers_of_two = true;  ///< tensor degrees are powers of two; otherwise any divisor of the node's devices
   /// A stage has a multiple of this number of devices, or a smaller power of two; 0: any number.
   int stage_devices_unit = 0;
-  std::int64_t max_stages = 0;  ///< 0: any number
+  std::int64_t max_stages = 0;  ///< maximum number of pipeline stages; 0: any number
   int min_devices = 1;          ///< minimum number of devices; a smaller mesh has no layout
-  int max_stage_devices = 0;    ///< 0: any number
+  int max_stage_devices = 0;    ///< maximum number of devices of a stage; 0: any number
   double max_parts = 0;         ///< maximum of data degree times pipeline degree; 0: any number
 };
 
@@ -34,17 +34,17 @@ LayoutRules real_rules();
 
 /// Returns the rules for layouts that ReaL's search considers, apart from memory. A pipeline has at most as many stages
 /// as the cluster has nodes, or eight if that is more. Each stage of each replica needs one sequence, in training two
-/// per mini-batch. A training stage has at most as many devices as a node. `mini_batches` is 0 for tasks that do not
-/// train.
+/// per mini-batch. A training stage has at most eight devices. `mini_batches` is 0 for tasks that do not train.
 LayoutRules real_search_rules(int nodes, double sequences, std::int64_t mini_batches);
 
-/// Returns all (data, tensor, pipeline) whose product is `devices`, sorted by tensor, then by pipeline degree. The
-/// other layout fields keep their defaults. Tensor degrees divide `devices_per_node`, the mesh's devices per node.
+/// Returns all (data, tensor, pipeline) that the rules allow and whose product is `devices`, sorted by tensor, then by
+/// pipeline degree. The other layout fields keep their defaults. Tensor degrees divide `devices_per_node`, the mesh's
+/// devices per node.
 std::vector<llm::Layout> layouts_of(int devices, int devices_per_node, const LayoutRules& rules);
 
 /// Set of layouts and settings that a plan may use.
 enum class OptionSet {
-  all,  ///< all layouts and settings that the cost model supports, with engines that have separate weights
+  all,  ///< the layouts and settings that searches consider by default, with engines that have separate weights
   /// ReaL's layouts, micro-batches and engine, with recomputation in all training
   /// (docs/facts.md#real-layouts-and-meshes).
   real,
@@ -78,14 +78,14 @@ struct ChoiceRules {
 
 /// Returns the Pareto-optimal choices of `task` on `mesh`, the fastest first. A choice is dropped if another one is at
 /// least as good in time, working memory and memory between tasks, with the same layout of weights and the same values
-/// of settings on which tasks must agree. Choices that do not fit on the devices alone are dropped too. All choices
-/// satisfy the task's pins, except the pinned mesh. Empty if nothing fits or the scenario is stopped. REQUIRES: the
-/// task is not a rule.
+/// of settings on which tasks must agree. Choices that do not fit even on otherwise empty devices are dropped, too. All
+/// choices satisfy the task's pins, except the pinned mesh. Empty if nothing fits or the scenario is stopped. REQUIRES:
+/// the task is not a rule.
 std::vector<Choice> choices_of(const predict::Scenario& scenario, std::size_t task, const cluster::Mesh& mesh,
                                const ChoiceRules& rules);
 
-/// Minimum memory per device that a task needs on a mesh, even if it does not fit there. The mesh's nodes have enough
-/// host memory.
+/// Minimum memory per device that a task needs on a mesh, even if the devices have less. Only plans for which the host
+/// memory suffices count.
 struct MinNeed {
   std::int64_t bytes = 0;
   plan::TaskPlan planned;  ///< plan with this need

@@ -44,8 +44,8 @@ class FusionTables {
     base::Ticks duration;      ///< duration of `at_least`
     std::int64_t working = 0;  ///< bytes of fused_working_memory
   };
-  /// Returns the fused training of the job's train_pair(). Null if their choices cannot be fused. REQUIRES: both tasks
-  /// are on one mesh.
+  /// Returns the fused training of the job's train_pair(). Null if the selected choices cannot be fused. REQUIRES: both
+  /// tasks are on one mesh.
   const Training* training(const plan::TrainPair& pair, const Selection& selection);
 
   struct Tail {
@@ -75,7 +75,8 @@ class FusionTables {
   Table<std::optional<Training>> trainings_;
 };
 
-/// Looks up and caches the durations of a selection's fused activities. One per thread. `tables` must outlive it.
+/// Looks up and caches the durations of a selection's fused activities. Each thread needs its own object. `tables` must
+/// outlive it.
 class FusedActivities {
  public:
   explicit FusedActivities(FusionTables& tables);
@@ -101,13 +102,15 @@ class FusedActivities {
   MinGeneration min_generation(const Selection& selection);
 
   using Training = FusionTables::Training;
-  /// Returns the fused training of the job's train_pair(). Null if their choices cannot be fused.
+  /// Returns the fused training of the job's train_pair(). Null if the job has none, or if the selected choices cannot
+  /// be fused.
   const Training* training(const Selection& selection);
 
   /// Returns the job's train_pair(), if it has one.
   const std::optional<plan::TrainPair>& pair() const { return pair_; }
 
-  /// Returns the plan of a selection, with those fusions in `fusion` that are possible and gain time.
+  /// Returns the plan of a selection, with those fusions in `fusion` that are possible. Generation is fused only as in
+  /// generation().
   plan::Plan fused_plan(const Selection& selection, FusionSelection fusion);
 
  private:

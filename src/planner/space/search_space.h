@@ -52,7 +52,7 @@ struct SearchSpace {
   /// [agreement][task][shape][choice] agreement form: equal for choices that agree
   std::vector<std::vector<std::vector<std::vector<int>>>> agreement_forms;
   std::vector<std::vector<plan::TaskPlan>> agreement_examples;  ///< [agreement][form] first choice of that form
-  /// [task] meshes that the task may use and has a choice on
+  /// [task] meshes for which is_open() is true
   std::vector<std::vector<std::int32_t>> open;
 
   bool is_rule(std::size_t task) const { return scenario->job.workflow.tasks[task].kind == workflow::TaskKind::rule; }
@@ -73,12 +73,12 @@ struct SearchSpace {
 
 /// Returns the meshes that a search considers, including all pinned ones. On up to 16 nodes these are all of
 /// cluster::meshes_of. On more nodes, a mesh of entire nodes must have a node count with at most three significant
-/// binary digits, and must start at a multiple of the lowest of these.
+/// binary digits. The number of its first node must be a multiple of the largest power of two that divides this count.
 std::vector<cluster::Mesh> search_meshes(const plan::Job& job);
 
 /// Computes the search space on up to `threads` threads. The result does not depend on `threads`. `scenario` must
 /// outlive the space. If stopped, some shapes have no choices. The last shape, usually the full cluster, is computed
-/// first.
+/// first. A train task has choices with the optimizer on the host only if it has no others.
 SearchSpace make_search_space(const predict::Scenario& scenario, std::vector<cluster::Mesh> meshes,
                               const ChoiceRules& rules, int threads);
 

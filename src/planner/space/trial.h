@@ -26,7 +26,7 @@
 namespace dovetail::planner {
 
 /// Durations of weight reallocations between selected choices, from activity_seconds(). Computed on first use for each
-/// pair of meshes and weight forms. One per thread.
+/// pair of meshes and weight forms. Each thread needs its own object.
 class ReallocationTable {
  public:
   /// `space` must outlive the table.
@@ -49,8 +49,8 @@ struct Score {
   std::int64_t excess = 0;     ///< max bytes missing on any device, or in the host memory of any node; 0: it fits
   FusionSelection fused = {};  ///< fusions included in the period
 
-  /// Returns the period in seconds. If memory is missing, the cost grows with the missing share of `usable`, so that a
-  /// search finds its way back to plans that fit.
+  /// Returns the period in seconds. If memory is missing, multiplies it by a factor that starts at 1.5 and grows with
+  /// the missing share of `usable`, so that a search finds its way back to plans that fit.
   double cost(std::int64_t usable) const;
 
   friend bool operator==(const Score&, const Score&) = default;
@@ -63,7 +63,7 @@ struct NodeGroupLimit {
   std::int64_t usable = 0;  ///< plan_memory
 };
 
-/// Scores selections of one space. Keeps its buffers between calls. One per thread.
+/// Scores selections of one space. Keeps its buffers between calls. Each thread needs its own object.
 class Trial {
  public:
   explicit Trial(const SearchSpace& space);
@@ -73,8 +73,8 @@ class Trial {
   Trial(const Trial&) = delete;
   Trial& operator=(const Trial&) = delete;
 
-  /// Returns the score with those fusions in `fusion` that are possible and gain time (FusedActivities). REQUIRES:
-  /// every choice belongs to the space.
+  /// Returns the score with those fusions in `fusion` that are possible. Generation is fused only if that gains time or
+  /// the job fixes the threshold (FusedActivities). REQUIRES: every choice belongs to the space.
   Score score(const Selection& selection, FusionSelection fusion = {}) {
     return *score_unless(selection, fusion, [](const Score&) { return false; });
   }

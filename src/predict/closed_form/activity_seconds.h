@@ -102,9 +102,10 @@ std::int64_t engine_weight_bytes(const cost::ModelFacts& facts, llm::Layout layo
 /// (docs/facts.md#space-for-the-kv-cache).
 inline constexpr double engine_reserve = 4e9;
 
-/// Returns the bytes on each device for an engine's KV cache: the engine's share of memory minus its weights and,
-/// depending on plan::EngineKind, engine_reserve. Negative if there is no space. Unlimited for an engine without
-/// separate weights, whose cache grows with its batch.
+/// Returns the bytes on each device for an engine's KV cache. vLLM: its share of the device's memory, minus its weights
+/// and engine_reserve. SGLang: its share, minus its weights. TensorRT-LLM: its share of the memory that its weights and
+/// engine_reserve leave. Negative if there is no space. Unlimited for an engine without separate weights, whose cache
+/// grows with its batch.
 double key_value_capacity(const cost::ModelFacts& facts, const plan::TaskPlan& task, const cluster::Gpu& gpu,
                           plan::EngineKind kind);
 
@@ -136,7 +137,7 @@ OverheadSeconds overhead_seconds(const Scenario& scenario, std::size_t task, con
 double gathering_seconds(const Scenario& scenario, std::size_t task, const plan::TaskPlan& planned);
 
 /// Returns the seconds of a task: generation, a forward pass, training in optimizer steps, or a rule that scores one
-/// sequence after the other. Infer and train tasks include their overhead.
+/// sequence after the other. All tasks except rules include their overhead_seconds().
 ActivitySeconds task_seconds(const Scenario& scenario, std::size_t task, const plan::TaskPlan& planned);
 
 /// Weights that move from the task that trains a role to another task that uses it.
@@ -147,9 +148,9 @@ struct Reallocation {
 /// Returns the moves of a reallocation. REQUIRES: the activity is a reallocation.
 Reallocation reallocation(const Scenario& scenario, const plan::Plan& plan, const plan::Activity& activity);
 
-/// Returns the seconds of an activity of the plan's graph, ignoring fusion. A task includes all its host transfers. A
-/// reallocation into an engine uses the measured speed and overhead of the efficiencies. Any other reallocation uses
-/// the transfers that realloc plans.
+/// Returns the seconds of an activity of the plan's graph, ignoring fusion. A task includes all its host transfers, and
+/// a load or unload is one of them. A reallocation into an engine uses the measured speed and overhead of the
+/// efficiencies. Any other reallocation uses the transfers that realloc plans.
 ActivitySeconds activity_seconds(const Scenario& scenario, const plan::Plan& plan, const plan::Activity& activity);
 
 }  // namespace dovetail::predict

@@ -67,7 +67,7 @@ struct Estimate : TimedIteration {
   std::vector<TaskMemory> memory;  ///< [task]
 
   double samples_per_second = 0;
-  double tokens_per_second = 0;  ///< per device of the cluster; counts the prompts and responses of all samples
+  double tokens_per_second = 0;  ///< prompts and responses of sequences_of_iteration(), per device of the cluster
   double gpu_hours = 0;          ///< per iteration, over all devices of the cluster
   std::optional<double> price;   ///< per iteration; nullopt if the cluster has no price
 

@@ -7,10 +7,11 @@
 //
 //   m = max( ceil(R B / flat batch), ceil(R B M / C), ceil(R B / max sequences of the engine) )
 //
-// M is the KV cache of the longest sample, and C the KV cache space of an instance. The moved samples are prefilled
-// again, or each device of a keeper receives its part of their KV cache over the links. The model uses the faster of
-// the two. The n - m freed instances discard the actor and run inference on finished samples. If m = n, nothing moves,
-// and the tasks run in sequence.
+// The flat batch is cost::flat_batch, M the KV cache of the longest sample, and C the KV cache space of an instance.
+// The moved samples are prefilled again, or each device of a keeper receives its part of their KV cache over the links.
+// The model uses the faster of the two. The n - m freed instances discard the actor and run inference on finished
+// samples. If m = n, nothing moves, and the tasks run in sequence. So do they if less than a fraction
+// simulate::min_tail of generation is left at the threshold.
 //
 // The remaining samples are assumed to be spread randomly over the keepers (Poisson). With k samples per keeper on
 // average, a keeper has none with probability p = e^-k. Of m keepers, at least one of which has samples, m p (1 -
@@ -35,7 +36,7 @@ namespace dovetail::predict {
 
 /// An inference task in its layout on all devices of the stage. Times are in seconds.
 struct InferenceTask {
-  double passes = 0;
+  double passes = 0;     ///< time of its passes on all devices, without overhead
   double load = 0;       ///< time to load its weights from host memory, at each change to this model
   double hand_over = 0;  ///< hand-over, the first time only
   double last = 0;       ///< time of a sample of maximum length through the pipeline
@@ -71,7 +72,7 @@ struct TailSlice {
 
 /// Devices of a generation tail.
 struct TailDevices {
-  int all = 1;             ///< devices of the mesh
+  int all = 1;             ///< number of devices of the mesh
   int instances = 1;       ///< number of instances that generate
   int kept_instances = 1;  ///< number of instances that keep the tail
 

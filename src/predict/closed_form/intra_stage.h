@@ -43,8 +43,8 @@ inline constexpr std::int64_t fused_iterations = 100;
 
 // All functions below REQUIRE: the plan has no fault, and fuses two train tasks.
 
-/// Returns the bytes free on each device for the activations of both trainings, less the allocator's reserve for them
-/// and less the margin. Ignores the margin if nothing would be left.
+/// Returns the bytes free for the activations of both trainings, on the device with the least memory left, less the
+/// allocator's reserve for them and less the margin. Ignores the margin if nothing would be left.
 std::int64_t activation_headroom(const Scenario& scenario, const plan::Plan& plan);
 
 /// Returns activation_headroom for average micro-batches, on which schedules are based. nullopt if no memory is left.
@@ -57,8 +57,8 @@ OverheadSeconds fused_overhead(const Scenario& scenario, const plan::Plan& plan)
 /// Returns the fused phase. If it is too large or too long for a schedule, the trainings run in sequence.
 IntraStage intra_stage(const Scenario& scenario, const plan::Plan& plan);
 
-/// Returns the fused phase without making a schedule. Assumes `over_bound`, a ratio from a similar plan, times its
-/// bound as its duration, and the activations that both trainings have alone.
+/// Returns the fused phase without making a schedule. Its duration is its lower bound times `over_bound`, a ratio taken
+/// from a similar plan. It needs as much memory for activations as both trainings alone.
 IntraStage intra_stage_over_bound(const Scenario& scenario, const plan::Plan& plan, double over_bound);
 
 /// Returns the fused phase with fused_training_floor as its schedule and bound, and without `activations` and `apart`.

@@ -39,7 +39,7 @@ struct TaskMemory {
   std::vector<MemoryPart> parts;  ///< the largest first
   std::int64_t usable = 0;        ///< bytes that a process can allocate on the device
   std::int64_t min_margin = 0;    ///< bytes of `usable` that plans leave free
-  int device = 0;                 ///< device of the cluster; the first with the highest use
+  int device = 0;                 ///< device of the cluster; the first one with the least headroom()
   std::int64_t host = 0;         ///< bytes offloaded to host memory, on the task's node with the least host memory left
   std::int64_t host_memory = 0;  ///< bytes of host memory of that node
 
@@ -58,10 +58,11 @@ struct TaskMemory {
 ///
 /// Devices store different stages and ranks of several tasks. The sum uses the largest of each, so it is never too low.
 ///
-/// Before the task, newly trained weights in another form may arrive. The old and new weights and the data in transit
-/// are then in memory together, and count instead if they are larger. Reserved memory is included if the framework's
-/// factor is known. Two train tasks in one schedule need fused_working_memory. Their micro-batches in flight take
-/// `fused_activations` bytes; nullopt: as many as those of both tasks alone.
+/// Before the task, newly trained weights in another form may arrive. Memory then holds the task's copy of the weights,
+/// the trained weights (even if they are usually offloaded), the data in transit, and the idle data of other copies.
+/// This sum counts instead if it is larger. Reserved memory is included if the framework's factor is known. Two train
+/// tasks in one schedule need fused_working_memory. Their micro-batches in flight take `fused_activations` bytes;
+/// nullopt: as many as those of both tasks alone.
 std::vector<TaskMemory> task_memory(const Scenario& scenario, const plan::Plan& plan,
                                     std::optional<std::int64_t> fused_activations = std::nullopt);
 

@@ -26,9 +26,9 @@ struct ProfileUse {
   SecondsFrom from = SecondsFrom::roofline;
 };
 
-/// Returns the use of profiles by each task with a model: two entries for generation, one for other tasks. Tables are
-/// read at the average micro-batch. For decoding, they are read at the engine's maximum batch and half of the mean
-/// response. Empty if the job has no profile.
+/// Returns how each task with a model uses profiles: two entries for generation, one for other tasks. Tables are read
+/// at the average micro-batch, or at the tokens that an instance prefills. For decoding, they are read at the largest
+/// batch of an instance, and at the mean prompt plus half of the mean response. Empty if the job has no profile.
 std::vector<ProfileUse> profile_uses(const Scenario& scenario, const plan::Plan& plan);
 
 }  // namespace dovetail::predict

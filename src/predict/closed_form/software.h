@@ -14,7 +14,7 @@
 namespace dovetail::predict {
 
 enum class EfficiencyReason {
-  named,            ///< the job names them
+  named,            ///< the job names the set
   fitted,           ///< fitted to the job's GPU and training
   gpu_fitted,       ///< fitted to the job's GPU, but not to its training
   training_fitted,  ///< fitted to the job's training, but not to its GPU
@@ -45,7 +45,8 @@ struct Software {
 
 /// Returns the software that the job's `software` names. Defaults are the conventions of Megatron-LM and
 /// choose_efficiency. Efficiencies may also be the path of a dovetail/efficiency@1 file. A profile is the path of a
-/// dovetail/profile@2 file. An Error has a position if a file is invalid, and none if a name is unknown.
+/// dovetail/profile@2 file. Errors: an unknown name or a loss of unknown memory, without a position; an unreadable or
+/// invalid file; and a fixed setting that the trainer does not support, at its position in the job's file.
 base::Result<Software> software_of(const plan::Job& job);
 
 /// Returns the conventions of the framework, otherwise the named ones, otherwise Megatron-LM's. They include the job's

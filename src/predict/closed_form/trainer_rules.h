@@ -18,11 +18,11 @@ std::vector<std::vector<std::size_t>> linked_tasks(const plan::Job& job, const c
 
 struct TrainerFault {
   std::size_t task = 0;
-  base::FilePlace place;  ///< of the fixed setting in the job's file
+  base::FilePlace place;  ///< position of the fixed setting in the job's file; empty for settings of a plan
   std::string message;    ///< unsupported setting, and what is accepted
 };
 
-/// Returns the first fixed setting of the job that its trainer does not support.
+/// Returns the first fixed setting of the job that its trainer does not support. nullopt if it supports all.
 std::optional<TrainerFault> find_trainer_fault(const plan::Job& job, const cost::Conventions& conventions);
 
 /// Returns all tasks of a plan that the trainer cannot run as planned. Such a plan can still be predicted.

@@ -88,7 +88,7 @@ using KeptSchedule = std::shared_ptr<const pipeline::Schedule>;
 
 /// Both tasks in one schedule.
 struct FusedSchedule {
-  KeptSchedule schedule;  ///< of fused_training_problem
+  KeptSchedule schedule;  ///< schedule of fused_training_problem
   double seconds = 0;
   double bound = 0;              ///< fused_training_bound
   std::int64_t activations = 0;  ///< peak bytes on a device, for average micro-batches

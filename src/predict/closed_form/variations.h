@@ -10,12 +10,13 @@
 namespace dovetail::predict {
 
 /// Returns plans of a task with one setting changed, on the same mesh with the same parallel degrees:
-/// - training: other recomputation and supported ZeRO stages;
-/// - passes: micro-batches of 1/2, 1/4, ... and of 2 and 4 times the size;
+/// - training: other recomputation, supported ZeRO stages, sequence parallelism, and offloading of gradients and
+///   optimizer;
+/// - training and inference: micro-batches of 1/16 to 1/2 and of 2 and 4 times the size;
 /// - generation: other memory shares and maximum numbers of sequences;
-/// - all tasks: other offload settings.
-/// Omits plans that have a fault or contradict the job's pins. REQUIRES: the task is not a rule, and `planned` has no
-/// fault.
+/// - all tasks: offloading of weights.
+/// Omits plans that have a fault, contradict the job's pins, or are excluded from searches by the job's framework.
+/// REQUIRES: the task is not a rule, and `planned` has no fault.
 std::vector<plan::TaskPlan> variations_of(const Scenario& scenario, std::size_t task, const plan::TaskPlan& planned);
 
 }  // namespace dovetail::predict

@@ -14,7 +14,7 @@ namespace dovetail::predict {
 
 /// Purpose of a part of a device's memory.
 enum class MemoryKind {
-  weights,            ///< weights of a role in its train task; for inference if no task trains the role
+  weights,            ///< weights of a role as its train task stores them, or for inference if no task trains it
   inference_weights,  ///< weights for inference of a role that is trained elsewhere or in another layout
   gradients,          ///< of a role
   optimizer,          ///< of a role
@@ -51,12 +51,12 @@ std::string name_of(const MemoryPart& part, const workflow::Workflow& workflow);
 /// - training: cost::training_memory with weights and optimizer, minus the share of Adam on the host;
 /// - inference, without the weights: logits of a micro-batch, temporary data of one layer, and weights gathered by ZeRO
 ///   3;
-/// - both: the buffers of NCCL;
+/// - training and inference on several devices: the buffers of NCCL;
 /// - an engine with separate weights: its full share of memory, which it allocates at the start, with its weights;
 /// - generation with the trained weights: the weights and the KV cache of its batch.
-/// Micro-batches have their maximum size. If lengths vary, this is three standard deviations above the mean, but at
-/// most all tokens of the task. A pair of sequences that train together is never split. REQUIRES: the task is not a
-/// rule, and `planned` has no fault.
+/// Micro-batches have their maximum size: their limit in tokens, or a total length of their sequences that is three
+/// standard deviations above the mean, but not more than if all sequences had the maximum length. A pair of sequences
+/// that train together is never split. REQUIRES: the task is not a rule, and `planned` has no fault.
 std::vector<MemoryPart> working_memory(const Scenario& scenario, std::size_t task, const plan::TaskPlan& planned);
 
 /// Returns, for each [pipeline stage] of a train task, the bytes of all parts except the activations of micro-batches
@@ -76,12 +76,12 @@ double fullest_over_average(const Scenario& scenario, std::size_t task, const pl
 double fullest_over_average(const Scenario& scenario, const plan::TrainPair& pair, const plan::Plan& plan);
 
 /// Returns the bytes that DeepSpeed keeps on the device if Adam is on the host: a gradient of the largest parameter,
-/// the embedding.
+/// the embedding. 0 under ZeRO 3.
 std::int64_t gradient_buffer_bytes(const llm::Transformer& model, const llm::Layout& layout,
                                    const cost::Conventions& conventions);
 
-/// Returns the bytes that the allocator of a training process reserves beyond `resident` bytes of other models in it.
-/// The framework's reserved factor determines it.
+/// Returns the bytes that a training process's allocator reserves in addition to `resident` bytes of other models in
+/// the process. 0 if Conventions::reserved_factor is unknown.
 std::int64_t reserved_beyond(const Scenario& scenario, std::int64_t resident);
 
 /// Returns the sum of all parts, or of the parts of one kind.

@@ -22,12 +22,13 @@ struct StageMemory {
 
 StageMemory stage_memory(const Scenario& scenario, const plan::Plan& plan, const plan::GenerationStage& stage);
 
-/// Returns simulate::Workload::resident for the activities of `closed`, the estimate of `plan`. It is resident_memory
-/// plus, on the activity's own devices, the working_memory of its task. Parts that a trace records are left out:
-/// activations in flight of training, KV cache in use of generation, and all of stage_memory for a fused stage. A
-/// trace, with its average micro-batches, never needs more for these parts than working_memory, which assumes the
-/// largest micro-batches and the engine's full reservation. Engines reserve all their memory at the start, but only the
-/// part in use counts here. While new weights are in transit, devices store the same data as between tasks.
+/// Returns the function simulate::Workload::resident for the activities of `closed`, the estimate of `plan`. Its result
+/// is resident_memory plus, on the activity's own devices, the working_memory of its task. Parts that a trace records
+/// are left out: the activations of micro-batches in flight, the KV cache in use, and, for a fused stage, all of its
+/// stage_memory. A trace, with its average micro-batches, never needs more for these parts than working_memory, which
+/// assumes the largest micro-batches and the engine's full reservation. Engines reserve all their memory at the start,
+/// but only the part in use counts here. While new weights are in transit, devices store the same data as between
+/// tasks.
 std::function<std::int64_t(int device, std::optional<std::size_t> activity)> resident_of(const Scenario& scenario,
                                                                                          const plan::Plan& plan,
                                                                                          const Estimate& closed);

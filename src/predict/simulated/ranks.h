@@ -16,7 +16,7 @@ namespace dovetail::predict {
 
 /// Work of a task's data-parallel ranks.
 struct Ranks {
-  std::int32_t task = -1;
+  std::int32_t task = -1;     ///< -1: none
   std::vector<double> parts;  ///< [rank] share of the slowest rank's work; descending, the first is 1
 };
 
@@ -39,7 +39,8 @@ struct DistributedPacks {
 };
 
 /// Returns the packs of the slowest rank, for software that deals packs to its ranks in turn
-/// (Conventions::deals_packs). nullopt for other software, or if the plan does not limit the tokens of a micro-batch.
+/// (Conventions::deals_packs). nullopt for other software, if the plan does not limit the tokens of a micro-batch, if
+/// sequences must share a micro-batch (preference pairs), or if a batch has more than 2^20 sequences.
 ///
 /// Follows NeMo-RL (`shard_by_batch_size` and the Megatron worker of v0.3). The sequences of the entire batch are
 /// padded to a multiple required by tensor and context parallelism, and packed by first-fit decreasing. NeMo-RL's

@@ -23,8 +23,8 @@ struct Draw {
   std::uint64_t number = 0;
 };
 
-/// Returns the input of simulate::simulate_generation for a generate task. The KV cache has
-/// predict::key_value_capacity, at most the device's memory. `scenario` must outlive the result.
+/// Returns the input of simulate::simulate_generation for a generate task. The size of the KV cache is
+/// predict::key_value_capacity, but at most the device's memory. `scenario` must outlive the result.
 simulate::GenerationTask generation_task(const Scenario& scenario, std::size_t task, const plan::TaskPlan& planned);
 
 /// Simulates a generate task with all samples, drawn from the job's lengths.

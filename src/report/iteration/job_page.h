@@ -24,7 +24,7 @@ timeline::Timeline timeline_of(const answer::SimulationAnswer& simulated);
 Page job_page(const answer::SimulationAnswer& simulated);
 
 /// Returns the chart of an iteration. If there are too many bars for a page, short neighbors are combined
-/// (timeline::thinned) and the note says so.
+/// (timeline::downsampled) and the note says so.
 Chart iteration_chart(timeline::Timeline timeline, std::string title);
 
 /// Breaks down the devices' time, in ns, by use. The first row is for all devices together. Each other row is for one
@@ -42,12 +42,12 @@ Table activity_table(const answer::SimulationAnswer& simulated, const timeline::
 /// by cause. Without variants, the only row is the plan itself. The note explains why.
 Table fusion_table(const answer::SimulationAnswer& simulated);
 
-/// Returns a row per task: memory needed, usable and free on the device with the least free memory. Marks the task with
-/// the least free memory.
+/// Returns a row per task: memory needed, usable and free, and its largest parts, on the device with the least free
+/// memory. Marks the task with the least free memory.
 Table memory_table(const answer::SimulationAnswer& simulated);
 
-/// Returns the ranked plans and the shown plan, fastest first by the analytical model, with the activities that differ
-/// most from the shown plan. REQUIRES: there is a ranking.
+/// Returns the ranked plans, the shown plan and, if there is one, the trainer's configuration, fastest first by the
+/// analytical model. Each row lists the activities that differ most from the shown plan. REQUIRES: there is a ranking.
 Table ranking_table(const answer::SimulationAnswer& simulated);
 
 /// Returns seconds per iteration over the migration threshold. REQUIRES: at least one threshold of the sweep has

@@ -50,17 +50,18 @@ const TimelineActivity* find_activity(const TimelineActivities& activities, std:
 struct Alignment {
   std::array<base::Ticks, 2> rotations;  ///< time of the repeating part at which each timeline begins
   std::array<base::Ticks, 2> delayed;    ///< delay added after the rotation
-  std::string activity;                  ///< activity with which both begin; empty if they keep their times
+  std::string activity;                  ///< activity with which both begin; empty if both keep their times
 };
 
-/// Aligns both timelines at an activity that they share. If both already begin with a shared activity, uses that one.
-/// Otherwise uses the first shared activity in workflow order if both timelines repeat, or else the first to run.
-/// Repeating timelines are rotated. Then the timeline whose activity is earlier is delayed, unless both have a fixed
-/// beginning. `activities` belong to `a` and `b`.
+/// Aligns both timelines at an activity that they share. Does nothing if both have a fixed beginning, or if they share
+/// no activity. If both already begin with a shared activity, uses that one. Otherwise uses the first shared activity
+/// in workflow order if both timelines repeat, or else the first to run. Repeating timelines are rotated. Then the
+/// timeline whose activity is earlier is delayed. `activities` belong to `a` and `b`.
 Alignment align(const timeline::Timeline& a, const timeline::Timeline& b,
                 const std::array<TimelineActivities, 2>& activities);
 
-/// Describes the alignment in sentences for the chart's note, each with a leading space. Empty if nothing was shifted.
+/// Describes the alignment in sentences for the chart's note, each with a leading space. Also says so if the timelines
+/// share no activity. Empty if nothing was shifted.
 std::string alignment_note(const Alignment& alignment, const timeline::Timeline& a, const timeline::Timeline& b);
 
 }  // namespace dovetail::report

@@ -45,7 +45,7 @@ base::Ticks distance(const Overlay& overlay, const BarPair& pair);
 /// do not name activities.
 Table activity_differences(const Overlay& overlay);
 
-/// Lists the matched bars that differ, largest difference first. `number_of_a` maps a bar of A to its index in the
+/// Lists up to 50 matched bars that differ, largest difference first. `number_of_a` maps a bar of A to its index in the
 /// chart.
 Table bar_differences(const Overlay& overlay, const std::vector<std::int32_t>& number_of_a);
 

@@ -15,11 +15,11 @@ namespace dovetail::report {
 /// Formats a time with its unit: "225 ticks", "12.5 ms".
 std::string time_text(base::Ticks time, base::TimeUnit unit);
 
-/// Breaks down the time of all lanes together, then of each lane, by category.
+/// Breaks down the time of all lanes together, then of each lane, by legend entry.
 Breakdown time_breakdown(const timeline::Timeline& timeline);
 /// Breaks down idle time only. Omits lanes that are never idle.
 Breakdown idle_breakdown(const timeline::Timeline& timeline);
-/// Lists the longest idle bars that wait for another bar. Rows link to their bars.
+/// Lists the 20 longest idle bars that wait for another bar, the longest first. Rows link to their bars.
 Table wait_table(const timeline::Timeline& timeline);
 
 /// Formats a time in a short form: rounded to about three digits if ticks are ns ("12.3 s"), otherwise exact ("225

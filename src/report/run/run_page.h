@@ -39,7 +39,7 @@ struct RunReport {
 };
 
 /// Returns the responses with the highest and the lowest rewards, highest first: a few of each, or all responses if
-/// there are only a few. Control characters are shown as escapes and long texts are cut. REQUIRES: `samples` is not
+/// there are only a few. Line breaks and tabs are shown as escapes, and long texts are cut. REQUIRES: `samples` is not
 /// empty.
 Table sample_table(const std::vector<records::SampleRow>& samples);
 
