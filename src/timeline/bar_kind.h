@@ -19,7 +19,7 @@ enum class BarKind : std::uint8_t {
   migration,  ///< sending or receiving the KV cache of unfinished sequences
   loading,    ///< loading the weights of another model, or offloading them to host memory, with no other work meanwhile
   infer,      ///< forward pass for log-probabilities, values or rewards
-  forward,    ///< training, like all kinds up to `optimizer`; pipeline ops come first, in the order of OpKind
+  forward,    ///< first of the training kinds, up to `optimizer`; those up to `step` are in the order of OpKind
   backward,   ///< whole backward
   input_gradient,   ///< half of a split backward
   weight_gradient,  ///< other half of a split backward
