@@ -60,8 +60,8 @@ struct Model {
   std::vector<Ticks> weight_gradient;
   std::vector<Memory> activation;         ///< [stage] activation held per micro-batch in flight
   std::vector<Memory> weight_activation;  ///< [stage] part of the activation held between I and W; empty if not split
-  std::vector<Ticks> transfer_forward;    ///< [stage - 1]: delay of activations from stage s to s+1 on another device
-  std::vector<Ticks> transfer_backward;   ///< [stage - 1]: delay of gradients from stage s+1 to s on another device
+  std::vector<Ticks> transfer_forward;    ///< [s] delay of activations from stage s to s+1 on another device
+  std::vector<Ticks> transfer_backward;   ///< [s] delay of gradients from stage s+1 to s on another device
   std::vector<Ticks> step;                ///< [stage] duration of the optimizer step
   StepAfter step_after = StepAfter::stage;
   StepBefore step_before = StepBefore::own;
