@@ -13,7 +13,7 @@
 
 namespace dovetail::fuse {
 
-/// Above this many ops (pipeline::count_ops), bounds use only heads, tails and work, which is fast.
+/// Above this many ops (pipeline::count_ops), bounds use only the heads, tails and work of ops, which is fast.
 inline constexpr std::int64_t max_ops_to_refute = 200'000;
 /// Above this many ops of the network (I and W separate), bounds use only ProofDepth::windows.
 inline constexpr std::size_t max_ops_to_sequence = 20'000;

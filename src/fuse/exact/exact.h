@@ -51,8 +51,9 @@ struct ExactResult {
 ExactResult solve_exactly(const pipeline::Problem& problem, const SolveOptions& options,
                           const ExactLimits& limits = {});
 
-/// Solver entry: the proven optimum. NotApplicable if it is not found within options.iterations nodes (default:
-/// ExactLimits, fewer for a short time limit). If interrupted, it returns the best schedule so far.
+/// Solver "exact": returns the proven optimum. NotApplicable if the problem is too large to try, or if no optimum is
+/// proven within options.iterations nodes (default: ExactLimits, fewer for a short time limit). If interrupted, returns
+/// the best schedule so far.
 Answer solve_exact(const pipeline::Problem& problem, const SolveOptions& options);
 
 }  // namespace dovetail::fuse
