@@ -69,7 +69,7 @@ struct GenerationRequest {
   learn::DrawKey key;      ///< key of the first token; later tokens increment its position
 };
 
-/// Sampling settings of a generation call.
+/// Sampling settings that all requests of a generation call share.
 struct GenerationSettings {
   learn::SamplingLimits limits;
   std::int64_t max_tokens = 1;
@@ -80,7 +80,7 @@ struct GenerationSettings {
   plan::Engine engine;                         ///< limits of the batch that is decoded together
 };
 
-/// Sampled response.
+/// Response to one GenerationRequest.
 struct GeneratedResponse {
   std::vector<TokenId> tokens;            ///< at least one
   std::vector<double> log_probabilities;  ///< of each token, from logits / temperature (0 counts as 1)
@@ -122,7 +122,7 @@ struct MiniBatch {
   MicroBatchLoss loss;
 };
 
-/// Settings of the passes over a mini-batch.
+/// Settings of forward and backward passes over sequences: how they form micro-batches, and callbacks.
 struct PassSettings {
   double temperature = 1;  ///< divides the logits
   plan::MicroBatching micro_batching;
@@ -132,7 +132,8 @@ struct PassSettings {
       on_progress;  ///< receives the number of finished sequences or responses; may be empty
 };
 
-/// Settings of one AdamW step.
+/// Settings of one AdamW step: the role's optimizer, the factor of the rate schedule, and the factor that clips
+/// gradients.
 struct StepSettings {
   OptimizerSettings optimizer;
   double rate_part = 1;    ///< factor of the learning rate
@@ -155,7 +156,7 @@ struct Training {
   std::function<base::Result<StepDecision>(std::size_t mini_batch, double norm, const TrainingSums& sums)> decide;
 };
 
-/// Resources that a rank used.
+/// Resources that a rank has used since the previous Models::take_usage().
 struct RankUsage {
   double processor_seconds = 0;  ///< CPU time of its tasks, without rewards, file output and reports
   std::int64_t live = 0;         ///< peak bytes of tensors in training
@@ -196,7 +197,6 @@ class Models {
   /// Returns the resource usage since the last call: [rank].
   virtual base::Result<std::vector<RankUsage>> take_usage() = 0;
 
-  /// Returns the number of parameters of the role's model.
   virtual std::int64_t parameters(const std::string& role) const = 0;
 };
 

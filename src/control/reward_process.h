@@ -12,7 +12,7 @@
 
 namespace dovetail::control {
 
-/// Response to be judged.
+/// A response to judge, with its prompt and the answer that the data gives.
 struct Response {
   std::string id;  ///< unique within a call
   std::string prompt;

@@ -154,7 +154,7 @@ constexpr auto fields_of(const T*) {
             {.applies = [](const T& kl) { return kl.target.has_value(); }, .only_with = "`target`"}));
 }
 
-/// Samples over which advantages are scaled.
+/// Samples over which advantages are scaled: no scaling, the responses to one prompt, or the whole batch.
 enum class AdvantageScale { none, group, batch };
 constexpr auto names_of(AdvantageScale) {
   return std::array{base::EnumName{"none", AdvantageScale::none}, base::EnumName{"group", AdvantageScale::group},

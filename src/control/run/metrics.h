@@ -60,7 +60,7 @@ void add_usage(const IterationWork& work, const plan::Job& job, const Models& mo
 /// `live_gib/RANK`, the peak memory of its tensors in training.
 void add_shares(std::span<const RankUsage> usage, Figures& figures);
 
-/// Returns the processor time of this process in seconds.
+/// Returns the CPU time that all threads of this process have used, in seconds.
 double processor_seconds();
 
 }  // namespace dovetail::control

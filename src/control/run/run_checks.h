@@ -23,7 +23,7 @@ inline constexpr std::string_view run_framework = "dovetail";
 inline constexpr std::string_view job_file_name = "job.yaml";
 inline constexpr std::string_view plan_file_name = "plan.json";
 
-/// A job with the settings of its run.
+/// A job that was read from a file, with the settings of its run.
 struct RunJob {
   std::string path;         ///< path of the job file
   std::string text;         ///< content of the file, with the number of devices replaced if another one was requested

@@ -27,7 +27,7 @@ using Figures = std::vector<Figure>;
 /// Returns null if no figure has this name.
 const Figure* find_figure(const Figures& figures, std::string_view name);
 
-/// Progress within an iteration.
+/// Progress within one phase of an iteration.
 struct RunProgress {
   std::int64_t iteration = 0;  ///< from 1
   std::int64_t iterations = 0;

@@ -14,7 +14,7 @@
 
 namespace dovetail::control {
 
-/// Progress of one train task in an iteration.
+/// Progress and statistics of one train task in the current iteration.
 struct TrainingRecord {
   TrainingSums sums;              ///< over all mini-batches except skipped ones
   TrainingSums first;             ///< of the first mini-batch, before any step; 0 if it was skipped

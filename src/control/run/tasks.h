@@ -10,7 +10,7 @@
 
 namespace dovetail::control {
 
-/// Context of an iteration's tasks.
+/// Arguments that all tasks of a run share. All references must outlive it.
 struct TaskContext {
   const RunSetup& setup;
   Models& models;
