@@ -34,7 +34,7 @@ using ReplayTimes = std::vector<std::vector<Span>>;
 /// Returns the times of a rank's trace, counted from `start`.
 std::vector<Span> spans_of(const Trace& trace, transport::Clock::time_point start);
 
-/// Maximum number of threads of a replay.
+/// Maximum number of ranks that replay() accepts, because each rank has a thread.
 inline constexpr int max_replay_threads = 1024;
 
 struct ReplayOptions {

@@ -44,7 +44,7 @@ class Pace {
   std::atomic<Clock::rep> met_ = 0;
 };
 
-/// Parameters of a replay.
+/// Time scale and message size of a replay.
 struct Replay {
   transport::Clock::duration tick{};  ///< length of a tick of the problem
   std::size_t message_bytes = 0;      ///< size of each activation and gradient; raised to hold a Moment
