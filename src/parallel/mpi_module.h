@@ -29,7 +29,7 @@ inline constexpr std::int32_t dovetail_mpi_module_version = 1;
 /// lost process.
 inline constexpr int dovetail_mpi_abort_code = 4;
 
-/// File name of the module.
+/// File name of the module, which find_mpi_module() looks for.
 inline constexpr const char* dovetail_mpi_module_file = "dovetail_mpi.so";
 /// The only exported symbol: an extern "C" function without parameters that returns const DovetailMpiModule*.
 inline constexpr const char* dovetail_mpi_module_symbol = "dovetail_mpi_module";
