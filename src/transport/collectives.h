@@ -80,7 +80,7 @@ constexpr auto names_of(CarrierKind) {
   return std::array{base::EnumName{"gloo", CarrierKind::gloo}, base::EnumName{"nccl", CarrierKind::nccl}};
 }
 
-/// Returns the default implementation of collectives for a carrier.
+/// Returns the default implementation of collectives: native for NCCL, ordered for Gloo.
 constexpr CollectiveKind default_collectives(CarrierKind carrier) {
   return carrier == CarrierKind::nccl ? CollectiveKind::native : CollectiveKind::ordered;
 }
