@@ -46,7 +46,7 @@ inline constexpr int bar_kinds = static_cast<int>(BarKind::idle) + 1;
 inline constexpr std::array op_bar_kinds{BarKind::forward, BarKind::backward, BarKind::input_gradient,
                                          BarKind::weight_gradient, BarKind::step};
 static_assert(op_bar_kinds.size() == pipeline::op_kinds && op_bar_kinds.back() == BarKind::step);
-/// Causes of idle time in a schedule.
+/// Causes of idle time that schedule_timeline() distinguishes.
 inline constexpr std::array schedule_causes{BarKind::warm_up, BarKind::dependency, BarKind::transfer, BarKind::delay,
                                             BarKind::drain};
 

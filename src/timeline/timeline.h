@@ -92,10 +92,10 @@ struct Timeline {
 std::vector<std::size_t> first_bars(const Timeline& timeline);
 /// Returns the lane of a bar. `first` is the result of first_bars.
 std::size_t lane_of(const std::vector<std::size_t>& first, std::size_t bar);
-/// Returns the bars of one lane.
+/// Returns the bars of one lane, as a view of Timeline::bars.
 std::span<const Bar> bars_of(const Timeline& timeline, std::size_t lane);
 std::span<Bar> bars_of(Timeline& timeline, std::size_t lane);
-/// Appends a lane with these bars.
+/// Appends a lane to Timeline::lanes and its bars to Timeline::bars.
 void add_lane(Timeline& timeline, std::string name, const std::vector<Bar>& bars, bool joined = false);
 
 /// Returns, for each lane, the counter that is drawn, or null.
@@ -111,7 +111,7 @@ double amount_of(const Counter& counter, base::Memory value);
 using TimeByBarKind = std::array<base::Ticks, bar_kinds>;
 TimeByBarKind time_by_bar_kind(std::span<const Bar> bars);
 
-/// Whether a bar is known only by its name.
+/// Whether only the name of a bar is known, as in traces: BarKind::work or BarKind::idle.
 bool is_known_by_name(const Bar& bar);
 /// Returns the title of a bar: "F7 actor" for a pipeline op, "decode of actor_generate" for the work of a task,
 /// "dependency" for idle time, its own name if nothing else is known.
