@@ -25,7 +25,7 @@
 
 namespace dovetail::simulate {
 
-/// The activities of every iteration.
+/// The activities of an iteration, the same in every iteration.
 struct Activities {
   /// An activity occupies its devices exclusively from beginning to end. Without devices it waits only for its
   /// predecessors.
@@ -42,10 +42,10 @@ struct Activities {
   int links = 0;  ///< number of links for transfers
 };
 
-/// No activity.
+/// Activity number that means no activity.
 inline constexpr std::size_t no_activity = static_cast<std::size_t>(-1);
 
-/// An activity of one iteration.
+/// Times of an activity in one iteration, and the activity that it waited for.
 struct ActivityRun {
   base::Ticks begin;
   base::Ticks end;

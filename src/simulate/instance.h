@@ -35,7 +35,7 @@ struct Sequence : batching::Sequence {
   std::int64_t response = 0;
 };
 
-/// History of an instance.
+/// Activities, memory and totals of an instance up to now().
 struct InstanceLog {
   /// Finished samples and their end times, in order of time
   std::vector<std::pair<std::size_t, base::Ticks>> finished;

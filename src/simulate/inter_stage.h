@@ -45,7 +45,7 @@ struct InterStageTask {
   std::int64_t row = 0;           ///< tokens that each sample is padded to for inference; 0: not padded
 };
 
-/// Simulated generation and inference.
+/// Times of generation and inference in one simulation.
 struct StageTimes {
   std::vector<InstanceLog> logs;     ///< [instance] its history
   std::vector<base::Ticks> stopped;  ///< [instance] time at which it stopped decoding or idling

@@ -53,7 +53,7 @@ struct Activity {
   std::optional<HostTransfer> host = std::nullopt;  ///< if set, it has no devices and lasts as long as its trace
 };
 
-/// Input of a simulated iteration.
+/// Activities of an iteration, the cluster that they run on, and limits of the simulation.
 struct Workload {
   int devices = 0;  ///< number of devices of the cluster
   std::vector<Activity> activities;

@@ -33,7 +33,7 @@ struct PartialRolloutOptions {
   std::size_t iterations = 8;
 };
 
-/// Generation of one iteration.
+/// Duration and token counts of generation in one iteration.
 struct PartialRollout {
   base::Ticks end;
   std::int64_t decoded = 0;     ///< response tokens decoded
