@@ -26,7 +26,7 @@ struct TraceCell {
   base::FilePlace stage_place;
 };
 
-/// Contents of a trace.
+/// The cells of a trace, the claims of its summary, and their positions in the file.
 struct Trace {
   std::vector<std::vector<TraceCell>> devices;
   std::vector<base::FilePlace> device_places;  ///< [device] position of its line

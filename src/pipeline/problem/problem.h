@@ -106,7 +106,7 @@ inline constexpr std::int64_t max_step_dependency_count = 1 << 25;
 /// 2^63.
 inline constexpr std::int64_t max_sum = 4'000'000'000'000'000'000;
 
-/// A limit that a problem can exceed.
+/// Limit that add_to_totals checks: max_op_count, max_step_dependency_count, or max_sum for time or activation.
 enum class Limit { ops, step_dependencies, time, activation };
 
 /// Totals over the models added so far.

@@ -41,7 +41,7 @@ std::vector<RankWork> work_of_ranks(const Schedule& schedule, const Placement& p
 /// problem, with one rank per stage; no merged stage has a split backward.
 Schedule schedule_of_ranks(const Schedule& schedule, const Placement& placement);
 
-/// A reduction of several ranks.
+/// A reduction, with all ranks that take part in it.
 struct SharedReduction {
   ReductionKind kind = ReductionKind::gradients;
   ModelId model;
