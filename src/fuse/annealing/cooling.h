@@ -35,7 +35,7 @@ class MetropolisTable {
   std::array<double, size> thresholds_;
 };
 
-/// Returns the shared table.
+/// Returns the table that all threads share.
 const MetropolisTable& metropolis_table();
 
 }  // namespace dovetail::fuse

@@ -33,7 +33,7 @@ struct Bounds {
   std::vector<base::Ticks> one_machine_by_device;
 };
 
-/// Returns all bounds of `problem`.
+/// Computes all bounds of `problem`. REQUIRES: find_fault(problem) finds nothing.
 Bounds bounds_of(const pipeline::Problem& problem);
 
 /// Returns a lower bound on the peak activation of any schedule of `problem`: Bounds::peak_activation.

@@ -29,7 +29,7 @@ struct ProofBudget {
 /// Returns the default work limit of a proof. It grows with the problem; its maximum takes about a second.
 std::int64_t default_work(const pipeline::Problem& problem);
 
-/// How much effort a proof makes.
+/// Effort of a proof. Each level includes the previous ones.
 enum class ProofDepth {
   windows,    ///< heads, tails, and how many micro-batches each stage alone may have in flight
   sequences,  ///< also all sequences of each device in turn, until nothing tightens further

@@ -45,7 +45,7 @@ Answer solve_greedy(const pipeline::Problem& problem, const SolveOptions& option
 Answer solve_one_at_a_time(const pipeline::Problem& problem, const SolveOptions& options);
 
 /// List scheduling: the best of a fixed grid of priorities (backward first, longest tail first, ...) and in-flight
-/// caps.
+/// caps. Large problems try only the first part of the grid.
 Answer solve_list(const pipeline::Problem& problem, const SolveOptions& options);
 
 }  // namespace dovetail::fuse

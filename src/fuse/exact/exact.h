@@ -40,11 +40,11 @@ struct ExactResult {
 };
 
 /// Searches for the best schedule by is_better (ignoring options.robustness_percent) until it is proven optimal or the
-/// limits are reached. Starts from options.start or a construction.
+/// limits are reached. Starts from the best of options.start and a few constructions.
 ///
-/// With Objective::makespan it first minimizes the makespan of schedules that fit (or meets options.deadline), then the
-/// peak at that makespan. With a deadline, it then minimizes the makespan at that peak. With Objective::memory it
-/// minimizes the makespan of the schedules with the minimum peak.
+/// With Objective::memory and no deadline, it minimizes the makespan of the schedules with the minimum peak. Otherwise
+/// it first minimizes the makespan of schedules that fit, or finds one that meets options.deadline. Then it minimizes
+/// the peak at that makespan or deadline. With a deadline that is met, it finally minimizes the makespan at that peak.
 ///
 /// The schedule runs I and W separately if the problem splits backwards. This excludes no schedule, because B equals I
 /// directly followed by W. Method and proof are in docs/search.md. REQUIRES: find_fault(problem) finds nothing.

@@ -69,7 +69,7 @@ class PeakCycles {
   std::size_t cycles_done_ = 0;
 };
 
-/// Target and limits for lowering peaks.
+/// Target and limits of lower_peaks().
 struct PeakGoal {
   std::int64_t deadline;
   std::int64_t target;                 ///< a proven lower bound on the peak, at which the search ends
@@ -89,7 +89,7 @@ struct PeakGoal {
 void lower_peaks(Rounds& rounds, const pipeline::OpGraph& graph, const PeakGoal& goal,
                  const std::function<void()>& plan_again);
 
-/// Target and limits for tightening.
+/// Target and limits of tighten().
 struct TighteningGoal {
   const std::vector<std::int64_t>& headroom;  ///< [device] memory limit, in millionths
   std::int64_t makespan;                      ///< makespan at which tightening may stop
