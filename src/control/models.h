@@ -19,11 +19,12 @@
 
 namespace dovetail::control {
 
-/// Sums of training statistics over the micro-batches of a mini-batch, or the mini-batches of an iteration. Divide them
-/// by `weight`, except `loss` and the maxima, to get means. Statistics that a loss does not have are 0.
+/// Sums of training statistics over the micro-batches of a mini-batch, or over the mini-batches of an iteration.
+/// Dividing a sum by `weight` gives its mean; `loss` and the maxima are not divided. Statistics that a loss does not
+/// have are 0.
 struct TrainingSums {
   double weight = 0;  ///< number of tokens (policy, texts), values (critic) or pairs
-  double loss = 0;    ///< sum of the mini-batches' losses, which are already weighted means
+  double loss = 0;    ///< weighted mean of a mini-batch; over an iteration, the sum of these means
   double entropy = 0;
   double clipped = 0;
   double ratio = 0;
@@ -64,11 +65,11 @@ using text::TokenId;
 /// Request to sample one response.
 struct GenerationRequest {
   std::vector<TokenId> prompt;
-  std::int64_t group = 0;  ///< equal for requests with the same prompt
+  std::int64_t group = 0;  ///< requests of one group have the same prompt
   learn::DrawKey key;      ///< key of the first token; later tokens increment its position
 };
 
-/// Sampling settings of a generation call.
+/// Sampling settings that all requests of a generation call share.
 struct GenerationSettings {
   learn::SamplingLimits limits;
   std::int64_t max_tokens = 1;
@@ -79,11 +80,11 @@ struct GenerationSettings {
   plan::Engine engine;                         ///< limits of the batch that is decoded together
 };
 
-/// Sampled response.
+/// Response to one GenerationRequest.
 struct GeneratedResponse {
   std::vector<TokenId> tokens;            ///< at least one
-  std::vector<double> log_probabilities;  ///< of each token, from logits divided by the temperature
-  bool ended = false;                     ///< ended by a token of `ends` or a string of `stops`; false: cut off
+  std::vector<double> log_probabilities;  ///< of each token, from logits / temperature (0 counts as 1)
+  bool ended = false;  ///< ended by a token of `ends` or a string of `stops`; false: cut off at max_tokens
   std::optional<std::size_t> text_bytes;  ///< bytes before the stop string, if one ended the response
 };
 
@@ -121,7 +122,7 @@ struct MiniBatch {
   MicroBatchLoss loss;
 };
 
-/// Settings of the passes over a mini-batch.
+/// Settings of forward and backward passes over sequences: how they form micro-batches, and callbacks.
 struct PassSettings {
   double temperature = 1;  ///< divides the logits
   plan::MicroBatching micro_batching;
@@ -131,7 +132,8 @@ struct PassSettings {
       on_progress;  ///< receives the number of finished sequences or responses; may be empty
 };
 
-/// Settings of one AdamW step.
+/// Settings of one AdamW step: the role's optimizer, the factor of the rate schedule, and the factor that clips
+/// gradients.
 struct StepSettings {
   OptimizerSettings optimizer;
   double rate_part = 1;    ///< factor of the learning rate
@@ -149,25 +151,26 @@ struct Training {
   std::string role;
   std::vector<MiniBatch> mini_batches;
   PassSettings settings;
-  /// Called once for each trained mini-batch, in order, with the global norm of its gradients (in double precision) and
-  /// its sums. The result must depend only on these. An Error ends the training.
+  /// Called on every rank once for each trained mini-batch, in order, with the global norm of its gradients (in double
+  /// precision) and its sums. The result must be the same on all ranks. An Error ends the training.
   std::function<base::Result<StepDecision>(std::size_t mini_batch, double norm, const TrainingSums& sums)> decide;
 };
 
-/// Resources that a rank used.
+/// Resources that a rank has used since the previous Models::take_usage().
 struct RankUsage {
   double processor_seconds = 0;  ///< CPU time of its tasks, without rewards, file output and reports
   std::int64_t live = 0;         ///< peak bytes of tensors in training
 };
 
 /// The models of a run. Each belongs to a role of the workflow. Errors are Failure::interrupted after a cancellation,
-/// and Failure::io if memory runs out or a disk fails. A failed call has no effect, except for finished responses.
+/// and Failure::io if memory runs out or a disk fails. After a failed call, finished responses and completed optimizer
+/// steps remain; everything else is as before.
 class Models {
  public:
   virtual ~Models() = default;
 
   /// Returns the responses to `requests` in order. Passes each to `on_response` when it ends. The text of a response
-  /// depends only on its prompt, its key, the sampling limits, the ends and the weights.
+  /// depends on its own request, the weights and `settings` except the engine, and not on the other requests.
   virtual base::Result<std::vector<GeneratedResponse>> generate(
       const std::string& role, std::span<const GenerationRequest> requests, const GenerationSettings& settings,
       const parallel::Cancellation* cancellation,
@@ -177,7 +180,8 @@ class Models {
   virtual base::Result<std::vector<Scores>> score(const std::string& role, std::span<const TokenSequence> sequences,
                                                   const PassSettings& settings) = 0;
 
-  /// Trains roles by AdamW. The mini-batches of a role are trained in order, those of different roles in any order.
+  /// Trains each role by AdamW. The mini-batches of one role are trained in order. Mini-batches of different roles may
+  /// be trained in any order.
   virtual base::Status train(std::span<const Training> trainings) = 0;
 
   /// Updates the weights of a role that is a moving average: decay * own + (1 - decay) * `trained`.
@@ -190,10 +194,9 @@ class Models {
   /// Writes a Hugging Face folder for the role: config.json, weights and tokenizer.
   virtual base::Status export_role(const std::string& role, const std::string& folder) const = 0;
 
-  /// Returns the usage of each rank since the last call.
+  /// Returns the resource usage since the last call: [rank].
   virtual base::Result<std::vector<RankUsage>> take_usage() = 0;
 
-  /// Returns the number of parameters of the role's model.
   virtual std::int64_t parameters(const std::string& role) const = 0;
 };
 

@@ -12,7 +12,7 @@
 
 namespace dovetail::control {
 
-/// Response to be judged.
+/// A response to judge, with its prompt and the answer that the data gives.
 struct Response {
   std::string id;  ///< unique within a call
   std::string prompt;
@@ -31,10 +31,10 @@ class RewardProcesses {
 
   /// Returns the rewards of the responses, in order.
   ///
-  /// A process is restarted once and gets its unanswered responses again if it ends, or if it does not answer for
-  /// `timeout` seconds. A second failure is an Error, as is a line that is not an answer, has no finite number, or
-  /// names an unknown or already judged response. Errors name the response and the line. Returns Failure::interrupted
-  /// after a cancellation.
+  /// A process that ends, or that does not answer for `RewardCommand::timeout` seconds, is restarted once per call and
+  /// gets its unanswered responses again. A second failure is an Error that names the first unanswered response. A line
+  /// that is not an answer, has no finite number, or names an unknown or already judged response is an Error that
+  /// quotes the line or the id. Returns Failure::interrupted after a cancellation. REQUIRES: the ids are unique.
   base::Result<std::vector<double>> rewards_of(std::span<const Response> responses,
                                                const parallel::Cancellation* cancellation = nullptr);
 

@@ -34,11 +34,11 @@
 
 namespace dovetail::control {
 
-/// Maximum values in the file.
+/// Upper limits for integers and numbers in the file, unless a key has its own limit.
 inline constexpr std::int64_t max_iteration_count = 1'000'000'000;
 inline constexpr double max_coefficient = 1e6;
 
-/// Data of a run. Paths are relative to the working directory.
+/// Data of a run. Paths from the file are already joined with the job's folder.
 struct RunData {
   std::string train;
   std::string validation;  ///< empty if absent
@@ -154,7 +154,7 @@ constexpr auto fields_of(const T*) {
             {.applies = [](const T& kl) { return kl.target.has_value(); }, .only_with = "`target`"}));
 }
 
-/// Samples over which advantages are scaled.
+/// Samples over which advantages are scaled: no scaling, the responses to one prompt, or the whole batch.
 enum class AdvantageScale { none, group, batch };
 constexpr auto names_of(AdvantageScale) {
   return std::array{base::EnumName{"none", AdvantageScale::none}, base::EnumName{"group", AdvantageScale::group},
@@ -176,14 +176,15 @@ struct LossSettings {
   AdvantageScale advantage = AdvantageScale::batch;
   Norm value_norm = Norm::running;
   Norm reward_norm = Norm::none;
-  std::optional<double> reward_clip = std::nullopt;     ///< rewards are clipped to [-value, value]
-  double no_eos = 0;                                    ///< added to the reward of a truncated response
-  std::optional<double> length_penalty = std::nullopt;  ///< subtracted from the reward, times length / cap
+  std::optional<double> reward_clip = std::nullopt;  ///< rewards are clipped to [-value, value]
+  double no_eos = 0;                                 ///< added to the reward of a truncated response
+  std::optional<double> length_penalty =
+      std::nullopt;  ///< coefficient of length / cap, which is subtracted from the reward
   learn::TokenWeighting weigh = learn::TokenWeighting::tokens;
   double entropy = 0;
   std::optional<double> importance_cap = std::nullopt;
-  std::optional<double> early_stop_kl =
-      std::nullopt;  ///< max divergence of a mini-batch; above it, the rest of the iteration takes no steps
+  std::optional<double> early_stop_kl = std::nullopt;  ///< max mean divergence per token of a mini-batch; above it, the
+                                                       ///< role takes no more steps in the iteration
   double beta = 0.1;
 
   friend bool operator==(const LossSettings&, const LossSettings&) = default;
@@ -210,7 +211,7 @@ constexpr auto fields_of(const T*) {
 struct RewardCommand {
   std::vector<std::string> command;
   std::int64_t processes = 1;
-  double timeout = 10;  ///< seconds per response
+  double timeout = 10;  ///< seconds without an answer until a process is restarted
 
   friend bool operator==(const RewardCommand&, const RewardCommand&) = default;
 };
@@ -245,7 +246,7 @@ constexpr auto names_of(BestBy) {
 }
 
 struct CheckpointSettings {
-  std::int64_t every = 20;  ///< interval in iterations; 0: only at the end
+  std::int64_t every = 20;  ///< interval in iterations; 0: only at the end and for a new best
   std::int64_t keep = 2;
   BestBy best = BestBy::none;
 
@@ -278,8 +279,8 @@ constexpr auto fields_of(const T*) {
 }
 
 struct RunSettings {
-  std::optional<std::int64_t> iterations;  ///< exclusive with epochs
-  std::optional<std::int64_t> epochs;      ///< passes over the data
+  std::optional<std::int64_t> iterations;  ///< number of iterations; nullopt if `epochs` is set
+  std::optional<std::int64_t> epochs;      ///< passes over the data; nullopt if `iterations` is set
   std::string folder;                      ///< folder of the job, in which commands run
   std::uint64_t seed = 1;
   RunData data;
@@ -295,8 +296,8 @@ struct RunSettings {
   Guards guards;
 };
 
-/// Returns the SHA-256 of all settings that affect the results, which excludes the number of iterations. A run can be
-/// resumed only with settings of the same hash.
+/// Returns the SHA-256 of all settings except the number of iterations or epochs. Paths count relative to the job's
+/// folder. A run can be resumed only with settings of the same hash.
 std::string hash_of(const RunSettings& settings);
 
 /// Returns the default settings of a run with this algorithm. REQUIRES: can_run(algorithm).
@@ -308,7 +309,7 @@ bool can_run(std::string_view algorithm);
 std::string runnable_algorithms();
 
 /// Reads the section `train` of a valid job with this workflow. `path` is the path of the job file. Errors point to the
-/// invalid value, to the algorithm if runs do not support it, or to the job if the section is missing.
+/// invalid value, to the algorithm if runs do not support it, or to the job if it has no such section.
 base::Result<RunSettings> read_run(const base::Node& root, const std::string& path, const workflow::Workflow& workflow);
 
 }  // namespace dovetail::control

@@ -15,9 +15,9 @@
 namespace dovetail::execute {
 
 /// Converts `schedule` to ns, with `ns_per_tick` ns per tick, and starts each op as early as the order allows, as the
-/// ranks do. The claims of the result give its new makespan. It has no memory capacity, because ops that begin earlier
-/// may hold more memory. Returns an Error if it would exceed the maximum time. REQUIRES: validate(schedule) found no
-/// fault.
+/// ranks do. The claims of the result give its new makespan. The result has no memory capacity, because ops that begin
+/// earlier may hold more memory. Returns an Error if the result would exceed the maximum time. REQUIRES:
+/// validate(schedule) found no fault.
 base::Result<pipeline::Schedule> as_replayed(const pipeline::Schedule& schedule, double ns_per_tick);
 
 /// A time span in ns, counted from the common start of all ranks.
@@ -34,7 +34,7 @@ using ReplayTimes = std::vector<std::vector<Span>>;
 /// Returns the times of a rank's trace, counted from `start`.
 std::vector<Span> spans_of(const Trace& trace, transport::Clock::time_point start);
 
-/// Maximum number of threads of a replay.
+/// Maximum number of ranks that replay() accepts, because each rank has a thread.
 inline constexpr int max_replay_threads = 1024;
 
 struct ReplayOptions {
@@ -43,8 +43,9 @@ struct ReplayOptions {
   const parallel::Cancellation* cancellation = nullptr;          ///< ends the replay (Failure::interrupted)
 };
 
-/// Runs programs on threads, one per rank, that begin together. REQUIRES: `schedule` is a result of as_replayed;
-/// `programs` are its valid programs on `placement`.
+/// Runs programs on threads, one per rank, that begin together. Returns an Error if there are more than
+/// max_replay_threads ranks, if a wait exceeds its limit, or after a cancellation. REQUIRES: `schedule` is a result of
+/// as_replayed; `programs` are its valid programs on `placement`.
 base::Result<ReplayTimes> replay(const pipeline::Schedule& schedule, const pipeline::Placement& placement,
                                  const std::vector<pipeline::Program>& programs, const ReplayOptions& options);
 

@@ -43,7 +43,8 @@ struct ReplayFigures {
 ReplayFigures figures_of(const std::vector<std::vector<ReplayedOp>>& ops);
 
 /// Returns the measured ops of `problem`, [rank], as a timeline. It has one lane per rank, named after the device with
-/// that number. Gaps between ops are bubbles, and lanes extend to the end of the last op. Times are in ns, shown in ms.
+/// that number. Idle time is warm-up before a rank's first op, drain after its last, and a bubble between ops. Lanes
+/// extend to the end of the last op of all ranks. Times are in ns, shown in ms.
 timeline::Timeline measured_timeline(const pipeline::Problem& problem, const std::vector<std::vector<ReplayedOp>>& ops,
                                      std::string title);
 

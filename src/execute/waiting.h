@@ -25,10 +25,11 @@ struct Moment {
 /// compensated.
 class Pace {
  public:
-  /// Runs an op of that length, starting now.
+  /// Runs an op of this length that starts now: sleeps until it is due. Returns when it was due and how late the sleep
+  /// ended.
   Moment run(Clock::duration length);
-  /// Records the arrival of a message, which is usable `transfer` after it was made. REQUIRES: its sender has the same
-  /// clock.
+  /// Records the arrival of a message, and sleeps until it is usable, `transfer` after it was made. REQUIRES: its
+  /// sender has the same clock.
   void arrive(const Moment& made, Clock::duration transfer);
   /// Records that a reduction has synchronized its ranks. Thread-safe.
   void meet() { met_ = Clock::now().time_since_epoch().count(); }
@@ -43,7 +44,7 @@ class Pace {
   std::atomic<Clock::rep> met_ = 0;
 };
 
-/// Parameters of a replay.
+/// Time scale and message size of a replay.
 struct Replay {
   transport::Clock::duration tick{};  ///< length of a tick of the problem
   std::size_t message_bytes = 0;      ///< size of each activation and gradient; raised to hold a Moment

@@ -13,17 +13,18 @@ namespace dovetail::fuse {
 /// Returns the Pareto front of makespan and peak activation: schedules of `problem` by increasing makespan and
 /// decreasing peak. No other schedule that was found matches or beats one of them in both.
 ///
-/// Both ends are searched first, each with a quarter of the iterations: minimum makespan, then minimum peak. Up to
-/// sixteen deadlines get a 32nd each. Each deadline is in the widest gap (makespan times peak) in which a lower peak is
-/// not proven impossible. Every search runs solve_auto from the schedule on the front that meets its deadline.
+/// Both ends are searched first, each with a quarter of the iterations: minimum makespan, then minimum peak. Then up to
+/// sixteen searches for the minimum peak at a deadline get a 32nd each. Each deadline is in the widest gap (makespan
+/// times peak) in which a lower peak is not proven impossible. Every search runs solve_auto: the ends from
+/// options.start, the others from the schedule at the left end of the gap.
 ///
-/// `options.iterations` and `time_limit_seconds` cover the whole front and are divided in the same proportions. If both
-/// are absent, each end uses the default of solve_auto. `objective`, `deadline` and `robustness_percent` are ignored.
-/// `on_better` is called for each schedule that joins the front.
+/// `options.iterations` and `time_limit_seconds` cover the whole front and are divided in the same proportions. If
+/// `iterations` is absent, the first search that chooses a number determines the total. `objective`, `deadline` and
+/// `robustness_percent` are ignored. `on_better` is called for each schedule that joins the front.
 ///
-/// Schedules from a search carry the record of the whole front: solver "pareto" with the iterations that reproduce it,
-/// and the reason it stopped. The reason is `bound` if no remaining gap can contain another schedule. If no schedule
-/// found fits, the result holds only the one with the least excess.
+/// If a search used iterations, all schedules carry the record of the whole front: solver "pareto" with the iterations
+/// that reproduce it, and the reason it stopped. The reason is `bound` if every search met its bounds and no remaining
+/// gap can contain another schedule. If no schedule found fits, the result holds only the one with the least excess.
 std::vector<Solution> solve_pareto(const pipeline::Problem& problem, const SolveOptions& options);
 
 /// Lower bounds for schedules that match or beat one schedule of the front in one of the two objectives.

@@ -33,9 +33,10 @@ struct Solved {
 /// Errors, by their base::Failure:
 /// - bad_input if the problem is invalid (pipeline::find_fault; pipeline::with_defaults fills in omitted values), an
 ///   option is out of range, the solver does not exist, or it is not applicable to this problem
-/// - infeasible if no schedule that was found fits in memory, with the excess of each device
+/// - infeasible if no schedule fits in memory, or none that was found does, with the excess of the devices; also if
+///   options.cancellation expired before a schedule was found
 /// - interrupted if options.cancellation was requested before a schedule was found
-/// - io if a process of options.exchange was lost before a schedule that fits was found
+/// - lost if a process of options.exchange was lost before a schedule that fits was found
 base::Result<Solved> solve(const pipeline::Problem& problem, std::string_view solver_name,
                            const SolveOptions& options = {});
 
@@ -43,16 +44,17 @@ base::Result<Solved> solve(const pipeline::Problem& problem, std::string_view so
 std::optional<std::string> find_fault(const SolveOptions& options, const pipeline::Problem& problem);
 
 /// Converts a schedule into a solution to start from (SolveOptions::start): its order, with the earliest times that the
-/// order allows. Fails (invalid) if the schedule breaks a rule, and names the rule. A schedule that only exceeds the
-/// capacity is accepted.
+/// order allows. Returns an Error (invalid) if the schedule breaks a rule, and names the rule. A schedule that only
+/// exceeds the capacity is accepted.
 base::Result<Solution> to_solution(const pipeline::Schedule& schedule);
 
 /// The steps of solve(), for callers that also need schedules that do not fit. All require that find_fault finds
 /// nothing.
 
-/// Runs `solver`; `bounds` are those of `problem`. Like solve(), it returns a schedule no worse than options.start.
-/// Fails (bad_input) with the reason if the solver is not applicable. A schedule that does not fit is returned with its
-/// excess.
+/// Runs `solver`; `bounds` are the bounds of `problem`. Like solve(), it returns a schedule no worse than
+/// options.start. Returns a bad_input Error with the reason if the solver is not applicable, or the Error of
+/// parallel::stopped_before if it was stopped before a schedule was found. A schedule that does not fit is returned
+/// with its excess.
 base::Result<Solved> run_solver(const Solver& solver, const pipeline::Problem& problem, const Bounds& bounds,
                                 const SolveOptions& options);
 
@@ -61,7 +63,8 @@ base::Result<Solved> run_solver(const Solver& solver, const pipeline::Problem& p
 /// or larger.
 Solved assess(Solution solution, const Bounds& problem_bounds, const SolveOptions& options);
 
-/// Returns "device 3 holds 12.5 but may hold only 10 (2.5 too much); ..." for the devices with the largest excess.
+/// Returns "device 3 holds 12.5 but may hold only 10 (2.5 too much); ..." for the eight devices with the largest
+/// excess, and the number of the others.
 std::string describe_excess(const std::vector<pipeline::CapacityExcess>& excess);
 
 }  // namespace dovetail::fuse

@@ -1,4 +1,4 @@
-// Building blocks of both attention kernels: products of small matrices in the cache, tile by tile in registers, and a
+// Building blocks of both attention kernels: products of small matrices, accumulated in tiles of registers, and a
 // running softmax over tiles of scores. The kernels share them, so that they compute the same bits.
 #pragma once
 
@@ -59,8 +59,8 @@ template <int bytes, std::int64_t registers, class Number>
   if (rows == 1) add_tile<bytes, 1, registers>(a, b, c, inner);
 }
 
-/// Computes fewer columns than a register has lanes. Uses lanes too, because the compiler may vectorize a scalar loop
-/// into sums with different rounding.
+/// Computes c += a b for `columns` columns, fewer than a register has lanes. Uses vector arithmetic too, because the
+/// compiler may vectorize a scalar loop into sums with different rounding.
 template <int bytes, class Number>
 [[gnu::always_inline]] inline void add_last_columns(const Matrix<Number>& a, const MatrixRows<const Number>& b,
                                                     const MatrixRows<Number>& c, std::int64_t rows,
@@ -102,7 +102,8 @@ inline constexpr std::int64_t key_tile = 64;
 /// `visible` scores by exp(score - max) and the others, up to `columns`, by 0. `columns` is a multiple of max_lanes.
 ///
 /// `max` is the maximum score so far (initially -infinity), `sum` the sum of the exponentials (initially 0), and `out`,
-/// [width], the weighted sum of the values. All three are rescaled if the maximum grows.
+/// [width], the sum of the values weighted by them. Updates `max` and `sum` for this tile. If the maximum grows, `sum`
+/// and `out` are first rescaled to it. The caller then adds the tile's values to `out`.
 template <int bytes, class Number>
 [[gnu::always_inline]] inline void fold_scores(Number* scores, std::int64_t visible, std::int64_t columns, Number& max,
                                                Number& sum, Number* out, std::int64_t width) {

@@ -19,7 +19,7 @@ struct AttentionBlock {
 };
 
 /// Computes softmax(q k / sqrt(size)) v for `group` queries, [group, size], over the first `tokens` tokens of the
-/// blocks, into `out`, [group, size]. Resizes `scratch` as needed.
+/// blocks, into `out`, [group, size]. Grows `scratch` as needed.
 ///
 /// Sums run over tokens and tiles in the same order as for whole sequences (kernels/sequence_attention.h). So the
 /// result has the same bits as there, regardless of the other queries and of how tokens are split into blocks.

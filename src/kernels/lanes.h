@@ -52,8 +52,8 @@ template <class Number, class Vector>
 template <class Vector>
 inline constexpr std::int64_t lanes_of = sizeof(Vector) / sizeof(Vector{}[0]);
 
-/// Adds the two halves of each group of 2 * half numbers in two vectors. The sums of the first vector come before those
-/// of the second.
+/// Splits two vectors into groups of 2 * half numbers and adds the two halves of each group. The sums of the first
+/// vector come before the sums of the second.
 template <std::int64_t half, class Vector, std::int64_t... at>
 [[gnu::always_inline]] inline void add_halves(const Vector& first, const Vector& second, Vector& sums,
                                               std::integer_sequence<std::int64_t, at...>) {
@@ -63,8 +63,8 @@ template <std::int64_t half, class Vector, std::int64_t... at>
          __builtin_shufflevector(first, second, (place(at) + half)...);
 }
 
-/// Sums the lanes of each of `count` vectors into one lane of the first vector. `count` is the number of lanes. Adds
-/// halves recursively, always in the same order.
+/// Sums the lanes of vector i into lane i of the first vector, for each of `count` vectors, and overwrites the others.
+/// Adds halves recursively, always in the same order. REQUIRES: `count` is the number of lanes.
 template <std::int64_t count, class Vector>
 [[gnu::always_inline]] inline void add_up_each(Vector* vectors) {
   if constexpr (count > 1) {
@@ -75,7 +75,7 @@ template <std::int64_t count, class Vector>
   }
 }
 
-/// Sums the lanes of one vector, in the same order.
+/// Sums the lanes of one vector, in the same order as add_up_each.
 template <class Number, class Vector>
 [[gnu::always_inline]] inline void add_up(const Vector& lanes, Number& sum) {
   constexpr std::int64_t count = lanes_of<Vector>;
@@ -88,7 +88,8 @@ template <class Number, class Vector>
 inline constexpr std::int64_t max_lanes = 16;
 constexpr std::int64_t filled_up(std::int64_t count, std::int64_t unit) { return (count + unit - 1) / unit * unit; }
 
-// Each of the following reduces `count` numbers, a multiple of max_lanes: first within lanes, then across them.
+// The following functions reduce `count` numbers, a multiple of max_lanes: first within each lane, then across the
+// lanes.
 
 template <int bytes, class Number>
 [[gnu::always_inline]] inline Number max_of(const Number* numbers, std::int64_t count) {

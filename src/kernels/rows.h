@@ -36,14 +36,14 @@ void normalize(const Number* x, const Number* scale, std::int64_t rows, std::int
 template <class Number>
 void reciprocal_roots(const Number* x, std::int64_t rows, std::int64_t size, double epsilon, Number* roots);
 
-/// Computes the derivative with respect to x from the derivative with respect to the result: with s = dy * scale and
-/// the row's root r, r s - r^3 x mean(s * x). `dx` may be `dy`.
+/// Computes the derivative with respect to x from `dy`, the derivative with respect to the result. With s = dy * scale
+/// and r the row's value from reciprocal_roots, dx = r s - r^3 x mean(s * x). `dx` may be `dy`.
 template <class Number>
 void normalize_backward(const Number* x, const Number* scale, const Number* roots, const Number* dy, std::int64_t rows,
                         std::int64_t size, Number* dx);
 
-/// Adds the derivatives with respect to the scales [begin, end): sums of dy * x * r over the rows, in order and in
-/// double precision. The result does not depend on how the scales are split into calls.
+/// Adds the derivatives with respect to the scales [begin, end) to `gradient`. Each is the sum of dy * x * r over the
+/// rows, in order and in double precision. The result does not depend on how the scales are split into calls.
 template <class Number>
 void add_scale_gradient(const Number* x, const Number* roots, const Number* dy, std::int64_t rows, std::int64_t size,
                         std::int64_t begin, std::int64_t end, Number* gradient);
@@ -53,7 +53,7 @@ void add_scale_gradient(const Number* x, const Number* roots, const Number* dy, 
 template <class Number>
 void rotate(Number* x, std::int64_t heads, std::int64_t size, const Number* cosines, const Number* sines);
 
-/// Direction of a rotation: forward, or back for the backward pass.
+/// Direction of a rotation: by the angles, or by their negatives in the backward pass.
 enum class RotationDirection { forward, backward };
 
 /// Rows of heads, `stride` numbers apart. The angles of position p are row p of the tables `cosines` and `sines`, each
@@ -80,8 +80,9 @@ void gate(Number* gates, const Number* up, std::int64_t count);
 template <class Number>
 void gate(const Number* gates, const Number* up, std::int64_t count, Number* out);
 
-/// Computes the derivatives with respect to gates and up from the derivative with respect to the result. With s the
-/// sigmoid of a gate g: dy up s (1 + g (1 - s)) and dy g s. `d_gates` may be `gates`; `d_up` may be `up` or `dy`.
+/// Computes the derivatives with respect to gates and up from `dy`, the derivative with respect to the result. With s
+/// the sigmoid of a gate g, d_gates = dy up s (1 + g (1 - s)) and d_up = dy g s. `d_gates` may be `gates`; `d_up` may
+/// be `up` or `dy`.
 template <class Number>
 void gate_backward(const Number* gates, const Number* up, const Number* dy, std::int64_t count, Number* d_gates,
                    Number* d_up);

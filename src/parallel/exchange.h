@@ -13,7 +13,7 @@
 namespace dovetail::parallel {
 
 /// A group of processes. Every process makes the same calls in the same order. A program with its own transport, for
-/// example one that uses MPI itself or runs its ranks as threads, fills this in directly.
+/// example one that uses MPI itself or runs its ranks as threads, sets the members itself.
 struct Exchange {
   int rank = 0;
   int ranks = 1;
@@ -43,9 +43,9 @@ std::optional<std::string> find_mpi_module();
 bool mpi_module_was_built();
 
 /// Checks that all processes have read the same `input`. If a rank's input is an Error, every process returns the Error
-/// of the first such rank, prefixed with that rank unless it is rank 0. Otherwise, if a rank's input differs from rank
-/// 0's, every process returns an Error about the first such rank. `another` completes the message "rank 1 reads ...
-/// than rank 0": "a different problem".
+/// of the first such rank, prefixed with "rank N: "; rank 0 returns its own Error without a prefix. Otherwise, if a
+/// rank's input differs from rank 0's, every process returns an Error about the first such rank. `another` completes
+/// the message "rank 1 reads ... than rank 0": "a different problem".
 base::Status agree_on_input(const Exchange& exchange, const base::Result<std::string>& input, std::string_view another);
 
 /// Appends `value` to the message: eight bytes in the machine's byte order.

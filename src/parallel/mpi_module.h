@@ -6,13 +6,14 @@
 
 namespace dovetail::parallel {
 
-/// The functions of the module. Each returns whether it succeeded. After a failure error() returns the reason, and no
-/// other function may be called. Calls must not overlap.
+/// The functions of the module. connect and all_gather return whether they succeeded. After a failure only error() may
+/// be called, which returns the reason. Calls must not overlap.
 struct DovetailMpiModule {
   std::int32_t version;  ///< dovetail_mpi_module_version of the module's build
 
-  /// Initializes MPI. It is finalized when the process exits, or aborted if a call failed before, so that no rank waits
-  /// forever. No function of the module waits longer than `timeout_seconds`.
+  /// Initializes MPI and returns this process's rank and the number of ranks. MPI is finalized when the process exits,
+  /// or aborted if a call failed before, so that no rank waits forever. No function of the module waits longer than
+  /// `timeout_seconds`.
   bool (*connect)(double timeout_seconds, std::int32_t* rank, std::int32_t* ranks);
 
   /// Gathers the messages of all ranks, concatenated in rank order at `*gathered`; `*sizes` has their lengths in bytes.
@@ -28,7 +29,7 @@ inline constexpr std::int32_t dovetail_mpi_module_version = 1;
 /// lost process.
 inline constexpr int dovetail_mpi_abort_code = 4;
 
-/// File name of the module.
+/// File name of the module, which find_mpi_module() looks for.
 inline constexpr const char* dovetail_mpi_module_file = "dovetail_mpi.so";
 /// The only exported symbol: an extern "C" function without parameters that returns const DovetailMpiModule*.
 inline constexpr const char* dovetail_mpi_module_symbol = "dovetail_mpi_module";

@@ -33,7 +33,7 @@ struct Bundle {
   std::size_t pattern = 0;
   /// [layer] index in llm::tensors_of(destination.model) of the first tensor of the layer
   std::vector<int> first_tensors;
-  std::vector<DeviceId> holders;  ///< devices that hold it before; ascending, at least one
+  std::vector<DeviceId> holders;  ///< devices that hold it before the reallocation; ascending, at least one
   std::vector<DeviceId> lacking;  ///< devices that need it and do not hold it; ascending, at least one
   std::int64_t elements = 0;      ///< number of elements of the stream
 };
@@ -44,8 +44,8 @@ struct Bundles {
 };
 
 /// Returns the bundles that must move from `source` to `destination`. Together they hold, exactly once, every weight
-/// that both models have and some device lacks. With `trained_only`, they hold only the trained weights (the adapters,
-/// if there are any). A tied head counts as the embedding wherever it is held. REQUIRES: find_fault finds nothing.
+/// that both models have and some device lacks. With `trained_only`, they hold only the adapters if the model has any.
+/// A tied head counts as the embedding wherever it is held. REQUIRES: find_fault finds nothing.
 Bundles bundles_of(const Side& source, const Side& destination, bool trained_only);
 
 /// Position of an element of a bundle's stream.

@@ -1,15 +1,16 @@
 // Time of a reallocation, and a lower bound for all plans.
 //
 // Links are modeled as in cluster/collective.h, with contention. A device has one link to the devices of its node and
-// one to the network. Both work in both directions, and all four are busy at once. A node's network traffic is spread
-// over its devices' links, so a node is never slower than its slowest device. On a link of bandwidth b, latency l and
-// half size h, n messages of V bytes in total take
+// one to the network. Each link sends and receives at the same time, and both links work at the same time. A node's
+// network traffic is spread over its devices' links, so a node is never slower than its slowest device. On a link of
+// bandwidth b, latency l and half size h (cluster::Link), n messages of V bytes in total take
 //
 //   n l + (V + n h) / b
 //
-// A device packs its data for another device into buckets, so n is the sum of ceil(bytes to a device / bucket). A
-// device takes as long as its slowest link, plus packing and unpacking. The plan takes as long as the slowest device,
-// plus forwarding: for the share with the longest path, the time of a bucket on each link before the last.
+// A device packs its data for another device into buckets, so n is the sum of ceil(bytes to a device / bucket) over
+// these devices. A device takes as long as its slowest link, plus packing and unpacking. The plan takes as long as the
+// slowest device, plus forwarding: for the share with the longest path, the time of a bucket on each link before the
+// last.
 //
 // The lower bound holds for every plan that moves as few bytes between nodes as ours and whose messages are at most a
 // bucket, if devices handle only blocks that they hold or need. It ignores packing and forwarding. Let f(V) be the time
@@ -17,9 +18,10 @@
 // - A block that a node needs and lacks enters the node exactly once, over a link of a device that lacks it. If X bytes
 //   are such blocks and k devices lack any of them, one device receives at least X / k, which takes f(X / k). A block
 //   that a single device lacks enters at that device.
-// - A block that a device of a node holds never enters that node, so the node's other devices receive it inside. This
-//   takes each of them f(sum of such bytes). A single holder on the node must send each block at least once, which
-//   takes it f(sum over blocks).
+// - A block that a device of a node holds never enters that node, so the node's other devices that need it receive it
+//   inside. This takes each of them f(sum of the bytes of such blocks). If only one device of the node holds a block
+//   and others there need it, that device must send it to them at least once. This takes it f(sum of the bytes of such
+//   blocks).
 // - All data of a device arrives over its two links, which takes at least
 //   bytes / (bandwidth inside + bandwidth between).
 // - A block that only one node holds and others need leaves that node at least once. At most k of its devices hold or

@@ -1,18 +1,20 @@
 // Reallocation plans: which device sends which slices of which tensors to move a model's weights from one mesh and
 // layout to another.
 //
-// - Every device ends with the weights of its rank in the destination layout that both models have. A head that the
-//   other model lacks stays as it is. Data that a device already holds is not sent to it, not even parts of a slice.
-//   All other data arrives exactly once.
+// - Every device ends with the weights that its rank holds in the destination layout, as far as both models have them.
+//   A head that the other model lacks stays as it is. Data that a device already holds is not sent to it, not even
+//   parts of a slice. All other data arrives exactly once.
 // - The number of bytes between nodes is minimal. A block enters a node once if some device there needs it and none
 //   holds it, and never otherwise. No plan can move less, because such a node must receive each byte of the block at
 //   least once. Involving devices that do not need the block would not change that. All pairs of nodes count as
 //   equally far apart, regardless of network levels.
 // - Devices forward blocks that they receive (chains and trees), so that no holder must send a block to every
 //   device.
-// - A bundle of blocks is cut into shares. They enter a node at different devices and have different senders: those
-//   with the least to send and receive so far, counting a bucket for each earlier hop of the share. Then the senders
-//   of each share are chosen again, given the loads of all others, until the busiest device no longer improves.
+// - A bundle of blocks is cut into shares, which may come from different senders and enter a node at different devices.
+//   At each node, a share enters at the device that has received least so far. Its sender is the device that has sent
+//   least so far, where each earlier hop of the share counts as another bucket sent. Then the senders and receivers of
+//   each share are chosen again, given the loads of all others, until the busiest device no longer improves, for at
+//   most PlanOptions::rounds rounds.
 //
 // ReaL (arXiv 2406.14088) sends whole shards from one replica on each source node, regardless of the data that the
 // receiver holds. Zhuang et al., "On optimizing the communication of model parallelism" (cross-mesh resharding),
@@ -104,7 +106,7 @@ struct Summary {
   std::int64_t max_received_by_node = 0;
   std::int64_t transfers = 0;  ///< transfers_of(plan).size()
   std::int64_t messages = 0;
-  std::int64_t transient = 0;  ///< maximum of a device beyond what it held before: received bytes and buffers
+  std::int64_t transient = 0;  ///< maximum additional memory of a device: received bytes and staging
 };
 Summary summarize(const Plan& plan);
 Summary summarize(const Plan& plan, const std::vector<DeviceTraffic>& traffic);

@@ -4,13 +4,13 @@
 //
 //   1. Transfers arrive and activities end, in order of (iteration, number).
 //   2. Results that early edges wait for become available.
-//   3. If all activities of an iteration have ended, the next iteration is admitted.
+//   3. If all activities of the oldest iteration in progress have ended, one more iteration is admitted.
 //   4. Activities begin, as soon as all their predecessors have ended and their devices are free. If several can begin,
 //      turns decide.
 //
 // Activities that do not get their devices wait for the next moment. Activities are never interrupted. plan/timing.h
 // has the rules for turns, for how far iterations run ahead, and for early edges. plan::time_iterations follows the
-// same rules without transfers. Without transfers both give the same result.
+// same rules but has no transfers. For activities without transfers, both give the same result.
 #pragma once
 
 #include <array>
@@ -25,7 +25,7 @@
 
 namespace dovetail::simulate {
 
-/// The activities of every iteration.
+/// The activities of an iteration, the same in every iteration.
 struct Activities {
   /// An activity occupies its devices exclusively from beginning to end. Without devices it waits only for its
   /// predecessors.
@@ -36,23 +36,25 @@ struct Activities {
     bool urgent = false;                        ///< see plan::is_urgent
   };
   std::vector<Item> items;
-  /// Edges between items. An early edge starts at an item that takes at least as long as its lead and has no transfers.
+  /// Edges between items. The item at which an early edge starts has no transfers, and takes at least as long as the
+  /// edge's lead (ActivityEdge::early).
   std::vector<plan::ActivityEdge> edges;
   int links = 0;  ///< number of links for transfers
 };
 
-/// No activity.
+/// Activity number that means no activity.
 inline constexpr std::size_t no_activity = static_cast<std::size_t>(-1);
 
-/// An activity of one iteration.
+/// Times of an activity in one iteration, and the activity that it waited for.
 struct ActivityRun {
   base::Ticks begin;
   base::Ticks end;
   std::vector<base::Ticks> arrivals = {};  ///< [transfer of the item] time of its arrival
 
-  /// The activity whose end let this one begin: iteration * items + item. `no_activity` if it began at time 0. If there
-  /// are several, predecessors take precedence over previous holders of its devices, then the lower number. If the edge
-  /// is early, the predecessor has not ended.
+  /// The activity whose end let this one begin: iteration * items + item. `no_activity` if it began at time 0. Of
+  /// several candidates, a predecessor takes precedence, then the lowest-numbered previous holder of its devices, then
+  /// the activity that ended last and so admitted the iteration. If the predecessor's edge is early, the predecessor
+  /// has not ended.
   std::size_t critical_predecessor = no_activity;
 };
 
@@ -69,9 +71,10 @@ struct SimulatedIterations {
   base::Ticks period() const;
 };
 
-/// Simulates iterations until the last n equal the n before them, including the activities in progress at their ends,
-/// or until `max_iterations`. These n iterations are the repeating stretch. Then simulates n more iterations and one
-/// more run of each activity, so that the caller can cut out the stretch from any starting time within it.
+/// Simulates iterations until the activities in progress at the end of an iteration are in the same state as n
+/// iterations before, or until `max_iterations`. The last n iterations are then the repeating stretch. Then simulates n
+/// more iterations, plus as many as can be in progress at once, so that the caller can cut out the stretch from any
+/// starting time within it.
 ///
 /// `cache` caches transfers across calls; null: no cache. A requested `cancellation` stops the simulation as
 /// `max_iterations` does. REQUIRES: at least one item, at least 2 iterations, meshes within the devices from 0 on, no

@@ -23,9 +23,10 @@ namespace dovetail::simulate {
 /// Engine options in addition to plan::Engine. The defaults are vLLM's.
 struct EngineOptions {
   bool prefix_sharing = true;
-  bool longest_first = false;  ///< predicts lengths and starts the longest responses first
+  bool longest_first = false;  ///< response lengths are known, and the longest response starts first
 
-  /// true: each group goes to the instance with the fewest tokens, given exact lengths; false: in turn.
+  /// true: each group goes to the instance with the fewest tokens, given exact lengths; false: groups are assigned in
+  /// turn.
   bool min_loaded = false;
   std::int64_t block_tokens = batching::cache_block;
 };
@@ -60,9 +61,9 @@ struct Generation {
 };
 
 /// Simulates all of generation. The result is the same on all machines on which the cost model computes the same
-/// seconds. Groups are assigned to the instances in turn as engines do, in the order of their first samples. If there
-/// are fewer groups than instances, single samples are assigned. REQUIRES: layout and engine settings have no fault.
-/// Prompts have at least 1 token, responses at least 0.
+/// seconds. Groups are assigned to the instances in the order of their first samples (see EngineOptions::min_loaded).
+/// If there are fewer groups than instances, single samples are assigned. REQUIRES: layout and engine settings have no
+/// fault; prompts have at least 1 token, responses at least 0.
 Generation simulate_generation(const GenerationTask& task, const std::vector<Sample>& samples);
 
 // Building blocks of simulations that include generation.
@@ -80,7 +81,7 @@ Fleet fleet_of(const GenerationTask& task, const std::vector<Sample>& samples);
 std::vector<Instance> instances_of(Fleet& fleet, const GenerationTask& task, const std::vector<Sample>& samples);
 /// Adds the totals of an instance to `counts`.
 void add_counts(const InstanceLog& log, GenerationCounts& counts);
-/// Returns `spans` with the gaps from 0 to `end` filled with spans of kind `idle`.
+/// Returns `spans` with the gaps from 0 to `end` filled with spans of kind `idle` and the given task.
 std::vector<Span> without_gaps(const std::vector<Span>& spans, base::Ticks end, BarKind idle, std::int32_t task);
 
 }  // namespace dovetail::simulate

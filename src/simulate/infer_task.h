@@ -19,8 +19,8 @@ namespace dovetail::simulate {
 /// A task that scores samples. Its facts must outlive everything built from it.
 struct InferTask {
   const cost::ModelFacts& facts;
-  /// Layout planned for all devices of the task. A replica is one of its data-parallel ranks. Any number of replicas
-  /// may run.
+  /// Layout planned for all devices of the task. A replica is one of its data-parallel ranks; simulations may run any
+  /// number of replicas.
   llm::Layout layout;
   plan::MicroBatching micro_batching;
   cost::Machine machine;
@@ -43,8 +43,8 @@ struct MicroBatchLimit {
   double worker_seconds = 0;  ///< time that a sample of mean length occupies a replica
 };
 
-/// Returns the limits if the task scores all these samples in its own layout. A number of micro-batches becomes a
-/// number of sequences in each.
+/// Returns the limits if the task scores all these samples in its planned layout. A number of micro-batches is
+/// converted to a number of sequences in each.
 MicroBatchLimit limit_of(const InferTask& task, const std::vector<Sample>& samples);
 
 /// Removes and returns a micro-batch per replica from the front of `queue`: at least one sample, at most `most` in

@@ -5,18 +5,18 @@
 //
 // - A sample can be scored for a task once it is generated and the preceding tasks have scored it.
 // - A free worker takes ready samples of its model's task in the order in which they became ready: one micro-batch per
-//   replica. If other workers with that model are free too, it takes at most its share of the ready samples, by
-//   replicas. It never waits for a micro-batch to fill.
+//   replica. If other workers with that model are free too, it takes at most its share of the ready samples, in
+//   proportion to its replicas. It never waits for a micro-batch to fill.
 // - A pipeline accepts a micro-batch whenever its slowest stage has finished one. The micro-batch is done after the
 //   last stage (cost::inference_passes). Micro-batches of equal size thus take cost::inference_seconds in total.
 // - A free worker without ready samples for its model loads another one. Among the tasks with ready samples it chooses
-//   the one with the most work per replica after joining (ties: the first). It only loads if it would finish loading
-//   before the workers that have the model finish the ready samples.
-// - If it already has a model and more samples will come, the ready samples must also occupy it for at least the
-//   loading time. Otherwise a few workers would load all models in turn for each sample of the generation tail. The
+//   the one with the most work per replica, including its own replicas (ties: the first). It only loads if it would
+//   finish loading before the workers that have the model finish the ready samples.
+// - If the worker already has a model and more samples will come, the ready samples must also occupy it for at least
+//   the loading time. Otherwise a few workers would load all models in turn for each sample of the generation tail. The
 //   hand-over does not count here because it is paid only once.
 // - Loading takes the task's `load` and `gathering`, preceded by `hand_over` the first time on a worker.
-// - At one moment samples become ready first, in order. Then free workers choose models, in order. Then they take
+// - At each moment, samples become ready first, in order. Then free workers choose models, in order. Then they take
 //   samples.
 #pragma once
 

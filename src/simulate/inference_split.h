@@ -38,12 +38,14 @@ bool can_split(const std::vector<InferTask>& tasks, std::size_t freed, std::size
 /// in this order, and ties go to the earlier one:
 ///
 /// - No replicas: all workers start by the rules.
-/// - The same workers, but each that a task's replica fits on starts with that task.
-/// - All combinations of replica numbers that leave no space for another replica, if there are at most 64.
-/// - Otherwise the numbers that minimize the largest work per replica of any task, improved by moving the replicas on
-///   one worker's devices from one task to another while that helps.
+/// - For each task, the same workers. Those on which a replica of the task fits start with that task.
+/// - All combinations of replica numbers in which the last task gets as many replicas as still fit, if there are at
+///   most 64 combinations.
+/// - Otherwise, numbers that balance the work per replica of the tasks, improved by moving a worker's devices from one
+///   task to another while that helps.
 ///
-/// Starts that leave a task without a worker are skipped. Without tasks there are no workers. REQUIRES: can_split().
+/// With a single task only the first start is tried. Starts that leave a task without a worker are skipped. Without
+/// tasks there are no workers. REQUIRES: can_split().
 SplitInference infer_best(const std::vector<InferTask>& tasks, const std::vector<Sample>& samples,
                           const std::vector<base::Ticks>& ready, std::vector<FreeDevice> freed,
                           std::vector<FreeDevice> later);

@@ -35,14 +35,14 @@ struct Sequence : batching::Sequence {
   std::int64_t response = 0;
 };
 
-/// History of an instance.
+/// Activities, memory and totals of an instance up to now().
 struct InstanceLog {
   /// Finished samples and their end times, in order of time
   std::vector<std::pair<std::size_t, base::Ticks>> finished;
   std::vector<Span> spans;  ///< activities in order of time; gaps while nothing ran
 
-  /// (time, bytes of KV cache on each device from then on), in order of time. Within a stretch they grow step by step.
-  /// At most 16 steps are recorded, each with the value at its end.
+  /// (time, bytes of KV cache on each device from then on), in order of time. A stretch of decode steps has at most 16
+  /// entries, each at the start of a part of the stretch with the bytes at the end of that part.
   std::vector<std::pair<base::Ticks, std::int64_t>> memory;
   std::int64_t peak = 0;        ///< peak of the KV cache on each device, in bytes
   std::int64_t decoded = 0;     ///< tokens decoded
@@ -65,8 +65,8 @@ class Instance {
   base::Ticks now() const { return now_; }
   /// Returns the number of sequences that have not ended, including those yet to arrive.
   std::size_t unfinished() const { return arrivals_.size() + engine_.unfinished(); }
-  /// Removes and returns all unfinished sequences: running ones first, in order of entry. `cached` is set if the KV
-  /// cache has all their tokens.
+  /// Removes and returns all unfinished sequences: running ones first, in order of entry. Sets `cached` of a sequence
+  /// if the KV cache has all its tokens.
   std::vector<Sequence> leave();
 
   const InstanceLog& log() const { return log_; }

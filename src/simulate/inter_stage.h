@@ -3,13 +3,15 @@
 // - The threshold is a fraction of the samples. When at most floor(threshold x samples), at least 1, are unfinished on
 //   all instances, each instance ends its step. The unfinished samples move to the fewest instances that can take them
 //   without slowing down (migration.h).
-// - Nothing migrates if these are all instances, if the unfinished samples are not a tail (min_tail), if no replica of
-//   an inference model fits on the freed devices, or if some replica fits neither there nor on the later ones.
+// - Nothing migrates if the unfinished samples would need all instances, if they are not a tail (min_tail), if no
+//   replica of an inference model fits on the freed devices, or if there is a model whose replica fits neither on the
+//   freed devices nor on those of the destinations.
 // - The devices of the other instances drop the actor and become workers that score finished samples as they arrive
 //   (inference.h). The split among models is found by trial (inference_split.h). A worker has the devices of a replica
 //   of the model that it loads first, and later serves every model of which a replica fits. Devices are assigned in
 //   order. A worker is available when all its devices are.
-// - Instances that have generated their last sample become workers too, together with leftover devices.
+// - The devices of the destinations become workers too, once they have generated their last samples, together with
+//   freed devices that were left over.
 // - Without a migration nothing is fused. Inference waits for all of generation, then one task after the other gets all
 //   devices.
 #pragma once
@@ -43,7 +45,7 @@ struct InterStageTask {
   std::int64_t row = 0;           ///< tokens that each sample is padded to for inference; 0: not padded
 };
 
-/// Simulated generation and inference.
+/// Times of generation and inference in one simulation.
 struct StageTimes {
   std::vector<InstanceLog> logs;     ///< [instance] its history
   std::vector<base::Ticks> stopped;  ///< [instance] time at which it stopped decoding or idling
@@ -56,8 +58,8 @@ struct StageTimes {
   base::Ticks end;
 };
 
-/// Simulates one draw of samples with any number of thresholds. Work common to all thresholds is done once. Task and
-/// samples must outlive it. It must not be moved.
+/// Simulates one draw of samples with any number of thresholds. Work common to all thresholds is done once. `task` and
+/// `samples` must outlive this object.
 class Stages {
  public:
   Stages(const InterStageTask& task, const std::vector<Sample>& samples);
@@ -69,8 +71,8 @@ class Stages {
   const StageTimes& plain() const { return plain_; }
   /// Returns the result with this threshold, or nullopt if nothing migrates.
   std::optional<StageTimes> with_threshold(double threshold);
-  /// Returns the end without migration if the inference tasks run side by side after generation, split by infer_best().
-  /// A single task has all devices.
+  /// Returns the end of generation and inference without migration if the inference tasks run side by side after
+  /// generation, split by infer_best(). A single task gets all devices.
   base::Ticks side_by_side() const;
 
  private:

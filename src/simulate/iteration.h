@@ -36,31 +36,32 @@ struct HostTransfer {
   std::size_t activity = 0;  ///< index of the activity that it serves, in the same iteration
   bool back = false;         ///< true: to host memory, after that activity; false: from host memory, before it
 
-  /// Bytes that each device holds for it: from its beginning until that activity begins, or (`back`) from that
-  /// activity's end until its own end.
+  /// Bytes that each device holds for this transfer: from the transfer's beginning until the activity begins, or, if
+  /// `back`, from the activity's end until the transfer's end.
   std::int64_t bytes = 0;
 };
 
 /// An activity of an iteration: a task, several fused tasks, a reallocation, or a host transfer.
 struct Activity {
-  /// Task of the workflow, the first of several; for a reallocation, the task that receives the weights.
+  /// Task of the workflow: the first one if the activity fuses several, the one that receives the weights if it is a
+  /// reallocation.
   std::int32_t task = -1;
-  bool reallocation = false;                  ///< decides the idle kind of activities that wait for it
+  bool reallocation = false;                  ///< true: devices that wait for it are `awaiting`
   std::array<cluster::Mesh, 2> devices = {};  ///< devices that it occupies exclusively
   Trace trace;                                ///< work before its transfers; lanes for all of its devices, or no lanes
   std::vector<DeviceTransfer> transfers = {};
   std::optional<HostTransfer> host = std::nullopt;  ///< if set, it has no devices and lasts as long as its trace
 };
 
-/// Input of a simulated iteration.
+/// Activities of an iteration, the cluster that they run on, and limits of the simulation.
 struct Workload {
   int devices = 0;  ///< number of devices of the cluster
   std::vector<Activity> activities;
   std::vector<plan::ActivityEdge> edges;
   base::Ticks overhead;  ///< time of each iteration, on all devices, outside all activities
 
-  /// Bytes that a device holds in addition to an activity's own trace, during `activity` or (nullopt) between
-  /// activities.
+  /// Returns the bytes that a device holds: during `activity`, in addition to the memory in the activity's trace;
+  /// nullopt: between activities. May be null: 0 bytes.
   std::function<std::int64_t(int device, std::optional<std::size_t> activity)> resident = {};
   std::size_t max_iterations = 64;          ///< maximum number of iterations to simulate until they are steady
   TransferCache* transfer_cache = nullptr;  ///< cache of transfers for simulate_iterations()
@@ -70,8 +71,8 @@ struct Workload {
 /// The part that repeats once iterations are steady.
 struct Iteration {
   /// All devices, each in one lane. Idle spans have a cause: `dependency` on the task whose end let the next activity
-  /// begin, `awaiting` for a reallocation, `transfer` for a host transfer. Earlier idle time has the cause for which
-  /// that task itself waited. Devices that no activity uses wait for task -1.
+  /// begin, `awaiting` for a reallocation, `transfer` for a host transfer. Idle time before that task began has the
+  /// cause for which the task itself waited. Devices that no activity uses wait for task -1.
   Trace trace;
   std::size_t iterations = 1;  ///< number of iterations in the trace; more than one if iterations alternate
   std::size_t simulated = 1;   ///< number of iterations simulated until they repeated
@@ -82,15 +83,16 @@ struct Iteration {
       activities;  ///< [activity] of the first iteration in the trace, relative to its start
 };
 
-/// Simulates iterations until they are steady and returns one period. The period starts with the first activity of an
-/// iteration other than a host transfer, and ends with the overhead. REQUIRES: each activity's trace passes find_fault
-/// and has each of its devices in one lane, or no lanes. The devices of each transfer belong to the activity.
+/// Simulates iterations until they are steady and returns the part that repeats. It starts with the first activity of
+/// an iteration other than a host transfer, and ends with the overhead. REQUIRES: each activity's trace passes
+/// find_fault and has each of its devices in one lane, or no lanes. The devices of each transfer belong to the
+/// activity.
 Iteration simulate_iteration(const Workload& workload);
 
-/// Converts a trace to a timeline: one bar per span, one lane per group of devices that do the same, then the links to
-/// host memory. Counters show the bytes that each device holds. Times are ns. `tasks`: [Span::task] the task's track,
-/// whose model is the role that it serves. `repeats`: the end of the iteration joins its beginning; false if iterations
-/// never became steady.
+/// Converts a trace to a timeline: one bar per span, one lane per lane of the trace, then the links to host memory.
+/// Counters show the bytes that each device holds. Times are in ns. `tasks`: [Span::task] the task's track;
+/// Track::model is the role that the task serves. `repeats`: the end of the iteration joins its beginning; false if
+/// iterations never became steady.
 timeline::Timeline iteration_timeline(const Trace& trace, std::vector<timeline::Track> tasks, std::string title,
                                       bool repeats);
 

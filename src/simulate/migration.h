@@ -21,11 +21,11 @@ struct Migration {
   base::Ticks end;                        ///< time at which the last sample arrived
 };
 
-/// Returns the number of instances that take the unfinished samples: max(ceil(R / BSmax), ceil(R M / C)), where
-/// - R is the number of samples
+/// Returns the number of instances that take the unfinished samples: max(1, ceil(R / BSmax), ceil(R M / C)), where
+/// - R is `unfinished`, the number of unfinished samples
 /// - BSmax is the largest batch with a flat decode step (cost::flat_batch at the samples' mean context), at most
 ///   max_num_seqs
-/// - M is the tokens of the longest possible sequence
+/// - M is `max_sequence`, the tokens of the longest possible sequence
 /// - C is the tokens that an instance's KV cache holds
 std::size_t destination_count(const GenerationTask& task, const Fleet& fleet, const std::vector<Sample>& samples,
                               std::size_t unfinished, std::int64_t max_sequence);
@@ -35,15 +35,15 @@ std::size_t destination_count(const GenerationTask& task, const Fleet& fleet, co
 /// - The instances with the most unfinished samples are the destinations (ties: the lower number).
 /// - The other samples move in order of instance and entry, each to the destination with the fewest unfinished samples
 ///   so far (ties: the lower number).
-/// - The KV cache moves from each device to the one of the same rank: over links inside a node if both instances are in
-///   it, otherwise between nodes. Samples of a group that take the same route send their prompt once. An instance sends
-///   one sample after the other and shares links fairly with other transfers (traffic.h). A sample resumes decoding on
-///   arrival. Transfers do not slow decoding down.
+/// - The KV cache moves from each device to the device of the same rank in the destination: over links inside a node if
+///   both instances are in the same node, otherwise between nodes. Samples of a group that take the same route send
+///   their prompt once. An instance sends one sample after the other and shares links fairly with other transfers
+///   (traffic.h). A sample resumes decoding on arrival. Transfers do not slow decoding down.
 /// - Alternatively the KV cache is dropped and recomputed at the destination. The choice is the same for all samples:
 ///   the alternative with which all of them resume decoding sooner.
 ///
-/// `freed`: [instance] time at which it has sent everything; 0 for destinations. REQUIRES: destinations in
-/// [1, number of instances).
+/// `freed` receives, for each instance, the time at which it has sent everything; 0 for destinations. REQUIRES:
+/// destinations in [1, number of instances).
 Migration migrate(const GenerationTask& task, Fleet& fleet, std::vector<Instance>& instances, base::Ticks at,
                   std::size_t destinations, std::vector<base::Ticks>& freed);
 

@@ -7,8 +7,9 @@
 //   instance with their tokens.
 // - Keys and values of the old weights are invalid under the new ones. Resumed samples are recomputed first (AReaL,
 //   arXiv 2505.24298, section 4.1), before new prompts enter.
-// - New prompts go to the instance with the fewest sequences. Surplus complete prompts wait for the next iteration,
-//   which trains first on the prompts that were complete first.
+// - All samples of a new prompt go to the instance with the fewest sequences. With fewer prompts than instances, each
+//   sample is assigned separately. Surplus complete prompts wait for the next iteration, which trains first on the
+//   prompts that were complete first.
 //
 // Ending once enough samples have finished, with more in progress than needed, is APRIL's rule (arXiv 2509.18521). Kimi
 // k1.5 also resumes unfinished samples (arXiv 2501.12599, section 2.6.2).
@@ -32,7 +33,7 @@ struct PartialRolloutOptions {
   std::size_t iterations = 8;
 };
 
-/// Generation of one iteration.
+/// Duration and token counts of generation in one iteration.
 struct PartialRollout {
   base::Ticks end;
   std::int64_t decoded = 0;     ///< response tokens decoded
@@ -45,10 +46,10 @@ struct PartialRollout {
   std::vector<std::int64_t> by_age;
 };
 
-/// Returns the iterations after the warm-up, in order. `samples_of(n)` returns the samples of the n-th iteration's
-/// prompts, group by group. Each call returns at least one group. All samples of a group have the same `group`, which
-/// is unique within the call. REQUIRES: as simulate_generation; no response is longer than `longest` minus its prompt;
-/// options within their ranges.
+/// Returns the iterations after the warm-up, in order. `samples_of` is called with 0, 1, 2, ... whenever prompts are
+/// used up, and returns the samples of more prompts, group by group. Each call returns at least one group. All samples
+/// of a group have the same `group`, which is unique within the call. REQUIRES: as simulate_generation; no response is
+/// longer than `longest` minus its prompt; options within their ranges.
 std::vector<PartialRollout> simulate_partial_rollout(
     const GenerationTask& task, std::int64_t longest,
     const std::function<std::vector<Sample>(std::uint64_t)>& samples_of, const PartialRolloutOptions& options);

@@ -13,7 +13,7 @@
 
 namespace dovetail::simulate {
 
-/// Seconds of steps.
+/// Total seconds of one or more steps.
 struct ActivitySeconds {
   double all = 0;
   double launch = 0;  ///< part in which the device waits for launches and other host work

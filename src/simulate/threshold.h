@@ -12,7 +12,7 @@
 
 namespace dovetail::simulate {
 
-/// One threshold over several draws of samples.
+/// Results of one threshold over several draws of samples.
 struct ThresholdPoint {
   std::optional<double> threshold;  ///< fraction of the samples; nullopt: no migration
   std::vector<base::Ticks> ends;    ///< [draw] end of generation and inference

@@ -53,7 +53,7 @@ struct Use {
 };
 
 /// Returns the uses by (task, bar kind) with a time above 0. Work that waits for launches counts as BarKind::launch.
-/// The times add up to the trace's end times its number of devices.
+/// The times add up to the trace's end multiplied by its number of devices.
 std::vector<Use> uses_of(const Trace& trace);
 /// Returns the uses of one device of the lane. The times add up to the lane's end.
 std::vector<Use> uses_of(const Lane& lane);
@@ -68,14 +68,15 @@ base::Ticks time_of(const std::vector<Use>& uses, BarKind bar_kind);
 void add_memory(std::vector<std::pair<base::Ticks, std::int64_t>>& memory, base::Ticks begin, base::Ticks end,
                 std::int64_t bytes);
 
-/// Returns the lane's peak memory in bytes, and the time at which it is first reached.
+/// Returns the time at which the lane's peak memory is first reached, and the peak in bytes; zeros if the lane has no
+/// memory.
 std::pair<base::Ticks, std::int64_t> peak_of(const Lane& lane);
 
 /// Returns a description of the first fault of a trace, or nullopt if it is valid. Faults are:
 /// - a lane without devices, or a device in two lanes
-/// - spans that are out of order, leave a gap, overlap, or do not cover 0 to the end
+/// - spans that are empty, out of order, leave a gap, overlap, or do not cover 0 to the end
 /// - a span with more launch time than its length
-/// - memory that is out of order or negative
+/// - memory that is out of order, negative, or after the end
 std::optional<std::string> find_fault(const Trace& trace);
 
 }  // namespace dovetail::simulate

@@ -19,7 +19,7 @@ enum class BarKind : std::uint8_t {
   migration,  ///< sending or receiving the KV cache of unfinished sequences
   loading,    ///< loading the weights of another model, or offloading them to host memory, with no other work meanwhile
   infer,      ///< forward pass for log-probabilities, values or rewards
-  forward,    ///< training, like all kinds up to `optimizer`; pipeline ops come first, in the order of OpKind
+  forward,    ///< first of the training kinds, up to `optimizer`; those up to `step` are in the order of OpKind
   backward,   ///< whole backward
   input_gradient,   ///< half of a split backward
   weight_gradient,  ///< other half of a split backward
@@ -46,7 +46,7 @@ inline constexpr int bar_kinds = static_cast<int>(BarKind::idle) + 1;
 inline constexpr std::array op_bar_kinds{BarKind::forward, BarKind::backward, BarKind::input_gradient,
                                          BarKind::weight_gradient, BarKind::step};
 static_assert(op_bar_kinds.size() == pipeline::op_kinds && op_bar_kinds.back() == BarKind::step);
-/// Causes of idle time in a schedule.
+/// Causes of idle time that schedule_timeline() distinguishes.
 inline constexpr std::array schedule_causes{BarKind::warm_up, BarKind::dependency, BarKind::transfer, BarKind::delay,
                                             BarKind::drain};
 

@@ -10,8 +10,8 @@
 
 namespace dovetail::timeline {
 
-/// Category of slices that represent idle time, as bars of BarKind::idle. A process with two threads, one of which has
-/// only such slices, is one lane.
+/// Category of slices that represent idle time; they are read as bars of BarKind::idle. If one of a process's two
+/// threads has only such slices, both threads are read as one lane.
 inline constexpr std::string_view idle_category = "idle";
 
 /// Whether `content` looks like a trace: a JSON list of objects, or an object with "traceEvents" near its start.

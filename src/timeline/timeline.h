@@ -42,11 +42,12 @@ struct Bar {
   std::int32_t category = -1;   ///< for traces: index into Timeline::categories
 };
 
-/// A row of bars in order of time, without overlap. In Timeline::bars they follow the bars of the lane above.
+/// A row of bars in order of time, without overlap. In Timeline::bars, the bars of a lane follow the bars of the
+/// previous lane.
 struct Lane {
   std::string name;
-  std::size_t bars = 0;
-  bool joined = false;  ///< belongs to the lane above: nested bars, or the same lane of another timeline
+  std::size_t bars = 0;  ///< number of bars
+  bool joined = false;   ///< belongs to the lane above: nested bars, or the same lane of another timeline
 };
 
 /// A quantity of a lane that changes in steps: (time, value from then on), times ascending.
@@ -91,30 +92,31 @@ struct Timeline {
 std::vector<std::size_t> first_bars(const Timeline& timeline);
 /// Returns the lane of a bar. `first` is the result of first_bars.
 std::size_t lane_of(const std::vector<std::size_t>& first, std::size_t bar);
-/// Returns the bars of one lane.
+/// Returns the bars of one lane, as a view of Timeline::bars.
 std::span<const Bar> bars_of(const Timeline& timeline, std::size_t lane);
 std::span<Bar> bars_of(Timeline& timeline, std::size_t lane);
-/// Appends a lane with these bars.
+/// Appends a lane to Timeline::lanes and its bars to Timeline::bars.
 void add_lane(Timeline& timeline, std::string name, const std::vector<Bar>& bars, bool joined = false);
 
 /// Returns, for each lane, the counter that is drawn, or null.
 std::vector<const Counter*> drawn_counters(const Timeline& timeline);
-/// Returns the first time of the maximum of `counter`, and its value; zeros if it has no steps.
+/// Returns the first time of the maximum of `counter`, and its value; zeros if no value exceeds 0.
 std::pair<base::Ticks, base::Memory> peak_of(const Counter& counter);
 /// Converts a value of `counter` to its unit, for charts.
 double amount_of(const Counter& counter, base::Memory value);
 
-/// Time by BarKind. Time that a bar waits for launches counts as BarKind::launch, not as its own kind. The times of a
-/// lane without gaps add up to the end of the timeline. REQUIRES, for all lanes together: lanes x end fits in 63 bits.
+/// Time by BarKind. Time that a bar waits for launches counts as BarKind::launch, not as the bar's own kind. The times
+/// of a lane without gaps add up to the end of the timeline. REQUIRES, to add up all lanes: lanes * end fits in 63
+/// bits.
 using TimeByBarKind = std::array<base::Ticks, bar_kinds>;
 TimeByBarKind time_by_bar_kind(std::span<const Bar> bars);
 
-/// Whether a bar is known only by its name.
+/// Whether only the name of a bar is known, as in traces: BarKind::work or BarKind::idle.
 bool is_known_by_name(const Bar& bar);
 /// Returns the title of a bar: "F7 actor" for a pipeline op, "decode of actor_generate" for the work of a task,
 /// "dependency" for idle time, its own name if nothing else is known.
 std::string title_of(const Timeline& timeline, const Bar& bar);
-/// Returns the title, with the task that idle time waits for: "dependency on reward_infer".
+/// Returns the title of the bar. For idle time that waits for a task, adds the task: "dependency on reward_infer".
 std::string full_title(const Timeline& timeline, const Bar& bar);
 /// Describes a pipeline op: "F7 of actor, stage 3".
 std::string describe(const Timeline& timeline, const Bar& op);
@@ -135,13 +137,14 @@ bool is_host_link_lane(std::string_view name);
 /// A timeline whose shortest bars are merged, because a page cannot hold them all.
 struct Downsampled {
   Timeline timeline;
-  base::Ticks shortest;  ///< length of stretches up to which bars were merged; 0: no bars were merged
+  base::Ticks shortest;  ///< maximum length of a merged bar; 0: no bars were merged
 };
 
-/// Merges short neighboring bars until at most `max_bars` are left, but never a stretch of 1/100 of the timeline or
-/// longer. A merged bar has the bar kind and the track that cover most of its time, the launches of those bars, and
-/// nothing else. A counter keeps its maximum within each such stretch, and its last value. REQUIRES: lanes have no
-/// gaps; no bar awaits another or belongs to an arrow.
+/// Merges short neighboring bars until at most `max_bars` are left, or until merged bars would exceed 1/100 of the
+/// timeline. A merged bar has the bar kind and the track that cover most of its time, and the launch time of the bars
+/// that have both. Its other members are unknown. A counter keeps its maximum within each stretch of
+/// Downsampled::shortest, and its last value. REQUIRES: lanes have no gaps; no bar awaits another or belongs to an
+/// arrow.
 Downsampled downsampled(Timeline timeline, std::size_t max_bars);
 
 }  // namespace dovetail::timeline

@@ -1,5 +1,5 @@
-// Collectives of a group of ranks: an implementation by messages, which sums in rank order, and the interface that
-// other implementations share. Sums in rank order do not depend on when messages arrive.
+// Collectives of a group of ranks: the interface, and an implementation on messages. The latter sums in rank order, so
+// its sums do not depend on when messages arrive.
 #pragma once
 
 #include <array>
@@ -19,10 +19,12 @@ struct Share {
   std::size_t begin = 0;
   std::size_t size = 0;
 };
+/// Returns the share with index `part` of `parts` shares. If `count` is not divisible by `parts`, the first shares have
+/// one item more.
 Share share_of(std::size_t count, std::size_t parts, std::size_t part);
 
 /// The ranks of a collective, in ascending order. `number` identifies the collective: no other collective on the lane
-/// that has two of these ranks uses it.
+/// that includes two or more of these ranks uses it.
 struct CollectiveGroup {
   std::span<const int> ranks;
   std::uint32_t number = 0;
@@ -32,12 +34,12 @@ struct CollectiveGroup {
 /// Returns the group of a collective outside a program's reductions. `number`: see control_address.
 CollectiveGroup control_group(std::span<const int> ranks, std::uint32_t number);
 
-/// Adds the values of all ranks, in rank order, into this rank's share of `values`. Leaves the rest unchanged.
+/// Replaces this rank's share of `values` with the sum over all ranks, added in rank order. Leaves the rest unchanged.
 template <class Value>
 base::Status reduce_scatter(Transport& transport, const CollectiveGroup& group, std::span<Value> values,
                             Deadline deadline);
 
-/// Fills `values` with every rank's share.
+/// Replaces each share of `values` with the values of the rank that it belongs to.
 template <class Value>
 base::Status all_gather(Transport& transport, const CollectiveGroup& group, std::span<Value> values, Deadline deadline);
 
@@ -78,7 +80,7 @@ constexpr auto names_of(CarrierKind) {
   return std::array{base::EnumName{"gloo", CarrierKind::gloo}, base::EnumName{"nccl", CarrierKind::nccl}};
 }
 
-/// Returns the default implementation of collectives for a carrier.
+/// Returns the default implementation of collectives: native for NCCL, ordered for Gloo.
 constexpr CollectiveKind default_collectives(CarrierKind carrier) {
   return carrier == CarrierKind::nccl ? CollectiveKind::native : CollectiveKind::ordered;
 }

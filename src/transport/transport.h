@@ -47,7 +47,8 @@ struct Channel {
 };
 
 /// One rank's endpoint. Two threads of the rank may use it concurrently. Every wait has a deadline. A missed deadline,
-/// a lost rank or a call of `fail` on any rank ends all waits of all ranks with the first such error (Failure::lost).
+/// a lost rank (both Failure::lost) or a call of `fail` on any rank ends all waits of all ranks with the first such
+/// error.
 class Transport {
  public:
   virtual ~Transport() = default;
@@ -61,7 +62,7 @@ class Transport {
   virtual base::Status open(const std::vector<Channel>& /*channels*/, Deadline /*deadline*/) { return {}; }
   /// Sends a message without waiting. Its bytes must not change until it is delivered. REQUIRES: `to` is another rank.
   virtual void send(const Address& to, Buffer message) = 0;
-  /// Provides the buffer for a message, of exactly its size, without waiting.
+  /// Posts `destination`, which has exactly the size of the message, as its buffer. Does not wait.
   virtual void receive(const Address& from, Buffer destination) = 0;
   /// Waits until a message with a posted buffer has arrived.
   virtual base::Status wait(const Address& from, Deadline deadline) = 0;

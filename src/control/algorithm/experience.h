@@ -32,7 +32,7 @@ struct Sample {
   std::vector<double> values;     ///< output of the critic, one more than tokens; empty without a critic
   double shaped_reward = 0;       ///< reward that training uses
   std::vector<double> advantages;
-  std::vector<double> targets;  ///< targets of the critic's output
+  std::vector<double> targets;  ///< targets of the critic's output; empty without a critic
 
   const std::vector<double>& old_policy() const { return policy.empty() ? sampled : policy; }
   std::int64_t tokens() const { return static_cast<std::int64_t>(sequence.scored()); }
@@ -45,17 +45,20 @@ struct Scales {
   double kl_coefficient = 0;
 };
 
-/// Computes each sample's shaped reward, KL penalty (if it is part of the reward), returns, advantages and critic
-/// targets. Updates the scale of rewards, then the scale of returns, each before its use. The critic's values are
-/// converted with the previous scale of returns. Rewards are shaped in the order reward_norm, reward_clip, no_eos,
-/// length_penalty. `max_tokens` is the cap of a response.
+/// Computes the shaped reward and the advantages of each sample, and, for samples with values, the critic's targets.
+/// Rewards are shaped in the order reward_norm, reward_clip, no_eos, length_penalty. `max_tokens` is the cap of a
+/// response.
 ///
-/// Samples with values use generalized advantage estimation. A response that was cut off gets the value at its last
-/// token instead of its reward, because its continuation was not judged. ReaL does the same: if both were added, the
-/// critic's targets would grow without bound. Advantages are whitened over all tokens of the batch or group.
+/// With a running norm, the batch first updates its moments in `scales` and is then normalized by them. The critic's
+/// values, however, are converted with the moments of the returns from before the batch.
 ///
-/// Samples without values use the reward relative to their group as the advantage of all tokens of the response. With
-/// the scale `batch`, it is whitened over the responses of the batch.
+/// Samples with values use generalized advantage estimation. The KL penalty is included if it is part of the reward. A
+/// response that was cut off gets the value at its last token instead of its judged reward, because its continuation
+/// was not judged; no_eos and length_penalty still apply. ReaL does the same: if both were added, the critic's targets
+/// would grow without bound. Advantages are whitened over all tokens of the batch or the group, as configured.
+///
+/// Samples without values use the shaped reward relative to their group as the advantage of all tokens of the response.
+/// With the scale `batch`, these advantages are whitened over the responses of the batch.
 void compute_advantages(std::span<Sample> samples, const LossSettings& loss, std::int64_t max_tokens, Scales& scales);
 
 /// KL divergence of the policy before training from the reference, by the estimators k1 and k3: mean per token, and
@@ -69,7 +72,8 @@ struct Divergence {
 /// Returns the divergence of the samples, or nullopt without a reference.
 std::optional<Divergence> divergence_of(std::span<const Sample> samples);
 
-/// Adapts scales.kl_coefficient to the divergence of the samples if `kl` has a target.
+/// Adapts scales.kl_coefficient to the divergence of the samples. Does nothing unless `kl` has a target and there is a
+/// reference.
 void follow_divergence(std::span<const Sample> samples, const KlSettings& kl, Scales& scales);
 
 }  // namespace dovetail::control

@@ -1,5 +1,5 @@
-// Builds the mini-batches of each algorithm. `places` are the indexes of the samples, examples or pairs in a
-// mini-batch. The samples, examples, pairs and settings must outlive it.
+// Builds the mini-batches of each algorithm. `places` are the indexes of the samples, examples or pairs in the
+// mini-batch. The samples, examples, pairs and loss settings must outlive the mini-batch.
 #pragma once
 
 #include <cstddef>
@@ -14,8 +14,9 @@
 
 namespace dovetail::control {
 
-/// Returns the policy's mini-batch of PPO or GRPO: clipped policy loss, divergence from the reference if it is part of
-/// the loss, and entropy bonus. Tokens are weighted by learn::token_weights.
+/// Returns the policy's mini-batch of PPO or GRPO. Its loss is the clipped policy loss, plus the divergence from the
+/// reference if LossSettings::kl adds it to the loss, minus the entropy bonus. learn::token_weights weights the tokens.
+/// `max_tokens` is the cap of a response.
 MiniBatch policy_mini_batch(std::span<const Sample> samples, std::span<const std::size_t> places,
                             const LossSettings& loss, double kl_coefficient, std::int64_t max_tokens);
 /// Returns the critic's mini-batch of PPO: clipped value loss, weighted as in policy_mini_batch.

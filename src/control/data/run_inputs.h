@@ -34,7 +34,8 @@ std::vector<DataPlace> places_of(std::uint64_t seed, bool shuffle, std::size_t c
 /// Returns the number of iterations that complete `epochs` passes. The last one may begin another pass.
 std::int64_t iterations_of(std::int64_t epochs, std::size_t count, std::int64_t batch);
 
-/// Limits of the models that read the data. Of several models, the smallest limits apply.
+/// Limits that the models set for the data: the smallest vocabulary and context of all models, and the end tokens of
+/// the actor, or of the first model if there is no actor.
 struct ModelLimits {
   std::int64_t vocabulary = 0;
   std::int64_t context = 0;         ///< tokens of a sequence
@@ -75,17 +76,17 @@ struct RunInputs {
   RunDataset validation;  ///< empty if absent
 };
 
-/// Returns the SHA-256 of the files that affect a run: tokenizer, data, and files named in the reward command. Returns
-/// an Error if a file cannot be read.
+/// Returns the SHA-256 of the files that affect a run: tokenizer, data, and the words of the reward command that are
+/// files. Returns an Error if a file cannot be read.
 base::Result<std::string> hash_of_inputs(const RunSettings& settings);
 
-/// Reads the tokenizer and all data of a run with this algorithm. Appends the first of RunInputs::ends to texts to
-/// imitate and to responses of pairs, unless they or the template have an end token. `max_response` is the cap of a
-/// sampled response in tokens.
+/// Reads the tokenizer and all data of a run with this algorithm. Appends the first of RunInputs::ends to each text to
+/// imitate and each response of a pair, unless the text already ends with an end token or the chat template adds one.
+/// `max_response` is the cap of a sampled response in tokens.
 ///
-/// Errors give file and line. In addition to the errors of text::parse_prompts and its variants, these report a
-/// tokenizer larger than the model's vocabulary, a text without tokens, and a text (or a prompt plus max_response) that
-/// exceeds the context.
+/// Errors name the file and, for data, the line. Besides the errors of text::parse_prompts and its variants, they
+/// report a tokenizer that does not fit the model or the chat template, a text without tokens or without a learned
+/// token, and a text (or a prompt plus max_response) that exceeds the context.
 base::Result<RunInputs> read_inputs(const RunSettings& settings, std::string_view algorithm, const ModelLimits& limits,
                                     std::int64_t max_response);
 

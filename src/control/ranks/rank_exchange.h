@@ -43,8 +43,8 @@ base::Result<std::vector<double>> decode_numbers(const std::string& bytes);
 /// Exchanges between all ranks. All ranks must make the same calls in the same order.
 class RankExchange {
  public:
-  /// `local` may stop this rank. `timeout` limits each wait for other ranks. `on_phase` receives this rank's activity
-  /// between the tasks of the run. All arguments must outlive this object.
+  /// `local` may stop this rank; null: nothing does. `timeout` limits each wait for other ranks. begin_phase() calls
+  /// `on_phase` with the name of the phase that this rank enters. `transport` and `local` must outlive this object.
   RankExchange(transport::Transport& transport, const parallel::Cancellation* local, transport::Clock::duration timeout,
                std::function<void(std::string_view phase)> on_phase = {})
       : transport_(transport), local_(local), timeout_(timeout), on_phase_(std::move(on_phase)) {}
@@ -56,7 +56,7 @@ class RankExchange {
 
   /// Returns the strings of all ranks, by rank.
   base::Result<std::vector<std::string>> all_gather(std::string own);
-  /// Returns rank 0's string. The strings of other ranks are ignored.
+  /// Returns rank 0's string on every rank. Ignores the strings of other ranks.
   base::Result<std::string> broadcast(std::string own);
   /// Returns, on all ranks, the Error of the lowest rank that has one.
   base::Status agree(const base::Status& own);
@@ -66,8 +66,8 @@ class RankExchange {
   /// Returns the next exchange number, which is the same on all ranks.
   std::uint32_t take_number() { return number_++; }
 
-  /// Returns a cancellation that all ranks see at the same call. The first exchange after a stop request on any rank
-  /// sets it.
+  /// Returns a cancellation that all ranks see at the same call: the first exchange after a stop request on any rank
+  /// requests it on every rank.
   const parallel::Cancellation& agreed() const { return agreed_; }
   const parallel::Cancellation* local() const { return local_; }
 
@@ -81,7 +81,7 @@ class RankExchange {
 };
 
 /// Returns a reward function that runs `own` on rank 0 and sends its rewards, or its Error, to all ranks. `own` is not
-/// called on other ranks. It receives only this rank's cancellation, so that rank 0 answers while the others wait.
+/// called on other ranks. Only rank 0's local() can cancel `own`, because the other ranks wait for the answer.
 /// `rank_exchange` must outlive the result.
 RewardFunction shared_reward_function(RewardFunction own, RankExchange& rank_exchange);
 

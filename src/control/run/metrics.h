@@ -21,20 +21,20 @@ namespace dovetail::control {
 /// before training. `kl_coefficient` is this iteration's.
 void add_sample_figures(std::span<const Sample> samples, double kl_coefficient, Figures& figures);
 
-/// Adds figures of each train task: loss, gradient norms, learning rate, skipped steps, and those of its algorithm.
-/// Names begin with the task's role, as in "actor_loss". Adds the log-probability gap of the first mini-batch, unless
-/// it is already among the figures.
+/// Adds figures of each train task: learning rate, steps taken and skipped, and, unless all steps were skipped, the
+/// loss, gradient norms and figures of the algorithm. Names begin with the task's role, as in "actor_loss". Adds the
+/// log-probability gap of the first mini-batch unless `figures` already has one.
 void add_training_figures(const std::map<std::string, TrainingRecord>& training, std::string_view algorithm,
                           Figures& figures);
 
 /// Returns warnings about an iteration's figures:
 ///
-/// - The entropy per token fell below a quarter of the first iteration's, or rose above twice that.
-/// - The policy diverged from the policy before training by more than 0.1 nats per token in the mini-batches.
+/// - The entropy per token fell below a quarter of the first iteration's entropy, or rose above twice that entropy.
+/// - During training, the policy diverged by more than 0.1 nats per token, on average, from the policy before training.
 /// - The policy diverged from the reference by more than 10 nats per token or 50 per response.
 /// - All rewards are equal.
 /// - More than 90% of the responses were truncated.
-/// - Steps were skipped.
+/// - Steps were skipped because the loss or the gradients were not finite.
 ///
 /// A warning is repeated only after an iteration without it.
 std::vector<std::string> warnings_of(const Figures& figures, HealthRecord& health);
@@ -45,21 +45,22 @@ struct IterationWork {
   const std::map<std::string, TrainingRecord>& training;  ///< by task
 };
 
-/// Returns the FLOPs of the iteration's tasks: per parameter and token 2 forward and 4 backward (Kaplan et al. 2020,
-/// arXiv 2001.08361, section 2.1). Excludes attention and recomputation.
+/// Returns the FLOPs of the iteration's tasks. Each parameter and token costs 2 in a forward pass and 4 more in a
+/// backward pass (Kaplan et al. 2020, arXiv 2001.08361, section 2.1). Excludes attention and recomputation.
 double flops_of(const IterationWork& work, const workflow::Workflow& workflow, const Models& models);
 
 /// Returns the peak resident memory of this process in bytes.
 std::int64_t peak_resident_memory();
 
-/// Adds timings: `seconds`, `tokens_per_second`, `mfu` (share of the FLOP/s of the job's devices) and `memory_gib`.
+/// Adds timings: `seconds`, `tokens_per_second`, `mfu` (flops_of per second as a fraction of the peak bf16 FLOP/s of
+/// the job's devices) and `memory_gib` (peak_resident_memory). `seconds` is the duration of the iteration.
 void add_usage(const IterationWork& work, const plan::Job& job, const Models& models, double seconds, Figures& figures);
 
 /// Adds figures per rank if there are several ranks: `processor_seconds/RANK`, the CPU time of its tasks, and
 /// `live_gib/RANK`, the peak memory of its tensors in training.
 void add_shares(std::span<const RankUsage> usage, Figures& figures);
 
-/// Returns the processor time of this process in seconds.
+/// Returns the CPU time that all threads of this process have used, in seconds.
 double processor_seconds();
 
 }  // namespace dovetail::control

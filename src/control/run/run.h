@@ -20,7 +20,7 @@
 
 namespace dovetail::control {
 
-/// Joins the names of tasks that are trained together, in names of figures.
+/// Separates the names of tasks that are trained together, in the names of figures: "actor_train+critic_train_seconds".
 inline constexpr std::string_view fused_phase_joint = "+";
 
 /// Returns the rewards of responses, in order, as RewardProcesses::rewards_of does.
@@ -41,26 +41,28 @@ struct RunSetup {
 /// Returns the number of iterations of a run: from the settings, or from its epochs.
 std::int64_t iterations_of(const RunSettings& settings, const plan::Job& job, const RunInputs& inputs);
 
-/// Returns the initial state of a run.
+/// Returns the state of a run before its first iteration, with the configured KL coefficient. The evaluation of the
+/// initial models is still to be done.
 RunState initial_state(const RunSettings& settings);
 
 /// Continues from `state`, with the models that belong to it, until all iterations are done. The initial models are
-/// evaluated if there is validation data.
+/// evaluated if evaluation is configured.
 ///
-/// An iteration runs the tasks of the workflow in order. Each train task passes over the samples as often as the
-/// workload has epochs. Each pass has its own order, derived from (seed, iteration, epoch) and equal for all roles. It
-/// is divided into the workload's number of mini-batches, equal in size except that the first ones may have one sample
-/// more.
+/// An iteration runs the tasks of the workflow in order. A train task passes over the samples once per epoch of its
+/// role. Each pass has its own order, derived from the seed and the number of passes since the run began, so roles with
+/// the same number of epochs see the same orders. A pass is divided into the role's number of mini-batches. They are
+/// equal in size, except that the first ones may have one sample more.
 ///
-/// A mini-batch whose loss or gradients are not finite takes no step. guards.in_a_row consecutive ones end the run. If
-/// guards.non_finite is `stop`, the first one does. With early_stop_kl, a mini-batch that diverges too far from the
-/// policy before training takes no step, nor do later ones in the iteration. Learning rates follow the number of
-/// mini-batches, including those without a step.
+/// A mini-batch whose loss or gradients are not finite takes no step. The run ends after guards.in_a_row such
+/// mini-batches of a role in succession, or after the first if guards.non_finite is `stop`. With early_stop_kl, a
+/// mini-batch that diverges too far from the policy before training takes no step, and the role takes no further steps
+/// in the iteration. The learning rate schedule counts mini-batches, including those without a step.
 ///
 /// If `cancellation` is requested, the run finishes the current micro-batch or decode step, saves a checkpoint and
-/// returns Failure::interrupted. Resuming yields the same numbers. An Error of models or rewards also saves a
-/// checkpoint. Failure::invalid means that guards ended the run or a reward was not finite. Failure::bad_input means
-/// that the state belongs to another workload or other data. An Error of the sink ends the run at once.
+/// returns Failure::interrupted. Resuming yields the same numbers. Other Errors of models or rewards also save a
+/// checkpoint, except Failure::invalid, which means that guards ended the run or a reward was not finite.
+/// Failure::bad_input may mean that the state belongs to another workload or other data. An Error of the sink ends the
+/// run at once.
 base::Status run(const RunSetup& setup, Models& models, const RunSink& sink, RunState& state,
                  const parallel::Cancellation* cancellation);
 

@@ -23,7 +23,7 @@ inline constexpr std::string_view run_framework = "dovetail";
 inline constexpr std::string_view job_file_name = "job.yaml";
 inline constexpr std::string_view plan_file_name = "plan.json";
 
-/// A job with the settings of its run.
+/// A job that was read from a file, with the settings of its run.
 struct RunJob {
   std::string path;         ///< path of the job file
   std::string text;         ///< content of the file, with the number of devices replaced if another one was requested
@@ -38,11 +38,12 @@ std::string job_file_of(const std::string& path);
 std::optional<std::string> plan_file_in(const std::string& path);
 
 /// Reads the job at `path`, a file or a folder with job.yaml. With `ranks`, the job runs on this many devices of one
-/// node. Returns errors of the readers and of plan::job_on_devices, and an Error for a job of another framework.
+/// node; a job that names a cluster file must already have this many. Returns errors of the readers and of
+/// plan::job_on_devices, and an Error for a job of another framework or with settings that runs do not support.
 base::Result<RunJob> read_run_job(const std::string& path, std::optional<int> ranks = std::nullopt);
 
 /// Model of a role before its weights are read. Weights come from `checkpoint` if set, otherwise from the model of the
-/// role `like`. If that is empty, they are random.
+/// role `like`. If `like` is empty too, they are random.
 struct RunModel {
   std::string role;
   llm::Transformer shape;
@@ -59,21 +60,21 @@ struct RunModel {
 base::Result<std::vector<RunModel>> open_models(const RunJob& run);
 
 /// Returns an Error unless the checkpoint has each tensor of the model, in its shape and a floating-point type, and no
-/// other tensor. A trained scalar head may be missing and starts as 0. A head of the other kind, a tied head and stored
-/// rotary frequencies are allowed.
+/// unknown tensor. A tied head may be missing. So may a trained scalar head, which then starts as 0. A head of the
+/// other kind and stored rotary frequencies are ignored.
 base::Status check_weights(const weights::Checkpoint& checkpoint, const llm::Transformer& shape, bool trained);
 
-/// Returns the limits that all models set for the data. REQUIRES: `models` is not empty.
+/// Returns the limits that the models set for the data, see ModelLimits. REQUIRES: `models` is not empty.
 ModelLimits limits_of(const std::vector<RunModel>& models);
 
-/// Tests the reward command: each of its processes judges an empty response to one of the prompts. Returns errors of
-/// RewardProcesses.
+/// Tests the reward command: each of its processes judges an empty response to one of the prompts. Without prompts, the
+/// processes are only started. Returns errors of RewardProcesses.
 base::Status check_reward(const RewardCommand& command, const std::string& folder,
                           const std::vector<PromptTokens>& prompts,
                           const parallel::Cancellation* cancellation = nullptr);
 
-/// Returns an Error unless a run may write into `folder`. A new run needs a folder that does not exist or holds only a
-/// plan. With `resume`, the folder must hold a run.
+/// Returns an Error unless a run may write into `folder`. A new run needs a folder that does not exist, is empty, or
+/// holds only a plan. With `resume`, the folder must hold more than that.
 base::Status check_run_folder(const std::string& folder, bool resume);
 
 struct CheckedRun {

@@ -27,12 +27,12 @@ using Figures = std::vector<Figure>;
 /// Returns null if no figure has this name.
 const Figure* find_figure(const Figures& figures, std::string_view name);
 
-/// Progress within an iteration.
+/// Progress within one phase of an iteration.
 struct RunProgress {
   std::int64_t iteration = 0;  ///< from 1
   std::int64_t iterations = 0;
   std::string_view phase;  ///< task, or "evaluate"
-  std::int64_t done = 0;   ///< finished responses, sequences or optimizer steps, of `total`
+  std::int64_t done = 0;   ///< finished responses, sequences or mini-batches, of `total`
   std::int64_t total = 0;
 };
 
@@ -45,7 +45,8 @@ struct RunSink {
   std::function<base::Status(std::int64_t iteration, std::span<const Sample>)> on_samples;
   std::function<void(const RunProgress&)> on_progress;
   std::function<void(const std::string&)> on_warning;
-  /// Saves the current state and models. `is_best`: this is the best evaluation so far, by CheckpointSettings::best.
+  /// Saves the current state and models. `is_best`: the state has the best evaluation so far, by
+  /// CheckpointSettings::best.
   std::function<base::Status(const RunState&, CheckpointReason, bool is_best)> on_checkpoint;
 };
 

@@ -14,16 +14,16 @@
 
 namespace dovetail::control {
 
-/// Progress of one train task in an iteration.
+/// Progress and statistics of one train task in the current iteration.
 struct TrainingRecord {
-  TrainingSums sums;              ///< over all mini-batches
-  TrainingSums first;             ///< of the first mini-batch, before any step
+  TrainingSums sums;              ///< over all mini-batches except skipped ones
+  TrainingSums first;             ///< of the first mini-batch, before any step; 0 if it was skipped
   std::int64_t mini_batches = 0;  ///< number of computed mini-batches
-  std::int64_t tokens = 0;        ///< of all their sequences
+  std::int64_t tokens = 0;        ///< tokens of all sequences in computed mini-batches
   std::int64_t steps = 0;         ///< number of steps taken
   std::int64_t skipped = 0;       ///< steps skipped because loss or gradients were not finite
   bool is_stopped = false;        ///< the remaining mini-batches take no step (`early_stop_kl`)
-  double norm = 0;                ///< gradient norm, summed over steps
+  double norm = 0;                ///< gradient norm, summed over all mini-batches except skipped ones
   double max_norm = 0;
   double rate = 0;  ///< learning rate of the last step
 };
@@ -38,8 +38,8 @@ struct RunState {
   std::int64_t iterations = 0;  ///< number of completed iterations
   Scales scales;
   std::map<std::string, std::int64_t> skipped_in_a_row;  ///< consecutive skipped steps, by role
-  std::optional<double> best;                            ///< best evaluation so far
-  bool is_to_be_evaluated = false;  ///< the evaluation and checkpoint after `iterations` are not done, if due
+  std::optional<double> best;       ///< score of the best evaluation so far: reward, or negated loss
+  bool is_to_be_evaluated = false;  ///< the evaluation and checkpoint that may be due after `iterations` are not done
   HealthRecord health;
 
   // State of the current iteration:
@@ -48,12 +48,12 @@ struct RunState {
   bool is_settled = false;             ///< the samples have advantages
   std::vector<Sample> samples;
   std::map<std::string, TrainingRecord> training;  ///< by task
-  double seconds = 0;                              ///< duration before an interruption
-  std::map<std::string, double> phase_seconds;     ///< duration before an interruption, by task or fused tasks
+  double seconds = 0;                              ///< time spent before the last interruption
+  std::map<std::string, double> phase_seconds;     ///< time spent so far, by task or fused tasks
 };
 
-/// Converts the state to JSON, or back, without loss. parse_state returns an Error if state_to_json did not write the
-/// text; the Error names `path`.
+/// Converts the state to JSON, or back, without loss. parse_state returns an Error that names `path` if the text lacks
+/// a member of the state or has a value of the wrong type.
 std::string state_to_json(const RunState& state);
 base::Result<RunState> parse_state(const std::string& content, const std::string& path);
 

@@ -10,7 +10,7 @@
 
 namespace dovetail::control {
 
-/// Context of an iteration's tasks.
+/// Arguments that all tasks of a run share. All references must outlive it.
 struct TaskContext {
   const RunSetup& setup;
   Models& models;
@@ -19,20 +19,22 @@ struct TaskContext {
   const parallel::Cancellation* cancellation;
 };
 
-/// Creates the samples of the iteration, without responses. Does nothing if the workflow does not sample responses.
+/// Creates the samples of the iteration, without responses. Does nothing if the state already has them, or if the
+/// workflow does not sample responses.
 void begin_samples(TaskContext& context);
 
 /// Runs a task of the workflow, or the rest of an interrupted task.
 base::Status do_task(TaskContext& context, workflow::TaskId task);
 
-/// Trains several tasks together.
+/// Runs one train task, or several together. Computes the advantages first if that is not done.
 base::Status do_training(TaskContext& context, std::span<const workflow::TaskId> tasks);
 
-/// Samples the responses that `samples` lacks.
+/// Samples the responses that `samples` lacks, for prompts from `data`, and stores each in its sample. Progress is
+/// reported under the name `phase`.
 base::Status sample_responses(TaskContext& context, std::vector<Sample>& samples, const RunDataset& data,
                               const std::string& role, const plan::Engine& engine, const Sampling& sampling,
                               std::string_view phase);
-/// Judges the samples by the workflow's reward model or rule.
+/// Sets the rewards of the samples, by the workflow's reward model or rule. `data` has the prompts and answers.
 base::Status reward_responses(TaskContext& context, std::vector<Sample>& samples, const RunDataset& data);
 
 }  // namespace dovetail::control

@@ -33,10 +33,11 @@ std::optional<AnnealingParameters> published_parameters(const pipeline::Problem&
 /// Temperatures are proportional to the problem's durations and activations.
 AnnealingParameters fitted_parameters(const pipeline::Problem& problem, std::int64_t iterations);
 
-/// Runs `options.chains` chains. Chain i uses random stream (seed, i). All chains run the latency pass. Before each
-/// memory run, chains whose makespan is not the overall best drop out, and the others restart from their latency
-/// result, as FlexFusion's workers do. A pass ends early when a chain reaches the lower bound of its objective.
-/// REQUIRES: !why_not_annealed(problem).
+/// Runs `options.chains` chains. Chain i uses random stream (seed, i). All chains run the latency pass. In each memory
+/// run, only the chains whose makespan is the overall best take part. They start from their latency result, as
+/// FlexFusion's workers do. The latency pass ends early once the best chain meets the makespan bound, a memory run once
+/// it also meets the peak bound. The iterations, time limit and cancellation of `options` end all passes. REQUIRES:
+/// !why_not_annealed(problem).
 Solution anneal(const pipeline::Problem& problem, const AnnealingParameters& parameters, const SolveOptions& options);
 
 /// Solvers "annealing", with fitted parameters, and "annealing-published", with published ones.

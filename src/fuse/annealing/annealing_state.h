@@ -29,8 +29,8 @@ struct AnnealingMetric {
 /// in its device's sequence.
 enum class AnnealingMove { adjacent_swap, move };
 
-/// Returns why FlexFusion's model cannot represent a problem, or nullopt if it can. The model allows one forward and
-/// one backward of a pipeline per device. It has no transfers, split backwards or optimizer steps.
+/// Returns why FlexFusion's model cannot represent a problem, or nullopt if it can. The model allows at most one stage
+/// of each pipeline on a device. It has no transfers, split backwards or optimizer steps.
 std::optional<std::string> why_not_annealed(const pipeline::Problem& problem);
 
 /// One candidate schedule with everything needed to evaluate it. Copies are independent.

@@ -23,7 +23,7 @@ struct Cooling {
 };
 
 /// Metropolis thresholds -ln((i + 1/2) / size) for a uniform i, fast enough for the innermost loop. A proposal is
-/// accepted if it worsens the objective by less than the temperature times the threshold.
+/// accepted if it worsens the objective by at most the temperature times the threshold.
 class MetropolisTable {
  public:
   static constexpr std::size_t size = 4096;
@@ -35,7 +35,7 @@ class MetropolisTable {
   std::array<double, size> thresholds_;
 };
 
-/// Returns the shared table.
+/// Returns the table that all threads share.
 const MetropolisTable& metropolis_table();
 
 }  // namespace dovetail::fuse

@@ -15,9 +15,9 @@ class ActivationLevels {
  public:
   explicit ActivationLevels(const pipeline::Problem& problem);
 
-  /// Returns a level at or above `amount` such that no device can hold an amount in between. Returns nullopt if no
-  /// device can hold that much. If a device has too many levels to enumerate, the next multiple of their greatest
-  /// common divisor is used.
+  /// Returns an amount that is at least `amount`, such that no device can hold anything in between. Returns nullopt if
+  /// no device can hold that much. For a device with too many levels to enumerate, uses the next multiple of the
+  /// greatest common divisor of its stages' activations.
   std::optional<base::Memory> at_or_above(base::Memory amount) const;
 
  private:

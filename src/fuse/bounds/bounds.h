@@ -19,8 +19,8 @@ struct Bounds {
   base::Ticks path;  ///< longest chain of dependent ops
   base::Ticks work;  ///< work of the busiest device
 
-  /// Maximum of minimum head + work + minimum tail over devices and subsets of models (RLHFuse, section 7.3, for every
-  /// subset).
+  /// Maximum over devices and subsets of models of (minimum head + work + minimum tail) of their ops there (RLHFuse,
+  /// section 7.3, for every subset).
   base::Ticks head_work_tail;
   /// Maximum over devices of the makespan of Jackson's preemptive schedule of the device's ops, with their heads and
   /// tails.
@@ -33,7 +33,7 @@ struct Bounds {
   std::vector<base::Ticks> one_machine_by_device;
 };
 
-/// Returns all bounds of `problem`.
+/// Computes all bounds of `problem`. REQUIRES: find_fault(problem) finds nothing.
 Bounds bounds_of(const pipeline::Problem& problem);
 
 /// Returns a lower bound on the peak activation of any schedule of `problem`: Bounds::peak_activation.
@@ -60,8 +60,8 @@ struct BoundOptions {
 
 /// Returns a lower bound on the peak activation of any schedule of `problem` with a makespan of at most `deadline`,
 /// independent of the problem's capacity. It is at least Bounds::peak_activation, and Memory::max() if no schedule can
-/// end by then. A later deadline or another work limit may give a larger bound, mostly if the proof runs out of work.
-/// Every bound is valid.
+/// end by then. Every bound is valid, but if a proof runs out of work, a later deadline may yield a larger bound than
+/// an earlier one.
 base::Memory peak_activation_bound(const pipeline::Problem& problem, base::Ticks deadline,
                                    const BoundOptions& options = {});
 
@@ -80,9 +80,10 @@ struct DisputedClaim {
 };
 
 /// Returns the claims of `schedule` that are false or not confirmed, in file order. `bound` is a proven makespan bound
-/// of its problem. `peak_bound` is a proven peak bound for schedules of the same makespan. A bound above the schedule's
-/// own value is false. So is an `optimal` flag that contradicts the file's own bound. A bound below the proven one is
-/// true. REQUIRES: `evaluation` is the evaluation of `schedule`.
+/// of its problem. `peak_bound` is a proven peak bound for schedules of the same makespan. A claimed bound is false if
+/// it is above the schedule's own value, and confirmed if it is at most the proven one. An `optimal` flag is false if
+/// it contradicts the file's own bound, or if it denies an optimum that is proven. REQUIRES: `evaluation` is the
+/// evaluation of `schedule`.
 std::vector<DisputedClaim> check_claims(const pipeline::Schedule& schedule, const pipeline::Evaluation& evaluation,
                                         base::Ticks bound, base::Memory peak_bound);
 

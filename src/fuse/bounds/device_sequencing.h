@@ -18,7 +18,7 @@ namespace dovetail::fuse {
 class DeviceSequencing {
  public:
   struct Outcome {
-    bool done = true;
+    bool done = true;       ///< false if it gave up
     std::int64_t work = 0;  ///< number of states examined
   };
 

@@ -58,7 +58,7 @@ struct PositionNetwork {
   std::vector<base::Ticks> heads;              ///< [op] earliest start, from position_bounds
   std::vector<base::Ticks> tails;              ///< [op] minimum time after its end, from position_bounds
   std::size_t precedence_count = 0;            ///< size of Windows::preceding
-  std::vector<base::PipelineId> by_length;     ///< pipelines, longest micro-batch first
+  std::vector<base::PipelineId> by_length;     ///< pipelines, by descending duration of a micro-batch
 
   std::size_t size() const { return row_of.size(); }
   base::Ticks duration(std::int32_t op) const {

@@ -13,7 +13,7 @@
 
 namespace dovetail::fuse {
 
-/// Above this many ops (pipeline::count_ops), bounds use only heads, tails and work, which is fast.
+/// Above this many ops (pipeline::count_ops), bounds use only the heads, tails and work of ops, which is fast.
 inline constexpr std::int64_t max_ops_to_refute = 200'000;
 /// Above this many ops of the network (I and W separate), bounds use only ProofDepth::windows.
 inline constexpr std::size_t max_ops_to_sequence = 20'000;
@@ -29,7 +29,7 @@ struct ProofBudget {
 /// Returns the default work limit of a proof. It grows with the problem; its maximum takes about a second.
 std::int64_t default_work(const pipeline::Problem& problem);
 
-/// How much effort a proof makes.
+/// Effort of a proof. Each level includes the previous ones.
 enum class ProofDepth {
   windows,    ///< heads, tails, and how many micro-batches each stage alone may have in flight
   sequences,  ///< also all sequences of each device in turn, until nothing tightens further

@@ -9,8 +9,8 @@ namespace dovetail::fuse {
 /// GPipe (Huang et al. 2019): all forwards of a mini-batch, then all backwards; one model after the other.
 Answer solve_gpipe(const pipeline::Problem& problem, const SolveOptions& options);
 
-/// 1F1B (PipeDream-Flush, Narayanan et al. 2021): S-1-s forwards on stage s, then alternating forwards and backwards,
-/// then the remaining backwards; one model after the other.
+/// 1F1B (PipeDream-Flush, Narayanan et al. 2021): on stage s of S, S-1-s forwards, then alternating forwards and
+/// backwards, then the remaining backwards; one model after the other.
 Answer solve_1f1b(const pipeline::Problem& problem, const SolveOptions& options);
 
 /// 1F1B of all models at once, by non-delay dispatch: backward before forward, then file order. Each stage of a
@@ -33,8 +33,8 @@ Answer solve_chimera(const pipeline::Problem& problem, const SolveOptions& optio
 Answer solve_zb_h1(const pipeline::Problem& problem, const SolveOptions& options);
 Answer solve_zb_h2(const pipeline::Problem& problem, const SolveOptions& options);
 
-/// ZB-V (Qi et al. 2024, Pipeline Parallelism with Controllable Memory): stages s and 2p-1-s on one device, with the
-/// backward split.
+/// ZB-V (Qi et al. 2024, Pipeline Parallelism with Controllable Memory): p devices, with stages s and 2p-1-s on the
+/// same one, and the backward split.
 Answer solve_zb_v(const pipeline::Problem& problem, const SolveOptions& options);
 
 /// The greedy start of RLHFuse (section 5.3): always runs the op that can start first. An op of another model is
@@ -45,7 +45,7 @@ Answer solve_greedy(const pipeline::Problem& problem, const SolveOptions& option
 Answer solve_one_at_a_time(const pipeline::Problem& problem, const SolveOptions& options);
 
 /// List scheduling: the best of a fixed grid of priorities (backward first, longest tail first, ...) and in-flight
-/// caps.
+/// caps. Large problems try only the first part of the grid.
 Answer solve_list(const pipeline::Problem& problem, const SolveOptions& options);
 
 }  // namespace dovetail::fuse

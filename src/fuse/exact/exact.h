@@ -40,19 +40,20 @@ struct ExactResult {
 };
 
 /// Searches for the best schedule by is_better (ignoring options.robustness_percent) until it is proven optimal or the
-/// limits are reached. Starts from options.start or a construction.
+/// limits are reached. Starts from the best of options.start and a few constructions.
 ///
-/// With Objective::makespan it first minimizes the makespan of schedules that fit (or meets options.deadline), then the
-/// peak at that makespan. With a deadline, it then minimizes the makespan at that peak. With Objective::memory it
-/// minimizes the makespan of the schedules with the minimum peak.
+/// With Objective::memory and no deadline, it minimizes the makespan of the schedules with the minimum peak. Otherwise
+/// it first minimizes the makespan of schedules that fit, or finds one that meets options.deadline. Then it minimizes
+/// the peak at that makespan or deadline. With a deadline that is met, it finally minimizes the makespan at that peak.
 ///
 /// The schedule runs I and W separately if the problem splits backwards. This excludes no schedule, because B equals I
 /// directly followed by W. Method and proof are in docs/search.md. REQUIRES: find_fault(problem) finds nothing.
 ExactResult solve_exactly(const pipeline::Problem& problem, const SolveOptions& options,
                           const ExactLimits& limits = {});
 
-/// Solver entry: the proven optimum. NotApplicable if it is not found within options.iterations nodes (default:
-/// ExactLimits, fewer for a short time limit). If interrupted, it returns the best schedule so far.
+/// Solver "exact": returns the proven optimum. NotApplicable if the problem is too large to try, or if no optimum is
+/// proven within options.iterations nodes (default: ExactLimits, fewer for a short time limit). If interrupted, returns
+/// the best schedule so far.
 Answer solve_exact(const pipeline::Problem& problem, const SolveOptions& options);
 
 }  // namespace dovetail::fuse

@@ -44,9 +44,10 @@ struct PatternFound {
   CompactSchedule schedule;
 };
 
-/// Searches the parameters by the objective of `options`, within its memory cap and the problem's capacity. Large
-/// problems are first tuned on a subset of their devices. The amount of work depends only on the number of stages and
-/// devices; a short time limit reduces it without reading a clock. Returns a message if there is no pattern.
+/// Searches the parameters by the objective of `options`, within its memory cap and the problem's capacity if possible
+/// (see CompactSchedule::excess). Large problems are first tuned on a subset of their devices. The amount of work
+/// depends only on the number of stages and devices; a short time limit reduces it without reading a clock. Returns a
+/// message if there is no pattern.
 std::variant<PatternFound, std::string> search_pattern(const pipeline::Problem& problem, const SolveOptions& options);
 
 /// Returns the order that `found` represents. `lowering` is the split form of the problem that was searched.

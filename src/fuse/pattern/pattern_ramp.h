@@ -1,9 +1,9 @@
 // Ramps: the warm-up before the repeated pattern and, with time reversed, the drain after it.
 //
-// A ramp runs the ops before a cut through the timetable, starting from idle devices. Its lateness on a device is how
-// much the timetable must be delayed there. Alternating passes improve it, like forward-backward improvement for
-// resource-constrained projects (Li and Willis 1992): forward from the idle devices and backward from the cut, each in
-// the order of the previous times.
+// A ramp runs the ops before a cut through the timetable, starting from idle devices. Its lateness on a device is the
+// time by which the timetable must be delayed there. Alternating passes reduce the lateness, like forward-backward
+// improvement for resource-constrained projects (Li and Willis 1992): forward from the idle devices and backward from
+// the cut, each in the order of the previous times.
 #pragma once
 
 #include <cstdint>

@@ -22,8 +22,8 @@ Scale scale_of(const pipeline::OpGraph& graph);
 /// slack need a low one.
 MakespanDescent makespan_descent(const Scale& scale, std::size_t turn, std::int64_t iterations);
 
-/// Returns the makespan descent within capacities. Every fourth turn allows violations at a price. Its initial
-/// temperature is so high, and the initial price so low, that nothing of the starting schedule remains.
+/// Returns the makespan descent within capacities. Every fourth turn allows violations at a price. Such a turn begins
+/// at a high temperature and a low price, so that little of the starting schedule remains.
 MakespanDescent limited_makespan_descent(const Scale& scale, std::size_t turn, std::int64_t iterations);
 
 /// Returns the lengths of makespan coolings that take `iterations` in total: each is twice as long as the previous one,

@@ -11,7 +11,7 @@
 
 namespace dovetail::fuse {
 
-/// Whether a walk rejects a makespan of `longest`, given its current `makespan` and the largest increase `loss`.
+/// Whether a walk rejects a new makespan `longest`: it exceeds the current `makespan` by more than `loss`.
 inline bool is_too_long(std::int64_t longest, std::int64_t makespan, double loss) {
   return longest > makespan && static_cast<double>(longest - makespan) > loss;
 }

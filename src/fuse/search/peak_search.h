@@ -42,9 +42,9 @@ class PeakCycles {
 
   std::vector<PeakWalker>& walkers() { return walkers_; }
 
-  /// Runs at least one whole cycle, then further ones while they end before `rounds` has done until() iterations.
-  /// Cycles get longer, also across calls, because the required length is unknown. Calls `after_cycle` after each.
-  /// Returns the length of the next cycle's cooling.
+  /// Runs whole cycles while they end before `rounds` has done until() iterations, and calls `after_cycle` after each.
+  /// If not even one fits, runs a single shorter cycle instead. Cycles get longer, also across calls, because the
+  /// required length is unknown. Returns the length of the next cycle's cooling, or of the shorter cycle.
   std::int64_t run(const std::function<std::int64_t()>& until, const std::function<void()>& after_cycle);
 
   /// Runs a cooling of `length` iterations of each walker from its start. `turn` selects the heat, and which chains
@@ -69,7 +69,7 @@ class PeakCycles {
   std::size_t cycles_done_ = 0;
 };
 
-/// Target and limits for lowering peaks.
+/// Target and limits of lower_peaks().
 struct PeakGoal {
   std::int64_t deadline;
   std::int64_t target;                 ///< a proven lower bound on the peak, at which the search ends
@@ -89,7 +89,7 @@ struct PeakGoal {
 void lower_peaks(Rounds& rounds, const pipeline::OpGraph& graph, const PeakGoal& goal,
                  const std::function<void()>& plan_again);
 
-/// Target and limits for tightening.
+/// Target and limits of tighten().
 struct TighteningGoal {
   const std::vector<std::int64_t>& headroom;  ///< [device] memory limit, in millionths
   std::int64_t makespan;                      ///< makespan at which tightening may stop

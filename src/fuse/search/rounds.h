@@ -44,8 +44,8 @@ RoundReport report_of(std::string_view message);
 /// Sends `own` to all processes and returns their reports in rank order. Without an exchange, returns only `own`.
 base::Result<std::vector<RoundReport>> exchange_reports(const parallel::Exchange* exchange, const RoundReport& own);
 
-/// The chains of a search and the best schedule of each. The next action of a search may depend only on the
-/// best schedules and the chain numbers. Then the result does not depend on which process runs which chain.
+/// The chains of a search and the best schedule of each. The next action of a search may depend only on these schedules
+/// and the chain numbers, so that the result does not depend on which process runs which chain.
 class Rounds {
  public:
   /// Chain i uses random stream (options.seed, i) and starts from starts[i % size]. Process r of n runs the chains r, r
@@ -58,6 +58,7 @@ class Rounds {
   int number(std::size_t own) const { return shared_.numbers()[own]; }
   /// Returns the best schedule of every chain, indexed by chain number.
   const std::vector<ChainBest>& chain_bests() const { return chain_bests_; }
+  /// Iterations per chain: planned for the whole search, and done so far.
   std::int64_t planned() const { return planned_; }
   void plan(std::int64_t iterations) { planned_ = iterations; }
   double seconds() const { return shared_.seconds(); }

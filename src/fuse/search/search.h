@@ -20,7 +20,7 @@ pipeline::Order search_order(const pipeline::Lowering& lowering, const Solution&
 
 /// One of several schedules that search_order concatenates on each device. models[m] is the index of the schedule's
 /// model m in the problem of `lowering`. Schedules cover whole mini-batches. Their micro-batches and steps continue
-/// where those of the previous schedules ended.
+/// where those of the previous schedules ended. Optimizer steps that a schedule lacks are appended.
 struct ModelOrder {
   const Solution* solution;
   std::vector<std::int32_t> models;
@@ -29,12 +29,12 @@ pipeline::Order search_order(const pipeline::Lowering& lowering, const std::vect
 
 /// Runs the search from `starts`, which are schedules of `problem`.
 ///
-/// The chains start from them, the best first. They anneal the makespan until one meets its bound or the deadline. Then
-/// they lower the peak at that makespan until it meets its bound. Last, they look for the most robust of the equally
-/// good schedules under varying durations. See docs/search.md.
+/// The chains start from these, the best first. They anneal the makespan until a chain meets the makespan bound or the
+/// deadline. Then they lower the peak at that makespan until a chain meets the peak bound. Last, they look for the most
+/// robust of the equally good schedules under varying durations. See docs/search.md.
 ///
-/// Starts that the objective or the capacity rules out are ignored. REQUIRES: at least one start. If any schedule fits
-/// the capacity, one of the starts must fit.
+/// Ignores starts that the objective or the capacity rules out, or that are over twice as long as the best. REQUIRES:
+/// at least one start. If any schedule fits the capacity, one of the starts must fit.
 Solution search_from(const pipeline::Problem& problem, std::vector<Solution> starts, const SolveOptions& options);
 
 /// Runs the search from options.start and a few constructions. Applies to every problem.

@@ -30,7 +30,8 @@ class StopRequest {
   bool is_late(std::chrono::steady_clock::time_point begin) const;
 
   /// Calls `make`, which may end early if this process receives a stop request. Returns whether its result may be used.
-  /// It may not be used if other processes may have got further with theirs.
+  /// With several processes, it may not be used if any of them received a request meanwhile, because their results may
+  /// then differ.
   template <class Make>
   bool completes(const Make& make) {
     make();

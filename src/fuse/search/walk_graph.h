@@ -101,8 +101,9 @@ class WalkFront {
     queued_ += wanted ? 1 : 0;
   }
 
-  /// Queues the graph successors. If this op's time shrank, a successor that its device predecessor still delays is
-  /// skipped: that predecessor queues it if it shrinks too.
+  /// Queues the graph successors of the op at `place`, whose time changed. If it shrank (`fell`), skips a successor
+  /// that still starts when the op before it on its device ends: that op queues the successor if its own time shrinks
+  /// too.
   void push_held(std::ptrdiff_t place, std::int64_t reach, bool fell) {
     if (queued_ > max_queued_) {
       queue_ = grown(*queue_space_);

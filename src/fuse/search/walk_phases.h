@@ -98,8 +98,8 @@ std::int64_t steadiness(const pipeline::OpGraph& graph, const pipeline::Order& o
 
 /// Walks from the chain's best for `samples` samples of `iterations` proposals each. Swaps keep the makespan within
 /// `deadline` and the levels within `peak` and `capacity` ([device], or empty). A sample with a better rating becomes
-/// the best. If percent is 0, its makespan and peak must also be no larger than the best's. After each other sample,
-/// the walk returns to the best.
+/// the best. If percent is 0, its makespan must also be at most the best's. After any other sample, the walk returns to
+/// the best.
 void walk_steadily(Chain& chain, const pipeline::OpGraph& graph, std::int64_t deadline, std::int64_t peak,
                    const std::vector<std::int64_t>& capacity, const SteadinessMeasure& measure, int samples,
                    std::int64_t iterations);

@@ -77,7 +77,8 @@ struct SolveOptions {
   std::function<void(const Solution&)> on_better;
 };
 
-/// A valid schedule of `problem`: an order of the ops of `graph` and the earliest times it allows.
+/// A schedule of `problem` that is valid, except that it may exceed the capacity: an order of the ops of `graph` and
+/// the earliest times that the order allows.
 struct Solution {
   pipeline::Problem problem;                ///< the requested problem or a derived one: see other_layout
   std::optional<std::string> other_layout;  ///< describes the change if this is a schedule of a derived problem

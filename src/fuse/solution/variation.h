@@ -27,9 +27,9 @@ struct Variation {
   std::int64_t percentile_95_thousandths = 0;
 };
 
-/// Evaluates `order` with varied durations of `graph`. The factor is uniform among integer millionths, and a varied
-/// duration is rounded half up to a thousandth of a tick. A canceled run counts the draws done so far. All values
-/// are 0 without any draw. REQUIRES: the order does not deadlock; 1 <= draws; 0 <= thousandths <= 1000.
+/// Evaluates `order` with varied durations of `graph`. A factor is uniform among the multiples of a millionth in its
+/// range, and a varied duration is rounded half up to a thousandth of a tick. A canceled run counts the draws done so
+/// far. All values are 0 without any draw. REQUIRES: the order does not deadlock; 1 <= draws; 0 <= thousandths <= 1000.
 Variation vary_durations(const pipeline::OpGraph& graph, const pipeline::Order& order, const VariationOptions& options);
 
 }  // namespace dovetail::fuse

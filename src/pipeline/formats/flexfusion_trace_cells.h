@@ -16,7 +16,7 @@ namespace dovetail::pipeline {
 struct TraceCell {
   int pipeline = 0;
   int microbatch = 0;
-  int stage = 0;  ///< number from 0 to 2S-1; from S on, the backwards
+  int stage = 0;  ///< with S stages: F of stages 0 to S-1, then B of stages S-1 to 0
   Ticks start;
   Ticks end;
   Memory held;  ///< activation held on the device after the op
@@ -26,7 +26,7 @@ struct TraceCell {
   base::FilePlace stage_place;
 };
 
-/// Contents of a trace.
+/// The cells of a trace, the claims of its summary, and their positions in the file.
 struct Trace {
   std::vector<std::vector<TraceCell>> devices;
   std::vector<base::FilePlace> device_places;  ///< [device] position of its line

@@ -21,7 +21,7 @@ enum class Verb {
   receive_forward,
   send_backward,
   receive_backward,
-  skipped,  ///< UNSHARD, RESHARD, REDUCE_GRAD: memory of parameters, not part of a schedule
+  skipped,  ///< UNSHARD, RESHARD, REDUCE_GRAD: actions of data parallelism, not part of a schedule
 };
 
 struct Action {
@@ -60,7 +60,8 @@ base::Result<ActionFile> parse_pytorch_actions(std::string_view content, const s
 /// that every op is present.
 base::Result<Problem> infer_problem(const ActionFile& file, const std::string& path);
 
-/// Returns the devices of a pipeline in the order in which its stages first visit them: the ranks of its CSV.
+/// Returns the devices of a pipeline in the order in which its stages first visit them. The r-th device is rank r of
+/// the CSV.
 std::vector<DeviceId> ranks_of(const std::vector<DeviceId>& stage_devices);
 
 }  // namespace dovetail::pipeline

@@ -2,7 +2,8 @@
 //
 // - dovetail/schedule@1 files, described in docs/formats.md.
 // - FlexFusion traces: a line per device with cells `[model, microbatch, stage, start, end, activation after the op]`,
-//   then a summary. Models are pipelines in file order. A stage from S on is the backward of stage 2S-1-stage.
+//   then a summary. `model` is the number of a pipeline of the problem. In a pipeline of S stages, a stage number from
+//   S on is a backward: number x is the backward of stage 2S-1-x.
 // - The CSV of torch.distributed.pipelining: a row per rank with an action per cell ("0F3", "1I2", "2RECV_B0"), one
 //   pipeline per file. Grammar and dialects are those of torch/distributed/pipelining/schedules.py (_load_csv,
 //   _dump_csv).
@@ -38,9 +39,9 @@ struct ScheduleFile {
   std::optional<base::Error> activation_mismatch = std::nullopt;
 };
 
-/// Reads a schedule from JSON text. `path` appears in messages. The caller may replace its problem afterwards.
-/// Impossible values (a negative start, an unknown kind of op) are Errors. A schedule that breaks a rule is read as it
-/// is.
+/// Reads a schedule from JSON text. `path` appears in messages. The caller may replace the schedule's problem
+/// afterwards. Impossible values (a negative start, an unknown kind of op) are Errors. A schedule that breaks a rule is
+/// read as it is.
 base::Result<ScheduleFile> parse_schedule(std::string_view content, const std::string& path);
 
 /// Returns the position of `violation` (of file.schedule): the row if there is one, otherwise the false claim, the
@@ -58,8 +59,8 @@ inline constexpr Memory trace_activation_tolerance{100};
 ///
 /// With `problem`, the ops belong to that problem, and times are decimals in its unit. Without it, times are ticks and
 /// the problem is inferred: stages, devices, durations and activations from the ops, and equal neighboring pipelines as
-/// replicas of one model. A note describes the inferred problem. It names the bundled instance that equals it up to
-/// names, if any.
+/// replicas of one model. A note describes the inferred problem. If a bundled instance equals it except for names, the
+/// note says which one.
 ///
 /// The printed activation after each op, in order of time, is compared with the exact one within
 /// trace_activation_tolerance. The first that differs is ScheduleFile::activation_mismatch. The latency and the peak in
@@ -88,8 +89,8 @@ enum class CsvActions {
 /// Notes name the dialect and the problem.
 ///
 /// A file that breaks a rule (an op missing, repeated or in the wrong row, an order that deadlocks, a RECV without its
-/// SEND) has no valid times. It is reported as a Failure::invalid Error with its position. Otherwise the result is a
-/// valid schedule, except that it may exceed the capacity.
+/// SEND) has no valid times. It is reported as a Failure::invalid Error with its position. Any schedule that is
+/// returned is valid, except that it may exceed the capacity.
 base::Result<ScheduleFile> parse_pytorch_csv(std::string_view content, const std::string& path, const Problem* problem);
 
 /// The file of one pipeline: a replica of a model.

@@ -28,14 +28,15 @@ struct FusedLayouts {
   int merged_model = 1;     ///< index (0 or 1) of the model whose stages are merged; unused if merged_stages is 1
   int copies[2] = {1, 1};   ///< K1, K2: pipelines of each model in a fused group
   int tensor_parallel = 1;  ///< GPUs per device: the larger of the two degrees
-  int groups = 1;           ///< dp1 / K1: number of fused groups, all with the same schedule
+  int groups = 1;  ///< number of fused groups, all with the same schedule: data_parallel of the first model / K1
   std::vector<std::string> notes;     ///< explanations of the numbers above
-  std::vector<std::string> warnings;  ///< set if K1*M1 != K2*M2: the micro-batches of the models differ in size
+  std::vector<std::string> warnings;  ///< not empty if the models have different numbers of micro-batches per group
 };
 
-/// Builds the problem of one fused group. The first model runs down the devices, the second runs up. Fails unless
-/// dp*pp*tp is equal for both models, s is an integer and s divides pp. The Error names the failed condition and the
-/// nearest layouts that meet all of them.
+/// Builds the problem of one fused group. The first model runs down the devices, the second runs up. Returns an Error
+/// unless dp*pp*tp is equal for both models, s (the larger tp divided by the smaller) is an integer, and s divides the
+/// pp of the model with the smaller tp. The Error names the failed condition and the nearest layouts that meet all of
+/// them.
 base::Result<FusedLayouts> fuse_layouts(const ModelLayout& first, const ModelLayout& second, TimeUnit unit);
 
 }  // namespace dovetail::pipeline

@@ -60,8 +60,8 @@ struct Model {
   std::vector<Ticks> weight_gradient;
   std::vector<Memory> activation;         ///< [stage] activation held per micro-batch in flight
   std::vector<Memory> weight_activation;  ///< [stage] part of the activation held between I and W; empty if not split
-  std::vector<Ticks> transfer_forward;    ///< [stage - 1]: delay of activations from stage s to s+1 on another device
-  std::vector<Ticks> transfer_backward;   ///< [stage - 1]: delay of gradients from stage s+1 to s on another device
+  std::vector<Ticks> transfer_forward;    ///< [s] delay of activations from stage s to s+1 on another device
+  std::vector<Ticks> transfer_backward;   ///< [s] delay of gradients from stage s+1 to s on another device
   std::vector<Ticks> step;                ///< [stage] duration of the optimizer step
   StepAfter step_after = StepAfter::stage;
   StepBefore step_before = StepBefore::own;
@@ -106,7 +106,7 @@ inline constexpr std::int64_t max_step_dependency_count = 1 << 25;
 /// 2^63.
 inline constexpr std::int64_t max_sum = 4'000'000'000'000'000'000;
 
-/// A limit that a problem can exceed.
+/// Limit that add_to_totals checks: max_op_count, max_step_dependency_count, or max_sum for time or activation.
 enum class Limit { ops, step_dependencies, time, activation };
 
 /// Totals over the models added so far.

@@ -35,9 +35,9 @@ struct TimedProblem {
 };
 
 /// Reads the CSV and builds a problem from its medians. The header is `model,stage,op,seconds[,activation_bytes]` in
-/// any order; op is the letter of a kind. Unless options specify devices, stage s of the first model is on device s,
-/// and stage s of the others on device (max stages - 1 - s). Errors point at the row: a stage without F or backward, a
-/// model without micro-batches, an invalid time.
+/// any order; op is the letter of a kind. Unless options specify devices, stage s of the first model is on device s.
+/// Stage s of another model is on device S - 1 - s, where S is the maximum number of stages of any model. Errors point
+/// at the row: a stage without F or backward, a model without micro-batches, an invalid time.
 base::Result<TimedProblem> problem_from_timings(std::string_view content, const std::string& path,
                                                 const TimingsOptions& options);
 

@@ -30,7 +30,7 @@ struct ProgramFault {
 /// Describes a fault: "rank 2, instruction 17: ..."
 std::string describe(const ProgramFault& fault);
 
-/// Returns the first fault of `programs`, one per rank, or nullopt if all of the following holds:
+/// Returns the first fault of `programs`, one per rank, or nullopt if all of the following hold:
 ///
 /// - The ranks agree on models, stages, channels and reductions.
 /// - Every micro-batch of every stage runs once, forward before backward, after its input has arrived. Its output is

@@ -29,15 +29,17 @@ std::vector<Exchanges> exchanges_of(const Problem& problem);
 /// Compiles a program for each rank of `placement` that runs the ops of `schedule` in its order.
 ///
 /// A channel is a pair of ranks. Its messages are in the order in which the sender's ops end. A receive is posted
-/// before the last op that starts before the sender's op ends, and never after the receive of a later message. Its
-/// buffer thus exists when the message arrives, but is not allocated earlier than necessary.
+/// before the receiver's last op that starts before the sender's op ends, at the latest before the op that takes the
+/// message. Receives of a channel are posted in the order of its messages. The buffer thus exists when the message
+/// arrives, but is not allocated earlier than necessary.
 ///
 /// A reduction starts after the last op that adds to it. All ranks start reductions in one order, sorted by the time of
 /// the last contribution in the schedule. A reduction is awaited before the step that needs it. New weights are awaited
-/// before the first forward of the next mini-batch on the stage, the last ones at the end.
+/// before the first forward of the next mini-batch on the stage; after the last mini-batch, at the end of the program.
 ///
-/// Returns an Error if `placement` or `exchanges` (one per model) do not fit the problem: clipping or a tied weight
-/// with `step_after: stage`, or ZeRO-1 with `step_before: own`. REQUIRES: validate(schedule) found nothing.
+/// Returns an Error if `placement` or `exchanges` (one per model) do not fit the problem, such as clipping or a tied
+/// weight over several stages with `step_after: stage`, or ZeRO-1 over several replicas with `step_before: own`.
+/// REQUIRES: validate(schedule) found nothing.
 base::Result<std::vector<Program>> compile(const Schedule& schedule, const Placement& placement,
                                            const std::vector<Exchanges>& exchanges);
 

@@ -37,7 +37,8 @@ struct Placement {
 Placement rank_per_device(const Problem& problem);
 
 /// Places two fused layouts. Device d of group g covers the ranks from (g x devices + d) x width on, where `width` is
-/// the larger tensor parallelism. Stages that were merged into one take equal shares of these ranks in turn.
+/// the larger tensor parallelism. Stages that were merged into one each take an equal, consecutive share of these
+/// ranks.
 Placement placement_of(const FusedLayouts& fused);
 
 /// Checks that `placement` fits `problem`. Returns an Error for wrong sizes, a rank that is out of range or twice in a

@@ -120,7 +120,7 @@ struct ProgramModel {
   friend bool operator==(const ProgramModel&, const ProgramModel&) = default;
 };
 
-/// Program of one rank.
+/// Program of one rank: its instructions, and the tables that they refer to.
 struct Program {
   int rank = 0;
   int ranks = 1;

@@ -16,7 +16,9 @@ struct RankOp {
   int stage = 0;   ///< index into the rank's stages
   int member = 0;  ///< index of the rank among those that compute the stage together
 
-  /// Start of this rank's part of the op; parts of F run one after the other, parts of a backward in reverse order.
+  /// Start of this rank's part of the op. If several stages of the ranks make up one stage of the problem, parts of F
+  /// run one after the other, and parts of B and I in reverse order. Each part of W and S takes the whole time of the
+  /// op.
   Ticks start;
   Ticks end;
 };
@@ -39,7 +41,7 @@ std::vector<RankWork> work_of_ranks(const Schedule& schedule, const Placement& p
 /// problem, with one rank per stage; no merged stage has a split backward.
 Schedule schedule_of_ranks(const Schedule& schedule, const Placement& placement);
 
-/// A reduction of several ranks.
+/// A reduction, with all ranks that take part in it.
 struct SharedReduction {
   ReductionKind kind = ReductionKind::gradients;
   ModelId model;
@@ -49,8 +51,8 @@ struct SharedReduction {
   std::vector<int> ranks;
 };
 
-/// Returns all reductions that the steps of the models need, in the order in which they start: by time of readiness,
-/// then in the order in which a step needs them.
+/// Returns all reductions of two or more ranks that the steps of the models need, in the order in which they start: by
+/// time of readiness, then in the order in which a step needs them.
 std::vector<SharedReduction> reductions_of(const Schedule& schedule, const Placement& placement,
                                            const std::vector<Exchanges>& exchanges);
 

@@ -11,7 +11,7 @@
 
 namespace dovetail::pipeline {
 
-/// Identifies an op. For a mini-batch op, `microbatch` is the number of the mini-batch.
+/// Identifies an op. For S, `microbatch` is the number of the mini-batch.
 struct OpLabel {
   OpKind kind = OpKind::F;
   ModelId model;

@@ -14,9 +14,10 @@
 
 namespace dovetail::pipeline {
 
-/// Describes the first difference of two problems in devices, models, devices of stages, or costs; nullopt if they
-/// match. Names of models and memory of devices may differ: a schedule of one problem is a schedule of the other, up to
-/// capacity. The text calls the problems `a_name` and `b_name`.
+/// Describes the first difference of two problems in time unit, devices, models, devices of stages, or costs; nullopt
+/// if they match. All time units except ticks are compatible with each other. Names of models and memory of devices may
+/// differ: a schedule of one problem is a schedule of the other, up to capacity. The text calls the problems `a_name`
+/// and `b_name`.
 std::optional<std::string> find_difference(const Problem& a, const Problem& b, std::string_view a_name,
                                            std::string_view b_name);
 
@@ -28,7 +29,7 @@ struct PlacedOp {
   Ticks end;
 };
 
-/// An op with a different place in the order of its device.
+/// An op outside the longest sequence of ops that both schedules run in the same order on a device.
 struct Move {
   DeviceId device;
   PlacedOp a;
