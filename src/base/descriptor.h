@@ -1,5 +1,5 @@
-// Struct descriptors: a struct lists its fields once. Reading, writing, hashing, comparing, phrases and schemas follow
-// from that list (descriptor_file.h).
+// Struct descriptors: a struct lists its fields once. The functions in descriptor_file.h use this list to read, write,
+// hash, check and describe the struct. Tests compare the list with the JSON schemas.
 //
 // A struct is described by a function `fields_of` in its namespace, defined next to the struct:
 //
@@ -13,7 +13,7 @@
 //     return base::fields<T>(
 //         field("memory_utilization", &T::memory_utilization, base::Number{0.01, 1},
 //               {.phrase = "memory utilization {}"}),
-//         field("cuda_graphs", &T::cuda_graphs, base::Flag{}, {.phrase = "CUDA graphs", .otherwise = "no graphs"}));
+//         field("cuda_graphs", &T::cuda_graphs, base::Flag{}, {.phrase = "CUDA graphs", .otherwise = "no CUDA graphs"}));
 //   }
 //
 // `fields_of` is a template so that only the files that use it pay for compiling it. A list that omits a member does
