@@ -37,7 +37,7 @@ auto options_of(const T*) {
       option("skip", &T::skip, Count{0, 1'000'000'000}, "warm-up steps to leave out (default 2, fewer in short runs)"));
 }
 
-/// Factor over its prediction from which follow() may report a phase as slow.
+/// A phase of a followed run may be slow (see follow) from this many times its prediction.
 inline constexpr double slow_factor = 2;
 
 /// Prediction for a run, and the comparison with it.

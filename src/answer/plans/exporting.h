@@ -18,7 +18,7 @@ namespace dovetail::answer {
 
 enum class ExportFormat {
   file,  ///< file with the changed settings
-  args   ///< one line per setting
+  args   ///< one line per argument that changes the settings
 };
 constexpr auto names_of(ExportFormat) {
   return std::array{base::EnumName{"file", ExportFormat::file}, base::EnumName{"args", ExportFormat::args}};

@@ -25,11 +25,12 @@ auto options_of(const T*) {
                     group(&T::search));
 }
 
-/// Plan with its memory.
+/// Plan with its prediction at the job's lengths and at longer responses.
 struct FittedPlan {
   plan::Plan plan;
   predict::Estimate estimate;
-  /// The plan with the job's responses and with longer ones. Empty for the closest plan of a search that found no fit.
+  /// Fit at the job's lengths, then at longer responses. Empty if the plan comes from a search that found none that
+  /// fits.
   std::vector<planner::GrownLengths> lengths;
 };
 

@@ -16,7 +16,7 @@ using Json = nlohmann::ordered_json;
 /// Returns `decimal` as a JSON number: an integer if possible, otherwise the nearest double, which prints as the same
 /// decimal if that has at most 15 digits.
 Json json_number(const std::string& decimal);
-/// Returns the exact time or memory as json_number does, in `unit` or in the file's unit of activation.
+/// Returns a time in `unit`, or an amount of memory in the file's unit of activation, as a JSON number (json_number).
 Json json_time(base::Ticks time, base::TimeUnit unit);
 Json json_memory(base::Memory memory);
 /// Returns JSON null for nullopt.

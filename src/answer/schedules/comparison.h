@@ -35,7 +35,7 @@ auto options_of(const T*) {
       option("draws", &T::draws, Count{1, 1'000'000}, "number of random draws of durations (default {})"));
 }
 
-/// Spreads of the random durations that schedules are tested with, in thousandths of each duration.
+/// Schedules are tested with durations that vary randomly by at most this much, in thousandths.
 inline constexpr std::array variations{50, 100};
 
 /// Result of one solver.

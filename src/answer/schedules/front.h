@@ -18,7 +18,7 @@ struct FrontRequest {
   Input problem;
   std::optional<Input> from = std::nullopt;  ///< schedule to start the search from
   ScheduleSearchOptions search = {};
-  bool peak_bound = true;  ///< also compute the peak bound between the schedules, for JSON and pictures
+  bool peak_bound = true;                        ///< also compute FrontAnswer::peak_bound, for JSON and pictures
   const parallel::Exchange* exchange = nullptr;  ///< processes that share the chains; null: none
 };
 
@@ -54,7 +54,7 @@ struct FrontAnswer {
   /// Sorted by increasing makespan and decreasing peak. If no schedule was found that fits, only the closest one.
   std::vector<FrontSchedule> schedules;
   std::vector<ReferenceSchedule> references;
-  std::vector<fuse::PeakBoundStep> peak_bound;  ///< over the makespans of the schedules; empty unless requested
+  std::vector<fuse::PeakBoundStep> peak_bound;  ///< lower bound on the peak by makespan; empty unless requested
   double seconds = 0;
   double iterations_per_second = 0;
   std::vector<std::string> written{};  ///< paths of the files that the caller wrote
