@@ -13,7 +13,8 @@
 //     return base::fields<T>(
 //         field("memory_utilization", &T::memory_utilization, base::Number{0.01, 1},
 //               {.phrase = "memory utilization {}"}),
-//         field("cuda_graphs", &T::cuda_graphs, base::Flag{}, {.phrase = "CUDA graphs", .otherwise = "no CUDA graphs"}));
+//         field("cuda_graphs", &T::cuda_graphs, base::Flag{},
+//               {.phrase = "CUDA graphs", .otherwise = "no CUDA graphs"}));
 //   }
 //
 // `fields_of` is a template so that only the files that use it pay for compiling it. A list that omits a member does

@@ -9,16 +9,16 @@
 //   produce the next one.
 // - A step decodes one token of each running sequence of which nothing else is left to compute. With chunked prefill,
 //   it also computes tokens of the other running sequences, in order of entry, up to batched_tokens minus the decoded
-//   ones. Without chunked prefill, decoding pauses while whole sequences are computed: as many as batched_tokens allows,
-//   at least one.
+//   ones. Without chunked prefill, decoding pauses while whole sequences are computed: as many as batched_tokens
+//   allows, at least one.
 // - A sequence decodes from the step after its other tokens were computed. A sequence that enters with its whole KV
 //   cache decodes in the step in which it enters, unless that step computes tokens of others.
 // - With prefix sharing, sequences of a group share their prompt. The first one that enters computes the prompt. The
 //   blocks of the prompt are held only once, as long as any sequence of the group runs. No sequence enters until the
 //   tokens of all running sequences are computed, or will be after the same step.
 // - If running sequences lack blocks for their next token, the one that entered last is preempted. Its blocks are
-//   freed, it waits ahead of all others, and all its tokens are recomputed. No sequence enters in that step: the
-//   preempted one does not fit, and no other overtakes it.
+//   freed, it waits ahead of all others, and all its tokens are recomputed, except a prompt that other running
+//   sequences hold. No sequence enters in that step: the preempted one does not fit, and no other overtakes it.
 // - The only running sequence is never preempted. A sequence longer than the cache runs alone and exceeds it.
 #pragma once
 

@@ -14,11 +14,11 @@
 //
 // B is the `bytes` argument of the functions below:
 //
-//                                 inside (r > 1; message B)    between (N > 1; message B / r)
-//                                 hops       share             hops             share
-//   all_reduce                    2 (r-1)    2 (r-1)/r         2 ceil(log2 N)   2 (N-1)/N   rings inside, trees between
-//   all_gather, reduce_scatter    r-1        (r-1)/r           N-1              (N-1)/N     rings
-//   broadcast                     r-1        1                 ceil(log2 N)     1           chains inside, trees between
+//                               inside (r > 1; message B)    between (N > 1; message B / r)
+//                               hops       share             hops             share
+//   all_reduce                  2 (r-1)    2 (r-1)/r         2 ceil(log2 N)   2 (N-1)/N   rings inside, trees between
+//   all_gather, reduce_scatter  r-1        (r-1)/r           N-1              (N-1)/N     rings
+//   broadcast                   r-1        1                 ceil(log2 N)     1           chains inside, trees between
 //
 // In an all-to-all of n ranks, each rank sends (r-1)/n B inside its node and (n-r)/n B to other nodes. These are two
 // messages with share 1. Their times add up, because data for other nodes is first collected inside the node. There are
