@@ -1,8 +1,8 @@
 // Amounts with a unit, as written in input files: "80GiB", "3.35TB/s", "400Gb/s", "989TFLOP/s", "5us".
 //
-// A unit may have a prefix: k, M, G, T, P (powers of 1000; K means k) or Ki, Mi, Gi, Ti, Pi (powers of 1024). A
-// lowercase b is a bit, an uppercase B a byte. Spaces may precede the unit. A number without a unit is in bytes,
-// bytes/s, FLOP/s or seconds.
+// A unit of memory, bandwidth or compute may have a prefix: k, M, G, T, P (powers of 1000; K means k) or Ki, Mi, Gi,
+// Ti, Pi (powers of 1024). A lowercase b is a bit, an uppercase B a byte. Spaces may precede the unit. A number without
+// a unit is in bytes, bytes/s, FLOP/s or seconds.
 #pragma once
 
 #include <cstdint>
@@ -16,9 +16,9 @@ namespace dovetail::base {
 /// Dimension of an amount.
 enum class Measure {
   bandwidth,  ///< bytes per second: B/s, or b/s or bit/s for bits
-  compute,    ///< floating-point operations per second: FLOP/s
+  compute,    ///< floating-point operations per second: FLOP/s or FLOPS
   time,       ///< seconds: s, ms, us, ns, min, h
-  number,     ///< a plain number
+  number,     ///< a plain number, without a unit
 };
 
 /// Maximum accepted amount of memory, in bytes: 10^18 (an exabyte).
@@ -31,8 +31,8 @@ inline constexpr double max_amount = 1e24;
 Result<std::int64_t> parse_bytes(std::string_view text);
 
 /// Parses an amount of the dimension `measure`. The number and its decimal prefix are rounded once, like a C++ literal
-/// ("3.35TB/s" is 3.35e12). Binary prefixes and bits then multiply by a power of two. Negative amounts are Errors. The
-/// Error has only a message; the caller adds the place.
+/// ("3.35TB/s" is 3.35e12). Binary prefixes and bits then multiply by a power of two, and `min` and `h` by 60 and 3600.
+/// Negative amounts are Errors. The Error has only a message; the caller adds the place.
 Result<double> parse_amount(std::string_view text, Measure measure);
 
 /// Whether an amount in a file may be 0.

@@ -11,7 +11,8 @@
 
 namespace dovetail::base {
 
-/// One cell: its text without quotes and surrounding blanks, and the position where the text begins.
+/// One cell: its text without quotes and surrounding blanks, and the position where the text begins. Lines and columns
+/// (in bytes) count from 1.
 struct CsvCell {
   std::string text;
   int line = 0;
@@ -21,8 +22,9 @@ struct CsvCell {
 using CsvRow = std::vector<CsvCell>;
 
 /// Splits CSV text (RFC 4180; lines end with LF, CRLF or CR) into rows. `path` is for messages. A blank line is a row
-/// without cells, except at the end, where blank lines are dropped. Skips a leading byte order mark. Control characters
-/// and bytes that are not UTF-8 are Errors.
+/// without cells, except at the end, where blank lines are dropped. Skips a leading byte order mark. Returns an Error
+/// if the text exceeds max_input(), contains a control character other than tabs and line ends, is not UTF-8, or has an
+/// unterminated quote or text after a closing quote.
 Result<std::vector<CsvRow>> parse_csv(std::string_view content, const std::string& path);
 
 /// Like parse_csv(), but skips blank lines, so every row has at least one cell. The first row is the header. An empty

@@ -1,5 +1,5 @@
-// Struct descriptors: a struct lists its fields once. Reading, writing, hashing, comparing, phrases and schemas follow
-// from that list (descriptor_file.h).
+// Struct descriptors: a struct lists its fields once. The functions in descriptor_file.h use this list to read, write,
+// hash, check and describe the struct. Tests compare the list with the JSON schemas.
 //
 // A struct is described by a function `fields_of` in its namespace, defined next to the struct:
 //
@@ -13,12 +13,13 @@
 //     return base::fields<T>(
 //         field("memory_utilization", &T::memory_utilization, base::Number{0.01, 1},
 //               {.phrase = "memory utilization {}"}),
-//         field("cuda_graphs", &T::cuda_graphs, base::Flag{}, {.phrase = "CUDA graphs", .otherwise = "no graphs"}));
+//         field("cuda_graphs", &T::cuda_graphs, base::Flag{},
+//               {.phrase = "CUDA graphs", .otherwise = "no CUDA graphs"}));
 //   }
 //
-// It is a template so that only its users pay for its compilation. A member without a field does not compile. Fields
-// are read and written in the order of the list, which may differ from the order of the members. The members'
-// initializers are the defaults.
+// `fields_of` is a template so that only the files that use it pay for compiling it. A list that omits a member does
+// not compile. Fields are read and written in the order of the list, which may differ from the order of the members.
+// The members' initializers are the defaults.
 #pragma once
 
 #include <bitset>
@@ -78,7 +79,7 @@ inline constexpr std::size_t max_member_count = 48;
 }  // namespace detail
 
 /// Number of members of a struct, known at compile time. REQUIRES: an aggregate with at most detail::max_member_count
-/// members, each with a default, and without base classes and arrays.
+/// members, each with a default. It has no base classes and no members that are C arrays.
 template <class Struct>
 inline constexpr std::size_t member_count = detail::count_members<Struct, 0, detail::max_member_count + 1>();
 
@@ -93,10 +94,12 @@ enum class Hashed {
 template <class Owner>
 struct FieldOptions {
   std::string_view what = {};    ///< name in messages about its limits ("the number of layers"); empty: the key
-  std::string_view phrase = {};  ///< phrase for sentences, with the value at {}; for a flag, the phrase if it is true
+  std::string_view phrase = {};  ///< phrase for sentences, with the value at {}; for a flag, the phrase if it is true;
+                                 ///< empty: the key followed by the value
   std::string_view otherwise = {};  ///< phrase for a flag that is false
   Hashed hashed = Hashed::always;
-  /// Files may set the field only if this holds for the fields read before it; `only_with` names the condition.
+  /// Condition for setting the field in a file, checked when the fields listed before it have been read. nullptr:
+  /// always accepted. `only_with` names the condition in the Error.
   bool (*applies)(const Owner&) = nullptr;
   std::string_view only_with = {};
 };
@@ -187,7 +190,7 @@ class Partial {
   /// Returns a T with the members that are set; all others have their defaults.
   const T& or_defaults() const { return values_; }
 
-  /// Copies the members that are set to `value` and leaves its other members unchanged.
+  /// Overwrites each member of `value` that is set here. Leaves the other members of `value` unchanged.
   void apply_to(T& value) const {
     for_each_field<T>([&](const auto& each) {
       if (has(each.member)) value.*each.member = values_.*each.member;

@@ -19,8 +19,8 @@ Status read_value(const Node& node, std::string_view key, OptionalStruct, std::o
 template <class T>
 Status read_value(const Node& node, std::string_view key, NestedStruct, T& value);
 
-/// Sets the members of `value` whose keys are in `map`. An invalid value is an Error at its line and column. Ignores
-/// other keys; see check_keys.
+/// Sets the members of `value` whose keys are in `map`. Ignores other keys; see check_keys. Stops at the first invalid
+/// value, or key whose condition (FieldOptions::applies) does not hold, and returns an Error at its line and column.
 template <class T>
 Status read_fields(const Node& map, T& value) {
   Status status;
@@ -44,7 +44,8 @@ Status read_over(const Node& map, std::string_view what, T& value) {
   return read_fields(map, value);
 }
 
-/// Reads the members whose keys are in `map`. Unknown keys are Errors.
+/// Reads the members whose keys are in `map`; the others are not set. Unknown keys are Errors. `what` names the map in
+/// messages.
 template <class T>
 Result<Partial<T>> read_partial(const Node& map, std::string_view what) {
   T value = {};
@@ -68,7 +69,8 @@ Status read_value(const Node& node, std::string_view key, NestedStruct, T& value
   return read_over(node, quote(key), value);
 }
 
-/// Reads a struct of flags from the list of those that are true ("offload: [weights, optimizer]"); see read_names.
+/// Reads a struct whose members are all flags from a list of the true ones ("offload: [weights, optimizer]"); see
+/// read_names.
 template <class T>
 Result<T> read_flags(const Node& node, std::string_view key) {
   DOVETAIL_TRY(const std::vector<std::string_view> names, read_names(node, key, keys_of<T>()));
@@ -115,8 +117,8 @@ std::string json_flags(const T& value) {
   return "[" + text + "]";
 }
 
-/// Returns the canonical form that is hashed. It includes defaults, except those of Hashed::non_default fields, and
-/// omits absent optional structs.
+/// Returns the canonical form that is hashed. It has all fields, including those with default values, except
+/// Hashed::never fields, Hashed::non_default fields with their default, and OptionalStruct fields that are nullopt.
 template <class T>
 JsonObject canonical_object(const T& value) {
   JsonObject object;
@@ -136,13 +138,14 @@ JsonObject canonical_object(const T& value) {
   return object;
 }
 
-/// Returns the name of a field in messages about its limits.
+/// Returns the name of a field in messages about its limits: FieldOptions::what, or the key if that is empty.
 template <class T, class Value, class Kind>
 std::string_view what_of(const Field<T, Value, Kind>& field) {
   return field.options.what.empty() ? field.key : field.options.what;
 }
 
-/// Returns a message about the first number outside the limits of its field, or nullopt. Does not check nested structs.
+/// Returns a message about the first number outside the limits of its field, or nullopt. Checks only fields of the
+/// kinds Integer and Number, not lists or nested structs.
 template <class T>
 std::optional<std::string> find_out_of_range(const T& value) {
   std::optional<std::string> fault;
@@ -156,7 +159,8 @@ std::optional<std::string> find_out_of_range(const T& value) {
   return fault;
 }
 
-/// Like find_out_of_range above, but checks only `member`, against `limits` instead of its field's limits.
+/// Returns a message if `member` of `value` is outside `limits`, which replace the limits of its field; otherwise
+/// nullopt.
 template <class T, class Value, class Kind>
 std::optional<std::string> find_out_of_range(const T& value, Value T::* member, const Kind& limits) {
   std::optional<std::string> fault;

@@ -1,6 +1,6 @@
 // Parsed YAML or JSON that stores the line and column of every value.
 //
-// A node takes only 20 bytes, because a schedule of a million ops has seven million values.
+// Each value takes only a 20-byte record, because a schedule of a million ops has seven million values.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,8 @@ namespace dovetail::base {
 class DocumentBuilder;
 class Node;
 
-/// The values of one file. It must outlive the Nodes that point into it. Immutable after parsing, so it may be shared
-/// between threads.
+/// The values of one file. Nodes point to the Document, so it must outlive them and must not be moved while they are in
+/// use. It is immutable after parsing, so threads may share it.
 class Document {
  public:
   /// Returns the top-level value.
@@ -45,7 +45,8 @@ class Document {
   std::uint32_t root_ = 0;
 };
 
-/// One value of a Document: a cheap cursor, copied by value.
+/// One value of a Document: a cheap cursor, copied by value. Calling a function for another kind of value, such as
+/// item() on a map, fails an assertion.
 class Node {
  public:
   bool is_null() const;
@@ -55,7 +56,7 @@ class Node {
   bool is_list() const;
   bool is_map() const;
 
-  /// Returns the characters of a scalar: a number as written, a string decoded.
+  /// Returns the characters of a scalar: a number or boolean as written, a string decoded, nothing for null.
   std::string_view text() const;
   /// Returns the number of items of a list, or of keys of a map.
   std::size_t size() const;
@@ -73,7 +74,8 @@ class Node {
   int column() const;
   /// Returns the kind of value for messages: "a number", "a list", ...
   std::string_view kind_name() const;
-  /// Returns the value itself if it is short enough for a message ("2.5", "the string `abc`"), otherwise its kind.
+  /// Describes the value for messages: a boolean or a number of at most 40 characters as written, a string by its
+  /// beginning ("the string `abc`"), and anything else by its kind.
   std::string describe() const;
   /// Returns a bad_input Error at this value.
   Error error(std::string message) const;
@@ -88,27 +90,30 @@ class Node {
   std::uint32_t index_;
 };
 
-/// Returns `text` in backquotes for a message. Long text is truncated, and control characters are escaped.
+/// Returns `text` in backquotes for a message, cut after 60 bytes, with control characters escaped.
 std::string quote(std::string_view text);
 
 /// Parses JSON (RFC 8259). Duplicate keys are Errors. `path` is for messages.
 Result<Document> parse_json(std::string_view content, const std::string& path);
 
-/// Parses one YAML document. Duplicate keys and recursive anchors are Errors. `path` is for messages.
+/// Parses one YAML document. A plain scalar is null, a boolean (true, false), a decimal number, or otherwise a string.
+/// Duplicate keys, recursive anchors, tags and further documents are Errors. `path` is for messages.
 Result<Document> parse_yaml(std::string_view content, const std::string& path);
 
-/// Parses content as JSON if it looks like a JSON object, otherwise as YAML. For files that people write.
+/// Parses content that starts with a brace as JSON, and other content as YAML. Content with a brace that is not valid
+/// JSON is parsed as YAML, too, unless `path` ends in .json: it may be a YAML flow map. If both fail, returns the Error
+/// of the parser that read further. For files that people write.
 Result<Document> parse_yaml_or_json(std::string_view content, const std::string& path);
 
-/// Checks that `map` is a map with only `accepted` keys. The Error is at the first unknown key and suggests the nearest
-/// accepted one. `what` names the map in messages ("a model").
+/// Checks that `map` is a map and that all its keys are in `accepted`. The Error is at the first unknown key and
+/// suggests a similar accepted key if there is one. `what` names the map in messages ("a model").
 Status check_keys(const Node& map, std::string_view what, const std::vector<std::string_view>& accepted);
 
-/// Returns the value of `key`. If it is missing, the Error at `map` shows `example` ("`format: NAME`"), unless that is
-/// empty.
+/// Returns the value of `key` in `map`. Returns an Error at `map` if it is not a map or lacks the key. For a missing
+/// key, the message shows `example` ("`format: NAME`"), unless that is empty. `what` names the map in messages.
 Result<Node> require(const Node& map, std::string_view what, std::string_view key, std::string_view example = {});
 
-/// Reads an integer in [min, max]. An Error at `node` names `what` and the range.
+/// Reads an integer in [min, max]; "2.0" and "1e3" are integers, too. An Error at `node` names `what` and the range.
 Result<std::int64_t> read_integer(const Node& node, std::string_view what, std::int64_t min, std::int64_t max);
 
 }  // namespace dovetail::base

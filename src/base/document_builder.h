@@ -17,10 +17,12 @@ class DocumentBuilder {
  public:
   explicit DocumentBuilder(std::string path) { document_.path_ = std::move(path); }
 
-  /// Reserves memory for about this many values and bytes of text. Growing step by step would need twice the memory.
+  /// Reserves memory for about this many values and bytes of text, because buffers that grow step by step could take
+  /// twice the memory.
   void reserve(std::size_t values, std::size_t text_bytes);
 
-  /// Each add_ and begin_ function returns the index of the new value, for share().
+  // Each add_ and begin_ function returns the index of the new value, for share().
+
   std::uint32_t add_null(FilePlace place);
   std::uint32_t add_boolean(FilePlace place, std::string_view text);
   std::uint32_t add_number(FilePlace place, std::string_view text);
@@ -30,9 +32,11 @@ class DocumentBuilder {
   /// Ends the innermost list or map.
   void end();
 
-  /// Adds an existing value again at this place. Fails if it is a list or map that is still open.
+  /// Adds the existing value with index `value` again, for a YAML alias at `place`. The value keeps its original place.
+  /// Records an error at `place` if the value is a list or map that has not ended.
   void share(FilePlace place, std::uint32_t value);
 
+  /// Records an error, unless there already is one.
   void fail(FilePlace place, std::string message);
   bool failed() const { return error_.has_value(); }
 
@@ -49,7 +53,8 @@ class DocumentBuilder {
 
   std::uint32_t add(Kind kind, FilePlace place, std::string_view text);
   std::uint32_t begin(Kind kind, FilePlace place);
-  /// Adds a value to the open list or map, or makes it the root.
+  /// Adds a value to the innermost open list or map, or makes it the root. `place` is for the error about a key that is
+  /// null, a list or a map.
   void attach(std::uint32_t index, FilePlace place);
   bool expects_key() const;
   void check_duplicate_keys(std::uint32_t map);
@@ -60,11 +65,11 @@ class DocumentBuilder {
   std::optional<Error> error_;
 };
 
-/// Checks the characters of a file: not empty, no control characters, UTF-8, at most one byte order mark. `accepted`
-/// names the expected content for the Error about an empty file.
+/// Checks that a file is not blank, is UTF-8, and has no control characters except tabs and line ends. It may start
+/// with one byte order mark, not two. `accepted` names the expected content for the Error about a blank file.
 Status check_text(std::string_view content, const std::string& path, std::string_view accepted);
 
-/// Returns the line and column of the byte at `offset`.
+/// Returns the line and column of the byte at `offset`. Both count from 1, columns in bytes.
 FilePlace place_at(std::string_view content, std::size_t offset);
 
 }  // namespace dovetail::base

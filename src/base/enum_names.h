@@ -73,9 +73,10 @@ Result<Enum> read_enum(const Node& node, std::string_view what) {
   return none_of_names(node, what, enum_names<Enum>());
 }
 
-/// Returns the candidates that `name` may be a misspelling of: those within an edit distance of a third of the longer
-/// name's length, or 1 if that is larger. They are ordered by distance, ties in their given order. Returns at most
-/// `max_count`.
+/// Returns the candidates that `name` may be a misspelling of, at most `max_count`. A candidate
+/// qualifies if its edit distance from `name` is at most 1, or at most a third of the length of the longer one of the
+/// two. Returns them by increasing distance, with ties in the order of `candidates`. Returns an empty vector for a
+/// `name` of more than 100 bytes.
 std::vector<std::string_view> nearest_names(std::string_view name, const std::vector<std::string_view>& candidates,
                                             std::size_t max_count);
 

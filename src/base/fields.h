@@ -1,5 +1,5 @@
-// Values in files: readers for formats, names, strings and numbers, and the kinds of values that fields of a described
-// struct (descriptor.h) can have, with their readers, JSON form and text.
+// Values in files. The first part reads formats, names, strings and numbers. The second part defines the kinds of
+// values that fields of a described struct (descriptor.h) can have, and reads, writes and checks each kind.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,8 @@
 
 namespace dovetail::base {
 
-/// Checks that the value of the key `format` is `format`. Call this before reading other keys, so that a file of
-/// another kind is reported as such. `what` names the file in messages ("a job").
+/// Checks that `map` has a key named "format" whose value equals the argument `format`. Call this before reading other
+/// keys, so that a file of another kind is reported as such. `what` names the file in messages ("a job").
 Status require_format(const Node& map, std::string_view what, std::string_view format);
 
 /// Whether `text` is a valid name: not empty, and without control characters (has_controls).
@@ -33,20 +33,22 @@ Result<std::string> read_text(const Node& node, std::string_view what);
 /// Reads the name at `key` of a map; empty if the key is missing.
 Result<std::string> find_name(const Node& map, std::string_view key);
 
-/// Reads a boolean, the value of `key`.
+/// Reads the boolean at `node`. `key` is its key, for messages.
 Result<bool> read_flag(const Node& node, std::string_view key);
 
 /// Reads a number in [min, max], rounded to the nearest double. An Error at `node` names `what` and the range.
 Result<double> read_number(const Node& node, std::string_view what, double min, double max);
 
-/// Reads a number of seconds, rounded to the nearest nanosecond. An Error at `node` names `what`.
+/// Reads a number of seconds from 0 to 10^6, rounded to the nearest nanosecond. An Error at `node` names `what`.
 Result<Ticks> read_seconds(const Node& node, std::string_view what);
 
-/// Reads a list of names from `accepted`, each at most once. `key` is the key of the list, for messages.
+/// Reads a list in which each item is one of the names in `accepted` and appears only once. `key` is the key of the
+/// list, for messages.
 Result<std::vector<std::string_view>> read_names(const Node& node, std::string_view key,
                                                  const std::vector<std::string_view>& accepted);
 
-/// Returns an Error at `node`, the value of `key`, which is accepted only together with another setting.
+/// Returns an Error at `node`, the value of `key`: the key is accepted only together with the setting that `only_with`
+/// names.
 Error without_companion(const Node& node, std::string_view key, std::string_view only_with);
 
 /// Returns `pattern` with `text` in place of {}. If `pattern` is empty, returns `key` followed by `text`.
@@ -80,7 +82,7 @@ struct IntegerList {
 /// A time in seconds, stored as integer nanoseconds.
 struct Seconds {};
 
-/// A time with a unit ("10s", "500ms"), stored as seconds. Without a unit it is in seconds.
+/// A time above 0 with a unit ("10s", "500ms"), stored as seconds. A number without a unit is in seconds.
 struct Duration {};
 
 /// A list of exactly `count` numbers in [min, max]. `each` names one of them in messages.
@@ -91,7 +93,7 @@ struct NumberList {
   std::size_t count = 0;
 };
 
-/// A number in [min, max], or `none`. Stored as a std::optional.
+/// A number in [min, max], or `none`. Stored as a std::optional, which is nullopt for `none`.
 struct OptionalNumber {
   double min = 0;
   double max = 0;
@@ -100,7 +102,7 @@ struct OptionalNumber {
 /// A non-empty string.
 struct Text {};
 
-/// A list of non-empty strings.
+/// A list of non-empty strings. `each` names one of them in messages.
 struct TextList {
   std::string_view each;
 };
@@ -108,13 +110,14 @@ struct TextList {
 /// A name (read_name).
 struct Name {};
 
-/// An optional described struct, stored as a std::optional.
+/// An optional described struct, stored as a std::optional. Keys that are missing in its map have their defaults.
 struct OptionalStruct {};
 
-/// A described struct whose fields have defaults.
+/// A described struct, stored as such. Keys that are missing in its map keep the values that the struct already has.
 struct NestedStruct {};
 
-// Each read_value() reads the value of `key`. If it has the wrong kind, the Error is at `node`.
+// Each read_value() reads `node`, the value of `key`, into `value`. An invalid value is an Error at `node`, or at the
+// invalid item of a list.
 
 template <class Value>
   requires std::is_arithmetic_v<Value>
@@ -163,7 +166,8 @@ std::string json_of(Choice, Enum value) {
   return json_of(Name{}, std::string(enum_name(value)));
 }
 
-/// Returns a value for use in sentences: "0.9", "nothing recomputed".
+/// Returns the text of a value for sentences: the phrase of an enum value ("nothing recomputed"), otherwise the JSON
+/// ("0.9").
 template <class Kind, class Value>
 std::string text_of(const Kind& kind, const Value& value) {
   if constexpr (std::is_same_v<Kind, Choice>)

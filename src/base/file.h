@@ -19,7 +19,7 @@ enum class InputKind { json, yaml, csv, lines };
 /// Returns the maximum size of an input of that kind, in bytes.
 std::size_t max_input(InputKind kind);
 
-/// Returns the maximum size of any input, in bytes.
+/// Returns the highest of these limits, the one for JSON, in bytes.
 std::size_t max_input();
 
 /// Returns a bad_input Error if an input of that kind is too large. `path` is for messages.
@@ -32,7 +32,7 @@ inline constexpr std::size_t max_yaml_line = std::size_t{1} << 20;
 /// Like check_input_size above, for an input whose kind is not known yet.
 Status check_input_size(std::size_t bytes, const std::string& path);
 
-/// Returns the name of an input for messages: "-" is "<stdin>".
+/// Returns the name of an input for messages: "<stdin>" for "-", otherwise `path`.
 std::string display_path(const std::string& path);
 
 /// Reads a whole file, or standard input for "-". A missing or unreadable file is a Failure::io Error; one larger than
@@ -47,8 +47,8 @@ std::optional<std::string> read_as(const std::string& path);
 void count_as_read(const std::string& path);
 
 /// Writes `content` atomically: to a temporary file next to `path`, which is flushed to disk and renamed over `path`. A
-/// reader sees either the old or the new content. "-" writes to standard output. A pipe, device or other special file
-/// is written directly.
+/// reader sees either the old or the new content. Follows symbolic links and keeps the permissions of an existing file.
+/// "-" writes to standard output. A pipe, device or other special file is written directly.
 Status write_file(const std::string& path, std::string_view content);
 
 /// Writes the concatenation of `parts`, so that large content need not be assembled in memory.
@@ -61,21 +61,23 @@ struct FileContent {
 };
 
 /// Writes all files of a set or none, each like write_file(). No file is renamed before all are complete on disk. If a
-/// rename fails, the old files are restored. Signals that would end the program are blocked during the renames.
+/// rename fails, the old files are restored. SIGINT, SIGTERM, SIGHUP and SIGQUIT are blocked during the renames. Two
+/// paths that lead to the same file are an Error.
 ///
 /// Between two renames a reader may see a mix of old and new files. A crash or SIGKILL at that moment leaves such a
 /// mix, with the old files next to it under names that begin with ".dovetail-". Pipes, devices and other special files
 /// are written directly, before the renames.
 Status write_files(std::span<const FileContent> files);
 
-/// Returns the Error of write_file if it could not write to `path`. Changes no file. Call this before long work.
+/// Checks that write_file() can write to `path`, and otherwise returns the Error that it would return. Leaves all files
+/// as they are. Call this before long work.
 Status check_writable(const std::string& path);
 /// Removes the temporary files that interrupted processes left in `folder` and its subfolders. Keeps files whose
 /// process still runs on this machine.
 void remove_abandoned_files(const std::string& folder);
 
 /// A regular file mapped into memory for reading. Must outlive pointers into it. If the file shrinks while it is
-/// mapped, accessing it ends the program.
+/// mapped, accessing the missing bytes ends the program.
 class MappedFile {
  public:
   /// A file that is missing, unreadable or not a regular file is a Failure::io Error.

@@ -26,15 +26,19 @@ class GrowingFile {
   /// New content since the last call.
   struct NewContent {
     std::string bytes;
-    bool restarted = false;  ///< some of the bytes come from another file, or from the same file after a rewrite
+    /// Some of the bytes come from another file, or from the same file after a rewrite. If the content before them
+    /// ended in an incomplete line, a line feed separates the two.
+    bool restarted = false;
   };
   /// Returns the new content, which may be empty. A file that exists but cannot be read is a Failure::io Error.
   Result<NewContent> read_new();
+  /// Whether read_new() has found the file at least once.
   bool exists() const { return file_ != nullptr; }
 
  private:
   Status read_rest(std::string& bytes);
-  /// Restarts at the beginning of a file and ends the incomplete last line of the previous content.
+  /// Continues at the beginning of a file. If the previous content ended in an incomplete line, appends a line feed to
+  /// `bytes`.
   void restart(std::string& bytes);
   /// Whether the bytes that were read last are still in the file.
   bool is_unchanged() const;

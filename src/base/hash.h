@@ -15,9 +15,9 @@ std::string sha256_hex(std::string_view bytes);
 bool is_sha256_hex(std::string_view text);
 
 /// Returns `value` in canonical form (RFC 8785, JSON Canonicalization Scheme): no white space, sorted keys, minimal
-/// escapes, numbers formatted as ECMAScript formats the nearest double. Omits the top-level key `left_out`. Keys are
-/// sorted by bytes. This equals RFC 8785's UTF-16 order except for keys beyond U+FFFF; Dovetail's formats use only
-/// ASCII keys.
+/// escapes, numbers formatted as ECMAScript formats the nearest double. Omits the top-level key `left_out`, if one is
+/// given. Keys are sorted by bytes. This equals RFC 8785's UTF-16 order except for keys beyond U+FFFF; Dovetail's
+/// formats use only ASCII keys.
 std::string canonical_json(const Node& value, std::string_view left_out = {});
 
 /// Returns the canonical form of `json`. REQUIRES: `json` is valid JSON.

@@ -10,7 +10,8 @@
 
 namespace dovetail::base {
 
-/// Returns an I/O Error about `path` with the system's description of `code`, an errno value.
+/// Returns a Failure::io Error about `path`. The message is `what` ("cannot be read"), followed by the system's
+/// description of `code`, an errno value.
 Error io_error(const std::string& path, std::string_view what, int code);
 
 /// A file descriptor, closed at the end of its scope.
@@ -36,7 +37,7 @@ int open_file(const std::string& path, int flags, mode_t mode = 0);
 /// Writes all of `content`. Returns 0 or errno.
 int write_all(int descriptor, std::string_view content);
 
-/// Flushes to disk. Returns 0 or errno. A file system without fsync is not an error.
+/// Flushes the file to disk. Returns 0 or errno. Returns 0 if the file system does not support fsync.
 int flush(int descriptor);
 
 }  // namespace dovetail::base

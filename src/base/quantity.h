@@ -1,5 +1,6 @@
 // Strongly typed integers: indices, time in ticks, and memory in millionths of the file's unit. Sums are exact and
-// identical on every machine. The functions below convert them from and to decimals exactly.
+// identical on every machine. The parse_ and format_ functions below do not use floating-point
+// numbers.
 #pragma once
 
 #include <compare>
@@ -79,7 +80,7 @@ std::int64_t ticks_per(TimeUnit unit);
 /// Treatment of digits below the stored resolution: rounded half up (problems) or rejected (schedules).
 enum class ExcessDigits { round_half_up, refuse };
 
-/// Maximum time accepted in a file, in ticks or ns: 10^15 (11 days).
+/// Maximum time accepted in a file, in ticks or ns: 10^15 (11 days, if they are ns).
 inline constexpr std::int64_t max_time = 1'000'000'000'000'000;
 /// Maximum amount of memory accepted in a file, in millionths: 10^18 (a terabyte if the unit is a byte).
 inline constexpr std::int64_t max_memory = 1'000'000'000'000'000'000;
@@ -87,19 +88,21 @@ inline constexpr std::int64_t max_memory = 1'000'000'000'000'000'000;
 // Conversion between seconds and integer nanoseconds. Every predicted time in seconds is rounded this way before it is
 // compared, added or simulated.
 
-/// Rounds to the nearest ns, halves up. Clamps to [0, max_time + 1]; no file may contain max_time + 1.
+/// Rounds to the nearest ns, halves up. Clamps to [0, max_time + 1], so that max_time + 1, which no file may contain,
+/// means "too long".
 Ticks ticks_of_seconds(double seconds);
 /// Rounds down, for lower bounds and for times that must not exceed `seconds`. Clamps like ticks_of_seconds.
 Ticks ticks_within_seconds(double seconds);
-/// Converts to the nearest double in seconds. Up to max_time, ticks_of_seconds converts it back to the same ticks.
+/// Converts ns to seconds. For times from 0 to max_time, ticks_of_seconds converts the result back to the same ns.
 double seconds_of_ticks(Ticks ticks);
 
-/// Parses a decimal ("2", "0.5", "1e-3") of `unit` exactly, up to `largest` ticks or ns. Times in ticks must be
-/// integers. The Error has only a message ("is negative; accepted: a number from 0 to 1000000 s", ...); the caller adds
-/// the place.
+/// Parses a time from 0 to `largest` ticks or ns, written as a decimal in `unit` ("2", "0.5", "1e-3"). `fine_digits`
+/// applies to digits below one ns. Times in ticks must be integers. The Error has only a message ("is negative;
+/// accepted: a number from 0 to 1000000 s", ...); the caller adds the place.
 Result<Ticks> parse_time(std::string_view text, TimeUnit unit, ExcessDigits fine_digits,
                          std::int64_t largest = max_time);
-/// Parses an amount of memory with at most six decimals, up to `largest` millionths. Refuses further decimals.
+/// Parses an amount of memory from 0 to `largest` millionths. More than six decimals are an Error, unless the others
+/// are zeros. The Error has only a message.
 Result<Memory> parse_memory(std::string_view text, std::int64_t largest = max_memory);
 
 /// Returns the exact shortest decimal of `time` in `unit`: "2.5".

@@ -6,7 +6,8 @@
 
 namespace dovetail::base {
 
-/// Mixes 64 bits with SplitMix64's finalizer, a bijection (Steele, Lea, Flood 2014). For keys of counter-based draws.
+/// Mixes 64 bits with SplitMix64's finalizer, a bijection (Steele, Lea, Flood 2014). Turns counters and other keys into
+/// random bits without the state of a generator.
 constexpr std::uint64_t scatter(std::uint64_t x) {
   x += 0x9E3779B97F4A7C15ULL;
   x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9ULL;
@@ -17,7 +18,7 @@ constexpr std::uint64_t scatter(std::uint64_t x) {
 /// Computes -ln(x) for x in [2^-1022, 1], within 1e-12 of the true value, from a table and IEEE +, -, *, / only.
 double negative_log(double x);
 
-/// xoshiro256** (Blackman, Vigna 2018), with an independent stream for every (seed, stream).
+/// The generator xoshiro256** (Blackman, Vigna 2018). Every pair of seed and stream gives an unrelated sequence.
 class Random {
  public:
   Random(std::uint64_t seed, std::uint64_t stream);

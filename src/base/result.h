@@ -13,14 +13,14 @@ namespace dovetail::base {
 /// Kind of failure. The command line maps it to an exit code.
 enum class Failure {
   bad_input,    ///< a file or an argument is wrong (exit code 2)
-  invalid,      ///< a check found that a schedule breaks a rule (exit code 1)
+  invalid,      ///< a schedule breaks a rule, or a run or measurement gave unusable results (exit code 1)
   io,           ///< a file could not be read or written (exit code 1)
   infeasible,   ///< no answer within the requested limits (exit code 3)
   lost,         ///< another rank is gone, or did not respond by its deadline (exit code 4)
   interrupted,  ///< stopped by the user before there was an answer (exit code 130)
 };
 
-/// A place in a file, counted from 1; 0 if it is unknown.
+/// A place in a file. `line` and `column` count from 1; 0 means unknown.
 struct FilePlace {
   int line = 0;
   int column = 0;

@@ -17,8 +17,8 @@ inline constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
 /// Returns `content` without a leading byte order mark.
 std::string_view without_byte_order_mark(std::string_view content);
 
-/// Checks that `content` is text. The Error is at the first control character (except tabs and line ends) or the first
-/// byte that is not UTF-8.
+/// Checks that `content` is text. The Error is at the first byte that is not UTF-8 or is an ASCII control character
+/// other than a tab or line end.
 Status check_characters(std::string_view content, const std::string& path);
 
 /// Whether a terminal or an editor may interpret the character instead of showing it: a control (C0, DEL, C1), a line
@@ -29,18 +29,18 @@ bool is_control(char32_t code);
 /// must not contain these.
 bool has_controls(std::string_view text);
 
-/// Returns `text` with control characters escaped as `\u001B` and bytes that are not UTF-8 as `\xFF`. The ASCII
-/// characters of `kept` ("\n\t") are not escaped. Inside a JSON string, a reader decodes the `\u` escapes.
+/// Returns `text` with control characters (is_control) escaped as `\u001B` and bytes that are not UTF-8 as `\xFF`. The
+/// ASCII characters of `kept` ("\n\t") are not escaped. The `\u` escapes are valid inside JSON strings.
 std::string visible(std::string_view text, std::string_view kept = {});
 
 /// Returns `text` in double quotes, escaped so that JSON and YAML readers return the same text. A byte that is not
 /// UTF-8 becomes U+FFFD.
 std::string json_string(std::string_view text);
 
-/// Builds a JSON object on one line, member by member, for files with a fixed layout. Values are JSON; keys need no
-/// escaping.
+/// Builds a JSON object on one line, member by member, for files with a fixed layout.
 class JsonObject {
  public:
+  /// Appends a member. `value` is JSON text. REQUIRES: `key` needs no escaping.
   void add(std::string_view key, std::string_view value);
   bool empty() const { return text_.empty(); }
   /// Returns the members without braces: `"key": value, "key": value`.

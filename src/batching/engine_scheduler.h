@@ -1,23 +1,25 @@
-// Rules of continuous batching in a generation engine with a paged KV cache. They need neither a clock nor response
+// Continuous batching in a generation engine with a paged KV cache. The scheduler needs neither a clock nor response
 // lengths: the caller reports which sequences have ended. The simulator and the runtime both run this code.
 //
 // The rules follow vLLM's V1 scheduler:
 //
-// - Sequences wait by priority, then in order of arrival. The first one enters when a slot is free and there are blocks
-//   for its prompt, its decoded tokens and one more token. No other sequence overtakes it.
-// - A decode step reads the last token of a sequence and produces the next one. A step decodes one token of each
-//   running sequence. With chunked prefill it also computes tokens of sequences that have entered, in order of entry,
-//   up to batched_tokens minus the decoded ones. Without chunked prefill, decoding pauses while whole prompts are
-//   computed: as many as batched_tokens allows, at least one.
-// - A sequence decodes from the step after its last token was computed. A sequence that enters with its whole KV cache
-//   decodes at once, in a step that computes nothing.
-// - Sequences of a group share their prompt. The first one that enters computes it, and its blocks are held once, as
-//   long as any of them runs. No sequence enters until the prompts of all running sequences are computed, or will be
-//   after the same step.
+// - Sequences wait by priority, then in order of arrival. The first one in line enters when a slot is free and blocks
+//   are free for its prompt, its decoded tokens and one more token. Until then, the sequences after it wait as well.
+// - To compute a token is to compute its keys and values. To decode is to compute the last token of a sequence and to
+//   produce the next one.
+// - A step decodes one token of each running sequence of which nothing else is left to compute. With chunked prefill,
+//   it also computes tokens of the other running sequences, in order of entry, up to batched_tokens minus the decoded
+//   ones. Without chunked prefill, decoding pauses while whole sequences are computed: as many as batched_tokens
+//   allows, at least one.
+// - A sequence decodes from the step after its other tokens were computed. A sequence that enters with its whole KV
+//   cache decodes in the step in which it enters, unless that step computes tokens of others.
+// - With prefix sharing, sequences of a group share their prompt. The first one that enters computes the prompt. The
+//   blocks of the prompt are held only once, as long as any sequence of the group runs. No sequence enters until the
+//   tokens of all running sequences are computed, or will be after the same step.
 // - If running sequences lack blocks for their next token, the one that entered last is preempted. Its blocks are
-//   freed, it waits ahead of all others, and all its tokens are recomputed. No sequence enters in that step: the
-//   preempted one does not fit, and no other overtakes it.
-// - The last running sequence is never preempted. A sequence longer than the cache runs alone and exceeds it.
+//   freed, it waits ahead of all others, and all its tokens are recomputed, except a prompt that other running
+//   sequences hold. No sequence enters in that step: the preempted one does not fit, and no other overtakes it.
+// - The only running sequence is never preempted. A sequence longer than the cache runs alone and exceeds it.
 #pragma once
 
 #include <cstddef>
@@ -34,18 +36,18 @@ inline constexpr std::int64_t cache_block = 16;
 
 struct EngineLimits {
   std::int64_t sequences = 256;        ///< maximum number of running sequences (slots)
-  std::int64_t batched_tokens = 8192;  ///< maximum tokens that a step decodes and computes
+  std::int64_t batched_tokens = 8192;  ///< limit of the tokens that a step decodes and computes; see the rules above
   bool chunked_prefill = true;
   bool prefix_sharing = true;
-  std::int64_t block_tokens = cache_block;
-  std::int64_t blocks = 0;  ///< blocks of the KV cache
+  std::int64_t block_tokens = cache_block;  ///< tokens in a block
+  std::int64_t blocks = 0;                  ///< number of blocks in the KV cache
 };
 
 /// A sequence as the engine sees it. Its prompt occupies whole blocks, and its decoded tokens start in a separate
 /// block.
 struct Sequence {
-  std::size_t id = 0;  ///< chosen by the caller, unique in the engine
-  std::int64_t prompt = 0;
+  std::size_t id = 0;           ///< chosen by the caller, unique in the engine
+  std::int64_t prompt = 0;      ///< tokens of the prompt
   std::int64_t group = 0;       ///< sequences of one group have the same prompt
   std::int64_t priority = 0;    ///< sequences with higher values enter first
   std::int64_t done = 0;        ///< tokens decoded
@@ -56,7 +58,7 @@ struct Sequence {
   std::int64_t tokens() const { return prompt + done; }
 };
 
-/// Tokens of a running sequence whose keys and values a step computes: the first of its `to_compute`.
+/// Tokens of a running sequence that a step computes: the next `tokens` of the sequence's `to_compute` tokens.
 struct Chunk {
   std::size_t place = 0;  ///< index in EngineScheduler::running
   std::int64_t tokens = 0;
@@ -68,8 +70,8 @@ struct Chunk {
 struct EngineStep {
   std::vector<std::size_t> preempted;  ///< ids preempted before the step, in order
   std::size_t admitted = 0;            ///< sequences admitted before the step: the last ones in running()
-  std::vector<Chunk> chunks;           ///< by index
-  std::vector<std::size_t> decoding;   ///< indices of sequences that decode a token, ascending
+  std::vector<Chunk> chunks;           ///< tokens to compute, by ascending Chunk::place
+  std::vector<std::size_t> decoding;   ///< indices in running() of sequences that decode a token, ascending
 };
 
 /// Schedules the sequences of one engine step by step: call next, advance and finish, and repeat. Copies are
@@ -93,16 +95,17 @@ class EngineScheduler {
   /// finish, because arrivals affect only later steps. REQUIRES: some sequence is unfinished.
   const EngineStep& next();
   /// Returns how many times, at most `max`, the step that `next` planned can run unchanged if no sequence arrives or
-  /// ends. This is 1 if the step computes tokens; otherwise the free blocks limit it. REQUIRES: next was called; max >=
-  /// 1.
+  /// ends. This is 1 if the step computes tokens, and `max` if only one sequence runs. Otherwise the free blocks limit
+  /// it. REQUIRES: next was called; max >= 1.
   std::int64_t steps_unchanged(std::int64_t max = std::numeric_limits<std::int64_t>::max()) const;
-  /// Executes the step that `next` planned `steps` times. REQUIRES: next was called; 1 <= steps <= steps_unchanged().
+  /// Executes `steps` repetitions of the step that `next` planned. REQUIRES: next was called; 1 <= steps <=
+  /// steps_unchanged().
   void advance(std::int64_t steps);
-  /// Ends the sequences at these indices of running() and frees their blocks. A planned step is discarded, but its
-  /// preemptions and admissions remain. REQUIRES: ascending indices.
+  /// Ends the sequences at these indices of running() and frees their blocks. Discards a planned step, but keeps its
+  /// preemptions and admissions. Does nothing if there are no indices. REQUIRES: ascending indices.
   void finish(const std::vector<std::size_t>& places);
-  /// Removes and returns all sequences: running ones first, in order of entry. `cached` is set if the KV cache has all
-  /// their tokens.
+  /// Removes and returns all sequences: first the running ones in order of entry, then the waiting ones. `cached` of a
+  /// running sequence is set if its keys and values are all computed.
   std::vector<Sequence> leave();
 
   /// Returns the running sequences in order of entry.

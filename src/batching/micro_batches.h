@@ -8,15 +8,15 @@
 
 namespace dovetail::batching {
 
-/// [part] ids of the sequences that share a micro-batch or a rank. An id is an index into the lengths. Each id is in
-/// exactly one part.
+/// Distribution of sequences to parts: micro-batches, ranks or instances. The element with a part's index has the ids
+/// of its sequences. An id is an index into the list of lengths. Each id is in exactly one part.
 using Assignment = std::vector<std::vector<std::size_t>>;
 
 /// Totals over the sequences of a part.
 struct SequenceSums {
   std::int64_t tokens = 0;
   double squares = 0;     ///< sum of the squared lengths
-  std::int64_t last = 0;  ///< tokens of the last sequence
+  std::int64_t last = 0;  ///< tokens of the part's last sequence; 0 for an empty part
 
   friend bool operator==(const SequenceSums&, const SequenceSums&) = default;
 };
@@ -36,19 +36,23 @@ Assignment first_fit_decreasing(const std::vector<std::int64_t>& lengths, std::i
 /// Returns the number of micro-batches that first_fit_decreasing makes.
 std::size_t count_first_fit_decreasing(std::vector<std::int64_t> lengths, std::int64_t capacity);
 
-/// Puts `sequences` consecutive sequences into each micro-batch; the last one has the rest. REQUIRES: sequences >= 1.
+/// Splits the ids from 0 to `count` - 1 into micro-batches of `sequences` consecutive ids. The last micro-batch has the
+/// remaining ones. REQUIRES: sequences >= 1.
 Assignment by_count(std::size_t count, std::size_t sequences);
 
 /// Makes exactly `parts` micro-batches with about the same tokens: in descending order of length, each sequence goes to
 /// the micro-batch with the fewest tokens (ties: the one that got its first sequence earlier). The largest has at most
-/// 4/3 - 1 / (3 parts) times the optimal tokens (Graham, Bounds on Multiprocessing Timing Anomalies, 1969).
+/// 4/3 - 1 / (3 parts) times the tokens that it has in an optimal split (Graham, Bounds on Multiprocessing Timing
+/// Anomalies, 1969).
 ///
-/// Returns them in descending order of tokens (ties: the smaller first id). If there are fewer sequences than
-/// micro-batches, the last ones are empty. REQUIRES: parts >= 1.
+/// Returns the micro-batches in descending order of tokens (ties: the smaller first id), each with its sequences in
+/// descending order of length. If there are fewer sequences than micro-batches, the last micro-batches are empty.
+/// REQUIRES: parts >= 1.
 Assignment exactly(const std::vector<std::int64_t>& lengths, std::size_t parts);
 
-/// Returns how many of the next `available` sequences fit in a micro-batch of at most `max_sequences` sequences and
-/// `max_tokens` tokens (0: no limit). The first sequence always fits. `length_of(i)` returns the tokens of sequence i.
+/// Returns how many of the next `available` sequences, taken in order, fit in a micro-batch of at most `max_sequences`
+/// sequences and `max_tokens` tokens. A limit of 0 means no limit. The first sequence always fits. `length_of(i)`
+/// returns the tokens of sequence i.
 template <class LengthOf>
 std::size_t count_that_fit(std::size_t available, std::int64_t max_sequences, std::int64_t max_tokens,
                            LengthOf length_of) {

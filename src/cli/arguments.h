@@ -1,7 +1,7 @@
 // Options that several subcommands share.
 //
-// Shell completion reads the value kinds in --help: SOLVER, PROBLEM and FILE complete accordingly, and lower-case words
-// joined by '|' are choices.
+// Shell completion depends on the value kinds that --help shows. SOLVER completes to solvers, PROBLEM to bundled
+// instances and files, and FILE to files. Words joined by '|' are the choices.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,8 @@ void add_json_flag(CLI::App& command, bool& json);
 void add_choice_option(CLI::App& command, const std::string& name, std::string& value, const std::string& choices,
                        const std::string& description);
 
-/// As above, but calls `take` with the choice if the option is given.
+/// Adds an option that takes one of `choices`, as above. If the option is given, calls `take` with the chosen word
+/// while the command line is parsed.
 void add_choice_option(CLI::App& command, const std::string& name, const std::string& choices,
                        const std::string& description, const std::function<void(const std::string&)>& take);
 
@@ -39,7 +40,7 @@ void add_color_option(CLI::App& command, ColorChoice& choice);
 /// Adds --problem.
 void add_problem_option(CLI::App& command, std::optional<answer::Input>& problem, const std::string& description);
 
-/// Adds a required positional argument named `name` (PROBLEM, FILE, ...).
+/// Adds a required positional argument. `name` is its value kind (PROBLEM, FILE, ...).
 void add_positional(CLI::App& command, const std::string& name, std::string& value, const std::string& description);
 
 /// Adds a positional argument that must be given at least once.
@@ -57,18 +58,18 @@ void add_text_option(CLI::App& command, const std::string& names, std::string& v
 void add_name_list(CLI::App& command, const std::string& names, std::vector<std::string>& values,
                    const std::string& kind, const std::string& description);
 
-/// Adds an option that takes an integer in [min, max].
+/// Adds an option that takes an integer in [min, max]. Leaves `value` unchanged if the option is not given.
 void add_count_option(CLI::App& command, const std::string& name, int& value, int min, int max,
                       const std::string& description);
 
-/// Adds an option that takes a duration (answer::parse_seconds).
+/// Adds an option that takes a duration (answer::parse_seconds). `seconds` stays nullopt if the option is not given.
 void add_seconds_option(CLI::App& command, const std::string& name, const std::string& description,
                         std::optional<double>& seconds);
 
-/// Rejects command lines with both options.
+/// Rejects command lines that have both the option `name` and the option `other`. REQUIRES: both were added.
 void exclude_option(CLI::App& command, const std::string& name, const std::string& other);
 
-/// Adds a subcommand whose --help ends with `example`.
+/// Adds and returns a subcommand whose --help ends with `example`.
 CLI::App* add_command(CLI::App& program, const std::string& name, const std::string& description,
                       const std::string& example);
 

@@ -1,7 +1,7 @@
 // The subcommands and their exit codes.
 //
-// CLI11's headers take longer to compile than all headers of Dovetail. Only the files that define, parse or print the
-// command line include them.
+// CLI11's headers take longer to compile than all headers of Dovetail together. Only the files that define, parse or
+// print the command line include them.
 #pragma once
 
 #include <functional>
@@ -17,7 +17,7 @@ namespace dovetail::cli {
 /// Runs a subcommand whose arguments have been parsed. Returns the exit code, or the Error to print.
 using Action = std::function<base::Result<int>()>;
 
-/// Exit codes of the program.
+/// Exit codes of the program. base::Failure says which failures each of them stands for.
 enum ExitCode : int {
   exit_done = 0,
   exit_invalid = 1,

@@ -20,15 +20,15 @@
 
 namespace dovetail::cli {
 
-/// Command-line option as shown in --help.
+/// Name and help of a command-line option.
 struct Flagged {
   std::string name;  ///< "--time-limit", or "JOB" for a positional argument
-  std::string help;
+  std::string help;  ///< description in --help
   bool required = false;
 };
 
-// Each function adds one option. The option sets the value if it is given, and rejects values that its kind does not
-// accept.
+// Each function adds one option. If the option is given, it sets `value` or passes the value to `take`. Values that its
+// kind does not accept are rejected.
 void add_option(CLI::App& command, const Flagged& flagged, answer::Flag kind, bool& value);
 void add_option(CLI::App& command, const Flagged& flagged, answer::File kind, std::function<void(answer::Input)> take);
 void add_option(CLI::App& command, const Flagged& flagged, answer::File kind, std::vector<answer::Input>& values);
@@ -104,7 +104,8 @@ void add_value(CLI::App& command, const Flagged& flagged, const Kind& kind, Valu
 
 }  // namespace detail
 
-/// Adds all options of `request`, whose current values are the defaults. `request` must outlive the command line.
+/// Adds all options of `request`, including those of nested groups. The current values of its members are the defaults.
+/// `request` must outlive `command`.
 template <class Request>
 void add_request(CLI::App& command, Request& request) {
   answer::for_each_option<Request>([&](const auto& option) {

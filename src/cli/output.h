@@ -7,7 +7,7 @@
 
 namespace dovetail::cli {
 
-/// Disables all later printing in this process. For all processes of a distributed search except the first.
+/// Disables all later printing in this process. Every process of a distributed search except the first one calls it.
 void print_nothing();
 /// Prints a JSON text (answer/question/json.h) and a newline on stdout.
 void print_json(std::string_view text);
@@ -17,7 +17,7 @@ void print(std::string_view text);
 /// Flushes stdout.
 void flush_output();
 /// Prints a chart on stdout unchanged, including its color codes. REQUIRES: names and other text from users in the
-/// chart is escaped or clean.
+/// chart are escaped or clean.
 void print_drawn(std::string_view chart);
 /// Like print(), but on stderr. Write failures are ignored.
 void print_error(std::string_view text);
@@ -37,21 +37,21 @@ int report_failure(const base::Error& error, std::string_view program);
 
 enum class ColorChoice { automatic, always, never };
 
-/// Width of a chart on stdout in columns: COLUMNS if set, otherwise the width of the terminal, otherwise 80. Never
-/// below report::min_gantt_columns.
+/// Returns the width of a chart on stdout in columns: COLUMNS if it is a number from 1 to 10000, otherwise the width of
+/// the terminal, otherwise 80. At least report::min_gantt_columns.
 int chart_columns();
 
-/// Whether to print ANSI colors on stdout. `automatic` means yes on a terminal that is not dumb, unless NO_COLOR is set
-/// and not empty.
+/// Whether to print ANSI colors on stdout. ColorChoice::automatic means yes if stdout is a terminal other than
+/// TERM=dumb, unless NO_COLOR is set and not empty.
 bool use_color(ColorChoice choice);
 
-/// Whether stdout is a terminal that can show charts.
+/// Whether stdout is a terminal that can show charts: any except TERM=dumb.
 bool stdout_is_terminal();
 
-/// Whether stderr is a terminal that can rewrite a line.
+/// Whether stderr is a terminal that can rewrite a line: any except TERM=dumb.
 bool stderr_is_terminal();
 
-/// Width of the terminal on stderr in columns; 80 if stderr is not a terminal.
+/// Returns the width of the terminal on stderr in columns; 80 if stderr is not a terminal or its width is unknown.
 int stderr_columns();
 
 }  // namespace dovetail::cli

@@ -18,9 +18,9 @@ bool is_standard_output(const std::string& path);
 /// Returns an Error if `path` cannot be written or its folder does not exist.
 base::Status check_output_path(const std::string& path);
 
-/// Returns an Error if writing `path` would overwrite an input: a file that was read, including files that other inputs
-/// name (base::read_as), or one of `to_be_read`. write_output() makes the same check; call this before long work to
-/// fail early. nullopt is always accepted.
+/// Returns an Error if writing `path` would overwrite an input: a file that was read or recorded as read
+/// (base::read_as), or one of `to_be_read`. A `path` of nullopt is always accepted. write_output() makes the same check
+/// without `to_be_read`; call this before long work to fail early.
 base::Status check_no_input(const std::optional<std::string>& path,
                             const std::vector<std::optional<std::string>>& to_be_read = {});
 
@@ -35,22 +35,24 @@ struct OutputFile {
 };
 
 /// Writes a set of files, either all or none of them (base::write_files), and returns the names of the destinations.
-/// REQUIRES: if there are several files, none of them is standard output.
+/// Returns an Error if one of them would overwrite an input. REQUIRES: if there are several files, standard output is
+/// not one of them.
 base::Result<std::vector<std::string>> write_outputs(const std::vector<OutputFile>& files);
 
-/// Prints `text` about an answer that is written to `path`: on stderr if `path` is standard output, otherwise on
-/// stdout.
+/// Prints `text` on stderr if `path`, the output file of the command, is standard output. Otherwise prints it on
+/// stdout. nullopt: no output file.
 void print_unless_stdout(const std::optional<std::string>& path, std::string_view text);
 
-/// Whether the file at `path` can be written repeatedly. Standard output, pipes and devices can be written only once.
+/// Whether the file at `path` can be written repeatedly: a regular file, or one that does not exist yet. Standard
+/// output, pipes and devices can be written only once.
 bool can_be_rewritten(const std::string& path);
 
-/// Keeps the -o file of a distributed search up to date, so that its best answer survives the loss of a process. The
-/// slower the writes, the rarer they are.
+/// Keeps the -o file of a distributed search up to date, so that its best answer survives the loss of a process. After
+/// each write, waits ten times as long as the write took, and at least half a second, before the next one.
 class BestFile {
  public:
-  /// Schedules a call of `write`, which writes a better answer than any before it. Its failures are ignored: the final
-  /// write of the answer reports them.
+  /// Calls `write` now, or in a later catch_up() if the last write was too recent. `write` writes a better answer than
+  /// any before it, so it replaces a pending one. Its failures are ignored: the final write of the answer reports them.
   void take(std::function<void()> write);
   /// Writes the pending answer, if any, unless the last write was too recent.
   void catch_up();

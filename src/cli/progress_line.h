@@ -1,4 +1,5 @@
-// Progress of a search on stderr: a line that is rewritten on a terminal, or a new line every few seconds elsewhere.
+// Progress of a search on stderr: one line that is rewritten on a terminal. Elsewhere, a new line every few seconds if
+// the command asks for it.
 #pragma once
 
 #include <chrono>
@@ -16,8 +17,8 @@ using answer::ProgressField;
 /// Output of a ProgressLine if stderr is not a terminal.
 enum class PlainLines { none, every_few_seconds };
 
-/// Joins the fields that fit into `columns` columns, in their original order. Chooses fields by rank, and from left to
-/// right within a rank, until one does not fit. Fields are never cut.
+/// Returns a line of at most `columns` columns with some of the fields, in their original order. Chooses fields by
+/// increasing rank, and from left to right within a rank, until one does not fit. Fields are never cut.
 std::string fit_fields(const std::vector<ProgressField>& fields, std::size_t columns);
 
 class ProgressLine {
@@ -29,9 +30,10 @@ class ProgressLine {
   ProgressLine(const ProgressLine&) = delete;
   ProgressLine& operator=(const ProgressLine&) = delete;
 
-  /// Shows these figures unless the last line is younger than 0.1 s on a terminal, or 5 s elsewhere.
+  /// Shows these figures on a terminal, unless the last line is younger than 0.1 s. Elsewhere, shows them only with
+  /// PlainLines::every_few_seconds, unless the last line is younger than 5 s.
   void update(const answer::Figures& figures);
-  /// Shows a plain text instead of search figures, on a terminal only.
+  /// Shows a text instead of search figures, on a terminal only.
   void update(std::string_view text);
   /// Changes the name of the work in later lines.
   void set_label(std::string label) { label_ = std::move(label); }

@@ -35,7 +35,8 @@ class QuestionProgress {
 /// Returns callbacks that only print notes, for questions without a search.
 answer::Callbacks note_callbacks();
 
-/// Answers `request`. Returns an Error before any work if one of `outputs` is a file that was read.
+/// Answers `request` and shows its progress. When all input has been read, returns an Error if one of `outputs` is a
+/// file that was read. `label` and `plain`: see QuestionProgress and ProgressLine.
 template <class Request>
 auto answer_to(const Request& request, const std::string& label, std::vector<std::optional<std::string>> outputs = {},
                PlainLines plain = PlainLines::none) {
@@ -49,9 +50,9 @@ struct AnswerFile {
   std::function<base::Result<std::string>()> content;
 };
 
-// Prints an answer as sections, or as JSON if `json` is set, and writes its file. If the file is standard output,
-// sections go to stderr, and JSON holds the file's content as its member `output`. The answer is printed even if its
-// file cannot be written.
+// Each function prints an answer, as sections or as JSON, and writes its file. If the file is standard output, sections
+// go to stderr, and JSON has the content of the file as its member `output`. The answer is printed even if its file
+// cannot be written; the failure is then returned.
 base::Status deliver(const answer::Sections& sections, const AnswerFile& file);
 base::Status deliver_json(const std::string& json, const AnswerFile& file);
 template <class Answer>

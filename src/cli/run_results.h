@@ -1,4 +1,4 @@
-// Reads and writes reports about a run in its folder, during the run and at its end.
+// Reads the records in the folder of a run, and writes reports about the run there, during the run and at its end.
 #pragma once
 
 #include <string>
@@ -11,18 +11,19 @@ namespace dovetail::cli {
 /// Whether `folder` has the metrics file of a run.
 bool is_run_folder(const std::string& folder);
 
-/// Reads the metrics of a run so far and compares them with the prediction of its plan. If the prediction fails, prints
-/// a note with the reason. Returns an Error if the rows are missing or cannot be read.
+/// Reads the metrics of a run so far and compares them with the prediction of its plan. If the comparison fails, prints
+/// a note with the reason. Returns an Error if the metrics have no rows or cannot be read.
 base::Result<report::RunReport> read_run(const std::string& folder);
 
-/// Writes these files from the metrics rows, the job and the plan in a run's folder:
+/// Writes these files into a run's folder, from the metrics, the job and the plan there:
 ///
 /// timeline.json     iteration times as a Chrome trace
 /// measurement.yaml  a dovetail/measurement@1 file, for `dovetail calibrate`
 /// curves.svg        curves of the run's quality metrics
 /// report.html       all of the above as a page
 ///
-/// Writes nothing if the run has no iteration yet, and no measurement if there is no prediction.
+/// Writes nothing if the run has not finished an iteration yet. Leaves out measurement.yaml if the comparison with the
+/// prediction fails, and curves.svg if there is no metric to draw.
 base::Status write_run_results(const std::string& folder);
 
 }  // namespace dovetail::cli

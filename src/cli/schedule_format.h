@@ -17,13 +17,14 @@ using answer::ScheduleFormat;
 /// Values of --format for writing.
 inline constexpr const char* written_formats = "json|trace|chrome|svg|csv|csv-comms|programs";
 
-/// Returns the format in which to write `path`: `name` if given, otherwise by the extension of `path` (.chrome.json,
-/// .trace.json, .json, .svg, .csv, .txt or .trace). A folder, or a path that ends with a slash, means programs. Returns
-/// an Error if the format is unknown or `path` cannot be written. Call it before a long search.
+/// Returns the format in which to write `path`: the format called `name` if it is given, otherwise by the extension of
+/// `path` (.chrome.json, .trace.json, .json, .svg, .csv, .txt or .trace). A folder, or a path that ends with a slash,
+/// means programs. Standard output means JSON. Returns an Error if the format is unknown or `path` cannot be written.
+/// Call this before a long search.
 base::Result<ScheduleFormat> format_to_write(const std::string& path, const std::optional<std::string>& name);
 
-/// Renders the schedule in that format, with `title` as the title of pictures. Returns an Error if the result needs
-/// several files: programs, or CSV of several pipelines. REQUIRES: the schedule is valid.
+/// Returns the schedule in that format. `title` is the title of pictures and Chrome traces. Returns an Error if the
+/// result needs several files: programs, or CSV of several pipelines. REQUIRES: the schedule is valid.
 base::Result<std::string> schedule_content(const pipeline::Schedule& schedule, const std::string& title,
                                            ScheduleFormat format);
 

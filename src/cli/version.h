@@ -1,4 +1,4 @@
-// Version of this binary and of the libraries it was built with.
+// Versions of this binary and of the libraries that it was built with.
 #pragma once
 
 #include <string>

@@ -1,6 +1,6 @@
 // A cluster: nodes with their GPUs, and the network between the nodes.
 //
-// Devices are numbered from 0, node by node in the order of the groups.
+// Devices are numbered from 0, node by node, in the order of the groups. Nodes are numbered the same way.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ struct NodeGroup {
   int nodes = 1;
   int devices_per_node = 1;
   Gpu gpu;
-  std::int64_t host_memory = 0;  ///< bytes of each node
+  std::int64_t host_memory = 0;  ///< bytes of usable host memory in each node
 
   friend bool operator==(const NodeGroup&, const NodeGroup&) = default;
 };
@@ -33,14 +33,15 @@ struct NetworkLevel {
   int nodes = 0;
   double bandwidth = 0;  ///< bytes/s of a device in one direction
   double latency = 0;    ///< seconds per message
-  /// Measured size in bytes of a message that reaches half of the bandwidth.
+  /// Measured size in bytes of a message that reaches half of the bandwidth. nullopt: LinkEfficiency::half_size.
   std::optional<double> half_bandwidth_size = std::nullopt;
 
   friend bool operator==(const NetworkLevel&, const NetworkLevel&) = default;
 };
 
-/// A cluster. read_cluster guarantees that it is valid: at least one group, each with at least one node and device; at
-/// least one network; each level's `nodes` a multiple of the level before, and 0 only on the last level.
+/// A cluster. read_cluster guarantees that it is valid. There is at least one group, each with at least one node and
+/// one device per node. There is at least one network level. Each level's `nodes` is a larger multiple of the previous
+/// level's, except on the last level, where it is 0.
 struct Cluster {
   std::vector<NodeGroup> groups;
   std::vector<NetworkLevel> networks;  ///< from the innermost level to the level that joins all nodes
@@ -67,8 +68,8 @@ std::size_t group_of(const Cluster& cluster, NodeId node);
 int devices_of(const Cluster& cluster, NodeId node);
 const Gpu& gpu_of(const Cluster& cluster, DeviceId device);
 
-/// Returns the network level that joins two devices and all devices between them: 0 inside a node, otherwise 1 + the
-/// index in `networks` of the innermost level that joins their nodes.
+/// Returns the innermost network level that joins two devices and all devices numbered between them. It is 0 if they
+/// are in one node, and otherwise 1 + the index in `networks` of the innermost level that joins their nodes.
 int meeting_level(const Cluster& cluster, DeviceId a, DeviceId b);
 
 }  // namespace dovetail::cluster

@@ -10,8 +10,8 @@
 
 namespace dovetail::cluster {
 
-/// A model of GPU. All speeds are the manufacturer's, for dense matrices. The cost model decides which fraction is
-/// reached.
+/// A model of GPU. Speeds are the manufacturer's figures, for dense matrices. The cost model decides which fraction of
+/// them is reached.
 struct Gpu {
   std::string name;
   std::int64_t memory = 0;         ///< bytes that the driver reports (total of nvidia-smi)
@@ -32,20 +32,20 @@ struct Gpu {
 /// context, but at least half.
 ///
 /// This is an assumption from two cases. On a B200 with 183359 MiB, a process that has allocated nothing finds 182014
-/// free (1.3 GiB less). On an H100 with 81559 MiB, the driver reserves 551, and a context takes about 500. Buffers of
-/// NCCL and other libraries come out of the rest.
+/// MiB free (1.3 GiB less). On an H100 with 81559 MiB, the driver reserves 551 MiB, and a context takes about 500 MiB.
+/// Buffers of NCCL and other libraries must fit in the returned bytes.
 std::int64_t usable_of(std::int64_t memory);
 
 /// Names of the bundled GPUs as in Gpu::name: "A100-40", "A100-80", ...
 std::vector<std::string_view> gpu_names();
 
-/// Finds a bundled GPU by name. Case, dashes, spaces and a final GB do not matter ("h100-80gb"). The memory size may be
-/// left out if one size is usual ("A100" is A100-80). The Error for an unknown name has no position. It suggests the
-/// nearest names and lists all of them.
+/// Finds a bundled GPU by name. Case, dashes, underscores, spaces and a final GB do not matter ("h100-80gb"). The
+/// memory size may be left out if one size is usual ("A100" is A100-80). The Error for an unknown name has no position.
+/// It lists all names and suggests a similar one if there is one.
 ///
-/// The specifications are from data sheets. Memory is as above. Peak speeds are without sparsity; if a data sheet has
-/// only the sparse value, it is halved. Links are those of the SXM or OAM board in an 8-GPU server: the sum of all
-/// NVLink or Infinity Fabric links in one direction.
+/// The specifications are from data sheets, except Gpu::memory, which the driver reports. Peak speeds are without
+/// sparsity; if a data sheet has only the sparse value, it is halved. Links are those of the SXM or OAM board in an
+/// 8-GPU server: the sum of all NVLink or Infinity Fabric links in one direction.
 ///
 /// A GB200 is one of the two GPUs of a superchip, so it has half of the superchip's link to the CPU. L40S, RTX-4090 and
 /// A6000-48 have only PCIe links. The memory bandwidth of B200 is 7.7 TB/s, computed from the bus that the driver

@@ -18,15 +18,15 @@ struct Mesh {
   friend auto operator<=>(const Mesh&, const Mesh&) = default;
 };
 
-/// Returns all meshes of at least `min_devices` that a search considers, ordered by number of devices, then by first
-/// device:
+/// Returns the meshes that a search considers, without those of fewer than `min_devices` devices, ordered by number of
+/// devices, then by first device:
 /// - inside a node of D devices, every block of b < D devices that starts at a multiple of b, counted from the node's
 ///   first device. b is a power of two or a divisor of D.
 /// - every run of whole nodes, even unequal ones.
 /// N nodes of 8 with min_devices 4 have 2 N + N (N + 1) / 2 meshes, as in ReaL's search.
 ///
-/// `is_wanted` selects runs of nodes; the whole cluster is always included. Time is quadratic in the number of nodes,
-/// and so is memory unless `is_wanted` rejects runs.
+/// `is_wanted` selects runs of whole nodes; nullptr selects all. The run of all nodes is always selected. Time is
+/// quadratic in the number of nodes, and so is memory unless `is_wanted` rejects runs.
 std::vector<Mesh> meshes_of(const Cluster& cluster, int min_devices = 1,
                             bool (*is_wanted)(int first_node, int node_count) = nullptr);
 
@@ -49,21 +49,23 @@ Mesh hull_of(const Mesh& a, const Mesh& b);
 int nodes_of(const Cluster& cluster, const Mesh& mesh);
 /// Returns the network level that joins all devices of the mesh; see meeting_level.
 int level_of(const Cluster& cluster, const Mesh& mesh);
-/// Returns the name of the mesh. If it consists of whole nodes, "0-15" with the cluster's device numbers. If it is part
-/// of a node, "node 3: 4-7" or "node 3: 4" with the node's device numbers.
+/// Returns the name of the mesh. If it consists of whole nodes or spans several nodes, this is "0-15", with the
+/// cluster's device numbers. If it is part of one node, this is "node 3: 4-7" or "node 3: 4", with device numbers that
+/// count from 0 in the node.
 std::string name_of(const Cluster& cluster, const Mesh& mesh);
 
-/// Consecutive nodes that contribute equal devices to a mesh.
+/// Consecutive nodes that are equal and contribute the same number of devices to a mesh.
 struct MeshPart {
   int nodes = 0;
-  int devices_per_node = 0;  ///< devices in the mesh
+  int devices_per_node = 0;  ///< devices of each node that are in the mesh
   /// Index in Cluster::groups; among groups that differ only in their number of nodes, the first.
   std::size_t group = 0;
 
   friend auto operator<=>(const MeshPart&, const MeshPart&) = default;
 };
 
-/// A mesh without its position. Work takes the same time on all meshes of equal shape. Equal nodes form one part.
+/// A mesh without its position. Work takes the same time on all meshes of equal shape. `parts` are in the order of the
+/// nodes, and neighboring parts differ.
 struct MeshShape {
   std::vector<MeshPart> parts;
   int level = 0;  ///< network level that joins its devices

@@ -59,9 +59,9 @@ constexpr auto names_of(LogProbabilities) {
 
 struct AlgorithmOptions {
   ReferenceUse reference = ReferenceUse::pass;
-  double reference_decay = 0.99;  ///< decay of the averaged reference (Role::decay), in [0, 1)
+  double reference_decay = 0.99;  ///< decay of the averaged reference (Role::decay), at least 0, less than 1
   RewardUse reward = RewardUse::model;
-  base::Ticks reward_time;  ///< time of a rule for one sample, in ns
+  base::Ticks reward_time;  ///< time in ns that the verifier of RewardUse::rule takes for one sample
   LogProbabilities policy_log_probabilities = LogProbabilities::engine;
   std::int64_t ptx_tokens = 0;  ///< pretraining tokens (PTX loss) in an epoch of the actor's training, at least 0
 
@@ -86,9 +86,9 @@ struct Algorithm {
   std::string_view name;
   std::string_view summary;
   AlgorithmOptions defaults;
-  /// Keys of the AlgorithmOptions that it supports.
+  /// Keys of the AlgorithmOptions that the algorithm supports.
   std::vector<std::string_view> options;
-  /// Whether it works without a reference.
+  /// Whether the algorithm works without a reference.
   bool may_skip_reference = false;
   /// Makes the workflow. Unsupported options are ignored. REQUIRES: may_skip_reference, or a reference that is not
   /// skipped.

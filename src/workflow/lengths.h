@@ -27,17 +27,19 @@ inline constexpr std::int64_t max_weight = std::int64_t{1} << 36;
 inline constexpr std::size_t max_length_points = 5000;
 
 /// An immutable distribution of prompt or response lengths. Results are the same on every machine, because they are
-/// sums of integers and IEEE arithmetic on them. Two distributions are equal if all their fractions are.
+/// sums of integers and IEEE arithmetic on them. Two distributions are equal if every length has the same fraction in
+/// both.
 class LengthDistribution {
  public:
   /// Makes a distribution from points in any order. Points of equal length are merged and points without weight are
   /// dropped. If more than max_length_points remain, neighbors are merged at their mean. Returns an Error without a
-  /// position if a length or weight is negative or too large, if the total weight is 0, or if all lengths are 0.
+  /// position if a length is not from 0 to max_length, if a weight is negative, if the total weight is 0 or exceeds
+  /// max_weight, or if all lengths are 0.
   static base::Result<LengthDistribution> of(std::vector<LengthPoint> points);
   /// Makes a distribution of a single length. REQUIRES: 1 <= length <= max_length.
   static LengthDistribution fixed(std::int64_t length);
 
-  /// Returns the points in ascending order of length, each with a weight of at least 1.
+  /// Returns the points in ascending order of length. Weights are at least 1 and have no common divisor.
   const std::vector<LengthPoint>& points() const { return points_; }
   std::int64_t total_weight() const { return weight_up_to_.back(); }
   std::int64_t shortest() const { return points_.front().length; }
@@ -47,10 +49,11 @@ class LengthDistribution {
   double mean() const;
   /// Returns the expected square of the length, in tokens^2. The cost of attention is proportional to it.
   double second_moment() const;
-  /// Returns the smallest length that at least a fraction p of the lengths does not exceed: the shortest if p <= 0, the
-  /// longest if p >= 1.
+  /// Returns the smallest length L such that at least a fraction p of the lengths is L or shorter: the shortest length
+  /// if p <= 0, the longest if p >= 1.
   std::int64_t quantile(double p) const;
-  /// Returns the fraction of lengths above `length`: the responses still being generated after that many tokens.
+  /// Returns the fraction of lengths above `length`. For responses, this is the fraction still being generated after
+  /// `length` tokens.
   double survival(std::int64_t length) const;
   /// Returns the expected length given that it exceeds `length`, or nullopt if no length does.
   std::optional<double> mean_beyond(std::int64_t length) const;
@@ -81,8 +84,8 @@ struct LengthBin {
   std::int64_t last = 0;
 };
 
-/// Returns the bins that cover the lengths from 0 to `longest`, as narrow as max_length_points allows. Long bins are
-/// wider in proportion to their length. REQUIRES: 0 <= longest <= max_length.
+/// Returns at most max_length_points bins that cover the lengths from 0 to `longest`. Bins of short lengths have one
+/// length. Bins of long lengths get wider in proportion to the length. REQUIRES: 0 <= longest <= max_length.
 std::vector<LengthBin> length_bins(std::int64_t longest);
 
 /// Multiplies every length by `factor`, rounds it, and cuts it at `cap`. Lengths other than 0 stay at least one token.
@@ -91,12 +94,12 @@ std::vector<LengthBin> length_bins(std::int64_t longest);
 LengthDistribution scaled(const LengthDistribution& lengths, double factor, std::int64_t cap = max_length);
 
 /// Returns the smallest factor, within 1 part in a million, for which the mean of scaled(lengths, factor, cap) is at
-/// least `mean` tokens. It is never below the factor at which all lengths are one token. nullopt if the cap prevents
-/// such a mean. REQUIRES: mean > 0.
+/// least `mean` tokens. If that already holds when every length other than 0 is one token, returns a factor with this
+/// effect. nullopt if the cap prevents such a mean. REQUIRES: mean > 0.
 std::optional<double> factor_for_mean(const LengthDistribution& lengths, double mean, std::int64_t cap = max_length);
 
-/// Returns the factor for which the median of scaled(lengths, factor, cap) is `median` tokens. nullopt if `median`
-/// exceeds the cap, or if half of the lengths are 0. REQUIRES: median > 0.
+/// Returns the factor for which the median of scaled(lengths, factor, cap) is `median` tokens, apart from rounding.
+/// nullopt if `median` exceeds the cap, or if the median of `lengths` is 0. REQUIRES: median > 0.
 std::optional<double> factor_for_median(const LengthDistribution& lengths, double median,
                                         std::int64_t cap = max_length);
 

@@ -2,8 +2,8 @@
 //
 //   512                                                 all lengths equal
 //   {p50: 800, p90: 2100, p99: 4096, cap: 4096, at_cap: 0.03}
-//   {mean: 1060, sigma: 0.8, cap: 4096}                 statistics of log-normal lengths; see find_fault in
-//                                                       log_normal.h for the combinations
+//   {mean: 1060, sigma: 0.8, cap: 4096}                 both: statistics of the lengths; see find_fault in log_normal.h
+//                                                       for the combinations
 //   {file: lengths.csv, column: response_tokens}        measured lengths in a CSV or JSONL file; without `column`,
 //                                                       parse_length_table chooses it
 #pragma once
@@ -26,8 +26,9 @@ base::Result<LengthDistribution> read_lengths(const base::Node& node, std::strin
 /// Reads a table of lengths in tokens, with one integer from 0 to max_length in each row. `path` is for messages.
 ///
 /// If the first character is `{`, the file is JSONL with an object on each line. Otherwise it is CSV with a header, or
-/// a single column of numbers without one. `column` names the column or key. If `column` is empty, the table must have
-/// only one, or only one with `length` or `tokens` in its name.
+/// a single column of numbers without one. `column` names the column (CSV) or key (JSONL). If `column` is empty
+/// and there are several columns, exactly one must have `length` or `tokens` in its name. In JSONL, the first object
+/// decides the key, and without `column` only keys with numbers count.
 ///
 /// Returns an Error at the header (CSV) or at the object (JSONL) if the column is missing or ambiguous, and at the cell
 /// or row if a length is missing or invalid. A table without lengths is also an Error.

@@ -21,7 +21,7 @@ using TaskId = base::Id<struct TaskTag>;
 
 /// The output of a model.
 enum class Head {
-  language_model,  ///< a logit for each word of the vocabulary: actor, reference
+  language_model,  ///< a logit for each token of the vocabulary: actor, reference
   scalar,          ///< one number for each token: critic, reward
 };
 constexpr auto names_of(Head) {
@@ -32,7 +32,7 @@ constexpr auto names_of(Head) {
 struct Role {
   std::string name;
   Head head = Head::language_model;
-  /// Role whose weights and shape it starts with. Empty: its own weights.
+  /// Role whose weights and shape this role starts with. Empty: its own weights.
   std::string initialised_from;
   std::string averaged_from;  ///< trained role that it is a moving average of; empty: not an average
   double decay = 0.0;         ///< after each iteration the average is decay * itself + (1 - decay) * the trained role
@@ -72,7 +72,7 @@ constexpr auto names_of(SequenceCount::Per) {
 struct Task {
   std::string name;
   TaskKind kind = TaskKind::infer;
-  std::string role;                  ///< empty if and only if it is a rule
+  std::string role;                  ///< role whose model runs the task; empty if and only if it is a rule
   std::vector<std::string> inputs;   ///< keys that it reads
   std::vector<std::string> outputs;  ///< keys that it writes, whether or not a task reads them
   SequenceCount sequences;
@@ -83,7 +83,7 @@ struct Task {
   friend bool operator==(const Task&, const Task&) = default;
 };
 
-/// `to` reads what `from` writes in the same iteration.
+/// `to` reads `keys`, which `from` writes in the same iteration.
 struct DataEdge {
   TaskId from;
   TaskId to;
@@ -93,7 +93,7 @@ struct DataEdge {
 };
 
 /// The train task of iteration k must end before `use` of iteration k + `iterations` starts, because `use` needs the
-/// weights. If `use` has another role, that role is a moving average of the trained one.
+/// trained weights. If the role of `use` is not the trained one, it is a moving average of that role.
 struct VersionEdge {
   TaskId train;
   TaskId use;
@@ -107,46 +107,47 @@ struct Workflow {
   std::string name;  ///< name of the algorithm, or "custom"
   std::vector<Role> roles;
   std::vector<Task> tasks;
-  std::vector<DataEdge> data_edges;            ///< by (to, from)
+  std::vector<DataEdge> data_edges;            ///< ordered by (to, from)
   std::vector<TaskId> order;                   ///< topological order, with ties in the order of `tasks`
-  std::vector<std::optional<RoleId>> role_of;  ///< [task]
+  std::vector<std::optional<RoleId>> role_of;  ///< [task] its role; nullopt for rules
   /// [role] its train task; nullopt for frozen roles and moving averages
   std::vector<std::optional<TaskId>> trained_by;
 };
 
 /// A mistake in the roles or tasks of a workflow.
 struct WorkflowFault {
-  bool in_roles = false;     ///< whether it is in roles, not in tasks
+  bool in_roles = false;     ///< true: the mistake is in a role; false: in a task
   std::size_t index = 0;     ///< index of the role or task
   std::string_view key;      ///< member at fault ("inputs", "role", ...); empty: the whole role or task
-  std::size_t item = 0;      ///< index within a list of keys
+  std::size_t item = 0;      ///< if the member is a list of keys: index of the key at fault
   std::string message = {};  ///< what is wrong, and what is accepted
 };
 
 /// Returns the first mistake, or nullopt. Mistakes are:
 /// - no tasks;
-/// - a missing or repeated name of a role or task;
-/// - an unknown role, or a role that no task, average or initialization uses;
+/// - a name of a role or task that is empty, has control characters or is repeated;
+/// - an unknown role, or a role that no task uses and no other role is initialized from;
 /// - an initialization that leads back to itself;
-/// - an average of an untrained role, a trained average, or a decay outside [0, 1);
-/// - a rule with a role, or another task without one;
+/// - an average of an untrained role, an average with a train task, or a decay without an average or outside [0, 1);
+/// - a rule with a role, or a task of another kind without one;
 /// - two train tasks of a role;
-/// - a key that is empty, repeated in a list, or written by two tasks;
-/// - a cycle;
-/// - fewer than 1 sequences;
-/// - extra tokens or a time that are negative or belong to another kind of task.
+/// - a key that is empty, has control characters, is repeated in a list, or is written by two tasks;
+/// - a cycle of data edges;
+/// - a sequence count below 1;
+/// - negative extra tokens, or extra tokens of a task that is not a train task;
+/// - a negative time per sequence, or a time of a task that is not a rule.
 /// Unused outputs are allowed.
 std::optional<WorkflowFault> find_fault(const std::vector<Role>& roles, const std::vector<Task>& tasks);
 
 /// Makes the workflow of these roles and tasks. REQUIRES: !find_fault(roles, tasks).
 Workflow make_workflow(std::string name, std::vector<Role> roles, std::vector<Task> tasks);
 
-/// Returns the edges from each train task to every use of its role, or of its moving averages, in a later iteration,
-/// including the train task itself. Ordered by (use, train).
+/// Returns the edges from each train task to the tasks of a later iteration that use its role or a moving average of
+/// it, including the train task itself. Ordered by (use, train).
 ///
-/// `iterations` is 1, except 1 + steps_off_policy for generation. With one step off policy, iteration k + 1 generates
-/// with the weights from before the training of iteration k, so both may run in parallel. REQUIRES: steps_off_policy
-/// >= 0.
+/// VersionEdge::iterations is 1 + steps_off_policy if `use` generates, otherwise 1. With one step off policy, iteration
+/// k + 1 generates with the weights from before the training of iteration k, so this generation and this training may
+/// run in parallel. REQUIRES: steps_off_policy >= 0.
 std::vector<VersionEdge> version_edges(const Workflow& workflow, int steps_off_policy);
 
 /// Returns the tasks whose outputs `task` reads, in the order of Workflow::tasks.

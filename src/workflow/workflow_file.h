@@ -20,7 +20,7 @@
 // | ptx_tokens               | pretraining tokens in an epoch of the actor's     | 0                                  |
 // |                          | training                                          |                                    |
 //
-// dpo has the options reference, reference_decay and ptx_tokens. reward_model and sft have none.
+// dpo accepts only name, reference, reference_decay and ptx_tokens. reward_model and sft accept only name.
 //
 //   algorithm:
 //     roles:
@@ -64,9 +64,9 @@
 //
 // | key                | value                                                                             | default  |
 // |--------------------|-----------------------------------------------------------------------------------|----------|
-// | prompts            | prompts in an iteration; at most 16,777,216 samples with samples_per_prompt       | required |
+// | prompts            | prompts in an iteration; prompts x samples_per_prompt is at most 16,777,216       | required |
 // | samples_per_prompt | responses for each prompt; preference pairs for dpo and reward_model              | 1        |
-// | mini_batches       | optimizer steps in an epoch, at most one for each sample; not with `mini_batch`   | 1        |
+// | mini_batches       | optimizer steps in an epoch, at most one per sample; excludes `mini_batch`        | 1        |
 // | mini_batch         | samples in an optimizer step, a divisor of prompts x samples_per_prompt           | all      |
 // | epochs             | passes over the samples in an iteration                                           | 1        |
 // | critic             | {mini_batches, mini_batch, epochs}, any of them: other values for the critic      | as above |

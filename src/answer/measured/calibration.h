@@ -39,7 +39,8 @@ base::Result<CalibrationAnswer> answer_to(const CalibrationRequest& request, con
 /// The fitted efficiencies as a dovetail/efficiency@1 file. A job selects it with `software: {efficiency: FILE}`.
 std::string efficiency_file(const CalibrationAnswer& answer);
 
-/// Errors by row and by phase, fitted and cross-validated, followed by the mean errors.
+/// Tables of the prediction errors, by row and by phase, followed by their summary. Columns with the errors of
+/// cross-validation are included if it was run.
 Sections calibration_sections(const measure::Calibration& calibration);
 /// calibration_sections, followed by the fitted values and their start values.
 Sections sections(const CalibrationAnswer& answer);

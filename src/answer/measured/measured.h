@@ -18,12 +18,12 @@
 namespace dovetail::answer {
 
 struct MeasuredRequest {
-  std::vector<Input> logs;                    ///< logs of one run; a path may have the form KEY=FILE
-  JobInput job;                               ///< if not given, the configuration at the start of a log
-  std::optional<Input> plan;                  ///< if not given, the plan of the trainer's configuration
+  std::vector<Input> logs;                    ///< logs of one run; the path KEY=FILE sets trainers::LogFile::key
+  JobInput job;                               ///< job that ran; if not given, the configuration at the start of a log
+  std::optional<Input> plan;                  ///< plan that ran; nullopt: the plan of the trainer's configuration
   std::optional<trainers::LogFormat> format;  ///< nullopt: detected by the log's keys
   measure::Statistic statistic = measure::Statistic::median;
-  std::optional<int> skip;
+  std::optional<int> skip;  ///< warm-up steps to leave out; nullopt: measure::default_skip, fewer in short runs
 };
 template <std::same_as<MeasuredRequest> T>
 auto options_of(const T*) {
@@ -37,7 +37,7 @@ auto options_of(const T*) {
       option("skip", &T::skip, Count{0, 1'000'000'000}, "warm-up steps to leave out (default 2, fewer in short runs)"));
 }
 
-/// A phase of a followed run is reported if it takes at least this many times its prediction.
+/// A phase of a followed run may be slow (see follow) from this many times its prediction.
 inline constexpr double slow_factor = 2;
 
 /// Prediction for a run, and the comparison with it.
@@ -47,16 +47,16 @@ struct MeasuredPrediction {
   std::string efficiency_choice;  ///< value of `efficiency` that selects them in a job: a bundled set or a file
   bool unfused = false;  ///< the plan fuses stages, but the trainer runs them separately; fusion was removed for the
                          ///< comparison
-  std::vector<std::vector<std::string>> fused;  ///< tasks that the plan runs as one phase
+  std::vector<std::vector<std::string>> fused;  ///< groups of task names; the plan runs each group as one phase
   std::optional<ImportedJob> imported;          ///< set if the job is a trainer's configuration
   std::optional<plan::Plan> own_plan;           ///< plan of the trainer's configuration, if that is what ran
   measure::MeasuredComparison comparison;
 };
 
-/// Phase that took much longer than predicted in some steps of a followed run.
+/// Phase that follow() reported as slow in some steps.
 struct SlowPhase {
   std::string phase;
-  std::size_t steps = 0;
+  std::size_t steps = 0;  ///< number of these steps
 };
 
 struct MeasuredAnswer {
@@ -64,23 +64,24 @@ struct MeasuredAnswer {
   measure::MeasuredRun run;
   std::optional<MeasuredPrediction> predicted;  ///< set if the job and the plan are known
   std::optional<std::size_t> followed = {};     ///< number of steps that were compared while following the log
-  std::vector<SlowPhase> slow_phases = {};      ///< phases that took at least slow_factor their prediction in some of
-                                                ///< these steps
+  std::vector<SlowPhase> slow_phases = {};      ///< phases that were slow in some of these steps
 };
 
-/// Errors: input that cannot be read. A trainer's configuration without lengths uses those of the log. A plan that
-/// fuses stages is compared without fusion, with a note. An unreadable configuration in the log is only a note, unless
-/// the request has options for it.
+/// Errors: input that cannot be read. A trainer's configuration without lengths uses those of the log. If the plan
+/// fuses stages, a run of a trainer other than dovetail train is compared without fusion, with a note. A configuration
+/// in the log that cannot be read is only a note, unless the request has a plan or import options.
 base::Result<MeasuredAnswer> answer_to(const MeasuredRequest& request, const Callbacks& callbacks);
 
-/// Reason why a request cannot produce a measurement file; nullopt if none is known before the logs are read. Such a
-/// file refers to its job and plan by path, or embeds the job and plan of a trainer's configuration.
+/// Returns why a request cannot produce a measurement file: its job or plan is standard input. nullopt if there is no
+/// such reason before the logs are read. A measurement file refers to its job and plan by path, or embeds the job and
+/// plan of a trainer's configuration.
 std::optional<std::string> find_measurement_fault(const MeasuredRequest& request);
 
-/// The run as a dovetail/measurement@1 file at `path`: JSON if it ends in .json, otherwise YAML. `name` is the name of
-/// its row; by default it is made of the names of the job and the log. A fit to the file starts from the efficiencies
-/// of the prediction. An Error if there is no prediction, if the plan fuses stages, or if the log does not time the
-/// iteration. REQUIRES: find_measurement_fault found no fault.
+/// Returns the run as the content of a dovetail/measurement@1 file: JSON if `path` ends in .json, otherwise YAML.
+/// Relative paths in it start at the folder of `path`. `name` is the name of its row; nullopt: the names of the job and
+/// the log. A fit to the file starts from the efficiencies of the prediction. Returns an Error if there is no
+/// prediction, if fusion was removed from the plan for the comparison, or if the log does not time the iteration.
+/// REQUIRES: find_measurement_fault found no fault.
 base::Result<std::string> measurement_file(const MeasuredAnswer& answer, const std::string& path,
                                            const std::optional<std::string>& name);
 
@@ -91,19 +92,20 @@ Sections sections(const MeasuredAnswer& answer);
 std::string to_json(const MeasuredAnswer& answer);
 
 struct FollowOptions {
-  double poll_seconds = 1;                          ///< in seconds
+  double poll_seconds = 1;                          ///< seconds between two reads of the log
   std::function<void(const std::string&)> on_line;  ///< receives a line about a step, or about an unusual phase
 };
 
-/// Follows the single log of `request` until `callbacks` asks to stop.
+/// Follows the single log of `request` until `callbacks.cancellation` requests a stop.
 ///
-/// Reports a line per finished step, with the measured and predicted seconds of its phases. Another line reports each
-/// phase that takes at least slow_factor its prediction and exceeds the prediction by more than notable_share of the
-/// iteration. Warm-up steps and steps with a validation or checkpoint are exempt.
+/// Passes a line per finished step to `options.on_line`, with the measured and predicted seconds of its phases. A phase
+/// is slow if it takes at least slow_factor times its prediction, and exceeds the prediction by more than notable_share
+/// of the predicted iteration. Each slow phase gets another line, except in warm-up steps and in steps with a
+/// validation or a checkpoint.
 ///
-/// Returns the answer for the part of the log that was read, with the number of unusual steps per phase; nullopt if the
-/// log has no step. Errors: an unreadable job, plan or log. A malformed line is reported and skipped. REQUIRES: exactly
-/// one log, and not standard input.
+/// Returns the answer for the part of the log that was read, with the slow phases; nullopt if the log has no step.
+/// Errors: an unreadable job, plan or log. A malformed line is reported and skipped. REQUIRES: exactly one log, and not
+/// standard input.
 base::Result<std::optional<MeasuredAnswer>> follow(const MeasuredRequest& request, const FollowOptions& options,
                                                    const Callbacks& callbacks);
 

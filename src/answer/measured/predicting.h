@@ -10,24 +10,25 @@
 
 namespace dovetail::answer {
 
-/// Reason why a plan that fuses stages is compared without fusion.
+/// Returns the reason, for messages, why a plan that fuses stages is compared without fusion: the trainer of the run
+/// does not fuse them.
 std::string unfused_reason(const measure::MeasuredRun& run);
 
-/// Checks that at most one input is standard input.
+/// Checks that at most one of the job, the plan and the logs is standard input.
 base::Status check_inputs(const MeasuredRequest& request);
 
-/// Reads the logs of a request.
+/// Reads the logs of a request, in order, and separates KEY from paths of the form KEY=FILE.
 base::Result<std::vector<trainers::LogFile>> read_logs(const MeasuredRequest& request);
 
 /// Predicts the run with the job of the request, otherwise with the configuration at the start of the first log that
 /// has one; nullopt without either. A configuration without lengths uses those of `run`. Errors: input that cannot be
-/// read, and options that need a missing job. An unreadable configuration in a log is only a note, unless the request
-/// has options for it.
+/// read, and options that need a missing job. A configuration in a log that cannot be read is only a note, unless the
+/// request has a plan or import options. Removes fusion from the plan unless the log is of dovetail train.
 base::Result<std::optional<PredictionAnswer>> predict_run(const MeasuredRequest& request,
                                                           const std::vector<trainers::LogFile>& logs,
                                                           const measure::MeasuredRun& run, const Callbacks& callbacks);
 
-/// Compares a run with its prediction.
+/// Compares a run with its prediction, and records the job, the plan and the efficiencies that were used.
 MeasuredPrediction compare_with_prediction(const MeasuredRequest& request, const PredictionAnswer& predicted,
                                            const measure::MeasuredRun& run);
 

@@ -11,14 +11,14 @@
 
 namespace dovetail::answer {
 
-/// Reads a trainer's configuration and its import options.
+/// Reads the content of a trainer's configuration and completes its import options with lengths (options_with_lengths).
 base::Result<trainers::ExportBase> read_base(const JobInput& input, const Callbacks& callbacks);
 
 /// Parses the values of --allow. Each is "backend", "mode" or both separated by a comma, and may repeat. Any other
 /// value is an Error.
 base::Result<trainers::Allowed> allowed_of(const std::vector<std::string>& entries);
 
-/// A configuration that runs the job.
+/// A trainer's configuration of the job, unchanged or with another backend or mode.
 struct Alternative {
   std::string name;  ///< name of the trainers::SwitchedBase
   std::vector<trainers::Change> changes;
@@ -27,7 +27,7 @@ struct Alternative {
 };
 
 /// Returns all allowed alternatives. The unchanged configuration comes first, with the name "as configured". Errors:
-/// the input is not a trainer's configuration, or its trainer has no alternative.
+/// the input cannot be read or is not a trainer's configuration, or its trainer has no other alternative.
 base::Result<std::vector<Alternative>> list_alternatives(const JobInput& input, const trainers::Allowed& allowed,
                                                          const Callbacks& callbacks);
 

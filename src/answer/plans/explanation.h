@@ -13,8 +13,8 @@ namespace dovetail::answer {
 
 struct ExplanationRequest {
   JobInput job;
-  std::optional<Input> plan = std::nullopt;  ///< required, unless the job comes with a plan
-  int shown = 10;
+  std::optional<Input> plan = std::nullopt;  ///< plan to explain; nullopt: the plan of the trainer's configuration
+  int shown = 10;                            ///< max number of changes in the answer
   PlanSearchOptions search = {};
 };
 template <std::same_as<ExplanationRequest> T>
@@ -32,7 +32,8 @@ struct ExplanationAnswer {
   Outcome outcome = Outcome::done;
 };
 
-/// Errors: input that cannot be read, and those of planner::explain. The outcome is infeasible if no plan fits.
+/// Errors: input that cannot be read, a job file without a plan, and those of planner::explain. The outcome is
+/// infeasible if the search finds no plan that fits.
 base::Result<ExplanationAnswer> answer_to(const ExplanationRequest& request, const Callbacks& callbacks);
 
 /// Memory limit, useful changes, and time lost compared with the best plan.

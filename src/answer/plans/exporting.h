@@ -18,7 +18,7 @@ namespace dovetail::answer {
 
 enum class ExportFormat {
   file,  ///< file with the changed settings
-  args   ///< one line per setting
+  args   ///< one line per argument that changes the settings
 };
 constexpr auto names_of(ExportFormat) {
   return std::array{base::EnumName{"file", ExportFormat::file}, base::EnumName{"args", ExportFormat::args}};
@@ -26,9 +26,9 @@ constexpr auto names_of(ExportFormat) {
 
 struct ExportRequest {
   Input plan;
-  JobInput base;             ///< configuration to change; empty to write a complete file
-  std::optional<Input> job;  ///< job, to write a complete file
-  std::string trainer;       ///< empty: the trainer of the base or the framework of the job
+  JobInput base;             ///< configuration to change; empty if `job` is set
+  std::optional<Input> job;  ///< job file of the plan, to write a complete file; nullopt if `base` is set
+  std::string trainer;       ///< trainer to export to; empty: the trainer of the base or the framework of the job
   ExportFormat format = ExportFormat::file;
   std::vector<std::string> allowed = {};  ///< settings of the base that may change, see allowed_of
 };
@@ -48,7 +48,7 @@ auto options_of(const T*) {
 /// Change of a setting, and the effect of omitting it.
 struct ReasonedChange {
   trainers::Change change;
-  std::string reason;  ///< "without it, 3.1 s more", "without it, 4.20 GiB more peak memory"
+  std::string reason;  ///< "without it, 3.1 s more", "without it, 4.20 GiB more peak memory"; empty in a complete file
 };
 
 struct ExportAnswer {
@@ -65,8 +65,8 @@ struct ExportAnswer {
   std::vector<ReasonedChange> changes;
   plan::Plan plan;  ///< plan that the changed configuration runs
   std::vector<plan::NotModelled> not_modelled = {};
-  double seconds = 0;       ///< predicted iteration of the plan
-  double base_seconds = 0;  ///< predicted iteration of the unchanged base; 0 without a base
+  double seconds = 0;       ///< predicted time of an iteration with the plan
+  double base_seconds = 0;  ///< predicted time of an iteration of the unchanged base; 0 without a base
   ExportFormat format = ExportFormat::file;
   Outcome outcome = Outcome::done;
 };
@@ -80,13 +80,17 @@ base::Result<ExportAnswer> answer_to(const ExportRequest& request, const Callbac
 base::Result<ExportAnswer> export_found(const JobInput& input, const predict::Scenario& scenario, plan::Plan plan,
                                         const std::vector<trainers::Change>& switches = {});
 
-/// Returns the content of the file to write at `target`; paths in it are relative to the folder of `target`. For a
-/// launch script, it is a script that starts it with the changed settings. For a configuration, it is a configuration
-/// that includes it. If values are changed in place, it is a changed copy. Without a base, it is a complete file. With
-/// ExportFormat::args, it is one line per setting.
+/// Returns the content of the file to write at `target`; paths in it are relative to the folder of `target`:
+/// - with ExportFormat::args, one line per argument;
+/// - without a base, the complete file;
+/// - if `in_place` is set, a changed copy of the base;
+/// - if the base is a launch script, a script that starts the base with the changed settings;
+/// - if the base is a configuration, a configuration that includes the base and overrides the changed settings.
+/// The first case that applies counts.
 std::string exported_file(const ExportAnswer& answer, const std::string& target);
 
-/// Changes with their reasons, and the iteration before and after.
+/// Changes with their reasons, and the iteration times before and after. For a complete file, its settings and the
+/// variables that it needs.
 Sections sections(const ExportAnswer& answer);
 /// A dovetail/export@1 object.
 std::string to_json(const ExportAnswer& answer);

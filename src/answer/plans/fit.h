@@ -25,25 +25,27 @@ auto options_of(const T*) {
                     group(&T::search));
 }
 
-/// Plan with its memory, for the job's responses and for longer ones.
+/// Plan with its prediction at the job's lengths and at longer responses.
 struct FittedPlan {
   plan::Plan plan;
   predict::Estimate estimate;
-  std::vector<planner::GrownLengths> lengths;  ///< empty if the plan does not fit
+  /// Fit at the job's lengths, then at longer responses. Empty if the plan comes from a search that found none that
+  /// fits.
+  std::vector<planner::GrownLengths> lengths;
 };
 
 struct FitAnswer {
   predict::Scenario scenario;
-  /// The given plan; otherwise the fastest plan found that fits, or the one that comes closest to fitting. nullopt if
-  /// no plan was found.
+  /// The given plan or the plan of the trainer's configuration. For a job file without a plan, the fastest plan found
+  /// that fits, otherwise the one that comes closest to fitting. nullopt if no plan was found.
   std::optional<FittedPlan> plan;
-  std::optional<planner::JobFit> job;  ///< nullopt if a plan was given
+  std::optional<planner::JobFit> job;  ///< result of the search; nullopt if no search was needed
   Outcome outcome = Outcome::done;
 
   predict::Fit fit() const { return job ? job->fit() : plan->estimate.fit(); }
 };
 
-/// Returns the tasks that run on devices, by increasing memory margin.
+/// Returns the indices of the tasks that run on devices, by increasing memory margin.
 std::vector<std::size_t> tasks_by_margin(const std::vector<predict::TaskMemory>& memory);
 
 /// Describes a cluster: "2 nodes of 8 H100-80". Groups of different nodes are joined by "and".
@@ -52,7 +54,8 @@ std::string cluster_text(const cluster::Cluster& cluster);
 /// Errors: input that cannot be read, and those of planner::fit_job.
 base::Result<FitAnswer> answer_to(const FitRequest& request, const Callbacks& callbacks);
 
-/// Memory of each task, the limit, and how long responses may get. For a job also its plans and the smallest cluster.
+/// Memory of each task, the task that sets the limit, and the fit at longer responses. After a search, also the plans
+/// found and the smallest cluster on which a plan fits.
 Sections sections(const FitAnswer& answer);
 /// A dovetail/fit@2 object.
 std::string to_json(const FitAnswer& answer);

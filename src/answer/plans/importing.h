@@ -26,10 +26,11 @@ struct ImportAnswer {
   Outcome outcome = Outcome::done;
 };
 
-/// Errors: input that cannot be read, and a job file.
+/// Errors: input that cannot be read, or that is a job file.
 base::Result<ImportAnswer> answer_to(const ImportRequest& request, const Callbacks& callbacks);
 
-/// Text of the job file to write to `target`. Relative paths start at its folder.
+/// Returns the content of the job file to write to `target`. Relative paths in it start at the folder of `target`. For
+/// "-", returns the job as imported.
 base::Result<std::string> job_file(const ImportAnswer& answer, const std::string& target);
 /// The plan as a dovetail/plan@1 file.
 std::string plan_file(const ImportAnswer& answer);

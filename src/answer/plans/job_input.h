@@ -18,14 +18,15 @@ namespace dovetail::answer {
 base::Result<trainers::ImportOptions> import_options(const JobInput& input, const std::string& text,
                                                      const Callbacks& callbacks);
 
-/// Imports a trainer's configuration with its import options. An Error if it is a job file.
+/// Imports a trainer's configuration with its import options. A job file is an Error.
 base::Result<trainers::Import> read_import(const JobInput& input, const Callbacks& callbacks);
 
 /// Reports assumed and ignored settings as notes. Unmodeled settings are part of the job.
 void notify_findings(const trainers::Import& import, const Callbacks& callbacks);
 
-/// Reads a job with its software: cost conventions, efficiencies and layer profile. Notes list assumptions if it is a
-/// trainer's configuration. `cancellation` can stop predictions for the job.
+/// Reads a job with its software: cost conventions, efficiencies and layer profile. For a trainer's configuration,
+/// notes list what was assumed or ignored. `cancellation` can stop predictions for the job and must outlive the
+/// scenario.
 base::Result<predict::Scenario> read_scenario(const JobInput& job, const Callbacks& callbacks,
                                               const parallel::Cancellation* cancellation = nullptr);
 
@@ -60,17 +61,18 @@ struct LoadedJob {
 };
 
 /// Reads the job and the plan, and reports the job's name to `callbacks`. Without `plan`, the plan of a trainer's
-/// configuration is used. `cancellation` can stop work on the job and must outlive it. The loaded job lists the
-/// unmodeled settings of job and plan.
+/// configuration is used, and a job file is loaded without a plan. `cancellation` can stop work on the loaded job and
+/// must outlive it. The loaded job lists the unmodeled settings of job and plan.
 base::Result<LoadedJob> load_job(const JobInput& job, const std::optional<Input>& plan, const Callbacks& callbacks,
                                  const parallel::Cancellation* cancellation = nullptr);
 
-/// Returns the lengths in the log of a run.
+/// Returns the prompt and response lengths in the log of a run. `name` is the name of the log.
 LengthsLogged lengths_logged(const measure::MeasuredRun& run, std::string name);
 
-/// Adds the lengths that the import options of `input` lack: from the file that `input` names, otherwise from its log.
-/// `import` is the configuration without them. A note reports what is used. An Error if the file is neither a log with
-/// lengths nor a table of them.
+/// Returns the import options of `input`, completed with the lengths that they lack: from the file `input.lengths`,
+/// otherwise from the log `input.logged`. `import` is the configuration as imported without these lengths. A note
+/// reports which lengths are used. Returns an Error if the file is neither a log with response lengths nor a table of
+/// lengths.
 base::Result<trainers::ImportOptions> options_with_lengths(const JobInput& input, const trainers::Import& import,
                                                            const Callbacks& callbacks);
 

@@ -17,7 +17,7 @@ void add_plan(const plan::Job& job, const plan::Plan& plan, Json& object);
 /// Returns the plan that comes closest to fitting, with the missing memory, for a job for which no plan fits.
 Json nearest_json(const plan::Job& job, const planner::NearestPlan& nearest);
 
-/// Adds `stopped_by` if the ranking was cut short.
+/// Adds `stopped_by`, "time" or "interrupt", if the ranking was cut short.
 void add_stopped_by(const planner::Ranking& ranking, Json& object);
 
 /// Adds `efficiency_reason`: the chosen efficiencies and why.
@@ -29,24 +29,24 @@ void add_not_modelled(const std::vector<plan::NotModelled>& settings, Json& obje
 /// Adds `verdict`: fits, tight or does not fit.
 void add_fit(predict::Fit fit, Json& object);
 
-/// Memory of a device in a task, by part.
+/// Returns the memory of a task on the device that `memory` describes, by part.
 Json parts_json(const workflow::Workflow& workflow, const predict::TaskMemory& memory);
 
-/// Fusions of the plan and their gains.
+/// Returns the fusions of the plan, each with its seconds and the seconds without it.
 Json fusion_json(const plan::Job& job, const predict::Estimate& estimate);
 
-/// Tasks whose seconds come from measured layers.
+/// Returns the name of the layer profile and the tasks whose times come from its measured layers.
 Json profile_json(const plan::Job& job, const std::string& profile, const std::vector<predict::ProfileUse>& uses);
-/// Adds `profile` for a plan if it has any such tasks.
+/// Adds `profile`, the profile_json of the plan, if the plan has such tasks.
 void add_profile(const predict::Scenario& scenario, const plan::Plan& plan, Json& object);
 
-/// Devices, layout and settings of each task.
+/// Returns a table of the devices, layout and settings of each task.
 Table tasks_table(const plan::Job& job, const plan::Plan& plan);
 
-/// Memory of a device in a task, by part.
+/// Returns a table of the memory of a task on the device that `memory` describes, by part.
 Table parts_table(const workflow::Workflow& workflow, const predict::TaskMemory& memory);
 
-/// Note that the search was cut short; otherwise empty.
+/// Returns a sentence which says that the search was cut short, and why; empty if it was not.
 std::string cut_short_text(const planner::Ranking& ranking);
 
 }  // namespace dovetail::answer

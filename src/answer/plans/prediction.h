@@ -37,8 +37,8 @@ struct PredictionAnswer {
                                                            ///< unknown
 };
 
-/// Returns the seconds from the start of an iteration to the start of an activity, including overheads of the
-/// iteration.
+/// Returns the seconds from the start of the first iteration to the start of activity number `activity`, including the
+/// overheads of the iterations that end before it.
 double begin_of_activity(const predict::Estimate& estimate, std::size_t activity);
 
 /// Reads the job and the plan, and predicts. Removes fusion from the plan unless `fused`. Without `plan`, uses the plan
@@ -46,11 +46,11 @@ double begin_of_activity(const predict::Estimate& estimate, std::size_t activity
 base::Result<PredictionAnswer> predict_plan(const JobInput& job, const std::optional<Input>& plan, bool fused,
                                             const Callbacks& callbacks);
 
-/// Errors: input that cannot be read. A plan that does not fit is predicted, too. Unknown response lengths are assumed
-/// at default_share of their cap.
+/// Errors: input that cannot be read. A plan that does not fit is predicted, too. If response lengths are unknown,
+/// their mean is assumed to be default_share of their cap.
 base::Result<PredictionAnswer> answer_to(const PredictionRequest& request, const Callbacks& callbacks);
 
-/// Table of the activities, and the costs of an iteration.
+/// Table of the activities with their times and memory, and the costs of an iteration.
 Sections sections(const PredictionAnswer& answer);
 /// A dovetail/estimate@1 object.
 std::string to_json(const PredictionAnswer& answer);

@@ -1,4 +1,5 @@
-// Searches and ranks the plans of a job, with lower bounds and inputs that would change the choice.
+// Searches and ranks the plans of a job. Reports lower bounds, and inputs whose change would make another plan the
+// best.
 #pragma once
 
 #include <concepts>
@@ -23,7 +24,7 @@ struct RankingRequest {
   int simulated = default_simulated;
   PlanSearchOptions search = {};
   std::vector<std::string> allowed = {};  ///< settings of a trainer's configuration that may change, see allowed_of
-  int alternative = 0;                    ///< number of the alternative to report on, as in the table; 0: the fastest
+  int alternative = 0;                    ///< number of the alternative to report on, from 1; 0: the fastest
   /// Processes that share the search, or null. All must make the same request, and all get the same answer.
   const parallel::Exchange* exchange = nullptr;
   /// Called with the best plan so far and its job, whenever the search finds a better one.
@@ -48,21 +49,21 @@ auto options_of(const T*) {
 /// Result for one alternative.
 struct TriedAlternative {
   std::string name;               ///< "as configured", "megatron, 4 of 8 GPUs for engines"
-  std::optional<double> seconds;  ///< iteration of its first plan
+  std::optional<double> seconds;  ///< iteration time of its first plan; nullopt if it has no plan
   std::string rejection;          ///< why it has no plan
 };
 
 struct RankingAnswer {
   predict::Scenario scenario;
   planner::Ranking ranking;
-  std::vector<planner::Flip> flips;
-  bool all_inputs_tried = false;  ///< the search for flips tried all inputs before the time limit
-  bool too_many_samples = false;  ///< simulation was requested, but an iteration has too many samples
+  std::vector<planner::Flip> flips;  ///< inputs whose change would make another plan the best
+  bool all_inputs_tried = false;     ///< the search for flips tried all inputs before it was stopped
+  bool too_many_samples = false;     ///< simulation was requested, but an iteration has too many samples
   Outcome outcome = Outcome::done;
   /// Set if response lengths are unknown: the first plan at other lengths, and the best plans found there.
   std::optional<OpenLengths> open_lengths = std::nullopt;
-  std::vector<TriedAlternative> alternatives = {};  ///< empty unless switches are allowed
-  std::size_t chosen_alternative = 0;               ///< alternative that the answer refers to
+  std::vector<TriedAlternative> alternatives = {};  ///< empty unless the request allows changes
+  std::size_t chosen_alternative = 0;               ///< index of the alternative that the answer refers to
   std::vector<trainers::Change> switches = {};      ///< changes that turn the configuration into the chosen alternative
 
   /// Returns the Error of a lost process, whose part of the search is missing. Null if all processes finished.
@@ -73,7 +74,7 @@ struct RankingAnswer {
 
 /// Errors: input that cannot be read, those of planner::rank_plans, and processes with different jobs. A job that no
 /// plan fits is not an Error. If response lengths are unknown, plans are searched at each of assumed_shares, and the
-/// answer refers to default_share.
+/// ranking is the one at default_share.
 base::Result<RankingAnswer> answer_to(const RankingRequest& request, const Callbacks& callbacks);
 
 /// Table of plans, tasks of the best plan, and inputs that would change the choice.

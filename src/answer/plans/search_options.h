@@ -29,17 +29,17 @@ auto options_of(const T*) {
       group(&T::budget));
 }
 
-/// Number of tied plans to simulate. It is the default of the ranking, and fixed for other requests, so that all choose
-/// the same first plan.
+/// Number of tied plans to simulate. This is the default of RankingRequest::simulated. Other requests always use it, so
+/// that all requests choose the same first plan by default.
 inline constexpr int default_simulated = 5;
 
-/// Converts the options to those of the planner. `placements` are names; empty: all. The search reports progress to
-/// `callbacks`, which is copied. An Error for an unknown placement.
+/// Converts the options to those of the planner. `placements` are names; empty: all. The search reports its progress to
+/// a copy of `callbacks`. An unknown placement is an Error.
 base::Result<planner::RankOptions> rank_options(const PlanSearchOptions& options,
                                                 const std::vector<std::string>& placements, const Callbacks& callbacks);
 
-/// Calls planner::rank_plans. If time is limited, the search gets half of it; the rest is for work on the plan. Errors
-/// name the job. If no plan fits, the Error ends with `advice`, which may be empty.
+/// Calls planner::rank_plans. If time is limited, the search gets half of it, and the caller's work on the plan the
+/// rest. Errors name the job. If no plan fits, the Error ends with `advice`, which may be empty.
 base::Result<planner::Ranking> find_plans(const predict::Scenario& scenario, const planner::RankOptions& options,
                                           const Input& job, const std::string& advice);
 

@@ -11,7 +11,8 @@
 
 namespace dovetail::answer {
 
-/// Field of a progress line, with its separator. If the line is too long, fields with a higher rank are dropped first.
+/// Field of a progress line. `text` starts with the separator from the previous field. If the line is too long, fields
+/// with higher ranks are dropped first.
 struct ProgressField {
   std::string text;
   int rank = 0;

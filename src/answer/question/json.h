@@ -13,23 +13,25 @@ namespace dovetail::answer {
 /// JSON object that keeps the order of its keys.
 using Json = nlohmann::ordered_json;
 
-/// Returns `decimal` as a JSON number: an integer if possible, otherwise the nearest double. Doubles print the same
-/// decimal up to 15 digits.
+/// Returns `decimal` as a JSON number: an integer if possible, otherwise the nearest double, which prints as the same
+/// decimal if that has at most 15 digits.
 Json json_number(const std::string& decimal);
+/// Returns a time in `unit`, or an amount of memory in the file's unit of activation, as a JSON number (json_number).
 Json json_time(base::Ticks time, base::TimeUnit unit);
 Json json_memory(base::Memory memory);
 /// Returns JSON null for nullopt.
 Json json_memory(const std::optional<base::Memory>& memory);
-/// Derived ratio, rounded to six decimals.
+/// Rounds a derived ratio to six decimals.
 Json json_ratio(double ratio);
-/// Simulated time, rounded to nanoseconds so that parts add up.
+/// Rounds simulated seconds to nanoseconds, so that parts add up.
 Json json_simulated(double seconds);
-/// Predicted or wall-clock seconds, rounded to milliseconds.
+/// Rounds predicted or wall-clock seconds to milliseconds.
 Json json_seconds(double seconds);
 /// Parses JSON text. REQUIRES: it is valid.
 Json json_parsed(const std::string& text);
 
-/// Prints `object`, indented by `indent` if that is not negative. Escapes characters that a terminal would interpret.
+/// Returns `object` as text, on one line if `indent` is negative, otherwise on several lines that are indented by
+/// `indent` per level. Escapes characters that a terminal would interpret. Invalid UTF-8 becomes U+FFFD.
 std::string json_text(const Json& object, int indent = 2);
 
 }  // namespace dovetail::answer

@@ -11,8 +11,8 @@
 //                       option("plan", &T::plan, File{}, "plan file (default: search)"), group(&T::search));
 //   }
 //
-// options_of is a template, so that only its users pay for compiling it. The members' initializers are the defaults. A
-// member without an option does not compile.
+// options_of is a template, so that only the files that use it pay for compiling it. The members' initializers are the
+// defaults. A list that omits a member does not compile.
 #pragma once
 
 #include <cstdint>
@@ -65,13 +65,13 @@ struct Unlisted {};
 /// Help text of a JobFile.
 inline constexpr const char* job_file_help = "job file, or a trainer's launch script or configuration; '-': stdin";
 
-/// Option that sets a member of `Request`. A name in capitals makes it positional.
+/// Option that sets a member of `Request`.
 template <class Request, class Value, class Kind>
 struct Option {
-  std::string_view name;  ///< lower-case words joined by hyphens
+  std::string_view name;  ///< lower-case words joined by hyphens ("time-limit"); in capitals for a positional argument
   Value Request::* member;
   Kind kind;
-  std::string help;  ///< {} is replaced by the default
+  std::string help;  ///< text for --help, in which {} is replaced by the default
   bool required = false;
 };
 

@@ -36,7 +36,7 @@ auto options_of(const T*) {
 /// Plan to simulate.
 struct ChosenPlan {
   plan::Plan plan;
-  /// Lower bound in seconds for plans that fuse no more; nullopt if unknown.
+  /// Lower bound on the iteration time, in seconds, of plans that fuse no more than `plan`; nullopt if unknown.
   std::optional<double> bound;
   std::optional<planner::Ranking> ranking;  ///< plans found by the search; nullopt without a search or if no plan fits
   std::vector<std::string> notes;           ///< how the requested fusion was applied, or why it was not
@@ -45,8 +45,8 @@ struct ChosenPlan {
 /// Returns an Error if an iteration of the job has too many samples to simulate.
 base::Status check_can_simulate(const plan::Job& job, const Input& input);
 
-/// Returns the given plan, otherwise the best one found, with the requested fusion. If `ranked`, searches plans even if
-/// one is given. Errors name the input `job`. If no plan is given, a job that no plan fits is an Error.
+/// Returns the plan of `loaded`, otherwise the best one found, with the requested fusion. If `ranked`, searches plans
+/// even if `loaded` has one. Errors name the input `job`. If `loaded` has no plan, a job that no plan fits is an Error.
 base::Result<ChosenPlan> choose_plan(const ChosenPlanOptions& options, const Input& job, const LoadedJob& loaded,
                                      bool ranked, const Callbacks& callbacks);
 
@@ -56,7 +56,8 @@ predict::SimulationOptions simulation_options(const ChosenPlanOptions& options);
 /// Simulation of a plan, and of the plan with less fusion.
 struct SimulatedPlan {
   predict::Simulation simulation;
-  /// The plan with less fusion, then the plan itself; empty if nothing is fused or the simulation was stopped.
+  /// The plan with less fusion, in one or several variants, then the plan itself. Empty if the plan fuses nothing or
+  /// the simulation was stopped.
   std::vector<study::FusionVariant> variants;
 };
 

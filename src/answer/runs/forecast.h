@@ -18,13 +18,14 @@ struct ForecastRequest {
   JobInput job;
   std::optional<Input> plan = std::nullopt;
   int steps = 0;
-  // Growth of responses: at most one of these.
-  std::optional<std::string> lengths;  ///< factors (study::parse_growth), or the path of a file
-  std::optional<std::string> mean;
-  std::optional<std::string> median;
-  std::optional<std::string> cap;   ///< see parse_length_cap
-  std::vector<std::string> pauses;  ///< "STEPS:TIME"
-  std::optional<double> restart;    ///< in seconds
+  // Growth of responses by step. At most one of `lengths`, `mean` and `median` may be set; without them, responses do
+  // not grow.
+  std::optional<std::string> lengths;  ///< factors (study::parse_growth), or the path of a CSV file
+  std::optional<std::string> mean;     ///< mean lengths (study::parse_growth)
+  std::optional<std::string> median;   ///< median lengths (study::parse_growth)
+  std::optional<std::string> cap;      ///< see parse_length_cap
+  std::vector<std::string> pauses;     ///< "STEPS:TIME": a pause of TIME every STEPS steps
+  std::optional<double> restart;       ///< time to switch plans, in seconds
   int searches = study::ForecastOptions{}.searches;
   PlanSearchOptions search = {};
 };
@@ -50,7 +51,7 @@ auto options_of(const T*) {
 struct ForecastAnswer {
   predict::Scenario scenario;
   std::int64_t steps = 0;           ///< as requested
-  std::optional<std::int64_t> cap;  ///< of grown responses; nullopt: none
+  std::optional<std::int64_t> cap;  ///< cap of grown responses, in tokens; nullopt: no cap
   study::Forecast forecast;
   Outcome outcome = Outcome::done;  ///< infeasible if at some step no plan fits
 };

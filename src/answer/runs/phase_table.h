@@ -18,14 +18,15 @@ struct FusionGain {
   double saved() const;
 };
 
-/// The functions below REQUIRE that all schedules are valid.
+// The functions below REQUIRE that all schedules are valid.
 
 /// Returns the makespans of the schedule and of its models in sequence. nullopt if the schedule has a single model, or
 /// if 1F1B does not apply to its problem.
 std::optional<FusionGain> fusion_gain(const pipeline::Schedule& schedule);
 
-/// Returns a table of makespans: predicted, computed from measured op times, and measured on the ranks in the last run.
-/// For a fused phase, it also has the makespans of the models in sequence and the share of time that fusion saves.
+/// Returns a table with makespans of the phase: its schedule with predicted and with measured op times, and the time of
+/// the ranks in the last run of the phase. For a fused phase, the table also has the makespans of the models in
+/// sequence and the share of time that fusion saves.
 Table phase_table(const records::TrainingPhase& phase);
 
 }  // namespace dovetail::answer

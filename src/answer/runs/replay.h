@@ -44,11 +44,12 @@ struct ReplaySource {
   pipeline::Schedule schedule;
 };
 
-/// Reads what `input` names. A schedule must be valid. A problem or a bundled instance is scheduled as by `dovetail
-/// schedule`. A job (or a folder with a job.yaml) uses the plan of `search`, otherwise the plan.json in its folder,
-/// otherwise the best plan found. Its training runs the fused schedule, or 1F1B without fusion. Errors: failures to
-/// read the input or to find a schedule, an option that does not apply to the kind of input, and train tasks that do
-/// not form one schedule.
+/// Reads what `input` names. A schedule must be valid and have times, so a CSV is rejected. A problem or a bundled
+/// instance is scheduled as `dovetail schedule` does. A job may be a file or a folder with a job.yaml. It uses the plan
+/// of `search`, otherwise the plan.json in that folder, otherwise the best plan found. The source's schedule is then
+/// the fused schedule of the job's training, or 1F1B if the plan does not fuse it. Errors: failures to read the input
+/// or to find a schedule, an option that does not apply to the kind of input, and train tasks that do not form one
+/// schedule.
 base::Result<ReplaySource> read_replay_source(const Input& input, const ReplaySearch& search,
                                               const Callbacks& callbacks);
 
@@ -64,18 +65,18 @@ constexpr auto names_of(ReplayTransport) {
 /// Settings of the ranks.
 struct ReplayRun {
   std::size_t message_bytes = 0;                 ///< size of each activation and gradient message
-  std::optional<double> timeout = std::nullopt;  ///< max wait beyond the schedule, in seconds; nullopt: 60
+  std::optional<double> timeout = std::nullopt;  ///< max wait for a rank beyond the schedule, in seconds; nullopt: 60
 };
 
 struct ReplayRequest {
   Input input;
   ReplaySearch search = {};
-  /// Duration of a tick in seconds; nullopt: 0.02. For a schedule in seconds, duration of its shortest op except
-  /// optimizer steps; nullopt: unchanged.
+  /// For a schedule in ticks, the duration of a tick in seconds; nullopt: 0.02. For a schedule in a unit of time, the
+  /// duration in seconds to which its shortest op (except optimizer steps) is scaled; nullopt: not scaled.
   std::optional<double> tick = std::nullopt;
   ReplayTransport transport = ReplayTransport::threads;
   ReplayRun run = {};
-  /// Runs a schedule in ns on processes. REQUIRES: set if the transport is gloo.
+  /// Replays a schedule whose times are in ns on processes. REQUIRES: it is set if the transport is gloo.
   std::function<base::Result<execute::ReplayTimes>(const pipeline::Schedule&, const ReplayRun&)> launch = {};
 };
 template <std::same_as<ReplayRequest> T>
@@ -96,14 +97,14 @@ auto options_of(const T*) {
 struct ReplayAnswer {
   ReplaySource source;
   ReplayTransport transport = ReplayTransport::threads;
-  double ns_per_tick = 0;                             ///< for the source's schedule
+  double ns_per_tick = 0;                             ///< ns of the replay per tick or ns of the source's schedule
   pipeline::Schedule schedule;                        ///< as replayed, in ns
   std::vector<std::vector<execute::ReplayedOp>> ops;  ///< [rank]; one rank per device
   execute::ReplayFigures figures;
   Outcome outcome = Outcome::done;
 };
 
-/// Makespan of the source's schedule, in its unit.
+/// Returns the makespan of the source's schedule, in ticks, or in ns if the schedule has a unit of time.
 base::Ticks makespan_of(const ReplayAnswer& answer);
 
 /// Reads the input, replays it, and measures. Errors: those of read_replay_source, a tick that makes times too long,

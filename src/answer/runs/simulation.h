@@ -37,7 +37,8 @@ struct SimulationAnswer {
   std::optional<double> bound = std::nullopt;  ///< see ChosenPlan
   predict::Simulation simulation = {};
   std::vector<study::FusionVariant> variants = {};         ///< see SimulatedPlan
-  std::vector<std::string> notes = {};                     ///< how the requested fusion was applied, or why it was not
+  std::vector<std::string> notes = {};                     ///< how the requested fusion was applied, or why the plan
+                                                           ///< does not fuse more
   std::optional<planner::Ranking> ranking = std::nullopt;  ///< plans of the job; set if `compared` and some plan fits
   std::optional<study::Sweep> thresholds = std::nullopt;   ///< the plan at each threshold; set if `compared` and
                                                            ///< generation can be fused
@@ -62,18 +63,18 @@ std::string to_json(const SimulationAnswer& answer);
 /// The object of to_json, with the spans of every device.
 std::string timeline_json(const SimulationAnswer& answer);
 
-/// One activity, or several that run as one. Times are in seconds.
+/// One activity, or several that are fused into one. Times are in seconds.
 struct ActivityLine {
   std::size_t activity = 0;  ///< index in the graph of predict::Estimate
   std::string name;          ///< "actor_train + critic_train", "weights to actor_generate"
   std::string devices;       ///< "0-255"; empty if it uses none
   double begin = 0;          ///< seconds since the start of the first activity
-  double simulated = 0;
-  double closed = 0;  ///< duration in the analytical model
+  double simulated = 0;      ///< duration in the simulation
+  double closed = 0;         ///< duration in the analytical model
 };
 
-/// Returns the activities in the order of the iteration's graph. Activities that run as one share a line. `plan` is the
-/// plan that was simulated.
+/// Returns the activities in the order of the iteration's graph. Fused activities share a line. `plan` is the plan that
+/// was simulated.
 std::vector<ActivityLine> activity_lines(const predict::Scenario& scenario, const plan::Plan& plan,
                                          const predict::Simulation& simulation);
 

@@ -33,8 +33,8 @@ struct TrainingRunRequest {
   std::optional<std::int64_t> iterations = std::nullopt;       ///< nullopt: as set in the job
   std::optional<study::FusionMode> fuse = std::nullopt;        ///< nullopt: as planned
   std::vector<std::string> placements = {};                    ///< names; empty: those of the job, otherwise all
-  std::optional<std::int64_t> plan_iterations = std::nullopt;  ///< of the plan search
-  std::optional<double> time_limit = std::nullopt;             ///< of the plan search, in seconds
+  std::optional<std::int64_t> plan_iterations = std::nullopt;  ///< plans to try per chain of the plan search
+  std::optional<double> time_limit = std::nullopt;             ///< time limit of the plan search, in seconds
   std::optional<int> threads = std::nullopt;                   ///< per rank; nullopt: one
   RunDevice device = RunDevice::cpu;
   std::optional<transport::CarrierKind> carrier = std::nullopt;         ///< nullopt: NCCL between GPUs, otherwise Gloo
@@ -74,23 +74,24 @@ struct TrainingRunAnswer {
   std::size_t samples = 0;                                ///< training samples
   std::size_t validation = 0;                             ///< validation samples
   std::string folder;                                     ///< folder of the run
-  std::optional<std::int64_t> iterations = std::nullopt;  ///< as requested
+  std::optional<std::int64_t> iterations = std::nullopt;  ///< as requested; nullopt: as set in the job
   std::string plan_path;                                  ///< path of the plan's file; empty: found by a search
   plan::Plan plan;
   predict::Estimate estimate;
   Outcome outcome = Outcome::done;
 };
 
-/// Reads the job of dovetail train or dovetail profile. Errors: an invalid job, standard input, and the configuration
-/// of a trainer.
+/// Reads the job of dovetail train or dovetail profile. `ranks` is the requested number of ranks, which replaces the
+/// number of the job's devices. Errors: an invalid job, standard input, and a trainer's configuration.
 base::Result<control::RunJob> read_run_job(const Input& job, std::optional<int> ranks);
 
-/// Returns the Error for NCCL without GPUs.
+/// Returns the Error about a request for NCCL on CPUs.
 base::Error nccl_without_gpus();
 
-/// Reads the job, checks its inputs (control::check_run) and its folder, then reads or searches the plan. A resumed run
-/// keeps the plan in its folder. Errors: an invalid job, input, folder or plan, a fusion that the runtime does not
-/// support, and no plan that fits.
+/// Reads the job, checks its inputs (control::check_run) and its folder, then reads or searches the plan. Without
+/// `request.plan`, a resumed run keeps the plan in its folder, unless `request.ranks` is given and the plan does not
+/// suit the ranks. Errors: an invalid job, input, folder or plan, a fusion that the runtime does not support, and no
+/// plan that fits.
 base::Result<TrainingRunAnswer> answer_to(const TrainingRunRequest& request, const Callbacks& callbacks);
 
 /// Models and data of the run, and its plan.

@@ -1,4 +1,5 @@
-// Evaluates stage fusion for a plan, and alternatives such as off-policy training.
+// Evaluates for a plan whether stage fusion is worthwhile, and what alternatives such as off-policy training would
+// gain.
 #pragma once
 
 #include <concepts>

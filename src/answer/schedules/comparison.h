@@ -35,7 +35,7 @@ auto options_of(const T*) {
       option("draws", &T::draws, Count{1, 1'000'000}, "number of random draws of durations (default {})"));
 }
 
-/// Variations of durations that schedules are tested with, in thousandths.
+/// Schedules are tested with durations that vary randomly by at most this much, in thousandths.
 inline constexpr std::array variations{50, 100};
 
 /// Result of one solver.
@@ -55,10 +55,10 @@ struct ComparisonAnswer {
   ScheduleQuestion question;
   int draws = 0;
   std::string baseline_name;            ///< solver that speed-ups are relative to
-  std::optional<base::Ticks> baseline;  ///< its makespan
+  std::optional<base::Ticks> baseline;  ///< makespan of that solver; nullopt if it does not apply or was not run
   std::vector<ComparedSolver> rows;     ///< in the order of the request, otherwise of the registry
   std::vector<InapplicableSolver> inapplicable;
-  bool complete = true;  ///< false: some solvers were not run
+  bool complete = true;  ///< false: some solvers were not run, or their results are incomplete and left out
   Outcome outcome = Outcome::done;
 
   /// Speed-up over the baseline. nullopt if there is no baseline or the makespan is 0.

@@ -16,13 +16,14 @@ namespace dovetail::answer {
 
 struct FrontRequest {
   Input problem;
-  std::optional<Input> from = std::nullopt;
+  std::optional<Input> from = std::nullopt;  ///< schedule to start the search from
   ScheduleSearchOptions search = {};
-  bool peak_bound = true;  ///< also compute the peak bound between the schedules, for JSON and pictures
+  bool peak_bound = true;                        ///< also compute FrontAnswer::peak_bound, for JSON and pictures
   const parallel::Exchange* exchange = nullptr;  ///< processes that share the chains; null: none
 };
 
-/// Converts a request with Objective::pareto. An option that a front does not support is an Error.
+/// Converts a request with Objective::pareto. An option that a front does not support is an Error. REQUIRES: the
+/// objective is pareto.
 base::Result<FrontRequest> front_of(const ScheduleRequest& request);
 
 /// Schedule of the front with its bounds.
@@ -32,9 +33,9 @@ struct FrontSchedule {
   base::Memory peak_bound;     ///< lower bound for schedules with at most this makespan
 
   const pipeline::Evaluation& evaluation() const { return solved.solution.evaluation; }
-  /// shortest(): it is proven that no schedule with at most this peak is shorter. lowest(): it is proven that no
-  /// schedule with at most this makespan has a lower peak.
+  /// Whether it is proven that no schedule with at most this peak has a shorter makespan.
   bool shortest() const { return evaluation().makespan == makespan_bound; }
+  /// Whether it is proven that no schedule with at most this makespan has a lower peak.
   bool lowest() const { return evaluation().peak_activation == peak_bound; }
 };
 
@@ -53,7 +54,7 @@ struct FrontAnswer {
   /// Sorted by increasing makespan and decreasing peak. If no schedule was found that fits, only the closest one.
   std::vector<FrontSchedule> schedules;
   std::vector<ReferenceSchedule> references;
-  std::vector<fuse::PeakBoundStep> peak_bound;  ///< over the makespans of the schedules; empty unless requested
+  std::vector<fuse::PeakBoundStep> peak_bound;  ///< lower bound on the peak by makespan; empty unless requested
   double seconds = 0;
   double iterations_per_second = 0;
   std::vector<std::string> written{};  ///< paths of the files that the caller wrote

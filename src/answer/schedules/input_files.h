@@ -30,15 +30,16 @@ constexpr auto names_of(ScheduleFormat) {
 /// Formats that can be read.
 inline constexpr const char* read_formats = "json|trace|csv";
 
-/// Error for an unknown format name; lists `accepted`.
+/// Returns the Error about the unknown format `name`. It lists `accepted` and suggests a similar name.
 base::Error unknown_format(std::string_view name, const std::vector<std::string_view>& accepted);
 
-/// Returns the format with this name; nullopt if no name is given. For a format that cannot be read, the Error lists
-/// the readable formats.
+/// Returns the format with this name; nullopt if no name is given. Both kinds of CSV are returned as csv. For an
+/// unknown name or a format that cannot be read, the Error lists the readable formats.
 base::Result<std::optional<ScheduleFormat>> format_to_read(const std::optional<std::string>& name);
 
 /// Detects the format of `content` by its first character: JSON by a brace, a trace by a bracket, CSV by a digit, a
-/// quote, a comma (an empty cell) or a parenthesis. A byte order mark is skipped.
+/// quote, a comma (an empty cell) or a parenthesis. Skips a byte order mark and white space. nullopt for any other
+/// character.
 std::optional<ScheduleFormat> format_of_content(std::string_view content);
 
 /// Returns a message that says what `content` is and what to do with it, if it is a problem, a Chrome trace, a picture
@@ -50,7 +51,7 @@ std::optional<std::string> describe_other_content(std::string_view content, cons
 /// none. For content that is too large or cannot be parsed, the first format named near its start.
 std::string named_format(std::string_view content);
 
-/// Whether `content` is a schedule in Dovetail's own format.
+/// Whether `content` names Dovetail's own schedule format near its start.
 bool is_own_schedule(std::string_view content);
 
 /// Problem with the name of its instance or the path of its file.
@@ -74,7 +75,7 @@ struct ScheduleText {
   std::optional<ScheduleFormat> format;
 };
 
-/// Reads a document. Its format is `forced` if given, otherwise detected.
+/// Reads a document. Its format is `forced` if given, otherwise detected. The name of a bundled instance is an Error.
 base::Result<ScheduleText> read_schedule_text(const Input& input, std::optional<ScheduleFormat> forced = std::nullopt);
 
 /// Schedule with the format that it was read from.
@@ -84,24 +85,26 @@ struct LoadedSchedule {
   pipeline::ScheduleFile file;
 };
 
-/// Parses the schedule that `text` holds, as a schedule of `problem` if that is given. Reports the file's notes to
-/// `callbacks`.
+/// Parses the schedule in `text`. If `problem` is not null, parses it as a schedule of `problem` and ignores the
+/// problem in a JSON file. Reports the file's notes to `callbacks`. Does not validate the schedule.
 base::Result<LoadedSchedule> load_schedule(const ScheduleText& text, const pipeline::Problem* problem,
                                            const Callbacks& callbacks);
 
 /// Parses and validates a schedule of `named`. Does not check the capacity, because a schedule to start from or to
-/// compare with may exceed it. An Error says how the schedule's problem differs from `named`.
+/// compare with may exceed it. If the file holds a different problem, the Error says how it differs from `named`.
 base::Result<LoadedSchedule> load_schedule_of(const NamedProblem& named, const ScheduleText& text,
                                               const Callbacks& callbacks);
 
 /// Returns the first rule that the schedule breaks, as an Error (Failure::invalid) at its place in the file.
 base::Status check_valid(const LoadedSchedule& loaded);
 
-/// Parses and validates the schedule that `text` holds, as a schedule of `problem` if that is given.
+/// Parses the schedule in `text` like load_schedule, and validates it. `problem` is read by read_problem; nullopt: not
+/// given.
 base::Result<LoadedSchedule> load_valid_schedule(const ScheduleText& text, const std::optional<Input>& problem,
                                                  const Callbacks& callbacks);
 
-/// Reads, parses and validates a document. Used by every command that takes a finished schedule.
+/// Reads a document (read_schedule_text), then parses and validates it as above. For commands that take a finished
+/// schedule.
 base::Result<LoadedSchedule> load_valid_schedule(const Input& input, std::optional<ScheduleFormat> forced,
                                                  const std::optional<Input>& problem, const Callbacks& callbacks);
 

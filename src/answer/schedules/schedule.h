@@ -29,7 +29,7 @@ struct ScheduleRequest {
   Objective objective = Objective::makespan;
   int robustness_percent = fuse::SolveOptions{}.robustness_percent;
   std::optional<std::string> deadline = std::nullopt;  ///< in the problem's unit
-  std::optional<Input> from = std::nullopt;
+  std::optional<Input> from = std::nullopt;            ///< schedule to start the search from
   ScheduleSearchOptions search = {};
   const parallel::Exchange* exchange = nullptr;  ///< processes that share the chains; null: none
   std::function<void(const pipeline::Schedule&)> on_better =
@@ -53,18 +53,21 @@ struct ScheduleRemarks {
   /// Lower bound on the peak of schedules that meet the deadline. nullopt without a deadline, or if it is proven that
   /// no schedule meets it.
   std::optional<base::Memory> peak_at_deadline;
-  std::optional<base::Ticks> makespan_at_peak;  ///< lower bound on the makespan of schedules with at most this peak
-  std::optional<fuse::Variation> varied;  ///< makespan under random variations of the durations; set with `robust`
+  /// Lower bound on the makespan of schedules whose peak is at most the answer's. Set if the objective is memory and
+  /// there is no deadline.
+  std::optional<base::Ticks> makespan_at_peak;
+  /// Makespan under random variations of the durations. Set if robustness_percent is above 0.
+  std::optional<fuse::Variation> varied;
 };
 
 struct ScheduleAnswer {
   ScheduleQuestion question;
   std::string solver;                    ///< as requested
-  std::optional<Impossible> impossible;  ///< set if no schedule can satisfy the request; no search then
+  std::optional<Impossible> impossible;  ///< set if no schedule can satisfy the request; then nothing is searched
   /// The result, unless `impossible` is set. The outcome is infeasible if it does not fit or misses the deadline.
   std::optional<fuse::Solved> solved;
   ScheduleRemarks remarks;
-  double iterations_per_second = 0;    ///< of the search; 0 if unknown
+  double iterations_per_second = 0;    ///< speed of the search; 0 if unknown
   std::vector<std::string> written{};  ///< paths of the files that the caller wrote
   Outcome outcome = Outcome::done;
 

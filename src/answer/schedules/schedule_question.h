@@ -1,5 +1,5 @@
 // Shared parts of questions about schedules: problem, search options and starting schedule. Also explains why no
-// schedule fits.
+// schedule can satisfy a request.
 #pragma once
 
 #include <optional>
@@ -23,7 +23,7 @@ namespace dovetail::answer {
 struct ScheduleQuestion {
   NamedProblem named;
   fuse::SolveOptions options;  ///< without start, cancellation, other processes and progress
-  fuse::Bounds bounds;         ///< for the problem
+  fuse::Bounds bounds;         ///< lower bounds for all schedules of the problem
 
   /// Whether `solution` meets the deadline, if there is one.
   bool is_met_by(const fuse::Solution& solution) const {
@@ -38,7 +38,8 @@ struct SearchContext {
   const parallel::Cancellation* stop = nullptr;  ///< stops the search
   SearchProgress* progress = nullptr;            ///< receives the progress
 };
-/// Returns the solver options for the question; an Error if they contradict each other (fuse::find_fault).
+/// Returns the solver options for the question; an Error if they contradict each other (fuse::find_fault). A time limit
+/// is reduced by the time that evaluating and writing the schedule takes, but by three quarters at most.
 base::Result<fuse::SolveOptions> options_of_search(const ScheduleQuestion& question, const SearchContext& context);
 
 /// Reasons why no schedule can satisfy the request.
@@ -59,7 +60,8 @@ struct SearchInput {
 };
 
 /// Reads the problem and its starting schedule, and reports the problem's name and the end of reading to `callbacks`.
-/// If `exchange` is set, all its processes must read the same input, and all return an Error if one of them fails.
+/// If `exchange` is set, standard input is rejected, all processes must read the same input, and all return an Error if
+/// one of them fails.
 base::Result<SearchInput> read_search_input(const Input& problem, const std::optional<Input>& from,
                                             const parallel::Exchange* exchange, int chains, const Callbacks& callbacks);
 
@@ -76,7 +78,7 @@ inline constexpr const char* impossible_message =
 /// Returns the largest excess over all devices; 0 if all fit.
 base::Memory max_excess(const std::vector<pipeline::CapacityExcess>& excess);
 
-/// Peak memory and capacity of the devices that do not fit.
+/// Returns a table of peak memory, capacity and excess of the devices on which a schedule does not fit.
 Table excess_table(const std::vector<pipeline::CapacityExcess>& excess);
 
 }  // namespace dovetail::answer

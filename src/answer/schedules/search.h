@@ -21,7 +21,7 @@ namespace dovetail::answer {
 /// Finds a solver by name. An Error lists all solvers and suggests a similar one.
 base::Result<const fuse::Solver*> solver_named(std::string_view name);
 
-/// Default solver, the last of the registry: returns the best result of the others.
+/// Returns the default solver, the last one in the registry. It returns the best result of the others.
 const fuse::Solver& default_solver();
 
 /// Lists the solvers with their summaries, one per line.
@@ -50,12 +50,14 @@ fuse::SolveOptions solve_options(const ScheduleSearchOptions& search);
 /// Parses --deadline in the problem's unit; nullopt if it is not given.
 base::Result<std::optional<base::Ticks>> deadline_of(const std::optional<std::string>& text, base::TimeUnit unit);
 
-/// Returns the time limit plus a grace period, in seconds, after which work that includes a search is cancelled. The
-/// search ends at the time limit by itself, so that its iteration count reproduces it.
+/// Returns the time limit plus a grace period, in seconds; nullopt without a limit. Work that includes a search is
+/// cancelled at that time. The search itself stops earlier, at the time limit and between two iterations, so that a run
+/// that is limited to the same number of iterations gives the same result.
 std::optional<double> with_grace_period(std::optional<double> time_limit_seconds);
 
-/// Fields of a progress line. Lines of 80 columns show the best result, its bound and gap, the speed and the time left.
-/// Wider lines also show the peak with `peak_bound`, the phase of the search and the finished share.
+/// Returns the fields of a progress line, with ranks for fit_fields. A line of 80 columns has space for the makespan
+/// with its `bound` and gap, the speed and the time left. Wider lines also show the peak, the phase of the search,
+/// `peak_bound` and the finished share, in this order of priority.
 std::vector<ProgressField> progress_fields(const fuse::Progress& progress, base::Ticks bound,
                                            std::optional<base::Memory> peak_bound, base::TimeUnit unit);
 
@@ -66,7 +68,7 @@ class SearchProgress {
   SearchProgress(const Callbacks& callbacks, const pipeline::Problem& problem, base::Ticks bound);
 
   void report(const fuse::Progress& progress);
-  /// Last reported speed; 0 if unknown.
+  /// Returns the speed that was reported last; 0 if unknown.
   double iterations_per_second() const { return iterations_per_second_; }
 
  private:

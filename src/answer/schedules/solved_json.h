@@ -10,21 +10,21 @@
 
 namespace dovetail::answer {
 
-/// JSON of a solver's record.
+/// Returns a solver's name with the seed, chains and iterations that were recorded.
 Json solver_json(const pipeline::SolverRecord& solver);
 
-/// Adds the objective, and if set, the deadline and the weight of robustness.
+/// Adds `objective`. Also adds `deadline` and `robust`, the weight of robustness in percent, if they are set.
 void add_question(const ScheduleQuestion& question, Json& object);
 
-/// Adds `bounds`, which hold for any schedule.
+/// Adds `bounds`, the lower bounds on makespan and peak activation for any schedule of the problem.
 void add_bounds(const ScheduleQuestion& question, Json& object);
 
 /// Adds `excess` and `smallest_capacity` for a schedule of `problem` that does not fit.
 void add_excess(const pipeline::Problem& problem, const std::vector<pipeline::CapacityExcess>& excess, Json& object);
-/// Peak memory and capacity of the devices that do not fit.
+/// Returns peak memory, capacity and excess of the devices on which the schedule does not fit.
 Json excess_json(const std::vector<pipeline::CapacityExcess>& excess);
 
-/// Makespan when durations vary by this many thousandths.
+/// Returns the median and the 95th percentile of the makespan when durations vary by this many thousandths.
 Json variation_json(int thousandths, const fuse::Variation& variation, base::TimeUnit unit);
 
 /// Adds `timing`, with the search speed if it is known.

@@ -25,10 +25,10 @@ std::string percent(double share);
 double gap(base::Ticks value, base::Ticks bound);
 double gap(base::Memory value, base::Memory bound);
 
-/// Formats a gap: "gap 3.6%", or "17 times the bound" if it is large.
+/// Formats a gap: "gap 3.6%", or "17 times the bound" if the value is at least 10 times its bound.
 std::string gap_text(double gap);
 
-/// Formats the change between two amounts with `format`: "+12", "-0.5", "0".
+/// Formats the change between two amounts: "+12", "-0.5", "0". `format` formats a positive amount.
 template <class Amount, class Format>
 std::string change_text(Amount from, Amount to, Format format) {
   if (to == from) return "0";
@@ -55,7 +55,7 @@ std::string hint_and_list(std::string_view name, std::string_view intro, const s
 /// Formats seconds to about three significant digits: "12.3 s", "2.1 ms", "124 s".
 std::string seconds_text(double seconds);
 
-/// Formats a change in seconds: "+1.2 s", "-3.0 ms"; "0" below half a millisecond.
+/// Formats a change in seconds: "+1.2 s", "-3.0 ms"; "0" if its absolute value is below half a millisecond.
 std::string signed_seconds(double seconds);
 
 /// Formats bytes: "78.40 GiB". Amounts that would print as 0.00 GiB use MiB or bytes, so that only zero looks like

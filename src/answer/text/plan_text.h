@@ -15,7 +15,8 @@ namespace dovetail::answer {
 
 /// Returns a line with the trainer's configuration that the job was imported from; empty for a job file.
 std::string origin_line(const plan::Job& job);
-/// Returns origin_line and a line such as "ppo-7b: ppo on 8 devices, 256 samples per iteration".
+/// Returns origin_line, followed by a line such as "ppo-7b: ppo on 8 devices, 256 samples per iteration" without a line
+/// feed at its end.
 std::string job_line(const plan::Job& job);
 
 /// Returns "not modeled:" and a line for each setting that the predictions ignore; empty without settings.
@@ -46,9 +47,9 @@ std::string missing_text(const std::vector<predict::TaskMemory>& memory);
 /// Returns "yes", "tight" or "NO", for a table cell.
 std::string_view short_name(predict::Fit fit);
 
-/// Returns "It fits if nothing is fused." for a plan that fits only with less fusion, or "The iteration is shorter if
-/// ..." for a plan whose printed iteration is shorter with less fusion. Otherwise empty. `variants` come from
-/// study::simulate_fusion_variants.
+/// Returns advice to fuse less. This is "It fits if nothing is fused." for a plan that fits only with less fusion, or
+/// "The iteration is shorter if ..." for a plan whose iteration time, as printed, is shorter with less fusion.
+/// Otherwise empty. `variants` come from study::simulate_fusion_variants.
 std::string less_fusion_text(const std::vector<study::FusionVariant>& variants);
 
 /// Returns a line per fusion of the estimate, with its seconds and the seconds without it; empty if nothing is fused.

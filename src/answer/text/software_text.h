@@ -15,11 +15,12 @@ std::string efficiency_text(const predict::Software& software);
 /// Describes the required memory margin: "5.2% of usable memory (error of past megatron predictions)".
 std::string margin_text(const predict::Scenario& scenario);
 
-/// Returns three lines: efficiencies with their mean error, why they were chosen, and the required memory margin.
+/// Returns three lines: the efficiencies with their mean error and the memory model, why the efficiencies were chosen,
+/// and the required memory margin.
 std::string assumptions_text(const predict::Scenario& scenario);
 
-/// Describes the closest plan of a job that no plan fits: "no plan fits; the closest one found is short by 1.00 GiB in
-/// actor_train".
+/// Describes the closest plan of a job for which no plan fits, or for which no plan keeps the required margin: "no plan
+/// fits; the closest one found is short by 1.00 GiB in actor_train".
 std::string nearest_text(const planner::NearestPlan& nearest, const predict::Scenario& scenario);
 
 /// Returns a line with the layer profile and the tasks that use it, by source of their times; empty if nothing is
