@@ -84,12 +84,14 @@ void add_run(CLI::App& program, Command& selected) {
   command->add_flag("--resume", given->resume, "continue the run in the run directory");
   command->add_option("--iterations", given->iterations, "number of iterations (default: the job's)");
   command->add_option("--device", given->device, "device to compute on: cpu, cuda")->capture_default_str();
-  command->add_flag("--deterministic", given->deterministic, "same numbers on every run; uses one thread");
+  command->add_flag("--deterministic", given->deterministic,
+                    "produce the same numbers on every run, with one thread per rank");
   add_choice(*command, "--carrier", given->carrier,
              "transport of messages between ranks: nccl (between GPUs) or gloo (through host memory) (default: nccl "
-             "with --device cuda)");
-  add_choice(*command, "--collectives", given->collectives,
-             "sums over ranks: ordered (by rank) or native (by the carrier) (default: native with nccl)");
+             "with --device cuda, otherwise gloo)");
+  add_choice(
+      *command, "--collectives", given->collectives,
+      "sums over ranks: ordered (by rank) or native (by the carrier) (default: native with nccl, otherwise ordered)");
   command->add_option("--ranks", given->ranks, "number of ranks (default: devices of the job)")
       ->check(CLI::Range(1, 1024));
   command->add_option("--threads", given->threads, "compute threads per rank")

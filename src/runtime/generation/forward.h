@@ -1,4 +1,4 @@
-// Forward pass of an engine step: rows of several sequences, with keys and values in a cache of blocks.
+// Forward pass of an engine step: computes rows of several sequences, with a KV cache of blocks.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +24,7 @@ class BlockCache {
   std::int64_t take();
   void release(const std::vector<std::int64_t>& blocks);
 
-  /// Return the keys and values of all blocks in one layer. Keys are [block, key-value head, size, token], so that a
+  /// Return the keys or values of all blocks in one layer. Keys are [block, key-value head, size, token], so that a
   /// query is multiplied with all tokens of a block at once. Values are [block, key-value head, token, size].
   Tensor keys(std::int64_t layer) const { return keys_.select(0, layer); }
   Tensor values(std::int64_t layer) const { return values_.select(0, layer); }
@@ -33,11 +33,11 @@ class BlockCache {
   std::int64_t block_tokens_;
   Tensor keys_;  // [layer, block, ...]
   Tensor values_;
-  std::vector<std::int64_t> free_;  // the next one to take is last
+  std::vector<std::int64_t> free_;  // the last one is taken next
 };
 
-/// Cache blocks of a sequence. The prompt has its own blocks, which other sequences may share. Decoded tokens follow in
-/// separate blocks.
+/// Cache blocks of a sequence. Blocks of the prompt may be shared with other sequences. Decoded tokens are in separate
+/// blocks.
 struct BlockTable {
   std::int64_t prompt_tokens = 0;
   std::vector<std::int64_t> prompt;
@@ -45,7 +45,7 @@ struct BlockTable {
 
   struct Place {
     std::int64_t block = 0;
-    std::int64_t token = 0;  ///< within the block
+    std::int64_t token = 0;  ///< index within the block
   };
   /// REQUIRES: the position's block has been taken.
   Place place_of(std::int64_t position, std::int64_t block_tokens) const {
@@ -60,18 +60,18 @@ struct StepPart {
   const BlockTable* blocks = nullptr;
   std::int64_t position = 0;  ///< position of the first row in the sequence
   std::int64_t rows = 0;
-  bool is_cached = false;  ///< the cache already has the keys and values of these rows
+  bool is_cached = false;  ///< true if the cache already has the keys and values of these rows
 };
 
 struct StepRows {
   std::vector<std::int64_t> tokens;
-  std::vector<StepPart> parts;           ///< in row order
-  std::vector<std::int64_t> logit_rows;  ///< rows whose logits are needed
+  std::vector<StepPart> parts;           ///< parts in row order
+  std::vector<std::int64_t> logit_rows;  ///< indexes of the rows whose logits are needed
 };
 
-/// Adds the rows' keys and values to the cache. Returns the logits of the `logit_rows` rows, [row, vocabulary], in
-/// single precision on the CPU. If the model is also in single precision on the CPU, a row's logits do not depend on
-/// the other rows, not even in the last bit, because src/kernels sums each row in a fixed order.
+/// Adds the rows' keys and values to the cache. Returns the logits of `rows.logit_rows`, [row, vocabulary], in single
+/// precision on the CPU. If the model is also in single precision on the CPU, a row's logits do not depend on the other
+/// rows, not even in the last bit, because src/kernels sums each row in a fixed order.
 Tensor forward_step(const Model& model, const BlockCache& cache, const StepRows& rows);
 
 }  // namespace dovetail::runtime

@@ -17,7 +17,7 @@
 
 namespace dovetail::runtime {
 
-/// Generates the responses of one generation call, in the steps of a batching::EngineScheduler.
+/// Generates the responses to some requests, in the steps that a batching::EngineScheduler selects.
 class Generator {
  public:
   /// The cache takes at most `cache_bytes`, unless the longest sequence alone needs more. All arguments must outlive
@@ -29,7 +29,8 @@ class Generator {
   Generator& operator=(const Generator&) = delete;
 
   bool is_done() const { return scheduler_.unfinished() == 0; }
-  /// Runs one step and passes each response that ends in it to `on_response`, if set. REQUIRES: !is_done().
+  /// Runs one step and passes each response that ends in it to `on_response`, unless that is empty. REQUIRES:
+  /// !is_done().
   void advance(const std::function<void(std::size_t index, const control::GeneratedResponse&)>& on_response);
   /// Returns the responses in request order. REQUIRES: is_done().
   std::vector<control::GeneratedResponse> take_responses();
@@ -47,7 +48,7 @@ class Generator {
   void leave(std::size_t index);
   StepRows rows_of(const batching::EngineStep& step);
   void add_part(StepRows& rows, std::size_t index, std::int64_t first, std::int64_t count, bool is_cached);
-  /// Adds the next token of a sequence. Returns true if the response has ended.
+  /// Draws the next token of a sequence from its logits and adds it. Returns true if the response has ended.
   bool take_token(std::size_t index, std::span<const float> logits);
 
   const Model& model_;
@@ -57,7 +58,7 @@ class Generator {
   batching::EngineScheduler scheduler_;
   BlockCache cache_;
   std::vector<std::unique_ptr<Running>> running_;  // [request]; null before admission
-  std::map<std::int64_t, SharedPrompt> prompts_;   // by group
+  std::map<std::int64_t, SharedPrompt> prompts_;   // by GenerationRequest::group
   std::vector<control::GeneratedResponse> responses_;
 };
 

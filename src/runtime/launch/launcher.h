@@ -13,8 +13,8 @@
 
 namespace dovetail::runtime {
 
-/// A process in its own process group, without standard input. `output` and `errors` are the non-blocking read ends of
-/// pipes from its standard output and standard error. `errors` is -1 if it shares this process's standard error.
+/// Process in a separate process group, without standard input. `output` and `errors` are the non-blocking read ends of
+/// pipes for its standard output and standard error. `errors` is -1 if it shares this process's standard error.
 struct Child {
   pid_t pid = -1;
   int output = -1;
@@ -28,11 +28,11 @@ enum class ChildErrors : std::uint8_t { piped, shared };
 base::Result<Child> start_child(const std::vector<std::string>& command, const Variables& variables,
                                 ChildErrors errors);
 
-/// Appends the available output of a child's pipe to `text`. Returns false, with the pipe closed, at the end of the
-/// output.
+/// Appends the available output of a child's pipe to `text`. At the end of the output, closes the pipe and returns
+/// false.
 bool read_pipe(int& pipe, std::string& text);
 
-/// Returns the resident memory of a process in bytes; 0 if there is no such process.
+/// Returns the resident memory of a process in bytes, or 0 if there is no such process.
 std::int64_t resident_bytes(pid_t pid);
 
 /// Whether a process exists and is stopped, for example by SIGSTOP or a debugger.
@@ -43,14 +43,14 @@ std::string path_of_this_program();
 
 struct LaunchArguments {
   int ranks = 1;
-  std::vector<std::string> command;  ///< rank command of this program, with arguments
+  std::vector<std::string> command;  ///< subcommand of this program that the ranks run, with its arguments
   /// Maximum time without a heartbeat from a rank.
   std::chrono::steady_clock::duration timeout = std::chrono::minutes(10);
 };
 
-/// Runs the job's store, starts the ranks and waits until all have ended. The output of rank 0 is passed on unchanged.
-/// Lines of other ranks' output, and error lines of all ranks, are prefixed with the rank. On a terminal, rank 0 shows
-/// a progress line.
+/// Runs the job's store, starts the ranks and waits until all have ended. Copies the standard output of rank 0
+/// unchanged. Prefixes the output lines of other ranks and the error lines of all ranks with the rank. On a terminal,
+/// rank 0 shows a progress line.
 ///
 /// When a rank fails, all others get SIGTERM, and SIGKILL after five seconds. SIGINT and SIGTERM are forwarded to all
 /// ranks once; a second one kills them. No process of a rank's group survives, even if this process is killed.

@@ -1,4 +1,4 @@
-// Device that a rank computes on, the CPU or a GPU, and its compute threads.
+// Device on which a rank computes: the CPU or a GPU. Also sets the number of compute threads.
 #pragma once
 
 #include <ATen/Parallel.h>
@@ -12,32 +12,32 @@
 
 namespace dovetail::runtime {
 
-/// Returns an Error with the reason if this machine has no device with this name: "cpu" or "cuda".
+/// Checks that this machine has the device `name`: "cpu" or "cuda". The Error gives the reason.
 base::Status check_device(const std::string& name);
 
-/// Returns the CPU for "cpu". For "cuda", selects a GPU for the calling thread, round-robin by `local_rank`, the rank
-/// within this host. Fails as check_device does.
+/// Returns the CPU for "cpu". For "cuda", selects and returns a GPU for the calling thread: `local_rank` modulo the
+/// number of GPUs. `local_rank` is the rank within this host. Returns the errors of check_device.
 base::Result<at::Device> find_device(const std::string& name, int local_rank = 0);
 
-/// Blocks until the device has finished all submitted work. Returns at once on the CPU.
+/// Blocks until the current stream of a GPU has finished its submitted work. Returns immediately for the CPU.
 void wait_for_work_of(const at::Device& device);
 
-/// Makes every operator reproducible from run to run on a GPU. Must be called before the first operator.
+/// Makes every operator on a GPU give the same result in every run. Must be called before the first operator.
 void compute_deterministically();
 
-/// Returns the maximum bytes of tensors on the device since the previous call, and resets it. On the CPU, this is the
-/// peak of process_memory().
+/// Returns the peak memory of tensors on the device since the previous call, in bytes. For the CPU, this is
+/// process_memory().take_peak().
 std::int64_t take_peak_of(const at::Device& device);
 
-/// Sets the number of threads of operators and kernels, and of OpenBLAS if it computes the matrix products.
+/// Sets the number of compute threads for ATen, src/kernels and, if it is loaded, OpenBLAS.
 void use_threads(int count);
 
-/// Makes OpenBLAS allocate its buffers now, because it retries forever if it cannot do so later. Throws std::bad_alloc
-/// if memory is short.
+/// Makes OpenBLAS allocate its buffers for this number of threads. A later allocation that fails would be retried
+/// forever. Throws std::bad_alloc if there is not enough memory.
 void reserve_product_buffers(int threads);
 
-/// Calls f(begin, end) for chunks of [0, count), on several threads if there is enough work. `work` is the total number
-/// of multiplications.
+/// Calls f(begin, end) for chunks that cover [0, count), on several threads if there is enough work. `work` is the
+/// number of multiplications for all `count` items.
 template <class F>
 void share_out(std::int64_t count, std::int64_t work, F f) {
   constexpr std::int64_t work_of_thread = 1 << 18;

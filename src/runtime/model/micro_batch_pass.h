@@ -1,4 +1,4 @@
-// Pass of a micro-batch through a transformer or one pipeline stage.
+// Forward and backward pass of a micro-batch through a transformer or one of its pipeline stages.
 #pragma once
 
 #include <cstddef>
@@ -16,17 +16,18 @@
 
 namespace dovetail::runtime {
 
-/// Distributions over the vocabulary, one per row, from logits divided by the temperature. Rows are processed in chunks
-/// so that the logits stay below 256 MB per chunk. If one chunk holds all rows, its logits are kept for the backward
-/// pass.
+/// Computes the log-probability of each row's target and the entropy of its distribution, and their gradients. Logits
+/// are divided by the temperature. Rows are processed in chunks of at most 2^27 logits (512 MiB in fp32). If one chunk
+/// holds all rows, its logits are kept for the backward pass.
 class VocabularyPass {
  public:
-  /// `rows`: [tokens, hidden], normalized.
+  /// `rows` is [tokens, hidden], after the final norm. `targets` has one token per row.
   VocabularyPass(const Linear& head, Tensor rows, std::span<const std::int64_t> targets, double temperature);
 
   const TokenScores& scores() const { return scores_; }
-  /// Returns the gradient with respect to the rows, given the gradients with respect to each log-probability and
-  /// entropy (empty: 0). The head's gradient goes to `sink`. Callable once.
+  /// Returns the gradient with respect to the rows, given the gradients of the loss with respect to each row's
+  /// log-probability and entropy. An empty `by_entropy` means zeros. Adds the head's gradient to `sink`. Must be called
+  /// at most once.
   Tensor backward(std::span<const double> by_log_probability, std::span<const double> by_entropy, GradientSink& sink);
 
  private:
@@ -44,31 +45,31 @@ class VocabularyPass {
   TokenScores scores_;
 };
 
-/// Sequences of a mini-batch that are computed together: all[id] for each of `ids`. Not empty.
+/// Sequences of a mini-batch that are computed together: all[id] for each id in `ids`. `ids` is not empty.
 struct MicroBatch {
   std::span<const control::TokenSequence> all;
   std::span<const std::size_t> ids;
 };
 
-/// Packed rows of a micro-batch, and the rows that predict scored tokens.
+/// Rows of a micro-batch, one per token, without padding. Some of them predict scored tokens.
 struct PackedRows {
   Tensor tokens;  ///< [tokens]
   PassRows rows;
-  Tensor logit_rows;                  ///< rows that predict scored tokens, by sequence
-  std::vector<std::int64_t> targets;  ///< token that follows each of these rows; only for a language model
-  std::vector<std::size_t> counts;    ///< number of these rows per sequence
+  Tensor logit_rows;                  ///< indexes of the rows that predict scored tokens
+  std::vector<std::int64_t> targets;  ///< [logit row] next token; empty for a scalar head
+  std::vector<std::size_t> counts;    ///< [sequence] number of its logit rows
 };
 
 /// One forward pass, then at most one backward pass.
 class MicroBatchPass {
  public:
-  /// Activations kept for the backward pass. With `inputs`, each layer is recomputed from its input.
+  /// Activations kept for the backward pass. `inputs` keeps only each layer's input, from which the rest is recomputed.
   enum class KeptActivations { nothing, inputs, everything };
 
   /// `model` must outlive this object.
   MicroBatchPass(const Model& model, const MicroBatch& batch, double temperature);
 
-  /// Returns the hidden rows after the last layer, [tokens, hidden]. `x` holds the rows before the first layer; ignored
+  /// Returns the hidden rows after the last layer, [tokens, hidden]. `x` is the input of the first layer; it is ignored
   /// if the model has the embedding.
   Tensor forward(Tensor x, KeptActivations kept_activations);
   /// Returns the head's scores of each sequence, given the result of forward. REQUIRES: the model has the head.
@@ -89,16 +90,17 @@ class MicroBatchPass {
   PackedRows packed_;
   std::vector<LayerActivations> kept_;  // [layer]
   Tensor logit_rows_;
-  Tensor rows_;  // the same rows, normalized
+  Tensor rows_;  // logit_rows_ after the final norm
   std::optional<VocabularyPass> vocabulary_;
 };
 
 MicroBatchPass::KeptActivations kept_activations_of(llm::Recomputation recomputation);
 
-/// Returns a whole model's scores of each sequence.
+/// Returns the scores of each sequence. REQUIRES: `model` is a whole model.
 std::vector<control::Scores> score(const Model& model, const MicroBatch& batch, double temperature);
 
-/// Runs forward, `loss` and backward of a micro-batch on a whole model. Adds to the gradients of all trainable weights.
+/// Runs the forward pass, `loss` and the backward pass of a micro-batch, and adds to the gradients of all trainable
+/// weights. `loss` returns the gradient with respect to the scores. REQUIRES: `model` is a whole model.
 void add_gradients(const Model& model, const MicroBatch& batch, double temperature, llm::Recomputation recomputation,
                    const std::function<std::vector<control::ScoreSlopes>(
                        std::span<const std::size_t> ids, std::span<const control::Scores> scores)>& loss);

@@ -1,4 +1,4 @@
-// Weights of a transformer or of one pipeline stage by function, and the pass through a layer.
+// Transformer or pipeline stage with its weights grouped by layer, and the forward and backward pass of a layer.
 #pragma once
 
 #include <cstdint>
@@ -11,21 +11,21 @@
 
 namespace dovetail::runtime {
 
-/// Adds to gradients at once or, if constructed with `holds`, when add_held is called. A split backward defers the
-/// additions to W, and a micro-batch that runs early defers them to its turn. The sums and their rounding are the same
-/// either way.
+/// Adds to gradients immediately or, if constructed with `holds`, when add_held is called. If a backward pass is split
+/// into I and W, the additions are deferred to W. A micro-batch that runs early defers them until its turn. Deferral
+/// does not change the sums or their rounding.
 class GradientSink {
  public:
   explicit GradientSink(bool holds = false) : holds_(holds) {}
 
-  /// Adds dy^T x to the gradient of a projection's weight, and the sum of dy to its bias's gradient.
+  /// Adds dy^T x to the gradient of a projection's weight, and the sum of dy over rows to the gradient of its bias.
   void add_product(const Linear& linear, const Tensor& x, const Tensor& dy);
-  /// Adds to the gradient of a vector.
+  /// Adds `slopes` to the gradient of a vector.
   void add(Parameter& parameter, const Tensor& slopes);
   /// Adds row i of `slopes` to row rows[i] of a matrix's gradient.
   void add_rows(Parameter& parameter, const Tensor& rows, const Tensor& slopes);
 
-  /// Applies the deferred additions in the order in which they were made.
+  /// Applies the deferred additions in the order of the calls.
   void add_held();
 
  private:
@@ -41,7 +41,7 @@ struct Layer {
   Linear query;
   Linear key;
   Linear value;
-  Parameter* query_norm = nullptr;  ///< per head; null if the model has none
+  Parameter* query_norm = nullptr;  ///< per-head norm; null, like key_norm, if the model has no such norm
   Parameter* key_norm = nullptr;
   Linear output;
   Parameter* middle_norm = nullptr;
@@ -50,7 +50,7 @@ struct Layer {
   Linear down;
 };
 
-/// Returns layer `index`. It points into `weights`, whose parameters must not move.
+/// Returns layer `index`. The result points into `weights`, whose parameters must not move.
 Layer layer_of(Weights& weights, std::int64_t index);
 
 /// Inputs that all layers of a pass share.
@@ -65,14 +65,14 @@ struct PassRows {
 /// Activations that a layer's backward pass needs. A recomputed layer keeps only `input`.
 struct LayerActivations {
   Tensor input;
-  Tensor normal;     ///< normalized input
+  Tensor normal;     ///< input after input_norm
   Tensor raw_query;  ///< before the per-head norm; undefined without it
   Tensor raw_key;
   Tensor query;  ///< rotated, [tokens, heads, size]
   Tensor key;
   Tensor value;
   Attention attention;
-  Tensor middle;  ///< input plus the output of attention
+  Tensor middle;  ///< input plus the projected output of attention
   Tensor middle_normal;
   Tensor gate;
   Tensor up;
@@ -86,7 +86,7 @@ Tensor forward(const Layer& layer, const PassRows& rows, const Tensor& x, LayerA
 /// gradients go to `sink`. If `kept` holds only the input, recomputes the forward pass first.
 Tensor backward(const Layer& layer, const PassRows& rows, LayerActivations& kept, const Tensor& dy, GradientSink& sink);
 
-/// Movable, not copyable.
+/// Weights of a model or stage, and pointers to the weights of each function. Movable, not copyable.
 struct Model {
   explicit Model(Weights weights_of_it);
   Model(Model&&) = default;

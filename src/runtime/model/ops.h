@@ -1,8 +1,8 @@
 // Transformer operators, forward and backward, on packed rows. ATen implements them for any device, src/kernels for the
 // CPU.
 //
-// Rows are [tokens, features]. A backward operator takes the gradient with respect to the result, and returns the
-// gradients with respect to the input and the weight.
+// Rows are [tokens, features]. A backward operator takes the gradient with respect to the forward result. It returns
+// the gradients with respect to the inputs and the weight.
 #pragma once
 
 #include <cstdint>
@@ -14,16 +14,16 @@
 
 namespace dovetail::runtime {
 
-/// Projection: x w^T, plus the bias if there is one.
+/// Projection: x w^T, plus the bias unless it is null.
 struct Linear {
   Parameter* weight = nullptr;
   Parameter* bias = nullptr;
 };
 /// Uses the operators for x's device and type.
 Tensor project(const Linear& linear, const Tensor& x);
-/// Adds dy^T x to the weight's gradient, and the sum of dy to the bias's, if they are trainable.
+/// Adds dy^T x to the weight's gradient, and the sum of dy over rows to the bias's gradient. Skips frozen weights.
 void add_weight_gradient(const Linear& linear, const Tensor& x, const Tensor& dy);
-/// Returns dy w.
+/// Returns the gradient with respect to x: dy w.
 Tensor project_backward(const Linear& linear, const Tensor& dy);
 
 /// Cosines and sines of the rotation angles at each position: [tokens, size / 2].
@@ -56,26 +56,25 @@ struct AttentionBackward {
   Tensor value;
 };
 
-/// Per row of logits divided by the temperature: log-probability of the target, entropy of the distribution in nats,
-/// and log of the sum of exponentials.
+/// Scores of each row, from its logits divided by the temperature: the log-probability of the target, the entropy in
+/// nats, and the log of the sum of exponentials.
 struct TokenScores {
   std::vector<double> log_probabilities;
   std::vector<double> entropies;
   std::vector<double> log_sum_exps;
 };
-/// Input of the backward operator of TokenScores, per row.
+/// Input of Operators::score_backward, with one value per row.
 struct TokenSlopes {
   std::span<const std::int64_t> targets;
   std::span<const double> entropies;
   std::span<const double> log_sum_exps;
   std::span<const double> by_log_probability;  ///< gradient of the loss
-  std::span<const double> by_entropy;          ///< gradient of the loss; empty if all are 0
+  std::span<const double> by_entropy;          ///< gradient of the loss; empty if all values are 0
 };
 
 /// Operators for one kind of device.
 struct Operators {
-  /// x w^T plus the bias. With src/kernels, a row's result does not depend on other rows; with ATen, its last digits
-  /// may.
+  /// x w^T plus the bias. In src/kernels, a row's result does not depend on other rows. In ATen, its last digits may.
   Tensor (*project)(const Linear& linear, const Tensor& x) = nullptr;
 
   /// x / sqrt(mean of x^2 + epsilon) * scale over the last dimension (Zhang and Sennrich 2019, arXiv 1910.07467).
@@ -108,7 +107,7 @@ struct Operators {
 
 /// ATen operators, for any device. Attention uses a mask and temporary tensors.
 const Operators& tensor_operators();
-/// Operators of src/kernels, for the CPU in single or double precision.
+/// Operators of src/kernels, for single or double precision on the CPU.
 const Operators& cpu_operators();
 /// Returns the operators for x's device and type.
 const Operators& operators_for(const Tensor& x);

@@ -1,4 +1,4 @@
-// Tensors of the runtime and their memory. Avoids the headers of ATen that are slow to compile.
+// Tensors and the memory they use. Includes no ATen header that is slow to compile.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -15,7 +15,7 @@ namespace dovetail::runtime {
 
 using at::Tensor;
 
-/// Returns a vector of integers on the device.
+/// Returns a one-dimensional tensor of 64-bit integers on the device.
 Tensor integer_tensor(const std::vector<std::int64_t>& values, const at::Device& device);
 
 /// Reshapes rows [tokens, features] to [tokens, heads, size].
@@ -26,12 +26,12 @@ inline Tensor by_head(const Tensor& x, std::int64_t size) { return x.view({x.siz
 base::Status with_numbers(const Tensor& vector, const at::Device& device, const transport::Collectives& collectives,
                           const std::function<base::Status(transport::Numbers)>& work);
 
-/// Bytes of tensors in host memory. Excludes memory that libraries allocate internally.
+/// Counts the bytes of tensors in host memory. Excludes memory that libraries allocate internally.
 class MemoryCount {
  public:
   void add(std::int64_t bytes);
   std::int64_t live() const { return live_; }
-  /// Returns the peak since the previous call, and resets it.
+  /// Returns the peak of live() since the previous call.
   std::int64_t take_peak();
 
  private:
@@ -39,14 +39,14 @@ class MemoryCount {
   std::atomic<std::int64_t> peak_ = 0;
 };
 
-/// Starts counting new tensors in process_memory(), or in the count of their CountedThread. Further calls have no
-/// effect.
+/// Starts counting the memory of new tensors: in the count of the CountedThread that allocates them, otherwise in
+/// process_memory(). Further calls have no effect.
 void count_memory();
 
 MemoryCount& process_memory();
 
-/// While it exists, tensors that this thread allocates are counted in `count` until they are freed, by any thread.
-/// `count` must outlive the tensors.
+/// During its lifetime, this thread counts the tensors it allocates in `count`. Any thread may free them, which
+/// subtracts them again. `count` must outlive the tensors.
 class CountedThread {
  public:
   explicit CountedThread(MemoryCount& count);

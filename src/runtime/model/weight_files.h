@@ -14,8 +14,8 @@
 
 namespace dovetail::runtime {
 
-/// Reads all weights from the checkpoint, converting their type. A scalar head that the checkpoint lacks becomes 0.
-/// REQUIRES: control::check_weights found no error in it.
+/// Reads all weights from the checkpoint, converting their type. A scalar head that the checkpoint lacks is set to 0.
+/// REQUIRES: the checkpoint passes control::check_weights.
 void read_weights(const weights::Checkpoint& checkpoint, Weights& weights);
 
 /// Writes the weights as safetensors files of a Hugging Face folder. If `source` is given and has the same tensors, its
@@ -28,10 +28,10 @@ struct NamedTensor {
   std::string name;
   Tensor value;
 };
-/// Writes tensors unchanged into one file.
+/// Writes tensors to one file without converting their type.
 base::Status write_tensors(const std::string& path, std::span<const NamedTensor> tensors);
-/// Reads tensors that write_tensors wrote. Returns an Error if the file lacks one, or has it with another shape or
-/// type.
+/// Reads the named tensors from a file of write_tensors into their `value`. Returns an Error if a tensor is missing or
+/// has another shape or type.
 base::Status read_tensors(const std::string& path, std::span<const NamedTensor> tensors);
 
 /// Creates `folder` and writes config.json and the tokenizer files into it. If `source` names a Hugging Face folder,

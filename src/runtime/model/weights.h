@@ -15,11 +15,11 @@ namespace dovetail::runtime {
 /// Weight, and its gradient if it is trainable.
 struct Parameter {
   llm::Tensor is;           ///< name and shape
-  std::size_t place = 0;    ///< index in llm::tensors_of the whole model
+  std::size_t place = 0;    ///< index in llm::tensors_of for the whole model
   Tensor value;             ///< [rows, columns], or [rows] for a vector; a view of Weights::values
   Tensor gradient;          ///< view of Weights::gradients; undefined if frozen
   bool shared = false;      ///< true for a tied head that uses the value of the embedding in the same stage
-  std::int64_t offset = 0;  ///< first element in Weights::values and Weights::gradients
+  std::int64_t offset = 0;  ///< index of its first element in Weights::values and Weights::gradients
 
   /// Whether this is the last stage's copy of an embedding that the first stage also holds.
   bool is_copy() const { return is.tied && !shared; }
@@ -35,16 +35,17 @@ struct LayerRange {
 };
 LayerRange all_layers(const llm::Transformer& shape);
 
-/// Weights of a model or of one stage, in the order of llm::tensors_of. A tied head has its own gradient, so that both
-/// gradients are summed in micro-batch order. It also has its own value if the stage lacks the embedding.
+/// Weights of a model or of one stage, in the order of llm::tensors_of. A tied head and the embedding have separate
+/// gradients, so that each is summed in micro-batch order. The head also has its own value if the stage lacks the
+/// embedding.
 struct Weights {
-  llm::Transformer shape;  ///< of the whole model
+  llm::Transformer shape;  ///< shape of the whole model
   llm::Computation computation;
   LayerRange layers;
   std::vector<Parameter> parameters;
-  Tensor values;           ///< all parameters in one vector, so that ranks exchange them in one message
-  Tensor gradients;        ///< gradients in one vector; undefined if all parameters are frozen
-  std::int64_t apart = 0;  ///< offset of the parameters that another stage also holds: tied embedding and head
+  Tensor values;           ///< values of all parameters in one vector, which ranks can exchange in one message
+  Tensor gradients;        ///< gradients in one vector; undefined if no parameter is trainable
+  std::int64_t apart = 0;  ///< offset of the parameters that another stage also holds: the tied embedding or head
 
   bool has_embedding() const { return layers.begin == 0; }
   bool has_head() const { return layers.end == shape.layers; }
@@ -72,9 +73,9 @@ Weights stage_of(const Weights& full_weights, const LayerRange& layers);
 void make_gradients(Weights& weights);
 void clear_gradients(Weights& weights);
 
-/// Initializes all weights from the random streams (seed, index in the model). Matrices are normal with deviation 0.02,
-/// or 0.02 / sqrt(2 layers) for projections into the residual stream, as in GPT-2. Norm scales are 1, biases and scalar
-/// heads 0. REQUIRES: the whole model.
+/// Initializes all weights. Each matrix uses a separate random stream, given by the seed and its index in the model.
+/// Matrices are normal with deviation 0.02, or 0.02 / sqrt(2 layers) for projections into the residual stream, as in
+/// GPT-2. Norm scales are 1, biases and scalar heads are 0. REQUIRES: `weights` is a whole model.
 void fill_randomly(Weights& weights, std::uint64_t seed);
 
 }  // namespace dovetail::runtime

@@ -1,4 +1,4 @@
-// Times measured on this machine: memory, matrix products, links, and the parts of a model.
+// Measurements on this machine: memory reads, matrix products, links, and the parts of a model.
 #pragma once
 
 #include <cstdint>
@@ -13,27 +13,27 @@
 
 namespace dovetail::runtime {
 
-/// REQUIRES: `values` is not empty.
+/// Returns the median; of an even number of values, the upper of the two middle ones. REQUIRES: `values` is not empty.
 double median(std::vector<double> values);
 
 /// Returns the median duration of `work` in seconds. Runs it at least three times, and until 0.1 s have passed, after
 /// one warm-up run.
 double median_seconds(const std::function<void()>& work);
 
-/// Speed of a rank with its threads.
+/// Speed of a rank that uses all its threads.
 struct RankSpeed {
   double bytes_per_second = 0;  ///< bytes of memory reads
   double flops_per_second = 0;  ///< FLOP of fp32 matrix products
 };
 RankSpeed measure_speed();
 
-/// Returns the seconds of messages between ranks 0 and 1 (half a round trip) and of sums over all ranks; empty for a
-/// single rank. Only rank 0's result is meaningful. `number` and the next hundred numbers must be unused in
-/// transport::control_address.
+/// Measures messages between ranks 0 and 1 (half a round trip) and all-reduces over all ranks, in seconds. Must be
+/// called on all ranks. Returns an empty vector for a single rank. Only rank 0's result is meaningful. `number` and the
+/// next hundred numbers must be unused in transport::control_address.
 base::Result<std::vector<cost::LinkProfile>> measure_links(transport::Transport& transport, std::uint32_t number,
                                                            transport::Clock::duration timeout);
 
-/// Number of tokens decoded after each context.
+/// Number of decode steps measured after each context length.
 inline constexpr std::int64_t decode_steps = 8;
 
 /// Sizes at which a model is measured.
@@ -47,9 +47,9 @@ struct TimesGrid {
 
 /// Measures the times of a layer, the embedding, the head, decode steps and the optimizer, with random fp32 weights.
 /// Times a model with one layer and one with two. Their difference is the time of a layer, from which the decode step
-/// of the whole model is extrapolated. The head is timed on micro-batches of the same sizes, and scores their `scored`
-/// fraction. `gpu` stays empty. Returns a Failure::invalid Error if the machine is so busy that two layers are never
-/// slower than one. REQUIRES: the model has a language model head.
+/// of the whole model is extrapolated. The head is timed on micro-batches of the same sizes, and scores the fraction
+/// `grid.scored` of their rows. Leaves `gpu` empty. Returns a Failure::invalid Error if the machine is so busy that two
+/// layers are never slower than one. REQUIRES: the model has a language model head.
 base::Result<cost::LayerProfile> measure_model(const llm::Transformer& shape, const llm::Computation& computation,
                                                const TimesGrid& grid);
 

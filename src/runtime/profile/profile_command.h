@@ -15,17 +15,18 @@
 
 namespace dovetail::runtime {
 
-/// Measurements, and the machine they are from.
+/// Measurements, and the machine on which they were made.
 struct MeasuredMachine {
   cost::Profile profile;
   std::vector<llm::Computation> computations;  ///< [layer profile] computation of its model
-  std::string gpu;                             ///< name of the machine's processor in jobs
+  std::string gpu;                             ///< name of the processor, as in the job's cluster
   int ranks = 1;                               ///< number of ranks that share the machine
   std::int64_t memory = 0;                     ///< bytes per rank
   RankSpeed speed;                             ///< speed of a rank while all ranks are busy
 };
 
-/// Returns a dovetail/profile@2 file with its cluster, as JSON. Seconds and bandwidths have four significant digits.
+/// Returns the JSON text of a dovetail/profile@2 file that includes the machine as a cluster. Seconds and bandwidths
+/// have four significant digits.
 std::string profile_text(const MeasuredMachine& measured);
 
 struct ProfileArguments {
@@ -35,10 +36,11 @@ struct ProfileArguments {
   transport::Clock::duration timeout = std::chrono::minutes(10);  ///< limit of each wait for another rank
 };
 
-/// Returns an Error if the job's models cannot be measured. Lets a launcher fail once, before it starts the ranks.
+/// Returns an Error if the job's models cannot be measured. A launcher calls this before it starts the ranks, so that
+/// the error is reported only once.
 base::Status check_profile(const ProfileArguments& arguments);
 
-/// Measures as the only rank, or as the rank that environment variables specify. Returns the exit code. All ranks
+/// Measures as the only rank, or as the rank specified by environment variables. Returns the exit code. All ranks
 /// compute at the same time, as in a run. Rank 0 writes the file.
 int run_profile(const ProfileArguments& arguments);
 

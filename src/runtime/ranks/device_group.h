@@ -1,4 +1,4 @@
-// Interface to a library that moves numbers between the devices of ranks, such as NCCL.
+// Interface to a library that moves data between the devices of ranks, such as NCCL.
 #pragma once
 
 #include <chrono>
@@ -15,7 +15,7 @@
 
 namespace dovetail::runtime {
 
-/// Transfer or sum in progress.
+/// Transfer or collective that has been submitted.
 class DeviceWork {
  public:
   virtual ~DeviceWork() = default;
@@ -25,17 +25,18 @@ class DeviceWork {
 
 /// Group of ranks, identified by their positions in the group, that exchange device memory.
 ///
-/// Functions submit work without waiting. The work starts after all earlier work that the calling thread submitted to
-/// its device. Messages have no numbers: all ranks of a group must submit the same operations in the same order.
-/// Buffers must stay valid until the work is done. Functions throw std::exception if the library reports an error.
+/// Functions submit work without waiting for it. The work starts after all work that the calling thread has already
+/// submitted to its device. Messages have no numbers: all ranks of a group must submit the same operations in the same
+/// order. Buffers must stay valid until the work is done. Functions throw std::exception if the library reports an
+/// error.
 class DeviceGroup {
  public:
   virtual ~DeviceGroup() = default;
 
   virtual std::unique_ptr<DeviceWork> send(int to, const transport::Buffer& message) = 0;
   virtual std::unique_ptr<DeviceWork> receive(int from, const transport::Buffer& destination) = 0;
-  /// Gives the rank at position `root` the sum of all ranks' numbers. The numbers of the other ranks are undefined
-  /// afterwards.
+  /// Replaces the numbers of the rank at position `root` by the sums over all ranks. Afterwards, the numbers of the
+  /// other ranks are undefined.
   virtual std::unique_ptr<DeviceWork> reduce(transport::Numbers numbers, int root) = 0;
   virtual std::unique_ptr<DeviceWork> all_reduce(transport::Numbers numbers) = 0;
   virtual std::unique_ptr<DeviceWork> broadcast(transport::Numbers numbers, int root) = 0;
@@ -47,13 +48,13 @@ enum class GroupUse {
   sums      ///< collectives
 };
 
-/// Function that connects `ranks`, which include this rank, each with its device. Use and ranks together must be unique
-/// within the job. Throws std::exception if the ranks cannot reach each other within `timeout`.
+/// Function that connects the devices of `ranks`, which include this rank. Each combination of `use` and `ranks` must
+/// be unique within the job. Throws std::exception if the ranks cannot reach each other within `timeout`.
 using ConnectDevices = std::function<std::unique_ptr<DeviceGroup>(GroupUse use, const std::vector<int>& ranks,
                                                                   std::chrono::milliseconds timeout)>;
 
-/// This rank's groups of one use. If the transport has failed, the destructor leaks them, because the library would
-/// wait for work of lost ranks.
+/// This rank's groups for one use. If the transport has failed, the destructor leaks the groups, because the library
+/// would wait for lost ranks.
 class DeviceGroups {
  public:
   /// `transport` must outlive this object.
@@ -63,7 +64,7 @@ class DeviceGroups {
   DeviceGroups(const DeviceGroups&) = delete;
   DeviceGroups& operator=(const DeviceGroups&) = delete;
 
-  /// Connects these ranks unless they are connected. An error fails the transport.
+  /// Connects these ranks unless they are already connected. An error also makes the transport fail.
   base::Status open(const std::vector<int>& ranks, transport::Deadline deadline);
   /// REQUIRES: the group is open.
   DeviceGroup& of(const std::vector<int>& ranks);
@@ -83,7 +84,7 @@ enum class WorkEnd {
   failed   ///< transport failed
 };
 
-/// Waits for `work`. Sets `reason` if the work failed. An error of `transport` ends the wait.
+/// Waits for `work`. Sets `reason` if the result is WorkEnd::broken. An error of `transport` ends the wait.
 WorkEnd await(DeviceWork& work, transport::Transport& transport, transport::Deadline deadline, std::string& reason);
 
 }  // namespace dovetail::runtime

@@ -14,16 +14,17 @@ namespace dovetail::runtime {
 /// that `connect` creates. All other messages, and every error, use `host`.
 ///
 /// Each channel has a separate group, so a message waits only for earlier messages of its channel. Messages of a
-/// channel must be sent and received in the order of their numbers, which programs that pass pipeline::check do. Only
-/// one thread may use Lane::programs. `monitor` may be null and must outlive the transport.
+/// channel must be sent and received in the order of their numbers; programs that pass pipeline::check do so. Only one
+/// thread may use Lane::programs. `monitor` may be null and must outlive the transport.
 std::unique_ptr<transport::Transport> make_device_transport(std::unique_ptr<transport::Transport> host,
                                                             ConnectDevices connect, JobMonitor* monitor);
 
-/// Creates in-place collectives on device memory, by groups that `connect` creates: one per opened group of ranks. The
-/// shares of ranks may differ in size by one element, which no library's reduce_scatter supports. So each share is
-/// reduced to its rank, or broadcast from it.
+/// Creates collectives that work in place on device memory. `connect` creates one DeviceGroup per opened group of
+/// ranks. The shares of ranks may differ in size by one element, which no library's reduce_scatter supports. So a
+/// separate reduce or broadcast transfers each share.
 ///
-/// An error of `transport` ends all waits, and an error here fails the transport. `transport` must outlive the result.
+/// An error of `transport` ends all waits, and an error of a collective makes the transport fail. `transport` must
+/// outlive the result.
 std::unique_ptr<transport::Collectives> make_device_collectives(transport::Transport& transport,
                                                                 ConnectDevices connect);
 

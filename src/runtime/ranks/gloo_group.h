@@ -1,4 +1,4 @@
-// c10d process groups with Gloo, and a message interface on them.
+// c10d process groups with Gloo, and an interface that sends messages through them.
 #pragma once
 
 #define USE_C10D_GLOO
@@ -21,25 +21,25 @@ c10::intrusive_ptr<c10d::ProcessGroupGloo> connect_process_group(const RankPlace
                                                                  const std::string& name, const std::vector<int>& ranks,
                                                                  std::chrono::milliseconds timeout);
 
-/// Message handed to Gloo. Gloo does not access its buffer after the destructor.
+/// Message submitted to Gloo. Gloo does not access its buffer once this object is destroyed.
 class GlooMessage {
  public:
   virtual ~GlooMessage() = default;
 
-  /// Waits for delivery. Returns false if abort() ended the wait; abort() may precede it. Throws std::exception if the
+  /// Waits for delivery. Returns false if abort() ended the wait or was called before it. Throws std::exception if the
   /// connection is broken.
   virtual bool wait() = 0;
   /// Callable from any thread.
   virtual void abort() = 0;
 };
 
-/// All ranks, fully connected.
+/// All ranks of a job, each connected to every other.
 class GlooGroup {
  public:
   virtual ~GlooGroup() = default;
 
-  // Hand a message to Gloo without waiting. Throw std::exception if the connection is broken. REQUIRES: the peer is
-  // another rank; the tag is from 0 to 2^31 - 1.
+  // Submit a message to Gloo without waiting for it. Throw std::exception if the connection is broken. REQUIRES: the
+  // peer is another rank; the tag is from 0 to 2^31 - 1.
   virtual std::unique_ptr<GlooMessage> send(int peer, int tag, transport::Buffer message) = 0;
   virtual std::unique_ptr<GlooMessage> receive(int peer, int tag, transport::Buffer destination) = 0;
 };

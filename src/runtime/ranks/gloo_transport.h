@@ -13,9 +13,9 @@ namespace dovetail::runtime {
 /// Connects all ranks of a job, over the network interface on which `place` reaches the store, or over
 /// GLOO_SOCKET_IFNAME if it is set. Numbers of messages in flight between two ranks must differ modulo 2^29.
 ///
-/// A message goes directly from the sender's buffer to the receiver's: a send is delivered once the peer has posted the
-/// receive. At most a few hundred undelivered messages are handed to Gloo at a time. Buffers of different sizes at the
-/// two ends are a bug and end the process.
+/// A message goes directly from the sender's buffer to the receiver's: it is delivered once the peer has posted the
+/// receive. Gloo gets at most a few hundred undelivered messages at a time. A bug that gives the two buffers different
+/// sizes ends the process.
 ///
 /// The destructor waits a few seconds for the other ranks to finish. An Error names the ranks that did not connect.
 /// `monitor` must outlive the transport.

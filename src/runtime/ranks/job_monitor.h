@@ -1,5 +1,5 @@
-// Communication of a rank with its job's store in a separate thread, so that no wait for the store delays the rank's
-// work. Also composes the errors that end waits for other ranks.
+// Thread in which a rank communicates with its job's store, so that a slow store does not delay the rank's work. Also
+// composes the errors that end waits for other ranks.
 #pragma once
 
 #include <chrono>
@@ -17,19 +17,20 @@
 
 namespace dovetail::runtime {
 
-/// Several times a second, sends a heartbeat and polls for the first error of any rank. Functions return within
+/// Sends a heartbeat and polls for the first error of any rank, several times a second. Functions return within
 /// seconds, even if the store hangs. Errors about lost ranks begin with the phase of the rank that reports them.
 class JobMonitor {
  public:
   JobMonitor(std::unique_ptr<JobStore> store, int rank, int ranks);
-  /// Abandons the thread if the store blocks it.
+  /// If the store blocks the thread, leaves the thread running.
   ~JobMonitor();
   JobMonitor(const JobMonitor&) = delete;
   JobMonitor& operator=(const JobMonitor&) = delete;
 
-  /// Publishes a note about this rank in the store. Does not wait for the store.
+  /// Publishes a note about this rank in the store, without waiting for the store.
   void note(const RankNote& note);
-  /// Returns a function that returns the phase of the last note. It stays valid after the monitor is destroyed.
+  /// Returns a function that returns the phase of the last note. The function stays valid after the monitor is
+  /// destroyed.
   std::function<std::string()> phase() const;
 
   /// Returns the first error that this rank has received, including the loss of the store.
@@ -38,17 +39,17 @@ class JobMonitor {
   /// empty function removes the handler and waits for a running call.
   void on_error(std::function<void(const base::Error&)> handler);
 
-  /// Reports an error to all ranks. Returns the first error that any rank reported. Later calls return the same. If the
-  /// store is gone, returns this rank's error.
+  /// Reports an error to all ranks. Returns the first error that any rank reported, which may be another one. Later
+  /// calls return the same error. If the store is gone, returns this rank's error.
   RankError report_error(const base::Error& error);
 
-  /// Waits half a second and returns the ranks that sent no heartbeat in that time. Such ranks are stopped, hung in the
+  /// Waits half a second and returns the ranks that sent no heartbeat in that time. Such ranks are stopped, hang in the
   /// kernel, or have ended.
   std::vector<int> unresponsive_ranks();
 
-  /// Marks this rank as done and waits for all others. Stops at an error or after `limit`.
+  /// Marks this rank as done and waits until all others are done. An error or `limit` ends the wait.
   void leave(std::chrono::milliseconds limit);
-  /// As leave, but continues to wait despite an error, so that the others can receive it.
+  /// Like leave, but an error does not end the wait, so that the other ranks can receive it.
   void leave_despite_errors(std::chrono::milliseconds limit);
 
  private:
@@ -74,12 +75,12 @@ base::Error lost_peer_error(int peer, int rank, std::string_view action, std::st
 /// message 7". If `monitor` is not null, the error names the ranks without a heartbeat.
 base::Error deadline_error(int rank, std::string_view action, JobMonitor* monitor);
 
-/// Returns the elapsed time, such as "1.5 s".
+/// Returns the time since `begin`, for example "1.5 s".
 std::string seconds_since(transport::Clock::time_point begin);
 
-/// Ends all waits because a collective of `ranks`, which include this rank, broke. Prefers the error of another rank if
-/// one arrives within half a second. `action` describes what this rank was doing, as in "was summing with". Returns the
-/// error that ended the waits.
+/// Makes the transport fail because a collective of `ranks`, which include this rank, failed. This ends all waits.
+/// Prefers the error of another rank if one arrives within half a second. `action` describes what this rank was doing,
+/// as in "was summing with". Returns the error that ended the waits.
 base::Status fail_collective(transport::Transport& transport, const std::vector<int>& ranks, std::string_view action,
                              std::string_view reason);
 

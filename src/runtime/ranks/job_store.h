@@ -1,4 +1,4 @@
-// Store of a job: a few values by key, held by one process (a launcher or rank 0) and accessible to all ranks.
+// Key-value store of a job. The launcher or rank 0 runs it, and all ranks connect to it.
 #pragma once
 
 #include <chrono>
@@ -16,14 +16,14 @@ class Store;  // NOLINT(readability-identifier-naming): name in libtorch
 
 namespace dovetail::runtime {
 
-/// Connection to a store, c10d's TCPStore. Keys are separate for each `attempt` (RankPlace::attempt). The first
+/// Connection to a store, which is c10d's TCPStore. Each `attempt` (RankPlace::attempt) has separate keys. The first
 /// connection makes the process ignore SIGPIPE. Functions return a Failure::lost Error if the store does not respond,
 /// and block if it hangs.
 class JobStore {
  public:
   /// Runs a store in this process. It listens on `port` of all addresses, or on any free port if `port` is 0.
   static base::Result<std::unique_ptr<JobStore>> hold(std::uint16_t port, int attempt);
-  /// Connects to a store, also to one in this process. The store may start later than this call.
+  /// Connects to a store, which may be in this process. The store may start after this call, within `timeout`.
   static base::Result<std::unique_ptr<JobStore>> connect(const std::string& host, std::uint16_t port, int attempt,
                                                          std::chrono::milliseconds timeout);
   ~JobStore();
@@ -33,10 +33,11 @@ class JobStore {
   std::uint16_t port() const;
 
   base::Status set(const std::string& key, const std::string& value);
+  /// Returns nullopt if the key has no value.
   base::Result<std::optional<std::string>> find(const std::string& key);
-  /// Sets the value if the key has none. Returns the key's value afterwards.
+  /// Sets the key's value unless it already has one. Returns the value that it then has.
   base::Result<std::string> propose(const std::string& key, const std::string& value);
-  /// Adds to a counter, which starts at 0, and returns the sum.
+  /// Adds `number` to a counter, which starts at 0, and returns the new value.
   base::Result<std::int64_t> add(const std::string& key, std::int64_t number);
 
   /// Returns the c10d store on which process groups are built.

@@ -12,7 +12,7 @@
 namespace dovetail::runtime {
 
 struct RankNote {
-  std::string phase = "startup";               ///< current activity; errors read "in PHASE: ..."
+  std::string phase = "startup";               ///< current phase; errors begin with "in PHASE: "
   std::optional<std::int64_t> predicted = {};  ///< bytes that the plan needs on the device with the highest peak
 
   friend bool operator==(const RankNote&, const RankNote&) = default;
@@ -35,7 +35,7 @@ base::Error ending_rank(int rank, base::Error error);
 /// and in_phase.
 base::Error without_store(int rank, std::string_view phase, base::Error error);
 
-/// Error, and the rank that reported it.
+/// Error and the rank that reported it.
 struct RankError {
   int rank = 0;
   base::Error error;
@@ -44,10 +44,10 @@ struct RankError {
 /// Serializes an error for a process of the same program.
 std::string error_to_bytes(const RankError& error);
 
-/// Parses the result of error_to_bytes. If the bytes are malformed, returns an Error that says so.
+/// Parses the result of error_to_bytes. For malformed bytes, returns an Error that states this.
 RankError error_from_bytes(std::string_view bytes);
 
-/// Returns the first line of a libtorch exception; the rest is a backtrace.
+/// Returns the first line of a libtorch exception's message. The other lines are a backtrace.
 std::string reason_of(const std::exception& error);
 
 }  // namespace dovetail::runtime

@@ -1,4 +1,4 @@
-// Common start and end of the commands that run as a rank.
+// Startup and shutdown shared by the commands that run as a rank.
 #pragma once
 
 #include <functional>
@@ -13,7 +13,7 @@
 
 namespace dovetail::runtime {
 
-/// Rank that has connected to its job.
+/// Rank of this process, connected to its job.
 struct RankSession {
   RankPlace place;
   JobStore& store;
@@ -24,12 +24,12 @@ struct RankSession {
 /// `timeout` limits the connection to the store.
 ///
 /// An Error of `work` becomes the job's error unless another rank reported one first. It is printed once: by
-/// dovetail-train's launcher if there is one, otherwise by the rank that reported it. The process then ends inside this
-/// function.
+/// dovetail-train's launcher if there is one, otherwise by the rank that reported it. After an Error of `work`, the
+/// process exits inside this function.
 int run_rank(std::string_view command, transport::Clock::duration timeout,
              const std::function<base::Status(RankSession&)>& work);
 
-/// Environment variable in which the launcher passes its process ID to its ranks, which end with it.
+/// Environment variable with the process ID of the launcher. Ranks that the launcher starts end when it ends.
 inline constexpr const char* launcher_variable = "DOVETAIL_LAUNCHER";
 
 /// Makes the process exit with code 4 and an error message if libtorch ends it because the job's store is gone.

@@ -144,7 +144,7 @@ Status read_moments(const std::string& folder, const std::string& role, std::spa
         if (!fill(buffer, optimizer.parts[i].begin, ranges_of(files, name)))
           return base::Error{
               base::Failure::bad_input, files.front().path(), 0, 0,
-              fmt::format("tensor \"{}\" is missing or incomplete in the files of the ranks; use the files of one run",
+              fmt::format("tensor \"{}\" is missing or incomplete; use the complete set of rank files from one run",
                           name)};
         values.copy_(on_host);
       }

@@ -2,7 +2,7 @@
 //
 // "ROLE.safetensors" holds the weights by name. Moments are named "first_moment.NAME" and "second_moment.NAME", or
 // "first_moment.NAME[BEGIN:END]" for a part of a weight, with elements in row-major order. "steps" is the number of
-// steps taken. Moments are in the same file if one rank holds all of them, otherwise those of rank R are in
+// steps taken. If one rank holds all moments, they are in the same file. Otherwise, the moments of rank R are in
 // "ROLE.rank-R.safetensors". Readers take the elements they need from all files, so the number of ranks may change.
 #pragma once
 
@@ -17,11 +17,11 @@
 
 namespace dovetail::runtime {
 
-/// Optimizer, and the weights of a model or stage that it steps.
+/// Optimizer, and the model or stage whose weights it steps.
 struct SteppedWeights {
   const Weights* weights = nullptr;
   const Optimizer* optimizer = nullptr;
-  bool is_kept_elsewhere = false;  ///< another rank also holds these moments, and writes them to the file
+  bool is_kept_elsewhere = false;  ///< true if another rank also holds these moments and writes them to its file
 };
 
 /// Returns "FOLDER/ROLE.safetensors".
@@ -29,10 +29,10 @@ std::string state_file(const std::string& folder, const std::string& role);
 /// Returns "FOLDER/ROLE.rank-R.safetensors".
 std::string part_file(const std::string& folder, const std::string& role, int rank);
 
-/// Returns all weights of a model.
+/// Returns all weights of a model by name.
 std::vector<NamedTensor> weights_state(const Weights& weights);
-/// Returns the step count, and the moments of weights that are stepped here and not kept elsewhere. The embedding that
-/// two stages hold is included once, with the first stage. REQUIRES: `stepped` is not empty.
+/// Returns the step count and the moments that this rank must write: all except those with is_kept_elsewhere. A tied
+/// embedding that two stages hold is included once, with the first stage. REQUIRES: `stepped` is not empty.
 std::vector<NamedTensor> moments_state(std::span<const SteppedWeights> stepped);
 
 /// Reads moments and step counts into `stepped` from all files of the role. Returns an Error if a file is damaged or a

@@ -22,15 +22,15 @@
 
 namespace dovetail::runtime {
 
-/// Training phase: the schedule of all ranks and this rank's program.
+/// Schedule of a training phase for all ranks, and this rank's program.
 struct PhaseProgram {
   predict::PhaseSchedule phase;
   pipeline::Program program;
   std::vector<pipeline::Program> all;  ///< programs of all ranks; empty except on rank 0
 };
 
-/// Compiles and caches programs, for each number of mini-batches and micro-batches, and again once times were measured.
-/// `scenario` and `plan` must outlive this object.
+/// Compiles this rank's programs of training phases, and caches them by the numbers of mini-batches and micro-batches.
+/// Compiles fused phases again once their times are measured. `scenario` and `plan` must outlive this object.
 class PhasePrograms {
  public:
   PhasePrograms(const predict::Scenario& scenario, const plan::Plan& plan, int rank)
@@ -38,11 +38,12 @@ class PhasePrograms {
 
   /// Returns the train tasks of the plan that share a phase with `task`, in the order of the program's models.
   std::vector<std::size_t> phase_of(std::size_t task) const;
-  /// Returns this rank's program of a phase, which stays valid. `counts` is as in phase_schedule. Returns the errors of
-  /// phase_schedule and of compile.
+  /// Returns this rank's program of a phase. The pointer stays valid. `counts` is as in phase_schedule. Returns the
+  /// errors of phase_schedule and of compile.
   base::Result<const PhaseProgram*> find(const std::vector<std::size_t>& tasks,
                                          const std::vector<predict::PhaseCounts>& counts = {});
-  /// Reorders fused tasks by `measured` times from now on (predict::reordered). All ranks must pass the same times.
+  /// Makes later programs of these fused tasks use a schedule for the `measured` times (predict::reordered). All ranks
+  /// must pass the same times.
   void take_times(const std::vector<std::size_t>& tasks, execute::OpMedians measured);
   bool has_times(const std::vector<std::size_t>& tasks) const { return times_.contains(tasks); }
 
@@ -64,14 +65,14 @@ class PhasePrograms {
   std::map<std::vector<std::size_t>, execute::OpMedians> times_;  // by tasks
 };
 
-/// Measured times of training phases: on rank 0, those of the latest runs of each phase.
+/// Measured times of the latest runs of each training phase. Used only on rank 0; empty on other ranks.
 class MeasuredPhases {
  public:
-  /// Adds a run of a phase of these tasks, with each rank's times by its own clock. `phase` must stay valid and have
-  /// the programs of all ranks.
+  /// Adds the times of a run of a phase of these tasks. Each rank's times are by its own clock. `phase` must stay valid
+  /// and have the programs of all ranks.
   void add(const std::vector<std::size_t>& tasks, const PhaseProgram& phase, execute::ReplayTimes times);
 
-  /// Returns the medians of the latest runs; empty for a phase without runs.
+  /// Returns each op's median time over the latest runs; empty for a phase without runs.
   execute::OpMedians medians(const std::vector<std::size_t>& tasks) const;
 
   /// Returns all phases that ran, for the run directory.
@@ -86,7 +87,7 @@ class MeasuredPhases {
   std::map<std::vector<std::size_t>, Runs> runs_;  // by tasks
 };
 
-/// Returns the times of all ranks' traces on rank 0, and an empty result elsewhere. Each rank's times count from its
+/// Gathers the times of all ranks' traces on rank 0. Other ranks get an empty result. Each rank's times count from its
 /// `origin`. `programs` holds the programs of all ranks and is needed only on rank 0. `number` is as in
 /// control_address.
 base::Result<execute::ReplayTimes> gather_times(transport::Transport& transport,

@@ -30,19 +30,19 @@
 
 namespace dovetail::runtime {
 
-/// The stages of a trained role that this rank holds. They belong to one replica, whose ranks together hold the whole
+/// The stages of a trained role that this rank holds. All belong to one replica, whose ranks together hold the whole
 /// model.
 struct RankStages {
   std::vector<StageState> states;  ///< stages on this rank
   std::vector<LayerRange> layers;  ///< [stage]
-  std::vector<int> ranks;          ///< [stage] rank of this rank's replica that holds it
+  std::vector<int> ranks;          ///< [stage] rank that holds the stage in this rank's replica
 
   bool are_whole_model() const { return layers.size() == 1; }
 };
 
-/// Creates this rank's stages of model `model` of the program from the whole weights, with moments of 0. `layout` is
-/// the layout of the role's train task. A stage that is the whole model shares the values of `full_weights`. REQUIRES:
-/// the rank has stages of exactly one replica.
+/// Creates this rank's stages of a model from its whole weights, with moments of 0. `model` is the model's index in the
+/// program, and `layout` is the layout of its train task. A stage that is the whole model shares the values of
+/// `full_weights`. REQUIRES: the rank has stages of exactly one replica.
 RankStages cut_stages(Weights& full_weights, const pipeline::Program& program, std::size_t model,
                       const pipeline::ModelPlacement& placement, const llm::Layout& layout);
 
@@ -62,19 +62,19 @@ struct RankContext {
   control::RankExchange& rank_exchange;
   transport::Collectives& collectives;  ///< used for the reductions of training
   at::Device device = at::kCPU;
-  execute::Guard guard = {};  ///< wraps the work of training; null if that work does not throw
+  execute::Guard guard = {};  ///< runs the work of training; null if that work does not throw
 };
 
 /// control::Models whose work is divided among ranks. The controllers of all ranks run in parallel, make the same calls
-/// in the same order and get the same results. A response or score is computed by one rank and sent to all. A training
-/// phase is run by the ranks' programs.
+/// in the same order and get the same results. One rank computes each response or score and sends it to all. In a
+/// training phase, each rank runs its program.
 ///
 /// Each rank holds the whole weights of every role. While a role with several stages is trained, the rank holds only
-/// its own stages. A rank that is requested to stop makes all ranks stop after the current phase.
+/// its own stages. If one rank receives a stop request, all ranks stop after the current phase.
 class RankModels final : public control::Models {
  public:
-  /// All references must outlive the result. REQUIRES: as TorchModels; the plan is for the framework "dovetail" and for
-  /// as many devices as there are ranks.
+  /// All references must outlive the result. REQUIRES: the requirements of TorchModels; the plan is for the framework
+  /// "dovetail" and for as many devices as there are ranks.
   static base::Result<std::unique_ptr<RankModels>> make(std::vector<RoleSetup> roles, std::int64_t cache_bytes,
                                                         const predict::Scenario& scenario, const plan::Plan& plan,
                                                         RankContext context);
@@ -98,9 +98,9 @@ class RankModels final : public control::Models {
   /// Returns the current schedule of the fused train tasks, with the planned number of micro-batches. After the first
   /// runs, the schedule is solved again with their measured times. Returns nullopt if the plan fuses no tasks.
   base::Result<std::optional<pipeline::Schedule>> fused_schedule();
-  /// On rank 0, returns the training phases that ran, with the measurements of all ranks.
+  /// Returns the training phases that ran, with the measurements of all ranks. Empty except on rank 0.
   std::vector<records::TrainingPhase> measured_phases() const;
-  /// Adds the bytes that all roles hold on this rank.
+  /// Adds the memory of all roles on this rank to `account`.
   void add_held(MemoryAccount& account) const;
 
  private:
@@ -108,7 +108,7 @@ class RankModels final : public control::Models {
   struct Trained {
     std::size_t task = 0;
     RankStages stages;
-    std::int64_t elements = 0;  ///< of the whole weights
+    std::int64_t elements = 0;  ///< number of elements in the whole weights
   };
 
   RankModels(std::vector<RoleSetup> roles, std::int64_t cache_bytes, const predict::Scenario& scenario,
@@ -147,7 +147,7 @@ class RankModels final : public control::Models {
   MeasuredPhases measured_;
   std::uint32_t phases_ = 0;  // number of phases run
   int fused_runs_ = 0;        // number of fused phases run
-  UsageMeter usage_;          // of training; models_ counts the other tasks
+  UsageMeter usage_;          // usage of training; models_ counts the other tasks
 };
 
 }  // namespace dovetail::runtime

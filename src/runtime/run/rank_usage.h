@@ -15,15 +15,15 @@
 
 namespace dovetail::runtime {
 
-/// Phase of a run and its memory, for errors when memory runs out or a rank is lost.
+/// Current phase of a run and the memory in use, for errors when memory runs out or a rank is lost.
 struct MemoryAccount {
   std::int64_t iteration = 0;  ///< current iteration; 0 while the models are read
   std::string phase = {};      ///< task, "evaluate", or the work between tasks
-  std::int64_t weights = 0;    ///< bytes, like the members below
+  std::int64_t weights = 0;    ///< bytes of weights; the members below are in bytes as well
   std::int64_t gradients = 0;
   std::int64_t optimizer = 0;
   std::int64_t cache = 0;                                   ///< maximum bytes of a generation's KV cache
-  std::optional<std::int64_t> predicted = {};               ///< bytes in total that the plan predicts
+  std::optional<std::int64_t> predicted = {};               ///< total bytes that the plan predicts
   std::function<void(const MemoryAccount&)> on_phase = {};  ///< called at the start of each phase
 };
 
@@ -33,13 +33,14 @@ void begin_phase(MemoryAccount& account, std::int64_t iteration, std::string_vie
 /// Returns, for example, "actor_train of iteration 3", or "startup".
 std::string phase_text(const MemoryAccount& account);
 
-/// Returns the result of `work`. If memory runs out in it, returns an Error with the phase, the memory held and
-/// predicted, and the plan setting to change.
+/// Returns the result of `work`. If memory runs out, returns an Error with the phase, the memory in use and predicted,
+/// and what to change.
 base::Status within_memory(const MemoryAccount& account, const workflow::Workflow& workflow,
                            const std::function<base::Status()>& work);
 
-/// Processor time and memory of a run's tasks in this process. Processor time excludes rewards, writing and reports,
-/// which only one rank does. Memory is the device's. On the CPU it is counted only after count_memory().
+/// Processor time and memory of a run's tasks in this process. Processor time excludes rewards, file output and
+/// reports, which only one rank handles. Memory is measured on the device. On the CPU, it is counted only after
+/// count_memory().
 class UsageMeter {
  public:
   explicit UsageMeter(const at::Device& device = at::kCPU) : device_(device) {}

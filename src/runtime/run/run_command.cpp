@@ -118,7 +118,7 @@ Status check_restart(const RunArguments& arguments, std::int64_t every) {
   return base::Error{
       base::Failure::bad_input, arguments.output, 0, 0,
       fmt::format(
-          "{} iterations are done, but no checkpoint of them is left; use another folder, or remove {} from this one",
+          "{} iterations are done, but no checkpoint is left to resume; use another folder, or remove {} from this one",
           rows.rows(), records::metrics_file_name)};
 }
 

@@ -20,10 +20,10 @@ struct RunArguments {
   bool resume = false;
   std::optional<std::int64_t> iterations;  ///< overrides the job's number of iterations
   int threads = 1;
-  std::string device = "cpu";                          ///< as in find_device
-  bool deterministic = false;                          ///< one thread, regardless of `threads`, and sums in rank order
+  std::string device = "cpu";                          ///< see find_device
+  bool deterministic = false;                          ///< one thread instead of `threads`, and sums in rank order
   std::optional<transport::CarrierKind> carrier = {};  ///< default: NCCL between GPUs, Gloo otherwise
-  std::optional<transport::CollectiveKind> collectives = {};      ///< default: the carrier's usual collectives
+  std::optional<transport::CollectiveKind> collectives = {};      ///< default: default_collectives(carrier)
   std::optional<int> ranks = {};                                  ///< overrides the number of devices in the job
   transport::Clock::duration timeout = std::chrono::minutes(10);  ///< limit of each wait for another rank
 };
@@ -31,12 +31,13 @@ struct RunArguments {
 /// Trains until the run is done, stopped or failed. Writes the run directory, and reports progress on standard error.
 base::Status run_training(const RunArguments& arguments);
 
-/// Returns an Error if this number of ranks cannot run the plan. Lets a launcher fail once, before it starts the ranks.
+/// Returns an Error if this number of ranks cannot run the plan. A launcher calls this before it starts the ranks, so
+/// that the error is reported only once.
 base::Status check_ranks(const RunArguments& arguments, int ranks);
 
 /// Trains as one of several ranks. Only rank 0 lists checkpoints, runs the reward command, writes metrics and reports
-/// progress. Files that all ranks read and write must be on a file system that they share. The monitor receives the
-/// phase and the predicted memory.
+/// progress. Input files and the run directory must be on a file system that all ranks share. Passes the phase and the
+/// predicted memory to the monitor.
 base::Status run_training_rank(const RunArguments& arguments, RankSession& session);
 
 }  // namespace dovetail::runtime

@@ -1,4 +1,4 @@
-// Consumers of a run's progress: run directory, progress line and memory account.
+// Sinks for the progress of a run: they write the run directory, show a progress line and update a memory account.
 #pragma once
 
 #include <chrono>
@@ -41,7 +41,7 @@ class RunReporter {
   records::RunFolder& folder_;
   const records::CheckpointPlace& place_;
   const control::Models& models_;
-  std::span<const control::PromptTokens> prompts_;  // of the samples
+  std::span<const control::PromptTokens> prompts_;  // prompts of the training samples
   std::int64_t iterations_;
   MemoryAccount& account_;
   cli::ProgressLine line_;

@@ -18,13 +18,13 @@ struct StubArguments {
   std::optional<std::string> trace = {};  ///< output file for the times of all instructions
 };
 
-/// Returns an Error if this number of ranks cannot run the schedule. Lets a launcher fail once, before it starts the
-/// ranks.
+/// Returns an Error if this number of ranks cannot run the schedule. A launcher calls this before it starts the ranks,
+/// so that the error is reported only once.
 base::Status check_stub(const StubArguments& arguments, int ranks);
 
-/// Runs this process's rank, found in the environment, and returns the exit code. Rank 0 prints the predicted and the
-/// measured makespan: the latest end of an op, counted from a barrier of all ranks. It also writes the trace: a JSON
-/// array [rank][instruction] of [begin, end] in ns, counted from each rank's end of the barrier.
+/// Runs the rank specified by this process's environment variables, and returns the exit code. Rank 0 prints the
+/// predicted and the measured makespan. The measured one is the latest end of an op after a barrier of all ranks. Rank
+/// 0 also writes the trace: a JSON array [rank][instruction] of [begin, end] in ns after the rank's end of the barrier.
 int run_stub(const StubArguments& arguments);
 
 }  // namespace dovetail::runtime

@@ -1,4 +1,4 @@
-// Models of a run on one rank, as tensors.
+// Models of a run as tensors on one rank.
 #pragma once
 
 #include <map>
@@ -16,7 +16,7 @@
 
 namespace dovetail::runtime {
 
-/// Initial state of a role.
+/// Initial state and settings of a role.
 struct RoleSetup {
   std::string name;
   llm::Transformer shape;
@@ -29,10 +29,10 @@ struct RoleSetup {
   llm::Recomputation recomputation = llm::Recomputation::none;
 };
 
-/// Place where the trained roles of a TorchModels take their steps.
+/// Where the trained roles of a TorchModels take their optimizer steps.
 enum class Stepping {
   here,
-  elsewhere,  ///< in the stages of RankModels, which hold the gradients and moments
+  elsewhere,  ///< in RankModels, whose stages hold the gradients and moments
 };
 
 /// control::Models on libtorch.
@@ -60,10 +60,10 @@ class TorchModels final : public control::Models {
 
   /// Returns the initial state of a role.
   const RoleSetup& setup(const std::string& role) const { return find(role).setup; }
-  /// Returns the weights of a role, for stages that step them.
+  /// Returns the weights of a role, which may be changed.
   Weights& weights(const std::string& role) { return find(role).model.weights; }
 
-  /// Adds the bytes that all roles hold.
+  /// Adds the memory of all roles to `account`.
   void add_held(MemoryAccount& account) const;
 
  private:
@@ -71,7 +71,7 @@ class TorchModels final : public control::Models {
     RoleSetup setup;
     Model model;
     std::optional<Optimizer> optimizer;
-    bool changes = false;  ///< trained, or a moving average
+    bool changes = false;  ///< true if the role is trained or a moving average
   };
 
   base::Status train(const control::Training& training);

@@ -26,31 +26,31 @@ std::vector<WeightPart> all_parts(const Weights& weights);
 
 /// AdamW moments of the weight parts that this rank steps. Moments of a whole weight have its shape.
 struct Optimizer {
-  Tensor steps;  ///< number of steps taken: one integer, a tensor so that it is saved like the moments
+  Tensor steps;  ///< number of steps taken; a one-element tensor, so that it is saved like the moments
   std::vector<WeightPart> parts;
   std::vector<Tensor> first;
   std::vector<Tensor> second;
 };
 
-/// Returns moments of 0 and no steps taken.
+/// Returns an optimizer with moments of 0 that has taken no steps.
 Optimizer make_optimizer(const Weights& weights, std::vector<WeightPart> parts);
 
-/// Adds the gradient of a tied head to the embedding's gradient in the same stage. Must be called once between the last
-/// micro-batch of a mini-batch and global_norm.
+/// Adds the gradient of a tied head to the embedding's gradient in the same stage. Must be called once per mini-batch,
+/// after its last micro-batch and before global_norm.
 void join_tied_gradients(Weights& weights);
 
 /// Returns the sum of squares of a part's gradients, in double precision.
 double squares_of(const Weights& weights, const WeightPart& part);
-/// Returns the square root of the sum of squares of all gradients. Sums are in double precision, weight by weight in
-/// model order.
+/// Returns the square root of the sum of squares of all gradients. Sums in double precision, weight by weight in model
+/// order.
 double global_norm(const Weights& weights);
 
-/// Takes one AdamW step (Loshchilov and Hutter 2017, arXiv 1711.05101, algorithm 2) of the optimizer's parts. The
+/// Takes one AdamW step (Loshchilov and Hutter 2017, arXiv 1711.05101, algorithm 2) on the optimizer's parts. The
 /// learning rate is `settings.optimizer.learning_rate` times `settings.rate_part`. Gradients are multiplied by
 /// `clip_factor` first. Weight decay applies to all weights.
 void step(Optimizer& optimizer, Weights& weights, const control::StepSettings& settings);
 
-/// Weights of a stage with gradients, and its optimizer state, kept between training phases. Movable, not copyable.
+/// Weights, gradients and optimizer state of a stage. They persist between training phases. Movable, not copyable.
 struct StageState {
   std::size_t replica = 0;
   std::size_t stage = 0;
@@ -60,8 +60,8 @@ struct StageState {
   bool is_sharded = true;  ///< whether each replica steps only its share of the weights (ZeRO-1)
 };
 
-/// Returns the parts of a stage's weights that replica `share` of `shares` steps. transport::share_of divides the
-/// weights that only this stage holds, and separately those that another stage also holds.
+/// Returns the parts of a stage's weights that replica number `share` of `shares` steps. transport::share_of divides
+/// the weights among the replicas: first those that only this stage holds, then those that another stage also holds.
 std::vector<WeightPart> parts_of_share(const Weights& weights, std::size_t shares, std::size_t share);
 
 }  // namespace dovetail::runtime

@@ -14,7 +14,7 @@
 
 namespace dovetail::runtime {
 
-/// A model of the program, and its stages on this rank.
+/// Training of one model of the program, and its stages on this rank.
 struct PhaseRole {
   const control::Training* training = nullptr;
   std::vector<StageState>* states = nullptr;  ///< stages on this rank; may be empty
@@ -29,8 +29,8 @@ struct PhaseResult {
 /// Trains `roles`, one per model of the program, and returns the trace and the results. Calls Training::decide for
 /// every role that has stages here. Errors of `decide` and of the transport end the phase on all ranks.
 ///
-/// REQUIRES: each role has as many mini-batches as the program. The programs of all ranks were checked together. Each
-/// stage of the program has a state whose optimizer parts match its replica's position.
+/// REQUIRES: each role has as many mini-batches as the program. The programs of all ranks pass pipeline::check
+/// together. Each stage of the program has a state, whose optimizer has the parts that its replica steps.
 base::Result<PhaseResult> run_training_phase(const pipeline::Program& program, std::span<const PhaseRole> roles,
                                              transport::Transport& transport, const execute::RunOptions& options);
 
