@@ -17,7 +17,7 @@ namespace dovetail::cli {
 /// Runs a subcommand whose arguments have been parsed. Returns the exit code, or the Error to print.
 using Action = std::function<base::Result<int>()>;
 
-/// Exit codes of the program. base::Failure says which failures each of them stands for.
+/// Exit codes of the program. base::Failure lists the failures of each code.
 enum ExitCode : int {
   exit_done = 0,
   exit_invalid = 1,

@@ -23,7 +23,7 @@ base::Result<report::RunReport> read_run(const std::string& folder);
 /// report.html       all of the above as a page
 ///
 /// Writes nothing if the run has not finished an iteration yet. Leaves out measurement.yaml if the comparison with the
-/// prediction fails, and curves.svg if there is no metric to draw.
+/// prediction fails, and curves.svg if no metric can be drawn.
 base::Status write_run_results(const std::string& folder);
 
 }  // namespace dovetail::cli

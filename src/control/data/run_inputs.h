@@ -35,7 +35,7 @@ std::vector<DataPlace> places_of(std::uint64_t seed, bool shuffle, std::size_t c
 std::int64_t iterations_of(std::int64_t epochs, std::size_t count, std::int64_t batch);
 
 /// Limits that the models set for the data: the smallest vocabulary and context of all models, and the end tokens of
-/// the actor, or of the first model if there is no actor.
+/// the actor, or of the first model if the job has no actor.
 struct ModelLimits {
   std::int64_t vocabulary = 0;
   std::int64_t context = 0;         ///< tokens of a sequence

@@ -9,7 +9,7 @@
 namespace dovetail::fuse {
 
 /// Facts about all schedules that meet the deadline and the limits. Windows only become narrower. `impossible` means
-/// that there is no such schedule.
+/// that no such schedule exists.
 struct Windows {
   std::vector<base::Ticks> from;   ///< [op] earliest start
   std::vector<base::Ticks> until;  ///< [op] latest end
