@@ -176,8 +176,9 @@ class RunLoop {
             parallel::stopped_before("the iteration was done", *parallel::ended_by(context_.cancellation)));
       const std::span<const workflow::TaskId> tasks = tasks_at(state_.tasks_done);
       const Clock::time_point begin = Clock::now();
+      // After an error within a fused training, the models may be some steps ahead of the state: it is not saved.
       const Status done =
-          resumable(tasks.size() == 1 ? do_task(context_, tasks.front()) : do_training(context_, tasks));
+          tasks.size() == 1 ? resumable(do_task(context_, tasks.front())) : do_training(context_, tasks);
       state_.phase_seconds[name_of(tasks)] += base::seconds_since(begin);
       DOVETAIL_CHECK(done);
       state_.tasks_done += tasks.size();

@@ -239,13 +239,16 @@ class TrainTask {
   std::vector<std::int64_t> tokens_;  // of each mini-batch
 };
 
-/// Trains several roles together, or one role, which may resume where it was interrupted.
+/// Trains several roles together, or one role, which may resume where it was interrupted. The state has no place
+/// within a training of several roles, so this one cannot be interrupted.
 Status train(TaskContext& context, std::span<const TaskId> ids) {
+  const bool is_fused = ids.size() > 1;
   std::vector<std::unique_ptr<TrainTask>> tasks;
   std::vector<Training> trainings;
   for (const TaskId id : ids) {
     tasks.push_back(std::make_unique<TrainTask>(context, id));
-    trainings.push_back(tasks.back()->training(ids.size() == 1));
+    trainings.push_back(tasks.back()->training(!is_fused));
+    if (is_fused) trainings.back().settings.cancellation = nullptr;
   }
   DOVETAIL_CHECK(context.models.train(trainings));
   context.state.mini_batches_done = 0;

@@ -205,6 +205,17 @@ TEST(Run, ResumesToTheSameNumbersFromAnyInterruption) {
   });
 }
 
+TEST(Run, AFusedTrainingIsNotInterruptedHalfway) {
+  expect_equal_wherever_it_stops([] {
+    FakeRun run = letters("ppo", "{prompts: 5, prompt_length: 1, response_length: 4, mini_batches: 2, epochs: 2}");
+    const std::vector<workflow::TaskId>& order = run.job.workflow.order;
+    run.plan.fusion.training = plan::TrainPair{order[order.size() - 2].index(), order.back().index()};
+    run.settings.evaluate = {.every = 2, .samples = 3, .temperature = 1};
+    run.inputs.validation = run.inputs.train;
+    return run;
+  });
+}
+
 TEST(Run, ResumesFromEachCheckpointToTheSameNumbers) {
   const auto make = [] {
     FakeRun run = letters("ppo", "{prompts: 5, prompt_length: 1, response_length: 4, mini_batches: 2}");
