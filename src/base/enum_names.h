@@ -74,7 +74,7 @@ Result<Enum> read_enum(const Node& node, std::string_view what) {
 }
 
 /// Returns the candidates that `name` may be a misspelling of, at most `max_count`. A candidate
-/// qualifies if its edit distance from `name` is at most 1, or at most a third of the length of the longer one of the
+/// qualifies if its edit distance from `name` is at most 1, or at most a third of the length of the longer of the
 /// two. Returns them by increasing distance, with ties in the order of `candidates`. Returns an empty vector for a
 /// `name` of more than 100 bytes.
 std::vector<std::string_view> nearest_names(std::string_view name, const std::vector<std::string_view>& candidates,

@@ -26,8 +26,8 @@ class GrowingFile {
   /// New content since the last call.
   struct NewContent {
     std::string bytes;
-    /// Some of the bytes come from another file, or from the same file after a rewrite. If the content before them
-    /// ended in an incomplete line, a line feed separates the two.
+    /// Whether the file was replaced or rewritten since the last call. `bytes` then includes the new content from its
+    /// beginning. A line feed precedes it if the old content ended in an incomplete line.
     bool restarted = false;
   };
   /// Returns the new content, which may be empty. A file that exists but cannot be read is a Failure::io Error.

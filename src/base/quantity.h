@@ -96,10 +96,10 @@ Ticks ticks_within_seconds(double seconds);
 /// Converts ns to seconds. For times from 0 to max_time, ticks_of_seconds converts the result back to the same ns.
 double seconds_of_ticks(Ticks ticks);
 
-/// Parses a time from 0 to `largest` ticks or ns, written as a decimal in `unit` ("2", "0.5", "1e-3"). `fine_digits`
+/// Parses a time from 0 to `largest` ticks or ns, written as a decimal in `unit` ("2", "0.5", "1e-3"). `excess_digits`
 /// applies to digits below one ns. Times in ticks must be integers. The Error has only a message ("is negative;
 /// accepted: a number from 0 to 1000000 s", ...); the caller adds the place.
-Result<Ticks> parse_time(std::string_view text, TimeUnit unit, ExcessDigits fine_digits,
+Result<Ticks> parse_time(std::string_view text, TimeUnit unit, ExcessDigits excess_digits,
                          std::int64_t largest = max_time);
 /// Parses an amount of memory from 0 to `largest` millionths. More than six decimals are an Error, unless the others
 /// are zeros. The Error has only a message.

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace dovetail::base {
 namespace {
@@ -58,14 +59,14 @@ Status check_characters(std::string_view content, const std::string& path) {
   int line = 1;
   std::size_t line_begin = 0;
   for (std::size_t i = 0; i < content.size();) {
-    const auto error = [&](std::string_view what) {
-      return Error{Failure::bad_input, path, line, static_cast<int>(i - line_begin) + 1,
-                   fmt::format("{}; accepted: text in UTF-8", what)};
+    const auto error = [&](std::string message) {
+      return Error{Failure::bad_input, path, line, static_cast<int>(i - line_begin) + 1, std::move(message)};
     };
     const auto code = static_cast<unsigned char>(content[i]);
-    if (is_rejected_control(content[i])) return error(fmt::format("control character 0x{:02X}", code));
+    if (is_rejected_control(content[i]))
+      return error(fmt::format("control character 0x{:02X}; accepted: text, tab and line ends", code));
     const std::size_t length = utf8_length(content.substr(i, 4));
-    if (length == 0) return error(fmt::format("byte 0x{:02X} is not UTF-8", code));
+    if (length == 0) return error(fmt::format("byte 0x{:02X} is not UTF-8; accepted: UTF-8 text", code));
     i += length;
     if (code != '\n') continue;
     ++line;

@@ -113,7 +113,7 @@ class EngineScheduler {
   const std::deque<Sequence>& waiting() const { return waiting_; }
   std::size_t unfinished() const { return waiting_.size() + running_.size(); }
   /// Returns the blocks in use after `steps` more decode steps. If steps >= 1, a sequence that does not decode yet
-  /// counts as decoding one token.
+  /// counts as decoding one token in total.
   std::int64_t blocks_after(std::int64_t steps) const;
 
  private:

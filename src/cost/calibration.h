@@ -76,8 +76,8 @@ struct Fit {
   double error = 0;  ///< weighted mean of |ln(predicted / measured)|, without the penalty
 };
 
-/// Returns the weighted mean of sqrt(e^2 + noise^2) - noise, which is |e| if `noise` is 0. REQUIRES: some weight is
-/// above 0, and predictions are above 0.
+/// Returns the weighted mean of sqrt(e^2 + noise^2) - noise over all measured times, where e = ln(predicted /
+/// measured). With `noise` 0, this is the mean of |e|. REQUIRES: at least one weight and all predictions are above 0.
 double mean_error(const std::vector<CalibrationRow>& rows, const Candidate& candidate, double noise = 0);
 
 /// Returns the best candidate found and its error. Without unknowns, the candidate is `start`. REQUIRES: the conditions

@@ -52,8 +52,8 @@ Conventions megatron_policy() {
   Conventions made = megatron();
   made.name = "megatron-policy";
   made.description =
-      "Megatron-LM's core under a policy loss, as verl, slime and NeMo-RL run it: separate log-probabilities and "
-      "entropy";
+      "Megatron-LM's core with a policy loss, as in verl, AReaL and slime: log-probabilities and entropy are computed "
+      "separately";
   // Logits in bf16, and in fp32: logits, softmax of the log-probabilities, softmax of the entropy, and a gradient.
   made.entropy_logit_bytes = 2 + 4 * 4;
   // Without entropy: one fp32 copy, overwritten by exponentials and then by the gradient, which is cast to bf16.

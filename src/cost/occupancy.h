@@ -55,9 +55,9 @@ struct CacheWork {
 /// preemption. It applies vLLM's rules to fractions of sequences on the grid of lengths_on_grid:
 /// - Sequences enter in FIFO order while a slot and cache space for their tokens are free.
 /// - Each step adds a token to every running sequence. If the cache overflows, the sequence that entered last is
-///   preempted. It waits before all others, and its tokens are recomputed when it enters again.
+///   preempted. It moves to the head of the queue, and its tokens are recomputed when it enters again.
 /// - At least one sequence runs, even if the cache is too small for it.
-/// - Waves after the third repeat the third.
+/// - A wave is the time in which as many sequences end as run at the start. Waves after the third repeat the third.
 ///
 /// The stretches together decode sequences * mean length tokens. REQUIRES: sequences > 0, places >= 1.
 Occupancy cache_occupancy_of(const workflow::LengthDistribution& lengths, const CacheWork& work);

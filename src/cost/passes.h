@@ -73,7 +73,8 @@ struct ChunkPasses {
   PassSeconds backward;
 };
 
-/// Minimum number of micro-batches that training_pipeline_seconds simulates: per stage, and in total.
+/// Number of micro-batches that training_pipeline_seconds simulates if a mini-batch has more: at least this many per
+/// stage, and in total.
 inline constexpr int simulated_per_stage = 3;
 inline constexpr int min_simulated = 32;
 

@@ -48,7 +48,8 @@
 
 namespace dovetail::cost {
 
-/// Seconds of an amount of work: tokens of a micro-batch on its tensor-parallel group, or sequences of a decode step.
+/// Measured time of a pass or decode step. `amount` is the number of tokens in a micro-batch (on one tensor-parallel
+/// group), or of sequences in a decode step.
 struct ProfilePoint {
   double amount = 0;
   double seconds = 0;

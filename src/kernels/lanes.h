@@ -20,7 +20,7 @@ using Lanes = typename LanesOf<Number, bytes>::Type;
 template <class Number, int bytes>
 inline constexpr std::int64_t lane_count = bytes / static_cast<std::int64_t>(sizeof(Number));
 
-/// Lanes at an address that is aligned only for numbers.
+/// Lanes at an address that is aligned for one Number, but possibly not for a vector.
 template <class Vector>
 struct [[gnu::packed, gnu::may_alias]] AnywhereInMemory {
   Vector lanes;

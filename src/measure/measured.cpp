@@ -374,7 +374,8 @@ LengthsOfLog lengths_of_log(const LoggedLengths& logged, std::int64_t cap, std::
   }
   if (logged.longest && !reaches) {
     figures.sigma = sigma_of_longest(figures, std::max(*logged.longest, logged.mean), draws);
-    if (figures.sigma) return {figures, rounded_mean, fmt::format("maximum of a step {:.0f}", *logged.longest)};
+    if (figures.sigma)
+      return {figures, rounded_mean, fmt::format("longest in a typical step: {:.0f}", *logged.longest)};
   }
   figures.sigma = default_sigma;
   if (!workflow::find_fault(figures))

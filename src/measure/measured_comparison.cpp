@@ -135,8 +135,8 @@ void add_spread(const ReasonScenario& scenario, const MeasuredAgainst& phase, st
                                   phase.measured.steps, phase.measured.lower, phase.measured.upper));
   if (scenario.run.steps.size() < 3)
     reasons.push_back(fmt::format(
-        "few steps count ({}), and the first steps include warm-up: kernel compilation, graph capture and cold caches",
-        scenario.run.steps.size()));
+        "only {} evaluated; the first steps of a run include kernel compilation, graph capture and cold caches",
+        scenario.run.steps.size() == 1 ? "one step" : "two steps"));
 }
 
 /// Possible reasons for the difference in a phase, the likeliest first: those that the log shows, then the usual ones.

@@ -57,7 +57,7 @@ constexpr auto names_of(EngineKind) {
                     base::EnumName{"trtllm", EngineKind::trtllm}};
 }
 
-/// How an engine treats its weights while it gives up its devices.
+/// How an engine treats its weights while other tasks use its devices.
 enum class EngineSleep {
   by_default,  ///< set by the framework; `discards` without a framework
   discards,    ///< frees them; the weight sync brings the new ones

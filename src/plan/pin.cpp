@@ -173,10 +173,10 @@ std::optional<std::string> find_fault(const TaskPin& pin, const llm::Transformer
   if (pin.micro_batching) {
     if (auto fault = find_fault(*pin.micro_batching)) return fault;
   }
-  return find_fault(with_memory_share(pin.engine, pin.engine.or_defaults()));
+  return find_fault(with_matching_limits(pin.engine, pin.engine.or_defaults()));
 }
 
-Engine with_memory_share(const base::Partial<Engine>& pin, Engine engine) {
+Engine with_matching_limits(const base::Partial<Engine>& pin, Engine engine) {
   if (!engine.own_weights || engine.max_num_batched_tokens >= engine.max_num_seqs) return engine;
   if (!pin.has(&Engine::max_num_batched_tokens))
     engine.max_num_batched_tokens = engine.max_num_seqs;

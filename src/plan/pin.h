@@ -55,6 +55,6 @@ std::optional<std::string> find_fault(const TaskPin& pin, const llm::Transformer
 /// Adjusts the limits of an engine with its own weights so that each sequence can decode a token in a step. If
 /// max_num_batched_tokens is less than max_num_seqs, raises it to max_num_seqs. If the pin fixes
 /// max_num_batched_tokens, lowers max_num_seqs to it instead. If the pin fixes both, changes nothing.
-Engine with_memory_share(const base::Partial<Engine>& pin, Engine engine);
+Engine with_matching_limits(const base::Partial<Engine>& pin, Engine engine);
 
 }  // namespace dovetail::plan

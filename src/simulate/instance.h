@@ -41,8 +41,8 @@ struct InstanceLog {
   std::vector<std::pair<std::size_t, base::Ticks>> finished;
   std::vector<Span> spans;  ///< activities in order of time; gaps while nothing ran
 
-  /// (time, bytes of KV cache on each device from then on), in order of time. A stretch of decode steps has at most 16
-  /// entries, each at the start of a part of the stretch with the bytes at the end of that part.
+  /// KV cache in use over time: (start, bytes on each device), in order of time. A stretch of decode steps is divided
+  /// into at most 16 intervals, and each counts as holding the bytes in use at its end.
   std::vector<std::pair<base::Ticks, std::int64_t>> memory;
   std::int64_t peak = 0;        ///< peak of the KV cache on each device, in bytes
   std::int64_t decoded = 0;     ///< tokens decoded

@@ -40,8 +40,8 @@ struct ThresholdChoice {
   base::Ticks side_by_side;            ///< mean or quantile of Stages::side_by_side
 };
 
-/// Simulates every threshold on every draw and chooses the best. Returns nullopt if canceled. REQUIRES: at least one
-/// draw; as simulate_inter_stage.
+/// Simulates every threshold on every draw and chooses the best. Returns nullopt if canceled. REQUIRES: there is
+/// at least one draw, and the conditions of simulate_inter_stage hold.
 std::optional<ThresholdChoice> choose_threshold(const InterStageTask& task,
                                                 const std::vector<std::vector<Sample>>& draws,
                                                 const ThresholdOptions& options = {});

@@ -171,7 +171,7 @@ base::Status add_template(const Node& node, TextFrame& frame) {
       std::vector<TokenId>& side = text ? read.after : read.before;
       side.insert(side.end(), ids.begin(), ids.end());
     } else {
-      return piece.error("this is not an item of a template; accepted: `SpecialToken`, or `Sequence` once");
+      return piece.error("unknown item of a template; accepted: `SpecialToken`, or `Sequence` once");
     }
   }
   if (!text)

@@ -80,12 +80,12 @@ TEST(Csv, RejectsBrokenQuotes) {
 
 TEST(Csv, RejectsInvalidText) {
   EXPECT_EQ(to_text(parse_csv("a,b\nc,\xFF", "f.csv").error()),
-            "f.csv:2:3: byte 0xFF is not UTF-8; accepted: text in UTF-8");
+            "f.csv:2:3: byte 0xFF is not UTF-8; accepted: UTF-8 text");
   EXPECT_EQ(to_text(parse_csv("\x7F"
                               "ELF",
                               "f.csv")
                         .error()),
-            "f.csv:1:1: control character 0x7F; accepted: text in UTF-8");
+            "f.csv:1:1: control character 0x7F; accepted: text, tab and line ends");
 }
 
 TEST(Csv, DetectsTooLargeIndices) {

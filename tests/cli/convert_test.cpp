@@ -143,8 +143,8 @@ TEST(Convert, CsvNeedsAProblemWithOnePipeline) {
   EXPECT_EQ(several.exit_code, 2);
   EXPECT_EQ(several.err,
             path +
-                ": a PyTorch CSV holds one pipeline, but the problem has 2; give a copy of the problem that keeps one "
-                "model and one replica (dovetail problem prints it)\n");
+                ": a PyTorch CSV holds one pipeline, but the problem has 2; write the problem to a file with dovetail "
+                "problem -o FILE, keep one model and one replica in it, and pass it\n");
   EXPECT_EQ(folder.size(), 1U);
 }
 

@@ -38,7 +38,7 @@ TEST(MeasuredLog, UsesItsConfigurationAndLengths) {
   EXPECT_THAT(result.out, ContainsRegex("\nactor_train +20.0 s .* timing_s/update_actor\n"));
   EXPECT_THAT(result.out, Not(HasSubstr("use the measured lengths"))) << "they are the measured ones";
   EXPECT_THAT(result.err, HasSubstr("response lengths from "));
-  EXPECT_THAT(result.err, HasSubstr(": mean 400 tokens, cap 2048, maximum of a step 1900"));
+  EXPECT_THAT(result.err, HasSubstr(": mean 400 tokens, cap 2048, longest in a typical step: 1900"));
   EXPECT_THAT(result.err, HasSubstr("prompt lengths from "));
 }
 

@@ -221,7 +221,7 @@ class Follower {
     if (phase.predicted > 0) text += fmt::format(", {:.1f} times the prediction", phase.seconds / phase.predicted);
     const MeasuredAgainst* const overall = phase_of(all, phase.phase);
     if (!steps.empty())
-      text += fmt::format("; also in {} before", counted(static_cast<std::int64_t>(steps.size()), "step"));
+      text += fmt::format("; also slow in {}", counted(static_cast<std::int64_t>(steps.size()), "earlier step"));
     else if (overall != nullptr && !overall->reasons.empty())
       text += "; likely cause: " + overall->reasons.front();
     steps.insert(step);

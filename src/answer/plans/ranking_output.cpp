@@ -232,7 +232,8 @@ Sections first_plan(const RankingAnswer& answer) {
 
 /// Table of the alternatives, if several were tried.
 Sections alternatives_sections(const RankingAnswer& answer) {
-  Table table{.columns = {{"way", Align::left}, {"", Align::left}, {"iteration"}, {"", Align::left}}, .rows = {}};
+  Table table{.columns = {{"--way", Align::left}, {"variant", Align::left}, {"iteration"}, {"", Align::left}},
+              .rows = {}};
   for (std::size_t i = 0; i < answer.alternatives.size(); ++i) {
     const TriedAlternative& tried = answer.alternatives[i];
     table.rows.push_back({fmt::format("{}{}", i + 1, i == answer.chosen_alternative ? "*" : ""), tried.name,

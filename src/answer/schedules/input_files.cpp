@@ -54,10 +54,11 @@ base::Error no_schedule(const std::string& path) {
 base::Status check_one_pipeline(const pipeline::Problem& problem, const std::string& path) {
   const auto pipelines = static_cast<std::int64_t>(pipeline::pipelines_of(problem).size());
   if (pipelines == 1) return {};
-  return base::Error{base::Failure::bad_input, path, 0, 0,
-                     fmt::format("a PyTorch CSV holds one pipeline, but the problem has {}; give a copy of the problem "
-                                 "that keeps one model and one replica (dovetail problem prints it)",
-                                 pipelines)};
+  return base::Error{
+      base::Failure::bad_input, path, 0, 0,
+      fmt::format("a PyTorch CSV holds one pipeline, but the problem has {}; write the problem to a file "
+                  "with dovetail problem -o FILE, keep one model and one replica in it, and pass it",
+                  pipelines)};
 }
 
 base::Result<pipeline::ScheduleFile> parse_as(ScheduleFormat format, std::string_view content, const std::string& path,

@@ -38,7 +38,7 @@ struct RunProgress {
 
 enum class CheckpointReason { due, end, interrupted };
 
-/// Receiver of progress reports. An Error ends the run.
+/// Receives the results of a run and saves its checkpoints. An Error ends the run.
 struct RunSink {
   std::function<base::Status(const Figures&)> on_metrics;
   std::function<base::Status(const Figures&)> on_evaluation;

@@ -1,4 +1,5 @@
-// Proofs that no schedule of a problem ends by a deadline within a memory limit: the engine of the strong bounds.
+// Proofs that no schedule of a problem ends by a deadline within a memory limit. makespan_bound and
+// peak_activation_bound (bounds.h) use them to raise the simple bounds.
 #pragma once
 
 #include <cstdint>

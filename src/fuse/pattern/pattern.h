@@ -44,10 +44,10 @@ struct PatternFound {
   CompactSchedule schedule;
 };
 
-/// Searches the parameters by the objective of `options`, within its memory cap and the problem's capacity if possible
-/// (see CompactSchedule::excess). Large problems are first tuned on a subset of their devices. The amount of work
-/// depends only on the number of stages and devices; a short time limit reduces it without reading a clock. Returns a
-/// message if there is no pattern.
+/// Searches for the pattern parameters that best meet the objective of `options`. The pattern fits within the problem's
+/// capacity and the memory cap of `options` if possible (see CompactSchedule::excess). Large problems are first tuned
+/// on a subset of their devices. A budget of placed ops, which a short time limit lowers, bounds the work; no clock is
+/// read, so results are reproducible. Returns a message if there is no pattern.
 std::variant<PatternFound, std::string> search_pattern(const pipeline::Problem& problem, const SolveOptions& options);
 
 /// Returns the order that `found` represents. `lowering` is the split form of the problem that was searched.

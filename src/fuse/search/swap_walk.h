@@ -20,9 +20,9 @@
 
 namespace dovetail::fuse {
 
-/// The current schedule of a walk. Times are ticks and levels are millionths, as plain integers, because this is the
-/// innermost loop of the searches. Like ops (same pipeline, stage and kind) never swap: micro-batches are
-/// interchangeable, so that would not improve the order.
+/// The current schedule of a walk. Swaps are the innermost loop of the searches, so times (ticks) and memory levels
+/// (millionths) are plain integers. Ops of the same pipeline, stage and kind are never swapped: their micro-batches are
+/// interchangeable, so a swap would change nothing.
 class SwapWalk {
  public:
   /// Position of an op. The sequence of a device is a range of places with a free one before and after it: the op after

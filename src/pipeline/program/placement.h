@@ -13,8 +13,8 @@ namespace dovetail::pipeline {
 /// Ranks of one model, by the model's own stages. `parts` consecutive stages form one stage of the problem.
 struct ModelPlacement {
   int parts = 1;
-  /// [replica][stage] ranks that compute it together, a tensor-parallel group. Replica r of the problem in group g is
-  /// replica g x (replicas in the problem) + r here.
+  /// [replica][stage]: the tensor-parallel ranks that compute this stage. Replicas are numbered across all copies of
+  /// the problem (Placement::groups): replica r of copy g has index g x (replicas in the problem) + r.
   std::vector<std::vector<std::vector<int>>> ranks;
 
   int replicas() const { return static_cast<int>(ranks.size()); }

@@ -106,7 +106,7 @@ class TaskChoices {
       add_passes();
     for (TaskPlan& planned : plans_) {
       plan::apply(pin_, planned);
-      planned.engine = plan::with_memory_share(pin_.engine, planned.engine);
+      planned.engine = plan::with_matching_limits(pin_.engine, planned.engine);
       plan::conform(scenario_.job, task_, planned);
       // Pins take precedence over settings that a search for the framework would choose.
       plan::apply(pin_, planned);

@@ -31,7 +31,7 @@ FusionSelection required_fusion(const plan::Job& job, FusionSelection fusion);
 /// Returns whether `fusion` includes everything in `required`.
 bool has(FusionSelection fusion, FusionSelection required);
 
-/// Durations of the fused activities of one space's selections, computed on first use. Thread-safe.
+/// Durations of the fused activities in one search space, computed on first use. Thread-safe.
 class FusionTables {
  public:
   /// `space` must outlive the tables.

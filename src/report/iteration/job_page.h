@@ -68,7 +68,8 @@ struct Gain {
 /// faster_plan.
 std::optional<Gain> gain_of(const answer::SimulationAnswer& simulated);
 
-/// Returns the fastest ranked plan if it is faster than the shown plan by the analytical model, otherwise null.
+/// Returns the fastest ranked plan if the analytical model predicts that it is faster than the shown plan, otherwise
+/// null.
 const planner::RankedPlan* faster_plan(const answer::SimulationAnswer& simulated);
 
 /// Returns a row per task with its devices, layout and settings. The note gives the iteration time, the gain, and

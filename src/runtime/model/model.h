@@ -86,7 +86,8 @@ Tensor forward(const Layer& layer, const PassRows& rows, const Tensor& x, LayerA
 /// gradients go to `sink`. If `kept` holds only the input, recomputes the forward pass first.
 Tensor backward(const Layer& layer, const PassRows& rows, LayerActivations& kept, const Tensor& dy, GradientSink& sink);
 
-/// Weights of a model or stage, and pointers to the weights of each function. Movable, not copyable.
+/// Weights of a model or stage, and pointers to those of the embedding, the layers, the final norm and the head. The
+/// pointers refer to `weights`, so a Model can be moved but not copied.
 struct Model {
   explicit Model(Weights weights_of_it);
   Model(Model&&) = default;

@@ -184,8 +184,9 @@ base::Status read_tensors(const std::string& path, std::span<const NamedTensor> 
     if (stored->shape != tensor.value.sizes().vec() || type_of(stored->type) != tensor.value.scalar_type())
       return base::Error{
           base::Failure::bad_input, path, 0, 0,
-          fmt::format("tensor \"{}\" has the wrong shape or type: its shape is {}, the model needs {}", tensor.name,
-                      weights::shape_text(stored->shape), weights::shape_text(tensor.value.sizes().vec()))};
+          fmt::format("tensor \"{}\" is {} {}; the model needs {} {}", tensor.name, base::enum_name(stored->type),
+                      weights::shape_text(stored->shape), base::enum_name(type_of(tensor.value.scalar_type())),
+                      weights::shape_text(tensor.value.sizes().vec()))};
     tensor.value.copy_(to_tensor(*stored));
   }
   return {};

@@ -173,15 +173,18 @@ base::Result<std::string> target_of(const syntax::SettingTree& tree, const Areal
   if (*type != "colocation")
     return setting_error(tree, type_key, fmt::format("is {}; accepted: separation, colocation", base::quote(*type)));
   DOVETAIL_TRY(const auto target, optional_text(tree, target_key));
-  const auto found = std::find_if(before.begin(), before.end(),
-                                  [&](const ArealEngine& each) { return target && each.role == *target; });
+  if (!target)
+    return setting_error(tree, type_key,
+                         fmt::format("is colocation, which AReaL rejects without a target; set {}", target_key));
+  const auto found =
+      std::find_if(before.begin(), before.end(), [&](const ArealEngine& each) { return each.role == *target; });
   if (found == before.end()) {
     std::string roles;
     for (const ArealEngine& each : before) roles += fmt::format("{}{}", roles.empty() ? "" : ", ", each.role);
     return setting_error(
-        tree, target ? target_key : type_key,
-        fmt::format("is {}, which AReaL rejects: no such engine is created before {}; accepted: {}",
-                    target.value_or("colocation without a target"), engine.role, roles.empty() ? "separation" : roles));
+        tree, target_key,
+        fmt::format("is {}, which AReaL rejects: no engine of that name is created before {}; {}", base::quote(*target),
+                    engine.role, roles.empty() ? "set type: separation" : "accepted: " + roles));
   }
   // Workers are shared one to one. A generation engine has one per instance, and a training engine one per GPU.
   const auto workers = [](const ArealEngine& each) {

@@ -155,7 +155,7 @@ base::Status deal_devices(NemoRlDraft& draft, const Share& all) {
     if (all.nodes > 1 && judges.nodes > 1 && judges.gpus != all.gpus)
       return setting_error(
           tree, reward_environment + ".resources.gpus_per_node",
-          fmt::format("is {} on several nodes; accepted: cluster.gpus_per_node, {}", judges.gpus, all.gpus));
+          fmt::format("is {} on several nodes; accepted: cluster.gpus_per_node ({})", judges.gpus, all.gpus));
   }
   const bool one_node = all.nodes == 1;
   std::int64_t rest = one_node ? all.gpus - judges.gpus : (all.nodes - judges.nodes) * all.gpus;

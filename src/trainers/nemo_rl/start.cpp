@@ -178,10 +178,10 @@ base::Status check_vllm(const Start& start) {
                        "is more than 1 without async_engine; accepted: 1, or async_engine");
   if (expert > 1 && expert % tensor != 0)
     return start.stops(keys + ".expert_parallel_size",
-                       fmt::format("is {}; accepted: a multiple of tensor_parallel_size, {}", expert, tensor));
+                       fmt::format("is {}; accepted: a multiple of tensor_parallel_size ({})", expert, tensor));
   if (expert > 1 && expert != tensor && is_async)
     return start.stops(keys + ".expert_parallel_size",
-                       fmt::format("is {} with async_engine; accepted: tensor_parallel_size, {}", expert, tensor));
+                       fmt::format("is {} with async_engine; accepted: tensor_parallel_size ({})", expert, tensor));
   DOVETAIL_TRY(const auto precision, optional_text(tree, keys + ".precision"));
   DOVETAIL_TRY(const auto cache, optional_text(tree, keys + ".kv_cache_dtype"));
   DOVETAIL_TRY(const bool corrects, is_on(tree, "loss_fn.use_importance_sampling_correction"));

@@ -146,7 +146,7 @@ base::Status check_shared(const syntax::SettingTree& tree, std::string_view role
     DOVETAIL_TRY(const std::int64_t others, count_at(tree, fmt::format("--{}.{}", other, size)));
     if (own != others)
       return setting_error(tree, key,
-                           fmt::format("is {} with {}, which OpenRLHF rejects; accepted: the value of the {}, {}", own,
+                           fmt::format("is {} with {}, which OpenRLHF rejects; accepted: the value of the {} ({})", own,
                                        flag, other, others));
   }
   return {};
@@ -159,7 +159,7 @@ base::Status check_colocated_engines(const syntax::SettingTree& tree, std::int64
   return setting_error(
       tree, engines_key,
       fmt::format("x --vllm.tensor_parallel_size is {} with --train.colocate_all, which OpenRLHF rejects; "
-                  "accepted: the number of GPUs of the actor, {}",
+                  "accepted: the number of GPUs of the actor ({})",
                   engine_gpus, actor_gpus));
 }
 

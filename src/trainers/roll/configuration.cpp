@@ -96,8 +96,8 @@ base::Status read_roll_lengths(RollDraft& draft) {
     return setting_error(tree, key, "is missing, which ROLL rejects; accepted: a number of tokens, or sequence_length");
   run.response_cap = by_sequence_length ? *sequence_length - run.prompt_cap : *response;
   if (run.response_cap < 1)
-    return setting_error(tree, key,
-                         fmt::format("is {}; accepted: more than prompt_length, {}", *sequence_length, run.prompt_cap));
+    return setting_error(
+        tree, key, fmt::format("is {}; accepted: more than prompt_length ({})", *sequence_length, run.prompt_cap));
   if (by_sequence_length && response.value_or(0) > 0 && *response != run.response_cap)
     run.ignored.push_back(
         {"response_length", "no effect: sequence_length takes precedence", place_of(tree, "response_length")});
@@ -275,10 +275,11 @@ base::Result<std::int64_t> role_batch(const RollDraft& draft, const std::string&
   const std::int64_t samples = draft.run.prompts * draft.run.samples_per_prompt;
   const bool fits = each <= samples && steps <= samples && each * steps <= samples / copies;
   if (fits && samples % (each * steps * copies) == 0) return each * steps * copies;
-  return setting_error(tree, key,
-                       fmt::format("x {} samples x {} replicas of {} does not divide the {} samples of an iteration, "
-                                   "which ROLL rejects; accepted: a product that divides them",
-                                   each, copies, role, samples));
+  return setting_error(
+      tree, key,
+      fmt::format("is {}, but {} steps x {} samples x {} replicas of {} do not divide the {} samples of "
+                  "an iteration, which ROLL rejects; accepted: a value whose product divides them",
+                  steps, steps, each, copies, role, samples));
 }
 
 /// Fails unless a pack can hold the longest sequence.

@@ -146,7 +146,7 @@ base::Result<llm::Recomputation> read_recomputation(const syntax::SettingTree& t
 base::Status check_engine(const syntax::SettingTree& tree, std::string_view key, std::int64_t size, std::int64_t total,
                           std::string_view of_what) {
   if (size >= 1 && total % size == 0) return {};
-  return setting_error(tree, key, fmt::format("is {}; accepted: a divisor of {}, {}", size, of_what, total));
+  return setting_error(tree, key, fmt::format("is {}; accepted: a divisor of {} ({})", size, of_what, total));
 }
 
 base::Status read_engine_limits(const syntax::SettingTree& tree, std::int64_t ranks, plan::Engine& engine) {
@@ -247,21 +247,21 @@ base::Result<SlimeEngines> slime_engines(const syntax::SettingTree& tree, int de
   DOVETAIL_TRY(const std::int64_t data, count_at(tree, "--sglang-dp-size"));
   DOVETAIL_TRY(const std::int64_t expert, count_at(tree, "--sglang-ep-size"));
   DOVETAIL_TRY(const bool attention, flag_at(tree, "--sglang-enable-dp-attention"));
-  DOVETAIL_CHECK(check_engine(tree, size_key, size, devices, "the GPUs of generation"));
+  DOVETAIL_CHECK(check_engine(tree, size_key, size, devices, "the number of GPUs for generation"));
   DOVETAIL_CHECK(check_engine(tree, "--sglang-pp-size", stages, size, size_key));
   const std::int64_t tensor = size / stages;
   if (data > 1 && !attention)
     return setting_error(
         tree, "--sglang-dp-size",
         fmt::format("is {} without --sglang-enable-dp-attention, which slime rejects; accepted: 1, or both", data));
-  DOVETAIL_CHECK(check_engine(tree, "--sglang-dp-size", data, tensor, "the GPUs of a stage of an engine"));
+  DOVETAIL_CHECK(check_engine(tree, "--sglang-dp-size", data, tensor, "the number of GPUs per stage of an engine"));
   SlimeEngines engines{.layout = {.stage_layers = {}}, .engine = {}};
   llm::Layout& layout = engines.layout;
   layout.pipeline = static_cast<int>(stages);
   layout.tensor = static_cast<int>(model.experts ? tensor / data : tensor);
   layout.data = devices / (layout.tensor * layout.pipeline);
   if (model.experts) {
-    DOVETAIL_CHECK(check_engine(tree, "--sglang-ep-size", expert, tensor, "the GPUs of a stage of an engine"));
+    DOVETAIL_CHECK(check_engine(tree, "--sglang-ep-size", expert, tensor, "the number of GPUs per stage of an engine"));
     layout.expert = static_cast<int>(expert);
     // A single expert group with the engine's tensor degree is the default of engine plans.
     layout.expert_tensor = expert > 1 || tensor != layout.tensor ? static_cast<int>(tensor / expert) : 1;

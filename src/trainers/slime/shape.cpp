@@ -169,7 +169,7 @@ base::Result<std::int64_t> dense_layers(const syntax::SettingTree& tree, std::in
                          fmt::format("is {}; accepted: 1, or a list with 0 or 1 for each layer, such as [0]*3+[1]*58",
                                      base::quote(pattern)));
   if (static_cast<std::int64_t>(kinds->size()) != layers)
-    return setting_error(tree, key, fmt::format("has {} layers; accepted: --num-layers, {}", kinds->size(), layers));
+    return setting_error(tree, key, fmt::format("has {} layers; accepted: --num-layers ({})", kinds->size(), layers));
   if (!std::is_sorted(kinds->begin(), kinds->end()))
     return setting_error(tree, key,
                          "has dense layers after layers with experts; accepted: dense layers only before them");

@@ -133,10 +133,10 @@ base::Status check_rollouts(const syntax::SettingTree& tree) {
   if (started && *started < prompts)
     return setting_error(
         tree, "--over-sampling-batch-size",
-        fmt::format("is {}, which slime rejects; accepted: at least --rollout-batch-size, {}", *started, prompts));
+        fmt::format("is {}, which slime rejects; accepted: at least --rollout-batch-size ({})", *started, prompts));
   if (context && prompt && *prompt >= *context)
     return setting_error(tree, "--rollout-max-prompt-len",
-                         fmt::format("is {}, which slime rejects; accepted: less than --rollout-max-context-len, {}",
+                         fmt::format("is {}, which slime rejects; accepted: less than --rollout-max-context-len ({})",
                                      *prompt, *context));
   return {};
 }

@@ -89,7 +89,7 @@ base::Status read_verl_workload(VerlDraft& draft) {
   if (mini_batch > run.prompts || run.prompts % mini_batch != 0)
     return setting_error(
         tree, mini_key,
-        fmt::format("is {} prompts; accepted: a divisor of data.train_batch_size, {}", mini_batch, run.prompts));
+        fmt::format("is {} prompts; accepted: a divisor of data.train_batch_size ({})", mini_batch, run.prompts));
   if (mini_batch > plan::max_count / run.samples_per_prompt)
     return setting_error(tree, mini_key, fmt::format("is too large; accepted: at most {} samples", plan::max_count));
   run.mini_batch = mini_batch * run.samples_per_prompt;
@@ -109,7 +109,7 @@ base::Result<cluster::Mesh> own_pool(VerlDraft& draft, std::string_view keys, st
   DOVETAIL_TRY(const std::int64_t own_gpus, count_at(draft.tree(), gpus_key));
   if (own_gpus != gpus_per_node)
     return setting_error(draft.tree(), gpus_key,
-                         fmt::format("is {}; accepted: trainer.n_gpus_per_node, {}", own_gpus, gpus_per_node));
+                         fmt::format("is {}; accepted: trainer.n_gpus_per_node ({})", own_gpus, gpus_per_node));
   const cluster::Mesh mesh{.first = static_cast<int>(nodes * gpus_per_node),
                            .count = static_cast<int>(std::min<std::int64_t>(own_nodes, max_devices) * gpus_per_node)};
   nodes += own_nodes;

@@ -340,7 +340,7 @@ TEST(FlexFusionTrace, FailedInferenceAsksForTheProblem) {
 }
 
 TEST(FlexFusionTrace, InvalidTextIsRejectedWithPosition) {
-  EXPECT_EQ(error_of("[0, 0, 0, 0, 1, 1.0]\n[\xFE"), "t:2:2: byte 0xFE is not UTF-8; accepted: text in UTF-8");
+  EXPECT_EQ(error_of("[0, 0, 0, 0, 1, 1.0]\n[\xFE"), "t:2:2: byte 0xFE is not UTF-8; accepted: UTF-8 text");
 }
 
 /// Returns the error of the trace of exp2 with `from` replaced by `to` on a line, read without a problem.

@@ -202,7 +202,7 @@ TEST(PytorchCsv, InvalidActionsAreRejected) {
             "f.csv:1:1: the stage of '99999999999F1' is too large; it must be at most 2147483647");
   EXPECT_EQ(error_of("0F0,0F99999999999"),
             "f.csv:1:5: the micro-batch of '0F99999999999' is too large; it must be at most 2147483647");
-  EXPECT_EQ(error_of("0F0\n0\xFF"), "f.csv:2:2: byte 0xFF is not UTF-8; accepted: text in UTF-8");
+  EXPECT_EQ(error_of("0F0\n0\xFF"), "f.csv:2:2: byte 0xFF is not UTF-8; accepted: UTF-8 text");
   EXPECT_EQ(error_of("0f0"), "f.csv:1:1: '0f0' is not an action" + accepted);
   EXPECT_EQ(error_of("0B"), "f.csv:1:1: the micro-batch of '0B' is missing or not an integer" + accepted);
   EXPECT_EQ(error_of("12F3xyz"), "f.csv:1:1: the micro-batch of '12F3xyz' is missing or not an integer" + accepted);

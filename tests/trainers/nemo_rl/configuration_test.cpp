@@ -371,7 +371,7 @@ TEST(NemoRlConfiguration, RejectsUnsupportedConfigurations) {
        "with all 8 GPUs each"},
       {"policy.generation.colocated.enabled=false cluster.num_nodes=1", "accepted: 1 node with some of its 8 GPUs"},
       {"policy.generation.vllm_cfg.pipeline_parallel_size=2", "without async_engine"},
-      {"policy.generation.vllm_cfg.expert_parallel_size=6", "accepted: a multiple of tensor_parallel_size, 4"},
+      {"policy.generation.vllm_cfg.expert_parallel_size=6", "accepted: a multiple of tensor_parallel_size (4)"},
       {"policy.generation.vllm_cfg.expert_parallel_size=8 policy.generation.vllm_cfg.async_engine=true",
        "is 8 with async_engine"},
       {"policy.generation.vllm_cfg.precision=fp8", "is fp8 without"},

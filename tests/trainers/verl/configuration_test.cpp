@@ -381,8 +381,8 @@ struct Refused {
 
 TEST(VerlConfiguration, RejectsUnsupportedConfigurations) {
   const Refused all[] = {
-      {"actor_rollout_ref.actor.ppo_mini_batch_size=512", "accepted: a divisor of data.train_batch_size, 256"},
-      {"actor_rollout_ref.actor.ppo_mini_batch_size=100", "accepted: a divisor of data.train_batch_size, 256"},
+      {"actor_rollout_ref.actor.ppo_mini_batch_size=512", "accepted: a divisor of data.train_batch_size (256)"},
+      {"actor_rollout_ref.actor.ppo_mini_batch_size=100", "accepted: a divisor of data.train_batch_size (256)"},
       {"actor_rollout_ref.rollout.tensor_model_parallel_size=3", "does not divide the 16 GPUs"},
       {"actor_rollout_ref.actor.fsdp_config.ulysses_sequence_parallel_size=3", "accepted: a divisor of the 16 GPUs"},
       {"actor_rollout_ref.actor.fsdp_config.ulysses_sequence_parallel_size=2 "
