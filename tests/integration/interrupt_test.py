@@ -6,7 +6,7 @@ usage: interrupt_test.py SOURCE_DIR DOVETAIL [--moments N] [--limit SECONDS] [--
 TEXT]
        [--stacks SECONDS]
 
-The tests stop each command at two moments of its first seconds and allow enough time for a busy machine. A stricter
+tools/test stops each command at one moment of its first seconds, and allows enough time for a busy machine. A stricter
 run by hand: interrupt_test.py . build/release/bin/dovetail --moments 20 --longest 25 --limit 1
 """
 

@@ -2,7 +2,9 @@
 """Tests training as users run it: the demonstrations learn their tasks, a killed run resumes to the same numbers,
 and errors are reported before anything runs.
 
-usage: train_test.py SOURCE_DIR DOVETAIL [--kills N] [--seed N]
+usage: train_test.py SOURCE_DIR DOVETAIL [--kills N] [--seed N] [--optima N]
+
+Two PPO demonstrations have a known optimum: --optima is the number of them to train (1 by default).
 
 Expects dovetail-train next to DOVETAIL.
 """
@@ -23,8 +25,9 @@ from pathlib import Path
 
 SOURCE = Path(".")
 DOVETAIL = "dovetail"
-KILLS = 10
+KILLS = 5
 SEED = 1
+OPTIMA = 1
 
 GOOD = set("good bright kind clear warm fine".split())
 BAD = set("bad dark cruel dull cold rough".split())
@@ -83,7 +86,7 @@ class Demonstrations(Runs):
     def test_ppo_reaches_the_predicted_optimum(self):
         """With +1 or -1 per clause and the coefficient b, the optimal share of good adjectives is sigmoid(2 / b),
         and the divergence per clause is ln 2 - H(share)."""
-        for job, coefficient in (("job-rule.yaml", 1), ("job-rule-2.yaml", 2)):
+        for job, coefficient in (("job-rule-2.yaml", 2), ("job-rule.yaml", 1))[:OPTIMA]:
             out, _ = self.train(SOURCE / "examples/train/tiny-ppo" / job, f"ppo-{coefficient}")
             rows = [row for row in rows_of(out / "samples.jsonl") if row["iteration"] > 90]
             prompts = rows_of(SOURCE / "examples/train/tiny-ppo/prompts.jsonl")
@@ -267,7 +270,7 @@ class Mistakes(Runs):
 
 if __name__ == "__main__":
     arguments = sys.argv[1:]
-    for option in ("--kills", "--seed"):
+    for option in ("--kills", "--seed", "--optima"):
         if option in arguments:
             place = arguments.index(option)
             globals()[option[2:].upper()] = int(arguments[place + 1])

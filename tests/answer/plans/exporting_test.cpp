@@ -164,7 +164,7 @@ void expect_minimal_changes(const Base& chosen, std::mt19937& random) {
 
 TEST(ExportRun, ChangedBaseRunsThePlanWithMinimalChanges) {
   std::mt19937 random(1);
-  for (int i = 0; i < test::effort(100) && !testing::Test::HasFailure(); ++i) {
+  for (int i = 0; i < test::effort(40) && !testing::Test::HasFailure(); ++i) {
     SCOPED_TRACE(i);
     expect_minimal_changes(any_of(random, bases()), random);
   }
