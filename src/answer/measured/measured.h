@@ -37,7 +37,8 @@ auto options_of(const T*) {
       option("skip", &T::skip, Count{0, 1'000'000'000}, "warm-up steps to leave out (default 2, fewer in short runs)"));
 }
 
-/// A phase of a followed run may be slow (see follow) from this many times its prediction.
+/// A phase of a followed run is slow only if it takes at least this many times its prediction. follow() has the full
+/// condition.
 inline constexpr double slow_factor = 2;
 
 /// Prediction for a run, and the comparison with it.
@@ -67,14 +68,15 @@ struct MeasuredAnswer {
   std::vector<SlowPhase> slow_phases = {};      ///< phases that were slow in some of these steps
 };
 
-/// Errors: input that cannot be read. A trainer's configuration without lengths uses those of the log. If the plan
-/// fuses stages, a run of a trainer other than dovetail train is compared without fusion, with a note. A configuration
-/// in the log that cannot be read is only a note, unless the request has a plan or import options.
+/// Errors: input that cannot be read. A trainer's configuration without lengths uses the lengths of the log. If the
+/// plan fuses stages, a run of a trainer other than dovetail train is compared without fusion, with a note. If the
+/// configuration in the log cannot be read, and the request has no plan and no import options, a note reports it
+/// instead of an Error.
 base::Result<MeasuredAnswer> answer_to(const MeasuredRequest& request, const Callbacks& callbacks);
 
-/// Returns why a request cannot produce a measurement file: its job or plan is standard input. nullopt if there is no
-/// such reason before the logs are read. A measurement file refers to its job and plan by path, or embeds the job and
-/// plan of a trainer's configuration.
+/// Checks before the logs are read whether the request can produce a measurement file. Returns the reason if it cannot,
+/// because its job or plan is standard input; otherwise nullopt. A measurement file refers to its job and plan by path,
+/// or embeds the job and plan of a trainer's configuration.
 std::optional<std::string> find_measurement_fault(const MeasuredRequest& request);
 
 /// Returns the run as the content of a dovetail/measurement@1 file: JSON if `path` ends in .json, otherwise YAML.
@@ -93,15 +95,15 @@ std::string to_json(const MeasuredAnswer& answer);
 
 struct FollowOptions {
   double poll_seconds = 1;                          ///< seconds between two reads of the log
-  std::function<void(const std::string&)> on_line;  ///< receives a line about a step, or about an unusual phase
+  std::function<void(const std::string&)> on_line;  ///< receives a line about a step or a slow phase
 };
 
 /// Follows the single log of `request` until `callbacks.cancellation` requests a stop.
 ///
-/// Passes a line per finished step to `options.on_line`, with the measured and predicted seconds of its phases. A phase
-/// is slow if it takes at least slow_factor times its prediction, and exceeds the prediction by more than notable_share
-/// of the predicted iteration. Each slow phase gets another line, except in warm-up steps and in steps with a
-/// validation or a checkpoint.
+/// Passes a line per finished step to `options.on_line`, with the measured and predicted seconds of its phases. The
+/// line of a step with a validation or a checkpoint says only that. A phase is slow if it takes at least slow_factor
+/// times its prediction, and exceeds the prediction by more than notable_share of the predicted iteration. Each slow
+/// phase gets another line, except in these steps and in warm-up steps.
 ///
 /// Returns the answer for the part of the log that was read, with the slow phases; nullopt if the log has no step.
 /// Errors: an unreadable job, plan or log. A malformed line is reported and skipped. REQUIRES: exactly one log, and not

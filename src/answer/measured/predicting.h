@@ -21,9 +21,12 @@ base::Status check_inputs(const MeasuredRequest& request);
 base::Result<std::vector<trainers::LogFile>> read_logs(const MeasuredRequest& request);
 
 /// Predicts the run with the job of the request, otherwise with the configuration at the start of the first log that
-/// has one; nullopt without either. A configuration without lengths uses those of `run`. Errors: input that cannot be
-/// read, and options that need a missing job. A configuration in a log that cannot be read is only a note, unless the
-/// request has a plan or import options. Removes fusion from the plan unless the log is of dovetail train.
+/// has one; nullopt without either. A configuration without lengths uses the lengths of `run`. Removes fusion from the
+/// plan unless the log is from dovetail train.
+///
+/// Errors: input that cannot be read, and options that need a missing job. If the configuration in a log cannot be
+/// read, it is an Error only if the request has a plan or import options. Otherwise a note reports it, and the result
+/// is nullopt.
 base::Result<std::optional<PredictionAnswer>> predict_run(const MeasuredRequest& request,
                                                           const std::vector<trainers::LogFile>& logs,
                                                           const measure::MeasuredRun& run, const Callbacks& callbacks);

@@ -14,8 +14,8 @@ namespace dovetail::answer {
 /// Reads the content of a trainer's configuration and completes its import options with lengths (options_with_lengths).
 base::Result<trainers::ExportBase> read_base(const JobInput& input, const Callbacks& callbacks);
 
-/// Parses the values of --allow. Each is "backend", "mode" or both separated by a comma, and may repeat. Any other
-/// value is an Error.
+/// Parses the values of --allow. Each value is "backend", "mode", or both separated by a comma. Repetitions have no
+/// effect. Any other value is an Error.
 base::Result<trainers::Allowed> allowed_of(const std::vector<std::string>& entries);
 
 /// A trainer's configuration of the job, unchanged or with another backend or mode.

@@ -28,12 +28,12 @@ auto options_of(const T*) {
 struct ExplanationAnswer {
   predict::Scenario scenario;
   plan::Plan plan;
-  planner::Explanation explanation;  ///< has at most `shown` changes
+  planner::Explanation explanation;  ///< at most `shown` changes
   Outcome outcome = Outcome::done;
 };
 
-/// Errors: input that cannot be read, a job file without a plan, and those of planner::explain. The outcome is
-/// infeasible if the search finds no plan that fits.
+/// Errors: input that cannot be read, a job file if the request has no plan, and errors of planner::explain. The
+/// outcome is infeasible if the search finds no plan that fits.
 base::Result<ExplanationAnswer> answer_to(const ExplanationRequest& request, const Callbacks& callbacks);
 
 /// Memory limit, useful changes, and time lost compared with the best plan.

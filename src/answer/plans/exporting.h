@@ -57,10 +57,10 @@ struct ExportAnswer {
   std::string base_file;     ///< path as given; empty for a complete file
   std::string reading;       ///< trainers::reading_text of the base
   bool is_script = true;     ///< the output is a launch script, otherwise a configuration
-  bool in_place = false;     ///< the changes are made in a copy of the base; the output is `content`
+  bool in_place = false;     ///< true: the output is `content`; false: a file that refers to the base (exported_file)
   std::string base_content;  ///< content of the base
   std::string content;       ///< changed copy of the base if `in_place`, or the complete file
-  std::vector<trainers::RequiredName> required;  ///< variables that a complete file needs from its user
+  std::vector<trainers::RequiredName> required;  ///< variables that the user of a complete file must set
   std::string plan_name;                         ///< placement of the plan
   std::vector<ReasonedChange> changes;
   plan::Plan plan;  ///< plan that the changed configuration runs
@@ -76,17 +76,18 @@ struct ExportAnswer {
 base::Result<ExportAnswer> answer_to(const ExportRequest& request, const Callbacks& callbacks);
 
 /// Exports a plan that was found for the configuration `input`. `switches` turn the configuration into the scenario's
-/// job. Changes that gain less than 0.2% of the iteration each are left out. Errors as for `answer_to`.
+/// job. Leaves out every change that saves less than 0.2% of the iteration time. Returns the same Errors as
+/// `answer_to`.
 base::Result<ExportAnswer> export_found(const JobInput& input, const predict::Scenario& scenario, plan::Plan plan,
                                         const std::vector<trainers::Change>& switches = {});
 
-/// Returns the content of the file to write at `target`; paths in it are relative to the folder of `target`:
+/// Returns the content of the file to write at `target`. Paths in it are relative to the folder of `target`. The first
+/// case that applies determines the content:
 /// - with ExportFormat::args, one line per argument;
 /// - without a base, the complete file;
 /// - if `in_place` is set, a changed copy of the base;
 /// - if the base is a launch script, a script that starts the base with the changed settings;
 /// - if the base is a configuration, a configuration that includes the base and overrides the changed settings.
-/// The first case that applies counts.
 std::string exported_file(const ExportAnswer& answer, const std::string& target);
 
 /// Changes with their reasons, and the iteration times before and after. For a complete file, its settings and the

@@ -29,8 +29,8 @@ auto options_of(const T*) {
 struct FittedPlan {
   plan::Plan plan;
   predict::Estimate estimate;
-  /// Fit at the job's lengths, then at longer responses. Empty if the plan comes from a search that found none that
-  /// fits.
+  /// Fit at the job's lengths, then at longer responses. Empty if the plan comes from a search that found no fitting
+  /// plan.
   std::vector<planner::GrownLengths> lengths;
 };
 
@@ -48,10 +48,10 @@ struct FitAnswer {
 /// Returns the indices of the tasks that run on devices, by increasing memory margin.
 std::vector<std::size_t> tasks_by_margin(const std::vector<predict::TaskMemory>& memory);
 
-/// Describes a cluster: "2 nodes of 8 H100-80". Groups of different nodes are joined by "and".
+/// Describes a cluster: "2 nodes of 8 H100-80". If nodes differ, each kind is described, joined by "and".
 std::string cluster_text(const cluster::Cluster& cluster);
 
-/// Errors: input that cannot be read, and those of planner::fit_job.
+/// Errors: input that cannot be read, and errors of planner::fit_job.
 base::Result<FitAnswer> answer_to(const FitRequest& request, const Callbacks& callbacks);
 
 /// Memory of each task, the task that sets the limit, and the fit at longer responses. After a search, also the plans

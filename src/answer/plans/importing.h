@@ -29,8 +29,8 @@ struct ImportAnswer {
 /// Errors: input that cannot be read, or that is a job file.
 base::Result<ImportAnswer> answer_to(const ImportRequest& request, const Callbacks& callbacks);
 
-/// Returns the content of the job file to write to `target`. Relative paths in it start at the folder of `target`. For
-/// "-", returns the job as imported.
+/// Returns the content of the job file to write to `target`. Relative paths in it start at the folder of `target`. If
+/// `target` is "-", they start at the folder of the trainer's configuration.
 base::Result<std::string> job_file(const ImportAnswer& answer, const std::string& target);
 /// The plan as a dovetail/plan@1 file.
 std::string plan_file(const ImportAnswer& answer);

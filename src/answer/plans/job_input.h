@@ -1,4 +1,5 @@
-// Reads jobs and plans. For trainer configurations, which have only caps, also reads lengths from logs and tables.
+// Reads jobs and plans. A trainer's configuration only caps the lengths of sequences, so real lengths can also be read
+// from logs and tables.
 #pragma once
 
 #include <optional>
@@ -21,7 +22,7 @@ base::Result<trainers::ImportOptions> import_options(const JobInput& input, cons
 /// Imports a trainer's configuration with its import options. A job file is an Error.
 base::Result<trainers::Import> read_import(const JobInput& input, const Callbacks& callbacks);
 
-/// Reports assumed and ignored settings as notes. Unmodeled settings are part of the job.
+/// Reports assumed and ignored settings as notes. Settings that are not modeled are not reported: the job lists them.
 void notify_findings(const trainers::Import& import, const Callbacks& callbacks);
 
 /// Reads a job with its software: cost conventions, efficiencies and layer profile. For a trainer's configuration,
@@ -47,7 +48,7 @@ base::Result<plan::Plan> read_plan(const Input& plan, const predict::Scenario& s
 struct ImportedJob {
   std::string text;                   ///< as dovetail/job@1
   std::string file;                   ///< the configuration; relative paths start at its folder
-  bool has_response_lengths = false;  ///< response lengths were given; otherwise all are at their cap
+  bool has_response_lengths = false;  ///< response lengths were given; false: in `text`, all responses reach the cap
 };
 
 /// Job of a request, with its plan if there is one.
@@ -71,8 +72,8 @@ LengthsLogged lengths_logged(const measure::MeasuredRun& run, std::string name);
 
 /// Returns the import options of `input`, completed with the lengths that they lack: from the file `input.lengths`,
 /// otherwise from the log `input.logged`. `import` is the configuration as imported without these lengths. A note
-/// reports which lengths are used. Returns an Error if the file is neither a log with response lengths nor a table of
-/// lengths.
+/// reports which lengths are used. Returns an Error if `input.lengths` is neither a log with response lengths nor a
+/// table of lengths.
 base::Result<trainers::ImportOptions> options_with_lengths(const JobInput& input, const trainers::Import& import,
                                                            const Callbacks& callbacks);
 

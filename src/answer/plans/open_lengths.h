@@ -17,8 +17,8 @@ inline constexpr std::array assumed_shares{0.25, 0.5, 0.9};
 /// Mean response length that an answer assumes, as a share of the cap.
 inline constexpr double default_share = 0.5;
 
-/// Returns the scenario with a mean response length of `share` of the cap, which is the job's longest response. Lengths
-/// are log-normal and cut at the cap, or all equal to the mean if no log-normal distribution has it.
+/// Returns the scenario with a mean response length of `share` times the cap. The cap is the job's longest response.
+/// Lengths are log-normal and cut at the cap. If no such distribution has this mean, all lengths equal the mean.
 predict::Scenario at_share_of_cap(const predict::Scenario& scenario, double share);
 
 /// Iteration time of the answer's plan at a share of the cap, and the best plan found there.
@@ -34,7 +34,7 @@ struct PlanAtShare {
 /// Effect of unknown response lengths on an answer.
 struct OpenLengths {
   std::int64_t cap = 0;  ///< cap of the responses, in tokens
-  double error = 0;      ///< mean relative error of predictions; plans within it count as equally good
+  double error = 0;      ///< mean relative error of predictions; smaller differences between plans do not count
   std::vector<PlanAtShare> shares;
   bool fits_at_cap = true;  ///< the plan fits if all responses reach the cap
 

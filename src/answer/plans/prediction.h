@@ -1,4 +1,4 @@
-// Predicts the costs of a given plan: activities, time, memory and price.
+// Predicts the activities, time, memory and price of a given plan.
 #pragma once
 
 #include <concepts>

@@ -19,7 +19,7 @@ namespace dovetail::answer {
 
 struct RankingRequest {
   JobInput job;
-  std::vector<std::string> placements = {};  ///< names; empty: those of the job, otherwise all
+  std::vector<std::string> placements = {};  ///< names; empty: the job's placements, or all if the job lists none
   int shown = static_cast<int>(planner::RankOptions{}.shown);
   int simulated = default_simulated;
   PlanSearchOptions search = {};
@@ -57,7 +57,7 @@ struct RankingAnswer {
   predict::Scenario scenario;
   planner::Ranking ranking;
   std::vector<planner::Flip> flips;  ///< inputs whose change would make another plan the best
-  bool all_inputs_tried = false;     ///< the search for flips tried all inputs before it was stopped
+  bool all_inputs_tried = false;     ///< the search for flips tried all inputs; false: it was stopped early
   bool too_many_samples = false;     ///< simulation was requested, but an iteration has too many samples
   Outcome outcome = Outcome::done;
   /// Set if response lengths are unknown: the first plan at other lengths, and the best plans found there.
@@ -72,8 +72,8 @@ struct RankingAnswer {
   }
 };
 
-/// Errors: input that cannot be read, those of planner::rank_plans, and processes with different jobs. A job that no
-/// plan fits is not an Error. If response lengths are unknown, plans are searched at each of assumed_shares, and the
+/// Errors: input that cannot be read, errors of planner::rank_plans, and processes with different jobs. It is not an
+/// Error if no plan fits. If response lengths are unknown, plans are searched at each of assumed_shares, and the
 /// ranking is the one at default_share.
 base::Result<RankingAnswer> answer_to(const RankingRequest& request, const Callbacks& callbacks);
 

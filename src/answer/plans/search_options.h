@@ -38,8 +38,8 @@ inline constexpr int default_simulated = 5;
 base::Result<planner::RankOptions> rank_options(const PlanSearchOptions& options,
                                                 const std::vector<std::string>& placements, const Callbacks& callbacks);
 
-/// Calls planner::rank_plans. If time is limited, the search gets half of it, and the caller's work on the plan the
-/// rest. Errors name the job. If no plan fits, the Error ends with `advice`, which may be empty.
+/// Calls planner::rank_plans. If time is limited, the search takes at most half of it, and leaves the rest for the
+/// caller's work on the plan. Errors name the job. If no plan fits, the Error ends with `advice`, which may be empty.
 base::Result<planner::Ranking> find_plans(const predict::Scenario& scenario, const planner::RankOptions& options,
                                           const Input& job, const std::string& advice);
 

@@ -10,7 +10,7 @@
 
 namespace dovetail::answer {
 
-/// Limits of a search.
+/// Size, limits and random seed of a search.
 struct SearchBudget {
   int chains = 1;
   std::optional<std::int64_t> iterations = std::nullopt;  ///< per chain

@@ -64,7 +64,7 @@ std::string name_of(const Input& input);
 /// Checks that at most one of the inputs is standard input.
 base::Status check_standard_input(const std::vector<std::optional<Input>>& inputs);
 
-/// Returns `error` with the input's name as its path, if it has none.
+/// Returns `error`. If the error has no path, sets it to the input's name.
 base::Error at_input(base::Error error, const Input& input);
 
 }  // namespace dovetail::answer

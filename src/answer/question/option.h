@@ -36,8 +36,8 @@ struct File {
 };
 /// File that describes a job (JobInput), together with the options for trainer configurations.
 struct JobFile {
-  bool takes_arguments = true;  ///< arguments of a launch script after "--"
-  bool takes_lengths = true;    ///< offers `--lengths`; false if the request has its own option of that name
+  bool takes_arguments = true;  ///< accepts arguments of a launch script after "--"
+  bool takes_lengths = true;    ///< adds --lengths; false if the request has its own option of that name
 };
 /// Text (std::string); a vector lets the option be repeated.
 struct String {

@@ -32,7 +32,7 @@ struct Table {
                                          ///< table
   std::string note = {};                 ///< one sentence on how to read the table; may be empty
   std::vector<std::size_t> marked = {};  ///< rows to highlight
-  std::vector<std::int32_t> bars = {};   ///< [row] linked bar of the page's chart, or -1; may be empty
+  std::vector<std::int32_t> bars = {};   ///< [row] index of the linked bar in the page's chart, -1: none; may be empty
 };
 
 using Section = std::variant<Text, Table>;

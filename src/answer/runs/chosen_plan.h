@@ -46,7 +46,8 @@ struct ChosenPlan {
 base::Status check_can_simulate(const plan::Job& job, const Input& input);
 
 /// Returns the plan of `loaded`, otherwise the best one found, with the requested fusion. If `ranked`, searches plans
-/// even if `loaded` has one. Errors name the input `job`. If `loaded` has no plan, a job that no plan fits is an Error.
+/// even if `loaded` has one. Returns an Error if `loaded` has no plan and the search finds no plan that fits. Errors
+/// name the input `job`.
 base::Result<ChosenPlan> choose_plan(const ChosenPlanOptions& options, const Input& job, const LoadedJob& loaded,
                                      bool ranked, const Callbacks& callbacks);
 

@@ -25,7 +25,7 @@ struct ForecastRequest {
   std::optional<std::string> median;   ///< median lengths (study::parse_growth)
   std::optional<std::string> cap;      ///< see parse_length_cap
   std::vector<std::string> pauses;     ///< "STEPS:TIME": a pause of TIME every STEPS steps
-  std::optional<double> restart;       ///< time to switch plans, in seconds
+  std::optional<double> restart;       ///< duration of a switch to another plan, in seconds
   int searches = study::ForecastOptions{}.searches;
   PlanSearchOptions search = {};
 };
@@ -56,7 +56,7 @@ struct ForecastAnswer {
   Outcome outcome = Outcome::done;  ///< infeasible if at some step no plan fits
 };
 
-/// Errors: the options, input that cannot be read, and those of study::forecast.
+/// Errors: invalid options, input that cannot be read, and errors of study::forecast.
 base::Result<ForecastAnswer> answer_to(const ForecastRequest& request, const Callbacks& callbacks);
 
 /// Returns the name of plan number `index`, counted from 0: "A", "B", ..., "Z", "A1", ...

@@ -9,7 +9,7 @@
 
 namespace dovetail::answer {
 
-/// Makespan of a fused schedule and of the same models in sequence.
+/// Makespans of a fused schedule and of the same models in sequence.
 struct FusionGain {
   base::Ticks fused;
   base::Ticks serial;  ///< models in sequence under 1F1B, on the same devices
@@ -24,9 +24,9 @@ struct FusionGain {
 /// if 1F1B does not apply to its problem.
 std::optional<FusionGain> fusion_gain(const pipeline::Schedule& schedule);
 
-/// Returns a table with makespans of the phase: its schedule with predicted and with measured op times, and the time of
-/// the ranks in the last run of the phase. For a fused phase, the table also has the makespans of the models in
-/// sequence and the share of time that fusion saves.
+/// Returns a table with the makespan of the phase's schedule, for predicted and for measured op times, and the time
+/// that the ranks took in the last run of the phase. For a fused phase, the table also has the makespans of the models
+/// in sequence and the share of time that fusion saves.
 Table phase_table(const records::TrainingPhase& phase);
 
 }  // namespace dovetail::answer

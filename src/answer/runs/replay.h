@@ -44,12 +44,12 @@ struct ReplaySource {
   pipeline::Schedule schedule;
 };
 
-/// Reads what `input` names. A schedule must be valid and have times, so a CSV is rejected. A problem or a bundled
-/// instance is scheduled as `dovetail schedule` does. A job may be a file or a folder with a job.yaml. It uses the plan
-/// of `search`, otherwise the plan.json in that folder, otherwise the best plan found. The source's schedule is then
-/// the fused schedule of the job's training, or 1F1B if the plan does not fuse it. Errors: failures to read the input
-/// or to find a schedule, an option that does not apply to the kind of input, and train tasks that do not form one
-/// schedule.
+/// Reads a problem, a schedule or a job from `input`. A schedule must be valid and have times, so a CSV is rejected. A
+/// problem or a bundled instance is scheduled as `dovetail schedule` does. A job may be a file or a folder with a
+/// job.yaml. It uses the plan of `search`, otherwise the plan.json in that folder, otherwise the best plan found. The
+/// source's schedule is then the fused schedule of the job's training, or 1F1B if the plan does not fuse it. Errors:
+/// failures to read the input or to find a schedule, an option that does not apply to the kind of input, and train
+/// tasks that do not form one schedule.
 base::Result<ReplaySource> read_replay_source(const Input& input, const ReplaySearch& search,
                                               const Callbacks& callbacks);
 
@@ -64,8 +64,9 @@ constexpr auto names_of(ReplayTransport) {
 
 /// Settings of the ranks.
 struct ReplayRun {
-  std::size_t message_bytes = 0;                 ///< size of each activation and gradient message
-  std::optional<double> timeout = std::nullopt;  ///< max wait for a rank beyond the schedule, in seconds; nullopt: 60
+  std::size_t message_bytes = 0;  ///< size of each activation and gradient message
+  /// Maximum wait for a message, in seconds, in addition to the makespan; nullopt: 60.
+  std::optional<double> timeout = std::nullopt;
 };
 
 struct ReplayRequest {
@@ -107,8 +108,8 @@ struct ReplayAnswer {
 /// Returns the makespan of the source's schedule, in ticks, or in ns if the schedule has a unit of time.
 base::Ticks makespan_of(const ReplayAnswer& answer);
 
-/// Reads the input, replays it, and measures. Errors: those of read_replay_source, a tick that makes times too long,
-/// too many ranks, lost ranks (Failure::lost), and those of `launch`.
+/// Reads the input, replays it, and measures the times of its ops. Errors: errors of read_replay_source, a tick that
+/// makes times too long, too many ranks, lost ranks (Failure::lost), and errors of `launch`.
 base::Result<ReplayAnswer> answer_to(const ReplayRequest& request, const Callbacks& callbacks);
 
 /// Measured and planned makespan, and the causes of their difference.

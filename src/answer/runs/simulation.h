@@ -52,7 +52,7 @@ struct SimulationAnswer {
   Outcome outcome = Outcome::done;
 };
 
-/// Errors: input that cannot be read, a job that is too large to simulate, no plan that fits, and those of
+/// Errors: input that cannot be read, a job that is too large to simulate, no plan that fits, and errors of
 /// predict::Simulator.
 base::Result<SimulationAnswer> answer_to(const SimulationRequest& request, const Callbacks& callbacks);
 

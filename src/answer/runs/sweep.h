@@ -37,17 +37,17 @@ auto options_of(const T*) {
 
 struct SweepAnswer {
   predict::Scenario scenario;
-  std::optional<plan::Plan> plan;  ///< plan whose parameter varies; nullopt if each point has its own (nodes)
+  std::optional<plan::Plan> plan;  ///< plan to vary; nullopt for nodes, because each number of nodes has its own plan
   study::Sweep sweep = {};
   Outcome outcome = Outcome::done;
 };
 
-/// Errors: the options, input that cannot be read, no plan that fits, and those of study::sweep.
+/// Errors: invalid options, input that cannot be read, no plan that fits, and errors of study::sweep.
 base::Result<SweepAnswer> answer_to(const SweepRequest& request, const Callbacks& callbacks);
 
 /// Returns a title such as "ppo-7b, co-located: bandwidth".
 std::string title_of(const SweepAnswer& answer);
-/// A row per point with a bar for its iteration, the best point, and the point where the plan stops fitting.
+/// A row per point with a bar for its iteration time, the best point, and the point where the plan stops fitting.
 Sections sections(const SweepAnswer& answer);
 /// A dovetail/sweep@2 object.
 std::string to_json(const SweepAnswer& answer);

@@ -32,7 +32,7 @@ struct TrainingRunRequest {
   bool resume = false;
   std::optional<std::int64_t> iterations = std::nullopt;       ///< nullopt: as set in the job
   std::optional<study::FusionMode> fuse = std::nullopt;        ///< nullopt: as planned
-  std::vector<std::string> placements = {};                    ///< names; empty: those of the job, otherwise all
+  std::vector<std::string> placements = {};                    ///< names; empty: the job's, or all if it lists none
   std::optional<std::int64_t> plan_iterations = std::nullopt;  ///< plans to try per chain of the plan search
   std::optional<double> time_limit = std::nullopt;             ///< time limit of the plan search, in seconds
   std::optional<int> threads = std::nullopt;                   ///< per rank; nullopt: one

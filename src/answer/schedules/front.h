@@ -1,4 +1,4 @@
-// Pareto front between makespan and peak activation: the schedules found that no other one beats in both.
+// Pareto front between makespan and peak activation: the schedules that no other found schedule beats in both.
 #pragma once
 
 #include <optional>
@@ -51,7 +51,8 @@ struct ReferenceSchedule {
 struct FrontAnswer {
   ScheduleQuestion question;
   std::optional<Impossible> impossible;  ///< set if no schedule can fit; then nothing is searched
-  /// Sorted by increasing makespan and decreasing peak. If no schedule was found that fits, only the closest one.
+  /// Sorted by increasing makespan and decreasing peak. If no schedule was found that fits, only the one that comes
+  /// closest to fitting.
   std::vector<FrontSchedule> schedules;
   std::vector<ReferenceSchedule> references;
   std::vector<fuse::PeakBoundStep> peak_bound;  ///< lower bound on the peak by makespan; empty unless requested
@@ -66,8 +67,8 @@ struct FrontAnswer {
   }
 };
 
-/// Searches the front and runs the constructions; they share the time limit. Errors: input that cannot be read. With an
-/// `exchange`, all processes return the same answer or Error.
+/// Searches the front and runs the constructive solvers, which share the time limit with the search. Errors: input that
+/// cannot be read. With an `exchange`, all processes return the same answer or Error.
 base::Result<FrontAnswer> answer_to(const FrontRequest& request, const Callbacks& callbacks);
 
 /// Table of the front, or the reason why no front exists.

@@ -47,8 +47,8 @@ std::optional<ScheduleFormat> format_of_content(std::string_view content);
 /// recognized.
 std::optional<std::string> describe_other_content(std::string_view content, const std::string& path);
 
-/// Returns the Dovetail format that the key `format` names, without its version: "dovetail/job"; empty if it names
-/// none. For content that is too large or cannot be parsed, the first format named near its start.
+/// Returns the Dovetail format that the key `format` of `content` names, without its version: "dovetail/job". Empty if
+/// it names none. If the content is too large or cannot be parsed, returns the first format named near its start.
 std::string named_format(std::string_view content);
 
 /// Whether `content` names Dovetail's own schedule format near its start.
@@ -64,7 +64,7 @@ struct NamedProblem {
 /// order of precedence. If none applies, the Error suggests similar instances.
 base::Result<NamedProblem> read_problem(const Input& input, const Callbacks& callbacks);
 
-/// Whether `input` names a bundled instance and no file.
+/// Whether `input` names a bundled instance, and no file has that name.
 bool is_instance(const Input& input);
 
 /// Content of a schedule file. It is read only once, because a pipe cannot be read again.
@@ -103,8 +103,8 @@ base::Status check_valid(const LoadedSchedule& loaded);
 base::Result<LoadedSchedule> load_valid_schedule(const ScheduleText& text, const std::optional<Input>& problem,
                                                  const Callbacks& callbacks);
 
-/// Reads a document (read_schedule_text), then parses and validates it as above. For commands that take a finished
-/// schedule.
+/// Reads a document (read_schedule_text), then parses and validates it like the overload above. For commands that take
+/// a finished schedule.
 base::Result<LoadedSchedule> load_valid_schedule(const Input& input, std::optional<ScheduleFormat> forced,
                                                  const std::optional<Input>& problem, const Callbacks& callbacks);
 

@@ -25,7 +25,7 @@ struct ScheduleQuestion {
   fuse::SolveOptions options;  ///< without start, cancellation, other processes and progress
   fuse::Bounds bounds;         ///< lower bounds for all schedules of the problem
 
-  /// Whether `solution` meets the deadline, if there is one.
+  /// Whether `solution` meets the deadline; true without a deadline.
   bool is_met_by(const fuse::Solution& solution) const {
     return !options.deadline || solution.evaluation.makespan <= *options.deadline;
   }
@@ -65,7 +65,7 @@ struct SearchInput {
 base::Result<SearchInput> read_search_input(const Input& problem, const std::optional<Input>& from,
                                             const parallel::Exchange* exchange, int chains, const Callbacks& callbacks);
 
-/// Returns the minimum capacity per device with which any schedule can fit: resident memory plus one micro-batch of one
+/// Returns the capacity of each device below which no schedule fits: resident memory plus one micro-batch of one
 /// pipeline.
 std::vector<base::Memory> min_capacities(const pipeline::Problem& problem);
 /// Shows min_capacities as a line, or as a table if devices differ.

@@ -47,12 +47,13 @@ std::string missing_text(const std::vector<predict::TaskMemory>& memory);
 /// Returns "yes", "tight" or "NO", for a table cell.
 std::string_view short_name(predict::Fit fit);
 
-/// Returns advice to fuse less. This is "It fits if nothing is fused." for a plan that fits only with less fusion, or
-/// "The iteration is shorter if ..." for a plan whose iteration time, as printed, is shorter with less fusion.
-/// Otherwise empty. `variants` come from study::simulate_fusion_variants.
+/// Returns advice to fuse less, or an empty string. If the plan fits only with less fusion, the advice is "It fits if
+/// nothing is fused." or similar. If its iteration time, as printed, is shorter with less fusion, the advice is "The
+/// iteration is shorter if only training is fused." or similar. `variants` come from study::simulate_fusion_variants.
 std::string less_fusion_text(const std::vector<study::FusionVariant>& variants);
 
-/// Returns a line per fusion of the estimate, with its seconds and the seconds without it; empty if nothing is fused.
+/// Returns a line per fusion of the estimate, with the seconds that its tasks take fused and separately; empty if
+/// nothing is fused.
 std::string fusion_text(const plan::Job& job, const predict::Estimate& estimate);
 
 }  // namespace dovetail::answer

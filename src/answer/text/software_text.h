@@ -23,8 +23,8 @@ std::string assumptions_text(const predict::Scenario& scenario);
 /// fits; the closest one found is short by 1.00 GiB in actor_train".
 std::string nearest_text(const planner::NearestPlan& nearest, const predict::Scenario& scenario);
 
-/// Returns a line with the layer profile and the tasks that use it, by source of their times; empty if nothing is
-/// measured.
+/// Returns a line with the name of the layer profile, and the tasks grouped by the source of their times; empty if
+/// `uses` is empty.
 std::string profile_text(const plan::Job& job, const std::string& profile,
                          const std::vector<predict::ProfileUse>& uses);
 /// Returns profile_text for the tasks of `plan`.

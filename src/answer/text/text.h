@@ -29,8 +29,8 @@ std::string counted(std::int64_t number, std::string_view noun);
 std::string escape_xml(std::string_view text);
 
 /// Returns the lines that differ: removed lines start with "- ", added lines with "+ ". The number of these lines is
-/// minimal. Only if thousands of lines lie between the first and the last change, all of them are returned as removed
-/// and added.
+/// minimal, unless thousands of lines lie between the first and the last change. In that case, all lines between these
+/// changes are returned as removed and added.
 std::string difference_of(std::string_view before, std::string_view after);
 
 }  // namespace dovetail::answer
