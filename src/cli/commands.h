@@ -17,14 +17,14 @@ namespace dovetail::cli {
 /// Runs a subcommand whose arguments have been parsed. Returns the exit code, or the Error to print.
 using Action = std::function<base::Result<int>()>;
 
-/// Exit codes of the program. base::Failure lists the failures of each code.
+/// Exit codes of the program. base::Failure documents the code of each kind of failure.
 enum ExitCode : int {
-  exit_done = 0,
-  exit_invalid = 1,
-  exit_bad_input = 2,
-  exit_infeasible = 3,
-  exit_lost = 4,
-  exit_interrupted = 130
+  exit_done = 0,          ///< success
+  exit_invalid = 1,       ///< a check failed, or a file could not be read or written
+  exit_bad_input = 2,     ///< an argument or a file is wrong
+  exit_infeasible = 3,    ///< no answer within the limits on memory and time
+  exit_lost = 4,          ///< another process or rank was lost
+  exit_interrupted = 130  ///< stopped by a signal; the answer, if any, is the best so far
 };
 
 // Each function adds one subcommand to `program`, and sets `action` if the command line selects it.

@@ -10,8 +10,8 @@ namespace dovetail::cli {
 const parallel::Cancellation& stop_on_interrupt();
 
 /// Like stop_on_interrupt(), but a separate thread waits for the signals, and all other threads block them. For
-/// programs with oneDNN kernels: these use the stack pointer as a general register, so that a signal handler on the
-/// same thread would write into the heap. Call this before other threads exist.
+/// programs with oneDNN kernels: these use the stack pointer as a general register, so a signal handler on the same
+/// thread would write into the heap. Call this before other threads exist.
 const parallel::Cancellation& stop_on_interrupt_apart();
 
 /// Blocks SIGINT and SIGTERM before this program is replaced by another one (exec). They are delivered when that

@@ -22,13 +22,13 @@ namespace dovetail::cli {
 
 /// Name and help of a command-line option.
 struct Flagged {
-  std::string name;  ///< "--time-limit", or "JOB" for a positional argument
-  std::string help;  ///< description in --help
-  bool required = false;
+  std::string name;       ///< "--time-limit", or "JOB" for a positional argument
+  std::string help;       ///< description in --help
+  bool required = false;  ///< the command line is rejected without the option
 };
 
-// Each function adds one option. If the option is given, it sets `value` or passes the value to `take`. Values that its
-// kind does not accept are rejected.
+// Each function adds one option. If the option is given on the command line, its value is stored in `value` or passed
+// to `take`. Values that the option's kind does not accept are rejected.
 void add_option(CLI::App& command, const Flagged& flagged, answer::Flag kind, bool& value);
 void add_option(CLI::App& command, const Flagged& flagged, answer::File kind, std::function<void(answer::Input)> take);
 void add_option(CLI::App& command, const Flagged& flagged, answer::File kind, std::vector<answer::Input>& values);

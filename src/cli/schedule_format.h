@@ -17,10 +17,10 @@ using answer::ScheduleFormat;
 /// Values of --format for writing.
 inline constexpr const char* written_formats = "json|trace|chrome|svg|csv|csv-comms|programs";
 
-/// Returns the format in which to write `path`: the format called `name` if it is given, otherwise by the extension of
-/// `path` (.chrome.json, .trace.json, .json, .svg, .csv, .txt or .trace). A folder, or a path that ends with a slash,
-/// means programs. Standard output means JSON. Returns an Error if the format is unknown or `path` cannot be written.
-/// Call this before a long search.
+/// Returns the format in which to write `path`. This is the format called `name`, if `name` is given. Otherwise the
+/// extension of `path` determines it (.chrome.json, .trace.json, .json, .svg, .csv, .txt or .trace). A folder, or a
+/// path that ends with a slash, means programs. Standard output means JSON. Returns an Error if the format is unknown
+/// or `path` cannot be written. Call this before a long search.
 base::Result<ScheduleFormat> format_to_write(const std::string& path, const std::optional<std::string>& name);
 
 /// Returns the schedule in that format. `title` is the title of pictures and Chrome traces. Returns an Error if the
