@@ -49,8 +49,7 @@ std::string short_number(double value);
 std::string time_left(double seconds);
 
 /// Returns the end of a message such as "there is no 'gredy'": "; did you mean 'greedy'? The solvers are gpipe, 1f1b",
-/// or "; the solvers are gpipe, 1f1b" if no accepted name is similar. `intro` is "the solvers are" in
-/// this example.
+/// or "; the solvers are gpipe, 1f1b" if no accepted name is similar. Here, `intro` is "the solvers are".
 std::string hint_and_list(std::string_view name, std::string_view intro, const std::vector<std::string_view>& accepted);
 
 /// Formats seconds to about three significant digits: "12.3 s", "2.1 ms", "124 s".
