@@ -12,7 +12,7 @@
 
 namespace dovetail::report {
 
-/// Returns the job's tasks as tracks whose models are their roles.
+/// Returns a track per task of the job. Tasks of the same role have the same color.
 std::vector<timeline::Track> tasks_of(const plan::Job& job);
 
 /// Returns the timeline of the simulated iteration.
@@ -23,7 +23,7 @@ timeline::Timeline timeline_of(const answer::SimulationAnswer& simulated);
 /// memory, and settings that are not modeled.
 Page job_page(const answer::SimulationAnswer& simulated);
 
-/// Returns the chart of an iteration. If there are too many bars for a page, short neighbors are combined
+/// Returns the chart of an iteration. If there are too many bars for a page, short neighboring bars are combined
 /// (timeline::downsampled) and the note says so.
 Chart iteration_chart(timeline::Timeline timeline, std::string title);
 
@@ -38,12 +38,13 @@ Breakdown idle_use_breakdown(const simulate::Trace& trace, const std::vector<tim
 /// `timeline` that belongs to the activity.
 Table activity_table(const answer::SimulationAnswer& simulated, const timeline::Timeline& timeline);
 
-/// Returns a row per fusion variant: seconds per iteration, speedup over no fusion, and the average device's idle time
-/// by cause. Without variants, the only row is the plan itself. The note explains why.
+/// Returns a row per fusion variant: seconds per iteration, speedup over no fusion, and the average device's seconds of
+/// hand-over, of idle time, and of each cause of idle time. Without variants, the only row is the plan itself, and the
+/// note explains why there are no variants.
 Table fusion_table(const answer::SimulationAnswer& simulated);
 
-/// Returns a row per task: memory needed, usable and free, and its largest parts, on the device with the least free
-/// memory. Marks the task with the least free memory.
+/// Returns a row per task with a model: memory needed, usable and free, and its largest parts, on the device with the
+/// least free memory. Marks the task with the least free memory.
 Table memory_table(const answer::SimulationAnswer& simulated);
 
 /// Returns the ranked plans, the shown plan and, if there is one, the trainer's configuration, fastest first by the
@@ -64,8 +65,8 @@ struct Gain {
 };
 
 /// Returns the gain over the trainer's configuration if the answer has it. Otherwise returns the gain over the fastest
-/// ranked plan of a usual placement that is not the shown plan, or nullopt if there is no such plan or if there is a
-/// faster_plan.
+/// ranked plan, other than the shown plan, whose placement is one of planner::named_placements. nullopt if there is no
+/// such plan, or if there is a faster_plan.
 std::optional<Gain> gain_of(const answer::SimulationAnswer& simulated);
 
 /// Returns the fastest ranked plan if the analytical model predicts that it is faster than the shown plan, otherwise

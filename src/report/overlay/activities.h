@@ -39,8 +39,9 @@ std::string_view activity_name(std::string_view title);
 
 TimelineActivities activities_of(const timeline::Timeline& timeline);
 
-/// Returns the start of a work bar that begins at `begin`. If the bar's activity wraps around the end of the repeating
-/// part, a bar before the activity's start counts as following that end.
+/// Returns the start of a work bar relative to the cycle in which its activity starts. `begin` is the bar's own start.
+/// If the activity wraps around the end of the repeating part, a bar before the activity's start belongs to the next
+/// cycle, so its start is `begin` plus the length of the cycle. For all other bars, returns `begin`.
 base::Ticks begin_of(const TimelineActivities& activities, std::size_t bar, base::Ticks begin);
 
 /// Returns the activity of that name, or null.

@@ -35,10 +35,10 @@ struct Overlay {
   std::vector<BarPair> bars;
 };
 
-/// Returns how much later B's bar begins (see begin_of).
+/// Returns by how much the bar of `b` begins later than the bar of `a` (see begin_of); negative if it begins earlier.
 base::Ticks begin_change(const Overlay& overlay, const BarPair& pair);
 
-/// Returns the larger of the changes in start and in length.
+/// Returns the larger of the absolute differences in start and in length.
 base::Ticks distance(const Overlay& overlay, const BarPair& pair);
 
 /// Lists the start and duration of each activity in both timelines. Empty if they share no activity, or if bar titles

@@ -38,9 +38,9 @@ struct JoinedTimelines {
   std::vector<std::int32_t> number_of_a;  ///< [bar of a] index of that bar in `timeline`
 };
 
-/// Joins two timelines: each lane of `a` with its lane of `b` below it, then the lanes that only `b` has. Equally named
-/// tracks, names and categories are merged. Counters of both are kept if they have the same unit. REQUIRES: times of
-/// both are in the same unit.
+/// Joins two timelines: each lane of `a` with its lane of `b` below it, then the lanes that only `b` has. Tracks of the
+/// same kind and name, equal bar names, and equal categories are merged. Counters of both are kept if they have the
+/// same unit. REQUIRES: times of both are in the same unit.
 JoinedTimelines join_timelines(const timeline::Timeline& a, const timeline::Timeline& b,
                                const std::vector<LanePair>& lanes, const std::vector<BarPair>& bars);
 

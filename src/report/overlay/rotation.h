@@ -34,8 +34,9 @@ timeline::Timeline rebuild(const timeline::Timeline& timeline, const std::vector
 base::Ticks cycle_end(const timeline::Timeline& timeline);
 
 /// Rotates a repeating timeline so that it begins at time `begin`. The part before `begin` moves to the end of the
-/// repeating part; bars after the repeating part stay last. A bar that was cut by the end of the repeating part is
-/// joined; a bar that runs at `begin` is cut. Counters are rotated as well. REQUIRES: 0 <= begin < cycle_end.
+/// repeating part; bars after the repeating part stay last. The two parts of a bar that was cut by the end of the
+/// repeating part are joined. A bar that runs at `begin` is cut. Counters are rotated as well.
+/// REQUIRES: 0 <= begin < cycle_end.
 timeline::Timeline rotated(const timeline::Timeline& timeline, base::Ticks begin);
 
 /// Whether two bars are equal except for their times.

@@ -32,8 +32,8 @@ std::string signed_time(base::Ticks change, base::TimeUnit unit);
 /// Formats a change as a difference and a percentage: "+1.2 s (+3.4%)".
 std::string change_text(base::Ticks from, base::Ticks to, base::TimeUnit unit);
 
-/// Bars with the same color. In `bar_title` and `bar_label`, "{NAME}" is replaced by the bar's value of the field NAME
-/// (see bar_fields in html.cpp).
+/// Bars with a common color and common formats of their titles and labels. In `bar_title` and `bar_label`, "{NAME}" is
+/// replaced by the bar's value of the field NAME (see bar_fields in html.cpp).
 struct Category {
   std::string name;       ///< "actor forward"
   std::string bar_title;  ///< title of a bar: "F{micro-batch} actor"
@@ -96,8 +96,9 @@ struct Legend {
 
 /// Builds the legend: a category per bar kind of each track, in order of tracks, then work without a track, then a
 /// category per cause of idle time. Bars known only by name are grouped by their names with numbers ignored. The groups
-/// with the most time get their own category; the others share one for work and one for idle time. Categories of one
-/// entry may share a color. Otherwise colors are unique as long as there are enough.
+/// with the most time get their own category; the other groups share one category for work and one for idle time.
+/// Categories of the same legend entry may share a color. Otherwise each category has its own color, as long as there
+/// are enough colors.
 Legend legend_of(const timeline::Timeline& timeline);
 
 }  // namespace dovetail::report

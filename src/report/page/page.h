@@ -83,8 +83,8 @@ struct Page {
   std::vector<Section> sections;
 };
 
-/// Joins several pages into one: a table of all figures, then the sections of each page with the page's title as
-/// prefix. REQUIRES: at least one page.
+/// Joins several pages into one: a table of all figures, then the sections of each page. A section's title gets the
+/// title of its page as a prefix. REQUIRES: at least one page.
 Page join_pages(std::vector<Page> pages);
 
 /// Returns the page with its script, style sheet and data (page_to_json) embedded. Its content security policy blocks

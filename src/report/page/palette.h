@@ -42,8 +42,8 @@ inline constexpr std::size_t shades = timeline::op_bar_kinds.size();
 /// Returns the shade of a kind of training work within its track's colors. nullopt for other work and for idle time.
 std::optional<std::size_t> shade_of(timeline::BarKind bar_kind);
 
-/// Returns the color of generation (light for prefill, dark for decode) or of inference. Their two hues differ from
-/// each other and from the first four models' hues. nullopt for other bar kinds.
+/// Returns the color of generation (light for prefill, dark for decode, between them for recomputed prefill) or of
+/// inference. Their two hues differ from each other and from the first four models' hues. nullopt for other bar kinds.
 std::optional<Ink> stage_ink(timeline::BarKind bar_kind);
 
 /// Returns the colors of each track by shade: forward light, backward and input gradient dark, weight gradient between

@@ -33,7 +33,7 @@ Summary summarize(const timeline::Timeline& timeline);
 /// Formats a share as a percentage: "9.8%".
 std::string percent(double share);
 
-/// Returns the unit of times in pictures: seconds for iterations, which are stored in ns.
+/// Returns the unit of times in pictures: seconds for iterations in ns, otherwise the timeline's own unit.
 base::TimeUnit shown_unit(const timeline::Timeline& timeline);
 
 /// Returns a unit as written after a number: "ticks", "ms".

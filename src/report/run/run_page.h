@@ -21,8 +21,8 @@ struct RunFigures {
 };
 
 /// Returns the charts of a run: rewards first, then divergence, losses, entropy, clipping, gradients, lengths and
-/// speed. Charts with only zeros and figures that are not numbers are omitted. In a long run, a point is the mean of
-/// several iterations, and the note says so.
+/// speed. Omits values that are not numbers, and charts whose values are all zero. In a long run, a point is the mean
+/// of several iterations, and the note says so.
 std::vector<LineChart> run_charts(const RunFigures& figures);
 
 /// Returns the first two charts as a picture, with the middle half of the rewards as a band. `facts` is a line below
@@ -34,7 +34,7 @@ struct RunReport {
   std::string subtitle;  ///< "A run of dovetail train: ppo on 1 device."
   RunFigures figures;
   std::optional<answer::MeasuredAnswer> measured;   ///< times compared with their prediction; must have `predicted`
-  std::vector<records::TrainingPhase> phases = {};  ///< phases that the ranks ran by a schedule
+  std::vector<records::TrainingPhase> phases = {};  ///< training phases of several ranks, with their schedules
   std::vector<records::SampleRow> samples = {};     ///< responses of the last iteration
 };
 

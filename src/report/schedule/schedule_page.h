@@ -8,7 +8,7 @@
 
 namespace dovetail::report {
 
-/// Builds the page of a schedule: makespan with its lower bound, idle share and peak activation, then chart with
+/// Builds the page of a schedule: makespan with its lower bound, idle share and peak activation, then the chart with
 /// capacities, time use, idle time by cause, and the longest waits. REQUIRES: validate reports no fault.
 Page schedule_page(const pipeline::Schedule& schedule, std::string title);
 
