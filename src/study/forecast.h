@@ -45,9 +45,9 @@ struct ForecastSpan {
   std::size_t plan = 0;      ///< index in Forecast::plans
   std::int64_t first = 0;    ///< first step
   std::int64_t last = 0;     ///< last step
-  double first_seconds = 0;  ///< seconds of an iteration at the first and the last step
-  double last_seconds = 0;
-  double seconds = 0;  ///< total seconds of the span's iterations
+  double first_seconds = 0;  ///< seconds of an iteration at the first step
+  double last_seconds = 0;   ///< seconds of an iteration at the last step
+  double seconds = 0;        ///< total seconds of the span's iterations
   /// Seconds that the span saves compared with running it with the previous span's plan, not counting the restart.
   /// nullopt for the first span, or if that plan no longer fits.
   std::optional<double> saved;
@@ -55,15 +55,15 @@ struct ForecastSpan {
 
 /// Memory that a plan lacks at the step where it stops fitting.
 struct Overflow {
-  std::int64_t step = 0;  ///< first step at which it does not fit
+  std::int64_t step = 0;  ///< first step at which the plan does not fit
   std::size_t task = 0;
   int device = 0;
-  std::int64_t needed = 0;  ///< bytes of device memory, or of host memory if that is too small
-  std::int64_t usable = 0;
-  bool host = false;
+  std::int64_t needed = 0;  ///< bytes
+  std::int64_t usable = 0;  ///< bytes
+  bool host = false;        ///< `needed` and `usable` are of host memory; false: of device memory
   /// The part of device memory that has grown most since step 0; nullopt for host memory.
   std::optional<predict::MemoryPart> part;
-  std::int64_t part_growth = 0;
+  std::int64_t part_growth = 0;  ///< bytes by which `part` has grown
 };
 
 /// State of a run at one step. Seconds are those of an iteration.
@@ -79,7 +79,8 @@ struct ForecastPoint {
 };
 
 struct Forecast {
-  std::int64_t steps = 0;           ///< number of steps that fit: all requested steps, or those before no plan fits
+  /// Number of steps: all requested steps, or only those before the first step at which no plan fits.
+  std::int64_t steps = 0;
   std::vector<ForecastPlan> plans;  ///< plans of the spans, in order of first use; without spans, one candidate
   std::vector<ForecastSpan> spans;  ///< in order of steps; empty if no plan fits at step 0
   /// Selected steps. They include the first, the last, and the first with the longest responses.
@@ -95,16 +96,16 @@ struct Forecast {
   std::size_t candidates = 0;          ///< number of plans compared at every step
 };
 
-/// Forecasts a run in at most 100 parts with the same number of steps. The time of a part is computed from the mean
-/// lengths of its steps, its memory from the longest.
+/// Forecasts a run in at most 100 parts (run_parts). The time of a part is computed from the mean lengths of its steps,
+/// its memory from the longest.
 ///
 /// The candidate plans are the given plan and the best plans that rank_plans finds for several lengths. The run starts
 /// with the given plan if it fits, else with a plan within the model's error of the fastest. It changes its plan if the
-/// current one stops fitting, or if another is faster by more than the model's error. Among all schedules that obey
-/// these rules, the result is the shortest.
+/// current one stops fitting, or if another is faster by more than the model's error. Among all sequences of plans that
+/// obey these rules, the result is the fastest.
 ///
-/// Returns an Error if rank_plans rejects the job as bad input. Without a given plan, also returns one if no plan fits
-/// at any length (infeasible) or if stopped before one was found. REQUIRES: a plan, or searches > 0.
+/// Returns an Error if rank_plans rejects the job as bad input. Without a given plan, also returns an Error if no plan
+/// fits at any length (Failure::infeasible), or if stopped before a plan was found. REQUIRES: a plan, or searches > 0.
 base::Result<Forecast> forecast(const predict::Scenario& scenario, const plan::Plan* plan, const LengthGrowth& growth,
                                 const ForecastOptions& options);
 

@@ -38,7 +38,8 @@ struct FusionVariant {
 };
 
 /// Simulates the plan without fusion and, if it has both fusions, with each one alone. The last variant is the plan
-/// itself, taken from `simulation`. Returns an empty vector if the plan fuses nothing. Errors are those of Simulator.
+/// itself, taken from `simulation`. Returns an empty vector if the plan fuses nothing. Returns the Errors of
+/// `simulator`.
 base::Result<std::vector<FusionVariant>> simulate_fusion_variants(predict::Simulator& simulator, const plan::Plan& plan,
                                                                   const predict::Simulation& simulation);
 

@@ -49,7 +49,7 @@ base::Result<Growth> parse_growth_table(std::string_view content, const std::str
 class LengthGrowth {
  public:
   /// Returns the growth of responses whose lengths initially follow `lengths` and never exceed `cap`; nullopt: no cap.
-  /// Returns an Error without location if the cap makes a figure unreachable.
+  /// Returns an Error without location if a mean or median of `growth` is too large to reach with these lengths.
   static base::Result<LengthGrowth> of(const workflow::LengthDistribution& lengths, Growth growth,
                                        std::optional<std::int64_t> cap);
 

@@ -57,10 +57,12 @@ std::optional<std::string> find_value_fault(SweepInput input, double value);
 /// order without duplicates, or an Error without location if one is invalid.
 base::Result<std::vector<double>> parse_values(SweepInput input, std::string_view text);
 
-/// The value in the job or the plan; nullopt if the plan has no threshold. REQUIRES: a plan, except for nodes.
+/// The value in the job or the plan, or 1 for factors; nullopt if the plan has no threshold. REQUIRES: a plan, except
+/// for nodes.
 std::optional<double> own_value(SweepInput input, const plan::Job& job, const plan::Plan* plan);
-/// Default values, increasing: simulate::default_thresholds(), factors from a quarter up, or a number of the job with
-/// its multiples by powers of two. They include own_value if there is one. REQUIRES: a plan, except for nodes.
+/// Returns the default values in increasing order, including own_value if there is one. Thresholds are
+/// simulate::default_thresholds(), factors go from 0.25 to 8, and staleness from 0 to 8. Counts go from a quarter of
+/// own_value to four times own_value. REQUIRES: a plan, except for nodes.
 std::vector<double> default_values(SweepInput input, const plan::Job& job, const plan::Plan* plan);
 
 /// A job and its plan at one value.
@@ -130,7 +132,7 @@ struct Sweep {
   std::optional<std::size_t>
       fastest;  ///< among points that fit, the one with the most samples per second; nullopt if the input is not a
                 ///< choice. Ties go to `own`, or for thresholds to the first point.
-  std::optional<std::size_t> cheapest;  ///< the point with the fewest GPU-hours per sample; ties go to `fastest`
+  std::optional<std::size_t> cheapest;  ///< like `fastest`, with the fewest GPU-hours per sample; ties go to `fastest`
   /// The first point whose plan does not fit after one that fits, by increasing value.
   std::optional<std::size_t> overflow;
   /// False if cancelled before the last point. The best points and the overflow are then not set.
@@ -140,7 +142,7 @@ struct Sweep {
 struct SweepOptions {
   SweepInput over = SweepInput::threshold;
   std::vector<double> values = {};  ///< increasing; empty: default_values
-  /// Maximum response length for SweepInput::length, in tokens; nullopt: it grows with the others.
+  /// Maximum response length for SweepInput::length, in tokens; nullopt: no maximum.
   std::optional<std::int64_t> cap;
   bool simulate = false;                       ///< whether to simulate every point
   predict::SimulationOptions simulation = {};  ///< options of these simulations

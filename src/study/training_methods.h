@@ -3,8 +3,8 @@
 //
 // Each alternative is a schedule of training_problem with all mini-batches and their optimizer steps, but without host
 // transfers and hand-overs. A task keeps its layout and settings, apart from those that the alternative changes. A task
-// to which an alternative does not apply runs under 1F1B. Tasks on the same devices run one after the other, others run
-// in parallel.
+// to which an alternative does not apply runs under 1F1B. Tasks on the same devices run one after the other; other
+// tasks run in parallel.
 #pragma once
 
 #include <cstdint>

@@ -3,8 +3,8 @@
 //
 // - Fusion: Simulator simulates the plan with each combination of fusions.
 // - Off policy: some devices train while the others generate and run inference. The split that is fastest in the closed
-//   form is simulated, and version_lag computes its staleness. Sources: one step: Noukhovitch et al. 2024, arXiv
-//   2410.18252; more: AReaL, arXiv 2505.24298; AsyncFlow, arXiv 2507.01663.
+//   form is simulated, and version_lag computes its staleness. Sources for one step off policy: Noukhovitch
+//   et al. 2024, arXiv 2410.18252; for several steps: AReaL, arXiv 2505.24298; AsyncFlow, arXiv 2507.01663.
 // - Partial rollout: simulate/partial_rollout.h simulates generation over several iterations, in the plan's own layout.
 //   There is no long tail to fill, so all other activities take as long as in the simulation without inter-stage
 //   fusion. plan::time_iterations combines them.
@@ -40,17 +40,17 @@ std::vector<DeviceSplit> device_splits(const planner::SearchSpace& space);
 /// One way to run the plan.
 struct Working {
   enum class Kind {
-    fusion,      ///< the plan with this fusion
+    fusion,      ///< the plan with the fusions `inter` and `intra`
     off_policy,  ///< devices are split; generation uses weights that are at most `steps` trainings old
     partial      ///< the plan, but generation ends when the fraction `finished` of the prompts in flight has all its
                  ///< responses
   };
   Kind kind = Kind::fusion;
-  bool inter = false;
-  bool intra = false;
+  bool inter = false;           ///< for `fusion`: generation is fused with inference
+  bool intra = false;           ///< for `fusion`: two trainings are fused
   bool best_threshold = false;  ///< fuses generation at the best threshold instead of the plan's
-  int steps = 0;
-  double finished = 1;
+  int steps = 0;                ///< for `off_policy`
+  double finished = 1;          ///< for `partial`
 };
 
 /// Result of one way to run the plan.
