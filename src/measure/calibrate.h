@@ -21,8 +21,8 @@ namespace dovetail::measure {
 cost::CalibrationRow calibration_row(const Measurement& row);
 
 /// Returns the values to fit: the constants that the measurements name or, if they name none, the constants that the
-/// rows determine. A row determines a constant if raising it by 10% changes the prediction of some weighted time by at
-/// least 0.2%. Includes the spread of response lengths if a row does not specify it.
+/// rows determine. A row determines a constant if raising it by 10% changes the prediction of a time with a positive
+/// weight by at least 0.2%. Includes the spread of response lengths if a row does not specify it.
 std::vector<cost::Unknown> unknowns_of(const Measurements& measurements);
 
 /// Measured and predicted seconds of a phase. `measured` is 0 if the phase was not measured.
@@ -30,7 +30,7 @@ struct PredictedPhase {
   std::string name;
   double measured = 0;
   double fitted = 0;               ///< prediction by the fit to all rows
-  std::optional<double> left_out;  ///< prediction by the fit without the row's group, if there is one
+  std::optional<double> left_out;  ///< prediction by the fit without the row's group; nullopt: no cross-validation
 };
 
 struct PredictedRow {
@@ -47,8 +47,9 @@ struct ErrorSummary {
   double mean = 0;  ///< weighted mean over iterations
   double worst_phase =
       0;  ///< largest error of a measured phase that takes at least 10% of its iteration; 0 if there is no such phase
-  std::string worst_name;       ///< row and phase with that error
-  double rank_correlation = 0;  ///< Spearman's correlation of measured and predicted iterations; 1 for a single row
+  std::string worst_name;  ///< row and phase with that error
+  /// Spearman's correlation of measured and predicted iteration times; 1 for a single row.
+  double rank_correlation = 0;
 };
 
 /// A fitted constant, or the fitted spread of lengths ("spread").
@@ -77,10 +78,11 @@ struct CalibrateOptions {
   std::function<bool(double share)> should_continue = {};
 };
 
-/// Fits to all rows with a positive weight, then without each group in turn. The mean error of these cross-validation
-/// fits becomes the error of the efficiencies. Without cross-validation, their error is the larger of the start's error
-/// and the mean error of the fit. The result depends only on the measurements, seed, restarts and evaluations.
-/// REQUIRES: at least one row has a positive weight; the start values are within their bounds.
+/// Fits to all rows with a positive weight, then again with each group left out in turn. The mean error of these
+/// cross-validation fits becomes the error of the efficiencies. Without cross-validation, their error is the larger of
+/// the start's error and the mean error of the fit. Unless stopped, the result depends only on the measurements, seed,
+/// restarts and evaluations. REQUIRES: at least one row has a positive weight; the start values are within their
+/// bounds.
 Calibration calibrate(const Measurements& measurements, const CalibrateOptions& options = {});
 
 }  // namespace dovetail::measure

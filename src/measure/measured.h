@@ -79,10 +79,10 @@ struct MeasuredRun {
   std::optional<double> warm_up_ratio;
   std::optional<double> mean_response;         ///< tokens, by the statistic
   std::optional<double> max_response;          ///< tokens, maximum over the evaluated steps
-  std::optional<double> default_max_response;  ///< tokens, the longest of a step, by the statistic
+  std::optional<double> default_max_response;  ///< tokens, `statistic` over the longest response of each step
   std::optional<double> at_cap;                ///< fraction of the responses that end at the cap, by the statistic
   std::optional<double> mean_prompt;           ///< tokens, by the statistic
-  std::optional<double> default_max_prompt;    ///< tokens, the longest of a step, by the statistic
+  std::optional<double> default_max_prompt;    ///< tokens, `statistic` over the longest prompt of each step
 };
 
 /// Returns the time of the iteration; null if the log has none.
@@ -104,7 +104,7 @@ base::Result<MeasuredRun> measured_run(const StepLog& log, const MeasuredOptions
 /// Lengths of prompts or responses in a log.
 struct LoggedLengths {
   double mean = 0;                     ///< tokens
-  std::optional<double> longest = {};  ///< tokens, longest of a typical step
+  std::optional<double> longest = {};  ///< tokens, mean or median over the longest of each step
   std::optional<double> at_cap = {};   ///< fraction that ended at the cap
 
   bool operator==(const LoggedLengths&) const = default;

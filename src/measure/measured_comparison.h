@@ -45,7 +45,8 @@ struct MeasuredComparison {
   std::vector<const MeasuredAgainst*> by_difference() const;
 };
 
-/// A difference gets reasons if it exceeds notable_difference of the phase and notable_share of the iteration.
+/// A difference gets reasons if it exceeds both notable_difference of the phase's predicted time and notable_share of
+/// the predicted iteration time.
 inline constexpr double notable_difference = 0.1;
 inline constexpr double notable_share = 0.02;
 

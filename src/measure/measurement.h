@@ -1,4 +1,4 @@
-// Measured RLHF iterations: each run has a job, a plan and the seconds that it took.
+// Measured runs of RLHF training: each has a job, a plan, and the seconds of an iteration and of its phases.
 #pragma once
 
 #include <array>
@@ -52,7 +52,7 @@ struct OpenLengths {
 /// A measured run. REQUIRES for all computations: the plan is valid and belongs to the job.
 struct Measurement {
   std::string name;
-  std::string group;  ///< rows of one group, such as a model or a sweep, are left out together in cross-validation
+  std::string group;  ///< rows of one group, such as those of one model, are left out together in cross-validation
   plan::Job job;
   plan::Plan plan;
   double seconds = 0;  ///< seconds of an iteration
@@ -80,8 +80,8 @@ struct Measurements {
   std::vector<Measurement> rows;
 };
 
-/// Whether an activity belongs to the phase. Rules belong to no phase. Neither do prefetched host transfers, which
-/// overlap tasks.
+/// Whether an activity belongs to the phase. Rule tasks (TaskKind::rule) belong to no phase. Neither do prefetched host
+/// transfers, which overlap tasks.
 bool is_in_phase(const Phase& phase, const plan::Job& job, const plan::Activity& step);
 
 /// Returns the seconds of an activity that belong to the phase. `training` and `offload` divide the seconds of a train
@@ -89,8 +89,8 @@ bool is_in_phase(const Phase& phase, const plan::Job& job, const plan::Activity&
 double seconds_in_phase(const Phase& phase, const plan::Job& job, const plan::Activity& step,
                         const predict::ActivitySeconds& seconds);
 
-/// Returns the weight of a phase in the fit: half of its row's weight if it takes at least 10% of the iteration,
-/// otherwise a tenth.
+/// Returns the weight in the fit of a phase that takes `seconds`: half of the row's weight if the phase takes at least
+/// 10% of the iteration, otherwise a tenth of the row's weight.
 double phase_weight(const Measurement& row, double seconds);
 
 }  // namespace dovetail::measure

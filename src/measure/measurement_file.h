@@ -47,7 +47,7 @@ struct MeasurementNames {
   std::vector<std::vector<std::string>> fused = {};  ///< tasks that ran as one phase
   /// Content of the job file as one line of JSON, written in place of the path; empty: the path is written.
   std::string job_text = {};
-  std::string plan_text = {};  ///< as `job_text`, for the plan
+  std::string plan_text = {};  ///< like `job_text`, for the plan file
 };
 
 /// Writes one row with the iteration and the phases that match phases of the plan and take at least 1 ms. Includes the
