@@ -77,7 +77,8 @@ struct ReplayRequest {
   std::optional<double> tick = std::nullopt;
   ReplayTransport transport = ReplayTransport::threads;
   ReplayRun run = {};
-  /// Replays a schedule whose times are in ns on processes. REQUIRES: it is set if the transport is gloo.
+  /// Replays a schedule, whose times must be in ns, with processes as ranks. REQUIRES: it is set if the transport is
+  /// gloo.
   std::function<base::Result<execute::ReplayTimes>(const pipeline::Schedule&, const ReplayRun&)> launch = {};
 };
 template <std::same_as<ReplayRequest> T>
@@ -108,8 +109,8 @@ struct ReplayAnswer {
 /// Returns the makespan of the source's schedule, in ticks, or in ns if the schedule has a unit of time.
 base::Ticks makespan_of(const ReplayAnswer& answer);
 
-/// Reads the input, replays it, and measures the times of its ops. Errors: errors of read_replay_source, a tick that
-/// makes times too long, too many ranks, lost ranks (Failure::lost), and errors of `launch`.
+/// Reads the input, replays it, and measures the times of its ops. Errors: a tick that makes times too long, too many
+/// ranks, lost ranks (Failure::lost), and errors of read_replay_source and `launch`.
 base::Result<ReplayAnswer> answer_to(const ReplayRequest& request, const Callbacks& callbacks);
 
 /// Measured and planned makespan, and the causes of their difference.

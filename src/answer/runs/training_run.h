@@ -88,10 +88,10 @@ base::Result<control::RunJob> read_run_job(const Input& job, std::optional<int> 
 /// Returns the Error about a request for NCCL on CPUs.
 base::Error nccl_without_gpus();
 
-/// Reads the job, checks its inputs (control::check_run) and its folder, then reads or searches the plan. Without
-/// `request.plan`, a resumed run keeps the plan in its folder, unless `request.ranks` is given and the plan does not
-/// suit the ranks. Errors: an invalid job, input, folder or plan, a fusion that the runtime does not support, and no
-/// plan that fits.
+/// Reads the job, checks its inputs (control::check_run) and its folder, then reads the plan or searches for one.
+/// Without `request.plan`, a resumed run keeps the plan in its folder, unless `request.ranks` is given and the plan
+/// does not suit the ranks. Errors: an invalid job, input, folder or plan, a fusion that the runtime does not support,
+/// and no plan that fits.
 base::Result<TrainingRunAnswer> answer_to(const TrainingRunRequest& request, const Callbacks& callbacks);
 
 /// Models and data of the run, and its plan.

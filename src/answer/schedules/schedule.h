@@ -64,7 +64,8 @@ struct ScheduleAnswer {
   ScheduleQuestion question;
   std::string solver;                    ///< as requested
   std::optional<Impossible> impossible;  ///< set if no schedule can satisfy the request; then nothing is searched
-  /// The result, unless `impossible` is set. The outcome is infeasible if it does not fit or misses the deadline.
+  /// The result, unless `impossible` is set. The outcome is infeasible if the result does not fit or misses the
+  /// deadline.
   std::optional<fuse::Solved> solved;
   ScheduleRemarks remarks;
   double iterations_per_second = 0;    ///< speed of the search; 0 if unknown
