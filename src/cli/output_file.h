@@ -39,8 +39,8 @@ struct OutputFile {
 /// not one of them.
 base::Result<std::vector<std::string>> write_outputs(const std::vector<OutputFile>& files);
 
-/// Prints `text` on stderr if `path`, the output file of the command, is standard output. Otherwise prints it on
-/// stdout. nullopt: no output file.
+/// Prints `text` on stderr if `path`, the output file of the command, is standard output. Otherwise, or without an
+/// output file (nullopt), prints it on stdout.
 void print_unless_stdout(const std::optional<std::string>& path, std::string_view text);
 
 /// Whether the file at `path` can be written repeatedly: a regular file, or one that does not exist yet. Standard
