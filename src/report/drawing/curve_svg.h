@@ -29,7 +29,7 @@ struct CurvePicture {
     std::vector<std::optional<Range>> ranges = {};  ///< [place], drawn as a band; may be empty
     bool is_bridged = false;                        ///< connects the points on both sides of a gap
   };
-  /// A value independent of the input, or a limit.
+  /// A horizontal line: a value that does not depend on the input, or a limit.
   struct Level {
     std::string name;
     double value = 0;

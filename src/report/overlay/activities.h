@@ -33,8 +33,8 @@ struct TimelineActivities {
   std::map<std::string, std::size_t, std::less<>> number;  ///< [name] index of the activity
 };
 
-/// Returns the activity in a bar title: "actor_train" for "forward of actor_train". Returns the title itself if it
-/// names no activity, such as "reallocation for actor_generate".
+/// Returns the activity in a bar title: "actor_train" for "forward of actor_train". Other titles, such as "reallocation
+/// for actor_generate", are activities themselves and are returned unchanged.
 std::string_view activity_name(std::string_view title);
 
 TimelineActivities activities_of(const timeline::Timeline& timeline);
@@ -61,8 +61,8 @@ struct Alignment {
 Alignment align(const timeline::Timeline& a, const timeline::Timeline& b,
                 const std::array<TimelineActivities, 2>& activities);
 
-/// Describes the alignment in sentences for the chart's note, each with a leading space. Also says so if the timelines
-/// share no activity. Empty if nothing was shifted.
+/// Describes the alignment in sentences for the chart's note, each with a leading space. If the timelines share no
+/// activity, says that they were not aligned. Otherwise empty if nothing was shifted.
 std::string alignment_note(const Alignment& alignment, const timeline::Timeline& a, const timeline::Timeline& b);
 
 }  // namespace dovetail::report

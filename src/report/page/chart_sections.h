@@ -19,7 +19,7 @@ std::string time_text(base::Ticks time, base::TimeUnit unit);
 Breakdown time_breakdown(const timeline::Timeline& timeline);
 /// Breaks down idle time only. Omits lanes that are never idle.
 Breakdown idle_breakdown(const timeline::Timeline& timeline);
-/// Lists the 20 longest idle bars that wait for another bar, the longest first. Rows link to their bars.
+/// Lists up to 20 of the longest idle bars that wait for another bar, the longest first. Rows link to their bars.
 Table wait_table(const timeline::Timeline& timeline);
 
 /// Formats a time in a short form: rounded to about three digits if ticks are ns ("12.3 s"), otherwise exact ("225
