@@ -28,8 +28,8 @@ struct GrowthPoint {
   friend bool operator==(const GrowthPoint&, const GrowthPoint&) = default;
 };
 
-/// Values of a figure at some steps. Between them, the figure is linear; after the last one, it is constant. Before the
-/// first one, it is linear from the job's own value at step 0.
+/// Values of a figure at some steps. Between these steps, the figure is linear. After the last step, it is constant.
+/// Before the first step, it is linear from the job's own value at step 0.
 struct Growth {
   GrowthFigure figure = GrowthFigure::factor;
   std::vector<GrowthPoint> points = {};  ///< by increasing step; empty: no growth
@@ -57,7 +57,7 @@ class LengthGrowth {
   double factor_at(double step) const;
   /// The response lengths at a step.
   workflow::LengthDistribution at(double step) const;
-  /// The response lengths at which the figure has its mean over the steps from `first` to `last`.
+  /// The response lengths for the mean value of the figure over the steps from `first` to `last`.
   workflow::LengthDistribution mean_of(std::int64_t first, std::int64_t last) const;
   /// The first step between `first` and `last` at which responses are longest.
   std::int64_t step_of_max_length(std::int64_t first, std::int64_t last) const;

@@ -71,7 +71,7 @@ struct FusedPhase {
 };
 
 /// Evaluates TrainingMethod::fused: `pair` in one schedule, and all other tasks as in TrainingMethod::serial. REQUIRES:
-/// `fused` is the schedule of these tasks.
+/// `fused` describes the schedule of `pair`.
 TrainingAlternative fused_alternative(const predict::Scenario& scenario, const plan::Plan& plan, plan::TrainPair pair,
                                       const FusedPhase& fused);
 

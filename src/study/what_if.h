@@ -3,8 +3,8 @@
 //
 // - Fusion: Simulator simulates the plan with each combination of fusions.
 // - Off policy: some devices train while the others generate and run inference. The split that is fastest in the closed
-//   form is simulated, and version_lag computes its staleness. Sources for one step off policy: Noukhovitch
-//   et al. 2024, arXiv 2410.18252; for several steps: AReaL, arXiv 2505.24298; AsyncFlow, arXiv 2507.01663.
+//   form is simulated, and version_lag computes its staleness. Sources for one step off policy: Noukhovitch et al.
+//   2024, arXiv 2410.18252; for several steps: AReaL, arXiv 2505.24298; AsyncFlow, arXiv 2507.01663.
 // - Partial rollout: simulate/partial_rollout.h simulates generation over several iterations, in the plan's own layout.
 //   There is no long tail to fill, so all other activities take as long as in the simulation without inter-stage
 //   fusion. plan::time_iterations combines them.
@@ -86,8 +86,8 @@ struct WhatIfOptions {
 /// Results for all ways to run the plan, and intermediate results that other answers reuse.
 struct WhatIfs {
   std::vector<WhatIf> alternatives;                     ///< in this order: fusions, off policy, partial rollout
-  std::optional<simulate::ThresholdChoice> thresholds;  ///< nullopt if generation cannot be fused with inference
-  std::optional<predict::FusedTraining> training;       ///< nullopt if no two trainings can be fused
+  std::optional<simulate::ThresholdChoice> thresholds;  ///< nullopt if generation cannot be fused, or if cancelled
+  std::optional<predict::FusedTraining> training;       ///< nullopt if no fused training was simulated
   std::vector<DeviceSplit> splits;                      ///< splits at one step off policy
   bool complete = true;                                 ///< false if cancelled before the last alternative
 };

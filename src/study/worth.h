@@ -2,9 +2,10 @@
 // fill its bubbles. Fused generation is compared with generation followed by inference.
 //
 // A fusion pays off if it fits and takes at least 1% less time than the best alternative without fusion. Fusion of
-// generation must also shorten the iteration by 1%, if the iteration was simulated. Its alternatives run the inference
-// tasks after generation, one after the other or in parallel on parts of the devices. Parallel inference is among them
-// because a fused stage also runs the tasks in parallel, which saves hand-overs and loads regardless of the tail.
+// generation must also shorten the iteration by 1%, if the iteration was simulated. Fused generation is compared
+// with running the inference tasks after generation, one after the other or in parallel on parts of the devices. The
+// comparison includes parallel inference because a fused stage also runs the tasks in parallel, which saves hand-overs
+// and loads regardless of the tail.
 #pragma once
 
 #include <optional>
@@ -47,7 +48,7 @@ struct FusedAt {
 
 /// Verdict for generation and the inference after it. Times are means over the draws.
 struct GenerationWorth {
-  std::optional<double> plain;  ///< seconds of generation, then inference; nullopt if there is nothing to fuse
+  std::optional<double> plain;  ///< seconds of generation, then inference; nullopt if not evaluated
   double side_by_side = 0;      ///< like `plain`, but with the inference tasks in parallel on parts of the devices; a
                                 ///< single task uses all devices
   std::vector<FusedAt> fused;   ///< at the best threshold and, if simulated, at the plan's; by increasing threshold
