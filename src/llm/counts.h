@@ -7,11 +7,11 @@
 
 namespace dovetail::llm {
 
-/// Parameters of a model by part. `all` is the sum over tensors_of.
+/// Parameters of a model by part. `all` is the sum over tensors_of, without tied tensors and adapters.
 struct ParameterCounts {
   std::int64_t embedding = 0;    ///< with learned positions
   std::int64_t dense_layer = 0;  ///< one layer without experts
-  /// One layer with experts, excluding routed ones: attention, norms, router, shared experts.
+  /// One layer with experts, excluding the routed experts: attention, norms, router, shared experts.
   std::int64_t expert_layer = 0;
   std::int64_t expert = 0;    ///< one routed expert
   std::int64_t head = 0;      ///< with the last norm; for a tied head, only that norm
@@ -35,8 +35,8 @@ struct Tokens {
 };
 
 /// Returns the FLOPs of a forward pass through one layer: 2 for each multiplication and token, plus causal attention.
-/// Attention takes 2 x heads x (query + value size) x s^2 / 2 for a sequence: two products over the unmasked half of
-/// the scores.
+/// For a sequence of s tokens, attention takes 2 x heads x (query size + value size) x s^2 / 2: two products over the
+/// unmasked half of the scores.
 double layer_forward_flops(const Transformer& model, std::int64_t layer, const Tokens& tokens);
 /// Returns the FLOPs of a forward pass through all layers, and through the head for each token.
 double forward_flops(const Transformer& model, const Tokens& tokens);

@@ -41,7 +41,7 @@ struct Layout {
   int pipeline = 1;
   int virtual_stages = 1;  ///< chunks of layers on each pipeline stage (interleaved 1F1B)
   int expert = 1;          ///< number of groups that the experts of a layer are divided into
-  int expert_tensor = 1;   ///< tensor parallelism within an expert
+  int expert_tensor = 1;   ///< tensor-parallel degree within an expert
   int zero = 0;  ///< ZeRO stage over data x context (0: none, 1: optimizer, 2: also gradients, 3: also weights)
   bool sequence_parallel = false;  ///< also shards activations between tensor-parallel regions (arXiv 2205.05198)
   Recomputation recomputation = Recomputation::none;
@@ -79,8 +79,9 @@ void for_each_degree(F&& f) {
   });
 }
 
-/// Position of a device in a layout. Ranks count tensor first, then context, data, pipeline: rank = ((p D + d) C + c) T
-/// + t. Megatron-LM and ReaL use the same order. It makes tensor-parallel groups contiguous.
+/// Position of a device in a layout. Ranks count tensor first, then context, data, pipeline. With coordinates p, d, c,
+/// t and degrees D, C, T, rank = ((p D + d) C + c) T + t. Megatron-LM and ReaL use the same order, which makes
+/// tensor-parallel groups contiguous.
 struct Coordinates {
   int pipeline = 0;
   int data = 0;
@@ -92,16 +93,16 @@ struct Coordinates {
 Coordinates coordinates_of(const Layout& layout, int rank);
 int rank_of(const Layout& layout, const Coordinates& coordinates);
 
-/// The group of experts that a rank holds, and its part of each expert. They follow from its position in data x context
-/// x tensor, in which expert_tensor varies fastest.
+/// The group of experts that a rank holds, and the part that it holds of each of them. Both follow from the rank's
+/// position in data x context x tensor: the part varies fastest, then the group, then the replica.
 struct ExpertPlace {
   int group = 0;    ///< index of the group, below Layout::expert
   int part = 0;     ///< index of the part, below Layout::expert_tensor
-  int replica = 0;  ///< index among equal copies
+  int replica = 0;  ///< index among the ranks with the same group and part
 };
 ExpertPlace expert_place(const Layout& layout, const Coordinates& coordinates);
 
-/// Layers [begin, end) that are together on a device.
+/// Consecutive layers [begin, end) of a pipeline stage.
 struct Chunk {
   std::int64_t begin = 0;
   std::int64_t end = 0;
@@ -110,8 +111,8 @@ struct Chunk {
 };
 
 /// Returns the chunks of pipeline stage `stage`, in forward order: one, or virtual_stages of them. Chunk v of stage p
-/// is chunk v P + p of the model. The embedding is with the first chunk of stage 0, the head with the last chunk of the
-/// last stage. REQUIRES: no fault.
+/// is chunk v * pipeline + p of the model. The embedding is with the first chunk of stage 0, the head with the last
+/// chunk of the last stage. REQUIRES: find_fault finds no fault.
 std::vector<Chunk> chunks_of(const Layout& layout, const Transformer& model, int stage);
 
 /// Returns why `model` cannot have this layout, and what is accepted; nullopt if it can.
@@ -125,14 +126,15 @@ struct HeldTensor {
 
 /// Returns the parts that rank `rank` holds, in the order of tensors_of: its stage's layers, its experts, its
 /// tensor-parallel slices. A tied tensor is left out if the tensor that it shares memory with is on the same stage.
-/// REQUIRES: no fault.
+/// REQUIRES: find_fault finds no fault.
 std::vector<HeldTensor> tensors_of_rank(const Layout& layout, const Transformer& model, int rank);
 
-/// Returns the layout as text: "dp8 tp4 pp2", followed by settings that differ from the defaults.
+/// Returns the layout as text: "dp8 tp4 pp2", followed by other settings that differ from the defaults, except
+/// stage_layers.
 std::string to_text(const Layout& layout);
 
-/// Returns the number of ranks that ZeRO shards over, among `ranks` ranks with equal data: `group` if it divides
-/// `ranks` into several groups, otherwise all. A `group` of 0 means all.
+/// Returns the number of ranks that ZeRO shards over, among `ranks` ranks that would otherwise hold the same tensors:
+/// `group` if it divides `ranks` into several groups, otherwise `ranks`. A `group` of 0 means `ranks`.
 inline std::int64_t shard_ranks(std::int64_t ranks, int group) {
   return group > 0 && group < ranks && ranks % group == 0 ? group : ranks;
 }

@@ -13,7 +13,7 @@ namespace dovetail::llm {
 /// projection, Megatron's "column parallel"), or by columns (its input, "row parallel").
 enum class Split { none, rows, columns };
 
-/// Position of a tensor: before the layers, in a layer, or after the layers.
+/// Part of the model that a tensor belongs to. `final_norm` is the norm between the last layer and the head.
 enum class TensorPosition { embedding, layer, final_norm, head };
 
 /// A weight. A vector has one column.

@@ -30,7 +30,7 @@ constexpr auto names_of(Head) {
   return std::array{base::EnumName{"language_model", Head::language_model}, base::EnumName{"scalar", Head::scalar}};
 }
 
-/// Upper limits of the number of layers, of widths and ranks, and of the head size.
+/// Upper limits of the number of layers, of widths and sizes of compressed vectors, and of the head size.
 inline constexpr std::int64_t max_layer_count = 1 << 12;
 inline constexpr std::int64_t max_width = 1 << 20;
 inline constexpr std::int64_t max_head_size = 1 << 14;
@@ -65,7 +65,7 @@ struct Experts {
   std::int64_t width = 0;         ///< width of each expert's feed-forward network
   std::int64_t shared_width = 0;  ///< total width of the shared experts, which process every token; 0: none
   bool shared_gate = false;       ///< whether a learned gate weighs the output of the shared experts (Qwen2-MoE)
-  std::int64_t dense_layers = 0;  ///< number of first layers, which have a dense network instead
+  std::int64_t dense_layers = 0;  ///< number of layers at the start that have a dense network instead
   bool router_bias = false;       ///< whether the router adds a bias to each expert's score (DeepSeek-V3)
 
   friend bool operator==(const Experts&, const Experts&) = default;
@@ -138,7 +138,7 @@ inline bool has_experts(const Transformer& model, std::int64_t index) {
   return model.experts && index >= model.experts->dense_layers;
 }
 
-/// Returns `model` with its own scalar head, as a critic or reward model.
+/// Returns `model` with a scalar head that is not tied to the embedding, as a critic or reward model.
 Transformer with_scalar_head(Transformer model);
 
 /// Returns why `model` is invalid, such as key-value heads that do not divide the heads; nullopt if it is valid. Limits
