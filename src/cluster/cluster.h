@@ -68,8 +68,9 @@ std::size_t group_of(const Cluster& cluster, NodeId node);
 int devices_of(const Cluster& cluster, NodeId node);
 const Gpu& gpu_of(const Cluster& cluster, DeviceId device);
 
-/// Returns the innermost network level that joins two devices and all devices numbered between them. It is 0 if they
-/// are in one node, and otherwise 1 + the index in `networks` of the innermost level that joins their nodes.
+/// Returns the innermost network level that joins two devices and all devices numbered between them. The result is 0 if
+/// both devices are in one node, and otherwise 1 + the index in `networks` of the innermost level that joins their
+/// nodes.
 int meeting_level(const Cluster& cluster, DeviceId a, DeviceId b);
 
 }  // namespace dovetail::cluster

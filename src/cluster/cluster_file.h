@@ -14,7 +14,7 @@
 // | `gpus_per_node` | GPUs of a node, any number                                                | required  |
 // | `gpu`           | name of a bundled GPU (gpu.h), or a map of specifications                 | required  |
 // | `host_memory`   | usable host memory of a node; `0`: none                                   | 2 TB      |
-// | `groups`        | for unequal nodes, instead of the keys above: a list of maps with them    |           |
+// | `groups`        | if nodes differ, instead of the keys above: list of maps with these keys  |           |
 // | `network`       | network between nodes: `bandwidth`, `latency`, `half_bandwidth_size`      | see below |
 // | `networks`      | instead of `network`: a list of levels with a `name`, innermost first     |           |
 // | `price`         | price of a GPU per hour, in any currency                                  | none      |

@@ -10,7 +10,7 @@
 
 namespace dovetail::cluster {
 
-/// A model of GPU. Speeds are the manufacturer's figures, for dense matrices. The cost model decides which fraction of
+/// A GPU model. Speeds are the manufacturer's figures, for dense matrices. The cost model decides which fraction of
 /// them is reached.
 struct Gpu {
   std::string name;
@@ -31,7 +31,7 @@ struct Gpu {
 /// Returns the bytes that one process can allocate of `memory`: all except 1.25 GiB for the driver and the process's
 /// context, but at least half.
 ///
-/// This is an assumption from two cases. On a B200 with 183359 MiB, a process that has allocated nothing finds 182014
+/// This assumption is based on two cases. On a B200 with 183359 MiB, a process that has allocated nothing finds 182014
 /// MiB free (1.3 GiB less). On an H100 with 81559 MiB, the driver reserves 551 MiB, and a context takes about 500 MiB.
 /// Buffers of NCCL and other libraries must fit in the returned bytes.
 std::int64_t usable_of(std::int64_t memory);
