@@ -1,6 +1,6 @@
 // Batches of sequences: their split into micro-batches, and the share of the slowest data-parallel rank.
 //
-// An optimizer step, or a forward pass over a batch, ends when the rank with the most tokens does
+// An optimizer step, or a forward pass over a batch, ends when the data-parallel rank with the most tokens finishes
 // (docs/facts.md#training-and-forward-passes).
 #pragma once
 
@@ -27,9 +27,10 @@ struct Batch {
 /// Returns a batch of `sequences` sequences with these lengths. `lengths` must outlive the batch.
 Batch batch_of(double sequences, const workflow::LengthDistribution& lengths);
 
-/// Returns the distribution of prompt length plus response length, adding equal quantiles of the two. In fact they are
-/// hardly correlated, but this matters little, because prompts are short compared with responses. Lengths are capped at
-/// Workload::sequence_cap, or workflow::max_length without one.
+/// Returns the distribution of prompt length plus response length. Each prompt length is added to the response length
+/// at the same quantile. In fact, prompt and response lengths are hardly correlated, but the difference is small,
+/// because prompts are short compared with responses. The sums are capped at Workload::sequence_cap, or at
+/// workflow::max_length if that is 0.
 workflow::LengthDistribution integer_lengths(const workflow::Workload& workload);
 
 using plan::MicroBatching;
@@ -38,21 +39,22 @@ using plan::MicroBatching;
 std::int64_t integer_limit(double limit);
 
 /// Returns the number of micro-batches of `sequences` sequences with these lengths, at least 1.
-/// - With a fixed count: that count, but at most the number of sequences or groups.
-/// - With a token limit: the number of bins in first-fit decreasing packing of lengths at equal quantiles. At most 256
-///   lengths are packed and the result is scaled up. A sequence longer than the limit gets its own micro-batch.
-/// - With a sequence limit: the sequences divided by it, rounded up.
+/// - With a fixed count: that count, but at most the number of groups (see below).
+/// - With a token limit: the number of bins in first-fit decreasing packing of lengths at evenly spaced quantiles. At
+///   most 256 lengths are packed; for more sequences, the result is scaled up. A sequence longer than the limit gets
+///   its own micro-batch.
+/// - With a sequence limit: the number of sequences divided by the limit, rounded up.
 /// - Each group of `together` sequences, of similar lengths, counts as one sequence of their total length.
 double count_micro_batches(const workflow::LengthDistribution& lengths, double sequences,
                            const MicroBatching& micro_batching, int together = 1);
 
-/// Returns the integer number of micro-batches that a data-parallel rank trains on. With virtual stages, the number is
-/// rounded up to a multiple of the pipeline stages, as interleaved 1F1B requires. Each micro-batch is then smaller.
-/// (Megatron-LM rejects other numbers; verl rounds up, too.)
+/// Returns the number of micro-batches that a data-parallel rank trains on, rounded up to an integer. With virtual
+/// stages, it is rounded up to a multiple of the pipeline stages, as interleaved 1F1B requires. Each micro-batch is
+/// then smaller. (Megatron-LM rejects other numbers; verl rounds up, too.)
 int count_whole_micro_batches(const llm::Layout& layout, const workflow::LengthDistribution& lengths, double sequences,
                               const MicroBatching& micro_batching, int together = 1);
 
-/// A data-parallel rank's share of one step.
+/// A data-parallel rank's share of the batch in one step.
 struct Share {
   double sequences = 0;
   llm::Tokens tokens;
@@ -63,26 +65,28 @@ struct NormalMaximum {
   double mean = 0;
   double square = 0;
 };
-/// Returns these values for `count` variables, exact to 1e-9 (a sum over a grid of 1/8). REQUIRES: count >= 1.
+/// Returns these values for `count` variables, exact to 1e-9 (a sum over a grid with spacing 1/8). REQUIRES:
+/// count >= 1.
 NormalMaximum normal_maximum(int count);
 
 /// Returns the expected share of the rank with the most tokens. Each of `ranks` ranks gets n = sequences / steps /
 /// ranks sequences.
 ///
-/// If the software balances ranks (Batch::balanced), all shares are equal, unless one sequence is too long for that.
-/// The largest share then has the longest sequence and n - 1 short ones.
+/// If the software balances ranks (Batch::balanced), all shares are equal unless the longest sequence and n - 1 short
+/// ones exceed an equal share. In that case, these sequences are the largest share.
 ///
-/// Otherwise shares are sums of n lengths in arrival order, with mean n m, variance n v and skewness g / sqrt(n). With
-/// Z the maximum of `ranks` standard normal variables, the expected maximum is n m + sqrt(n v) (E Z + g (E Z^2 - 1) /
-/// (6 sqrt(n))) (Cornish and Fisher 1938, first two terms). For shares of one sequence it is the expected maximum of
-/// the lengths themselves. The sum of squared lengths grows by Cov(l, l^2) / v for each token above n m. REQUIRES:
-/// steps and ranks >= 1.
+/// Otherwise, shares are sums of n lengths in arrival order. If lengths have mean m, variance v and skewness g, the
+/// sums have mean n m, variance n v and skewness g / sqrt(n). Let Z be the maximum of `ranks` standard normal
+/// variables. The expected maximum of the sums is n m + sqrt(n v) (E Z + g (E Z^2 - 1) / (6 sqrt(n))) (Cornish and
+/// Fisher 1938, first two terms). For shares of one sequence, it is the expected maximum of the lengths themselves. For
+/// each token above n m, the sum of squared lengths grows by Cov(l, l^2) / v, where l is a length. REQUIRES: steps and
+/// ranks >= 1.
 Share slowest_share(const Batch& batch, double steps, int ranks);
 
-/// Returns the expected tokens of each rank as fractions of the slowest rank's, in descending order from 1. With
-/// balancing, the ranks without an overlong sequence share the rest equally. Without balancing, the k-th of R ranks is
-/// at the quantile 1 - (k - 0.375) / (R + 0.25) (Blom 1958) of the distribution of slowest_share, scaled so that the
-/// shares add up to all tokens. REQUIRES: as slowest_share.
+/// Returns the expected tokens of each rank as fractions of those of the slowest rank, in descending order from 1. The
+/// slowest rank has slowest_share, and the other ranks have the remaining tokens. With balancing, their shares are
+/// equal. Without balancing, they are proportional to quantiles of the distribution described at slowest_share:
+/// 1 - (k - 0.375) / (R + 0.25) for the k-th largest of R shares (Blom 1958). REQUIRES: steps and ranks >= 1.
 std::vector<double> shares_of_ranks(const Batch& batch, double steps, int ranks);
 
 /// Return the number of micro-batches of a share, by the rules of the overloads above. With a token limit, the share's

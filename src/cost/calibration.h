@@ -9,10 +9,10 @@
 // the measurement noise count little. The second term, the penalty, keeps constants that the measurements do not
 // determine near their start.
 //
-// Unknowns are positive and bounded. The search is the simplex of Nelder and Mead (A simplex method for function
-// minimization, 1965) in value / start. It restarts from its own best point with a new simplex, and from random starts
-// up to twice as large or small. It uses base::Random and base::negative_log, so equal predictions give the same fit on
-// every machine.
+// Unknowns are positive and bounded. The search is the simplex method of Nelder and Mead (A simplex method for function
+// minimization, 1965) over value / start. It restarts from its own best point with a new simplex, and from random
+// points where each value is between half and twice its start. It uses base::Random and base::negative_log, so equal
+// predictions give the same fit on every machine.
 #pragma once
 
 #include <cstdint>
@@ -40,7 +40,8 @@ struct Unknown {
   std::function<double&(Candidate&)> of;
 };
 
-/// Returns the Efficiency constant of that name as an unknown, with its bounds. REQUIRES: find_constant knows it.
+/// Returns the Efficiency constant of that name as an unknown, with its bounds. REQUIRES: find_constant(name) is not
+/// null.
 Unknown efficiency_unknown(std::string_view name);
 /// Returns Candidate::workload[index] as an unknown.
 Unknown workload_unknown(std::string name, std::size_t index, double low, double high);
@@ -61,13 +62,13 @@ struct CalibrationRow {
 };
 
 struct FitOptions {
-  double noise = 0.05;     ///< repeatability of runs (docs/facts.md#scope-of-constants)
+  double noise = 0.05;     ///< relative variation between equal runs (docs/facts.md#scope-of-constants)
   double prior = 0.002;    ///< weight of the penalty
   int restarts = 2;        ///< random starts in addition to the given one
   int evaluations = 1200;  ///< evaluations of all rows, for each start
   std::uint64_t seed = 1;
-  /// Called after every few evaluations with their number since the last call. If it returns false, the fit ends with
-  /// the best result so far.
+  /// Called after every few evaluations with the number of evaluations since the last call. If it returns false, the
+  /// fit ends with the best result so far.
   std::function<bool(int evaluations)> should_continue = {};
 };
 
@@ -90,7 +91,8 @@ struct LeftOut {
   std::string group;
   Fit fit;
 };
-/// Returns one entry per group, in row order. REQUIRES: at least two groups have a weight above 0.
+/// Returns one entry per group, in the order of their first rows. REQUIRES: at least two groups have a weight above 0,
+/// and the conditions of fit hold.
 std::vector<LeftOut> leave_one_out(const std::vector<CalibrationRow>& rows, const std::vector<Unknown>& unknowns,
                                    const Candidate& start, const FitOptions& options = {});
 

@@ -23,15 +23,16 @@ struct Conventions {
   int gradient_bytes = 4;
   int moment_bytes = 8;  ///< both of Adam's moments
   int master_bytes = 4;  ///< the optimizer's copy of the weight; 0 if the weight itself is fp32
-  /// Bytes of an element of frozen weights, and of an engine's weights and KV cache that are not quantized.
+  /// Bytes of an element of frozen weights, and of an engine's weights and KV cache unless these are quantized.
   int element_bytes = 2;
   bool transient_gradients =
       false;  ///< the first backward allocates gradients, and the step frees them; false: a permanent buffer
-  bool keeps_gradient_shards = false;  ///< under ZeRO 3, the buffer is always permanent (DeepSpeed)
+  /// Under ZeRO 3, the gradient buffer is permanent even with transient_gradients (DeepSpeed).
+  bool keeps_gradient_shards = false;
   /// The vocabulary is padded to a multiple of this number times the tensor-parallel ranks.
   std::int64_t vocabulary_multiple = 1;
   /// Bytes of an element of dummy weight gradients, one for each weight shape of a layer; 0: none. Transformer Engine
-  /// returns these to autograd, because it adds the real gradients to the buffer itself.
+  /// returns these to autograd, because it adds the real gradients to the gradient buffer itself.
   int dummy_gradient_bytes = 0;
 
   // Bytes of a parameter that training time counts.
@@ -61,11 +62,13 @@ struct Conventions {
   bool keeps_gathered_inputs = false;
   /// Stores queries, keys and values before rotation, in addition to those after it.
   bool keeps_projections = false;
-  /// Stores the activated gate in addition to its product, because gating is not one kernel.
+  /// Stores the activated gate in addition to the product of gate and up projection, because they are computed by
+  /// separate kernels; false: stores only the product.
   bool keeps_gate = false;
   /// Stores the input of the experts' last projection; false: recomputes it ("moe_act").
   bool keeps_expert_product = true;
-  /// Stores the output of each routed token, because it is weighted after the experts, not inside them.
+  /// Stores the experts' output for each routed token, because the router's weights are applied to it after the
+  /// experts; false: they are applied inside the experts.
   bool keeps_expert_output = false;
   bool keeps_every_second_product =
       false;  ///< selective recomputation stores the output of attention and every second product (torchtitan)
@@ -95,7 +98,7 @@ struct Conventions {
   std::int64_t logit_entries = 0;
 
   int shard_group = 0;  ///< ranks that ZeRO shards over (llm/layout.h); 0: all data x context ranks
-  /// Fraction of an optimizer with Offload::optimizer_on_host that is on the host; the rest stays on the device.
+  /// With Offload::optimizer_on_host, the fraction of the optimizer that is on the host; the rest stays on the device.
   double optimizer_host_share = 1;
 
   /// Sequences are assigned to data-parallel ranks by length, so that all ranks get about the same number of tokens:
@@ -108,7 +111,7 @@ struct Conventions {
   bool deals_packs = false;
 
   // The allocator.
-  std::int64_t bucket = 0;  ///< maximum bytes of the bucket in which ZeRO 1 and higher reduces gradients
+  std::int64_t bucket = 0;  ///< maximum bytes of the bucket in which gradients are reduced under ZeRO 1 or higher
   /// Other permanent bytes: cuBLAS workspaces, buckets, the batch; fitted except for DeepSpeed.
   std::int64_t overhead = 0;
   /// Peak reserved bytes divided by peak allocated bytes in training, fitted or assumed; 0: not known.

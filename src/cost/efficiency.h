@@ -46,7 +46,7 @@ struct Efficiency {
   cluster::CommunicationEfficiency links;
   double host_bandwidth = 0.4;  ///< fraction of the published bandwidth, to and from host memory
   double refit_links = 0.5;     ///< fraction of link bandwidth that a weight sync reaches, tensor by tensor
-  double refit_tensor = 2e-4;   ///< seconds of a weight sync for each tensor of the model, counting each expert's
+  double refit_tensor = 2e-4;   ///< seconds of a weight sync per tensor of the model, including those of each expert
   double refit = 3;             ///< seconds of each weight sync: waking up, allocating the cache, capturing graphs
   double task = 1;              ///< seconds of each training or inference task: sending its data, collecting results
   double iteration = 2;         ///< seconds of an iteration outside all tasks
@@ -87,7 +87,8 @@ const std::vector<EfficiencyConstant>& efficiency_constants();
 /// Returns the constant of that name, or null.
 const EfficiencyConstant* find_constant(std::string_view name);
 
-/// Reads the constants in `map` into `efficiency` and ignores the keys in `others`. Errors have a position.
+/// Reads the constants in `map` into `efficiency` and ignores the keys in `others`. `what` names the map in messages.
+/// Errors have a position.
 base::Status read_constants(const base::Node& map, std::string_view what, const std::vector<std::string_view>& others,
                             Efficiency& efficiency);
 

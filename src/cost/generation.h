@@ -76,9 +76,9 @@ double flat_batch(const ModelFacts& facts, const llm::Layout& layout, double con
 /// While more sequences remain than an instance can decode together, each slot is refilled as soon as its sequence
 /// ends. After that, the batch shrinks according to the length distribution (occupancy.h). The last steps are weighted
 /// by the probability that any instance still has a sequence. If the KV cache limits the batch, sequences enter as they
-/// fit and the newest are preempted as the others grow. Prompts and preempted sequences are computed during decoding or
-/// before it (engine_step.h). The lengths of instances differ, and the slowest instance determines the time
-/// (imbalance_seconds). The contribution of a sequence to a step is computed at the mean batch and context.
+/// fit and the newest are preempted as the others grow. Prompts and preempted sequences are prefilled in decode steps
+/// or in separate steps (engine_step.h). The lengths of instances differ, and the slowest instance determines the time
+/// (imbalance_seconds). The seconds that a sequence adds to a step are computed at the mean batch and context.
 GenerationSeconds generation_seconds(const ModelFacts& facts, const llm::Layout& layout, const GenerationWork& work,
                                      const EngineLimits& limits, const Machine& machine, const Efficiency& efficiency);
 
@@ -93,8 +93,8 @@ double prefill_seconds(const ModelFacts& facts, const llm::Layout& layout, const
 
 /// Returns the seconds to send new weights to the engines on `devices` devices, tensor by tensor, and to restart the
 /// engines. The number of tensors dominates for mixtures of experts. For engines on the training devices, each device
-/// gathers the whole model itself, over its own link to other nodes if there are several (NeMo-RL). For engines
-/// `apart`, one broadcast reaches all of them, and the devices of a node share it.
+/// gathers the whole model itself, over its own link to other nodes if there are several (NeMo-RL). For engines on
+/// other devices (`apart`), one broadcast reaches all of them, and the devices of a node share it.
 double weight_sync_seconds(const ModelFacts& facts, int devices, bool apart, const Machine& machine,
                            const Efficiency& efficiency);
 
@@ -104,17 +104,18 @@ double key_value_bytes(const ModelFacts& facts, const llm::Layout& layout);
 /// Seconds that one sequence adds to the decode steps of its instance.
 struct SequenceSeconds {
   double step = 0;     ///< for each of its steps
-  double context = 0;  ///< for each of its steps and each token before it
+  double context = 0;  ///< for each of its steps, per token before that step
 };
 
 /// Returns the expected extra seconds of the slowest of `instances` compared with the average one. It is 0 for one
 /// instance or equal lengths, and the same on every machine.
 ///
 /// Each instance has `sequences` (> 0) with independent lengths. A response of l tokens after a prompt of p adds `step`
-/// l + `context` (p l + l^2 / 2). Their sums are assumed to be normally distributed. The maximum of n of them is the
-/// quantile (n - 3/8) / (n + 1/4) of a normal distribution (Blom, Statistical Estimates and Transformed Beta-Variables,
-/// 1958). That is 4% above the expected maximum for two instances and within 1% from eight on. Sums of fewer than about
-/// a hundred long-tailed lengths are skewed, so their maximum is up to 10% higher.
+/// l + `context` (p l + l^2 / 2). The seconds added by all sequences of an instance are assumed to be normally
+/// distributed. Their maximum over n instances is estimated as the quantile (n - 3/8) / (n + 1/4) of this distribution
+/// (Blom, Statistical Estimates and Transformed Beta-Variables, 1958). This estimate is 4% above the expected maximum
+/// for two instances and within 1% from eight on. With fewer than about a hundred long-tailed lengths per instance, the
+/// distribution is skewed, so the true maximum is up to 10% higher.
 ///
 /// Excludes differences in the number of steps: generation_seconds counts steps until the last sequence of all
 /// instances ends.

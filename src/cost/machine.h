@@ -9,12 +9,12 @@
 
 namespace dovetail::cost {
 
-/// The devices of a mesh. On unequal nodes, `gpu` has the lowest peak FLOP/s, usable memory, and memory and host
-/// bandwidth of all of them, because all devices wait for the slowest.
+/// The devices of a mesh. If nodes differ, `gpu` has the lowest peak FLOP/s, usable memory, memory bandwidth and host
+/// bandwidth of all nodes, because all devices wait for the slowest.
 struct Machine {
   cluster::Gpu gpu;
   cluster::Links links;
-  int devices_per_node = 1;  ///< devices of the mesh on a node; on unequal nodes the minimum
+  int devices_per_node = 1;  ///< devices of the mesh on a node; the minimum if nodes differ
 };
 
 Machine machine_of(const cluster::Cluster& cluster, const cluster::Mesh& mesh, const Efficiency& efficiency);
@@ -22,8 +22,8 @@ Machine machine_of(const cluster::Cluster& cluster, const cluster::Mesh& mesh, c
 /// Returns a parallel group of ranks that are `stride` devices apart, on nodes of `devices_per_node`.
 cluster::RankGroup group_of(int ranks, int stride, int devices_per_node);
 
-/// Return a parallel group of the layout. Ranks are numbered tensor first, then context, data, pipeline
-/// (llm::Coordinates).
+/// Return a parallel group of the layout. A data group also spans the context-parallel ranks. Ranks are numbered tensor
+/// first, then context, data, pipeline (llm::Coordinates).
 cluster::RankGroup tensor_group(const llm::Layout& layout, const Machine& machine);
 cluster::RankGroup context_group(const llm::Layout& layout, const Machine& machine);
 cluster::RankGroup data_group(const llm::Layout& layout, const Machine& machine);

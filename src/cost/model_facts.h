@@ -1,4 +1,5 @@
-// Counts of a model's parameters, multiplications and bytes, the inputs of all costs. Computed once per model.
+// Counts of a model's parameters, multiplications and bytes, from which all costs are calculated. Computed once per
+// model.
 #pragma once
 
 #include <vector>
@@ -21,7 +22,7 @@ struct ModelFacts {
   double head = 0;                     ///< multiplications per token in the head
   double all = 0;                      ///< multiplications per token in all layers and the head
   double scores = 0;                   ///< FLOPs of a layer's causal attention per squared token of a sequence
-  double decode_scores = 0;            ///< FLOPs of a layer's attention per decoded token and token before it
+  double decode_scores = 0;            ///< FLOPs of a layer's attention for one decoded token and one token before it
   double tensors = 0;                  ///< number of named weights, as in a checkpoint
   int shard_group = 0;                 ///< ranks that ZeRO shards over (Conventions::shard_group)
   bool head_again = false;             ///< the backward recomputes the head's products, because logits were not stored
@@ -35,9 +36,9 @@ struct ModelFacts {
 
 ModelFacts facts_of(const llm::Transformer& model);
 
-/// Returns the FLOPs of decoding one token of each of `sequences`, with attention to `context` tokens before it. Latent
-/// attention is counted in its absorbed form, in which each head attends to the compressed vector directly (arXiv
-/// 2405.04434, section 2.1.2).
+/// Returns the FLOPs of decoding one token for each of `sequences` sequences, with attention to `context` tokens before
+/// it. Latent attention is counted in its absorbed form, in which each head attends to the compressed vector directly
+/// (arXiv 2405.04434, section 2.1.2).
 double decode_flops(const ModelFacts& facts, double sequences, double context);
 
 /// Returns the number of weights that a decode step of `sequences` tokens reads: all except the embedding and the

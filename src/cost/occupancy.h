@@ -22,7 +22,7 @@ struct Occupancy {
   std::size_t tail = 0;            ///< index of the first of `stretches` in which no sequence waits
   double at_start = 0;             ///< sequences that start at the beginning
   double recomputed = 0;           ///< tokens whose keys and values are recomputed
-  double recomputing_steps = 0;    ///< steps in which they are recomputed
+  double recomputing_steps = 0;    ///< steps in which tokens are recomputed
   bool is_short_of_cache = false;  ///< a sequence waited for KV cache space or was preempted
 };
 
@@ -35,9 +35,9 @@ std::vector<double> lengths_on_grid(const workflow::LengthDistribution& lengths)
 ///
 /// If the sequences fit in the slots, none waits, and the tail follows the lengths' survival function, in 200
 /// stretches. Otherwise completions form a renewal process (Feller, An Introduction to Probability Theory, volume 2,
-/// chapter XI). Their expected number is summed on lengths_on_grid. Each wave after the third takes the mean length,
-/// which is the limit. The stretches together decode sequences * mean length tokens. REQUIRES: sequences > 0, places >=
-/// 1.
+/// chapter XI). Their expected number is computed on lengths_on_grid. In a wave, as many sequences end as there are
+/// slots. Each wave after the third takes as many steps as the mean length, which is the limit of the renewal process.
+/// The stretches together decode sequences * mean length tokens. REQUIRES: sequences > 0, places >= 1.
 Occupancy occupancy_of(const workflow::LengthDistribution& lengths, double sequences, double places);
 
 using batching::cache_block;

@@ -60,10 +60,10 @@ struct PipelineSeconds {
   PassSeconds slowest;   ///< time of all passes of the slowest stage
 };
 
-/// Returns the seconds of `micro_batches` micro-batches in a pipeline. Stage s takes `stages[s]` for one micro-batch
-/// (forward, or forward and backward). The slowest stage works all the time except while the pipeline fills and drains.
-/// The total is m max_s t_s + (sum_s t_s - max_s t_s) / virtual stages (1F1B and its interleaved form, arXiv
-/// 2104.04473), plus the hops between stages.
+/// Returns the seconds of `micro_batches` micro-batches in a pipeline. Stage s takes t_s = `stages[s]` for one
+/// micro-batch (forward, or forward and backward). The slowest stage works all the time except while the pipeline fills
+/// and drains. For m micro-batches, the total is m max_s t_s + (sum_s t_s - max_s t_s) / virtual stages (1F1B and its
+/// interleaved form, arXiv 2104.04473), plus the hops between stages.
 PipelineSeconds pipeline_seconds(const std::vector<PassSeconds>& stages, double micro_batches, int virtual_stages,
                                  double hop_seconds, int hops);
 
@@ -79,9 +79,10 @@ inline constexpr int simulated_per_stage = 3;
 inline constexpr int min_simulated = 32;
 
 /// Returns the seconds of one mini-batch under 1F1B, or interleaved 1F1B if there are more chunks than stages: chunk k
-/// is on stage k % stages. Stages may differ and messages take time. `hop_seconds`: a message from a chunk to the next,
-/// forward or backward. In the result, bubbles are at most the time of the other stages' passes of one micro-batch,
-/// divided by the number of chunks per stage. All other waiting of the slowest stage counts as transfers.
+/// is on stage k % stages. Stages may differ and messages take time. `hop_seconds` is the time of a message from a
+/// chunk to the next, forward or backward. In the result, bubbles are at most the time of the other stages' passes of
+/// one micro-batch, divided by the number of chunks per stage. All other waiting of the slowest stage counts as
+/// transfers.
 ///
 /// Equal stages that take t = f + b, without messages, need (m + (p - 1) / v) t for m micro-batches, p stages and v
 /// chunks per stage (arXiv 2104.04473, section 2.2). That formula misses two effects:
@@ -93,18 +94,19 @@ inline constexpr int min_simulated = 32;
 ///
 ///     max over runs of adjacent stages k ... e, n = e - k + 1, of (sum_{k..e} t_s + 2 (n - 1) c) / n
 ///
-///   which is t + 2 c (p - 1) / p if all are equal. Interleaved 1F1B allows 2 n - 1 passes in that time instead of n.
-///   That hides messages of up to half of a chunk's pass. But if chunks differ, its stages wait for each other.
+///   which is t + 2 c (p - 1) / p if all stages are equal. Interleaved 1F1B allows 2 n - 1 passes in that time instead
+///   of n. That hides messages of up to half of a chunk's pass. But if chunks differ, the stages wait for each other.
 ///
 /// Therefore the first micro-batches are simulated. A pass starts when its stage has finished the passes that 1F1B
-/// orders before it and its input has arrived. Passes are numbered so that each depends only on lower numbers, or on
-/// earlier passes of the same number: F_i of stage s is number i + s. B_j is j + p - 1, last stage first (v = 1), or j
-/// + (v + 1) p - 2 - s (v > 1, where i and j count the passes of a stage in all chunks, in order). This gives two loops
-/// over the stages for each number. Later micro-batches follow at the pace of the formula above (v = 1) or of the
-/// last p simulated ones (v > 1).
+/// orders before it and its input has arrived. Passes are numbered so that each depends only on passes with lower
+/// numbers, or on earlier ones with the same number. On stage s, F_i has number i + s. B_j has number j + p - 1 if
+/// v = 1, and the last stage comes first. If v > 1, B_j has number j + (v + 1) p - 2 - s, and i and j count a stage's
+/// passes through all its chunks, in order. For each number, one loop over the stages simulates the forwards and
+/// another the backwards. Later micro-batches follow at the pace of the formula above (v = 1). If v > 1, they follow at
+/// the pace of the last p simulated ones, or of the slowest stage if that is slower.
 ///
-/// REQUIRES: at least one stage and micro-batch, chunks a multiple of the stages. With several chunks per stage,
-/// micro-batches are a multiple of the stages.
+/// REQUIRES: there are at least one stage and one micro-batch, and the number of chunks is a multiple of the number of
+/// stages. With several chunks per stage, the number of micro-batches is, too.
 PipelineSeconds training_pipeline_seconds(const std::vector<ChunkPasses>& chunks, int stages, int micro_batches,
                                           double hop_seconds);
 

@@ -26,8 +26,8 @@
 //     - {work: all_reduce, ranks: 4, bytes: [1024, 1048576], seconds: [2e-5, 6e-5]}
 //   cluster: {nodes: 1, gpus_per_node: 8, gpu: A100-80}   # lets a job use the file as its cluster
 //
-// For a model with experts, the layers are those with experts. `experts: false` marks its dense layers, `expert: N`
-// gives the expert-parallel degree.
+// For a model with experts, an entry of `layers` describes the layers with experts or, with `experts: false`, the dense
+// layers. `expert: N` gives the expert-parallel degree.
 //
 // dovetail/profile@1 has only the layers, with the keys up to `decode`.
 #pragma once
@@ -48,8 +48,8 @@
 
 namespace dovetail::cost {
 
-/// Measured time of a pass or decode step. `amount` is the number of tokens in a micro-batch (on one tensor-parallel
-/// group), or of sequences in a decode step.
+/// Measured time of a pass, a decode step or a communication. `amount` is the number of tokens in a micro-batch (on one
+/// tensor-parallel group), of sequences in a decode step, or of bytes (LinkProfile).
 struct ProfilePoint {
   double amount = 0;
   double seconds = 0;
@@ -107,8 +107,8 @@ constexpr auto names_of(LinkWork) {
   return std::array{base::EnumName{"message", LinkWork::message}, base::EnumName{"all_reduce", LinkWork::all_reduce}};
 }
 
-/// Seconds of messages or collectives over `ranks` ranks. Points are in ascending order of bytes of the message, or of
-/// each rank's buffer.
+/// Seconds of messages or collectives over `ranks` ranks. Points are in ascending order of their amount: the bytes of
+/// the message, or of each rank's buffer.
 struct LinkProfile {
   LinkWork work = LinkWork::message;
   int ranks = 2;
@@ -131,8 +131,8 @@ std::vector<LayerProfile> profiles_of(const Profile& profile, const llm::Transfo
 /// used: most bytes move in all-reduces, which are slower than single messages. nullopt if no link was measured.
 std::optional<cluster::Link> measured_link(const Profile& profile);
 
-/// Returns the profile of a kind of layer on this GPU under this layout. Null if the profiles do
-/// not have it, or with context parallelism, which they do not cover.
+/// Returns the profile of layers with or without experts on this GPU under this layout. Null if the profiles do not
+/// have it, or with context parallelism, which they do not cover.
 const LayerProfile* find_layer_profile(const std::vector<LayerProfile>& profiles, std::string_view gpu,
                                        const llm::Layout& layout, bool with_experts);
 
@@ -144,17 +144,18 @@ const ProfileTable* find_decode_profile(const std::vector<LayerProfile>& profile
 /// Modeled seconds as a function of (amount, length).
 using ModelledSeconds = std::function<double(double, double)>;
 
-/// Returns the seconds of this amount of work, which do not depend on length, by the rules below. REQUIRES: there are
-/// points.
+/// Returns the seconds of this amount of work, for measurements that do not depend on length. The rules are those of
+/// the overload below. REQUIRES: `points` is not empty, and modeled seconds are above 0.
 double profiled_seconds(const std::vector<ProfilePoint>& points, double amount,
                         const std::function<double(double amount)>& modelled);
 
 /// Returns the seconds of this amount of work at this length. Interpolates linearly in the amount between points, and
-/// in the length between curves. Outside the measured range, scales the nearest measured seconds by the ratio of
-/// `modelled` at the two points. REQUIRES: the table is not empty, and modeled seconds are above 0.
+/// in the length between curves. Outside the measured range, multiplies the nearest measured seconds by the modeled
+/// seconds at this amount and length, divided by those at the nearest measured point. REQUIRES: the table is not empty,
+/// and modeled seconds are above 0.
 double profiled_seconds(const ProfileTable& table, double amount, double length, const ModelledSeconds& modelled);
 
-/// Returns whether the table has measurements on both sides of this amount and length.
+/// Returns whether this amount and length are within the measured range, so that profiled_seconds only interpolates.
 bool is_within(const ProfileTable& table, double amount, double length);
 
 inline constexpr std::string_view profile_format = "dovetail/profile@2";

@@ -14,7 +14,7 @@ namespace dovetail::cost {
 struct Stepping {
   int mini_batches = 1;
   MicroBatching micro_batching;
-  double host_share = 0;          ///< fraction of the optimizer in host memory, stepped there (plan::Offload)
+  double host_share = 0;          ///< fraction of the optimizer in host memory, updated there (plan::Offload)
   bool gradients_follow = false;  ///< gradients move to the host during the backward (Conventions::gradients_follow)
   double reduced_bytes = 4;       ///< bytes of a gradient that ranks reduce (Conventions::reduced_bytes)
   double step_bytes = bytes_an_optimizer_step;  ///< bytes moved per parameter (Conventions::step_bytes)
@@ -30,7 +30,7 @@ struct TrainingPasses {
 
 /// Returns the passes of the rank with the most tokens (slowest_share), for which the others wait in each mini-batch.
 /// Partial micro-batches count as full ones (count_whole_micro_batches). Under ZeRO-3, weights are gathered for each
-/// pass. Only the time by which this exceeds the computation counts. REQUIRES: the layout has no fault.
+/// pass. Only the time by which gathering exceeds the computation counts. REQUIRES: the layout has no fault.
 TrainingPasses training_passes(const ModelFacts& facts, const llm::Layout& layout, const Batch& batch,
                                const Stepping& stepping, const Machine& machine, const Efficiency& efficiency);
 /// Returns the passes of `micro_batches` micro-batches that all equal `micro_batch`.
@@ -56,11 +56,11 @@ struct TrainingSeconds {
 /// The optimizer reads and writes Stepping::step_bytes per parameter of its shard: by default 30, for gradient, two
 /// moments and master weight in fp32, and the 16-bit weight.
 ///
-/// The part of the optimizer on the host (ZeRO-Offload, arXiv 2101.06840) is stepped there, and the ranks of a node
+/// The part of the optimizer on the host (ZeRO-Offload, arXiv 2101.06840) is updated there, and the ranks of a node
 /// share the host's memory bandwidth. This bandwidth is assumed, not measured: 120 GB/s, about half of the published
 /// figure for two processors with six channels of DDR4-2666. The 16-bit weights then return to the device. Before the
 /// step, the gradients move to the host in 16 bits. This time counts unless they move during the backward
-/// (Stepping::gradients_follow). The device steps its own part first.
+/// (Stepping::gradients_follow). The device updates its own part before that.
 ///
 /// REQUIRES: the layout has no fault.
 TrainingSeconds training_seconds(const ModelFacts& facts, const llm::Layout& layout, const Batch& batch,
