@@ -90,8 +90,8 @@ struct Algorithm {
   std::vector<std::string_view> options;
   /// Whether the algorithm works without a reference.
   bool may_skip_reference = false;
-  /// Makes the workflow. Unsupported options are ignored. REQUIRES: may_skip_reference, or a reference that is not
-  /// skipped.
+  /// Makes the workflow. Unsupported options are ignored. REQUIRES: may_skip_reference is true, or the options do not
+  /// skip the reference.
   Workflow (*make)(const AlgorithmOptions&) = nullptr;
 };
 

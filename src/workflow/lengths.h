@@ -74,8 +74,8 @@ class LengthDistribution {
   const LengthPoint& point_at(std::int64_t rank) const;
 
   std::vector<LengthPoint> points_;
-  std::vector<std::int64_t> weight_up_to_;  ///< [point] total weight of it and all before it
-  std::vector<std::int64_t> tokens_up_to_;  ///< [point] total length times weight of it and all before it
+  std::vector<std::int64_t> weight_up_to_;  ///< [point] total weight of the points up to this one
+  std::vector<std::int64_t> tokens_up_to_;  ///< [point] total length times weight of the points up to this one
 };
 
 /// The lengths from `first` to `last` that one point of a merged distribution represents.
@@ -94,8 +94,8 @@ std::vector<LengthBin> length_bins(std::int64_t longest);
 LengthDistribution scaled(const LengthDistribution& lengths, double factor, std::int64_t cap = max_length);
 
 /// Returns the smallest factor, within 1 part in a million, for which the mean of scaled(lengths, factor, cap) is at
-/// least `mean` tokens. If that already holds when every length other than 0 is one token, returns a factor with this
-/// effect. nullopt if the cap prevents such a mean. REQUIRES: mean > 0.
+/// least `mean` tokens. If the mean is that large even when every length other than 0 is scaled to one token, returns a
+/// factor that does so. nullopt if the cap prevents such a mean. REQUIRES: mean > 0.
 std::optional<double> factor_for_mean(const LengthDistribution& lengths, double mean, std::int64_t cap = max_length);
 
 /// Returns the factor for which the median of scaled(lengths, factor, cap) is `median` tokens, apart from rounding.
@@ -103,8 +103,8 @@ std::optional<double> factor_for_mean(const LengthDistribution& lengths, double 
 std::optional<double> factor_for_median(const LengthDistribution& lengths, double median,
                                         std::int64_t cap = max_length);
 
-/// Cuts responses so that prompt and response together have at most `cap` tokens. Prompts and responses are
-/// independent; 64 quantiles represent the prompts. REQUIRES: cap > prompts.longest().
+/// Cuts responses so that prompt and response together have at most `cap` tokens. Prompts and responses are assumed to
+/// be independent; 64 quantiles represent the prompts. REQUIRES: cap > prompts.longest().
 LengthDistribution truncate_to_context(const LengthDistribution& responses, const LengthDistribution& prompts,
                                        std::int64_t cap);
 

@@ -34,14 +34,14 @@ struct FigureFault {
 /// Two of p50, p90, p99, at_cap, mean and sigma determine a log-normal distribution. One alone does not. sigma must be
 /// combined with exactly one of the others. More than two are accepted without sigma. Values out of range, at_cap
 /// without cap, and contradictions are faults. Contradictions are quantiles that decrease or exceed the cap, an at_cap
-/// that implies another quantile than the given one, and a mean that no spread yields with these quantiles.
+/// that contradicts a given quantile, and a mean that no spread yields with these quantiles.
 std::optional<FigureFault> find_fault(const LengthFigures& figures);
 
 /// Returns the distribution with these statistics. REQUIRES: !find_fault(figures).
 ///
 /// Two statistics give a log-normal distribution, cut at the cap. More than two quantiles rarely fit one log-normal
 /// distribution. at_cap counts as a quantile: 1 - at_cap of the lengths are below the cap. With more than two
-/// quantiles, the logarithm of the length is a piecewise linear function of the normal quantile that passes through all
+/// quantiles, the logarithm of the length is piecewise linear in the normal quantile, and the curve passes through all
 /// of them. The first and the last segment extend beyond the given quantiles. If there are at least two quantiles and a
 /// mean, the mean determines the slope below the lowest quantile.
 ///

@@ -127,7 +127,7 @@ struct WorkflowFault {
 /// - no tasks;
 /// - a name of a role or task that is empty, has control characters or is repeated;
 /// - an unknown role, or a role that no task uses and no other role is initialized from;
-/// - an initialization that leads back to itself;
+/// - a role that is initialized from itself, directly or through other roles;
 /// - an average of an untrained role, an average with a train task, or a decay without an average or outside [0, 1);
 /// - a rule with a role, or a task of another kind without one;
 /// - two train tasks of a role;
@@ -142,8 +142,8 @@ std::optional<WorkflowFault> find_fault(const std::vector<Role>& roles, const st
 /// Makes the workflow of these roles and tasks. REQUIRES: !find_fault(roles, tasks).
 Workflow make_workflow(std::string name, std::vector<Role> roles, std::vector<Task> tasks);
 
-/// Returns the edges from each train task to the tasks of a later iteration that use its role or a moving average of
-/// it, including the train task itself. Ordered by (use, train).
+/// Returns the edges from each train task to the tasks of a later iteration that use the trained role or a moving
+/// average of it. These include the train task itself. Ordered by (use, train).
 ///
 /// VersionEdge::iterations is 1 + steps_off_policy if `use` generates, otherwise 1. With one step off policy, iteration
 /// k + 1 generates with the weights from before the training of iteration k, so this generation and this training may

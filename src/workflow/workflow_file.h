@@ -48,8 +48,8 @@
 // | role          | role whose model runs it; not allowed for rules               | required |
 // | inputs        | keys that it reads; the dataset has those that no task writes | none     |
 // | outputs       | keys that it writes                                           | none     |
-// | sequences     | number of sequences for each `per`                            | 1        |
-// | per           | sample, prompt                                                | sample   |
+// | sequences     | number of sequences for each sample or prompt (see `per`)     | 1        |
+// | per           | unit that `sequences` counts for: sample, prompt              | sample   |
 // | extra_tokens  | train tasks: pretraining tokens in an epoch                   | 0        |
 // | seconds       | rules: time for one sequence                                  | 0        |
 //

@@ -34,7 +34,7 @@ struct Workload {
   /// Lengths of responses before sequence_cap cuts them (set_responses). nullopt: the cap cuts none.
   std::optional<LengthDistribution> uncut_responses = {};
 
-  std::optional<OwnTraining> critic = {};  ///< settings of the role "critic"; nullopt: those above
+  std::optional<OwnTraining> critic = {};  ///< settings of the role "critic"; nullopt: mini_batches and epochs
 
   std::int64_t samples() const { return prompts * samples_per_prompt; }
   /// Returns the tokens of the longest prompt and the longest response together, limited by sequence_cap.
@@ -42,8 +42,8 @@ struct Workload {
     const std::int64_t both = prompt_length.longest() + response_length.longest();
     return sequence_cap > 0 ? std::min(both, sequence_cap) : both;
   }
-  /// Returns the number of optimizer steps of a trained role in an iteration. A critic with its own settings has
-  /// others; see optimizer_steps_of.
+  /// Returns the number of optimizer steps of a trained role in an iteration. For a critic, which may have its own
+  /// settings, use optimizer_steps_of instead.
   std::int64_t optimizer_steps() const { return mini_batches * epochs; }
 };
 
