@@ -7,15 +7,15 @@
 //   are free for its prompt, its decoded tokens and one more token. Until then, the sequences after it wait as well.
 // - To compute a token is to compute its keys and values. To decode is to compute the last token of a sequence and to
 //   produce the next one.
-// - A step decodes one token of each running sequence of which nothing else is left to compute. With chunked prefill,
-//   it also computes tokens of the other running sequences, in order of entry, up to batched_tokens minus the decoded
+// - A step decodes one token of each running sequence that has nothing else left to compute. With chunked prefill, it
+//   also computes tokens of the other running sequences, in order of entry, up to batched_tokens minus the decoded
 //   ones. Without chunked prefill, decoding pauses while whole sequences are computed: as many as batched_tokens
 //   allows, at least one.
-// - A sequence decodes from the step after its other tokens were computed. A sequence that enters with its whole KV
-//   cache decodes in the step in which it enters, unless that step computes tokens of others.
+// - A sequence first decodes in the step after all its other tokens were computed. A sequence that enters with its
+//   whole KV cache decodes in the step in which it enters, unless that step computes tokens of other sequences.
 // - With prefix sharing, sequences of a group share their prompt. The first one that enters computes the prompt. The
 //   blocks of the prompt are held only once, as long as any sequence of the group runs. No sequence enters until the
-//   tokens of all running sequences are computed, or will be after the same step.
+//   tokens of all running sequences are computed, or will be at the end of the same step.
 // - If running sequences lack blocks for their next token, the one that entered last is preempted. Its blocks are
 //   freed, it waits ahead of all others, and all its tokens are recomputed, except a prompt that other running
 //   sequences hold. No sequence enters in that step: the preempted one does not fit, and no other overtakes it.
@@ -96,7 +96,7 @@ class EngineScheduler {
   const EngineStep& next();
   /// Returns how many times, at most `max`, the step that `next` planned can run unchanged if no sequence arrives or
   /// ends. This is 1 if the step computes tokens, and `max` if only one sequence runs. Otherwise the free blocks limit
-  /// it. REQUIRES: next was called; max >= 1.
+  /// the number. REQUIRES: next was called; max >= 1.
   std::int64_t steps_unchanged(std::int64_t max = std::numeric_limits<std::int64_t>::max()) const;
   /// Executes `steps` repetitions of the step that `next` planned. REQUIRES: next was called; 1 <= steps <=
   /// steps_unchanged().

@@ -8,8 +8,8 @@
 
 namespace dovetail::batching {
 
-/// Distribution of sequences to parts: micro-batches, ranks or instances. The element with a part's index has the ids
-/// of its sequences. An id is an index into the list of lengths. Each id is in exactly one part.
+/// Distribution of sequences to parts: micro-batches, ranks or instances. Element p holds the ids of the sequences in
+/// part p. An id is an index into the list of lengths. Each id is in exactly one part.
 using Assignment = std::vector<std::vector<std::size_t>>;
 
 /// Totals over the sequences of a part.
@@ -41,9 +41,9 @@ std::size_t count_first_fit_decreasing(std::vector<std::int64_t> lengths, std::i
 Assignment by_count(std::size_t count, std::size_t sequences);
 
 /// Makes exactly `parts` micro-batches with about the same tokens: in descending order of length, each sequence goes to
-/// the micro-batch with the fewest tokens (ties: the one that got its first sequence earlier). The largest has at most
-/// 4/3 - 1 / (3 parts) times the tokens that it has in an optimal split (Graham, Bounds on Multiprocessing Timing
-/// Anomalies, 1969).
+/// the micro-batch with the fewest tokens (ties: the one that got its first sequence earlier). The largest micro-batch
+/// has at most 4/3 - 1 / (3 parts) times the tokens of the largest one in an optimal split (Graham, Bounds on
+/// Multiprocessing Timing Anomalies, 1969).
 ///
 /// Returns the micro-batches in descending order of tokens (ties: the smaller first id), each with its sequences in
 /// descending order of length. If there are fewer sequences than micro-batches, the last micro-batches are empty.
