@@ -6,11 +6,11 @@
 //   2. Results that early edges wait for become available.
 //   3. If all activities of the oldest iteration in progress have ended, one more iteration is admitted.
 //   4. Activities begin, as soon as all their predecessors have ended and their devices are free. If several can begin,
-//      turns decide.
+//      plan::StartPriority decides.
 //
 // Activities that do not get their devices wait for the next moment. Activities are never interrupted. plan/timing.h
-// has the rules for turns, for how far iterations run ahead, and for early edges. plan::time_iterations follows the
-// same rules but has no transfers. For activities without transfers, both give the same result.
+// has the rules for start priorities, for how far iterations run ahead, and for early edges. plan::time_iterations
+// follows the same rules but has no transfers. For activities without transfers, both give the same result.
 #pragma once
 
 #include <array>
@@ -51,10 +51,10 @@ struct ActivityRun {
   base::Ticks end;
   std::vector<base::Ticks> arrivals = {};  ///< [transfer of the item] time of its arrival
 
-  /// The activity whose end let this one begin: iteration * items + item. `no_activity` if it began at time 0. Of
-  /// several candidates, a predecessor takes precedence, then the lowest-numbered previous holder of its devices, then
-  /// the activity that ended last and so admitted the iteration. If the predecessor's edge is early, the predecessor
-  /// has not ended.
+  /// The activity whose end or early result let this one begin: iteration * items + item. `no_activity` if it began at
+  /// time 0. Of several candidates, a predecessor takes precedence, then the lowest-numbered previous holder of its
+  /// devices, then the activity that ended last and so admitted the iteration. If the predecessor's edge is early, the
+  /// predecessor has not ended.
   std::size_t critical_predecessor = no_activity;
 };
 
@@ -62,23 +62,23 @@ struct SimulatedIterations {
   /// [iteration * items + item] ended activities; others have an end before their beginning
   std::vector<ActivityRun> runs;
   base::Ticks begin;           ///< beginning of the stretch that repeats
-  base::Ticks end;             ///< beginning of its first repetition
+  base::Ticks end;             ///< end of the stretch, where its first repetition begins
   std::size_t iterations = 1;  ///< number of iterations in the stretch
   std::size_t last = 0;        ///< last iteration that ends by `end`
-  bool steady = false;         ///< false: stopped early, and the stretch is the later half
+  bool steady = false;         ///< false: stopped early, and the stretch is the later half of the iterations
 
   /// Returns the mean time of an iteration in the stretch, rounded up.
   base::Ticks period() const;
 };
 
-/// Simulates iterations until the activities in progress at the end of an iteration are in the same state as n
-/// iterations before, or until `max_iterations`. The last n iterations are then the repeating stretch. Then simulates n
-/// more iterations, plus as many as can be in progress at once, so that the caller can cut out the stretch from any
-/// starting time within it.
+/// Simulates iterations until the activities in progress at the end of an iteration are in the same state as some
+/// number n of iterations before, or until `max_iterations`. The last n iterations are then the repeating stretch. Then
+/// simulates n more iterations, plus as many as can be in progress at once, so that the caller can cut out the stretch
+/// from any starting time within it.
 ///
 /// `cache` caches transfers across calls; null: no cache. A requested `cancellation` stops the simulation as
-/// `max_iterations` does. REQUIRES: at least one item, at least 2 iterations, meshes within the devices from 0 on, no
-/// cycle of edges within an iteration, and links of transfers below `links`.
+/// `max_iterations` does. REQUIRES: there is at least one item, max_iterations >= 2, device numbers are at least 0,
+/// edges within an iteration form no cycle, and transfers use links from 0 to `links` - 1.
 SimulatedIterations simulate_iterations(const Activities& activities, std::size_t max_iterations,
                                         TransferCache* cache = nullptr,
                                         const parallel::Cancellation* cancellation = nullptr);

@@ -38,7 +38,7 @@ struct GenerationTask {
   cluster::Mesh mesh;
   llm::Layout layout;
   plan::Engine engine;
-  double key_value_capacity = 0;  ///< bytes of each device's KV cache, which has at least one block
+  double key_value_capacity = 0;  ///< bytes of each device's KV cache, raised to one block if less
   cost::Efficiency efficiency;
   EngineOptions options = {};
   std::int32_t task = 0;  ///< value of Span::task in the trace
@@ -56,7 +56,8 @@ struct GenerationCounts {
 struct Generation {
   base::Ticks end;
   std::vector<base::Ticks> finished;  ///< [sample] time at which its response is complete
-  Trace trace;  ///< one lane per instance, by replica number, idle in the tail; Lane::memory is the KV cache
+  /// One lane per instance, in order of replica; all idle time is BarKind::tail; Lane::memory is the KV cache.
+  Trace trace;
   GenerationCounts counts;
 };
 

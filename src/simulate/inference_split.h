@@ -32,10 +32,10 @@ bool can_split(const std::vector<InferTask>& tasks, std::size_t freed, std::size
 
 /// Runs infer() with the start that ends earliest.
 ///
-/// A start assigns a number of replicas to each task, all on the freed devices. Each replica is a worker that loads
-/// that task's model first. Workers are ordered by size. The remaining freed devices are filled with workers that start
-/// by the rules. The later devices are always filled, together with freed devices that are left over. Starts are tried
-/// in this order, and ties go to the earlier one:
+/// A start assigns a number of replicas to each task, all on the freed devices. Each replica is a separate worker that
+/// loads its task's model first. Workers are ordered by size. The remaining freed devices are filled with workers that
+/// start by the rules of inference.h. The later devices are always filled, together with freed devices that are left
+/// over. Starts are tried in this order, and ties go to the earlier one:
 ///
 /// - No replicas: all workers start by the rules.
 /// - For each task, the same workers. Those on which a replica of the task fits start with that task.

@@ -3,9 +3,9 @@
 // An instance is one data-parallel replica of the actor's generate layout. batching/engine_scheduler.h has the batching
 // rules. This file adds the clock, the ends of sequences, and the log:
 //
-// - A sequence of prompt p and response r decodes r steps. The first has p tokens before it (as in cost/generation.h).
-//   A sequence with r = 0 ends with its prefill.
-// - If lengths are predicted, the sequence with the longest response enters first.
+// - A sequence with a prompt of p tokens and a response of r tokens decodes in r steps. Before the first of them, it
+//   has p tokens (as in cost/generation.h). A sequence with r = 0 ends with its prefill.
+// - With InstanceLimits::longest_first, the sequence with the longest response enters first.
 // - Between two events (a sequence ends, enters, is preempted or arrives), all decode steps form one stretch of time,
 //   whose seconds StepClock computes at once.
 #pragma once
@@ -25,8 +25,8 @@
 namespace dovetail::simulate {
 
 struct InstanceLimits : batching::EngineLimits {
-  bool longest_first = false;
-  double token_bytes = 0;  ///< bytes of KV cache of a token on each device
+  bool longest_first = false;  ///< response lengths are known, and sequences with longer responses enter first
+  double token_bytes = 0;      ///< bytes of KV cache of a token on each device
 };
 
 /// A sample on an instance: the engine's view, and the fields that only the simulator knows. The instance assigns `id`.
@@ -59,7 +59,7 @@ class Instance {
 
   /// Adds a sequence that arrives at `time`. REQUIRES: times do not decrease from call to call.
   void arrive(base::Ticks time, const Sequence& sequence);
-  /// Runs until the first step that does not end before `time`, or until no sequence is left.
+  /// Runs to the end of the first step that does not end before `time`, or until no sequence is left.
   void run_until(base::Ticks time);
   /// Returns the end of the last step.
   base::Ticks now() const { return now_; }
@@ -77,16 +77,16 @@ class Instance {
     std::size_t sample = 0;
     std::int64_t response = 0;
   };
-  /// Prompt tokens that a step computes.
+  /// Tokens whose keys and values a step computes, apart from decoding.
   struct Prefill {
-    llm::Tokens tokens;      // all tokens that it computes
+    llm::Tokens tokens;      // total of first and recomputed tokens
     std::int64_t first = 0;  // tokens computed for the first time
     std::int64_t again = 0;  // recomputed tokens
   };
   /// Running sequences that decode.
   struct Batch {
     std::int64_t sequences = 0;
-    double context = 0;  // mean number of tokens before each sequence
+    double context = 0;  // mean number of tokens of a sequence before the one it decodes
   };
 
   void receive();

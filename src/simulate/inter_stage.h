@@ -31,8 +31,8 @@
 
 namespace dovetail::simulate {
 
-/// Minimum length of the tail as a fraction of generation. Below it the last samples end together, and nothing
-/// migrates.
+/// Minimum length of the tail as a fraction of generation. In a shorter tail, the last samples end almost together, and
+/// nothing migrates.
 inline constexpr double min_tail = 0.01;
 
 /// A generate task and the inference tasks that score its samples on the same devices.
@@ -106,8 +106,8 @@ struct InterStage {
 };
 
 /// Simulates generation and inference of `samples` with inter-stage fusion at this threshold; nullopt: without fusion.
-/// REQUIRES: as simulate_generation; threshold in (0, 1); no replica of an infer task has more devices than the mesh;
-/// at least one sample.
+/// REQUIRES: the conditions of simulate_generation hold, there is at least one sample, the threshold is in (0, 1), and
+/// no replica of an infer task has more devices than the mesh.
 InterStage simulate_inter_stage(const InterStageTask& task, const std::vector<Sample>& samples,
                                 std::optional<double> threshold);
 

@@ -1,4 +1,5 @@
-// A steady iteration of a plan: the activity of every device from the first to the last ns, and the cause of each wait.
+// A steady iteration of a plan: the activity of every device from the first to the last nanosecond, and the cause of
+// each wait.
 #pragma once
 
 #include <array>
@@ -46,11 +47,13 @@ struct Activity {
   /// Task of the workflow: the first one if the activity fuses several, the one that receives the weights if it is a
   /// reallocation.
   std::int32_t task = -1;
-  bool reallocation = false;                  ///< true: devices that wait for it are `awaiting`
+  /// True: a reallocation; devices that wait for it idle as BarKind::awaiting.
+  bool reallocation = false;
   std::array<cluster::Mesh, 2> devices = {};  ///< devices that it occupies exclusively
   Trace trace;                                ///< work before its transfers; lanes for all of its devices, or no lanes
   std::vector<DeviceTransfer> transfers = {};
-  std::optional<HostTransfer> host = std::nullopt;  ///< if set, it has no devices and lasts as long as its trace
+  /// If set, the activity has no devices and lasts as long as its trace.
+  std::optional<HostTransfer> host = std::nullopt;
 };
 
 /// Activities of an iteration, the cluster that they run on, and limits of the simulation.
@@ -60,8 +63,8 @@ struct Workload {
   std::vector<plan::ActivityEdge> edges;
   base::Ticks overhead;  ///< time of each iteration, on all devices, outside all activities
 
-  /// Returns the bytes that a device holds: during `activity`, in addition to the memory in the activity's trace;
-  /// nullopt: between activities. May be null: 0 bytes.
+  /// Returns the bytes that a device holds during `activity`, in addition to the memory in the activity's trace. With
+  /// nullopt, returns the bytes that the device holds between activities. A null function means 0 bytes.
   std::function<std::int64_t(int device, std::optional<std::size_t> activity)> resident = {};
   std::size_t max_iterations = 64;          ///< maximum number of iterations to simulate until they are steady
   TransferCache* transfer_cache = nullptr;  ///< cache of transfers for simulate_iterations()
@@ -70,9 +73,9 @@ struct Workload {
 
 /// The part that repeats once iterations are steady.
 struct Iteration {
-  /// All devices, each in one lane. Idle spans have a cause: `dependency` on the task whose end let the next activity
-  /// begin, `awaiting` for a reallocation, `transfer` for a host transfer. Idle time before that task began has the
-  /// cause for which the task itself waited. Devices that no activity uses wait for task -1.
+  /// All devices, each in one lane. An idle span shows the activity that delayed the next one: `dependency` on a task,
+  /// `awaiting` for a reallocation, or `transfer` for a host transfer. Idle time before the delaying activity began
+  /// shows the activity that delayed it in turn. Devices that no activity uses wait for task -1.
   Trace trace;
   std::size_t iterations = 1;  ///< number of iterations in the trace; more than one if iterations alternate
   std::size_t simulated = 1;   ///< number of iterations simulated until they repeated
@@ -83,9 +86,9 @@ struct Iteration {
       activities;  ///< [activity] of the first iteration in the trace, relative to its start
 };
 
-/// Simulates iterations until they are steady and returns the part that repeats. It starts with the first activity of
-/// an iteration other than a host transfer, and ends with the overhead. REQUIRES: each activity's trace passes
-/// find_fault and has each of its devices in one lane, or no lanes. The devices of each transfer belong to the
+/// Simulates iterations until they are steady and returns the part that repeats. That part starts with the first
+/// activity of an iteration other than a host transfer, and ends with the overhead. REQUIRES: each activity's trace
+/// passes find_fault and has each of its devices in one lane, or no lanes. The devices of each transfer belong to the
 /// activity.
 Iteration simulate_iteration(const Workload& workload);
 

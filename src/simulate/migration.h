@@ -17,8 +17,9 @@ struct Migration {
   std::vector<std::size_t> destinations;  ///< instances that receive samples, ascending
   std::size_t moved = 0;                  ///< number of samples that changed their instance
   std::int64_t bytes = 0;                 ///< bytes of KV cache sent from all devices
-  bool computed_again = false;            ///< the KV cache was dropped and is recomputed at the destinations
-  base::Ticks end;                        ///< time at which the last sample arrived
+  /// True: the KV cache was dropped and is recomputed at the destinations; false: it was sent.
+  bool computed_again = false;
+  base::Ticks end;  ///< time at which the last sample arrived
 };
 
 /// Returns the number of instances that take the unfinished samples: max(1, ceil(R / BSmax), ceil(R M / C)), where
@@ -26,7 +27,7 @@ struct Migration {
 /// - BSmax is the largest batch with a flat decode step (cost::flat_batch at the samples' mean context), at most
 ///   max_num_seqs
 /// - M is `max_sequence`, the tokens of the longest possible sequence
-/// - C is the tokens that an instance's KV cache holds
+/// - C is the number of tokens that fit in an instance's KV cache
 std::size_t destination_count(const GenerationTask& task, const Fleet& fleet, const std::vector<Sample>& samples,
                               std::size_t unfinished, std::int64_t max_sequence);
 

@@ -2,9 +2,9 @@
 // weights.
 //
 // - A fixed number of prompts is in progress. At the beginning of each iteration new prompts replace the trained ones.
-//   Generation ends as soon as enough prompts to train on in one iteration have all of their responses. A group is
-//   never split, because GRPO compares within it. Each instance ends its step. Unfinished samples stay on their
-//   instance with their tokens.
+//   Generation ends as soon as enough prompts to train on in one iteration have all of their responses. All samples of
+//   a prompt are trained on in the same iteration, because GRPO compares them. Each instance ends its step. Unfinished
+//   samples stay on their instance with their tokens.
 // - Keys and values of the old weights are invalid under the new ones. Resumed samples are recomputed first (AReaL,
 //   arXiv 2505.24298, section 4.1), before new prompts enter.
 // - All samples of a new prompt go to the instance with the fewest sequences. With fewer prompts than instances, each
@@ -30,7 +30,7 @@ struct PartialRolloutOptions {
   std::size_t trained = 1;      ///< number of prompts that an iteration trains on
   std::size_t in_progress = 1;  ///< prompts started but not trained on, at the start of each iteration; >= trained
   std::size_t warm_up = 4;      ///< iterations simulated before those that are returned
-  std::size_t iterations = 8;
+  std::size_t iterations = 8;   ///< number of iterations that are returned
 };
 
 /// Duration and token counts of generation in one iteration.
@@ -48,8 +48,9 @@ struct PartialRollout {
 
 /// Returns the iterations after the warm-up, in order. `samples_of` is called with 0, 1, 2, ... whenever prompts are
 /// used up, and returns the samples of more prompts, group by group. Each call returns at least one group. All samples
-/// of a group have the same `group`, which is unique within the call. REQUIRES: as simulate_generation; no response is
-/// longer than `longest` minus its prompt; options within their ranges.
+/// of a group have the same `group`, which is unique within the call. REQUIRES: the conditions of simulate_generation
+/// hold, no prompt and its response together exceed `longest` tokens, trained >= 1, in_progress >= trained, and
+/// iterations >= 1.
 std::vector<PartialRollout> simulate_partial_rollout(
     const GenerationTask& task, std::int64_t longest,
     const std::function<std::vector<Sample>(std::uint64_t)>& samples_of, const PartialRolloutOptions& options);

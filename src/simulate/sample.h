@@ -17,9 +17,9 @@ struct Sample {
   friend bool operator==(const Sample&, const Sample&) = default;
 };
 
-/// Draws the samples of an iteration for a generate task with these sequences, group by group: group g is prompt g.
-/// Draw number `draw` of a seed is the same on every machine and independent of other draws. Prompts and responses have
-/// separate random streams, so more samples per prompt leave the prompts unchanged.
+/// Draws the samples of an iteration for a generate task with this sequence count, group by group: group g has the
+/// samples of prompt g. Draw number `draw` of a seed is the same on every machine and independent of other draws.
+/// Prompts and responses have separate random streams, so more samples per prompt leave the prompts unchanged.
 std::vector<Sample> draw_samples(const workflow::Workload& workload, const workflow::SequenceCount& sequences,
                                  std::uint64_t seed, std::uint64_t draw);
 

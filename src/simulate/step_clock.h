@@ -35,12 +35,12 @@ class StepClock {
   StepClock(const cost::ModelFacts& facts, const llm::Layout& layout, const cost::Machine& machine,
             const cost::Efficiency& efficiency, std::int64_t longest);
 
-  /// Returns the seconds of `steps` decode steps of `sequences`. In the first, sequences have `context` tokens before
-  /// them on average, in each later step one more. REQUIRES: sequences >= 1.
+  /// Returns the seconds of `steps` decode steps of `sequences` sequences. In the first step, sequences have `context`
+  /// tokens on average before the one that they decode. Each later step adds one. REQUIRES: sequences >= 1.
   ActivitySeconds decode(std::int64_t sequences, double context, std::int64_t steps);
 
-  /// Returns the seconds of one step that decodes a token of each of `sequences` (may be 0) and prefills `prefilled`:
-  /// cost::mixed_step_seconds.
+  /// Returns the seconds of one step that decodes a token for each of `sequences` sequences (0 or more) and prefills
+  /// `prefilled`: cost::mixed_step_seconds.
   MixedSeconds mixed(std::int64_t sequences, double context, const llm::Tokens& prefilled);
 
  private:

@@ -30,7 +30,7 @@ struct ThresholdOptions {
   /// Compares thresholds by this quantile of the ends, in [0, 1]: the smallest end that at least this fraction of the
   /// draws does not exceed. nullopt: by the mean.
   std::optional<double> quantile;
-  int threads = 1;  ///< draws run in parallel; the result does not depend on it
+  int threads = 1;  ///< number of draws simulated in parallel; does not affect the result
   const parallel::Cancellation* cancellation = nullptr;
 };
 

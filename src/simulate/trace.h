@@ -58,7 +58,7 @@ std::vector<Use> uses_of(const Trace& trace);
 /// Returns the uses of one device of the lane. The times add up to the lane's end.
 std::vector<Use> uses_of(const Lane& lane);
 
-/// Return the total time of the uses that are work, or idle.
+/// Return the total time of the uses that are work, and of those that are idle.
 base::Ticks busy_time(const std::vector<Use>& uses);
 base::Ticks idle_time(const std::vector<Use>& uses);
 /// Returns the time of one bar kind over all tasks.

@@ -51,15 +51,15 @@ class TransferCache {
 /// are connected with it through common links.
 ///
 /// With more than `exact_count` transfers, recomputation after an arrival is delayed, and the freed bandwidth stays
-/// idle meanwhile. It happens once 1 / `exact_count` of the transfers have arrived, or once the time since the first of
-/// them began has grown by that fraction, whichever comes first. Otherwise thousands of slightly different transfers
-/// would cause thousands of recomputations. The delay makes arrivals later by about that fraction.
+/// idle meanwhile. Shares are recomputed once 1 / `exact_count` of the transfers have arrived, or once the time since
+/// the first transfer began has grown by that fraction, whichever comes first. Otherwise thousands of slightly
+/// different transfers would cause thousands of recomputations. The delay makes arrivals later by about that fraction.
 class Traffic {
  public:
   static constexpr std::size_t exact_count = 50;
 
   /// All links of transfers are below `links`. `cache` provides and stores the arrivals of more than `exact_count`
-  /// transfers; null: no cache. It does not change any arrival.
+  /// transfers; null: no cache. The cache does not change any arrival.
   explicit Traffic(int links, TransferCache* cache = nullptr) : cache_(cache), on_(static_cast<std::size_t>(links)) {}
 
   /// Begins `transfer` now. It must live until it arrives. `name` identifies it in advance(). REQUIRES: its
