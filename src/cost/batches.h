@@ -20,8 +20,10 @@ struct Batch {
   double sequences = 0;
   llm::Tokens tokens;                                ///< total over all sequences
   const workflow::LengthDistribution* lengths = {};  ///< distribution of the tokens of a sequence
-  bool balanced = true;  ///< data-parallel ranks get equal shares of the tokens (Conventions::balances_ranks)
-  int together = 1;      ///< sequences that must share a micro-batch: 2 for preference pairs
+  /// True: data-parallel ranks get about equal shares of the tokens; false: they get sequences in arrival order
+  /// (Conventions::balances_ranks).
+  bool balanced = true;
+  int together = 1;  ///< sequences that must share a micro-batch: 2 for preference pairs
 };
 
 /// Returns a batch of `sequences` sequences with these lengths. `lengths` must outlive the batch.
@@ -89,8 +91,8 @@ Share slowest_share(const Batch& batch, double steps, int ranks);
 /// 1 - (k - 0.375) / (R + 0.25) for the k-th largest of R shares (Blom 1958). REQUIRES: steps and ranks >= 1.
 std::vector<double> shares_of_ranks(const Batch& batch, double steps, int ranks);
 
-/// Return the number of micro-batches of a share, by the rules of the overloads above. With a token limit, the share's
-/// tokens count as sequences of mean length.
+/// Return the number of micro-batches of a share, by the rules of the overloads above. With a token limit, the share
+/// counts as sequences of mean length with the same total of tokens.
 double count_micro_batches(const Batch& batch, const Share& share, const MicroBatching& micro_batching);
 int count_whole_micro_batches(const llm::Layout& layout, const Batch& batch, const Share& share,
                               const MicroBatching& micro_batching);

@@ -35,18 +35,18 @@ struct Conventions {
   /// returns these to autograd, because it adds the real gradients to the gradient buffer itself.
   int dummy_gradient_bytes = 0;
 
-  // Bytes of a parameter that training time counts.
+  // Bytes per parameter that determine training time.
   int reduced_bytes = 4;  ///< bytes of a gradient that ranks reduce
   int step_bytes = 30;    ///< bytes that an optimizer step reads and writes: bytes_an_optimizer_step (profile.h)
 
   // ZeRO 3: parameters gathered for use.
-  int gathered_bytes = 2;
+  int gathered_bytes = 2;        ///< bytes of a gathered parameter
   int gathered_layers = 2;       ///< layers gathered at once in the backward: the current one and the prefetched one
   int layer_gradient_bytes = 2;  ///< bytes of a gradient of the current layer in the backward, before it is scattered
   /// Bytes per parameter of unsharded gradient sums under pipeline parallelism, if a stage stays gathered for the whole
   /// step (FSDP2 scatters gradients only after the last micro-batch); 0: scattered after each micro-batch.
   int summed_gradient_bytes = 0;
-  /// Embedding and head are gathered only while in use (DeepSpeed), not permanently (FSDP root).
+  /// Embedding and head are gathered only while in use (DeepSpeed), not permanently (FSDP's root module).
   bool gathers_ends_apart = false;
 
   /// With Adam on the host, gradients move there while the backward computes them. Unless ZeRO 3 shards gradients, they
@@ -146,7 +146,7 @@ struct TrainerLimits {
   Ability tensor = Ability::searched;
   Ability pipeline = Ability::searched;
   std::vector<int> zero = {0, 1, 2, 3};  ///< ZeRO stages supported with several data-parallel ranks
-  int searched_zero = 1;                 ///< the stage that the search uses
+  int searched_zero = 1;                 ///< ZeRO stage that the search uses
   /// A role has one mesh and layout for training and inference: one model in one process group.
   bool one_layout = false;
   bool experts_again = false;  ///< supports recomputing only the expert networks of a layer

@@ -30,7 +30,7 @@ double mixed_step_seconds(const ModelFacts& facts, const llm::Layout& layout, co
 /// Tokens that one instance prefills, and the decoding that runs meanwhile.
 struct EnginePrefill {
   double prompt = 0;      ///< mean tokens of a prompt
-  double attended = 0;    ///< mean tokens of a prompt, weighted by tokens: E p^2 / E p
+  double attended = 0;    ///< mean prompt length p, weighted by tokens: E p^2 / E p
   double at_start = 0;    ///< prompt tokens of the sequences that enter at the start
   double later = 0;       ///< prompt tokens of sequences that enter when others end, during `full_steps`
   double together = 0;    ///< prompt tokens of later sequences that are prefilled in one step

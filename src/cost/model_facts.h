@@ -21,7 +21,7 @@ struct ModelFacts {
   double outside_routed = 0;           ///< part of routed_layer: the router and the shared experts
   double head = 0;                     ///< multiplications per token in the head
   double all = 0;                      ///< multiplications per token in all layers and the head
-  double scores = 0;                   ///< FLOPs of a layer's causal attention per squared token of a sequence
+  double scores = 0;                   ///< FLOPs of a layer's causal attention / (tokens of the sequence)^2
   double decode_scores = 0;            ///< FLOPs of a layer's attention for one decoded token and one token before it
   double tensors = 0;                  ///< number of named weights, as in a checkpoint
   int shard_group = 0;                 ///< ranks that ZeRO shards over (Conventions::shard_group)

@@ -1,10 +1,10 @@
 // Peak memory of training a model under a layout, stage by stage, in parts that add up.
 //
 // A stage always stores weights, gradients and optimizer state, and the activations of its micro-batches in flight. The
-// peak adds the larger of two moments: the loss of a micro-batch on the last stage, when its logits exist, and the
-// backward of a layer, when gradients of activations and recomputed activations exist. Framework properties are in
-// conventions.h, comparisons with measured runs in docs/accuracy.md. Memory outside the framework's allocator, such as
-// the CUDA context and NCCL, is not included.
+// peak adds the memory of one of two moments, whichever needs more: the loss of a micro-batch on the last stage, when
+// its logits exist, and the backward of a layer, when gradients of activations and recomputed activations exist.
+// Framework properties are in conventions.h, comparisons with measured runs in docs/accuracy.md. Memory outside the
+// framework's allocator, such as the CUDA context and NCCL, is not included.
 //
 // A layer stores the inputs of its operators. Let h be the hidden size, q and kv the sizes of all query and key-value
 // heads, and f the width of the feed-forward network. The inputs are, in bf16 elements per token:
@@ -16,8 +16,8 @@
 //   q      output of attention
 //   h      input of the second normalization
 //   h      input of the network
-//   f, 2f  its projections: f, or 2f if it is gated
-//   f      their activated product
+//   f, 2f  outputs of its first projections: f, or 2f if it is gated
+//   f      input of its last projection
 //
 // That is 12h + 4 kv + 6f bytes with gating and q = h. arXiv 2205.05198 derives the same for GPT. Tensor parallelism
 // splits all inputs except the four of size h, and sequence parallelism splits these, too. Flash attention stores no
@@ -40,7 +40,7 @@ struct TrainingShape {
   std::int64_t micro_batches = 1;    ///< micro-batches of a data-parallel rank in a step
   std::int64_t packed_tokens = 0;    ///< tokens in a micro-batch of packed sequences; 0: sequence_length x sequences
   /// If not 0, each expert processes this multiple of its even share of tokens, with padding. 0: it processes the
-  /// tokens routed to it, and these are assumed to be even.
+  /// tokens routed to it, which are assumed to be spread evenly over the experts.
   double expert_capacity = 0;
   bool all_forwards_first = false;  ///< true: GPipe; false: 1F1B, interleaved if the layout has virtual stages
   std::vector<double> in_flight;    ///< [stage] maximum micro-batches in flight; empty: the rule of 1F1B or GPipe
@@ -91,7 +91,7 @@ struct MemoryParts {
 MemoryParts static_memory(const llm::Transformer& model, const llm::Layout& layout, const Conventions& conventions,
                           int stage);
 
-/// Returns static_memory of the stage with the most.
+/// Returns static_memory of the stage with the largest total.
 MemoryParts max_static_memory(const llm::Transformer& model, const llm::Layout& layout, const Conventions& conventions);
 
 /// Returns the peak bytes that ZeRO 3 has gathered on any stage in a forward pass without a backward; 0 without ZeRO 3.
