@@ -50,7 +50,7 @@ struct Conventions {
   bool gathers_ends_apart = false;
 
   /// With Adam on the host, gradients move there while the backward computes them. Unless ZeRO 3 shards gradients, they
-  /// pass through a buffer as large as the largest parameter (DeepSpeed).
+  /// pass through a buffer as large as the largest parameter (DeepSpeed). False: gradients move after the backward.
   bool gradients_follow = false;
 
   // Activations of a layer.
@@ -122,7 +122,8 @@ struct Conventions {
   double memory_error = 0;
 };
 
-/// Returns whether head and loss are one kernel, so that full logits never exist and the backward recomputes them.
+/// Returns whether head and loss are one kernel, so that full logits never exist, and the backward repeats the head's
+/// products.
 inline bool has_head_in_loss(const Conventions& conventions) {
   return conventions.logit_tokens > 0 || conventions.logit_entries > 0;
 }

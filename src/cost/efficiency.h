@@ -1,7 +1,8 @@
 // Efficiency constants, which calibration fits: the fractions of a machine's published figures that software reaches,
 // and the overheads of the software.
 //
-// The file format dovetail/efficiency@1 stores a set of them. `dovetail calibrate` writes it and a job may name it:
+// The file format dovetail/efficiency@1 stores a set of these constants. `dovetail calibrate` writes such a file, and a
+// job may name one:
 //
 //   {"format": "dovetail/efficiency@1", "name": "h100/megatron-vllm", "error": 0.14,
 //    "constants": {"matrix_products": 0.476, "slot": 0.0015}}

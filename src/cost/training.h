@@ -30,7 +30,8 @@ struct TrainingPasses {
 
 /// Returns the passes of the rank with the most tokens (slowest_share), for which the others wait in each mini-batch.
 /// Partial micro-batches count as full ones (count_whole_micro_batches). Under ZeRO-3, weights are gathered for each
-/// pass. Only the time by which gathering exceeds the computation counts. REQUIRES: the layout has no fault.
+/// pass. Only the time by which gathering exceeds the computation counts. REQUIRES: llm::find_fault accepts model and
+/// layout.
 TrainingPasses training_passes(const ModelFacts& facts, const llm::Layout& layout, const Batch& batch,
                                const Stepping& stepping, const Machine& machine, const Efficiency& efficiency);
 /// Returns the passes of `micro_batches` micro-batches that all equal `micro_batch`.
@@ -62,7 +63,7 @@ struct TrainingSeconds {
 /// step, the gradients move to the host in 16 bits. This time counts unless they move during the backward
 /// (Stepping::gradients_follow). The device updates its own part before that.
 ///
-/// REQUIRES: the layout has no fault.
+/// REQUIRES: llm::find_fault accepts model and layout.
 TrainingSeconds training_seconds(const ModelFacts& facts, const llm::Layout& layout, const Batch& batch,
                                  const Stepping& stepping, const Machine& machine, const Efficiency& efficiency);
 
@@ -73,7 +74,7 @@ struct InferencePasses {
 };
 
 /// Returns a forward pass over `micro_batch`. Under ZeRO-3, weights are gathered for it, as in training_passes.
-/// REQUIRES: the layout has no fault.
+/// REQUIRES: llm::find_fault accepts model and layout.
 InferencePasses inference_passes(const ModelFacts& facts, const llm::Layout& layout, const llm::Tokens& micro_batch,
                                  const Machine& machine, const Efficiency& efficiency);
 

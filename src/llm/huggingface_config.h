@@ -26,7 +26,7 @@ base::Result<Transformer> parse_config(const base::Node& config, const std::stri
 /// Returns the values of `model_type` that parse_config supports.
 std::vector<std::string_view> config_families();
 
-/// Returns what a Transformer cannot describe in models with this `model_type`: "most of its layers use linear
+/// Returns why a Transformer cannot describe models with this `model_type`, such as "most of its layers use linear
 /// attention". nullopt if it can describe them.
 std::optional<std::string_view> beyond_transformer(std::string_view model_type);
 

@@ -33,7 +33,7 @@ struct Activities {
     std::array<cluster::Mesh, 2> devices = {};  ///< the second is unused if it has no devices
     base::Ticks duration;                       ///< time before its transfers begin; the whole duration if it has none
     std::vector<Transfer> transfers = {};       ///< the activity ends when the last one has arrived
-    bool urgent = false;                        ///< see plan::is_urgent
+    bool urgent = false;                        ///< goes first if several can begin (plan::is_urgent)
   };
   std::vector<Item> items;
   /// Edges between items. The item at which an early edge starts has no transfers, and takes at least as long as the

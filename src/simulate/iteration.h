@@ -79,7 +79,7 @@ struct Iteration {
   Trace trace;
   std::size_t iterations = 1;  ///< number of iterations in the trace; more than one if iterations alternate
   std::size_t simulated = 1;   ///< number of iterations simulated until they repeated
-  bool steady = false;  ///< false: they did not repeat, and the trace covers the later half of the iterations simulated
+  bool steady = false;  ///< false: iterations did not repeat, and the trace covers the later half of those simulated
   base::Ticks cycle;    ///< length of the trace without overhead
   base::Ticks period;   ///< time of an iteration without overhead
   std::vector<plan::ActivityTime>

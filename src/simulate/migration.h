@@ -31,8 +31,8 @@ struct Migration {
 std::size_t destination_count(const GenerationTask& task, const Fleet& fleet, const std::vector<Sample>& samples,
                               std::size_t unfinished, std::int64_t max_sequence);
 
-/// Moves the unfinished samples of `instances` to `destinations` of them. All instances have stopped at the end of the
-/// first step that does not end before `at`.
+/// Moves the unfinished samples of `instances` to `destinations` of these instances. All instances have stopped at the
+/// end of the first step that does not end before `at`.
 /// - The instances with the most unfinished samples are the destinations (ties: the lower number).
 /// - The other samples move in order of instance and entry, each to the destination with the fewest unfinished samples
 ///   so far (ties: the lower number).
@@ -41,7 +41,7 @@ std::size_t destination_count(const GenerationTask& task, const Fleet& fleet, co
 ///   their prompt once. An instance sends one sample after the other and shares links fairly with other transfers
 ///   (traffic.h). A sample resumes decoding on arrival. Transfers do not slow decoding down.
 /// - Alternatively the KV cache is dropped and recomputed at the destination. The choice is the same for all samples:
-///   the alternative with which all of them resume decoding sooner.
+///   the alternative with which the last of them resumes decoding sooner.
 ///
 /// `freed` receives, for each instance, the time at which it has sent everything; 0 for destinations. REQUIRES:
 /// destinations in [1, number of instances).

@@ -34,7 +34,7 @@ struct Workload {
   /// Lengths of responses before sequence_cap cuts them (set_responses). nullopt: the cap cuts none.
   std::optional<LengthDistribution> uncut_responses = {};
 
-  std::optional<OwnTraining> critic = {};  ///< settings of the role "critic"; nullopt: mini_batches and epochs
+  std::optional<OwnTraining> critic = {};  ///< settings of the role "critic"; nullopt: mini_batches and epochs above
 
   std::int64_t samples() const { return prompts * samples_per_prompt; }
   /// Returns the tokens of the longest prompt and the longest response together, limited by sequence_cap.
