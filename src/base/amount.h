@@ -13,11 +13,11 @@
 
 namespace dovetail::base {
 
-/// Dimension of an amount.
+/// Dimension of an amount other than memory, with its accepted units. See parse_bytes() for memory.
 enum class Measure {
-  bandwidth,  ///< bytes per second: B/s, or b/s or bit/s for bits
-  compute,    ///< floating-point operations per second: FLOP/s or FLOPS
-  time,       ///< seconds: s, ms, us, ns, min, h
+  bandwidth,  ///< in bytes per second; units B/s (bytes), b/s and bit/s (bits)
+  compute,    ///< in floating-point operations per second; units FLOP/s and FLOPS
+  time,       ///< in seconds; units s, ms, us, ns, min and h
   number,     ///< a plain number, without a unit
 };
 

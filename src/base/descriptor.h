@@ -78,8 +78,8 @@ inline constexpr std::size_t max_member_count = 48;
 
 }  // namespace detail
 
-/// Number of members of a struct, known at compile time. REQUIRES: an aggregate with at most detail::max_member_count
-/// members, each with a default. It has no base classes and no members that are C arrays.
+/// Number of members of a struct, known at compile time. REQUIRES: the struct is an aggregate with at most
+/// detail::max_member_count members, each with a default. It has no base classes and no members that are C arrays.
 template <class Struct>
 inline constexpr std::size_t member_count = detail::count_members<Struct, 0, detail::max_member_count + 1>();
 

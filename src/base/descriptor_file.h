@@ -19,8 +19,8 @@ Status read_value(const Node& node, std::string_view key, OptionalStruct, std::o
 template <class T>
 Status read_value(const Node& node, std::string_view key, NestedStruct, T& value);
 
-/// Sets the members of `value` whose keys are in `map`. Ignores other keys; see check_keys. Stops at the first invalid
-/// value, or key whose condition (FieldOptions::applies) does not hold, and returns an Error at its line and column.
+/// Sets the members of `value` whose keys are in `map`. Ignores other keys; see check_keys. Stops at the first value
+/// that is invalid, or whose key is not accepted (FieldOptions::applies), and returns an Error at that value.
 template <class T>
 Status read_fields(const Node& map, T& value) {
   Status status;

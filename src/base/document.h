@@ -100,9 +100,9 @@ Result<Document> parse_json(std::string_view content, const std::string& path);
 /// Duplicate keys, recursive anchors, tags and further documents are Errors. `path` is for messages.
 Result<Document> parse_yaml(std::string_view content, const std::string& path);
 
-/// Parses content that starts with a brace as JSON, and other content as YAML. Content with a brace that is not valid
-/// JSON is parsed as YAML, too, unless `path` ends in .json: it may be a YAML flow map. If both fail, returns the Error
-/// of the parser that read further. For files that people write.
+/// Parses content that starts with a brace as JSON, and other content as YAML. If JSON fails, tries YAML, because the
+/// content may be a flow map, and if that fails too, returns the Error of the parser that read further. Does not try
+/// YAML if `path` ends in .json or if the content exceeds YAML's size limit. For files that people write.
 Result<Document> parse_yaml_or_json(std::string_view content, const std::string& path);
 
 /// Checks that `map` is a map and that all its keys are in `accepted`. The Error is at the first unknown key and

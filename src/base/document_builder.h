@@ -40,8 +40,8 @@ class DocumentBuilder {
   void fail(FilePlace place, std::string message);
   bool failed() const { return error_.has_value(); }
 
-  /// Returns the document or the first error. REQUIRES: a value was added and all lists and maps have ended, or
-  /// failed().
+  /// Returns the document or the first error. REQUIRES: unless failed(), a value was added and all lists and maps have
+  /// ended.
   Result<Document> finish() &&;
 
  private:

@@ -65,7 +65,7 @@ constexpr std::optional<Enum> enum_named(std::string_view name) {
 /// Returns an Error at `node`, whose value is not among `names`: "WHAT is NODE; accepted: NAMES".
 Error none_of_names(const Node& node, std::string_view what, const std::vector<std::string_view>& names);
 
-/// Reads the value that `node` names. If it names none, the Error at `node` lists all names.
+/// Reads the value that `node` names. If `node` is not the name of a value, the Error at `node` lists all names.
 template <class Enum>
 Result<Enum> read_enum(const Node& node, std::string_view what) {
   if (node.is_string())
@@ -73,15 +73,14 @@ Result<Enum> read_enum(const Node& node, std::string_view what) {
   return none_of_names(node, what, enum_names<Enum>());
 }
 
-/// Returns the candidates that `name` may be a misspelling of, at most `max_count`. A candidate
-/// qualifies if its edit distance from `name` is at most 1, or at most a third of the length of the longer of the
-/// two. Returns them by increasing distance, with ties in the order of `candidates`. Returns an empty vector for a
-/// `name` of more than 100 bytes.
+/// Returns up to `max_count` candidates that `name` may be a misspelling of. A candidate qualifies if its edit distance
+/// from `name` is at most 1, or at most a third of the length of the longer string. Candidates are sorted by increasing
+/// distance, with ties in the order of `candidates`. Returns an empty vector for a `name` of more than 100 bytes.
 std::vector<std::string_view> nearest_names(std::string_view name, const std::vector<std::string_view>& candidates,
                                             std::size_t max_count);
 
-/// Returns "; did you mean 'greedy'?", with up to `max_count` suggestions ("'exp1', 'exp2' or 'exp10'"). Empty if no
-/// candidate is close.
+/// Returns "; did you mean 'greedy'?", with up to `max_count` suggestions ("'exp1', 'exp2' or 'exp10'"). Returns an
+/// empty string if nearest_names() finds no candidate.
 std::string did_you_mean(std::string_view name, const std::vector<std::string_view>& candidates,
                          std::size_t max_count = 1);
 

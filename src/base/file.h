@@ -26,7 +26,7 @@ std::size_t max_input();
 Status check_input_size(InputKind kind, std::size_t bytes, const std::string& path);
 
 /// Maximum length of a line of YAML, in bytes. The parser must treat an unfinished line as a possible key, which takes
-/// 250 bytes of memory per byte.
+/// 250 bytes of memory per byte of the line.
 inline constexpr std::size_t max_yaml_line = std::size_t{1} << 20;
 
 /// Like check_input_size above, for an input whose kind is not known yet.
@@ -39,8 +39,8 @@ std::string display_path(const std::string& path);
 /// max_input() is a bad_input Error.
 Result<std::string> read_file(const std::string& path);
 
-/// Returns the path under which this process has read the regular file at `path`, even if that path is spelled
-/// differently or is a link. nullopt if the file was not read. Check this before writing results, so that no input is
+/// Returns the path by which this process has read the regular file at `path`, or nullopt if the file was not read.
+/// `path` itself may be a different spelling or a link. Check this before writing results, so that no input is
 /// overwritten.
 std::optional<std::string> read_as(const std::string& path);
 /// Records a file as read, for read_as(), without reading it. For files that an input names.

@@ -1,6 +1,5 @@
 // Strongly typed integers: indices, time in ticks, and memory in millionths of the file's unit. Sums are exact and
-// identical on every machine. The parse_ and format_ functions below do not use floating-point
-// numbers.
+// identical on every machine. The parse_ and format_ functions below do not use floating-point numbers.
 #pragma once
 
 #include <compare>
@@ -101,8 +100,8 @@ double seconds_of_ticks(Ticks ticks);
 /// accepted: a number from 0 to 1000000 s", ...); the caller adds the place.
 Result<Ticks> parse_time(std::string_view text, TimeUnit unit, ExcessDigits excess_digits,
                          std::int64_t largest = max_time);
-/// Parses an amount of memory from 0 to `largest` millionths. More than six decimals are an Error, unless the others
-/// are zeros. The Error has only a message.
+/// Parses an amount of memory from 0 to `largest` millionths. A nonzero digit after the sixth decimal place is an
+/// Error. The Error has only a message; the caller adds the place.
 Result<Memory> parse_memory(std::string_view text, std::int64_t largest = max_memory);
 
 /// Returns the exact shortest decimal of `time` in `unit`: "2.5".

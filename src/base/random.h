@@ -38,8 +38,8 @@ class Random {
   std::uint32_t below(std::uint32_t bound);
   /// Returns a uniform number in [0, 1) with 53 bits.
   double unit();
-  /// Returns -ln of a uniform number in (0, 1): a Metropolis step accepts an increase below this number times the
-  /// temperature.
+  /// Returns -ln of a uniform number in (0, 1). A Metropolis step accepts an increase of at most this number times
+  /// the temperature.
   double negative_log_unit();
 
  private:
