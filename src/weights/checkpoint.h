@@ -29,7 +29,7 @@ class Checkpoint {
   std::vector<std::string_view> names() const;
   /// Returns the tensor with that name, or null.
   const StoredTensor* find(std::string_view name) const;
-  /// Returns the file that has the tensor. REQUIRES: find(name).
+  /// Returns the file that has the tensor. REQUIRES: a tensor has this name.
   const SafetensorsFile& file_of(std::string_view name) const;
 
  private:
