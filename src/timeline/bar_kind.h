@@ -19,10 +19,10 @@ enum class BarKind : std::uint8_t {
   migration,  ///< sending or receiving the KV cache of unfinished sequences
   loading,    ///< loading the weights of another model, or offloading them to host memory, with no other work meanwhile
   infer,      ///< forward pass for log-probabilities, values or rewards
-  forward,    ///< first of the training kinds, up to `optimizer`; those up to `step` are in the order of OpKind
-  backward,   ///< whole backward
-  input_gradient,   ///< half of a split backward
-  weight_gradient,  ///< other half of a split backward
+  forward,    ///< forward pass in training; the kinds from here to `step` are in the order of OpKind
+  backward,   ///< whole backward pass
+  input_gradient,   ///< first half of a split backward pass
+  weight_gradient,  ///< second half of a split backward pass
   step,             ///< optimizer step of a mini-batch on one stage of a pipeline
   optimizer,        ///< collectives and optimizer of a step, for a whole model
   reallocation,     ///< sending or receiving new weights

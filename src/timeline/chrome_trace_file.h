@@ -25,12 +25,16 @@ bool is_chrome_trace(std::string_view content);
 /// Slices within another slice are one level deeper, in a joined lane. Processes and threads are ordered by sort index,
 /// then by first appearance.
 ///
-/// A counter belongs to the first lane of its process. It is named "memory", or "memory · used" if an event holds
-/// several series. If its values are named "bytes", that is its unit; otherwise they are rounded to millionths.
+/// A counter belongs to the first lane of its process. It has the name of its events ("memory"), followed by the name
+/// of its series if an event holds several ("memory · used"). If its values are named "bytes", that is its unit;
+/// otherwise they are rounded to millionths.
 ///
-/// For a trace written by Dovetail, also reads the meaning of time 0 and, if it is ns, the time unit. A slice that
-/// never ends lasts until the end of the trace, and an end without a beginning is dropped. Both add a note. Returns an
-/// Error with its position if a required value is missing or of the wrong type, or if there are no slices.
+/// The time unit is us, or ns if a trace written by Dovetail specifies ns. Such a trace also specifies the meaning of
+/// time 0, which is otherwise unknown.
+///
+/// A slice that never ends lasts until the end of the trace, and an end without a beginning is dropped. Both cases add
+/// a note. Returns an Error with its position if a required value is missing or of the wrong type, or if there are no
+/// slices.
 base::Result<Timeline> parse_chrome_trace(std::string_view content, const std::string& path);
 
 /// Returns JSON with a process per lane (threads "work" and "idle"), a slice per bar, a flow arrow per transfer, and

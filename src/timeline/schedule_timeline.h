@@ -10,13 +10,14 @@ namespace dovetail::timeline {
 
 /// Returns the timeline of a valid schedule, with a lane per device and a track per pipeline.
 ///
-/// Idle time before the first op of a device is warm-up, after its last op drain. A device without ops has one drain
-/// bar. Between two ops, idle time is dependency until the latest predecessor of the next op ends, then transfer until
-/// its output arrives, then delay, which includes barriers of the order. The latest predecessor is the one whose output
-/// arrives last. Bar::awaits refers to it in warm-up, dependency and transfer bars.
+/// Idle time before the first op of a device is warm-up, and after its last op it is drain. A device without ops has
+/// one drain bar. Between two ops, idle time is dependency until the latest predecessor of the next op ends, then
+/// transfer until the output of this predecessor arrives, then delay. The latest predecessor is the one whose output
+/// arrives last. Bar::awaits refers to it in warm-up, dependency and transfer bars. Waiting for
+/// pipeline::Order::barriers is delay.
 ///
-/// The counter of a lane starts with a step at time 0 and has one whenever the activation held changes. Arrows lead
-/// from each op to the ops on other devices that need it. Ops of length 0 have bars of length 0.
+/// The counter of a lane has a step at time 0 and at each change of the activation held. Arrows lead from each op to
+/// the ops on other devices that need its output. Ops of length 0 have bars of length 0.
 Timeline schedule_timeline(const pipeline::Problem& problem, const pipeline::LoweredSchedule& schedule,
                            std::string title);
 

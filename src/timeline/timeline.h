@@ -50,12 +50,12 @@ struct Lane {
   bool joined = false;   ///< belongs to the lane above: nested bars, or the same lane of another timeline
 };
 
-/// A quantity of a lane that changes in steps: (time, value from then on), times ascending.
+/// A quantity of a lane that changes in steps. A step is a time and the value from then on.
 struct Counter {
   std::string name;  ///< "activation held"
-  std::string unit;  ///< "bytes"; if empty, values are millionths of an unnamed unit
+  std::string unit;  ///< "bytes": values are bytes; empty: they are millionths of an unnamed unit
   std::size_t lane = 0;
-  std::vector<std::pair<base::Ticks, base::Memory>> steps;
+  std::vector<std::pair<base::Ticks, base::Memory>> steps;  ///< in order of time
   std::optional<base::Memory> capacity = {};
 };
 
@@ -68,8 +68,8 @@ struct Arrow {
 /// Meaning of time 0 in a timeline.
 enum class Beginning : std::uint8_t {
   fixed,    ///< start of a schedule
-  repeats,  ///< arbitrary point of a cycle: an iteration of a plan, whose end joins its beginning
-  unknown,  ///< start of a measurement or a simulation
+  repeats,  ///< arbitrary point of an iteration that repeats, so the end of the timeline joins its beginning
+  unknown,  ///< start of a measurement, or of a simulation that does not repeat
 };
 
 struct Timeline {
@@ -100,15 +100,16 @@ void add_lane(Timeline& timeline, std::string name, const std::vector<Bar>& bars
 
 /// Returns, for each lane, the counter that is drawn, or null.
 std::vector<const Counter*> drawn_counters(const Timeline& timeline);
-/// Returns the first time of the maximum of `counter`, and its value; zeros if no value exceeds 0.
+/// Returns the time at which `counter` first reaches its maximum, and the maximum. Both are 0 if no value exceeds 0.
 std::pair<base::Ticks, base::Memory> peak_of(const Counter& counter);
 /// Converts a value of `counter` to its unit, for charts.
 double amount_of(const Counter& counter, base::Memory value);
 
-/// Time by BarKind. Time that a bar waits for launches counts as BarKind::launch, not as the bar's own kind. The times
-/// of a lane without gaps add up to the end of the timeline. REQUIRES, to add up all lanes: lanes * end fits in 63
-/// bits.
+/// Time by BarKind.
 using TimeByBarKind = std::array<base::Ticks, bar_kinds>;
+/// Returns the total time of the bars of each kind. Time that a bar waits for launches counts as BarKind::launch, not
+/// as the bar's own kind. The times of a lane without gaps add up to the end of the timeline. REQUIRES: the sum of all
+/// times fits in 63 bits.
 TimeByBarKind time_by_bar_kind(std::span<const Bar> bars);
 
 /// Whether only the name of a bar is known, as in traces: BarKind::work or BarKind::idle.
@@ -137,14 +138,14 @@ bool is_host_link_lane(std::string_view name);
 /// A timeline whose shortest bars are merged, because a page cannot hold them all.
 struct Downsampled {
   Timeline timeline;
-  base::Ticks shortest;  ///< maximum length of a merged bar; 0: no bars were merged
+  base::Ticks shortest;  ///< maximum length of a merged bar; longer bars are unchanged. 0: no bars were merged
 };
 
-/// Merges short neighboring bars until at most `max_bars` are left, or until merged bars would exceed 1/100 of the
-/// timeline. A merged bar has the bar kind and the track that cover most of its time, and the launch time of the bars
-/// that have both. Its other members are unknown. A counter keeps its maximum within each stretch of
-/// Downsampled::shortest, and its last value. REQUIRES: lanes have no gaps; no bar awaits another or belongs to an
-/// arrow.
+/// Merges short neighboring bars until at most `max_bars` are left, or until merged bars would be longer than 1/100 of
+/// the timeline. A merged bar has the bar kind and the track that cover most of its time, and the total launch time of
+/// the original bars with this kind and track. Its other members are unknown. Of the steps of a counter within an
+/// interval of length Downsampled::shortest, only the maximum and the last value remain. REQUIRES: lanes have no gaps;
+/// no bar awaits another or belongs to an arrow.
 Downsampled downsampled(Timeline timeline, std::size_t max_bars);
 
 }  // namespace dovetail::timeline
