@@ -25,7 +25,7 @@ struct AddedToken {
 /// Parses `added_tokens` of tokenizer.json. Invalid keys and duplicate ids or contents are Errors.
 base::Result<std::vector<AddedToken>> parse_added_tokens(const base::Node& node);
 
-/// A part of the input: an added token, or the text between two.
+/// A part of the input: an added token, or the text before, between or after added tokens.
 struct TextPart {
   const AddedToken* token = nullptr;  ///< null for text
   std::string_view text;

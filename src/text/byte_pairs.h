@@ -1,4 +1,5 @@
-// Byte-pair encoding (Sennrich et al. 2016, arXiv 1508.07909): splits a piece of text into tokens by merges.
+// Byte-pair encoding (Sennrich et al. 2016, arXiv 1508.07909): turns a piece of text into tokens by merging pairs of
+// adjacent tokens, starting with single characters.
 #pragma once
 
 #include <cstdint>

@@ -29,7 +29,7 @@ struct Range {
 /// in Oniguruma, which tokenizers use. Immutable, so it may be shared between threads.
 class Pattern {
  public:
-  /// Compiles an expression. The Error has no location, but its message names the character in the expression.
+  /// Compiles an expression. The Error has no location, but its message gives the offset of the fault in `expression`.
   static base::Result<Pattern> compile(std::string_view expression);
   /// Returns a pattern that matches the text literally.
   static Pattern literal(std::string_view text);
@@ -49,7 +49,8 @@ class Pattern {
   std::unique_ptr<Code> code_;
 };
 
-/// Treatment of the matches of a Split.
+/// Treatment of the matches of a Split. Matches are removed, become separate pieces (isolated), or join the text before
+/// or after them. `contiguous`: adjacent matches together become one piece.
 enum class SplitBehavior { removed, isolated, merged_with_previous, merged_with_next, contiguous };
 constexpr auto names_of(SplitBehavior) {
   return std::array{base::EnumName{"Removed", SplitBehavior::removed},
@@ -66,7 +67,7 @@ struct Split {
   bool inverted = false;
 };
 
-/// Splits at each number character (Unicode category N) if `individual`, otherwise at each run of them.
+/// Splits at each number character (Unicode category N) if `individual`, otherwise at each run of number characters.
 struct Digits {
   bool individual = false;
 };

@@ -21,8 +21,8 @@ class StopFinder {
   }
 
   /// Adds the bytes of the next token. If a stop string ends within them, returns the number of bytes of the response
-  /// before the stop string, otherwise nullopt. Of several stop strings, chooses the one that ends first and, among
-  /// those, the longest.
+  /// before the stop string, otherwise nullopt. Chooses the stop string that ends first; if several end at the same
+  /// byte, the longest.
   std::optional<std::size_t> add(std::string_view bytes) {
     for (const char byte : bytes) {
       tail_ += byte;
@@ -39,7 +39,7 @@ class StopFinder {
  private:
   std::vector<std::string> stops_;
   std::size_t longest_ = 0;
-  std::string tail_;       // the last bytes, enough for the beginning of any stop
+  std::string tail_;       // the last bytes, enough to contain the longest stop string
   std::size_t count_ = 0;  // number of bytes so far
 };
 

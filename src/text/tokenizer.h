@@ -28,7 +28,8 @@ class Tokenizer {
   static base::Result<Tokenizer> parse(std::string_view content, const std::string& path);
   static base::Result<Tokenizer> read(const std::string& path);
 
-  /// Encodes `text`. Returns an Error if matching an expression of the tokenizer takes too long. REQUIRES: it is UTF-8.
+  /// Encodes `text`. Returns an Error if matching an expression of the tokenizer takes too long. REQUIRES: `text` is
+  /// UTF-8.
   base::Result<std::vector<TokenId>> encode(std::string_view text, Frame frame = Frame::none) const;
 
   /// Returns the bytes of tokens. A character may be split over several tokens. Unknown token ids are ignored.
@@ -40,7 +41,7 @@ class Tokenizer {
   std::size_t size() const;
   bool has(TokenId token) const;
   bool is_special(TokenId token) const;
-  /// Returns the token with that content ("<|im_end|>"), which may be an added token, or nullopt.
+  /// Returns the token or added token with that content ("<|im_end|>"), or nullopt.
   std::optional<TokenId> find(std::string_view content) const;
   /// Returns the content of a token as written in the file. REQUIRES: has(token).
   const std::string& content_of(TokenId token) const;

@@ -21,12 +21,12 @@ Character first_character(std::string_view text);
 /// Appends the character as UTF-8.
 void append_utf8(std::string& text, char32_t code);
 
-/// Whether it is a number character of any script (Unicode category N).
+/// Whether the character is a number character of any script (Unicode category N).
 bool is_number(char32_t code);
-/// Whether it has Unicode's White_Space property.
+/// Whether the character has Unicode's White_Space property.
 bool is_white_space(char32_t code);
-/// Whether it is a word character, \w of tokenizers: a letter, mark, number, connector punctuation, joiner or circled
-/// letter.
+/// Whether the character is a word character, \w of tokenizers: a letter, mark, number, connector punctuation, joiner
+/// or circled letter.
 bool is_word(char32_t code);
 
 /// Returns Unicode normalization form C. REQUIRES: `text` is UTF-8.
