@@ -32,7 +32,7 @@ struct Flag {
   std::string_view older_names = {};  ///< names in older versions, separated by |
 };
 
-/// A word of a command line and its place.
+/// A word of a command line that is neither a known flag nor the value of one.
 struct StrayArgument {
   std::string text;
   Place place;
@@ -40,14 +40,15 @@ struct StrayArgument {
 
 struct Arguments {
   SettingTree tree;                      ///< values by current flag name; line 0 marks a default
-  std::vector<StrayArgument> unknown;    ///< flags that are not in `flags`, and words that belong to no flag
+  std::vector<StrayArgument> unknown;    ///< unknown flags, and words with known text that belong to no flag
   std::vector<StrayArgument> uncertain;  ///< words that belong to no flag and whose text is not fully known
 };
 
-/// Reads `words` over the defaults of `flags`: `--x value`, `--x=value`, or an unambiguous prefix of a name. The last
-/// of several occurrences wins. Negative numbers are values. Other words that look like flags are not. Returns an Error
-/// at its place where argparse would stop: if a value is missing or has the wrong type, if a switch has a value, or if
-/// a prefix is ambiguous.
+/// Returns the values that `words` give to `flags`, and the defaults of all other flags. A flag and its value have the
+/// form `--x value` or `--x=value`. A name may be shortened to an unambiguous prefix. If a flag occurs several times,
+/// the last occurrence wins. Negative numbers are values; other words that look like flags are not. Returns an Error at
+/// its place where argparse would stop: if a value is missing or has the wrong type, if a switch has a value, or if a
+/// prefix is ambiguous.
 base::Result<Arguments> parse_arguments(std::span<const Flag> flags, std::span<const Word> words,
                                         const std::vector<std::string>& sources);
 

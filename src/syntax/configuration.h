@@ -1,5 +1,5 @@
-// Composes YAML configurations from several files, which a `defaults:` key names: Hydra's list, or paths of parent
-// files.
+// Composes YAML configurations from several files. The `defaults:` key of a file names the files that it builds on, as
+// Hydra's list or as paths of parent files.
 #pragma once
 
 #include <map>
@@ -22,8 +22,9 @@ struct ConfigurationRequest {
 
 /// Composes a configuration. `defaults:` holds the path of a parent relative to the file, a list of such paths, or
 /// Hydra's list: `_self_`, names of files in the same folder, `group: choice`, `group@package: choice`, `optional`,
-/// `override`, and choices that contain `${group}`. Overrides first choose groups, then change values. Interpolations
-/// stay as written; call resolve() next. The sources of the tree are those of the request, followed by the files read.
+/// `override`, and choices that contain `${group}`. Overrides that choose groups apply before those that change values.
+/// Interpolations stay as written; call resolve() next. The sources of the tree are those of the request, followed by
+/// the files read.
 base::Result<SettingTree> compose_configuration(const ConfigurationRequest& request);
 
 /// Replaces interpolations by their values: `${a.b}`, `${.sibling}`, `${..uncle}`, `${oc.env:NAME,default}`,

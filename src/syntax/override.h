@@ -13,6 +13,7 @@
 namespace dovetail::syntax {
 
 struct Override {
+  /// Form of the override: `key=value`, `+key=value`, `++key=value` or `~key`.
   enum class Kind { change, add, force, remove };
   Kind kind = Kind::change;
   std::string key;               ///< `actor.optim.lr`, or a group: `db/engine`
@@ -33,8 +34,9 @@ base::Result<Override> parse_override(const Word& word, const std::vector<std::s
 /// Parses a value without a key.
 base::Result<Setting> parse_value(std::string_view text, const Place& place, const std::vector<std::string>& sources);
 
-/// Applies overrides to a tree, in order and by Hydra's rules. `change` requires the key. `add` requires that the key
-/// is missing or null, or that the new value is a map or a list. A violation is an Error at its place.
+/// Applies overrides to a tree, in order and by Hydra's rules. `change` and `remove` require that the key exists. `add`
+/// requires that the key is missing or null, or that the new value is a map or a list. `force` works with or without
+/// the key. The value of a `remove`, if given, must be the current value. A violation is an Error at its place.
 base::Status apply_overrides(SettingTree& tree, const std::vector<Override>& overrides);
 
 }  // namespace dovetail::syntax

@@ -72,12 +72,12 @@ void append(Text& text, const Text& more);
 /// Returns the string for messages: `a<the output of ...>b`.
 std::string describe(const Text& text);
 
-/// Merges the strings of two branches. `why` decides which branch runs. Words at the start that both strings share stay
-/// known.
+/// Merges the strings of two branches. `why` decides which branch runs. Words that both strings share at the start stay
+/// known; the rest becomes unknown.
 Text either(const Text& one, const Text& other, const Unknown& why);
 
-/// Merges the lists of two branches. Words that both lists share at the start or end stay as they are; the words
-/// between them become conditional.
+/// Merges the lists of two branches. Words that both lists share at the start or end stay as they are; all other words
+/// of both lists become conditional.
 std::vector<Word> either(const std::vector<Word>& one, const std::vector<Word>& other, const Unknown& why);
 
 }  // namespace dovetail::syntax

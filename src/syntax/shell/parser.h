@@ -1,4 +1,5 @@
-// Parser of shell scripts, internal to the evaluator. Words and commands share one position in the source.
+// Parser of shell scripts, internal to the evaluator. One class parses words and commands, because each can contain the
+// other.
 #pragma once
 
 #include <optional>

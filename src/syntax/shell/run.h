@@ -1,4 +1,4 @@
-// Internal interface of the shell script evaluator: its state, and the functions that its parts call in each other.
+// Internal interface of the shell script evaluator: its state, and the functions that its source files share.
 #pragma once
 
 #include <cstdint>
@@ -100,7 +100,7 @@ struct Shell {
   std::vector<ShellFrame> frames;
   std::vector<Unknown> conditions;
   std::vector<ShellDecision> decisions;
-  std::vector<RequiredVariable> newly_required;  ///< variables required by the last `exit`
+  std::vector<RequiredVariable> newly_required;  ///< variables whose defaults led to the last `exit`
   std::vector<Word> outputs;                     ///< files that receive the output
   Place exit_place;                              ///< place of the last `exit`
   int source = 0;                                ///< index of the source in evaluation
@@ -131,11 +131,12 @@ class ShellDepth {
 Flow run(Shell& shell, const ShellNode& node);
 /// Runs two branches, where `why` decides which one is taken, and merges their states.
 Flow run_either(Shell& shell, const Unknown& why, const std::function<Flow()>& one, const std::function<Flow()>& other);
-/// Runs a node in a copy of the state. Returns its output if `captures` is set.
+/// Runs a node in a copy of the state. Returns its output if `captures` is set, otherwise an empty text.
 Text run_in_subshell(Shell& shell, const ShellNode& node, bool captures);
 /// Runs `body` in a new frame. Merges the states of branches that left early with the state at the end.
 Flow run_framed(Shell& shell, ShellFrame::Kind kind, const std::function<Flow()>& body);
-/// Runs `body`, which depends on the status of another command. Records the decision if the status depends on defaults.
+/// Runs `body`, which depends on the status of another command. While it runs, Shell::decisions includes this decision
+/// if the status depends on the defaults of unset variables.
 Flow run_decided(Shell& shell, const ExitStatus& status, const Place& place, const std::function<Flow()>& body);
 Flow run_script_text(Shell& shell, std::string_view content, const std::string& path, Place begin);
 
@@ -155,8 +156,8 @@ Flow run_redirected(Shell& shell, const std::vector<Redirection>& redirections, 
 void expand(Shell& shell, const ShellWord& word, std::vector<Word>& words);
 /// Expands a word without field splitting.
 Text expand_text(Shell& shell, const WordParts& parts);
-/// Expands a word without splitting, and escapes quoted characters that are special in a pattern or a regular
-/// expression.
+/// Expands a word without field splitting. Escapes quoted characters that are special in a pattern or, if `is_regex`,
+/// in a regular expression.
 Text expand_pattern(Shell& shell, const WordParts& parts, bool is_regex = false);
 Text command_output(Shell& shell, const WordPart& part);
 /// Splits a string into words at the characters in IFS.
@@ -166,8 +167,8 @@ std::vector<std::string> split_off(const Shell& shell, std::string_view text, st
 
 // parameter.cpp
 struct ParameterValue {
-  bool is_list = false;    ///< "$@", "${a[@]}": each element is a separate word
-  bool is_joined = false;  ///< "$*", "${a[*]}": the elements are joined to one word
+  bool is_list = false;    ///< a list of elements: `$@`, `$*`, `${a[@]}`, `${a[*]}`
+  bool is_joined = false;  ///< `$*`, `${a[*]}`: in double quotes, the elements are joined to one word
   std::vector<Word> words;
   const WordParts* operand = nullptr;  ///< operand to expand instead; null: use `words`
 };
@@ -197,10 +198,11 @@ std::optional<Flow> run_builtin(Shell& shell, const std::vector<Word>& words, co
 /// Returns whether the pattern matches the whole text.
 bool matches_pattern(std::string_view pattern, std::string_view text);
 
-/// Whether to remove a pattern from the start or the end of a string, and its shortest or longest match.
+/// Match to remove from a string: the shortest or longest one at its start or its end.
 enum class PatternPlace { min_prefix, max_prefix, min_suffix, max_suffix };
 std::string remove_pattern(std::string_view text, std::string_view pattern, PatternPlace place);
 
+/// Matches to replace in a string: the first one, all, or the one at its start or its end.
 enum class ReplacePlace { first, all, prefix, suffix };
 std::string replace_pattern(std::string_view text, std::string_view pattern, std::string_view replacement,
                             ReplacePlace place);

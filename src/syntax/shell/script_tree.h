@@ -66,6 +66,7 @@ struct TestTree {
 };
 
 struct ShellNode {
+  /// Kind of command. The comments list the members that a node of each kind uses.
   enum class Kind {
     simple,          ///< assignments, words
     pipeline,        ///< children
@@ -89,9 +90,9 @@ struct ShellNode {
 
   Kind kind = Kind::simple;
   Place place;
-  bool negated = false;
-  bool in_background = false;
-  bool has_words = false;  ///< for_each: has `in`
+  bool negated = false;        ///< pipeline: `!` precedes it; loop: it is an `until` loop
+  bool in_background = false;  ///< `&` follows it
+  bool has_words = false;      ///< for_each: has `in` and words; otherwise the loop is over `"$@"`
   std::string name;
   std::vector<ShellNode> children;
   std::vector<std::string> operators;
