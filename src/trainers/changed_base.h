@@ -37,12 +37,13 @@ enum class ChangeForm {
   yaml        ///< edits of the values in a YAML file
 };
 
-/// Returns the form in which `changes` are applied. `import` is the unchanged base. Removing a setting requires an edit
-/// in place.
+/// Returns the form in which `changes` are applied to the base that was read as `import`. It depends on the trainer and
+/// the kind of file. For a launch script with Hydra overrides, it is `overrides` if a change must be made in place
+/// (Change::in_place), otherwise `arguments`.
 ChangeForm form_of(const TrainerWriter& writer, const Import& import, const std::vector<Change>& changes);
 
-/// Converts changes to `form`. If the trainer's YAML files can be edited in place, arguments get the prefix `++`,
-/// because the file may lack their keys.
+/// Converts changes to `form`. If the trainer's YAML files are edited in place (TrainerWriter::patches), arguments get
+/// the prefix `++`, because the file may lack their keys.
 std::vector<Change> converted_to(ChangeForm form, const TrainerWriter& writer, std::vector<Change> changes);
 
 /// Returns the base with the changes applied. Errors are those of in-place editing.
@@ -66,9 +67,9 @@ struct SwitchedBase {
   std::string rejection;  ///< why `base` cannot run the job; empty: it can
 };
 
-/// Returns the base switched to every other backend and mode that `allowed` permits and the trainer supports. Each runs
-/// the same job unless it has a `rejection`; only the job's backend and fixed settings differ. Errors are those of
-/// import_run.
+/// Returns one switched base for each other backend, mode and combination of both that `allowed` permits and the
+/// trainer supports. Each runs the same job unless it has a `rejection`; only the backend and the settings that the job
+/// fixes differ. Errors are those of import_run.
 base::Result<std::vector<SwitchedBase>> switched_bases(const ExportBase& base, const Allowed& allowed);
 
 }  // namespace dovetail::trainers

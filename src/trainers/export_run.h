@@ -19,21 +19,21 @@ namespace dovetail::trainers {
 struct RequiredChange {
   Change change;
   std::optional<plan::Plan> without;  ///< plan that would run without this change; nullopt if the job could not run
-  std::string stops;                  ///< why the job cannot run without this change
+  std::string stops;                  ///< why the job could not run without this change; empty: it could
 };
 
 struct Export {
   Import base;                          ///< unchanged base
   std::vector<RequiredChange> changes;  ///< empty if the base already runs the plan
   std::string content;                  ///< content of the base, including changes made in place
-  bool in_place = false;  ///< whether changes are made in place; otherwise they are words appended to the base's
+  bool in_place = false;  ///< whether changes are made in place; otherwise they are arguments to add to the command
 };
 
 /// Returns changes that make `base` run the plan, without changing its job. Each of them is needed: without it, the
 /// trainer would stop or run a different plan. `plan` is a plan for the job of the base with `switches` applied
-/// (changed_base.h). Returns an Error if the base is not a configuration of `trainer`, if it ignores added settings, or
-/// if the trainer cannot run the plan. The Error in the last case shows the requested and the resulting settings of
-/// each task that differs.
+/// (changed_base.h). Returns an Error if the base is not a configuration of `trainer`, if the base ignores added
+/// settings, or if the trainer cannot run the plan. The Error in the last case shows the requested and the resulting
+/// settings of each task that differs.
 base::Result<Export> export_run(const ExportBase& base, const plan::Plan& plan, std::string_view trainer,
                                 const std::vector<Change>& switches = {});
 

@@ -29,8 +29,8 @@ struct Import {
   syntax::SettingTree settings = {};                    ///< see ReadRun
 };
 
-/// Returns whether import_run should read `content`: if `path` names a trainer ("verl:run.sh", "nemo-rl:grpo.yaml"), or
-/// if the content is a launch script or a trainer's configuration and not a job.
+/// Returns whether import_run should read `content`. This is the case if `path` names a trainer ("verl:run.sh",
+/// "nemo-rl:grpo.yaml"), or if the content is a launch script or a trainer's configuration and not a job.
 bool is_foreign(const std::string& path, std::string_view content);
 
 /// Returns `path` without a leading name of a trainer ("verl:").

@@ -11,7 +11,7 @@
 
 namespace dovetail::trainers {
 
-/// Origin of a log. `dovetail` stands for the metrics of Dovetail's own runs.
+/// Program that wrote a log. `dovetail`: the metrics of Dovetail's own runs.
 enum class LogFormat { verl, openrlhf, nemo_rl, areal, slime, roll, prime_rl, dovetail };
 constexpr auto names_of(LogFormat) {
   return std::array{base::EnumName{"verl", LogFormat::verl},         base::EnumName{"openrlhf", LogFormat::openrlhf},

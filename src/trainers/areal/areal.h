@@ -57,7 +57,7 @@ base::Result<ComposedSettings> areal_settings_of_launch(const syntax::Launch& la
 /// Reads the settings of a file, which may be one that AReaL saved. The arguments in the options are overrides.
 base::Result<ComposedSettings> areal_settings_of_file(const ConfigurationFile& file, const RunRequest& request);
 
-/// Returns AReaL's defaults. They include a critic, but not a reference, which defaults to the actor's values.
+/// Returns AReaL's defaults. They include a critic, but no reference, whose settings default to the actor's settings.
 base::Result<syntax::Setting> areal_defaults();
 
 }  // namespace dovetail::trainers

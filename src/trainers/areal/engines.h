@@ -1,8 +1,8 @@
 // Engines of an AReaL run: their allocation strings, how they share GPUs, and checks of their settings.
 //
-// An allocation string names a backend and its parallel degrees, whose product is its number of GPUs.
+// An allocation string names the backend of an engine and its parallel degrees, which determine its number of GPUs.
 // areal/api/alloc_mode.py defines the grammar. Since March 2026 each engine has its own string ("sglang:d4t2",
-// "megatron:(attn:d4p2t2|ffn:d2p2e4)"). Before that, one string described all engines ("sglang:d4+fsdp:d4",
+// "megatron:(attn:d4p2t2|ffn:d2p2e4)"). Before March 2026, one string described all engines ("sglang:d4+fsdp:d4",
 // "sglang.d4p1t1+d4p1t1"), with + between engines on separate GPUs and | between engines that share GPUs.
 #pragma once
 
@@ -48,7 +48,7 @@ base::Result<ArealAllocation> parse_areal_backend(std::string_view text);
 struct ArealMode {
   ArealAllocation rollout;
   ArealAllocation actor;
-  bool colocated = false;  ///< whether they share GPUs
+  bool colocated = false;  ///< whether the two engines share GPUs
 };
 
 /// Parses a single allocation string for all engines, in the syntax of any version. Older versions write a dot for the

@@ -14,12 +14,12 @@
 namespace dovetail::trainers {
 
 /// Returns the training layout of an actor, critic or reference, from its allocation and settings. Inference uses the
-/// same layout without recomputation. Returns an Error at the key at which AReaL would stop.
+/// same layout without recomputation. Returns an Error at the key of a setting at which AReaL would stop.
 base::Result<llm::Layout> areal_layout(const syntax::SettingTree& tree, const ArealEngine& engine,
                                        const llm::Transformer& model);
 
-/// Returns the micro-batches of training and inference. They are limited by tokens if the configuration has such a
-/// limit; otherwise their number is fixed.
+/// Returns the micro-batches of training and inference. If the configuration limits the tokens of a micro-batch, this
+/// limit applies; otherwise the number of micro-batches is fixed.
 base::Result<plan::MicroBatching> areal_micro_batching(const syntax::SettingTree& tree, const ArealEngine& engine);
 
 /// Returns whether the engine keeps its optimizer in host memory.

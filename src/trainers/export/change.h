@@ -48,7 +48,7 @@ struct ChangeList {
   void set(std::string_view key, Number value, std::vector<Setter> with = {}) {
     set(key, std::to_string(value), std::move(with));
   }
-  /// Adds or removes a flag without a value.
+  /// Adds a flag without a value if `on`. Otherwise removes the flag.
   void set_flag(std::string_view flag, bool on, std::vector<Setter> with = {});
   /// Removes a flag and its value.
   void remove(std::string_view flag) { set_flag(flag, false); }
@@ -67,7 +67,8 @@ std::string number_text(double value);
 /// Returns Megatron-LM's `recompute_granularity`: "null", "selective" or "full".
 std::string megatron_granularity(llm::Recomputation recomputation);
 
-/// Returns Megatron-LM's `recompute_modules`, "[core_attn]" or "[moe]", or nullopt unless the granularity is selective.
+/// Returns Megatron-LM's `recompute_modules`: "[core_attn]" or "[moe]". Returns nullopt unless the granularity is
+/// selective.
 std::optional<std::string> megatron_modules(llm::Recomputation recomputation);
 
 /// Returns the plan of the task with this name, or null if the job has no such task.
@@ -80,8 +81,8 @@ bool run_equally(const plan::Job& job, const plan::Plan& a, const plan::Plan& b)
 base::Error inexpressible(std::string_view trainer, const plan::Job& job, const plan::Plan& requested,
                           const plan::Plan& actual);
 
-/// Describes the first difference between the job in a configuration and the wanted job, ignoring the backend:
-/// "different batches". Returns nullopt if they do not differ.
+/// Describes the first difference between the wanted job and the job that a configuration runs, ignoring the backend:
+/// "different batches". Returns nullopt if the jobs do not differ.
 std::optional<std::string> difference_of(const plan::Job& requested, const plan::Job& actual);
 
 }  // namespace dovetail::trainers

@@ -19,7 +19,7 @@ struct JobFacts {
   bool critic = false;
   bool reference = false;
   bool reward_model = false;              ///< a reward model computes rewards; otherwise, a rule does
-  bool trainer_log_probabilities = true;  ///< an actor pass computes them; see ImportedRun
+  bool trainer_log_probabilities = true;  ///< an actor pass computes old log-probabilities; otherwise, the engine does
   std::string actor_model;                ///< name of a bundled model
   std::string critic_model;
   std::string reward_model_name;
@@ -40,7 +40,7 @@ struct JobFacts {
   std::int64_t nodes = 1;
   std::int64_t gpus_per_node = 1;
 
-  /// Returns whether the sequence cap is less than the sum of the other caps.
+  /// Returns whether the sequence cap is less than the sum of the prompt and response caps.
   bool ends_together() const { return sequence_cap < prompt_cap + response_cap; }
   /// Returns whether Megatron is the training backend.
   bool megatron() const { return training.find("megatron") != std::string::npos; }

@@ -1,5 +1,5 @@
-// Interface of the code that writes one trainer's configurations. Also alternatives: other backends and other pools of
-// GPUs for the same job. changed_base.cpp lists all writers.
+// Interface of the code that writes one trainer's configurations, and alternatives to a configuration: other backends
+// and other pools of GPUs for the same job. changed_base.cpp lists all writers.
 #pragma once
 
 #include <span>
@@ -19,10 +19,10 @@
 
 namespace dovetail::trainers {
 
-/// Aspects in which an alternative may differ from the configuration.
+/// Aspects in which an alternative may differ from the configuration. False: the aspect must stay the same.
 struct Allowed {
-  bool backend = false;  ///< training backend: FSDP or Megatron
-  bool mode = false;     ///< whether engines share the trainer's GPUs; if not, how many GPUs they have
+  bool backend = false;  ///< the training backend, FSDP or Megatron
+  bool mode = false;     ///< the pools: engines share the trainer's GPUs, or have a certain number of separate GPUs
 };
 
 struct Alternative {
@@ -43,7 +43,7 @@ struct AlternativesRequest {
 struct Pools {
   int trainer = 0;
   int engines = 0;
-  bool shared = false;  ///< both use the same GPUs
+  bool shared = false;  ///< training and engines use the same GPUs
 };
 
 /// Returns the pools of a plan.
@@ -53,8 +53,8 @@ Pools present_pools(const plan::Job& job, const plan::Plan& plan);
 std::vector<Alternative> combined(const std::vector<Alternative>& backends, const std::vector<Alternative>& modes);
 
 /// Returns the other modes, each with the change that `change_of` returns for its pools. Returns an empty vector unless
-/// modes are allowed. Engines have a quarter, half or three quarters of all GPUs, in whole nodes if there are several.
-/// Or they share the trainer's GPUs, unless batches are generated ahead.
+/// modes are allowed. Engines have a quarter, half or three quarters of all GPUs (whole nodes, if there are several
+/// nodes), or they share the trainer's GPUs. Sharing is omitted if batches are generated ahead.
 template <class ChangeOf>
 std::vector<Alternative> mode_alternatives(const AlternativesRequest& request, const ChangeOf& change_of);
 
@@ -76,14 +76,14 @@ std::vector<Alternative> mode_alternatives(const AlternativesRequest& request, c
 struct TrainerWriter {
   std::string_view name;  ///< "verl"
   /// Returns all settings for the tasks of the plan, including those that the configuration already has. `settings` are
-  /// the base's; its backends and engines decide which keys are used.
+  /// the settings of the configuration. The backends and engines in it decide which keys are used.
   std::vector<Change> (*changes_of)(const plan::Job& job, const plan::Plan& plan, const syntax::SettingTree& settings);
   /// Returns the alternatives of a configuration. The trainer may reject some of them, so the caller must read each
   /// changed configuration again. Null: there are no alternatives.
   std::vector<Alternative> (*alternatives_of)(const AlternativesRequest& request) = nullptr;
   /// Returns the flags of the trainer's command. Null: settings are added as words, not as flags.
   std::span<const syntax::Flag> (*flags)() = nullptr;
-  /// YAML is edited in place (export/yaml_edit.h), because a file cannot inherit from another one.
+  /// Whether YAML files are edited in place (export/yaml_edit.h). Needed if files cannot inherit from other files.
   bool patches = false;
   bool takes_arguments = true;  ///< the command accepts settings after the configuration file
   /// Returns a file for a job without a base. Null: a base is required.

@@ -14,9 +14,9 @@
 namespace dovetail::trainers {
 
 /// Returns the script with the changes. A flag written in the command gets its new value in place, or is removed with
-/// its value. A line that becomes empty is removed too. Any other flag is added after the last word of the command or
-/// of its last array, because the last occurrence of a flag counts. This includes flags that come from an expansion or
-/// from another file. Older names of flags and `--no-x` are recognized. Returns an Error if a flag to be removed is not
+/// its value. A line that becomes empty is removed too. A flag that is missing, or that comes from an expansion or
+/// another file, is added after the last word of the command or of its last array, because the last occurrence of a
+/// flag counts. Older names of flags and `--no-x` are recognized. Returns an Error if a flag to be removed is not
 /// written as separate words, or if an occurrence in another file would come after an added one.
 base::Result<std::string> edit_flags(std::string_view script, const syntax::Launch& launch,
                                      std::span<const syntax::Flag> flags, const std::vector<Change>& changes,

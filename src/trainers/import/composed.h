@@ -25,11 +25,11 @@ struct ComposedSettings {
 /// Configuration files that ship with a trainer and that other files inherit from.
 struct BaseFiles {
   std::string_view version;  ///< version of the bundled files: "NeMo-RL 7ea279abf"
-  /// Returns the bundled file for a path, or nullopt. Null: no files are bundled.
+  /// Returns the content of the bundled file for a path, or nullopt. Null: no files are bundled.
   std::optional<std::string> (*bundled)(const std::string& path) = nullptr;
   /// Returns whether a setting affects neither time nor memory. Such settings may be missing in a bundled file.
   bool (*has_no_effect)(std::string_view key) = nullptr;
-  /// Returns default values for a tree composed of file and command line. Null: no defaults.
+  /// Returns default values for the settings composed from the file and the command line. Null: no defaults.
   base::Result<syntax::Setting> (*defaults)(const syntax::Setting& root) = nullptr;
 };
 
@@ -55,8 +55,8 @@ struct LaunchFile {
 base::Result<LaunchFile> launch_file(const syntax::Launch& launch, const std::vector<std::string>& sources,
                                      std::string_view flag);
 
-/// Composes the settings of a launch with the file `named`. It is looked up in the working directory of the launch,
-/// then in the root folder, then among the bundled files.
+/// Composes the settings of a launch with the file `named`. The file is looked up in the working directory of the
+/// launch, then in the root folder, then among the bundled files.
 base::Result<ComposedSettings> composed_of_launch(const BaseFiles& bases, const syntax::Launch& launch,
                                                   const LaunchFile& named, const std::vector<std::string>& sources,
                                                   const RunRequest& request);

@@ -18,7 +18,7 @@ namespace dovetail::trainers {
 struct Finding {
   std::string key;           ///< the trainer's key; empty: not about a single setting
   std::string what;          ///< the statement: "16: modeled as ..."
-  syntax::Place place = {};  ///< place in a source; line 0: the setting is not written in any
+  syntax::Place place = {};  ///< place in a source; line 0: no source contains the setting
 
   bool operator==(const Finding&) const = default;
 };
@@ -28,7 +28,7 @@ struct ImportedModel {
   std::string role;
   std::string model;        ///< a bundled name, or the path of a config.json
   int lora = 0;             ///< rank of adapters; 0: the model itself is trained
-  std::string config = {};  ///< contents of a config.json on one line, instead of `model`; without adapters
+  std::string config = {};  ///< contents of a config.json on one line, instead of `model`; only if `lora` is 0
 
   bool operator==(const ImportedModel&) const = default;
 };
@@ -80,8 +80,8 @@ struct ImportedRun {
   std::vector<Finding> not_modelled;  ///< effects on time or memory that job and plan cannot express
 };
 
-/// Returns the run as dovetail/job@1 in YAML. Values of the cluster and of lengths stay as given. Unspecified lengths
-/// default to their cap. Returns an Error if a length in `options` is malformed.
+/// Returns the run as dovetail/job@1 in YAML. The user's values for the cluster and for lengths stay as written.
+/// Unspecified lengths default to their cap. Returns an Error if a length in `options` is malformed.
 base::Result<std::string> job_text(const ImportedRun& run, const ImportOptions& options);
 
 /// Returns an Error if the lengths in `options`, as parsed into `workload`, exceed the caps of the run.

@@ -16,7 +16,8 @@ namespace dovetail::trainers {
 /// Reads a parallel degree. The default is 1.
 base::Result<int> degree_at(const syntax::SettingTree& tree, const std::string& key);
 
-/// Keys of Megatron-LM's degrees and of the layers of its first and last stage.
+/// Keys of Megatron-LM's parallel degrees and related settings. `first_stage` and `last_stage` are the keys of the
+/// numbers of layers on these stages.
 struct MegatronKeys {
   std::string tensor;
   std::string pipeline;

@@ -1,4 +1,4 @@
-// Software settings that have one value in a job, but that trainers may set per role or for the engine.
+// Software settings that have one value in a job, although trainers may set them for each role or for the engine.
 #pragma once
 
 #include <cstdint>
@@ -20,13 +20,13 @@ struct RoleTypes {
   std::vector<Finding> otherwise = {};  ///< findings to report if another role has different types
 };
 
-/// Sets the types of the run to those of its roles. If the roles differ, the run keeps the types of its conventions,
-/// and the `otherwise` of each role is added to `not_modelled`.
+/// Sets the types of the run to the types of its roles. If the types of the roles differ, the run keeps the types of
+/// its memory conventions, and the `otherwise` of each role is added to `not_modelled`.
 void take_types(const std::vector<RoleTypes>& roles, ImportedRun& run);
 
 /// Share of a role's optimizer that is kept and stepped on the host.
 struct HostShare {
-  std::string key;
+  std::string key;     ///< key of the share
   double share = 0;    ///< 0: nothing is on the host, even if stepping on the host is enabled
   bool steps = false;  ///< whether stepping on the host is enabled
 
@@ -37,16 +37,16 @@ struct HostShare {
 /// Reads the share at `key`; the default is `otherwise`. Returns an Error unless it is from 0 to 1.
 base::Result<HostShare> host_share_at(const syntax::SettingTree& tree, std::string key, double otherwise);
 
-/// Sets the run's share to the share of the first role that steps on the host, or else of the first role with a share.
-/// Different shares of other roles that step on the host are added to `not_modelled`.
+/// Sets the run's optimizer share on the host to the share of the first role whose optimizer steps on the host, or else
+/// to the first share above 0. Different shares of other roles that step on the host are added to `not_modelled`.
 void take_host_shares(const syntax::SettingTree& tree, const std::vector<HostShare>& roles, ImportedRun& run);
 
-/// Sets the bucket of the weight sync to the value at `key`, in units of `unit` bytes, if it differs from the
-/// framework's default. Returns an Error unless it is at least 1.
+/// Sets the bucket size of the weight sync to the value at `key`, in units of `unit` bytes, if the size differs from
+/// the framework's default. Returns an Error if the value is less than 1 or too large.
 base::Status take_sync_bucket(const syntax::SettingTree& tree, const std::string& key, std::int64_t unit,
                               ImportedRun& run);
 
-/// Returns the engine named at `key`, or vLLM if none is given or jobs cannot describe it.
+/// Returns the engine named at `key`. Returns vLLM if the key is missing or names an engine that jobs cannot describe.
 base::Result<plan::EngineKind> engine_kind(const syntax::SettingTree& tree, std::string_view key);
 
 /// Returns the bits per weight that a name implies, 8 or 4 ("fp8_e5m2", "/models/Qwen3-8B-AWQ"), or nullopt.
@@ -56,14 +56,15 @@ std::optional<int> named_bits(std::string_view name);
 /// modeled. Returns an Error if the value is unknown before the script runs.
 base::Status take_engine_weights(const syntax::SettingTree& tree, const std::string& key, ImportedRun& run);
 
-/// Sets the bits per value of the engine's KV cache in the same way.
+/// Like take_engine_weights, for the bits per value of the engine's KV cache.
 base::Status take_key_values(const syntax::SettingTree& tree, const std::string& key, ImportedRun& run);
 
 /// Returns the type named "fp32", "float32", "bf16", ..., or nullopt for any other name.
 std::optional<plan::StateType> state_type(std::string_view word);
 
-/// Sets the critic's mini-batch. If it does not divide the samples of an iteration, adds `otherwise` to `not_modelled`.
-/// REQUIRES: the run has its prompts, samples and mini-batch.
+/// Sets the critic's mini-batch to `samples` samples, if it differs from the run's mini-batch. If it does not divide
+/// the samples of an iteration, adds `otherwise` to `not_modelled` instead. REQUIRES: the prompts, samples per prompt
+/// and mini-batch of the run are set.
 void take_critic_batch(std::int64_t samples, Finding otherwise, ImportedRun& run);
 
 }  // namespace dovetail::trainers

@@ -39,17 +39,17 @@ struct RunRequest {
 base::Status check_given_models(const ImportOptions& options);
 
 /// Returns the shape of a role's model, which the user or the setting at `key` names, and adds the model to the run.
-/// Records a guessed shape, and parts of the model that are not modeled, as findings. Returns an Error at the key or
-/// for the option if the shape is unknown.
+/// Records a guessed shape, and parts of the model that are not modeled, as findings. Returns an Error at the key, or
+/// about the user's option, if the shape is unknown.
 base::Result<llm::Transformer> role_model(const syntax::SettingTree& tree, const RunRequest& request,
                                           const std::string& role, const std::string& key, ImportedRun& run);
 
 /// Returns the model named at `key`, or nullopt if the value or the model is unknown.
 std::optional<FoundModel> seen_model(const syntax::SettingTree& tree, const RunRequest& request, std::string_view key);
 
-/// Like role_model, for a role whose shape is set by flags, unless the user names another model. The run refers to a
-/// bundled model of that shape, preferably the one named at `key`, or else contains the shape inline. Returns an Error
-/// at `shape_key` if jobs cannot express the shape.
+/// Like role_model, for a role whose model has the shape that flags set (`shape`), unless the user names a model. The
+/// run refers to a bundled model of that shape, preferably the one named at `key`, or else contains the shape inline.
+/// Returns an Error at `shape_key` if jobs cannot express the shape.
 base::Result<llm::Transformer> shaped_model(const syntax::SettingTree& tree, const RunRequest& request,
                                             const std::string& role, const std::string& key,
                                             const base::Result<llm::Transformer>& shape, const std::string& shape_key,
@@ -72,9 +72,9 @@ struct AssignedPools {
 /// crosses a node boundary only if it starts at one. REQUIRES: counts are at least 1 and sum to at most max_devices.
 AssignedPools assign_pools(const std::vector<std::int64_t>& counts, std::int64_t per_node);
 
-/// Assigns disjoint devices to pools of `counts` GPUs like assign_pools, and sets the cluster of the run. It is the
-/// user's, or else has as many nodes as needed. In the latter case, nodes have `per_node` GPUs or as many as needed, up
-/// to 8, whichever is more. Returns an Error if the user's cluster is too small.
+/// Assigns disjoint devices to pools of `counts` GPUs like assign_pools, and sets the cluster of the run. Without a
+/// cluster from the user, the cluster has as many nodes as needed. Each of these nodes has `per_node` GPUs or as many
+/// as needed, up to 8, whichever is more. Returns an Error if the user's cluster is too small.
 base::Result<std::vector<cluster::Mesh>> choose_pools(const ImportOptions& options,
                                                       const std::vector<std::int64_t>& counts, std::int64_t per_node,
                                                       ImportedRun& run);

@@ -14,14 +14,14 @@
 
 namespace dovetail::trainers {
 
-// Return the value at `key`, or nullopt if it is null or missing.
+// Each optional_ function returns the value at `key`, or nullopt if the value is null or missing.
 base::Result<std::optional<bool>> optional_flag(const syntax::SettingTree& tree, std::string_view key);
 /// Returns an integer from -1 to 2^40.
 base::Result<std::optional<std::int64_t>> optional_integer(const syntax::SettingTree& tree, std::string_view key);
 base::Result<std::optional<double>> optional_number(const syntax::SettingTree& tree, std::string_view key);
 base::Result<std::optional<std::string>> optional_text(const syntax::SettingTree& tree, std::string_view key);
 
-// Return the value at `key`, which must not be null or missing.
+// Each function that ends in _at returns the value at `key`, which must not be null or missing.
 base::Result<bool> flag_at(const syntax::SettingTree& tree, std::string_view key);
 base::Result<std::int64_t> integer_at(const syntax::SettingTree& tree, std::string_view key);
 /// Returns an integer of at least 1.
@@ -66,7 +66,7 @@ base::Status add_unmodeled(const syntax::SettingTree& tree, std::string_view key
 void add_passed_on(const syntax::SettingTree& tree, const std::string& key, std::span<const std::string_view> read,
                    ImportedRun& run);
 
-/// Returns an Error if the value is unknown before the script runs.
+/// Returns an Error if `setting`, the value at `key`, is unknown before the script runs.
 base::Status check_known(const syntax::SettingTree& tree, std::string_view key, const syntax::Setting& setting);
 
 }  // namespace dovetail::trainers

@@ -55,7 +55,7 @@ std::size_t digits_at(std::string_view text);
 
 /// A number as printed by Python: 1.5, 1e-06, nan, True, np.float64(1.5), tensor(0.5).
 struct PrintedNumber {
-  bool well_formed = false;
+  bool well_formed = false;     ///< whether the text has one of these forms
   std::optional<double> value;  ///< nullopt for nan, inf, None, True and False
 };
 PrintedNumber printed_number(std::string_view text);

@@ -32,11 +32,11 @@ constexpr auto names_of(PhaseKind) {
 /// Relation of a logged time to the iteration.
 enum class TimeKind {
   iteration,     ///< the whole iteration
-  phase,         ///< a phase of plans
-  other,         ///< part of the iteration, but not a phase of plans: advantages, data
+  phase,         ///< a phase of the iteration (PhaseKind)
+  other,         ///< another part of the iteration, such as computing advantages or loading data
   interruption,  ///< only in some iterations: validation, checkpoints
   part,          ///< contained in another time, or contains others
-  rate,          ///< not a time
+  rate,          ///< not a time, but a rate or an amount, such as tokens per second
 };
 constexpr auto names_of(TimeKind) {
   return std::array{
@@ -50,13 +50,12 @@ struct TimedKey {
   TimeKind use = TimeKind::other;
   std::optional<PhaseKind> phase = {};       ///< nullopt unless `use` is TimeKind::phase
   std::vector<std::string_view> roles = {};  ///< roles whose tasks are timed; empty: no specific role
-  std::string_view unless = {};              ///< if the log also has a time with this name, this time is a part of it
+  std::string_view unless = {};              ///< name of a time that, if also logged, contains this one
 };
 
-/// Meaning of a series of lengths, in tokens per sample. A missing mean response is the mean sequence minus the mean
-/// prompt.
+/// Meaning of a series of lengths. Lengths are in tokens per sample.
 enum class LengthFigure {
-  mean_response,
+  mean_response,  ///< if not logged: mean_sequence minus mean_prompt
   max_response,
   at_cap,  ///< fraction of responses that end at the cap
   mean_prompt,
@@ -78,17 +77,18 @@ struct LogKeys {
   /// Whether keys must match exactly. Otherwise any text may precede a prefix, and '_' equals '/' in the first prefix
   /// and in names.
   bool exact = false;
-  /// If no key times the iteration, its time is the sum of its phases and other times, since one loop runs them in
-  /// sequence.
+  /// Whether, if no key times the iteration, its time is the sum of its phases and other times. This is so if one loop
+  /// runs them in sequence.
   bool sums_iteration = false;
-  /// If the first logged iteration takes 0 s, each step logs the time of the previous step.
+  /// Whether, if the first logged iteration takes 0 s, each step logs the time of the previous iteration.
   bool may_log_previous = false;
-  /// If no key times the weight sync, generation includes it.
+  /// Whether, if no key times the weight sync, the time of generation includes it.
   bool weight_sync_within_generation = false;
 };
 
 /// Returns the name of a time without its prefix and any text before that ("data/timing_s/gen" gives "gen"), or nullopt
-/// if the key is not a time. Unless keys are exact, `/` equals `_`, which replaces it in TensorBoard's file names.
+/// if the key is not a time. Unless keys are exact, `/` equals `_`, because TensorBoard's file names have `_` in place
+/// of `/`.
 std::optional<std::string> time_name(const LogKeys& keys, std::string_view key);
 
 /// Returns the entry of a time, or nullopt if it is unknown. A name below a known one ("policy_training/sharding") is a

@@ -19,7 +19,7 @@ struct PrintedValue {
   };
   Kind kind = Kind::word;
   std::string text;                 ///< a word as printed, or the characters of a string
-  PrintedNumber number;             ///< value of a word in a map; well_formed without a value if not a number
+  PrintedNumber number;             ///< for a word in a map; its value is nullopt if the word is not a number
   std::vector<PrintedValue> items;  ///< items of a list, or values of a map
   std::vector<std::string> keys;    ///< keys of a map
   std::size_t begin = 0;            ///< position of the first character
@@ -35,12 +35,12 @@ base::Result<PrintedValue> read_printed_map(const ConsoleLine& line, std::size_t
 struct PrintedLeaf {
   std::string key;       ///< path from the root, separated by '/'
   std::string text;      ///< as printed
-  PrintedNumber number;  ///< well_formed without a value if the leaf is not a number
+  PrintedNumber number;  ///< its value is nullopt if the leaf is not a number
   std::size_t at = 0;    ///< position of the value in the line
 };
 
-/// Returns the leaves of the object at a character of a line. Other text may follow. Returns an Error at its place if
-/// there is no object, if the object is not closed, or if it has an invalid number.
+/// Returns the leaves of the object that starts at position `at` of the line. Other text may follow it. Returns an
+/// Error with its position if there is no object, if the object is not closed, or if it has an invalid number.
 base::Result<std::vector<PrintedLeaf>> read_printed_object(const ConsoleLine& line, std::size_t at);
 
 /// Positions in "Global step 12: {": the step and the object.
@@ -49,10 +49,12 @@ struct StepObject {
   std::string_view step;
   std::size_t object_at = 0;
 };
-/// Finds the first object in `text` whose step, in digits, follows `marker` at the start of a word.
+/// Finds the first object in `text` that follows a step. The step follows `marker`, which must begin at the start of a
+/// word.
 StepObject find_step_object(std::string_view text, std::string_view marker);
 
-/// Adds the numbers of an object found by find_step_object() at its step.
+/// Adds the numbers of an object found by find_step_object() to the log, at the step of the object. Returns an Error if
+/// the step or the object is invalid.
 base::Status add_step_object(const ConsoleLine& line, const StepObject& found, StepLogBuilder& log);
 
 /// Adds the value of a leaf to the log at a step.

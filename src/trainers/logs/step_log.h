@@ -87,9 +87,11 @@ std::optional<std::int64_t> logged_step(std::string_view text);
 /// Errors have a line and column.
 base::Status add_json_log(const LogFile& file, StepLogBuilder& log);
 
-/// Adds a CSV file: `Wall time,Step,Value`, as TensorBoard exports one scalar, with the key in the name of the file
-/// (run-NAME-tag-KEY.csv, '_' for '/'); or one column per key and one for the steps, which is named like the step of
-/// JSON lines. Errors have a line and column. Returns an Error for an empty file and for a single column.
+/// Adds a CSV file:
+///   - The columns `Wall time,Step,Value`, as TensorBoard exports one scalar. The key is in the name of the file
+///     (run-NAME-tag-KEY.csv, with '_' in place of '/').
+///   - One column per key and one for the steps, which is named like the step of JSON lines.
+/// Errors have a line and column. Returns an Error for an empty file and for a single column.
 base::Status add_csv_log(const LogFile& file, StepLogBuilder& log);
 
 }  // namespace dovetail::trainers

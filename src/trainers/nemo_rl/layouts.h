@@ -28,10 +28,10 @@ base::Result<llm::Layout> nemo_rl_layout(const syntax::SettingTree& tree, const 
 base::Result<plan::MicroBatching> nemo_rl_micro_batching(const syntax::SettingTree& tree, const std::string& role,
                                                          bool trains);
 
-/// Returns the share of the optimizer that is kept and stepped on the host if offloading is enabled: all of it with
+/// Returns the share of the role's optimizer that is kept and stepped on the host if offloading is enabled: 1 with
 /// DTensor, the configured fraction with Megatron.
 base::Result<HostShare> nemo_rl_host_share(const syntax::SettingTree& tree, const std::string& role);
-/// Returns whether the optimizer steps on the host.
+/// Returns whether the role's optimizer steps on the host.
 base::Result<bool> nemo_rl_optimizer_on_host(const syntax::SettingTree& tree, const std::string& role);
 
 /// Returns whether the key exists and is true.

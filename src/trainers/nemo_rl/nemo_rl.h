@@ -61,8 +61,8 @@ base::Result<ComposedSettings> nemo_rl_settings_of_file(const ConfigurationFile&
 base::Status check_nemo_rl_start(const ComposedSettings& settings, const std::string& loop);
 
 /// Completes an imported run. Adds to `not_modelled` the settings that affect time or memory but are not modeled. Adds
-/// to `ignored` the settings without effect. Sets the run's data types, engine and shares on the host. `loop` is "grpo"
-/// or "ppo". Returns an Error at a setting whose value is unknown.
+/// to `ignored` the settings without effect. Sets the run's data types, engine and optimizer share on the host. `loop`
+/// is "grpo" or "ppo". Returns an Error at a setting whose value is unknown.
 base::Status add_nemo_rl_unmodeled(const syntax::SettingTree& tree, const std::string& loop, ImportedRun& run);
 
 }  // namespace dovetail::trainers

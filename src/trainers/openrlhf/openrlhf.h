@@ -21,8 +21,8 @@ namespace dovetail::trainers {
 /// Commit of OpenRLHF whose flags and rules are implemented.
 inline constexpr std::string_view openrlhf_version = "3c3be623";
 
-/// Returns the flags of the PPO trainer with their defaults and older names. Before ed62d0e2 (April 2026), names had no
-/// dot after their group.
+/// Returns the flags of the PPO trainer with their defaults and older names. Since ed62d0e2 (April 2026), most names
+/// begin with a group and a dot: `--actor.num_nodes` was `--actor_num_nodes`.
 std::span<const syntax::Flag> openrlhf_flags();
 
 /// Reads OpenRLHF's launch scripts. Returns an Error at a flag that OpenRLHF rejects, or whose value is needed but

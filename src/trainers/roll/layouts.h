@@ -66,7 +66,7 @@ base::Result<plan::MicroBatching> roll_micro_batching(const syntax::SettingTree&
 base::Result<bool> roll_optimizer_on_host(const syntax::SettingTree& tree, const std::string& role);
 
 /// Sets the run's state types and shard groups, as take_types does. The actor trains on `actors` GPUs and the critic on
-/// `critics`, 0 without a critic. Returns an Error at an invalid type.
+/// `critics` GPUs (0: no critic). Returns an Error at an invalid type.
 base::Status add_roll_types(const syntax::SettingTree& tree, int actors, int critics, ImportedRun& run);
 
 }  // namespace dovetail::trainers

@@ -32,9 +32,9 @@ extern const TrainerWriter roll_writer;
 /// pipeline logs the total time of the previous step.
 const LogKeys& roll_log_keys();
 
-/// Reads two forms of log (roll/utils/tracking.py). In the first, the pipeline logs an object of metrics. Its step is
-/// given by the preceding "pipeline step 12 start" or "global step 12 start". The second is "metrics_tag: {"step": 12,
-/// "metrics": {...}}".
+/// Reads two forms of log (roll/utils/tracking.py). In the first, the pipeline logs an object of metrics, and the
+/// preceding "pipeline step 12 start" or "global step 12 start" gives the step. In the second, it logs "metrics_tag:
+/// {"step": 12, "metrics": {...}}".
 LineReader roll_line_reader();
 
 /// Commit of ROLL whose rules are implemented.

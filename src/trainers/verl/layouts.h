@@ -18,16 +18,16 @@ struct VerlEngineKeys {
   std::string_view fsdp;         ///< key of the FSDP settings: "critic.fsdp"
   std::string_view old_ulysses;  ///< older key of the Ulysses size; takes precedence if its value is greater than 1
   std::string_view megatron;     ///< key of the Megatron settings: "critic.megatron"
-  std::string_view recomputes;   ///< whether FSDP recomputes layers
-  std::string_view unpadded;     ///< whether padding is removed from rows
+  std::string_view recomputes;   ///< key of the flag that makes FSDP recompute layers
+  std::string_view unpadded;     ///< key of the flag that removes padding from sequences
 };
 
 /// Keys of one task's micro-batch sizes.
 struct VerlBatchKeys {
-  std::string_view dynamic;  ///< whether micro-batches are sized by tokens
-  std::string_view tokens;   ///< maximum number of tokens per device
-  std::string_view per_gpu;  ///< sequences per rank
-  std::string_view all;      ///< sequences of all ranks together (older versions)
+  std::string_view dynamic;  ///< key of the flag that sizes micro-batches by tokens
+  std::string_view tokens;   ///< key of the maximum number of tokens per device
+  std::string_view per_gpu;  ///< key of the number of sequences per rank
+  std::string_view all;      ///< key of the number of sequences of all ranks together (older versions)
 };
 
 inline constexpr VerlEngineKeys verl_actor_keys{.fsdp = "actor_rollout_ref.actor.fsdp_config",

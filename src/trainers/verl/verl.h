@@ -35,8 +35,8 @@ extern const TrainerWriter verl_writer;
 /// from all of its trainers; `timing/...` from old versions.
 const LogKeys& verl_log_keys();
 
-/// Reads the console logger (verl/utils/logger/aggregate_logger.py): "step:1 - timing_s/gen:12.3 - ...". The record may
-/// begin anywhere in a line.
+/// Reads the output of the console logger (verl/utils/logger/aggregate_logger.py): "step:1 - timing_s/gen:12.3 - ...".
+/// The record may begin anywhere in a line.
 LineReader verl_line_reader();
 
 /// Training backend. verl reads different settings for each.
@@ -50,8 +50,8 @@ std::string_view verl_common_defaults();
 std::string_view verl_fsdp_defaults();
 std::string_view verl_megatron_defaults();
 
-/// Returns whether the bundled defaults omit the setting because it affects neither time nor memory: profiling,
-/// checkpoints, tracing.
+/// Returns whether the bundled defaults omit the setting because it affects neither time nor memory. Examples are the
+/// settings of profiling, checkpoints and tracing.
 bool is_left_out(std::string_view key);
 
 /// Settings of a run, from a launch script or a file, merged over verl's defaults.
@@ -83,8 +83,8 @@ base::Result<VerlSettings> settings_of_configuration(syntax::Setting root, const
 std::string present_key(std::string_view key);
 
 /// Completes an imported run. Adds to `not_modelled` the settings that affect time or memory but are not modeled. Adds
-/// to `ignored` the settings without effect. Sets the run's data types, engine and shares on the host. Returns an Error
-/// at a setting whose value is unknown.
+/// to `ignored` the settings without effect. Sets the run's data types, engine and optimizer share on the host. Returns
+/// an Error at a setting whose value is unknown.
 base::Status add_verl_unmodeled(const VerlSettings& settings, ImportedRun& run);
 
 }  // namespace dovetail::trainers
