@@ -56,7 +56,7 @@ class Node {
   bool is_list() const;
   bool is_map() const;
 
-  /// Returns the characters of a scalar: a number or boolean as written, a string decoded, nothing for null.
+  /// Returns the characters of a scalar: a number or boolean as written, or a string decoded. Empty for null.
   std::string_view text() const;
   /// Returns the number of items of a list, or of keys of a map.
   std::size_t size() const;

@@ -60,7 +60,7 @@ struct FileContent {
   std::string_view content;
 };
 
-/// Writes all files of a set or none, each like write_file(). No file is renamed before all are complete on disk. If a
+/// Writes all of the files or none, each like write_file(). No file is renamed before all are complete on disk. If a
 /// rename fails, the old files are restored. SIGINT, SIGTERM, SIGHUP and SIGQUIT are blocked during the renames. Two
 /// paths that lead to the same file are an Error.
 ///

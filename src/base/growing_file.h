@@ -1,4 +1,4 @@
-// Files that grow: GrowingFile reads what another program appends, LineFile appends lines.
+// Files that grow. GrowingFile reads what another program appends. LineFile appends lines.
 #pragma once
 
 #include <cstdint>
