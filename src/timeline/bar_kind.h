@@ -24,7 +24,7 @@ enum class BarKind : std::uint8_t {
   input_gradient,   ///< first half of a split backward pass
   weight_gradient,  ///< second half of a split backward pass
   step,             ///< optimizer step of a mini-batch on one stage of a pipeline
-  optimizer,        ///< collectives and optimizer of a step, for a whole model
+  optimizer,        ///< optimizer step of a mini-batch with its collectives, for a whole model
   reallocation,     ///< sending or receiving new weights
   hand_over,        ///< software overhead of a task or an iteration: distributing data, collecting results
   work,             ///< work in a trace, known only by its name
@@ -36,7 +36,7 @@ enum class BarKind : std::uint8_t {
   awaiting,         ///< idle: new weights are in transit to or from other devices
   bubble,           ///< idle: a pipeline fills, drains or waits for a neighboring stage
   imbalance,        ///< idle: other ranks of the same task have more work
-  launch,           ///< idle: kernels are launched one by one; never a separate bar, see Bar::launch
+  launch,           ///< idle: waiting for kernel launches; never a separate bar, see Bar::launch
   drain,            ///< idle: after the last op of the device, or all the time on a device without ops
   idle,             ///< idle time in a trace, known only by its name
 };
