@@ -21,7 +21,7 @@ struct Setting {
   std::vector<Setting> items;                            ///< items of a list
   std::vector<std::pair<std::string, Setting>> members;  ///< members of a map, in order of first appearance
   Place place;                                           ///< place of the last assignment
-  std::optional<Unknown> unknown;  ///< why it is unknown; for a known value, the condition under which it applies
+  std::optional<Unknown> unknown;  ///< why the value is unknown; if it is known, the condition under which it applies
 
   bool operator==(const Setting&) const = default;
 };

@@ -72,11 +72,12 @@ struct Flow {
   bool is_normal() const { return kind == Kind::normal; }
 };
 
-/// A loop, function, subshell or script in progress, with the branches that may have left it early.
+/// A loop, an iteration of a loop, a subshell, or a function or script in progress, with the branches that may have
+/// left it early.
 struct ShellFrame {
   enum class Kind { iteration, loop, function, subshell };
   Kind kind = Kind::subshell;
-  std::size_t conditions = 0;  ///< number of conditions at the start of the frame
+  std::size_t conditions = 0;  ///< size of Shell::conditions at the start of the frame
   struct EarlyExit {
     Flow flow;
     ShellState state;
