@@ -1,4 +1,5 @@
-// Safetensors files (huggingface.co/docs/safetensors): a length, a JSON header, then the tensors' bytes.
+// Safetensors files (huggingface.co/docs/safetensors): the length of the header, a JSON header, then the tensors'
+// bytes.
 #pragma once
 
 #include <array>
