@@ -36,8 +36,8 @@ struct MegatronKeys {
 base::Result<llm::Layout> megatron_degrees(const syntax::SettingTree& tree, const MegatronKeys& keys, int devices,
                                            const llm::Transformer& model);
 
-/// Like the above, for keys with Megatron-LM's own names (`tensor_model_parallel_size`, ...) below `keys`. The keys for
-/// the layers of the first and last stage are below `stages`.
+/// Like megatron_degrees above, for keys with Megatron-LM's own names (`tensor_model_parallel_size`, ...) below `keys`.
+/// The keys for the layers of the first and last stage are below `stages`.
 base::Result<llm::Layout> megatron_degrees(const syntax::SettingTree& tree, std::string_view keys,
                                            std::string_view stages, int devices, const llm::Transformer& model);
 
