@@ -20,8 +20,8 @@
 namespace dovetail::control {
 
 /// Sums of training statistics over the micro-batches of a mini-batch, or over the mini-batches of an iteration.
-/// Dividing a sum by `weight` gives its mean; `loss` and the maxima are not divided. Statistics that a loss does not
-/// have are 0.
+/// A sum divided by `weight` is a mean; `loss` and the maxima are not divided. Statistics that do not apply to a loss
+/// are 0.
 struct TrainingSums {
   double weight = 0;  ///< number of tokens (policy, texts), values (critic) or pairs
   double loss = 0;    ///< weighted mean of a mini-batch; over an iteration, the sum of these means
@@ -83,9 +83,9 @@ struct GenerationSettings {
 /// Response to one GenerationRequest.
 struct GeneratedResponse {
   std::vector<TokenId> tokens;            ///< at least one
-  std::vector<double> log_probabilities;  ///< of each token, from logits / temperature (0 counts as 1)
+  std::vector<double> log_probabilities;  ///< of each token, from logits / temperature; a temperature of 0 counts as 1
   bool ended = false;  ///< ended by a token of `ends` or a string of `stops`; false: cut off at max_tokens
-  std::optional<std::size_t> text_bytes;  ///< bytes before the stop string, if one ended the response
+  std::optional<std::size_t> text_bytes;  ///< bytes before the stop string; nullopt if none ended the response
 };
 
 /// Tokens of a sequence, such as a prompt with its response. Models score the tokens from `first_scored` to the end.
@@ -110,8 +110,8 @@ struct ScoreSlopes {
   std::vector<double> entropies;  ///< empty if the loss does not depend on them
 };
 
-/// Function that returns the gradients for the sequences of a micro-batch, given their scores, and adds to `sums`.
-/// `ids` are their indexes in the mini-batch.
+/// Function that returns the gradients for the sequences of a micro-batch, given their scores, and adds the statistics
+/// of the micro-batch to `sums`. `ids` are the indexes of the sequences in the mini-batch.
 using MicroBatchLoss = std::function<std::vector<ScoreSlopes>(std::span<const std::size_t> ids,
                                                               std::span<const Scores> scores, TrainingSums& sums)>;
 
@@ -122,14 +122,15 @@ struct MiniBatch {
   MicroBatchLoss loss;
 };
 
-/// Settings of forward and backward passes over sequences: how they form micro-batches, and callbacks.
+/// Settings of forward and backward passes: the temperature, how sequences form micro-batches, cancellation and
+/// progress.
 struct PassSettings {
   double temperature = 1;  ///< divides the logits
   plan::MicroBatching micro_batching;
   std::size_t kept_together = 1;  ///< number of consecutive sequences that share a micro-batch: 2 for pairs
   const parallel::Cancellation* cancellation = nullptr;  ///< checked between micro-batches
   std::function<void(std::size_t done)>
-      on_progress;  ///< receives the number of finished sequences or responses; may be empty
+      on_progress;  ///< called by Models::score with the number of sequences scored so far; may be empty
 };
 
 /// Settings of one AdamW step: the role's optimizer, the factor of the rate schedule, and the factor that clips
@@ -143,10 +144,10 @@ struct StepSettings {
 /// Decision after the gradients of a mini-batch are computed.
 struct StepDecision {
   std::optional<StepSettings> step;  ///< nullopt to skip the step
-  bool ends = false;                 ///< the remaining mini-batches are not trained
+  bool ends = false;                 ///< true if the remaining mini-batches are not trained
 };
 
-/// Training of one role in a phase: mini-batches in order, each followed by an optimizer step.
+/// Training of one role in a phase: mini-batches in order, each followed by an optimizer step unless `decide` skips it.
 struct Training {
   std::string role;
   std::vector<MiniBatch> mini_batches;
@@ -159,7 +160,7 @@ struct Training {
 /// Resources that a rank has used since the previous Models::take_usage().
 struct RankUsage {
   double processor_seconds = 0;  ///< CPU time of its tasks, without rewards, file output and reports
-  std::int64_t live = 0;         ///< peak bytes of tensors in training
+  std::int64_t live = 0;         ///< peak memory of tensors during training, in bytes
 };
 
 /// The models of a run. Each belongs to a role of the workflow. Errors are Failure::interrupted after a cancellation,
@@ -170,7 +171,7 @@ class Models {
   virtual ~Models() = default;
 
   /// Returns the responses to `requests` in order. Passes each to `on_response` when it ends. The text of a response
-  /// depends on its own request, the weights and `settings` except the engine, and not on the other requests.
+  /// depends only on its own request, the weights and `settings` (except `engine`), not on the other requests.
   virtual base::Result<std::vector<GeneratedResponse>> generate(
       const std::string& role, std::span<const GenerationRequest> requests, const GenerationSettings& settings,
       const parallel::Cancellation* cancellation,

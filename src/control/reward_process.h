@@ -17,7 +17,7 @@ struct Response {
   std::string id;  ///< unique within a call
   std::string prompt;
   std::string response;
-  std::string answer;  ///< JSON; null if empty
+  std::string answer;  ///< JSON; if empty, the program receives null
 };
 
 /// Processes of a RewardCommand. Each reads one JSON line per response, `{"id", "prompt", "response", "answer"}`, on

@@ -74,7 +74,7 @@ constexpr auto fields_of(const T*) {
 
 struct RateSchedule {
   learn::RateShape name = learn::RateShape::constant;
-  std::int64_t warmup = 0;  ///< optimizer steps of linear growth from 0 to the full rate
+  std::int64_t warmup = 0;  ///< optimizer steps in which the rate rises linearly to the full rate
   double minimum = 0;       ///< final fraction of the full rate, for linear and cosine
 
   friend bool operator==(const RateSchedule&, const RateSchedule&) = default;
@@ -127,7 +127,7 @@ constexpr auto fields_of(const T*) {
                          field("min_tokens", &T::min_tokens, Integer{0, 1 << 24}));
 }
 
-/// Term that includes the KL divergence from the reference: the rewards or the loss.
+/// Where the penalty for KL divergence from the reference is added: to the rewards or to the loss.
 enum class KlPlace { reward, loss };
 constexpr auto names_of(KlPlace) {
   return std::array{base::EnumName{"reward", KlPlace::reward}, base::EnumName{"loss", KlPlace::loss}};
@@ -154,7 +154,7 @@ constexpr auto fields_of(const T*) {
             {.applies = [](const T& kl) { return kl.target.has_value(); }, .only_with = "`target`"}));
 }
 
-/// Samples over which advantages are scaled: no scaling, the responses to one prompt, or the whole batch.
+/// How advantages are scaled: not at all, over the responses to one prompt, or over the whole batch.
 enum class AdvantageScale { none, group, batch };
 constexpr auto names_of(AdvantageScale) {
   return std::array{base::EnumName{"none", AdvantageScale::none}, base::EnumName{"group", AdvantageScale::group},
@@ -296,8 +296,8 @@ struct RunSettings {
   Guards guards;
 };
 
-/// Returns the SHA-256 of all settings except the number of iterations or epochs. Paths count relative to the job's
-/// folder. A run can be resumed only with settings of the same hash.
+/// Returns the SHA-256 of all settings except the number of iterations or epochs. Paths are hashed relative to the
+/// job's folder. A run can be resumed only with settings of the same hash.
 std::string hash_of(const RunSettings& settings);
 
 /// Returns the default settings of a run with this algorithm. REQUIRES: can_run(algorithm).

@@ -1,4 +1,4 @@
-// Builds the mini-batches of each algorithm. `places` are the indexes of the samples, examples or pairs in the
+// Builds the mini-batches of each algorithm. `places` lists, by index, the samples, examples or pairs that form the
 // mini-batch. The samples, examples, pairs and loss settings must outlive the mini-batch.
 #pragma once
 
@@ -26,8 +26,8 @@ MiniBatch value_mini_batch(std::span<const Sample> samples, std::span<const std:
 /// text.
 MiniBatch imitation_mini_batch(const std::vector<ExampleTokens>& examples, std::span<const std::size_t> places,
                                learn::TokenWeighting weigh, std::int64_t max_tokens);
-/// Returns a mini-batch of a reward model: Bradley-Terry loss of pairs, from the scores at their last tokens. Sequences
-/// alternate between chosen and rejected.
+/// Returns a mini-batch of a reward model: Bradley-Terry loss of pairs. The score of a response is the model's value at
+/// its last token. Sequences alternate between chosen and rejected.
 MiniBatch preference_mini_batch(const std::vector<PairTokens>& pairs, std::span<const std::size_t> places);
 
 }  // namespace dovetail::control

@@ -14,7 +14,8 @@
 
 namespace dovetail::control {
 
-/// Returns a random permutation of [0, count) that depends only on (seed, purpose, index).
+/// Returns a random permutation of [0, count) that depends only on the arguments. Permutations with different `purpose`
+/// (what is put in order) or `index` (such as the epoch) are independent.
 std::vector<std::size_t> permutation(std::uint64_t seed, std::uint64_t purpose, std::uint64_t index, std::size_t count);
 
 /// An item of the data, in one of the passes over the data.
@@ -25,13 +26,14 @@ struct DataPlace {
   friend bool operator==(const DataPlace&, const DataPlace&) = default;
 };
 
-/// Returns the `batch` items, of `count`, that iteration `iteration` (from 0) reads. Epochs follow each other without a
-/// gap, so an iteration may end one and begin the next. With `shuffle`, each epoch has a different order. REQUIRES:
-/// count >= 1.
+/// Returns the `batch` items that iteration number `iteration` (from 0) reads from data of `count` items. Epochs follow
+/// each other without a gap, so an iteration may end one epoch and begin the next. With `shuffle`, each epoch has a
+/// different order; otherwise, all have the order of the data. REQUIRES: count >= 1.
 std::vector<DataPlace> places_of(std::uint64_t seed, bool shuffle, std::size_t count, std::int64_t iteration,
                                  std::int64_t batch);
 
-/// Returns the number of iterations that complete `epochs` passes. The last one may begin another pass.
+/// Returns the number of iterations that complete `epochs` passes over `count` items, with `batch` items per iteration.
+/// The last iteration may begin another pass.
 std::int64_t iterations_of(std::int64_t epochs, std::size_t count, std::int64_t batch);
 
 /// Limits that the models set for the data: the smallest vocabulary and context of all models, and the end tokens of
@@ -51,7 +53,7 @@ struct PromptTokens {
 /// Text to imitate. sequence.first_scored is its first learned token.
 struct ExampleTokens {
   TokenSequence sequence;
-  std::vector<bool> learned;  ///< [scored token]
+  std::vector<bool> learned;  ///< [scored token] true if the token is learned
 };
 
 /// Two responses to one prompt. Both sequences are scored from the start of the response.

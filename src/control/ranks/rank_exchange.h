@@ -43,8 +43,9 @@ base::Result<std::vector<double>> decode_numbers(const std::string& bytes);
 /// Exchanges between all ranks. All ranks must make the same calls in the same order.
 class RankExchange {
  public:
-  /// `local` may stop this rank; null: nothing does. `timeout` limits each wait for other ranks. begin_phase() calls
-  /// `on_phase` with the name of the phase that this rank enters. `transport` and `local` must outlive this object.
+  /// `local` receives the stop requests made to this rank; null: there are none. `timeout` limits each wait for other
+  /// ranks. begin_phase() calls `on_phase` with the name of the phase that this rank enters. `transport` and `local`
+  /// must outlive this object.
   RankExchange(transport::Transport& transport, const parallel::Cancellation* local, transport::Clock::duration timeout,
                std::function<void(std::string_view phase)> on_phase = {})
       : transport_(transport), local_(local), timeout_(timeout), on_phase_(std::move(on_phase)) {}
@@ -58,7 +59,7 @@ class RankExchange {
   base::Result<std::vector<std::string>> all_gather(std::string own);
   /// Returns rank 0's string on every rank. Ignores the strings of other ranks.
   base::Result<std::string> broadcast(std::string own);
-  /// Returns, on all ranks, the Error of the lowest rank that has one.
+  /// Returns, on all ranks, the Error of the lowest rank that has one, or ok if no rank has one.
   base::Status agree(const base::Status& own);
   void begin_phase(std::string_view phase) const {
     if (on_phase_) on_phase_(phase);

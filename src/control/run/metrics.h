@@ -18,7 +18,7 @@ namespace dovetail::control {
 /// Adds figures of sampled and judged responses: reward, its deviation and quartiles, share of groups with equal
 /// rewards (if prompts have several responses), lengths, share of truncated responses, and divergence from the
 /// reference. Also adds the gap between the engine's and the trainer's log-probabilities if the trainer's are known
-/// before training. `kl_coefficient` is this iteration's.
+/// before training. `kl_coefficient` is the KL coefficient of this iteration.
 void add_sample_figures(std::span<const Sample> samples, double kl_coefficient, Figures& figures);
 
 /// Adds figures of each train task: learning rate, steps taken and skipped, and, unless all steps were skipped, the
@@ -39,21 +39,22 @@ void add_training_figures(const std::map<std::string, TrainingRecord>& training,
 /// A warning is repeated only after an iteration without it.
 std::vector<std::string> warnings_of(const Figures& figures, HealthRecord& health);
 
-/// Work of an iteration. Without samples, only the trained tokens count.
+/// Work of an iteration. Throughput counts the tokens of the samples or, without samples, the trained tokens.
 struct IterationWork {
   std::span<const Sample> samples;
   const std::map<std::string, TrainingRecord>& training;  ///< by task
 };
 
-/// Returns the FLOPs of the iteration's tasks. Each parameter and token costs 2 in a forward pass and 4 more in a
+/// Returns the FLOPs of the iteration's tasks. A parameter costs 2 FLOPs per token in a forward pass and 4 more in a
 /// backward pass (Kaplan et al. 2020, arXiv 2001.08361, section 2.1). Excludes attention and recomputation.
 double flops_of(const IterationWork& work, const workflow::Workflow& workflow, const Models& models);
 
 /// Returns the peak resident memory of this process in bytes.
 std::int64_t peak_resident_memory();
 
-/// Adds timings: `seconds`, `tokens_per_second`, `mfu` (flops_of per second as a fraction of the peak bf16 FLOP/s of
-/// the job's devices) and `memory_gib` (peak_resident_memory). `seconds` is the duration of the iteration.
+/// Adds figures that differ from run to run: `seconds`, the duration of the iteration; `tokens_per_second`; `mfu`, the
+/// FLOP/s by flops_of as a fraction of the peak bf16 FLOP/s of the job's devices; and `memory_gib`, the
+/// peak_resident_memory.
 void add_usage(const IterationWork& work, const plan::Job& job, const Models& models, double seconds, Figures& figures);
 
 /// Adds figures per rank if there are several ranks: `processor_seconds/RANK`, the CPU time of its tasks, and

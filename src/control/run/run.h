@@ -38,7 +38,8 @@ struct RunSetup {
   RewardFunction reward_function = {};  ///< needed only if a rule rewards responses
 };
 
-/// Returns the number of iterations of a run: from the settings, or from its epochs.
+/// Returns the number of iterations of a run: the configured number, or the number that completes the configured
+/// epochs.
 std::int64_t iterations_of(const RunSettings& settings, const plan::Job& job, const RunInputs& inputs);
 
 /// Returns the state of a run before its first iteration, with the configured KL coefficient. The evaluation of the
@@ -54,15 +55,19 @@ RunState initial_state(const RunSettings& settings);
 /// equal in size, except that the first ones may have one sample more.
 ///
 /// A mini-batch whose loss or gradients are not finite takes no step. The run ends after guards.in_a_row such
-/// mini-batches of a role in succession, or after the first if guards.non_finite is `stop`. With early_stop_kl, a
-/// mini-batch that diverges too far from the policy before training takes no step, and the role takes no further steps
-/// in the iteration. The learning rate schedule counts mini-batches, including those without a step.
+/// mini-batches of a role in succession, or after the first if guards.non_finite is `stop`. If, on a mini-batch, the
+/// policy has diverged from the policy before training by more than early_stop_kl, that mini-batch takes no step, and
+/// the role takes no further steps in the iteration. The learning rate schedule counts mini-batches, including those
+/// without a step.
 ///
-/// If `cancellation` is requested, the run finishes the current micro-batch or decode step, saves a checkpoint and
-/// returns Failure::interrupted. Resuming yields the same numbers. Other Errors of models or rewards also save a
-/// checkpoint, except Failure::invalid, which means that guards ended the run or a reward was not finite.
-/// Failure::bad_input may mean that the state belongs to another workload or other data. An Error of the sink ends the
-/// run at once.
+/// If `cancellation` is requested, the run stops as soon as the models can stop, saves a checkpoint and returns
+/// Failure::interrupted. On one rank, models stop after a micro-batch or decode step. Training of several roles
+/// together always runs to its end. A resumed run yields the same numbers as an uninterrupted one.
+///
+/// Other Errors of models or rewards also save a checkpoint. An Error in the training of several roles together does
+/// not, because the models may then be ahead of the state. Neither does Failure::invalid, which means that guards ended
+/// the run or a reward was not finite. Failure::bad_input may mean that the state belongs to another workload or other
+/// data. An Error of the sink ends the run at once.
 base::Status run(const RunSetup& setup, Models& models, const RunSink& sink, RunState& state,
                  const parallel::Cancellation* cancellation);
 

@@ -19,22 +19,22 @@ namespace dovetail::control {
 
 /// Framework (plan/framework.h) of the plans that runs execute.
 inline constexpr std::string_view run_framework = "dovetail";
-/// File names of the job and the plan, in a folder that is given as a job and in the folder of a run.
+/// Names of the job file and the plan file, both in a folder given in place of a job file and in a run directory.
 inline constexpr std::string_view job_file_name = "job.yaml";
 inline constexpr std::string_view plan_file_name = "plan.json";
 
 /// A job that was read from a file, with the settings of its run.
 struct RunJob {
   std::string path;         ///< path of the job file
-  std::string text;         ///< content of the file, with the number of devices replaced if another one was requested
+  std::string text;         ///< content of the file, with the number of devices replaced if read_run_job got `ranks`
   base::Document document;  ///< parsed `text`
-  plan::Job job;            ///< for run_framework
+  plan::Job job;            ///< read with run_framework as its framework
   RunSettings settings;
 };
 
-/// Returns the job file at `path`: the path itself, or job.yaml in that folder.
+/// Returns the path of the job file: `path` itself, or that of job.yaml if `path` is a folder.
 std::string job_file_of(const std::string& path);
-/// Returns plan.json in the folder `path`; nullopt if the file does not exist.
+/// Returns the path of plan.json in the folder `path`; nullopt if the file does not exist.
 std::optional<std::string> plan_file_in(const std::string& path);
 
 /// Reads the job at `path`, a file or a folder with job.yaml. With `ranks`, the job runs on this many devices of one
@@ -55,8 +55,9 @@ struct RunModel {
 };
 
 /// Opens the models of all roles, each after the model that it copies. A role without an entry in `weights` copies the
-/// role that it is initialized or averaged from, if that has the same layers. Returns errors of llm::parse_computation
-/// and check_weights, and an Error if a folder of weights is for another model than the job's.
+/// role that it is initialized or averaged from if both models have the same layers; otherwise, its weights are random.
+/// Returns errors of llm::parse_computation and check_weights, and an Error if a folder of weights is for another model
+/// than the job's.
 base::Result<std::vector<RunModel>> open_models(const RunJob& run);
 
 /// Returns an Error unless the checkpoint has each tensor of the model, in its shape and a floating-point type, and no
@@ -74,7 +75,7 @@ base::Status check_reward(const RewardCommand& command, const std::string& folde
                           const parallel::Cancellation* cancellation = nullptr);
 
 /// Returns an Error unless a run may write into `folder`. A new run needs a folder that does not exist, is empty, or
-/// holds only a plan. With `resume`, the folder must hold more than that.
+/// holds only a plan. With `resume`, the folder must hold at least one entry other than a plan.
 base::Status check_run_folder(const std::string& folder, bool resume);
 
 struct CheckedRun {

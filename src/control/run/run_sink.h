@@ -19,9 +19,9 @@ struct RunState;
 struct Figure {
   std::string name;
   double value = 0;
-  bool is_timing = false;  ///< differs from run to run
+  bool is_timing = false;  ///< true if the value differs between runs with the same seed
 };
-/// Figures in display order. The first is `iteration`, counted from 1.
+/// Figures in display order. The first is `iteration`, counted from 1; 0 in an evaluation of the initial models.
 using Figures = std::vector<Figure>;
 
 /// Returns null if no figure has this name.
@@ -36,6 +36,8 @@ struct RunProgress {
   std::int64_t total = 0;
 };
 
+/// Why a checkpoint is saved: it is due or the best so far; the run is complete; or a stop request or Error ended the
+/// run.
 enum class CheckpointReason { due, end, interrupted };
 
 /// Receives the results of a run and saves its checkpoints. An Error ends the run.

@@ -22,7 +22,7 @@ struct TrainingRecord {
   std::int64_t tokens = 0;        ///< tokens of all sequences in computed mini-batches
   std::int64_t steps = 0;         ///< number of steps taken
   std::int64_t skipped = 0;       ///< steps skipped because loss or gradients were not finite
-  bool is_stopped = false;        ///< the remaining mini-batches take no step (`early_stop_kl`)
+  bool is_stopped = false;        ///< true if the remaining mini-batches take no step (`early_stop_kl`)
   double norm = 0;                ///< gradient norm, summed over all mini-batches except skipped ones
   double max_norm = 0;
   double rate = 0;  ///< learning rate of the last step
@@ -39,13 +39,13 @@ struct RunState {
   Scales scales;
   std::map<std::string, std::int64_t> skipped_in_a_row;  ///< consecutive skipped steps, by role
   std::optional<double> best;       ///< score of the best evaluation so far: reward, or negated loss
-  bool is_to_be_evaluated = false;  ///< the evaluation and checkpoint that may be due after `iterations` are not done
+  bool is_to_be_evaluated = false;  ///< true until any evaluation and checkpoint due after `iterations` are done
   HealthRecord health;
 
   // State of the current iteration:
   std::size_t tasks_done = 0;          ///< tasks of Workflow::order that are done
   std::int64_t mini_batches_done = 0;  ///< of the current train task
-  bool is_settled = false;             ///< the samples have advantages
+  bool is_settled = false;             ///< true if the samples have advantages
   std::vector<Sample> samples;
   std::map<std::string, TrainingRecord> training;  ///< by task
   double seconds = 0;                              ///< time spent before the last interruption

@@ -26,7 +26,7 @@ void begin_samples(TaskContext& context);
 /// Runs a task of the workflow, or the rest of an interrupted task.
 base::Status do_task(TaskContext& context, workflow::TaskId task);
 
-/// Runs one train task, or several together. Computes the advantages first if that is not done.
+/// Runs one train task, or several together. First computes the advantages of the samples unless they are known.
 base::Status do_training(TaskContext& context, std::span<const workflow::TaskId> tasks);
 
 /// Samples the responses that `samples` lacks, for prompts from `data`, and stores each in its sample. Progress is
