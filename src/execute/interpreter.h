@@ -21,7 +21,8 @@ class Stage {
  public:
   virtual ~Stage() = default;
 
-  /// Returns a buffer for a message of a micro-batch from another rank: an activation (`forward`) or a gradient.
+  /// Returns a buffer for a message of a micro-batch from another rank: an activation if `forward`, otherwise a
+  /// gradient.
   virtual Buffer receive_buffer(bool forward, MicrobatchId microbatch) = 0;
   /// Called when a message has arrived in a buffer of receive_buffer(). The rank continues when this returns.
   virtual void arrived(bool /*forward*/, MicrobatchId /*microbatch*/, const Buffer& /*message*/) {}
@@ -35,7 +36,7 @@ class Stage {
 };
 
 /// Carries out a rank's reductions, one at a time, on a separate thread from the stages. No stage uses the data of a
-/// reduction between its start and its await.
+/// reduction between the program's `reduce` and `await` instructions for it.
 class Reducer {
  public:
   virtual ~Reducer() = default;
@@ -69,7 +70,7 @@ struct RunOptions {
   transport::Clock::duration timeout = std::chrono::minutes(5);  ///< limit of each wait
   std::uint32_t run = 0;  ///< number of the run: the same on all ranks, different for each run on the same transport
   transport::Collectives* collectives = nullptr;  ///< for the reductions; null: OrderedCollectives on the transport
-  Guard guard = {};                               ///< called around stages and reductions; null: they do not throw
+  Guard guard = {};  ///< runs the calls of stages and of the reducer; null if these do not throw
 };
 
 /// Returns the channels on which the program sends and receives, in ascending order.

@@ -17,8 +17,8 @@ namespace dovetail::execute {
 ///
 /// The ranks' clocks are consistent if no message arrives before it was sent and no reduction ends before all of its
 /// ranks have begun it. Consistent clocks, such as those of ranks on one host, are not moved relative to each other.
-/// Otherwise each clock is moved to the middle of the range in which all clocks are consistent. A rank without messages
-/// or reductions keeps its clock.
+/// Otherwise, one rank keeps its clock, and every other clock is moved to the middle of the range in which all clocks
+/// are consistent. A rank without messages or reductions keeps its clock, too.
 ReplayTimes on_common_clock(const std::vector<pipeline::Program>& programs, ReplayTimes times);
 
 /// Identifies ops that do the same work, on any replica and micro-batch. `stage` is numbered as in the ranks' programs.
@@ -42,8 +42,8 @@ OpMedians medians_of(std::span<const OpMedians> runs);
 
 /// Returns `problem` with the measured durations. If several stages of the ranks make up one problem stage, the problem
 /// stage gets the sum of their durations for ops with an output for a neighboring stage, and the maximum for other ops.
-/// Durations are at least one tick. A duration stays unchanged if any of its stages was not measured. REQUIRES: times
-/// of `problem` are in ns; `placement` is a placement of it.
+/// Durations are at least one tick. A duration stays unchanged unless all of these stages were measured. REQUIRES:
+/// times of `problem` are in ns; `placement` is a placement of it.
 pipeline::Problem with_measured_times(pipeline::Problem problem, const pipeline::Placement& placement,
                                       const OpMedians& medians);
 

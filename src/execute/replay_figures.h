@@ -42,9 +42,9 @@ struct ReplayFigures {
 /// Computes the figures of a replay. REQUIRES: there is an op.
 ReplayFigures figures_of(const std::vector<std::vector<ReplayedOp>>& ops);
 
-/// Returns the measured ops of `problem`, [rank], as a timeline. It has one lane per rank, named after the device with
-/// that number. Idle time is warm-up before a rank's first op, drain after its last, and a bubble between ops. Lanes
-/// extend to the end of the last op of all ranks. Times are in ns, shown in ms.
+/// Returns the measured times of `ops`, [rank], as a timeline, in which bars refer to the pipelines of `problem`. It
+/// has one lane per rank, named "device RANK". Idle time is warm-up before a rank's first op, drain after its last, and
+/// a bubble between ops. Lanes extend to the end of the last op of all ranks. Times are in ns, shown in ms.
 timeline::Timeline measured_timeline(const pipeline::Problem& problem, const std::vector<std::vector<ReplayedOp>>& ops,
                                      std::string title);
 

@@ -28,8 +28,8 @@ class Pace {
   /// Runs an op of this length that starts now: sleeps until it is due. Returns when it was due and how late the sleep
   /// ended.
   Moment run(Clock::duration length);
-  /// Records the arrival of a message, and sleeps until it is usable, `transfer` after it was made. REQUIRES: its
-  /// sender has the same clock.
+  /// Records the arrival of a message, and sleeps until the message is usable: `transfer` after the op that made it was
+  /// due to end. `made` is that op's Moment. REQUIRES: the sender has the same clock.
   void arrive(const Moment& made, Clock::duration transfer);
   /// Records that a reduction has synchronized its ranks. Thread-safe.
   void meet() { met_ = Clock::now().time_since_epoch().count(); }
@@ -47,7 +47,7 @@ class Pace {
 /// Time scale and message size of a replay.
 struct Replay {
   transport::Clock::duration tick{};  ///< length of a tick of the problem
-  std::size_t message_bytes = 0;      ///< size of each activation and gradient; raised to hold a Moment
+  std::size_t message_bytes = 0;      ///< size of each activation and gradient, or that of a Moment if larger
 };
 
 /// The workers of a rank whose ops last as long as in the problem, and whose reductions only synchronize. A message is
