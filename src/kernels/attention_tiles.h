@@ -1,5 +1,5 @@
 // Building blocks of both attention kernels: products of small matrices, accumulated in tiles of registers, and a
-// running softmax over tiles of scores. The kernels share them, so that they compute the same bits.
+// running softmax over tiles of scores. Both kernels are built from these, so they compute the same bits.
 #pragma once
 
 #include <algorithm>
@@ -83,7 +83,7 @@ template <int bytes, class Number>
 [[gnu::always_inline]] inline void add_product(const Matrix<Number>& a, const MatrixRows<const Number>& b,
                                                const MatrixRows<Number>& c, std::int64_t rows, std::int64_t columns,
                                                std::int64_t inner) {
-  // Sixteen sums fill half of the registers of AVX-512, eight sums half of those with AVX2 and older.
+  // The sums fill half of the registers: 16 of 32 with AVX-512, 8 of 16 with AVX2 and older.
   constexpr std::int64_t registers = bytes == 64 ? 4 : 2;
   constexpr std::int64_t lanes = lane_count<Number, bytes>;
   std::int64_t at = 0;
@@ -102,8 +102,8 @@ inline constexpr std::int64_t key_tile = 64;
 /// `visible` scores by exp(score - max) and the others, up to `columns`, by 0. `columns` is a multiple of max_lanes.
 ///
 /// `max` is the maximum score so far (initially -infinity), `sum` the sum of the exponentials (initially 0), and `out`,
-/// [width], the sum of the values weighted by them. Updates `max` and `sum` for this tile. If the maximum grows, `sum`
-/// and `out` are first rescaled to it. The caller then adds the tile's values to `out`.
+/// [width], the sum of the values weighted by the exponentials. Updates `max` and `sum` for this tile. If the maximum
+/// grows, `sum` and `out` are first rescaled to the new one. The caller then adds the tile's weighted values to `out`.
 template <int bytes, class Number>
 [[gnu::always_inline]] inline void fold_scores(Number* scores, std::int64_t visible, std::int64_t columns, Number& max,
                                                Number& sum, Number* out, std::int64_t width) {

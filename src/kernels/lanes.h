@@ -84,7 +84,7 @@ template <class Number, class Vector>
   sum = sums[0][0];
 }
 
-/// A multiple of every lane count. Rows padded to it need no special case at their end.
+/// A multiple of every lane count. Rows padded to a multiple of it need no special case at their end.
 inline constexpr std::int64_t max_lanes = 16;
 constexpr std::int64_t filled_up(std::int64_t count, std::int64_t unit) { return (count + unit - 1) / unit * unit; }
 

@@ -24,10 +24,15 @@ struct AdamwNumbers {
   Number* second_moments = nullptr;
 };
 
-/// Updates the numbers [begin, end). With learning rate a, moments m and v, and g the gradient times gradient_factor,
-/// per element: w -= a * decay * w; m = b1 m + (1 - b1) g; v = b2 v + (1 - b2) g^2; w -= a / (1 - b1^step) * m /
-/// (sqrt(v / (1 - b2^step)) + epsilon). The result does not depend on how the elements are split into calls.
-/// Instantiated for float and double.
+/// Updates the numbers [begin, end). With weight w, moments m and v, learning rate a, betas b1 and b2, and g the
+/// gradient times gradient_factor, per element:
+///
+/// - w -= a * weight_decay * w
+/// - m = b1 m + (1 - b1) g
+/// - v = b2 v + (1 - b2) g^2
+/// - w -= a / (1 - b1^step) * m / (sqrt(v / (1 - b2^step)) + epsilon)
+///
+/// The result does not depend on how the elements are split into calls. Instantiated for float and double.
 template <class Number>
 void step_adamw(const AdamwStep& step, const AdamwNumbers<Number>& numbers, std::int64_t begin, std::int64_t end);
 

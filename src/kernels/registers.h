@@ -9,8 +9,8 @@ namespace dovetail::kernels {
 template <int bytes>
 using Registers = std::integral_constant<int, bytes>;
 
-/// Precedes a loop whose iterations do not read what other iterations write, so that the compiler vectorizes it even if
-/// it works in place. Empty for Clang, whose pragma for this causes warnings in some places.
+/// Precedes a loop whose iterations do not read what other iterations write, so that the compiler vectorizes the loop
+/// even if it works in place. Empty for Clang, whose pragma for this causes warnings in some places.
 #if defined(__clang__)
 #define DOVETAIL_INDEPENDENT
 #else

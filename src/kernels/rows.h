@@ -87,7 +87,7 @@ template <class Number>
 void gate_backward(const Number* gates, const Number* up, const Number* dy, std::int64_t count, Number* d_gates,
                    Number* d_up);
 
-/// Log-sum-exp and entropy of p = softmax(logits / temperature).
+/// Summary of the token distribution p = softmax(logits / temperature).
 struct TokenDistribution {
   double log_sum_exp = 0;  ///< log-sum-exp of logits / temperature
   double entropy = 0;      ///< entropy in nats
