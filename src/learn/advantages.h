@@ -28,8 +28,8 @@ Advantages estimate_advantages(std::span<const double> rewards, std::span<const 
                                double gamma, double lambda);
 
 /// Returns the rewards of the responses to one prompt minus their mean (GRPO, arXiv 2402.03300). If `scaled`, divides
-/// them by their sample standard deviation (n - 1, as in TRL and verl) plus 1e-6. All are 0 if the rewards are equal,
-/// which includes a single response.
+/// the differences by the rewards' sample standard deviation (n - 1, as in TRL and verl) plus 1e-6. All are 0 if the
+/// rewards are equal, which includes a single response.
 std::vector<double> group_advantages(std::span<const double> rewards, bool scaled);
 
 /// Whether all rewards of a group are equal, so that nothing can be learned from it.

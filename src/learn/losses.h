@@ -36,7 +36,7 @@ struct AdaptiveKl {
 };
 
 /// Multiplies the coefficient by max(0, 1 + clip(divergence / target - 1, -0.2, 0.2) * samples / horizon). `divergence`
-/// is the sum over the tokens of a response, averaged over the responses of an iteration.
+/// is the sum over the tokens of a response, averaged over the `samples` responses of an iteration.
 void update(AdaptiveKl& control, double divergence, std::int64_t samples);
 
 /// A loss and its derivative with respect to the model's output.
@@ -55,7 +55,7 @@ struct PolicyClip {
 struct PolicyLoss {
   Loss loss;  ///< slope with respect to the new log-probability
   double ratio = 1;
-  bool clipped = false;  ///< the clipped term is the loss, so the gradient is zero
+  bool clipped = false;  ///< true if the clipped term is the loss, so that the gradient is zero
 };
 
 /// Computes max(-A ratio, -A clip(ratio)) with ratio = exp(new - old) (Schulman et al. 2017, arXiv 1707.06347, equation
@@ -67,8 +67,8 @@ PolicyLoss policy_loss(double new_log_probability, double old_log_probability, d
 /// rounding or older weights ("truncated importance sampling"). Returns 1 without a cap.
 double truncated_importance(double old_log_probability, double sampled_log_probability, std::optional<double> cap);
 
-/// Computes half the squared distance of a value from the return. With `clip`, returns the larger of that and the loss
-/// of the value clipped to within `clip` of the old value, as in PPO's reference code.
+/// Computes half the squared distance of a value from `target`, the return. With `clip`, returns the larger of that and
+/// the loss of the value clipped to within `clip` of the old value, as in PPO's reference code.
 Loss value_loss(double value, double old_value, double target, std::optional<double> clip);
 
 /// Computes the KL penalty: coefficient times the estimate. The slope is with respect to the policy's log-probability.
@@ -91,9 +91,10 @@ constexpr auto names_of(TokenWeighting) {
                     base::EnumName{"constant", TokenWeighting::constant}};
 }
 
-/// Returns the weight of each token of each response. It depends only on the mini-batch, not on micro-batches, ranks or
-/// order. The weights of all tokens sum to 1; with `constant` they do if all responses have `max_length`. A response
-/// without tokens does not count. REQUIRES: lengths are in [0, max_length], and max_length > 0.
+/// Returns, for each response, the weight of each of its tokens. Weights depend only on the mini-batch, not on
+/// micro-batches, ranks or order. The weights of all tokens sum to 1; with `constant` they do if all responses have
+/// `max_length`. A response without tokens does not count. REQUIRES: lengths are in [0, max_length], and max_length >
+/// 0.
 std::vector<double> token_weights(TokenWeighting weighting, std::span<const std::int64_t> lengths,
                                   std::int64_t max_length);
 
