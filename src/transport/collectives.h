@@ -23,8 +23,8 @@ struct Share {
 /// one item more.
 Share share_of(std::size_t count, std::size_t parts, std::size_t part);
 
-/// The ranks of a collective, in ascending order. `number` identifies the collective: no other collective on the lane
-/// that includes two or more of these ranks uses it.
+/// The ranks of a collective, in ascending order. `number` identifies the collective. No other collective on the lane
+/// may use the same number if it includes two or more of these ranks.
 struct CollectiveGroup {
   std::span<const int> ranks;
   std::uint32_t number = 0;
