@@ -14,7 +14,8 @@
 namespace dovetail::runtime {
 
 /// Process in a separate process group, without standard input. `output` and `errors` are the non-blocking read ends of
-/// pipes for its standard output and standard error. `errors` is -1 if it shares this process's standard error.
+/// pipes for its standard output and standard error. `errors` is -1 if the child writes to this process's standard
+/// error.
 struct Child {
   pid_t pid = -1;
   int output = -1;
@@ -52,11 +53,13 @@ struct LaunchArguments {
 /// unchanged. Prefixes the output lines of other ranks and the error lines of all ranks with the rank. On a terminal,
 /// rank 0 shows a progress line.
 ///
-/// When a rank fails, all others get SIGTERM, and SIGKILL after five seconds. SIGINT and SIGTERM are forwarded to all
-/// ranks once; a second one kills them. No process of a rank's group survives, even if this process is killed.
+/// When a rank fails, all others get SIGTERM, and SIGKILL after five seconds. The first SIGINT, SIGTERM or SIGHUP is
+/// forwarded to all ranks; a second one kills them. When a rank ends, the processes left in its process group are
+/// killed. If this process is killed, so are all ranks.
 ///
-/// The Error describes the first rank that failed: its reported error, its exit code, the signal that killed it (with
-/// resident memory and the plan's prediction), or its missing heartbeats. An Error about a lost rank names its phase.
+/// The Error describes the first rank that failed: its reported error, its exit code, the signal that killed it (for
+/// SIGKILL, with its resident memory and the plan's prediction), or its missing heartbeats. An Error about a lost rank
+/// begins with the phase of the rank that is lost or that reported the loss.
 base::Status launch(const LaunchArguments& arguments);
 
 }  // namespace dovetail::runtime

@@ -32,7 +32,7 @@ std::int64_t take_peak_of(const at::Device& device);
 /// Sets the number of compute threads for ATen, src/kernels and, if it is loaded, OpenBLAS.
 void use_threads(int count);
 
-/// Makes OpenBLAS allocate its buffers for this number of threads. A later allocation that fails would be retried
+/// Makes OpenBLAS allocate its buffers for this number of threads now, because it would retry a failed allocation
 /// forever. Throws std::bad_alloc if there is not enough memory.
 void reserve_product_buffers(int threads);
 

@@ -51,13 +51,13 @@ struct MicroBatch {
   std::span<const std::size_t> ids;
 };
 
-/// Rows of a micro-batch, one per token, without padding. Some of them predict scored tokens.
+/// Rows of a micro-batch, one per token, without padding. The head is applied only to `logit_rows`.
 struct PackedRows {
   Tensor tokens;  ///< [tokens]
   PassRows rows;
-  Tensor logit_rows;                  ///< indexes of the rows that predict scored tokens
+  Tensor logit_rows;                  ///< indexes of the rows that give the values of control::Scores
   std::vector<std::int64_t> targets;  ///< [logit row] next token; empty for a scalar head
-  std::vector<std::size_t> counts;    ///< [sequence] number of its logit rows
+  std::vector<std::size_t> counts;    ///< [sequence] number of its rows in `logit_rows`
 };
 
 /// One forward pass, then at most one backward pass.

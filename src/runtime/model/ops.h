@@ -2,7 +2,8 @@
 // CPU.
 //
 // Rows are [tokens, features]. A backward operator takes the gradient with respect to the forward result. It returns
-// the gradients with respect to the inputs and the weight.
+// the gradients with respect to the inputs and, for normalization, the scale. add_weight_gradient
+// computes the gradients of a projection's weight and bias.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +20,7 @@ struct Linear {
   Parameter* weight = nullptr;
   Parameter* bias = nullptr;
 };
-/// Uses the operators for x's device and type.
+/// Returns the projection of x, computed by operators_for(x).
 Tensor project(const Linear& linear, const Tensor& x);
 /// Adds dy^T x to the weight's gradient, and the sum of dy over rows to the bias's gradient. Skips frozen weights.
 void add_weight_gradient(const Linear& linear, const Tensor& x, const Tensor& dy);

@@ -20,7 +20,7 @@ void read_weights(const weights::Checkpoint& checkpoint, Weights& weights);
 
 /// Writes the weights as safetensors files of a Hugging Face folder. If `source` is given and has the same tensors, its
 /// files, order, types and metadata are reproduced, so unchanged weights yield identical bytes. Otherwise writes one
-/// fp32 file in model order. A tied head is not written.
+/// fp32 file in model order, without a tied head.
 base::Status write_weights(const Weights& weights, const weights::Checkpoint* source, const std::string& folder);
 
 /// Named tensor in a file that the runtime writes.
@@ -34,9 +34,10 @@ base::Status write_tensors(const std::string& path, std::span<const NamedTensor>
 /// has another shape or type.
 base::Status read_tensors(const std::string& path, std::span<const NamedTensor> tensors);
 
-/// Creates `folder` and writes config.json and the tokenizer files into it. If `source` names a Hugging Face folder,
-/// both are copied from it, and the architecture is adapted if the model has another kind of head. If `source` is
-/// empty, the configuration is derived from the model, and no tokenizer files are written.
+/// Creates `folder`, and writes config.json and tokenizer files into it. Both are copied from the Hugging Face folder
+/// `source`, which may be empty for none. If the model has another kind of head, the copied config.json gets a matching
+/// architecture. Without a config.json in `source`, the configuration is derived from the model. Tokenizer files that
+/// `source` lacks are not written.
 base::Status write_model_folder(const llm::Transformer& shape, const llm::Computation& computation,
                                 const std::string& source, const std::string& folder);
 

@@ -69,13 +69,13 @@ void set_values(Weights& weights, Tensor values);
 /// Returns a copy of these layers' weights.
 Weights stage_of(const Weights& full_weights, const LayerRange& layers);
 
-/// Allocates a gradient of zeros for each weight.
+/// Makes all weights trainable: allocates a gradient of zeros for each.
 void make_gradients(Weights& weights);
 void clear_gradients(Weights& weights);
 
 /// Initializes all weights. Each matrix uses a separate random stream, given by the seed and its index in the model.
-/// Matrices are normal with deviation 0.02, or 0.02 / sqrt(2 layers) for projections into the residual stream, as in
-/// GPT-2. Norm scales are 1, biases and scalar heads are 0. REQUIRES: `weights` is a whole model.
+/// Matrices are normal with standard deviation 0.02, or 0.02 / sqrt(2 * layers) for projections into the residual
+/// stream, as in GPT-2. Norm scales are 1, biases and scalar heads are 0. REQUIRES: `weights` is a whole model.
 void fill_randomly(Weights& weights, std::uint64_t seed);
 
 }  // namespace dovetail::runtime

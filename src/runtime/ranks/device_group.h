@@ -23,7 +23,7 @@ class DeviceWork {
   virtual bool is_done() = 0;
 };
 
-/// Group of ranks, identified by their positions in the group, that exchange device memory.
+/// Group of ranks that exchange device memory. Functions identify a rank by its position in the group.
 ///
 /// Functions submit work without waiting for it. The work starts after all work that the calling thread has already
 /// submitted to its device. Messages have no numbers: all ranks of a group must submit the same operations in the same

@@ -35,8 +35,9 @@ class JobMonitor {
 
   /// Returns the first error that this rank has received, including the loss of the store.
   std::optional<base::Error> first_error() const;
-  /// Calls `handler` once with the first error, from the monitor's thread; immediately if there already is one. An
-  /// empty function removes the handler and waits for a running call.
+  /// Calls `handler` once with the first error. If there already is one, the call is made before this function returns;
+  /// otherwise, later, in the monitor's thread. An empty `handler` removes the previous one and waits until its call,
+  /// if any, has returned.
   void on_error(std::function<void(const base::Error&)> handler);
 
   /// Reports an error to all ranks. Returns the first error that any rank reported, which may be another one. Later
@@ -44,7 +45,7 @@ class JobMonitor {
   RankError report_error(const base::Error& error);
 
   /// Waits half a second and returns the ranks that sent no heartbeat in that time. Such ranks are stopped, hang in the
-  /// kernel, or have ended.
+  /// kernel, or have ended. Returns no ranks if the store does not respond.
   std::vector<int> unresponsive_ranks();
 
   /// Marks this rank as done and waits until all others are done. An error or `limit` ends the wait.

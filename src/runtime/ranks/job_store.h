@@ -17,13 +17,14 @@ class Store;  // NOLINT(readability-identifier-naming): name in libtorch
 namespace dovetail::runtime {
 
 /// Connection to a store, which is c10d's TCPStore. Each `attempt` (RankPlace::attempt) has separate keys. The first
-/// connection makes the process ignore SIGPIPE. Functions return a Failure::lost Error if the store does not respond,
-/// and block if it hangs.
+/// connection makes the process ignore SIGPIPE. Functions return a Failure::lost Error if the connection to the store
+/// is broken. They block while the store is connected but hangs.
 class JobStore {
  public:
-  /// Runs a store in this process. It listens on `port` of all addresses, or on any free port if `port` is 0.
+  /// Runs a store in this process. It listens on `port` of all addresses, or on any free port if `port` is 0. Returns
+  /// an Error if it cannot.
   static base::Result<std::unique_ptr<JobStore>> hold(std::uint16_t port, int attempt);
-  /// Connects to a store, which may be in this process. The store may start after this call, within `timeout`.
+  /// Connects to a store, which may be in this process. If the store has not started yet, waits for it up to `timeout`.
   static base::Result<std::unique_ptr<JobStore>> connect(const std::string& host, std::uint16_t port, int attempt,
                                                          std::chrono::milliseconds timeout);
   ~JobStore();

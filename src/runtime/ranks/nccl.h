@@ -39,10 +39,10 @@ void set_up_nccl();
 /// Claims the GPU for this rank. Returns an Error if another rank has claimed it. REQUIRES: check_nccl().
 base::Status claim_gpu(const RankPlace& place, JobStore& store, const at::Device& device);
 
-/// Returns a function that connects the GPUs of ranks by c10d's ProcessGroupNCCL. NCCL connects a group when its first
-/// work runs, so the function runs some work before it returns. An error of another rank that `monitor` receives ends
-/// the wait. `store` and `monitor` must outlive the function. REQUIRES: check_nccl(); set_up_nccl() was called; the
-/// rank has claimed the GPU.
+/// Returns a function that connects the GPUs of ranks by c10d's ProcessGroupNCCL. NCCL connects a group when the
+/// group's first work runs, so the returned function runs some work and waits for it. The function throws if `monitor`
+/// receives an error of another rank meanwhile. `store` and `monitor` must outlive the function. REQUIRES:
+/// check_nccl(); set_up_nccl() was called; the rank has claimed the GPU.
 ConnectDevices connect_by_nccl(const RankPlace& place, JobStore& store, const JobMonitor& monitor,
                                const at::Device& device);
 

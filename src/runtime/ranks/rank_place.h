@@ -30,7 +30,7 @@ using Variables = std::map<std::string, std::string, std::less<>>;
 /// Returns the environment of this process.
 Variables environment_variables();
 
-/// Port of the store if neither MASTER_PORT nor a job ID of the launcher is set.
+/// Port of the store if the launcher sets neither MASTER_PORT nor a job ID.
 inline constexpr std::uint16_t default_store_port = 29500;
 
 /// Reads the rank from the first of these sets of variables that is present:
@@ -41,8 +41,9 @@ inline constexpr std::uint16_t default_store_port = 29500;
 /// - SLURM_PROCID, SLURM_NTASKS, SLURM_LOCALID: srun. MASTER_ADDR defaults to the first host of SLURM_STEP_NODELIST or
 ///   SLURM_JOB_NODELIST.
 ///
-/// With mpirun and srun, rank 0 runs the store. Its port is MASTER_PORT, or one from 20000 to 29999 derived from the
-/// launcher's job ID (PMIX_NAMESPACE and OMPI_MCA_ess_base_jobid, SLURM_JOB_ID and SLURM_STEP_ID).
+/// With mpirun and srun, rank 0 runs the store. The port of the store is MASTER_PORT if set. Otherwise, it is from
+/// 20000 to 29999, derived from the job ID that the launcher sets: PMIX_NAMESPACE and OMPI_MCA_ess_base_jobid for
+/// mpirun, SLURM_JOB_ID and SLURM_STEP_ID for srun.
 ///
 /// Returns nullopt if no set is present. An Error names the variable that is missing or invalid.
 base::Result<std::optional<RankPlace>> find_rank_place(const Variables& variables);

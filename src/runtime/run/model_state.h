@@ -2,8 +2,9 @@
 //
 // "ROLE.safetensors" holds the weights by name. Moments are named "first_moment.NAME" and "second_moment.NAME", or
 // "first_moment.NAME[BEGIN:END]" for a part of a weight, with elements in row-major order. "steps" is the number of
-// steps taken. If one rank holds all moments, they are in the same file. Otherwise, the moments of rank R are in
-// "ROLE.rank-R.safetensors". Readers take the elements they need from all files, so the number of ranks may change.
+// steps taken. If the run has one rank, moments and steps are in the same file as the weights. Otherwise, those of rank
+// R are in "ROLE.rank-R.safetensors". Readers take the elements they need from all files, so the number of ranks may
+// change.
 #pragma once
 
 #include <span>

@@ -29,8 +29,9 @@ struct PhaseProgram {
   std::vector<pipeline::Program> all;  ///< programs of all ranks; empty except on rank 0
 };
 
-/// Compiles this rank's programs of training phases, and caches them by the numbers of mini-batches and micro-batches.
-/// Compiles fused phases again once their times are measured. `scenario` and `plan` must outlive this object.
+/// Compiles this rank's programs of training phases. Caches them by tasks and numbers of mini-batches and
+/// micro-batches. Compiles the programs of fused tasks again once the times of their ops are measured. `scenario` and
+/// `plan` must outlive this object.
 class PhasePrograms {
  public:
   PhasePrograms(const predict::Scenario& scenario, const plan::Plan& plan, int rank)

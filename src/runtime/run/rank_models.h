@@ -34,7 +34,7 @@ namespace dovetail::runtime {
 /// model.
 struct RankStages {
   std::vector<StageState> states;  ///< stages on this rank
-  std::vector<LayerRange> layers;  ///< [stage]
+  std::vector<LayerRange> layers;  ///< [stage] layers of the stage
   std::vector<int> ranks;          ///< [stage] rank that holds the stage in this rank's replica
 
   bool are_whole_model() const { return layers.size() == 1; }
@@ -66,11 +66,12 @@ struct RankContext {
 };
 
 /// control::Models whose work is divided among ranks. The controllers of all ranks run in parallel, make the same calls
-/// in the same order and get the same results. One rank computes each response or score and sends it to all. In a
-/// training phase, each rank runs its program.
+/// in the same order and get the same results. Each response or score is computed by one rank, which sends it to all
+/// others. In a training phase, each rank runs its program.
 ///
-/// Each rank holds the whole weights of every role. While a role with several stages is trained, the rank holds only
-/// its own stages. If one rank receives a stop request, all ranks stop after the current phase.
+/// Each rank holds the whole weights of every role, with one exception: while a role with several stages is trained,
+/// the rank holds only its own stages of that role. If any rank receives a stop request, all ranks stop at the end of
+/// the current phase. If it is a generation, the rank that received the request stops generating at once.
 class RankModels final : public control::Models {
  public:
   /// All references must outlive the result. REQUIRES: the requirements of TorchModels; the plan is for the framework
@@ -95,8 +96,9 @@ class RankModels final : public control::Models {
   base::Result<std::vector<control::RankUsage>> take_usage() override;
   std::int64_t parameters(const std::string& role) const override;
 
-  /// Returns the current schedule of the fused train tasks, with the planned number of micro-batches. After the first
-  /// runs, the schedule is solved again with their measured times. Returns nullopt if the plan fuses no tasks.
+  /// Returns the current schedule of the fused train tasks, with the planned number of micro-batches. The schedule is
+  /// solved again once, with the op times measured in the first few fused phases. Returns nullopt if the plan fuses no
+  /// tasks.
   base::Result<std::optional<pipeline::Schedule>> fused_schedule();
   /// Returns the training phases that ran, with the measurements of all ranks. Empty except on rank 0.
   std::vector<records::TrainingPhase> measured_phases() const;

@@ -22,8 +22,8 @@ struct MemoryAccount {
   std::int64_t weights = 0;    ///< bytes of weights; the members below are in bytes as well
   std::int64_t gradients = 0;
   std::int64_t optimizer = 0;
-  std::int64_t cache = 0;                                   ///< maximum bytes of a generation's KV cache
-  std::optional<std::int64_t> predicted = {};               ///< total bytes that the plan predicts
+  std::int64_t cache = 0;                      ///< maximum bytes of a generation's KV cache
+  std::optional<std::int64_t> predicted = {};  ///< bytes that the plan needs on the device with the highest peak
   std::function<void(const MemoryAccount&)> on_phase = {};  ///< called at the start of each phase
 };
 
@@ -33,8 +33,8 @@ void begin_phase(MemoryAccount& account, std::int64_t iteration, std::string_vie
 /// Returns, for example, "actor_train of iteration 3", or "startup".
 std::string phase_text(const MemoryAccount& account);
 
-/// Returns the result of `work`. If memory runs out, returns an Error with the phase, the memory in use and predicted,
-/// and what to change.
+/// Returns the result of `work`. If memory runs out, returns an Error that states the phase, the memory in use, the
+/// predicted memory, and what to change.
 base::Status within_memory(const MemoryAccount& account, const workflow::Workflow& workflow,
                            const std::function<base::Status()>& work);
 
@@ -45,7 +45,8 @@ class UsageMeter {
  public:
   explicit UsageMeter(const at::Device& device = at::kCPU) : device_(device) {}
 
-  /// Counts the processor time of all threads during its lifetime. The meter must outlive it. Tasks must not overlap.
+  /// Adds the processor time of all threads during this object's lifetime to the meter, which must outlive it. Tasks
+  /// must not overlap.
   class Task {
    public:
     explicit Task(UsageMeter& meter);

@@ -21,7 +21,7 @@ struct RunArguments {
   std::optional<std::int64_t> iterations;  ///< overrides the job's number of iterations
   int threads = 1;
   std::string device = "cpu";                          ///< see find_device
-  bool deterministic = false;                          ///< one thread instead of `threads`, and sums in rank order
+  bool deterministic = false;                          ///< one thread, sums in rank order, deterministic GPU operators
   std::optional<transport::CarrierKind> carrier = {};  ///< default: NCCL between GPUs, Gloo otherwise
   std::optional<transport::CollectiveKind> collectives = {};      ///< default: default_collectives(carrier)
   std::optional<int> ranks = {};                                  ///< overrides the number of devices in the job

@@ -1,4 +1,4 @@
-// Sinks for the progress of a run: they write the run directory, show a progress line and update a memory account.
+// Sinks for the results and progress of a run: one for the rank that reports them, and one for all other ranks.
 #pragma once
 
 #include <chrono>
@@ -16,8 +16,8 @@
 
 namespace dovetail::runtime {
 
-/// Shows the progress of a run, writes its directory and updates a memory account. All references must outlive this
-/// object.
+/// Shows the progress of a run, writes its directory and updates the current phase in a memory account. All references
+/// must outlive this object.
 class RunReporter {
  public:
   RunReporter(records::RunFolder& folder, const records::CheckpointPlace& place, const control::Models& models,
@@ -50,8 +50,8 @@ class RunReporter {
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
 };
 
-/// Returns the sink of a rank that reports nothing. It updates `account` and saves the rank's part of checkpoints. Both
-/// arguments must outlive it.
+/// Returns the sink of a rank that reports nothing. It updates the current phase in `account` and saves the rank's part
+/// of checkpoints. Both arguments must outlive it.
 control::RunSink silent_sink(const control::Models& models, MemoryAccount& account);
 
 }  // namespace dovetail::runtime

@@ -22,9 +22,10 @@ struct StubArguments {
 /// so that the error is reported only once.
 base::Status check_stub(const StubArguments& arguments, int ranks);
 
-/// Runs the rank specified by this process's environment variables, and returns the exit code. Rank 0 prints the
-/// predicted and the measured makespan. The measured one is the latest end of an op after a barrier of all ranks. Rank
-/// 0 also writes the trace: a JSON array [rank][instruction] of [begin, end] in ns after the rank's end of the barrier.
+/// Runs the rank specified by this process's environment variables, and returns the exit code. Each rank counts time
+/// from the end of a barrier of all ranks. Rank 0 prints the predicted makespan and the measured one, which is the
+/// latest end of an op. If StubArguments::trace is set, rank 0 also writes the trace: a JSON array [rank][instruction]
+/// of [begin, end] in ns.
 int run_stub(const StubArguments& arguments);
 
 }  // namespace dovetail::runtime

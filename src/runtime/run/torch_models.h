@@ -31,7 +31,7 @@ struct RoleSetup {
 
 /// Where the trained roles of a TorchModels take their optimizer steps.
 enum class Stepping {
-  here,
+  here,       ///< in the TorchModels, which holds the gradients and moments
   elsewhere,  ///< in RankModels, whose stages hold the gradients and moments
 };
 

@@ -60,8 +60,9 @@ struct StageState {
   bool is_sharded = true;  ///< whether each replica steps only its share of the weights (ZeRO-1)
 };
 
-/// Returns the parts of a stage's weights that replica number `share` of `shares` steps. transport::share_of divides
-/// the weights among the replicas: first those that only this stage holds, then those that another stage also holds.
+/// Returns the parts of a stage's weights that replica number `share` of `shares` steps. The weights that only this
+/// stage holds and those that another stage also holds are divided among the replicas separately, each by
+/// transport::share_of.
 std::vector<WeightPart> parts_of_share(const Weights& weights, std::size_t shares, std::size_t share);
 
 }  // namespace dovetail::runtime
