@@ -24,15 +24,15 @@ struct Optimum {
   base::Memory min_peak;          ///< minimum over all schedules
 };
 
-/// Returns all three, or nullopt if the search gives up. Use the split form of a problem: whole backwards are among its
-/// schedules.
+/// Returns the optima, or nullopt if the search gives up. Use the graph in which each backward that may be split is
+/// split: schedules with whole backwards are among its schedules.
 std::optional<Optimum> brute_force(const pipeline::OpGraph& graph, const BruteForceOptions& options = {});
 
 /// Returns the minimum makespan, or nullopt if the search gives up.
 std::optional<base::Ticks> brute_force_makespan(const pipeline::OpGraph& graph, const BruteForceOptions& options = {});
 
-/// Returns the minimum peak over schedules that end by `deadline`, or nullopt if the search gives up. REQUIRES: there
-/// is one.
+/// Returns the minimum peak over schedules that end by `deadline`, or nullopt if the search gives up. REQUIRES: such a
+/// schedule exists.
 std::optional<base::Memory> brute_force_peak(const pipeline::OpGraph& graph, base::Ticks deadline,
                                              const BruteForceOptions& options = {});
 

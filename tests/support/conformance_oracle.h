@@ -20,7 +20,7 @@ class ConformanceOracle {
   /// Returns the result of an op on the rank with this index in its group: for F the activation, for B and I the
   /// gradient for the previous stage, for W the gradient of the weight, for S the weight.
   std::uint64_t value(const pipeline::OpLabel& op, int member) const;
-  /// Values at the end.
+  /// Return the weight, or the gradient of a replica, after the last op of the program.
   std::uint64_t weight(int stage, int member) const { return weights_.at({stage, member}); }
   std::uint64_t gradient(int stage, int replica, int member) const { return gradients_.at({stage, replica, member}); }
   /// Returns the result of a reduction.

@@ -1,4 +1,5 @@
-// Number of cases that a test tries. Sanitizers make everything ten times slower, and fewer cases find the same faults.
+// Number of cases that a test tries. It is lower with sanitizers, which make everything ten times slower: fewer cases
+// find the same faults.
 #pragma once
 
 #include <cstdlib>

@@ -8,15 +8,15 @@
 
 namespace dovetail::test {
 
-/// Returns two lanes of 10 ticks, two pipelines of different models, every kind of idle time except delay, and one
-/// arrow. Device 1 has the higher peak.
+/// Returns a timeline with two lanes of 10 ticks, two pipelines of different models, idle time of the kinds warm-up,
+/// dependency, transfer and drain, and one arrow. Device 1 has the higher peak.
 timeline::Timeline small_timeline();
 
 /// Returns small_timeline with names and a title that need escaping: markup, quotes, control characters, broken UTF-8.
 timeline::Timeline hostile_timeline();
 
-/// Returns `lanes` lanes with `bars` bars of work each, alternating between two tracks and between forward and
-/// backward, with idle time after every third.
+/// Returns a timeline of `lanes` lanes with `bars` bars of work each, alternating between two tracks and between
+/// forward and backward, with idle time after every third.
 timeline::Timeline large_timeline(std::size_t lanes, std::size_t bars);
 
 }  // namespace dovetail::test

@@ -9,7 +9,8 @@
 
 namespace dovetail::test {
 
-/// GRPO of Qwen3-0.6B on one node of eight H100, with fixed lengths; `steps` off-policy.
+/// GRPO of Qwen3-0.6B on one node of eight H100s, with fixed lengths. The weights of generation may lag by `steps`
+/// iterations.
 inline plan::Job grpo_job(int steps = 0) {
   const std::string text =
       "format: dovetail/job@1\nname: small\nalgorithm: {name: grpo, reward: rule, reward_seconds: 0.001}\n"
@@ -20,7 +21,8 @@ inline plan::Job grpo_job(int steps = 0) {
   return plan::parse_job(text, "small.yaml").value();
 }
 
-/// PPO of Qwen3-4B and 1.7B on a cluster, followed by `more`.
+/// PPO with an actor Qwen3-4B and a reward model Qwen3-1.7B. `cluster` has the entries of the job's cluster; `more` is
+/// appended to the job's text.
 inline plan::Job ppo_job(const std::string& cluster, const std::string& more = "") {
   const std::string text =
       "format: dovetail/job@1\nname: small\nalgorithm: ppo\nmodels: {actor: qwen3-4b, reward: qwen3-1.7b}\n"
@@ -40,8 +42,8 @@ inline plan::Job dpo_job() {
       .value();
 }
 
-/// All tasks on sixteen devices: generation and inference on one instance per device, training in pipelines of four and
-/// two stages.
+/// All tasks on sixteen devices: generation and inference with one replica per device, training in pipelines of four
+/// stages (actor) or two (other models).
 inline plan::Plan pipelined_on_16(const plan::Job& job) {
   plan::Plan plan;
   plan.placement = "custom";
@@ -61,7 +63,7 @@ inline plan::Plan pipelined_on_16(const plan::Job& job) {
   return plan;
 }
 
-/// Options of a search that takes little time.
+/// Options with which a search takes little time.
 inline planner::RankOptions quick_options() {
   planner::RankOptions options;
   options.search.chains = 2;
@@ -73,7 +75,8 @@ inline std::string task_text(const std::string& name, const std::string& devices
   return "  {\"task\": \"" + name + "\", \"devices\": \"" + devices + "\", " + more + "}";
 }
 
-/// All tasks on all devices, in one layout, with extra settings for the training and reference tasks.
+/// All tasks on eight devices, in one layout. `of_train` and `of_reference` are appended to the settings of the
+/// training and reference tasks.
 inline plan::Plan co_located(const plan::Job& job, const std::string& of_train = "",
                              const std::string& of_reference = "") {
   const std::string layout = "\"layout\": {\"dp\": 8}, \"micro_batch\": {\"sequences\": 4}";
@@ -85,7 +88,7 @@ inline plan::Plan co_located(const plan::Job& job, const std::string& of_train =
   return plan::parse_plan(text, "plan.json", job).value();
 }
 
-/// Generation on the first half of the devices, everything else on the second.
+/// Generation on the first four of eight devices, all other tasks on the last four.
 inline plan::Plan separated(const plan::Job& job) {
   const std::string layout = "\"layout\": {\"dp\": 4}, \"micro_batch\": {\"sequences\": 4}";
   const std::string text =

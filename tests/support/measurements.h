@@ -20,7 +20,8 @@ inline std::string plan_text() {
          trainer + ", {task: actor_train, " + trainer + "]}";
 }
 
-/// Returns a file of one row, which may refer to the job and the plan as *job and *plan.
+/// Returns a measurement file with one row. `row` must contain *job and *plan. The first of each is replaced by a
+/// definition of the job or plan, to which all others refer.
 inline std::string file_of(std::string row, const std::string& gpu = "H100") {
   const auto replace = [&row](const std::string& from, const std::string& to) {
     row.replace(row.find(from), from.size(), to);
@@ -30,7 +31,7 @@ inline std::string file_of(std::string row, const std::string& gpu = "H100") {
   return "format: dovetail/measurement@1\nname: h100/small\nrows:\n  - " + row + "\n";
 }
 
-/// Returns three rows: one is doubtful, and one does not specify the spread of its lengths.
+/// Returns a measurement file with three rows: one is doubtful, and one does not specify the spread of its lengths.
 inline std::string measurement_text() {
   return "format: dovetail/measurement@1\nname: h100/small\nsource: a test\nstart: {task: 0.5}\n"
          "fit: [matrix_products, decode_step]\nspread: {high: 1.2}\nrows:\n"

@@ -9,8 +9,8 @@
 
 namespace dovetail::test {
 
-/// Returns a model with one replica, a stage on each of `devices`, all stages alike, activation 1 (a million
-/// millionths), and nothing else.
+/// Returns a model with one replica and a stage on each of `devices`. All stages are alike, with an activation of 1 (a
+/// million millionths). Transfers and steps take no time.
 inline pipeline::Model chain_model(std::string name, const std::vector<int>& devices, int microbatches,
                                    std::int64_t forward, std::int64_t backward) {
   const std::size_t stages = devices.size();
@@ -28,7 +28,7 @@ inline pipeline::Model chain_model(std::string name, const std::vector<int>& dev
   return model;
 }
 
-/// Returns a problem of the models on that many devices, with nothing resident and no capacity.
+/// Returns a problem of the models on `devices` devices, without resident memory or capacity.
 inline pipeline::Problem problem_of(int devices, std::vector<pipeline::Model> models) {
   pipeline::Problem problem;
   problem.devices = devices;

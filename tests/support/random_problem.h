@@ -23,12 +23,12 @@ struct RandomProblemOptions {
   bool shared_devices = true;  ///< several stages of a pipeline on one device
   bool transfers = true;
   bool split = true;
-  bool weight_activation = true;  ///< smaller than the whole activation, in problems with a split backward
+  bool weight_activation = true;  ///< with a split backward: W may need less than the whole activation
   bool steps = true;              ///< optimizer steps, some of which take no time
   bool step_waits = true;         ///< steps that wait for all stages, forwards that wait for the steps of all replicas
   bool resident = true;
   bool capacity = false;                ///< capacity, possibly too small for any schedule
-  std::optional<std::int64_t> max_ops;  ///< with every split backward as two ops
+  std::optional<std::int64_t> max_ops;  ///< limit of count_split_ops; nullopt: no limit
 };
 
 /// Returns the problem of this seed, which is the same on every machine.

@@ -7,8 +7,8 @@
 
 namespace dovetail::test {
 
-/// Returns a schedule with an order drawn from `seed`, each op as early as possible. Each split backward is whole or
-/// split at random.
+/// Returns a schedule with an order drawn from `seed`, in which each op starts as early as possible. Backwards that may
+/// be split are whole or split at random.
 pipeline::Schedule random_schedule(const pipeline::Problem& problem, std::uint64_t seed);
 
 }  // namespace dovetail::test

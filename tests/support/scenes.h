@@ -28,7 +28,7 @@ struct Scene {
   plan::Plan plan;
 };
 
-/// PPO of Qwen3-4B and 1.7B on one node, with these response lengths.
+/// PPO with an actor Qwen3-4B and a reward model Qwen3-1.7B on one node. `lengths` is the value of response_length.
 inline plan::Job ppo_with(const std::string& lengths, int prompts = 64) {
   return plan::parse_job(
              "format: dovetail/job@1\nname: small\nalgorithm: ppo\nmodels: {actor: qwen3-4b, reward: qwen3-1.7b}\n"
@@ -39,7 +39,7 @@ inline plan::Job ppo_with(const std::string& lengths, int prompts = 64) {
       .value();
 }
 
-/// All tasks on all devices: eight engines, and both training tasks in pipelines of `stages` stages.
+/// All tasks on eight devices: one engine per device, and both training tasks in pipelines of `stages` stages.
 inline plan::Plan pipelined(const plan::Job& job, int stages) {
   plan::Plan plan;
   plan.placement = "custom";
@@ -60,7 +60,7 @@ inline plan::Plan pipelined(const plan::Job& job, int stages) {
   return plan;
 }
 
-/// Options of searches for fused schedules that take little time.
+/// Options with which searches for fused schedules take little time.
 inline study::WhatIfOptions quick_what_ifs() {
   study::WhatIfOptions options;
   options.simulation.fused.iterations = 50;

@@ -1,4 +1,4 @@
-// Search spaces for tests, and selections of them.
+// Search spaces for tests, and random selections from them.
 #pragma once
 
 #include <string>
@@ -25,7 +25,8 @@ struct Place {
   planner::SearchSpace space;
 };
 
-/// 64 prompts, two samples each, responses of up to 1024 tokens.
+/// Returns a job with 64 prompts, two samples each, and responses of up to 1024 tokens. `models` and `cluster` are the
+/// entries of these sections.
 inline plan::Job small_job(const std::string& algorithm, const std::string& models, const std::string& cluster) {
   return plan::parse_job("format: dovetail/job@1\nname: small\nalgorithm: " + algorithm + "\nmodels: {" + models +
                              "}\nworkload: {prompts: 64, samples_per_prompt: 2, mini_batches: 2, prompt_length: 128, "

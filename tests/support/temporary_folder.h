@@ -13,7 +13,7 @@
 
 namespace dovetail::test {
 
-/// A folder that is initially empty and is deleted at the end.
+/// A folder that is initially empty. The destructor deletes it with its files.
 class TemporaryFolder {
  public:
   TemporaryFolder() {
@@ -29,14 +29,14 @@ class TemporaryFolder {
   TemporaryFolder& operator=(const TemporaryFolder&) = delete;
 
   std::string path() const { return path_.string(); }
-  /// Returns the path of the file `name` in it.
+  /// Returns the path of the file `name` in the folder.
   std::string file(const std::string& name) const { return (path_ / name).string(); }
-  /// Writes a file there and returns its path.
+  /// Writes the file `name` in the folder and returns the file's path.
   std::string write(const std::string& name, const std::string& content) const {
     std::ofstream(file(name), std::ios::binary) << content;
     return file(name);
   }
-  /// Returns the number of its files.
+  /// Returns the number of files in the folder.
   std::size_t size() const {
     return static_cast<std::size_t>(
         std::distance(std::filesystem::directory_iterator(path_), std::filesystem::directory_iterator()));

@@ -8,12 +8,13 @@
 
 namespace dovetail::test {
 
-/// Connects a group of `ranks` and returns an Exchange for each, to be used by a separate thread. As with MPI, if a
-/// rank does not respond within `timeout_seconds`, the ranks that wait for it get an Error, and so does every later
+/// Connects a group of `ranks` ranks and returns an Exchange for each, to be used by a separate thread. As with MPI, if
+/// a rank does not respond within `timeout_seconds`, the ranks that wait for it get an Error, and so does every later
 /// call of any rank.
 std::vector<parallel::Exchange> connect_threads(int ranks, double timeout_seconds = 20);
 
-/// Calls `work` once for each rank of such a group, all at the same time, and returns when all are done.
+/// Connects `ranks` ranks and calls `work` for each in a separate thread, all at the same time. Returns when all are
+/// done.
 void run_on_ranks(int ranks, const std::function<void(const parallel::Exchange&)>& work);
 
 }  // namespace dovetail::test

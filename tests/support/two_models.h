@@ -9,7 +9,8 @@
 
 namespace dovetail::test {
 
-/// An actor down the devices and a critic up, in ns: forward 2 ms, backward 4 ms.
+/// Returns a problem in ns with an actor and a critic. The stages of the actor are on the devices in ascending order,
+/// those of the critic in descending order. On every stage, a forward takes 2 ms and a backward 4 ms.
 inline pipeline::Problem two_models(int devices, int microbatches) {
   pipeline::Problem problem;
   problem.time_unit = base::TimeUnit::ns;

@@ -1,4 +1,4 @@
-// Refusals of solvers.
+// Reasons why solvers refuse a problem.
 #pragma once
 
 #include <string>

@@ -2,8 +2,8 @@
 // CPU.
 //
 // Rows are [tokens, features]. A backward operator takes the gradient with respect to the forward result. It returns
-// the gradients with respect to the inputs and, for normalization, the scale. add_weight_gradient
-// computes the gradients of a projection's weight and bias.
+// the gradients with respect to the inputs and, for normalization, the scale. add_weight_gradient computes the
+// gradients of a projection's weight and bias.
 #pragma once
 
 #include <cstdint>
