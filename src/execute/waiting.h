@@ -47,7 +47,7 @@ class Pace {
 /// Time scale and message size of a replay.
 struct Replay {
   transport::Clock::duration tick{};  ///< length of a tick of the problem
-  std::size_t message_bytes = 0;      ///< size of each activation and gradient, or that of a Moment if larger
+  std::size_t message_bytes = 0;      ///< size of each activation and gradient; at least sizeof(Moment) is used
 };
 
 /// The workers of a rank whose ops last as long as in the problem, and whose reductions only synchronize. A message is

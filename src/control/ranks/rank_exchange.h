@@ -43,9 +43,9 @@ base::Result<std::vector<double>> decode_numbers(const std::string& bytes);
 /// Exchanges between all ranks. All ranks must make the same calls in the same order.
 class RankExchange {
  public:
-  /// `local` receives the stop requests made to this rank; null: there are none. `timeout` limits each wait for other
-  /// ranks. begin_phase() calls `on_phase` with the name of the phase that this rank enters. `transport` and `local`
-  /// must outlive this object.
+  /// `local` receives the stop requests made to this rank; null: this rank receives no requests. `timeout` limits each
+  /// wait for other ranks. begin_phase() calls `on_phase` with the name of the phase that this rank enters. `transport`
+  /// and `local` must outlive this object.
   RankExchange(transport::Transport& transport, const parallel::Cancellation* local, transport::Clock::duration timeout,
                std::function<void(std::string_view phase)> on_phase = {})
       : transport_(transport), local_(local), timeout_(timeout), on_phase_(std::move(on_phase)) {}

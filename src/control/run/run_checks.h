@@ -32,7 +32,7 @@ struct RunJob {
   RunSettings settings;
 };
 
-/// Returns the path of the job file: `path` itself, or that of job.yaml if `path` is a folder.
+/// Returns the path of the job file: `path` itself, or job.yaml in `path` if that is a folder.
 std::string job_file_of(const std::string& path);
 /// Returns the path of plan.json in the folder `path`; nullopt if the file does not exist.
 std::optional<std::string> plan_file_in(const std::string& path);
