@@ -15,10 +15,10 @@
 
 namespace dovetail::control {
 
-/// Adds figures of sampled and judged responses: reward, its deviation and quartiles, share of groups with equal
-/// rewards (if prompts have several responses), lengths, share of truncated responses, and divergence from the
-/// reference. Also adds the gap between the engine's and the trainer's log-probabilities if the trainer's are known
-/// before training. `kl_coefficient` is the KL coefficient of this iteration.
+/// Adds figures of sampled and judged responses: mean, deviation, extremes and quartiles of the rewards, share of
+/// groups with equal rewards (if prompts have several responses), lengths, share of truncated responses, and divergence
+/// from the reference. Also adds the gap between the engine's and the trainer's log-probabilities if the trainer's are
+/// known before training. `kl_coefficient` is the KL coefficient of this iteration.
 void add_sample_figures(std::span<const Sample> samples, double kl_coefficient, Figures& figures);
 
 /// Adds figures of each train task: learning rate, steps taken and skipped, and, unless all steps were skipped, the
