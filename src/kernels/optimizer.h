@@ -5,7 +5,7 @@
 
 namespace dovetail::kernels {
 
-/// Parameters of AdamW (Loshchilov and Hutter 2019, arXiv 1711.05101) as in torch.optim.AdamW.
+/// Parameters of AdamW (Loshchilov and Hutter 2017, arXiv 1711.05101) as in torch.optim.AdamW.
 struct AdamwStep {
   double learning_rate = 0;
   double betas[2] = {0.9, 0.999};

@@ -5,7 +5,7 @@
 
 namespace dovetail::kernels {
 
-/// Size of a vector register in bytes, which determines the widths of lanes (kernels/lanes.h) and tiles.
+/// Size of a vector register in bytes, which determines the number of lanes (kernels/lanes.h) and the width of tiles.
 template <int bytes>
 using Registers = std::integral_constant<int, bytes>;
 

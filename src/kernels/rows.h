@@ -21,9 +21,9 @@ struct LinearOf {
 };
 using Linear = LinearOf<float>;
 
-/// Computes the outputs [begin, end) of all rows. Each number is summed over its inputs in the lanes of a register,
-/// then over the lanes, then the bias is added. So it has the same bits regardless of the other rows and outputs, which
-/// libraries for matrix products do not guarantee. The weights are read once per 64 rows.
+/// Computes the outputs [begin, end) of all rows. The products of an output are first summed in the lanes of a
+/// register, then over the lanes; then the bias is added. So an output has the same bits regardless of the other rows
+/// and outputs, which libraries for matrix products do not guarantee. The weights are read once per 64 rows.
 void multiply(const Linear& linear, std::int64_t begin, std::int64_t end);
 void multiply(const LinearOf<double>& linear, std::int64_t begin, std::int64_t end);
 
