@@ -14,8 +14,8 @@ namespace dovetail::learn {
 
 /// Estimator of the KL divergence from a reference, from sampled tokens (Schulman, "Approximating KL Divergence", 2020:
 /// joschu.net/blog/kl-approx.html). With r = log policy - log reference of a sampled token: k1 = r, k2 = r^2 / 2,
-/// k3 = exp(-r) - 1 + r. Over tokens sampled from the policy, the means of k1 and k3 equal the divergence, and k3 is
-/// never negative. The mean of k2 approximates it.
+/// k3 = exp(-r) - 1 + r. For tokens sampled from the policy, the expected values of k1 and k3 equal the divergence, and
+/// the expected value of k2 approximates it. k2 and k3 are never negative.
 enum class KlEstimator { k1, k2, k3 };
 constexpr auto names_of(KlEstimator) {
   return std::array{base::EnumName{"k1", KlEstimator::k1}, base::EnumName{"k2", KlEstimator::k2},

@@ -1,4 +1,4 @@
-// Sampling of the next token. A draw depends only on its key, not on other responses in the batch.
+// Sampling of the next token. The random number of a draw depends only on its key, not on other responses in the batch.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@ namespace dovetail::learn {
 /// Identifies a draw: the token at `position` of a response.
 struct DrawKey {
   std::uint64_t seed = 0;
-  std::uint64_t epoch = 0;  ///< epoch over the prompts
+  std::uint64_t epoch = 0;  ///< pass over the prompts
   std::uint64_t prompt = 0;
   std::uint64_t copy = 0;  ///< index among the prompt's responses
   std::uint64_t position = 0;
