@@ -74,7 +74,7 @@ constexpr auto names_of(CollectiveKind) {
 /// Library that carries the messages of ranks that are processes.
 enum class CarrierKind : std::uint8_t {
   gloo,  ///< Gloo, between host memories
-  nccl   ///< NCCL, between GPUs; each rank has one
+  nccl   ///< NCCL, between GPUs; each rank has one GPU
 };
 constexpr auto names_of(CarrierKind) {
   return std::array{base::EnumName{"gloo", CarrierKind::gloo}, base::EnumName{"nccl", CarrierKind::nccl}};
@@ -95,8 +95,8 @@ class Collectives {
 
   /// Whether numbers are in the memory of this rank's device rather than the host's.
   virtual bool takes_device_memory() const { return false; }
-  /// Prepares groups of ranks, each in ascending order and with this rank among them. All ranks of a group open it, in
-  /// the same order.
+  /// Prepares groups of ranks, each in ascending order and with this rank among them. All ranks of a group must open
+  /// it. Ranks that share several groups must open them in the same order.
   virtual base::Status open(const std::vector<std::vector<int>>& groups, Deadline deadline) = 0;
   virtual base::Status reduce_scatter(const CollectiveGroup& group, Numbers numbers, Deadline deadline) = 0;
   virtual base::Status all_gather(const CollectiveGroup& group, Numbers numbers, Deadline deadline) = 0;
