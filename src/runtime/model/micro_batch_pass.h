@@ -16,9 +16,10 @@
 
 namespace dovetail::runtime {
 
-/// Computes the log-probability of each row's target and the entropy of its distribution, and their gradients. Logits
-/// are divided by the temperature. Rows are processed in chunks of at most 2^27 logits (512 MiB in fp32). If one chunk
-/// holds all rows, its logits are kept for the backward pass.
+/// Computes, for each row, the log-probability of its target and the entropy of its token distribution, and in the
+/// backward pass the gradient with respect to the row. Logits are divided by the temperature. Rows are processed in
+/// chunks of at most 2^27 logits (512 MiB in fp32). If one chunk holds all rows, its logits are kept for the backward
+/// pass.
 class VocabularyPass {
  public:
   /// `rows` is [tokens, hidden], after the final norm. `targets` has one token per row.
@@ -45,7 +46,8 @@ class VocabularyPass {
   TokenScores scores_;
 };
 
-/// Sequences of a mini-batch that are computed together: all[id] for each id in `ids`. `ids` is not empty.
+/// Sequences of a mini-batch that are computed together: all[id] for each id in `ids`. A pass needs at least one
+/// sequence.
 struct MicroBatch {
   std::span<const control::TokenSequence> all;
   std::span<const std::size_t> ids;
@@ -60,7 +62,7 @@ struct PackedRows {
   std::vector<std::size_t> counts;    ///< [sequence] number of its rows in `logit_rows`
 };
 
-/// One forward pass, then at most one backward pass.
+/// A forward pass of one micro-batch, followed by at most one backward pass.
 class MicroBatchPass {
  public:
   /// Activations kept for the backward pass. `inputs` keeps only each layer's input, from which the rest is recomputed.

@@ -56,7 +56,7 @@ Layer layer_of(Weights& weights, std::int64_t index);
 /// Inputs that all layers of a pass share.
 struct PassRows {
   const Operators* ops = nullptr;
-  std::vector<std::int64_t> offsets;  ///< first token of each sequence, then the number of tokens
+  std::vector<std::int64_t> offsets;  ///< index of the first token of each sequence, then the total number of tokens
   Angles angles;
   std::int64_t head_size = 0;
   double norm_epsilon = 0;

@@ -39,14 +39,14 @@ class MemoryCount {
   std::atomic<std::int64_t> peak_ = 0;
 };
 
-/// Starts counting the memory of new tensors: in the count of the CountedThread that allocates them, otherwise in
-/// process_memory(). Further calls have no effect.
+/// Starts counting the memory of new tensors. A tensor is counted by the CountedThread of the thread that allocates it,
+/// otherwise in process_memory(). Further calls have no effect.
 void count_memory();
 
 MemoryCount& process_memory();
 
-/// During its lifetime, this thread counts the tensors it allocates in `count`. Any thread may free them, which
-/// subtracts them again. `count` must outlive the tensors.
+/// Counts in `count` the tensors that the current thread allocates while this object exists. When any thread frees such
+/// a tensor, it is subtracted again. `count` must outlive the tensors.
 class CountedThread {
  public:
   explicit CountedThread(MemoryCount& count);

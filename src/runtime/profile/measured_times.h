@@ -22,8 +22,8 @@ double median_seconds(const std::function<void()>& work);
 
 /// Speed of a rank that uses all its threads.
 struct RankSpeed {
-  double bytes_per_second = 0;  ///< bytes of memory reads
-  double flops_per_second = 0;  ///< FLOP of fp32 matrix products
+  double bytes_per_second = 0;  ///< speed of memory reads
+  double flops_per_second = 0;  ///< speed of fp32 matrix products
 };
 RankSpeed measure_speed();
 

@@ -21,7 +21,7 @@ struct MeasuredMachine {
   std::vector<llm::Computation> computations;  ///< [layer profile] computation of its model
   std::string gpu;                             ///< name of the processor, as in the job's cluster
   int ranks = 1;                               ///< number of ranks that share the machine
-  std::int64_t memory = 0;                     ///< bytes per rank
+  std::int64_t memory = 0;                     ///< memory per rank, in bytes
   RankSpeed speed;                             ///< speed of a rank while all ranks are busy
 };
 

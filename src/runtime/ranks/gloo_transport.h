@@ -14,10 +14,10 @@ namespace dovetail::runtime {
 /// GLOO_SOCKET_IFNAME if it is set. Numbers of messages in flight between two ranks must differ modulo 2^29.
 ///
 /// A message goes directly from the sender's buffer to the receiver's: it is delivered once the peer has posted the
-/// receive. Gloo gets at most a few hundred undelivered messages at a time. A bug that gives the two buffers different
-/// sizes ends the process.
+/// receive. Gloo gets at most a few hundred undelivered messages per peer and direction at a time. A bug that gives the
+/// sender's and the receiver's buffers different sizes ends the process.
 ///
-/// The destructor waits a few seconds for the other ranks to finish. An Error names the ranks that did not connect.
+/// The destructor waits up to ten seconds for the other ranks to finish. An Error names the ranks that did not connect.
 /// `monitor` must outlive the transport.
 base::Result<std::unique_ptr<transport::Transport>> connect_gloo(const RankPlace& place, JobStore& store,
                                                                  JobMonitor& monitor, transport::Deadline deadline);

@@ -12,7 +12,7 @@
 namespace dovetail::runtime {
 
 struct RankNote {
-  std::string phase = "startup";               ///< current phase; errors begin with "in PHASE: "
+  std::string phase = "startup";               ///< current phase; Failure::lost Errors begin with "in PHASE: "
   std::optional<std::int64_t> predicted = {};  ///< bytes that the plan needs on the device with the highest peak
 
   friend bool operator==(const RankNote&, const RankNote&) = default;

@@ -21,7 +21,7 @@ struct RankSession {
 };
 
 /// Finds this process's rank in the environment, connects to the job's store, runs `work` and returns the exit code.
-/// `timeout` limits the connection to the store.
+/// `timeout` limits the wait for the store when connecting.
 ///
 /// An Error of `work` becomes the job's error unless another rank reported one first. It is printed once: by
 /// dovetail-train's launcher if there is one, otherwise by the rank that reported it. After an Error of `work`, the

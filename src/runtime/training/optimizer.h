@@ -21,7 +21,7 @@ struct WeightPart {
 
   friend bool operator==(const WeightPart&, const WeightPart&) = default;
 };
-/// Returns all weights in full, except a tied head that shares the value of the embedding.
+/// Returns each weight as one whole part, except a tied head that shares the value of the embedding.
 std::vector<WeightPart> all_parts(const Weights& weights);
 
 /// AdamW moments of the weight parts that this rank steps. Moments of a whole weight have its shape.

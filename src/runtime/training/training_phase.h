@@ -29,8 +29,9 @@ struct PhaseResult {
 /// Trains `roles`, one per model of the program, and returns the trace and the results. Calls Training::decide for
 /// every role that has stages here. Errors of `decide` and of the transport end the phase on all ranks.
 ///
-/// REQUIRES: each role has as many mini-batches as the program. The programs of all ranks pass pipeline::check
-/// together. Each stage of the program has a state, whose optimizer has the parts that its replica steps.
+/// REQUIRES: each role has as many mini-batches as its model in the program. The programs of all ranks pass
+/// pipeline::check together. Each stage of the program has a state, whose optimizer has the parts that its replica
+/// steps.
 base::Result<PhaseResult> run_training_phase(const pipeline::Program& program, std::span<const PhaseRole> roles,
                                              transport::Transport& transport, const execute::RunOptions& options);
 
