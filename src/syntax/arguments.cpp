@@ -215,7 +215,8 @@ class ArgumentReader {
     const Flag& flag = *called.flag;
     Setting setting;
     if (flag.kind == FlagKind::on || flag.kind == FlagKind::either) {
-      if (called.value) return error(word, fmt::format("{} is a switch; accepted: no value", flag.name));
+      if (called.value)
+        return error(word, fmt::format("{} is a switch; accepted: the switch without a value", flag.name));
       setting.kind = Setting::Kind::boolean;
       setting.text = called.negated ? "false" : "true";
     } else if (flag.kind == FlagKind::list || flag.kind == FlagKind::pair) {

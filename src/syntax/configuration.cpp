@@ -183,9 +183,9 @@ base::Status compose_entry(Composition& composition, DefaultEntry entry, const s
   const base::Result<std::string> content = composition.request.read(path);
   if (!content.ok()) {
     if (entry.is_optional) return {};
-    return composition_error(
-        composition, entry.place,
-        fmt::format("cannot read {}: {}; accepted: a file below the root", base::quote(path), content.error().message));
+    return composition_error(composition, entry.place,
+                             fmt::format("cannot read {}: {}; accepted: a file below the root folder (--root)",
+                                         base::quote(path), content.error().message));
   }
   return compose_file(composition, path, *content,
                       entry.group.empty() && !entry.package ? package : package_of(entry, package));
@@ -197,7 +197,9 @@ base::Status compose_file(Composition& composition, const std::string& path, con
   composition.tree.sources.push_back(path);
   const Place begin{.source = source, .line = 1, .column = 1};
   if (++composition.depth > max_composed_depth || ++composition.files > max_composed_files)
-    return composition_error(composition, begin, "`defaults` form a cycle or nest too deeply; remove the cycle");
+    return composition_error(
+        composition, begin,
+        "`defaults` form a cycle, nest too deeply or include too many files; remove the cycle or some of the files");
   DOVETAIL_TRY(const base::Document document, base::parse_yaml(content, path));
   DOVETAIL_TRY(Setting setting, setting_of(document, content, source));
   if (setting.kind == Setting::Kind::null) setting.kind = Setting::Kind::map;

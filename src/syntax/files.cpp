@@ -77,7 +77,7 @@ base::Error place_error(const std::vector<std::string>& sources, const Place& pl
 
 base::Error unknown_error(const std::vector<std::string>& sources, const Unknown& unknown) {
   const std::string accepted =
-      unknown.variable.empty() ? "a value written in the script" : fmt::format("`--env {}=VALUE`", unknown.variable);
+      unknown.variable.empty() ? "a fixed value in its place" : fmt::format("`--env {}=VALUE`", unknown.variable);
   return place_error(sources, unknown.place, fmt::format("{} is unknown; accepted: {}", unknown.what, accepted));
 }
 

@@ -294,9 +294,10 @@ base::Status apply_overrides(SettingTree& tree, const std::vector<Override>& ove
     const bool is_there = present != nullptr;
     if (one.kind == Override::Kind::remove) {
       if (present && one.value && to_json(*present) != to_json(*one.value))
-        return override_error(tree, one,
-                              fmt::format("{} has a different value; accepted: its current value, or `~{}`",
-                                          base::quote(one.key), one.key));
+        return override_error(
+            tree, one,
+            fmt::format("{} does not have the value that the override removes; accepted: its current value, or `~{}`",
+                        base::quote(one.key), one.key));
       if (!remove_setting(tree.root, one.key))
         return override_error(tree, one, fmt::format("cannot remove {}: there is no such key", base::quote(one.key)));
       continue;

@@ -68,7 +68,8 @@ TEST(Configuration, OverridesChooseGroups) {
             R"({"size":3,"roles":{"actor":{"kind":"l","batch":4,"lr":1}}})");
   EXPECT_EQ(
       json_of(composed(files, {"engine=other"})),
-      "run.sh:9:2: cannot read `/conf/engine/other.yaml`: the file does not exist; accepted: a file below the root");
+      "run.sh:9:2: cannot read `/conf/engine/other.yaml`: the file does not exist; accepted: a file below the root "
+      "folder (--root)");
 }
 
 TEST(Configuration, ScalarsFollowPyYaml) {
@@ -112,9 +113,11 @@ TEST(Configuration, UnresolvedInterpolationsAreUnknown) {
 TEST(Configuration, ErrorsHaveAPlace) {
   EXPECT_EQ(json_of(composed({{"/conf/main.yaml", "a: 1\ndefaults: missing.yaml\n"}})),
             "/conf/main.yaml:2:11: cannot read `/conf/missing.yaml`: the file does not exist; accepted: a file below "
-            "the root");
-  EXPECT_EQ(json_of(composed({{"/conf/main.yaml", "defaults: main.yaml\n"}})),
-            "/conf/main.yaml:1:1: `defaults` form a cycle or nest too deeply; remove the cycle");
+            "the root folder (--root)");
+  EXPECT_EQ(
+      json_of(composed({{"/conf/main.yaml", "defaults: main.yaml\n"}})),
+      "/conf/main.yaml:1:1: `defaults` form a cycle, nest too deeply or include too many files; remove the cycle or "
+      "some of the files");
   EXPECT_EQ(json_of(composed({{"/conf/main.yaml", "- 1\n"}})),
             "/conf/main.yaml:1:1: the file is not a map; accepted: a map from keys to values");
   EXPECT_EQ(json_of(composed({{"/conf/main.yaml", "defaults: [[a]]\n"}})),

@@ -114,7 +114,9 @@ TEST(Override, ChangesTheTreeLikeHydra) {
             "run.sh:3:5: there is no key `a.c`; accepted: an existing key, or `+a.c=...` to add it");
   EXPECT_EQ(applied({"+a.b=1"}), "run.sh:3:5: `a.b` already exists; accepted: `++a.b=...`, which replaces it");
   EXPECT_EQ(applied({"~a.b=1", "~files=[x,y]"}), R"({"a":{}})");
-  EXPECT_EQ(applied({"~a.b=2"}), "run.sh:3:5: `a.b` has a different value; accepted: its current value, or `~a.b`");
+  EXPECT_EQ(applied({"~a.b=2"}),
+            "run.sh:3:5: `a.b` does not have the value that the override removes; accepted: its current value, or "
+            "`~a.b`");
   EXPECT_EQ(applied({"~x"}), "run.sh:3:5: cannot remove `x`: there is no such key");
   EXPECT_EQ(applied({"+files.9=z"}),
             "run.sh:3:5: `files.9` is inside a value that is not a map; accepted: a key of a map");

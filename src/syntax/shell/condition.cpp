@@ -217,7 +217,7 @@ class TestReader {
     at_ += 3;
     if (is_of_numbers(operation)) return compare_numbers(shell_, operation, left, right, false, place_);
     if (operation == "-nt" || operation == "-ot" || operation == "-ef")
-      return not_known({.place = place_, .what = "which file is newer", .variable = {}, .many = false});
+      return not_known({.place = place_, .what = "the result of comparing two files", .variable = {}, .many = false});
     return compare_texts(operation, left, right);
   }
 
@@ -255,7 +255,7 @@ ExitStatus test_tree(Shell& shell, const TestTree& tree) {
   const Text right = expand_text(shell, tree.words[1].parts);
   if (is_of_numbers(tree.operation)) return compare_numbers(shell, tree.operation, left, right, true, place);
   if (tree.operation == "<" || tree.operation == ">") return compare_texts(tree.operation, left, right);
-  return not_known({.place = place, .what = "which file is newer", .variable = {}, .many = false});
+  return not_known({.place = place, .what = "the result of comparing two files", .variable = {}, .many = false});
 }
 
 }  // namespace dovetail::syntax

@@ -247,9 +247,10 @@ ParameterValue patterned_value(Shell& shell, const WordPart& part, ParameterValu
     const bool within = spend(shell, part.place, 1 + (is_case ? 0 : work / 256), size);
     if (!within || !is_known(word.text)) continue;
     if (!is_known(pattern) || !is_known(replacement) || (is_case && !is_empty(pattern))) {
-      word.text = is_known(pattern)
-                      ? is_known(replacement) ? unknown_word(part.place, "a case conversion").text : replacement
-                      : pattern;
+      word.text =
+          is_known(pattern)
+              ? is_known(replacement) ? unknown_word(part.place, "the result of a case conversion").text : replacement
+              : pattern;
       continue;
     }
     Text result = text_of(changed(characters(word.text), part.operation, characters(pattern), characters(replacement)));
@@ -308,7 +309,7 @@ ParameterValue length_value(const BaseValue& base, const Place& place) {
 /// Returns the value of `${!name}`, `${!name[@]}` or `${!prefix*}`.
 ParameterValue indirect_value(Shell& shell, const WordPart& part) {
   if (part.operation == "*" || part.operation == "@")
-    return {.words = {unknown_word(part.place, "a list of variable names")}};
+    return {.words = {unknown_word(part.place, "the list of matching variable names")}};
   if (!part.subscript.empty() && is_all(part.subscript.front())) {
     ParameterValue keys{.is_list = true, .words = {}};
     const Variable* variable = find_variable(shell, part.text);

@@ -197,7 +197,7 @@ Flow run_turns(Shell& shell, const Place& place, const std::function<Flow()>& co
     if (const std::optional<Unknown> uncertainty = early_exit_condition(shell))
       return run_any_times(shell, *uncertainty, run_once);
     if (turns >= max_turns) {
-      shell.outcome.end = ScriptEnd{.place = place, .reason = "the loop does not end"};
+      shell.outcome.end = ScriptEnd{.place = place, .reason = "the loop runs too many times"};
       shell.exit_place = place;
       return {.kind = LoopFlow::exited, .levels = 0};
     }

@@ -130,7 +130,7 @@ TEST(Shell, EarlyExitHasAPlace) {
   ASSERT_TRUE(outcome.end.has_value());
   EXPECT_EQ(outcome.end->place.line, 3);
   EXPECT_EQ(outcome.end->reason, "the script exits with code 3");
-  EXPECT_EQ(evaluated(request("while true; do :; done\ntrain\n")).end->reason, "the loop does not end");
+  EXPECT_EQ(evaluated(request("while true; do :; done\ntrain\n")).end->reason, "the loop runs too many times");
 }
 
 TEST(Shell, ScriptsFindTheirOwnFolder) {
