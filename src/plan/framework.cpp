@@ -54,7 +54,7 @@ const TaskRule* broken_rule(const Job& job, std::size_t task, const TaskPlan& pl
 std::optional<std::string> rejection(const Job& job, bool Framework::* can, std::string_view what) {
   const Framework* const framework = framework_of(job);
   if (framework == nullptr || framework->*can) return std::nullopt;
-  return fmt::format("{} does not fuse {}; accepted: another framework, or no such fusion", framework->name, what);
+  return fmt::format("{} does not fuse {}; accepted: a framework that does, or no `framework`", framework->name, what);
 }
 
 /// Returns the node at `key` of `map`, or the map if there is no such key.
@@ -102,7 +102,7 @@ Status check_reward(const Node& root, const Job& job, const Framework& framework
     if (!framework.reward_models && is_reward(job, task))
       return at(at(root, "algorithm"), "reward")
           .error(fmt::format("the reward is a model, which {} does not run on the job's devices; accepted: `reward: "
-                             "rule`, with the time that the model takes elsewhere",
+                             "rule` with `reward_seconds`, the time that the model takes elsewhere for one sample",
                              framework.name));
   return {};
 }
@@ -182,9 +182,8 @@ std::optional<std::string> find_training_rejection(const Job& job) {
   if (auto rejected = rejection(job, &Framework::intra_stage, "two trainings")) return rejected;
   const Framework* const framework = framework_of(job);
   if (framework == nullptr || cluster::device_count(job.cluster) > 1) return std::nullopt;
-  return fmt::format(
-      "{} fuses two trainings only on several devices, and the job has one; accepted: more devices, or no such fusion",
-      framework->name);
+  return fmt::format("{} fuses two trainings only on several devices, and the job has one; accepted: more devices",
+                     framework->name);
 }
 
 std::optional<std::string> find_generation_rejection(const Job& job) {

@@ -56,7 +56,7 @@ bool has_value(const Job& job) {
 
 TaskRule stays_on_devices() {
   return offloads(
-      std::nullopt, "nothing, except an optimizer that is stepped on the host",
+      std::nullopt, "no offloading, except of an optimizer that is stepped on the host",
       [](const Job&, const TaskPlan& planned) {
         return planned.offload == Offload{.optimizer_on_host = planned.offload.optimizer_on_host};
       },

@@ -53,7 +53,7 @@ TaskRule offloads(std::optional<TaskKind> of, std::string accepted, bool (*holds
 
 TaskRule no_offload(std::optional<TaskKind> of) {
   return offloads(
-      of, "nothing offloaded", [](const Job&, const TaskPlan& planned) { return planned.offload == Offload{}; },
+      of, "no offloading", [](const Job&, const TaskPlan& planned) { return planned.offload == Offload{}; },
       [](const Job&, TaskPlan& planned) { planned.offload = Offload{}; });
 }
 
@@ -85,7 +85,7 @@ TaskRule sequence_parallel_with_tensor() {
       {.of = std::nullopt,
        .part = "layout",
        .key = base::key_of(&Layout::sequence_parallel),
-       .accepted = "true with tensor parallelism",
+       .accepted = "true with tensor parallelism, false without it",
        .holds = [](const Job&,
                    const TaskPlan& planned) { return planned.layout.sequence_parallel == (planned.layout.tensor > 1); },
        .conform = [](const Job&, TaskPlan& planned) { planned.layout.sequence_parallel = planned.layout.tensor > 1; }});

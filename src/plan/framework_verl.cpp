@@ -11,7 +11,7 @@ using workflow::TaskKind;
 /// verl/workers/engine/base.py: `param_offload` moves weights and gradients together.
 TaskRule weights_go_with_gradients() {
   return offloads(
-      TaskKind::train, "weights and gradients together, the optimizer separately",
+      TaskKind::train, "weights and gradients together or not at all, with or without the optimizer",
       [](const Job&, const TaskPlan& planned) { return planned.offload.weights == planned.offload.gradients; },
       [](const Job&, TaskPlan& planned) { planned.offload.weights = planned.offload.gradients; });
 }
@@ -32,7 +32,7 @@ Agreement verl_engine() {
 Agreement verl_micro_batch_unit() {
   return {.what = "micro-batch unit (tokens or sequences)",
           .part = "micro_batch",
-          .because = "verl fails if the actor's training and inference use different units",
+          .because = "verl fails if a role's training and inference use different units",
           .applies = is_trained,
           .same_role = true,
           .agree = same_micro_batch_rule};
@@ -95,7 +95,7 @@ Framework verl_megatron() {
   framework.agreements.push_back(
       {.what = "parallel degrees",
        .part = "layout",
-       .because = "verl's Megatron backend puts all roles in the process groups of the first",
+       .because = "verl's Megatron backend puts all roles in the process groups of the first role",
        .applies = is_of_trainer,
        .same_role = false,
        .agree = same_degrees});

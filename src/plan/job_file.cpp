@@ -165,7 +165,8 @@ class ModelReader {
     const std::string& other = role.initialised_from.empty() ? role.averaged_from : role.initialised_from;
     if (other.empty() || resolving_[index])
       return models_.error(fmt::format(
-          "{} has no {}, which the algorithm {} needs; accepted: {}: a bundled model or the path of a config.json{}",
+          "{} has no {}, which the algorithm {} needs; accepted: `{}: MODEL` (a bundled model or the path of a "
+          "config.json){}",
           base::quote("models"), base::quote(role.name), workflow_.name, role.name, alternative_to(workflow_, role)));
     resolving_[index] = true;
     DOVETAIL_TRY(llm::Transformer model, model_of(workflow::find_role(workflow_, other)->index()));
@@ -182,7 +183,7 @@ class ModelReader {
     model.adapter_rank = trained.adapter_rank;
     if (model == trained) return {};
     return models_.find(role.name).value_or(models_).error(
-        fmt::format("{} is a moving average of {} and has another shape; accepted: the same model",
+        fmt::format("{0} is a moving average of {1}, but has another shape; accepted: the model of {1}",
                     base::quote(role.name), base::quote(role.averaged_from)));
   }
 
@@ -208,7 +209,7 @@ Result<cluster::Cluster> read_cluster_at(const Node& node, const std::filesystem
     return cluster::read_cluster_file(path.string());
   return node.error(
       fmt::format("there is no file {}; accepted: a map such as {{nodes: 1, gpus_per_node: 8, gpu: H100}}, or the path "
-                  "of a file with a `cluster`",
+                  "of a cluster file",
                   base::quote(path.string())));
 }
 
@@ -221,7 +222,7 @@ Result<Software> read_software(const Node& job, const std::filesystem::path& fol
     return node->find("logit_entries")
         ->error(
             "`logit_entries` and `logit_tokens` cannot be combined: a kernel holds logits of some tokens, or gradients "
-            "of some entries; accepted: one of the two");
+            "of some entries; accepted: only one of these keys");
   const auto from_folder = [&folder](const std::string& path) { return (folder / path).lexically_normal().string(); };
   if (is_efficiency_file(software.efficiency)) software.efficiency = from_folder(software.efficiency);
   if (!software.profile.empty()) software.profile = from_folder(software.profile);

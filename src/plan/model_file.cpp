@@ -74,16 +74,17 @@ std::optional<std::string> named_config(const Node& node, const std::filesystem:
 Result<llm::Transformer> read_model(const Node& node, std::string_view role, const std::filesystem::path& folder) {
   if (node.is_string()) return find_model(node, folder);
   if (!node.is_map())
-    return node.error(fmt::format(
-        "the model of {} is {}; accepted: a bundled name, a folder with a config.json, the path of one, or a map",
-        base::quote(role), node.describe()));
+    return node.error(
+        fmt::format("the model of {} is {}; accepted: a bundled name, a folder with a config.json, the path of a "
+                    "config.json, or a map",
+                    base::quote(role), node.describe()));
   if (node.find("model_type")) return llm::parse_config(node, std::string(role));
   DOVETAIL_CHECK(base::check_keys(node, "a model", {"model", "lora"}));
   DOVETAIL_TRY(const Node named, base::require(node, "a model", "model", "model: llama-2-7b"));
   if (!named.is_string())
-    return named.error(
-        fmt::format("the model of {} is {}; accepted: a bundled name, a folder with a config.json, or the path of one",
-                    base::quote(role), named.describe()));
+    return named.error(fmt::format(
+        "the model of {} is {}; accepted: a bundled name, a folder with a config.json, or the path of a config.json",
+        base::quote(role), named.describe()));
   DOVETAIL_TRY(llm::Transformer model, find_model(named, folder));
   if (const auto rank = node.find("lora")) {
     DOVETAIL_TRY(model.adapter_rank, base::read_integer(*rank, "`lora`", 1, max_adapter_rank));
@@ -99,7 +100,7 @@ Result<llm::Computation> read_computation(const Node& node, const llm::Transform
   if (!path)
     return named.error(
         fmt::format("only the shape of the bundled model {} is known; accepted for a run: a folder with a config.json, "
-                    "the path of one, or a map with its keys",
+                    "the path of a config.json, or a map with the keys of a config.json",
                     base::quote(named.text())));
   DOVETAIL_TRY(const base::Document document, read_config(named, *path));
   return llm::parse_computation(document.root(), shape);

@@ -20,7 +20,7 @@ std::optional<std::string> find_fault(const Engine& engine) {
   // vLLM has this requirement with and without chunked prefill. A trainer that generates has no token limit.
   if (engine.own_weights && engine.max_num_batched_tokens < engine.max_num_seqs)
     return fmt::format(
-        "its engine's max_num_batched_tokens is {}; accepted: at least its max_num_seqs, {} (one token of each "
+        "its engine's max_num_batched_tokens is {}; accepted: at least {} (its max_num_seqs: one token of each "
         "sequence in a step)",
         engine.max_num_batched_tokens, engine.max_num_seqs);
   return std::nullopt;
@@ -29,7 +29,7 @@ std::optional<std::string> find_fault(const Engine& engine) {
 std::optional<std::string> find_fault(const cluster::Mesh& mesh, const cluster::Cluster& cluster) {
   if (cluster::is_usable(cluster, mesh)) return std::nullopt;
   return fmt::format(
-      "its devices {} to {} are not a mesh of the cluster's {}; accepted: devices of one node, or whole nodes",
+      "its devices {} to {} are not a mesh of the cluster's {} devices; accepted: devices of one node, or whole nodes",
       mesh.first, mesh.first + mesh.count - 1, cluster::device_count(cluster));
 }
 

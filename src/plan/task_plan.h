@@ -64,7 +64,7 @@ constexpr auto fields_of(const T*) {
             {.phrase = "memory utilization {}"}),
       field("max_num_seqs", &T::max_num_seqs, Integer{1, max_count}, {.phrase = "at most {} sequences"}),
       field("max_num_batched_tokens", &T::max_num_batched_tokens, Integer{1, max_count},
-            {.phrase = "at most {} tokens together"}),
+            {.phrase = "at most {} tokens per step"}),
       field("chunked_prefill", &T::chunked_prefill, Flag{},
             {.phrase = "chunked prefill", .otherwise = "no chunked prefill"}),
       field("longest_first", &T::longest_first, Flag{},

@@ -110,7 +110,7 @@ TEST(Framework, RejectsUnsupportedFixedSettingsAtTheirKey) {
             "accepted: none, full");
   EXPECT_EQ(
       error_of(fixed("actor_train: {offload: [optimizer]}")),
-      "job.yaml:8:26: actor_train: `offload` is a list, which dovetail does not support; accepted: nothing offloaded");
+      "job.yaml:8:26: actor_train: `offload` is a list, which dovetail does not support; accepted: no offloading");
   EXPECT_THAT(error_of(fixed("actor_generate: {engine: {cuda_graphs: true}}")),
               HasSubstr("`cuda_graphs` is true, which dovetail does not support; accepted: false"));
   EXPECT_THAT(

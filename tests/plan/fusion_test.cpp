@@ -47,7 +47,9 @@ TEST_F(PpoFusion, GenerationIsFusedWithInferenceOnItsDevices) {
   EXPECT_EQ(generation_stage(job, plan.tasks), std::nullopt);
   EXPECT_THAT(
       find_threshold_fault(0.2, job, plan.tasks).value(),
-      HasSubstr("no infer task that depends only on actor_generate runs on its devices; accepted: such a task on"));
+      HasSubstr(
+          "no infer task that depends only on actor_generate runs on the devices of actor_generate; accepted: such a "
+          "task on"));
 }
 
 TEST_F(PpoFusion, ThresholdsAreFractions) {

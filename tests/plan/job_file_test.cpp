@@ -187,8 +187,9 @@ TEST(ParseJob, RolesThatFormACycleNeedAModel) {
     - {name: learn, kind: train, role: pupil, inputs: [texts, scores, others]}
 )";
   EXPECT_EQ(error_of(graph + "models: {student: llama-3.2-1b}"),
-            "job.yaml:8:9: `models` has no `old`, which the algorithm custom needs; accepted: old: a bundled model or "
-            "the path of a config.json");
+            "job.yaml:8:9: `models` has no `old`, which the algorithm custom needs; accepted: `old: MODEL` (a bundled "
+            "model or "
+            "the path of a config.json)");
   EXPECT_EQ(error_of(graph + "models: {student: llama-3.2-1b, old: llama-3-8b}"), "no error");
   EXPECT_EQ(error_of(graph + "models: {student: llama-3.2-1b, pupil: llama-3-8b}"), "no error");
 }
@@ -347,16 +348,17 @@ TEST(ParseJob, ReportsMistakesInModels) {
             "job.yaml:3:10: unknown key `actr` in `models` of ppo; did you mean `actor`? accepted: actor, reward, "
             "reference, critic");
   EXPECT_EQ(error_of("algorithm: ppo\nmodels: {actor: llama-2-7b}"),
-            "job.yaml:3:9: `models` has no `reward`, which the algorithm ppo needs; accepted: reward: a bundled model "
-            "or the path of a config.json, or `algorithm: {name: ppo, reward: rule}`");
+            "job.yaml:3:9: `models` has no `reward`, which the algorithm ppo needs; accepted: `reward: MODEL` (a "
+            "bundled model "
+            "or the path of a config.json), or `algorithm: {name: ppo, reward: rule}`");
   EXPECT_THAT(error_of("algorithm: sft\nmodels: {actor: llama-2-7c}"),
               StartsWith("job.yaml:3:17: unknown bundled model `llama-2-7c`; did you mean 'llama-2-7b'"));
   EXPECT_EQ(error_of("algorithm: sft\nmodels: {actor: 7}"),
             "job.yaml:3:17: the model of `actor` is 7; accepted: a bundled name, a folder with a config.json, "
-            "the path of one, or a map");
+            "the path of a config.json, or a map");
   EXPECT_EQ(error_of("algorithm: sft\nmodels: {actor: {model: 7}}"),
             "job.yaml:3:25: the model of `actor` is 7; accepted: a bundled name, a folder with a config.json, or "
-            "the path of one");
+            "the path of a config.json");
   EXPECT_EQ(error_of("algorithm: sft\nmodels: {actor: {lora: 7}}"),
             "job.yaml:3:17: a model needs the key `model`; accepted: model: llama-2-7b");
   EXPECT_EQ(error_of("algorithm: sft\nmodels: {actor: {model: llama-2-7b, rank: 7}}"),
@@ -370,7 +372,8 @@ TEST(ParseJob, ReportsMistakesInModels) {
               HasSubstr("job.yaml:3:17: the model's configuration has no `num_hidden_layers`"));
   EXPECT_EQ(
       error_of("algorithm: {name: dpo, reference: averaged}\nmodels: {actor: llama-2-7b, reference: llama-2-13b}"),
-      "job.yaml:3:40: `reference` is a moving average of `actor` and has another shape; accepted: the same model");
+      "job.yaml:3:40: `reference` is a moving average of `actor`, but has another shape; accepted: the model of "
+      "`actor`");
   EXPECT_EQ(error_of("algorithm: {name: dpo, reference: averaged}\nmodels: {actor: {model: llama-2-7b, lora: 2}, "
                      "reference: llama-2-7b}"),
             "no error");
@@ -486,7 +489,7 @@ TEST(ReadFixed, ReportsMistakesInTheTopLevel) {
 
 TEST(ReadFixed, ReportsMistakesInValues) {
   EXPECT_EQ(fixed_error_of("{actor_generate: {engine: {max_num_seqs: 512, max_num_batched_tokens: 256}}}"),
-            "job.yaml:3:78: `max_num_batched_tokens` is 256; accepted: at least `max_num_seqs`, 512 (one token of each "
+            "job.yaml:3:78: `max_num_batched_tokens` is 256; accepted: at least 512 (`max_num_seqs`: one token of each "
             "sequence in a step)");
   EXPECT_EQ(fixed_error_of("{actor_generate: {engine: {max_num_batched_tokens: 16}}}"), "no error")
       << "max_num_seqs is free";
@@ -496,7 +499,8 @@ TEST(ReadFixed, ReportsMistakesInValues) {
             "job.yaml:3:33: an item of `offload` is the string `all`; accepted: a list of weights, gradients, "
             "optimizer, optimizer_on_host");
   EXPECT_EQ(fixed_error_of("{actor_train: {devices: 8-23}}"),
-            "job.yaml:3:22: actor_train: its devices 8 to 23 are not a mesh of the cluster's 16; accepted: devices of "
+            "job.yaml:3:22: actor_train: its devices 8 to 23 are not a mesh of the cluster's 16 devices; accepted: "
+            "devices of "
             "one node, or whole nodes");
   EXPECT_EQ(fixed_error_of("{actor_train: {devices: 0-7, layout: {tp: 4, pp: 4}}}"),
             "job.yaml:3:22: actor_train: no layout of mixtral-8x7b with tp 4, pp 4 uses the 8 devices of its mesh; "

@@ -197,11 +197,13 @@ std::string fault_of(const TaskPin& pin, const std::string& model = "llama-2-7b"
 TEST(FindPinFault, ReportsMeshes) {
   TaskPin pin;
   pin.mesh = cluster::Mesh{4, 8};
-  EXPECT_EQ(fault_of(pin),
-            "its devices 4 to 11 are not a mesh of the cluster's 16; accepted: devices of one node, or whole nodes");
+  EXPECT_EQ(
+      fault_of(pin),
+      "its devices 4 to 11 are not a mesh of the cluster's 16 devices; accepted: devices of one node, or whole nodes");
   pin.mesh = cluster::Mesh{8, 16};
-  EXPECT_EQ(fault_of(pin),
-            "its devices 8 to 23 are not a mesh of the cluster's 16; accepted: devices of one node, or whole nodes");
+  EXPECT_EQ(
+      fault_of(pin),
+      "its devices 8 to 23 are not a mesh of the cluster's 16 devices; accepted: devices of one node, or whole nodes");
   // meshes_of does not list these, but a plan may have them.
   for (const cluster::Mesh mesh : {cluster::Mesh{1, 2}, cluster::Mesh{0, 12}, cluster::Mesh{4, 12}}) {
     pin.mesh = mesh;
@@ -228,7 +230,7 @@ TEST(FindPinFault, ReportsDegrees) {
   EXPECT_EQ(fault_of(pin, "llama-2-7b", 4), "none");
   EXPECT_EQ(fault_of(pin),
             "no mesh of the cluster's 16 devices has a layout of llama-2-7b with dp 2, tp 8, pp 2; accepted: degrees "
-            "that multiply to devices of one node, or of whole nodes");
+            "whose product is a number of devices in one node, or in whole nodes");
   pin.layout.set(&Layout::tensor, 3);
   EXPECT_EQ(fault_of(pin),
             "32 heads of llama-2-7b cannot be divided evenly among 3 tensor-parallel ranks; accepted: a divisor of 32");

@@ -309,12 +309,12 @@ TEST(ParsePlan, ReportsMistakesInEngines) {
   EXPECT_EQ(engine_error("{max_num_seqs: 0}"),
             "plan.yaml:3:82: `max_num_seqs` must be an integer from 1 to 16777216, not 0");
   EXPECT_EQ(engine_error("{max_num_seqs: 300, max_num_batched_tokens: 299}"),
-            "plan.yaml:3:111: `max_num_batched_tokens` is 299; accepted: at least `max_num_seqs`, 300 (one token of "
+            "plan.yaml:3:111: `max_num_batched_tokens` is 299; accepted: at least 300 (`max_num_seqs`: one token of "
             "each sequence in a step)");
   EXPECT_EQ(engine_error("{max_num_seqs: 300, max_num_batched_tokens: 300}"), "no error");
   EXPECT_EQ(engine_error("{max_num_batched_tokens: 255}"),
-            "plan.yaml:3:5: actor_generate: its engine's max_num_batched_tokens is 255; accepted: at least its "
-            "max_num_seqs, 256 (one token of each sequence in a step)");
+            "plan.yaml:3:5: actor_generate: its engine's max_num_batched_tokens is 255; accepted: at least 256 "
+            "(its max_num_seqs: one token of each sequence in a step)");
   EXPECT_EQ(engine_error("{cuda_graphs: yes}"),
             "plan.yaml:3:81: `cuda_graphs` is the string `yes`; accepted: true or false");
 }

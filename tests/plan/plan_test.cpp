@@ -33,14 +33,17 @@ TEST(FindFault, ChecksTheMesh) {
   };
   EXPECT_EQ(with_mesh(0, 3), "none");
   EXPECT_EQ(with_mesh(15, 1), "none");
-  EXPECT_EQ(with_mesh(0, 17),
-            "its devices 0 to 16 are not a mesh of the cluster's 16; accepted: devices of one node, or whole nodes");
+  EXPECT_EQ(
+      with_mesh(0, 17),
+      "its devices 0 to 16 are not a mesh of the cluster's 16 devices; accepted: devices of one node, or whole nodes");
   EXPECT_EQ(with_mesh(0, 12), "none") << "a node and a part of the next";
   EXPECT_EQ(with_mesh(4, 12), "none");
-  EXPECT_EQ(with_mesh(4, 8),
-            "its devices 4 to 11 are not a mesh of the cluster's 16; accepted: devices of one node, or whole nodes");
-  EXPECT_EQ(with_mesh(-1, 1),
-            "its devices -1 to -1 are not a mesh of the cluster's 16; accepted: devices of one node, or whole nodes");
+  EXPECT_EQ(
+      with_mesh(4, 8),
+      "its devices 4 to 11 are not a mesh of the cluster's 16 devices; accepted: devices of one node, or whole nodes");
+  EXPECT_EQ(
+      with_mesh(-1, 1),
+      "its devices -1 to -1 are not a mesh of the cluster's 16 devices; accepted: devices of one node, or whole nodes");
 }
 
 TEST(FindFault, LayoutsFillTheirMeshAndFitTheirModel) {
@@ -99,7 +102,7 @@ TEST(FindFault, EnginesCanHoldATokenOfEachSequence) {
   EXPECT_EQ(with({.max_num_batched_tokens = 0}), "its engine's max_num_batched_tokens is 0; accepted: 1 to 16777216");
   EXPECT_EQ(with({.max_num_seqs = 100, .max_num_batched_tokens = 100}), "none");
   EXPECT_EQ(with({.max_num_seqs = 9000}),
-            "its engine's max_num_batched_tokens is 8192; accepted: at least its max_num_seqs, 9000 (one token of each "
+            "its engine's max_num_batched_tokens is 8192; accepted: at least 9000 (its max_num_seqs: one token of each "
             "sequence in a step)");
   EXPECT_EQ(with({.max_num_seqs = 9000, .own_weights = false}), "none") << "a trainer computes all prompts in one pass";
   EXPECT_EQ(with({.max_num_seqs = 0}, "actor_train"), "none") << "only generation has an engine";

@@ -77,7 +77,7 @@ TEST(ChangeText, NameOldAndNewValues) {
   EXPECT_EQ(engine_change({.max_num_batched_tokens = 512, .cuda_graphs = false},
                           {.memory_utilization = 0.5, .own_weights = false}),
             "actor_generate: with the trained weights, at most 256 sequences in place of memory utilization 0.9, at "
-            "most 256 sequences, at most 8192 tokens together in place of 512, CUDA graphs");
+            "most 256 sequences, at most 8192 tokens per step in place of 512, CUDA graphs");
 }
 
 predict::TaskMemory memory_of(std::int64_t needed, std::int64_t host) {
