@@ -139,12 +139,12 @@ std::string why_training_is_unfused(const predict::Scenario& scenario, const pla
   plan::Plan fused = plan;
   fused.fusion.training = pair;
   const predict::IntraStage training = predict::intra_stage_over_bound(scenario, fused, 1);
-  const std::string seconds =
-      fmt::format("both would take at least {:.2f} s in one schedule, compared with {:.2f} s in sequence",
-                  training.seconds(), training.apart);
+  const std::string seconds = fmt::format(
+      "the two train tasks would take at least {:.2f} s in one schedule, compared with {:.2f} s in sequence",
+      training.seconds(), training.apart);
   const predict::Estimate least = predict::estimate(scenario, fused, training);
   if (!least.keeps_margin())
-    return fmt::format("Training is not fused: both together do not fit in memory; {}.", seconds);
+    return fmt::format("Training is not fused: together, the two train tasks do not fit in memory; {}.", seconds);
   return fmt::format("Training is not fused: {}{}.", seconds, gain_text(scenario, plan, least, "intra", true));
 }
 

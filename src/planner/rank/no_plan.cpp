@@ -106,11 +106,12 @@ TaskFault find_task_fault(const SearchSpace& space, OptionSet option_set, const 
 
 std::string text_of(const SearchSpace& space, const TaskFault& fault, const std::optional<Degrees>& degrees) {
   const cluster::Cluster& cluster = space.scenario->job.cluster;
-  if (fault.is_alone_possible) return "does not apply: tasks that must share a layout or a setting have none in common";
+  if (fault.is_alone_possible)
+    return "does not apply: some tasks must share a layout or a setting, but no value suits all of them";
   if (!fault.is_mesh && fault.mesh.count == 0) return "does not apply: the devices cannot be split in two";
   if (!fault.is_mesh)
     return fmt::format(
-        "does not apply: {} would get {} of {} devices, which are neither entire nodes nor part of one node",
+        "does not apply: {} would get {} of {} devices, which are neither whole nodes nor part of one node",
         name_of(space, fault.task), fault.mesh.count, cluster::device_count(cluster));
   const std::string with = degrees ? fmt::format(" with tp{} pp{}", degrees->tensor, degrees->pipeline) : "";
   const std::string where = cluster::name_of(cluster, fault.mesh);
@@ -120,7 +121,7 @@ std::string text_of(const SearchSpace& space, const TaskFault& fault, const std:
     return fmt::format("does not fit: host memory is too small for the data that {} offloads on devices {}{}",
                        name_of(space, fault.task), where, with);
   return fmt::format(
-      "does not fit: {} alone needs at least {:.2f} GiB of the {:.2f} GiB on each of devices {}{}",
+      "does not fit: {} alone needs at least {:.2f} GiB, more than the usable {:.2f} GiB, on each of devices {}{}",
       name_of(space, fault.task), gibi(fault.need->bytes),
       gibi(predict::plan_memory(*space.scenario, cluster::gpu_of(cluster, base::DeviceId(fault.mesh.first)))), where,
       with);
@@ -176,7 +177,7 @@ base::Error no_layout(const plan::Job& job, const std::string& task) {
   if (!std::all_of(job.fixed.begin(), job.fixed.end(), is_free))
     return base::bad_input(fmt::format(
         "no layout of {} on any mesh of the cluster matches the job's fixed settings; accepted: degrees that divide "
-        "its heads and layers, and whose product is the size of a mesh",
+        "the model's heads and layers, and whose product is the size of a mesh",
         task));
   const plan::Framework* const framework = plan::find_framework(job.software);
   base::Error error;
@@ -231,7 +232,7 @@ std::vector<AbsentPlacement> absent_placements(const SearchSpace& space, OptionS
     if (!is_requested || std::any_of(plans.begin(), plans.end(), is_of)) continue;
     if (placement == Placement::searched)
       absent.push_back({placement, plans.empty() ? "does not fit: the search found no plan that fits"
-                                                 : "found no plan faster than the first one"});
+                                                 : "found no plan faster than the best of the other placements"});
     else if (placement == Placement::rlhfuse)
       absent.push_back({placement, why_rlhfuse(space, option_set, tried_as(Placement::co_located))});
     else
