@@ -78,7 +78,7 @@ Status check_seconds(const LoggedSeries& series) {
       return base::Error{.path = series.path,
                          .line = value.line,
                          .column = value.column,
-                         .message = fmt::format("{} takes {} s at step {}; it must be from 0 to {} s",
+                         .message = fmt::format("{} takes {} s at step {}; a time must be from 0 to {} s",
                                                 base::quote(series.key), value.value, value.step, max_seconds)};
   return {};
 }
@@ -167,8 +167,8 @@ Status choose_steps(const StepLog& log, const std::optional<int>& requested, Mea
     if (time.known.use == TimeKind::iteration || time.known.use == TimeKind::phase)
       for (const LoggedValue& value : time.values) all.insert(value.step);
   if (all.empty())
-    return error_of(log,
-                    fmt::format("no time in the log is a known phase; expected keys {}...", time_prefix(run.format)));
+    return error_of(log, fmt::format("no time in the log belongs to a known phase; expected keys that start with `{}`",
+                                     time_prefix(run.format)));
   const auto most = static_cast<int>(std::min<std::size_t>(all.size() - 1, 1'000'000'000));
   if (requested && *requested > most)
     return error_of(log, fmt::format("--skip must be less than the number of steps in the log ({}), got {}", all.size(),
@@ -379,8 +379,9 @@ LengthsOfLog lengths_of_log(const LoggedLengths& logged, std::int64_t cap, std::
   }
   figures.sigma = default_sigma;
   if (!workflow::find_fault(figures))
-    return {figures, rounded_mean, fmt::format("the log has no spread: assuming sigma {}", default_sigma)};
-  return {std::nullopt, rounded_mean, "no spread matches the mean and the cap: all lengths equal the mean"};
+    return {figures, rounded_mean, fmt::format("the log does not record the spread: assuming sigma {}", default_sigma)};
+  return {std::nullopt, rounded_mean,
+          "no spread matches the mean and the cap: assuming that all lengths equal the mean"};
 }
 
 }  // namespace dovetail::measure

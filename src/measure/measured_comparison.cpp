@@ -50,8 +50,8 @@ void add_generation(const ReasonScenario& scenario, bool longer, std::vector<std
   const plan::TaskPlan* engine = first_of(scenario, TaskKind::generate);
   if (!longer) {
     reasons.emplace_back(
-        "the tail is shorter than the job's lengths imply, or more of the prompts is cached than one prefill per "
-        "prompt assumes");
+        "the tail is shorter than the job's lengths imply, or the prefix cache saves more than the plan assumes (one "
+        "prefill per prompt)");
     reasons.emplace_back("the engine uses speculative decoding or decodes in fp8, which plans do not model");
     return;
   }
@@ -78,8 +78,8 @@ void add_inference(const ReasonScenario& scenario, bool longer, bool alone, std:
     reasons.emplace_back("entropies are computed along with log-probabilities");
   } else if (alone) {
     reasons.emplace_back(
-        "larger micro-batches than the plan's, or kernels faster than the efficiencies: fit them with dovetail "
-        "calibrate");
+        "larger micro-batches than the plan's, or kernels faster than the efficiencies imply: fit the "
+        "efficiencies with dovetail calibrate");
   } else {
     reasons.emplace_back("the run skips a pass of the job, such as the reference's or the policy's");
   }
@@ -124,19 +124,20 @@ void add_weight_sync(bool longer, std::vector<std::string>& reasons) {
     reasons.emplace_back("weights are sent tensor by tensor, or through host memory or gloo instead of NCCL");
     reasons.emplace_back("engines wake up, allocate their cache and capture graphs within this time");
   } else {
-    reasons.emplace_back("weights are sent in large buckets, or engines share them with training");
+    reasons.emplace_back("weights are sent in large buckets, or engines use the weights of training directly");
   }
 }
 
 void add_spread(const ReasonScenario& scenario, const MeasuredAgainst& phase, std::vector<std::string>& reasons) {
   const double apart = phase.measured.upper - phase.measured.lower;
   if (apart > wide_spread * phase.measured.median && apart > std::abs(phase.difference()))
-    reasons.push_back(fmt::format("steps vary more than that: the middle half of {} steps takes {:.1f} to {:.1f} s",
-                                  phase.measured.steps, phase.measured.lower, phase.measured.upper));
+    reasons.push_back(
+        fmt::format("steps vary by more than this difference: the middle half of {} steps takes {:.1f} to {:.1f} s",
+                    phase.measured.steps, phase.measured.lower, phase.measured.upper));
   if (scenario.run.steps.size() < 3)
     reasons.push_back(fmt::format(
         "only {} evaluated; the first steps of a run include kernel compilation, graph capture and cold caches",
-        scenario.run.steps.size() == 1 ? "one step" : "two steps"));
+        scenario.run.steps.size() == 1 ? "one step was" : "two steps were"));
 }
 
 /// Possible reasons for the difference in a phase, the likeliest first: those that the log shows, then the usual ones.
@@ -180,8 +181,9 @@ std::vector<std::string> iteration_reasons(const ReasonScenario& scenario, const
   std::vector<std::string> reasons;
   add_spread(scenario, iteration, reasons);
   if (std::abs(phases) > notable && (phases > 0) == longer)
-    reasons.push_back(fmt::format("its phases together take {:.1f} s {}: see their reasons", std::abs(phases),
-                                  longer ? "more" : "less"));
+    reasons.push_back(
+        fmt::format("the phases of the iteration take {:.1f} s {} in total: see the reasons given for each phase",
+                    std::abs(phases), longer ? "more" : "less"));
   if (longer && apart > notable && predicted_outside < 0)
     reasons.push_back(fmt::format("phases overlap by {:.1f} s in the plan, but less in the run", -predicted_outside));
   if (longer && apart > notable && outside > 0)

@@ -62,7 +62,7 @@ TEST(MeasuredRun, ReportsErrors) {
               HasSubstr("--skip must be less than the number of steps in the log (1), got 1"));
   EXPECT_THAT(error_of("{\"timing_s/gen\": 1}\n{\"timing_s/gen\": -2}\n"),
               HasSubstr("run.jsonl:2:18: `timing_s/gen` takes -2 s at step 2"));
-  EXPECT_THAT(error_of("{\"timing_s/mine\": 1}\n"), HasSubstr("no time in the log is a known phase"));
+  EXPECT_THAT(error_of("{\"timing_s/mine\": 1}\n"), HasSubstr("no time in the log belongs to a known phase"));
 }
 
 /// Step of a verl log with these seconds.
@@ -327,7 +327,7 @@ TEST(MeasuredLengths, RoundedFractionMeansAtLeastOne) {
 TEST(MeasuredLengths, MissingSpreadUsesTheDefault) {
   const LengthsOfLog lengths = lengths_of_log({.mean = 300}, 2048, 512);
   EXPECT_EQ(lengths.figures->sigma, default_sigma);
-  EXPECT_NE(lengths.spread.find("the log has no spread"), std::string::npos);
+  EXPECT_NE(lengths.spread.find("the log does not record the spread"), std::string::npos);
 }
 
 RC_GTEST_PROP(MeasuredLengths, AnyFiguresMakeLengthsWithTheirMean, ()) {
