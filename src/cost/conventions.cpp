@@ -73,7 +73,7 @@ Conventions nemo_rl_megatron() {
   Conventions made = megatron_policy();
   made.name = "nemo-rl-megatron";
   made.description =
-      "megatron-policy as NeMo-RL runs it: bf16 gradients, and a mini-batch is packed before its packs are dealt to "
+      "megatron-policy as NeMo-RL runs it: bf16 gradients, and a mini-batch is packed before it is split among "
       "ranks";
   made.gradient_bytes = 2;  // grad_reduce_in_fp32: false in its configurations
   // Its log-probabilities keep the same bytes, and its loss needs no entropy.
@@ -237,7 +237,8 @@ Conventions fsdp2() {
 Conventions dovetail() {
   Conventions made;
   made.name = "dovetail";
-  made.description = "dovetail-train: all in fp32, with its own kernels around attention and the feed-forward network";
+  made.description =
+      "dovetail-train: everything in fp32, with its own kernels around attention and the feed-forward network";
   made.weight_bytes = 4;
   made.master_bytes = 0;
   made.element_bytes = 4;

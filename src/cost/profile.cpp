@@ -231,8 +231,9 @@ Result<std::vector<ProfilePoint>> read_points(const Node& map, const std::string
   DOVETAIL_TRY(const std::vector<double> amounts, read_numbers(map, what, amounts_key, 1, most));
   DOVETAIL_TRY(const std::vector<double> seconds, read_numbers(map, what, seconds_key, min_seconds, max_seconds));
   if (amounts.size() != seconds.size())
-    return map.error(fmt::format("there are {} {} and {} {}; both lists must have the same size", amounts.size(),
-                                 amounts_key, seconds.size(), seconds_key));
+    return map.error(
+        fmt::format("the number of values is {0} in `{1}` and {2} in `{3}`; both lists must have the same size",
+                    amounts.size(), amounts_key, seconds.size(), seconds_key));
   std::vector<ProfilePoint> points;
   for (std::size_t index = 0; index < amounts.size(); ++index) {
     if (index > 0 && amounts[index] <= amounts[index - 1])

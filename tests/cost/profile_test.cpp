@@ -190,7 +190,8 @@ TEST(ProfileFile, ErrorsHaveLineAndColumn) {
   EXPECT_THAT(error_with("llama-2-7b", "llama-2-7c"), HasSubstr("profile.yaml:4:12: "));
   EXPECT_THAT(error_with("[2048, 4096]", "[4096, 2048]"),
               HasSubstr("profile.yaml:8:39: `tokens` must be in ascending order"));
-  EXPECT_THAT(error_with("[2048, 4096]", "[2048]"), HasSubstr("there are 1 tokens and 2 seconds"));
+  EXPECT_THAT(error_with("[2048, 4096]", "[2048]"),
+              HasSubstr("the number of values is 1 in `tokens` and 2 in `seconds`"));
   EXPECT_THAT(error_with("0.001,", "-1,"), HasSubstr("`seconds` must be a number"));
   EXPECT_THAT(error_with("length: 1024", "length: 2048"), HasSubstr("profile.yaml:9:9: length 2048 appears twice"));
   EXPECT_THAT(error_with("    tensor: 2\n", "    experts: true\n"),
@@ -239,7 +240,8 @@ TEST(ProfileFile, ErrorsOfTheSecondVersionHaveLineAndColumn) {
   EXPECT_THAT(second_error_with("fp32", "fp8"), HasSubstr("profile.yaml:6:16: `precision` is"));
   EXPECT_THAT(second_error_with("60GB/s", "60GB"), HasSubstr("profile.yaml:11:16: `optimizer`"));
   EXPECT_THAT(second_error_with("[1024, 2048]", "[2048, 1024]"), HasSubstr("ascending order"));
-  EXPECT_THAT(second_error_with("[0.01, 0.03]", "[0.01]"), HasSubstr("there are 2 tokens and 1 forward"));
+  EXPECT_THAT(second_error_with("[0.01, 0.03]", "[0.01]"),
+              HasSubstr("the number of values is 2 in `tokens` and 1 in `forward`"));
   EXPECT_THAT(second_error_with(", forward: [0.0001], backward: [0.0002]", ""),
               HasSubstr("`embedding` has no measurements"));
   EXPECT_THAT(second_error_with("work: all_reduce", "work: gossip"), HasSubstr("profile.yaml:14:12: `work`"));

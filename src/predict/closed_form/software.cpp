@@ -109,10 +109,10 @@ base::Error unknown_loss(const cost::Conventions& conventions, plan::LossEntropy
   std::erase_if(accepted, [entropy](std::string_view name) {
     return logit_bytes(cost::find_conventions(name).value(), entropy) == 0;
   });
-  return base::bad_input(fmt::format(
-      "`loss_entropy: {}` with `training: {}`: the memory of this loss is unknown; accepted: `training` {}, "
-      "or `loss_entropy: usual`",
-      base::enum_name(entropy), conventions.name, fmt::join(accepted, ", ")));
+  return base::bad_input(
+      fmt::format("`loss_entropy: {}` with `training: {}`: the memory of this loss is unknown; accepted: another "
+                  "`training` ({}), or `loss_entropy: usual`",
+                  base::enum_name(entropy), conventions.name, fmt::join(accepted, ", ")));
 }
 
 void take_loss_in_parts(cost::Conventions& conventions) {

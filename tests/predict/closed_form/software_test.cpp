@@ -183,7 +183,8 @@ TEST(SoftwareLogits, UnknownLossesAreRejected) {
     settings.loss_entropy = plan::LossEntropy::none;
     const auto rejected = conventions_of(settings);
     ASSERT_FALSE(rejected.ok()) << name;
-    EXPECT_THAT(rejected.error().message, testing::HasSubstr("accepted: `training` megatron-policy, roll-megatron, "));
+    EXPECT_THAT(rejected.error().message,
+                testing::HasSubstr("accepted: another `training` (megatron-policy, roll-megatron, "));
   }
 }
 
