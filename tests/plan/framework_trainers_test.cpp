@@ -286,8 +286,9 @@ TEST(Slime, KeepsStateOnSeparateDevicesWithoutACritic) {
   };
   EXPECT_EQ(error_of(job, plan("")), "no error");
   EXPECT_EQ(error_of(job, plan(all)), "no error") << "--offload-train";
-  EXPECT_THAT(error_of(job, plan(", offload: [gradients]")),
-              HasSubstr("accepted: all training state, or nothing except weights that a reference replaces"));
+  EXPECT_THAT(
+      error_of(job, plan(", offload: [gradients]")),
+      HasSubstr("accepted: all training state; otherwise only the weights with a reference, or nothing without one"));
   EXPECT_THAT(error_of(job, plan("", engine)), HasSubstr("accepted: no offloading"));
 }
 

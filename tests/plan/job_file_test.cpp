@@ -188,8 +188,7 @@ TEST(ParseJob, RolesThatFormACycleNeedAModel) {
 )";
   EXPECT_EQ(error_of(graph + "models: {student: llama-3.2-1b}"),
             "job.yaml:8:9: `models` has no `old`, which the algorithm custom needs; accepted: `old: MODEL` (a bundled "
-            "model or "
-            "the path of a config.json)");
+            "model or the path of a config.json)");
   EXPECT_EQ(error_of(graph + "models: {student: llama-3.2-1b, old: llama-3-8b}"), "no error");
   EXPECT_EQ(error_of(graph + "models: {student: llama-3.2-1b, pupil: llama-3-8b}"), "no error");
 }
@@ -349,16 +348,15 @@ TEST(ParseJob, ReportsMistakesInModels) {
             "reference, critic");
   EXPECT_EQ(error_of("algorithm: ppo\nmodels: {actor: llama-2-7b}"),
             "job.yaml:3:9: `models` has no `reward`, which the algorithm ppo needs; accepted: `reward: MODEL` (a "
-            "bundled model "
-            "or the path of a config.json), or `algorithm: {name: ppo, reward: rule}`");
+            "bundled model or the path of a config.json), or `algorithm: {name: ppo, reward: rule}`");
   EXPECT_THAT(error_of("algorithm: sft\nmodels: {actor: llama-2-7c}"),
               StartsWith("job.yaml:3:17: unknown bundled model `llama-2-7c`; did you mean 'llama-2-7b'"));
   EXPECT_EQ(error_of("algorithm: sft\nmodels: {actor: 7}"),
-            "job.yaml:3:17: the model of `actor` is 7; accepted: a bundled name, a folder with a config.json, "
-            "the path of a config.json, or a map");
+            "job.yaml:3:17: the model of `actor` is 7; accepted: a bundled name, a folder with a config.json, the path "
+            "of a config.json, or a map");
   EXPECT_EQ(error_of("algorithm: sft\nmodels: {actor: {model: 7}}"),
-            "job.yaml:3:25: the model of `actor` is 7; accepted: a bundled name, a folder with a config.json, or "
-            "the path of a config.json");
+            "job.yaml:3:25: the model of `actor` is 7; accepted: a bundled name, a folder with a config.json, or the "
+            "path of a config.json");
   EXPECT_EQ(error_of("algorithm: sft\nmodels: {actor: {lora: 7}}"),
             "job.yaml:3:17: a model needs the key `model`; accepted: model: llama-2-7b");
   EXPECT_EQ(error_of("algorithm: sft\nmodels: {actor: {model: llama-2-7b, rank: 7}}"),
@@ -500,8 +498,7 @@ TEST(ReadFixed, ReportsMistakesInValues) {
             "optimizer, optimizer_on_host");
   EXPECT_EQ(fixed_error_of("{actor_train: {devices: 8-23}}"),
             "job.yaml:3:22: actor_train: its devices 8 to 23 are not a mesh of the cluster's 16 devices; accepted: "
-            "devices of "
-            "one node, or whole nodes");
+            "devices of one node, or whole nodes");
   EXPECT_EQ(fixed_error_of("{actor_train: {devices: 0-7, layout: {tp: 4, pp: 4}}}"),
             "job.yaml:3:22: actor_train: no layout of mixtral-8x7b with tp 4, pp 4 uses the 8 devices of its mesh; "
             "accepted: degrees that multiply to this device count");
