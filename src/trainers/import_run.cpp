@@ -85,7 +85,8 @@ base::Result<std::map<std::string, std::string>> environment_of(const ImportOpti
   for (const std::string& assignment : options.environment) {
     const std::size_t equals = assignment.find('=');
     if (equals == std::string::npos || equals == 0)
-      return base::bad_input(fmt::format("--env {}: accepted: NAME=VALUE", base::quote(assignment)));
+      return base::bad_input(
+          fmt::format("--env {} is not an assignment; accepted: NAME=VALUE", base::quote(assignment)));
     environment[assignment.substr(0, equals)] = assignment.substr(equals + 1);
   }
   return environment;

@@ -152,7 +152,7 @@ base::Result<ClusterChoice> cluster_of_file(ArealDraft& draft, const std::vector
   if (nodes == 1 && needed > gpus) {
     // On one node, AReaL uses the GPUs that exist.
     draft.run.assumed.push_back(
-        {gpus_key, fmt::format("{}: the engines need {} GPUs; modeled as a node with this many", gpus, needed),
+        {gpus_key, fmt::format("{0}: the engines need {1} GPUs; modeled as a node with {1} GPUs", gpus, needed),
          place_of(tree, gpus_key)});
     gpus = needed;
   }
@@ -164,7 +164,8 @@ base::Result<ClusterChoice> cluster_of_file(ArealDraft& draft, const std::vector
                     nodes, gpus, needed, dealt.nodes, dealt.nodes));
   if (place_of(tree, nodes_key).line == 0) {
     nodes = dealt.nodes;
-    draft.run.assumed.push_back({nodes_key, fmt::format("not given; the engines need {}", nodes)});
+    draft.run.assumed.push_back(
+        {nodes_key, fmt::format("not given; assumed to be {}, the number of nodes that the engines need", nodes)});
   }
   return ClusterChoice{.text = {}, .nodes = nodes, .gpus_per_node = gpus};
 }

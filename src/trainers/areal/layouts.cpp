@@ -24,9 +24,9 @@ base::Status lay_out_megatron(const syntax::SettingTree& tree, const ArealEngine
   const std::string virtual_key = keys + ".virtual_pipeline_parallel_size";
   DOVETAIL_TRY(layout.virtual_stages, degree_at(tree, virtual_key));
   if (layout.virtual_stages > 1 && layout.pipeline == 1)
-    return setting_error(
-        tree, virtual_key,
-        fmt::format("is {} without a pipeline, which AReaL rejects; accepted: 1", layout.virtual_stages));
+    return setting_error(tree, virtual_key,
+                         fmt::format("is {} without a pipeline, so AReaL rejects the configuration; accepted: 1",
+                                     layout.virtual_stages));
   if (!recomputes) return {};
   DOVETAIL_TRY(layout.recomputation, recomputation_at(tree, {.granularity = keys + ".recompute_granularity",
                                                              .modules = keys + ".recompute_modules"}));
@@ -78,8 +78,9 @@ base::Status lay_out_archon(const syntax::SettingTree& tree, const ArealEngine& 
                          fmt::format("is {}; accepted: none, full, selective, memory_budget", base::quote(mode)));
   DOVETAIL_TRY(const bool compiles, flag_at(tree, engine.role + ".archon.enable_compile"));
   if (mode == "memory_budget" && !compiles)
-    return setting_error(tree, mode_key,
-                         "is memory_budget without enable_compile, which AReaL rejects; accepted: both, or selective");
+    return setting_error(
+        tree, mode_key,
+        "is memory_budget without enable_compile, so AReaL rejects the configuration; accepted: both, or selective");
   layout.recomputation = mode == "none"   ? llm::Recomputation::none
                          : mode == "full" ? llm::Recomputation::full
                                           : llm::Recomputation::selective;

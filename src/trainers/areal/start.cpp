@@ -15,7 +15,7 @@ namespace {
 
 /// Returns an Error for a value that stops AReaL. `what` is "REASON; accepted: VALUES".
 base::Error stops(const syntax::SettingTree& tree, const std::string& key, std::string what) {
-  what.insert(what.find("; accepted: "), ", which AReaL rejects");
+  what.insert(what.find("; accepted: "), ", so AReaL rejects the configuration");
   return setting_error(tree, key, what);
 }
 
@@ -70,7 +70,7 @@ base::Status check_features(const syntax::SettingTree& tree, const std::vector<A
   if (adapters && trains == "megatron" && generates == "sglang")
     return stops(tree, "actor.use_lora", "is true with megatron and sglang; accepted: false, or vllm");
   if (sapo && decoupled)
-    return stops(tree, "actor.use_sapo_loss", "is true with actor.use_decoupled_loss; accepted: one of them");
+    return stops(tree, "actor.use_sapo_loss", "is true with actor.use_decoupled_loss; accepted: at most one of them");
   return {};
 }
 

@@ -57,10 +57,10 @@ constexpr std::array fsdp_settings{
                    "modeled as flash attention; the real run is slower and uses more memory"},
     CheckedSetting{"use_kernels", "false", "alternative kernels are not modeled"},
     CheckedSetting{"grad_reduce_dtype", "float32", "gradients are reduced in another type; modeled in fp32"},
-    CheckedSetting{"fsdp.wrap_policy", "null", "modeled as gathered layer by layer"},
+    CheckedSetting{"fsdp.wrap_policy", "null", "another wrapping policy; modeled as weights gathered layer by layer"},
     CheckedSetting{
         "fsdp.offload_params", "false",
-        "weights and gradients are fetched from the host layer by layer; only the optimizer is modeled there"},
+        "weights and gradients are fetched from the host layer by layer; only the optimizer is modeled on the host"},
     CheckedSetting{"fsdp.per_layer_optim_step", "false",
                    "optimizer states are fetched layer by layer for a step on the GPU; modeled as a step on the host"},
     CheckedSetting{"fsdp.optim_step_prefetch_layers", "1", "not modeled"},
@@ -71,7 +71,7 @@ constexpr std::array archon_settings{
     CheckedSetting{"attn_type", "varlen", "modeled as flash attention"},
     CheckedSetting{
         "offload_params", "false",
-        "weights and gradients are fetched from the host layer by layer; only the optimizer is modeled there"},
+        "weights and gradients are fetched from the host layer by layer; only the optimizer is modeled on the host"},
     CheckedSetting{"enable_compile", "false", "compiled layers; the real run is faster"},
     CheckedSetting{"pp_schedule", "1F1B|Interleaved1F1B",
                    "modeled as interleaved 1F1B; the real run has smaller bubbles"},
@@ -234,7 +234,8 @@ base::Status add_handed_on(const syntax::SettingTree& tree, const std::string& s
     const std::string key = fmt::format("{}.{}", section, name);
     DOVETAIL_CHECK(check_known(tree, key, value));
     if (value_text(value) != value_text(*usual))
-      run.not_modelled.push_back({key, fmt::format("{}: passed through, not modeled", value_text(value)), value.place});
+      run.not_modelled.push_back(
+          {key, fmt::format("{}: passed on to the engine; its effect is not modeled", value_text(value)), value.place});
   }
   return {};
 }
@@ -262,7 +263,7 @@ void add_ignored_settings(const syntax::SettingTree& tree, const ArealEngine& en
   for (const std::string backend : {"fsdp", "archon", "megatron"})
     if (backend != engine.allocation.backend)
       add(fmt::format("{}.{}", engine.role, backend),
-          fmt::format("no effect: the engine is {}", engine.allocation.backend));
+          fmt::format("no effect: the backend of the engine is {}", engine.allocation.backend));
   if (recomputes) return;
   for (const char* const name :
        {"archon.ac_mode", "archon.selective_ac_option", "megatron.recompute_granularity", "megatron.recompute_method",
@@ -298,7 +299,7 @@ base::Result<RoleTypes> megatron_types(const syntax::SettingTree& tree, const Ar
   if (moments && moments != plan::StateType::fp32 && (is_adam_bf16 || first == second))
     role.types.moment_type = *moments;
   const std::string key = is_adam_bf16 ? engine.role + ".optimizer.type" : keys + "use_precision_aware_optimizer";
-  otherwise(key, "states of other types; modeled in fp32, but the real run uses less memory");
+  otherwise(key, "optimizer states are not all in fp32; modeled in fp32, but the real run uses less memory");
   return role;
 }
 
@@ -347,7 +348,7 @@ base::Status add_unmodeled_types(const syntax::SettingTree& tree, const ArealEng
     role.types.weight_type = role.types.gradient_type = role.types.moment_type = kept;
     role.otherwise.push_back({key,
                               fmt::format("{}: {} are kept in 16 bits, 8 bytes per parameter; modeled in 32 bits, but "
-                                          "the real run uses half as much",
+                                          "the real run uses half as much memory",
                                           type, adapters ? "adapters" : "weights, gradients and moments"),
                               place_of(tree, key)});
   } else {
@@ -412,8 +413,9 @@ base::Status add_unmodeled_rollout(const syntax::SettingTree& tree, const ArealE
   if (consumed > run.prompts)
     run.not_modelled.push_back(
         {consumed_key,
-         fmt::format("{}: more prompts start ahead than the {} prompts of a batch; modeled as one batch", consumed,
-                     run.prompts),
+         fmt::format(
+             "{}: generation runs ahead of training by more than the {} prompts of a batch; modeled as one batch",
+             consumed, run.prompts),
          place_of(tree, consumed_key)});
   return {};
 }
@@ -428,10 +430,10 @@ base::Status add_differences(const syntax::SettingTree& tree, const std::vector<
   for (const ArealEngine& engine : engines) {
     if (engine.role != "ref" && engine.role != "critic") continue;
     if (engine.allocation.backend != actor_backend)
-      run.not_modelled.push_back(
-          {engine.key,
-           fmt::format("{}: memory is modeled as for the actor's {}", engine.allocation.backend, actor_backend),
-           place_of(tree, engine.key)});
+      run.not_modelled.push_back({engine.key,
+                                  fmt::format("{}: memory is modeled as for the actor's backend ({})",
+                                              engine.allocation.backend, actor_backend),
+                                  place_of(tree, engine.key)});
     if (engine.role == "ref") {
       DOVETAIL_TRY(const std::string path, text_at(tree, "ref.path"));
       if (path != actor_path)
@@ -443,9 +445,9 @@ base::Status add_differences(const syntax::SettingTree& tree, const std::vector<
     DOVETAIL_TRY(const std::int64_t parts, count_at(tree, key));
     const std::int64_t samples = run.prompts * run.samples_per_prompt;
     if (parts != actor_parts)
-      take_critic_batch(samples % parts == 0 ? samples / parts : 0,
-                        {key, fmt::format("{}: modeled as the actor's, {}", parts, actor_parts), place_of(tree, key)},
-                        run);
+      take_critic_batch(
+          samples % parts == 0 ? samples / parts : 0,
+          {key, fmt::format("{}: modeled as the actor's value ({})", parts, actor_parts), place_of(tree, key)}, run);
   }
   return {};
 }

@@ -250,11 +250,11 @@ base::Status check_areal_facts(const JobFacts& facts) {
   if ((facts.algorithm != "ppo" && facts.algorithm != "grpo") || facts.reward_model || facts.epochs != 1 ||
       !facts.packing)
     return base::bad_input(
-        "AReaL files without --base have ppo or grpo, `reward: rule`, `epochs: 1` and packed sequences; accepted: "
-        "such a job, or --base");
+        "AReaL files without --base can express only ppo and grpo with `reward: rule`, `epochs: 1` and packed "
+        "sequences; accepted: such a job, or --base FILE");
   if (facts.colocated)
     return base::bad_input(
-        "AReaL files without --base have engines on separate GPUs; accepted: such a plan, or --base");
+        "AReaL files without --base can express only engines on separate GPUs; accepted: such a plan, or --base FILE");
   return check_software(
       facts, "AReaL",
       {.engines = {plan::EngineKind::vllm, plan::EngineKind::sglang}, .half_types = facts.training == "fsdp2"});

@@ -48,9 +48,10 @@ base::Status check_kind(const plan::Job& job) {
   if (job.cluster.groups.size() != 1)
     return base::bad_input("the nodes of the cluster differ; accepted without --base: identical nodes");
   if (job.workload.samples() % job.workload.mini_batches != 0)
-    return base::bad_input(fmt::format(
-        "{} samples cannot be divided into {} equal mini-batches; accepted: a number that divides the samples",
-        job.workload.samples(), job.workload.mini_batches));
+    return base::bad_input(
+        fmt::format("{} samples cannot be divided into {} equal mini-batches; accepted: a number of mini-batches that "
+                    "divides the samples",
+                    job.workload.samples(), job.workload.mini_batches));
   if (job.workload.critic)
     return base::bad_input(
         "the critic has separate mini-batches; accepted without --base: the same mini-batches for all models");
@@ -73,8 +74,9 @@ base::Status check_software(const plan::Software& software) {
       remaining.shard_group == 0 && remaining.sync_bucket == 0 && remaining.optimizer_host_share == 1)
     return {};
   return base::bad_input(
-      "the job's `software` sets types, bits, logits, groups, buckets or shares; accepted without --base: none of "
-      "these, or weights, gradients and moments in bf16");
+      "the job's `software` sets state types, logits, engine bits, `shard_group`, `sync_bucket` or "
+      "`optimizer_host_share`; accepted without --base: a job without these keys, or only with bf16 for weights, "
+      "gradients and moments");
 }
 
 }  // namespace
@@ -130,7 +132,7 @@ base::Status check_software(const JobFacts& facts, std::string_view trainer, con
   }
   if (facts.half_types && !expressible.half_types)
     return base::bad_input(fmt::format(
-        "{} files without --base cannot set state types; accepted: a job without types in `software`", trainer));
+        "{} files without --base cannot set state types; accepted: a job without state types in `software`", trainer));
   if (facts.loss_entropy != plan::LossEntropy::by_default && !expressible.loss_entropy)
     return base::bad_input(
         fmt::format("{} files without --base cannot set `loss_entropy`; accepted: a job without it", trainer));

@@ -98,8 +98,9 @@ base::Result<ConfigurationFile> read_launch_file(const syntax::Launch& launch, c
     }
   if (auto content = bundled_file(bases, named.path))
     return ConfigurationFile{.name = named.path, .path = named.path, .content = *std::move(content)};
-  return place_error(sources, named.place,
-                     fmt::format("cannot read {}: {}; accepted: a file below the root", base::quote(named.path), why));
+  return place_error(
+      sources, named.place,
+      fmt::format("cannot read {}: {}; accepted: a file below the root folder (--root)", base::quote(named.path), why));
 }
 
 }  // namespace
@@ -123,7 +124,7 @@ base::Result<ComposedSettings> compose_settings(const BaseFiles& bases, const Co
     if (std::find(bundled->begin(), bundled->end(), source) != bundled->end()) {
       own.push_back(static_cast<int>(i));
       settings.assumed.push_back(
-          {"", fmt::format("{} does not exist; the copy from {} is used", source, bases.version)});
+          {"", fmt::format("{} does not exist; the bundled copy from {} is used", source, bases.version)});
     }
     if (source == file.path) source = file.name;
   }
@@ -173,7 +174,7 @@ base::Result<ComposedSettings> composed_of_launch(const BaseFiles& bases, const 
     if (is_known(value)) settings.environment.emplace(variable, characters(value));
   if (!request.read || !request.read(file.path).ok())
     settings.assumed.push_back(
-        {"", fmt::format("{} does not exist; the copy from {} is used", file.name, bases.version)});
+        {"", fmt::format("{} does not exist; the bundled copy from {} is used", file.name, bases.version)});
   return compose_settings(bases, file, sources, named.words, std::move(settings), request.read);
 }
 

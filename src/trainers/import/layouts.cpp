@@ -69,11 +69,12 @@ base::Status read_expert_degrees(const syntax::SettingTree& tree, const Megatron
         fmt::format("is {}; accepted: a divisor of the {} experts", layout.expert, model.experts->count));
   const std::int64_t ranks = std::int64_t{layout.data} * layout.context * layout.tensor;
   if (ranks % (std::int64_t{layout.expert} * layout.expert_tensor) == 0) return {};
-  return setting_error(tree, keys.expert,
-                       fmt::format("{} x {} {}{} does not divide the {} GPUs of a stage, so Megatron-LM stops; "
-                                   "accepted: degrees whose product divides them",
-                                   layout.expert, keys.expert_tensor, layout.expert_tensor,
-                                   value ? "" : " (by default the tensor degree)", ranks));
+  return setting_error(
+      tree, keys.expert,
+      fmt::format("{} x {} {}{} does not divide the {} GPUs of a stage, so Megatron-LM rejects the configuration; "
+                  "accepted: degrees whose product divides them",
+                  layout.expert, keys.expert_tensor, layout.expert_tensor,
+                  value ? "" : " (by default the tensor degree)", ranks));
 }
 
 }  // namespace
@@ -92,8 +93,10 @@ base::Result<llm::Recomputation> recomputation_at(const syntax::SettingTree& tre
   if (!keys.experts.empty()) {
     DOVETAIL_TRY(const auto experts, optional_flag(tree, keys.experts));
     if (experts.value_or(false) && value == "full")
-      return setting_error(tree, keys.experts,
-                           "is true, which Megatron-LM rejects with full recomputation; accepted: one of the two");
+      return setting_error(
+          tree, keys.experts,
+          "is true with full recomputation, so Megatron-LM rejects the configuration; accepted: false, or another "
+          "recomputation granularity");
     if (experts.value_or(false)) return llm::Recomputation::experts;
   }
   if (value == "full") return llm::Recomputation::full;

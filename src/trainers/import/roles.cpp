@@ -181,10 +181,10 @@ void take_sequence_cap(const syntax::SettingTree& tree, std::string_view key, st
   if (cap < 1) return;
   const std::int64_t both = run.prompt_cap + run.response_cap;
   if (cap <= run.prompt_cap || (!run.packing && cap < both)) {
-    const std::string_view why = run.packing ? "which a prompt alone can reach" : "but rows are padded beyond it";
+    const std::string_view why = run.packing ? "which a prompt alone can reach" : "but rows are padded to more tokens";
     run.not_modelled.push_back(
         {std::string(key),
-         fmt::format("{} tokens for prompt and response, {}; modeled up to the sum of their caps, {}", cap, why, both),
+         fmt::format("{} tokens for prompt and response, {}; modeled up to the sum of their caps ({})", cap, why, both),
          place_of(tree, key)});
     return;
   }
@@ -195,8 +195,8 @@ void take_sequence_cap(const syntax::SettingTree& tree, std::string_view key, st
   run.response_cap = cap - run.prompt_cap;
   run.assumed.push_back(
       {std::string(key),
-       fmt::format("{} tokens for prompt and response; after the longest prompts, responses have at most {}", cap,
-                   run.response_cap),
+       fmt::format("{} tokens for prompt and response; after the longest prompts, responses have at most {} tokens",
+                   cap, run.response_cap),
        place_of(tree, key)});
 }
 

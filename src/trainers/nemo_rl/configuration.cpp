@@ -160,25 +160,24 @@ base::Status deal_devices(NemoRlDraft& draft, const Share& all) {
   const bool one_node = all.nodes == 1;
   std::int64_t rest = one_node ? all.gpus - judges.gpus : (all.nodes - judges.nodes) * all.gpus;
   if (rest <= 0)
-    return setting_error(tree, "cluster.num_nodes",
-                         "leaves no GPUs for training, because the reward model takes all; accepted: more nodes");
+    return setting_error(
+        tree, "cluster.num_nodes",
+        "leaves no GPUs for training, because the reward model takes all of them; accepted: more nodes");
   draft.judges = mesh_of(rest, one_node ? judges.gpus : judges.nodes * judges.gpus);
   draft.trainer = draft.engines = mesh_of(0, rest);
   if (draft.colocated) return {};
   DOVETAIL_TRY(const Share engines, share_at(tree, resources));
   const std::int64_t nodes = one_node ? 1 : all.nodes - judges.nodes;
   if (nodes == 1 && (engines.gpus < 1 || engines.gpus >= rest || engines.nodes > 1))
-    return setting_error(
-        tree, resources + ".gpus_per_node",
-        fmt::format(
-            "is {} with num_nodes {} on one node, which NeMo-RL rejects; accepted: 1 node with some of its {} GPUs",
-            engines.gpus, std::max<std::int64_t>(engines.nodes, 1), rest));
+    return setting_error(tree, resources + ".gpus_per_node",
+                         fmt::format("is {} with num_nodes {} on one node, so NeMo-RL rejects the configuration; "
+                                     "accepted: 1 node with some of its {} GPUs",
+                                     engines.gpus, std::max<std::int64_t>(engines.nodes, 1), rest));
   if (nodes > 1 && (engines.nodes < 1 || engines.nodes >= nodes || engines.gpus != all.gpus))
-    return setting_error(
-        tree, resources + ".num_nodes",
-        fmt::format(
-            "is {} with {} GPUs each, which NeMo-RL rejects; accepted: fewer than {} nodes with all {} GPUs each",
-            engines.nodes, engines.gpus, nodes, all.gpus));
+    return setting_error(tree, resources + ".num_nodes",
+                         fmt::format("is {} with {} GPUs each, so NeMo-RL rejects the configuration; accepted: fewer "
+                                     "than {} nodes with all {} GPUs each",
+                                     engines.nodes, engines.gpus, nodes, all.gpus));
   const std::int64_t count = nodes == 1 ? engines.gpus : engines.nodes * engines.gpus;
   draft.trainer = mesh_of(0, rest - count);
   draft.engines = mesh_of(rest - count, count);

@@ -144,10 +144,10 @@ base::Result<bool> nemo_rl_has_megatron(const syntax::SettingTree& tree, const s
   DOVETAIL_TRY(const bool megatron, is_on(tree, key));
   DOVETAIL_TRY(const bool dtensor, is_on(tree, role + ".dtensor_cfg.enabled"));
   if (megatron == dtensor)
-    return setting_error(
-        tree, key,
-        fmt::format("is {} like {}.dtensor_cfg.enabled, which NeMo-RL rejects; accepted: exactly one of them true",
-                    megatron, role));
+    return setting_error(tree, key,
+                         fmt::format("is {} like {}.dtensor_cfg.enabled, so NeMo-RL rejects the configuration; "
+                                     "accepted: exactly one of them true",
+                                     megatron, role));
   return megatron;
 }
 

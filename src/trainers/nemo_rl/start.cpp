@@ -21,7 +21,7 @@ struct Start {
   const syntax::SettingTree& tree() const { return settings.tree; }
   /// Returns an Error for a value that stops NeMo-RL. `what` is "REASON; accepted: VALUES".
   base::Error stops(const std::string& key, std::string what) const {
-    what.insert(what.find("; accepted: "), ", which NeMo-RL rejects");
+    what.insert(what.find("; accepted: "), ", so NeMo-RL rejects the configuration");
     return setting_error(tree(), key, what);
   }
   base::Result<std::int64_t> degree(const std::string& key) const {
@@ -113,7 +113,7 @@ base::Status check_dtensor(const Start& start, const std::string& role) {
     return start.stops(keys + ".context_parallel_size",
                        fmt::format("is {} with {}.sequence_packing; accepted: 1, or no packing", context, role));
   if (context > 1 && tensor > 1 && sequences)
-    return start.stops(keys + ".sequence_parallel", "is true with context parallelism; accepted: one of them");
+    return start.stops(keys + ".sequence_parallel", "is true with context parallelism; accepted: at most one of them");
   if (adapters && !second)
     return start.stops(keys + ".lora_cfg.enabled", "is true without _v2; accepted: both, or neither");
   DOVETAIL_TRY(const bool triton, is_on(tree, keys + ".lora_cfg.use_triton"));
@@ -133,7 +133,8 @@ base::Status check_role(const Start& start, const std::string& role) {
   DOVETAIL_TRY(const bool dynamic, is_on(tree, dynamic_key));
   DOVETAIL_TRY(const bool packs, is_on(tree, role + ".sequence_packing.enabled"));
   if (dynamic && packs)
-    return start.stops(dynamic_key, fmt::format("is true with {}.sequence_packing; accepted: one of them", role));
+    return start.stops(dynamic_key,
+                       fmt::format("is true with {}.sequence_packing; accepted: at most one of them", role));
   DOVETAIL_TRY(const std::int64_t stages, start.degree(role + ".megatron_cfg.pipeline_model_parallel_size"));
   if (dynamic && megatron && stages > 1)
     return start.stops(dynamic_key,
@@ -160,8 +161,8 @@ base::Status check_batch_variance(const Start& start) {
   DOVETAIL_TRY(const std::int64_t train, count_at(tree, "policy.train_micro_batch_size"));
   if (tensor >= 4 && pass && *pass != train && !on_policy && !ignores)
     return start.stops(key,
-                       fmt::format("is {} with tensor parallelism {}; accepted: train_micro_batch_size, {}, or the "
-                                   "variable NRL_IGNORE_TP_ACCURACY_CHECK",
+                       fmt::format("is {} with tensor parallelism {}; accepted: train_micro_batch_size ({}), or the "
+                                   "environment variable NRL_IGNORE_TP_ACCURACY_CHECK",
                                    *pass, tensor, train));
   return {};
 }

@@ -66,7 +66,7 @@ constexpr std::array dtensor_settings{
     CheckedSetting{"_v2", "true", "modeled as version 2 of the DTensor worker"},
     CheckedSetting{
         "cpu_offload", "false",
-        "weights and gradients are fetched from the host layer by layer; only the optimizer is modeled there"},
+        "weights and gradients are fetched from the host layer by layer; only the optimizer is modeled on the host"},
     CheckedSetting{"custom_parallel_plan", "null", "modeled as the model's default parallel plan"},
     CheckedSetting{"defer_fsdp_grad_sync", "true|null", "modeled as one gradient reduction per step"},
 };
@@ -223,7 +223,8 @@ base::Status add_nemo_rl_unmodeled(const syntax::SettingTree& tree, const std::s
     DOVETAIL_TRY(const auto values, optional_integer(tree, key));
     if (values)
       take_critic_batch(
-          *values, {key, fmt::format("{}: modeled as the policy's, {}", *values, run.mini_batch), place_of(tree, key)},
+          *values,
+          {key, fmt::format("{}: modeled as the policy's value ({})", *values, run.mini_batch), place_of(tree, key)},
           run);
   }
   DOVETAIL_CHECK(add_nemo_rl_types(tree, run));

@@ -215,8 +215,8 @@ base::Result<CompleteFile> nemo_rl_complete_file(const JobFacts& facts) {
         fmt::format("NeMo-RL does not support `training: {}`; accepted: fsdp2, nemo-rl-megatron", facts.training));
   if (facts.algorithm == "remax" || facts.reward_model || facts.steps_off_policy > 0)
     return base::bad_input(
-        "NeMo-RL files without --base are on policy, without remax and without reward models; accepted: ppo, grpo or "
-        "reinforce++ with `reward: rule` and `steps_off_policy: 0`");
+        "NeMo-RL files without --base can express only on-policy jobs without remax and reward models; accepted: ppo, "
+        "grpo or reinforce++ with `reward: rule` and `steps_off_policy: 0`");
   const std::string loop = facts.critic ? "ppo" : "grpo";
   CompleteFile file{.required = required_models(facts)};
   std::string& text = file.yaml;

@@ -145,9 +145,10 @@ base::Status check_shared(const syntax::SettingTree& tree, std::string_view role
     DOVETAIL_TRY(const std::int64_t own, count_at(tree, key));
     DOVETAIL_TRY(const std::int64_t others, count_at(tree, fmt::format("--{}.{}", other, size)));
     if (own != others)
-      return setting_error(tree, key,
-                           fmt::format("is {} with {}, which OpenRLHF rejects; accepted: the value of the {} ({})", own,
-                                       flag, other, others));
+      return setting_error(
+          tree, key,
+          fmt::format("is {} with {}, so OpenRLHF rejects the configuration; accepted: the value of the {} ({})", own,
+                      flag, other, others));
   }
   return {};
 }
@@ -158,9 +159,10 @@ base::Status check_colocated_engines(const syntax::SettingTree& tree, std::int64
   if (engine_gpus == actor_gpus) return {};
   return setting_error(
       tree, engines_key,
-      fmt::format("x --vllm.tensor_parallel_size is {} with --train.colocate_all, which OpenRLHF rejects; "
-                  "accepted: the number of GPUs of the actor ({})",
-                  engine_gpus, actor_gpus));
+      fmt::format(
+          "x --vllm.tensor_parallel_size is {} with --train.colocate_all, so OpenRLHF rejects the configuration; "
+          "accepted: the number of GPUs of the actor ({})",
+          engine_gpus, actor_gpus));
 }
 
 base::Status read_openrlhf_pools(OpenrlhfDraft& draft) {
@@ -357,37 +359,45 @@ base::Status check_openrlhf_start(const syntax::SettingTree& tree) {
   DOVETAIL_TRY(const std::int64_t prompts, count_at(tree, "--rollout.batch_size"));
   DOVETAIL_TRY(const auto generated, optional_integer(tree, "--rollout.vllm_generate_batch_size"));
   if (samples == 1 && estimator != "gae" && estimator != "reinforce")
-    return setting_error(tree, "--rollout.n_samples_per_prompt",
-                         fmt::format("is 1 with {}, which OpenRLHF rejects; accepted: at least 2", estimator));
+    return setting_error(
+        tree, "--rollout.n_samples_per_prompt",
+        fmt::format("is 1 with {}, so OpenRLHF rejects the configuration; accepted: at least 2", estimator));
   if (images > 0 && estimator == "gae")
-    return setting_error(tree, "--data.max_images_per_prompt",
-                         "is more than 0 with gae, which OpenRLHF rejects; accepted: 0, or another estimator");
+    return setting_error(
+        tree, "--data.max_images_per_prompt",
+        "is more than 0 with gae, so OpenRLHF rejects the configuration; accepted: 0, or another estimator");
   if (images > 0 && packs)
-    return setting_error(tree, "--ds.packing_samples",
-                         "is on with --data.max_images_per_prompt, which OpenRLHF rejects; accepted: off");
+    return setting_error(
+        tree, "--ds.packing_samples",
+        "is on with --data.max_images_per_prompt, so OpenRLHF rejects the configuration; accepted: off");
   if (!instances || *instances < 1)
     return setting_error(tree, engines_key, "leaves no engine for generation; accepted: at least 1");
   if (async && sleeps && all)
-    return setting_error(tree, "--vllm.enable_sleep",
-                         "is on with --train.async_enable, which OpenRLHF rejects; accepted: one of them");
+    return setting_error(
+        tree, "--vllm.enable_sleep",
+        "is on with --train.async_enable, so OpenRLHF rejects the configuration; accepted: at most one of them");
   if (partial && !async)
-    return setting_error(tree, "--train.partial_rollout_enable",
-                         "is on without --train.async_enable, which OpenRLHF rejects; accepted: both, or neither");
+    return setting_error(
+        tree, "--train.partial_rollout_enable",
+        "is on without --train.async_enable, so OpenRLHF rejects the configuration; accepted: both, or neither");
   if (evaluates && !remote && !agent)
     return setting_error(tree, "--eval.dataset",
-                         "is set without --reward.remote_url, which OpenRLHF rejects; accepted: both, or neither");
+                         "is set without --reward.remote_url or --train.agent_func_path, so OpenRLHF rejects the "
+                         "configuration; accepted: one of these flags, or no --eval.dataset");
   if (generated.value_or(0) > prompts && !async)
     return setting_error(
         tree, "--rollout.vllm_generate_batch_size",
-        fmt::format("exceeds --rollout.batch_size without --train.async_enable, which OpenRLHF rejects; "
+        fmt::format("exceeds --rollout.batch_size without --train.async_enable, so OpenRLHF rejects the configuration; "
                     "accepted: at most {}",
                     prompts));
   if (filters && !remote && !agent)
     return setting_error(tree, "--algo.dynamic_filtering_enable",
-                         "is on without --reward.remote_url, which OpenRLHF rejects; accepted: both, or neither");
+                         "is on without --reward.remote_url or --train.agent_func_path, so OpenRLHF rejects the "
+                         "configuration; accepted: one of these flags, or off");
   if (filters && samples == 1)
-    return setting_error(tree, "--rollout.n_samples_per_prompt",
-                         "is 1 with --algo.dynamic_filtering_enable, which OpenRLHF rejects; accepted: at least 2");
+    return setting_error(
+        tree, "--rollout.n_samples_per_prompt",
+        "is 1 with --algo.dynamic_filtering_enable, so OpenRLHF rejects the configuration; accepted: at least 2");
   return {};
 }
 

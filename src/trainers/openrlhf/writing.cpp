@@ -128,9 +128,9 @@ base::Result<CompleteFile> openrlhf_complete_file(const JobFacts& facts) {
         fmt::format("OpenRLHF does not support `training: {}`; accepted: deepspeed-zero", facts.training));
   if (facts.algorithm == "remax" || facts.steps_off_policy > 0 || !facts.trainer_log_probabilities)
     return base::bad_input(
-        "OpenRLHF files without --base are on policy, without remax and with the trainer's log-probabilities; "
-        "accepted: "
-        "ppo, grpo or reinforce++ with `steps_off_policy: 0` and `policy_log_probabilities: trainer`");
+        "OpenRLHF files without --base can express only on-policy jobs without remax, with the trainer's "
+        "log-probabilities; accepted: ppo, grpo or reinforce++ with `steps_off_policy: 0` and "
+        "`policy_log_probabilities: trainer`");
   CompleteFile file{
       .required = required_models(facts), .arguments = {}, .command = "python3 -m openrlhf.cli.train_ppo_ray"};
   file.required.push_back({"PROMPT_DATA", "prompts: a folder, a file, or a dataset on Hugging Face", "prompts"});

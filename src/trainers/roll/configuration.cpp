@@ -121,7 +121,8 @@ base::Status read_roll_workload(RollDraft& draft) {
   if (static_cast<double>(run.steps_off_policy) != ratio.value_or(0))
     run.not_modelled.push_back(
         {ratio_key,
-         fmt::format("{}: some samples are one step newer; modeled as {} steps for all", *ratio, run.steps_off_policy),
+         fmt::format("{}: some samples are one step newer; modeled as {} steps off policy for all samples", *ratio,
+                     run.steps_off_policy),
          place_of(tree, ratio_key)});
   return read_roll_lengths(draft);
 }
@@ -201,7 +202,7 @@ base::Result<std::string> actor_key(const syntax::SettingTree& tree, ImportedRun
           "differs from the model of actor_train, which jobs cannot describe; accepted: the same model");
     if (!all && named && named != common)
       run.ignored.push_back({model_key(role),
-                             "no effect: pretrain takes precedence unless all of the actor's roles have one",
+                             "no effect: pretrain takes precedence unless all roles of the actor set a model",
                              place_of(tree, model_key(role))});
   }
   return all ? model_key(train_role) : std::string("pretrain");
@@ -248,9 +249,10 @@ base::Result<std::int64_t> dynamic_mini_batch(RollDraft& draft, std::int64_t ste
   DOVETAIL_TRY(const std::int64_t round, roll_count(tree, train_role + ".sequence_length_round_in_train", 4));
   const std::int64_t longest = (draft.run.prompt_cap + draft.run.response_cap + round - 1) / round * round;
   if (longest > tokens)
-    return setting_error(tree, key,
-                         fmt::format("is {}, less than the longest sequence, which ROLL rejects; accepted: at least {}",
-                                     tokens, longest));
+    return setting_error(
+        tree, key,
+        fmt::format("is {}, less than the longest sequence, so ROLL rejects the configuration; accepted: at least {}",
+                    tokens, longest));
   const std::int64_t samples = draft.run.prompts * draft.run.samples_per_prompt;
   const std::int64_t in_a_pass = tokens / longest;
   const double wanted = static_cast<double>(in_a_pass) * static_cast<double>(steps) * copies;
@@ -258,11 +260,12 @@ base::Result<std::int64_t> dynamic_mini_batch(RollDraft& draft, std::int64_t ste
                            ? 1
                            : static_cast<std::int64_t>(std::ceil(static_cast<double>(samples) / wanted));
   while (samples % parts != 0) ++parts;
-  draft.run.assumed.push_back({key,
-                               fmt::format("an optimizer step has {} micro-batches per data-parallel replica, each of "
-                                           "any number of samples; modeled as {} samples, assuming maximum lengths",
-                                           steps, samples / parts),
-                               place_of(tree, key)});
+  draft.run.assumed.push_back(
+      {key,
+       fmt::format("an optimizer step has {} micro-batches per data-parallel replica, each of "
+                   "any number of samples; modeled as steps of {} samples, assuming maximum lengths",
+                   steps, samples / parts),
+       place_of(tree, key)});
   return samples / parts;
 }
 
@@ -278,7 +281,8 @@ base::Result<std::int64_t> role_batch(const RollDraft& draft, const std::string&
   return setting_error(
       tree, key,
       fmt::format("is {}, but {} steps x {} samples x {} replicas of {} do not divide the {} samples of "
-                  "an iteration, which ROLL rejects; accepted: a value whose product divides them",
+                  "an iteration, so ROLL rejects the configuration; accepted: a value for which the product divides "
+                  "the samples",
                   steps, steps, each, copies, role, samples));
 }
 
@@ -422,7 +426,8 @@ base::Status add_roll_tasks(RollDraft& draft) {
   const std::string batch_key = critic_role + ".training_args.gradient_accumulation_steps";
   take_critic_batch(
       batch,
-      {batch_key, fmt::format("{} samples per optimizer step; modeled as the actor's, {}", batch, run.mini_batch),
+      {batch_key,
+       fmt::format("{} samples per optimizer step; modeled as the actor's value ({})", batch, run.mini_batch),
        place_of(draft.tree(), batch_key)},
       run);
   // The critic is always trained for one epoch, unlike the actor.

@@ -59,11 +59,10 @@ base::Result<std::vector<int>> accounted_layers(const syntax::SettingTree& tree,
   const std::int64_t all = layers + (embedding ? 1 : 0) + (loss ? 1 : 0);
   if (by_letters || layout.pipeline == 1 || !layout.stage_layers.empty()) return layout.stage_layers;
   if (all % chunks != 0 || all / chunks * layout.virtual_stages < 2)
-    return setting_error(
-        tree, keys + ".pipeline_model_parallel_size",
-        fmt::format("is {} with {} virtual stages, which ROLL rejects; accepted: sizes whose product divides the {} "
-                    "layers",
-                    layout.pipeline, layout.virtual_stages, all));
+    return setting_error(tree, keys + ".pipeline_model_parallel_size",
+                         fmt::format("is {} with {} virtual stages, so ROLL rejects the configuration; accepted: sizes "
+                                     "whose product divides the {} layers",
+                                     layout.pipeline, layout.virtual_stages, all));
   if (!embedding && !loss) return std::vector<int>();
   const int of_stage = static_cast<int>(all / chunks) * layout.virtual_stages;
   std::vector<int> stages(static_cast<std::size_t>(layout.pipeline), of_stage);
@@ -110,10 +109,11 @@ base::Result<llm::Layout> fsdp2_layout_of_role(const syntax::SettingTree& tree, 
   DOVETAIL_TRY(llm::Layout layout, sharded_layout(tree, role, devices));
   DOVETAIL_TRY(const int size, degree_at(tree, size_key));
   if (layout.context > size)
-    return setting_error(tree, size_key,
-                         fmt::format("is {} with {}.model_args.ulysses_size {}, which ROLL rejects; accepted: at least "
-                                     "ulysses_size",
-                                     size, role, layout.context));
+    return setting_error(
+        tree, size_key,
+        fmt::format("is {} with {}.model_args.ulysses_size {}, so ROLL rejects the configuration; accepted: at least "
+                    "ulysses_size",
+                    size, role, layout.context));
   if (size > 1 && size < devices && devices % size != 0)
     return setting_error(tree, size_key,
                          fmt::format("is {}, which ROLL rejects; accepted: a divisor of the {} GPUs", size, devices));
@@ -126,9 +126,10 @@ base::Result<llm::Layout> fsdp2_layout_of_role(const syntax::SettingTree& tree, 
   if (layout.expert > 1 && devices % (std::int64_t{layout.expert} * experts_apart) != 0)
     return setting_error(
         tree, expert_key,
-        fmt::format("is {} with efsdp_size {}, which ROLL rejects; accepted: sizes whose product divides the {} "
-                    "GPUs",
-                    layout.expert, experts_apart, devices));
+        fmt::format(
+            "is {} with efsdp_size {}, so ROLL rejects the configuration; accepted: sizes whose product divides the {} "
+            "GPUs",
+            layout.expert, experts_apart, devices));
   return layout;
 }
 
@@ -167,8 +168,8 @@ base::Status read_vllm_of_role(const syntax::SettingTree& tree, const std::strin
   DOVETAIL_TRY(const int data, degree_at(tree, data_key));
   if (data > 1 && data != all.layout.data)
     return setting_error(tree, data_key,
-                         fmt::format("is {}, which ROLL rejects; accepted: 1, or {}, the number of workers of {}", data,
-                                     all.layout.data, role));
+                         fmt::format("is {0}, which ROLL rejects; accepted: 1, or the number of workers of {2} ({1})",
+                                     data, all.layout.data, role));
   DOVETAIL_TRY(const bool spreads, roll_flag(tree, keys + ".enable_expert_parallel"));
   if (model.experts && spreads) all.layout.expert = all.layout.tensor * data;
   DOVETAIL_TRY(const auto share, optional_number(tree, keys + ".gpu_memory_utilization"));

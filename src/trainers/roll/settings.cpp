@@ -77,7 +77,7 @@ base::Status check_asynchrony(const syntax::SettingTree& tree) {
   if (*ratio > 1000) return setting_error(tree, key, fmt::format("is {}; accepted: at most 1000", *ratio));
   if (level.value_or(1) != 1)
     return setting_error(tree, "generate_opt_level",
-                         fmt::format("is {} with {}, which ROLL rejects; accepted: 1", *level, key));
+                         fmt::format("is {} with {}, so ROLL rejects the configuration; accepted: 1", *level, key));
   return {};
 }
 
@@ -104,7 +104,7 @@ base::Status check_adapters(const syntax::SettingTree& tree) {
   DOVETAIL_TRY(const auto strategy, optional_text(tree, "actor_infer.strategy_args.strategy_name"));
   const syntax::Setting* const target = find_setting(tree.root, key);
   if (target == nullptr || target->kind == syntax::Setting::Kind::null || strategy != "sglang") return {};
-  return setting_error(tree, key, "is set with sglang, which ROLL rejects; accepted: null, or vllm");
+  return setting_error(tree, key, "is set with sglang, so ROLL rejects the configuration; accepted: null, or vllm");
 }
 
 }  // namespace

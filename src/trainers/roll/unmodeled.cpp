@@ -29,7 +29,8 @@ constexpr std::array checked_of_pipeline{
                    "weights are sent differently; modeled as NCCL, or as a copy within the node"},
     CheckedSetting{"profiler_timeline", "false", "the profiler is on; the real run is slower"},
     CheckedSetting{"profiler_memory", "false", "the profiler is on; the real run is slower"},
-    CheckedSetting{"actor_train.model_update_frequency", "1", "only some steps sync weights; modeled in every step"},
+    CheckedSetting{"actor_train.model_update_frequency", "1",
+                   "only some steps sync weights; modeled as a sync in every step"},
     CheckedSetting{"actor_infer.generating_args.num_beams", "1", "beam search; modeled as one sequence"},
     CheckedSetting{"actor_infer.model_args.dtype", "bf16|fp16", "modeled as bf16; the real run uses more memory"},
 };
@@ -263,14 +264,14 @@ base::Status add_unmodeled_fsdp2(const syntax::SettingTree& tree, const std::str
   DOVETAIL_TRY(const std::int64_t size, roll_count(tree, keys + ".fsdp_size", 1));
   if (!trains && size > 1 && size < devices)
     add_not_modelled(tree, keys + ".fsdp_size",
-                     fmt::format("{}: shard groups of inference; modeled with the actor's groups", size), run);
+                     fmt::format("{}: inference has separate shard groups; modeled with the actor's groups", size),
+                     run);
   DOVETAIL_TRY(const bool on_host, roll_flag(tree, keys + ".offload_policy"));
   if (on_host)
-    add_not_modelled(
-        tree, keys + ".offload_policy",
-        "true: weights and gradients are fetched from the host layer by layer; only the optimizer is modeled "
-        "there",
-        run);
+    add_not_modelled(tree, keys + ".offload_policy",
+                     "true: weights and gradients are fetched from the host layer by layer; only the optimizer is "
+                     "modeled on the host",
+                     run);
   const std::string attention_key = role + ".model_args.attn_implementation";
   DOVETAIL_TRY(const auto attention, optional_text(tree, attention_key));
   if (!attention || !is_one_of(*attention, "fa2|flash_attention_2"))
@@ -288,7 +289,8 @@ base::Status add_unmodeled_fsdp2(const syntax::SettingTree& tree, const std::str
        {".use_dynamic_batching_in_train", ".use_dynamic_batching_in_infer", ".use_sequence_packing"}) {
     DOVETAIL_TRY(const bool on, roll_flag(tree, role + name));
     if (on)
-      add_not_modelled(tree, role + name, "true: no effect with FSDP; modeled as a fixed number of sequences", run);
+      add_not_modelled(tree, role + name,
+                       "true: no effect with FSDP; modeled as micro-batches of a fixed number of sequences", run);
   }
   return {};
 }

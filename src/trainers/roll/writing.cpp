@@ -254,7 +254,8 @@ base::Status check_roll_facts(const JobFacts& facts) {
         "ROLL does not support `training: {}`; accepted: roll-megatron, fsdp2, deepspeed-zero", facts.training));
   if (facts.algorithm == "remax" || facts.reward_model)
     return base::bad_input(
-        "ROLL files without --base have ppo, grpo or reinforce++ with `reward: rule`; accepted: such a job, or --base");
+        "ROLL files without --base can express only ppo, grpo and reinforce++ with `reward: rule`; accepted: such a "
+        "job, or --base FILE");
   return check_software(
       facts, "ROLL",
       {.engines = {plan::EngineKind::vllm, plan::EngineKind::sglang}, .half_types = facts.training == "fsdp2"});

@@ -135,12 +135,12 @@ base::Result<std::int64_t> slime_mini_batch(SlimeDraft& draft, std::int64_t samp
   if (steps) {
     if (*steps < 1 || *steps > samples)
       return setting_error(tree, steps_key,
-                           fmt::format("is {}; accepted: 1 to {}, the samples of an iteration", *steps, samples));
+                           fmt::format("is {}; accepted: 1 to {} (the samples of an iteration)", *steps, samples));
     mini_batch = samples / *steps;
     if (batch && *batch != mini_batch)
-      return setting_error(
-          tree, batch_key,
-          fmt::format("is {} with {} steps, which slime rejects; accepted: {}", *batch, *steps, mini_batch));
+      return setting_error(tree, batch_key,
+                           fmt::format("is {} with {} steps, so slime rejects the configuration; accepted: {}", *batch,
+                                       *steps, mini_batch));
   } else if (batch) {
     DOVETAIL_TRY(mini_batch, count_at(tree, batch_key));
   } else {
@@ -148,7 +148,7 @@ base::Result<std::int64_t> slime_mini_batch(SlimeDraft& draft, std::int64_t samp
     mini_batch = std::min(sequences, samples) * draft.layout.data;
     draft.run.assumed.push_back(
         {std::string(batch_key),
-         fmt::format("not given; an optimizer step has one micro-batch per data-parallel rank, {} samples",
+         fmt::format("not given; an optimizer step has one micro-batch per data-parallel rank ({} samples)",
                      mini_batch)});
   }
   if (mini_batch <= samples && samples % mini_batch == 0) return mini_batch;

@@ -39,7 +39,7 @@ base::Result<Requested> read_requested(const syntax::SettingTree& tree) {
   if (!engines && !requested.colocate)
     return setting_error(
         tree, engines_key,
-        "is missing without --colocate, which slime rejects; accepted: a number of GPUs, or --colocate");
+        "is missing without --colocate, so slime rejects the configuration; accepted: a number of GPUs, or --colocate");
   requested.engines = engines.value_or(requested.trainer());
   if (requested.engines > max_devices || requested.all() > max_devices)
     return setting_error(tree, engines_key,
@@ -82,8 +82,8 @@ base::Status read_virtual_stages(const syntax::SettingTree& tree, std::int64_t l
   if (place_of(tree, megatron_keys().virtual_stages).line > 0 || !layout.stage_layers.empty())
     return setting_error(
         tree, key,
-        "is set together with other flags for stages, which Megatron-LM rejects; accepted: only one of "
-        "them, or --num-virtual-stages-per-pipeline-rank");
+        "is set together with other flags for stages, so Megatron-LM rejects the configuration; accepted: unset, or "
+        "without the other flags");
   if (*chunk_layers < 1 || layers % layout.pipeline != 0 || of_stage % *chunk_layers != 0)
     return setting_error(
         tree, key, fmt::format("is {}; accepted: a divisor of the {} layers of a stage", *chunk_layers, of_stage));
@@ -96,11 +96,13 @@ base::Status check_stages(const syntax::SettingTree& tree, const llm::Layout& la
   for (const std::string& key : {megatron_keys().first_stage, megatron_keys().last_stage}) {
     DOVETAIL_TRY(const auto given, optional_integer(tree, key));
     if (given)
-      return setting_error(tree, key, "is set without a pipeline, which slime rejects; accepted: both, or neither");
+      return setting_error(tree, key,
+                           "is set without a pipeline, so slime rejects the configuration; accepted: both, or neither");
   }
   if (layout.virtual_stages > 1)
-    return setting_error(tree, megatron_keys().virtual_stages,
-                         "is set without a pipeline, which Megatron-LM rejects; accepted: both, or neither");
+    return setting_error(
+        tree, megatron_keys().virtual_stages,
+        "is set without a pipeline, so Megatron-LM rejects the configuration; accepted: both, or neither");
   return {};
 }
 
@@ -113,10 +115,11 @@ base::Status check_experts(const syntax::SettingTree& tree, const llm::Layout& l
     return {};
   }
   if (layout.tensor > 1 && !layout.sequence_parallel)
-    return setting_error(tree, megatron_keys().tensor,
-                         fmt::format("is {} without --sequence-parallel, which Megatron-LM rejects for experts; "
-                                     "accepted: --sequence-parallel, or 1",
-                                     layout.tensor));
+    return setting_error(
+        tree, megatron_keys().tensor,
+        fmt::format("is {} with experts but without --sequence-parallel, so Megatron-LM rejects the configuration; "
+                    "accepted: --sequence-parallel, or 1",
+                    layout.tensor));
   return {};
 }
 
@@ -132,13 +135,14 @@ base::Result<llm::Recomputation> read_recomputation(const syntax::SettingTree& t
   if (attention && recomputation != llm::Recomputation::experts) recomputation = llm::Recomputation::selective;
   const bool in_parts = recomputation == llm::Recomputation::selective || recomputation == llm::Recomputation::experts;
   if (in_parts && (method || layers))
-    return setting_error(
-        tree, method ? method_key : layers_key,
-        "is set with selective recomputation, which Megatron-LM rejects; accepted: unset, or full recomputation");
+    return setting_error(tree, method ? method_key : layers_key,
+                         "is set with selective recomputation, so Megatron-LM rejects the configuration; accepted: "
+                         "unset, or full recomputation");
   if (recomputation == llm::Recomputation::full && (!method || !layers))
-    return setting_error(tree, "--recompute-granularity",
-                         "is full without --recompute-method and --recompute-num-layers, which Megatron-LM rejects; "
-                         "accepted: all three");
+    return setting_error(
+        tree, "--recompute-granularity",
+        "is full without --recompute-method and --recompute-num-layers, so Megatron-LM rejects the configuration; "
+        "accepted: all three flags");
   return recomputation;
 }
 
@@ -234,9 +238,10 @@ base::Result<plan::MicroBatching> slime_micro_batching(const syntax::SettingTree
   if (batches % group != 0)
     return setting_error(
         tree, key,
-        fmt::format("makes {} micro-batches from {} samples, which slime rejects; accepted: a size that makes a "
-                    "multiple of {}",
-                    batches, samples, group));
+        fmt::format(
+            "makes {} micro-batches from {} samples, so slime rejects the configuration; accepted: a size that makes a "
+            "multiple of {} micro-batches",
+            batches, samples, group));
   return sequences_at_most(static_cast<double>(sequences));
 }
 
@@ -253,7 +258,9 @@ base::Result<SlimeEngines> slime_engines(const syntax::SettingTree& tree, int de
   if (data > 1 && !attention)
     return setting_error(
         tree, "--sglang-dp-size",
-        fmt::format("is {} without --sglang-enable-dp-attention, which slime rejects; accepted: 1, or both", data));
+        fmt::format(
+            "is {} without --sglang-enable-dp-attention, so slime rejects the configuration; accepted: 1, or both",
+            data));
   DOVETAIL_CHECK(check_engine(tree, "--sglang-dp-size", data, tensor, "the number of GPUs per stage of an engine"));
   SlimeEngines engines{.layout = {.stage_layers = {}}, .engine = {}};
   llm::Layout& layout = engines.layout;

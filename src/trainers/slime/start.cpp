@@ -55,14 +55,15 @@ base::Status check_pairs(const syntax::SettingTree& tree) {
     if (given && !other)
       return setting_error(
           tree, need.key,
-          fmt::format("is set without {}, which slime rejects; accepted: both, or neither", need.other));
+          fmt::format("is set without {}, so slime rejects the configuration; accepted: both, or neither", need.other));
   }
   for (const Need& pair : opposites) {
     DOVETAIL_TRY(const bool given, is_given(tree, pair.key));
     DOVETAIL_TRY(const bool other, is_given(tree, pair.other));
     if (given && other)
-      return setting_error(tree, pair.key,
-                           fmt::format("is set with {}, which slime rejects; accepted: one of them", pair.other));
+      return setting_error(
+          tree, pair.key,
+          fmt::format("is set with {}, so slime rejects the configuration; accepted: at most one of them", pair.other));
   }
   return {};
 }
@@ -98,14 +99,17 @@ base::Status check_learning(const syntax::SettingTree& tree) {
     return setting_error(tree, "--rollout-temperature",
                          "is not more than 0, which slime rejects; accepted: more than 0");
   if (penalty != 0 && !reference)
-    return setting_error(tree, "--kl-coef", "is not 0 without --ref-load, which slime rejects; accepted: 0, or both");
+    return setting_error(tree, "--kl-coef",
+                         "is not 0 without --ref-load, so slime rejects the configuration; accepted: 0, or both");
   if (penalty != 0 && loss != 0)
-    return setting_error(tree, "--kl-coef", "is not 0 with --kl-loss-coef, which slime rejects; accepted: one of them");
-  if (estimator.starts_with("reinforce_plus_plus") && !normalizes)
     return setting_error(
-        tree, "--advantage-estimator",
-        fmt::format("is {} without --normalize-advantages, which slime rejects; accepted: both, or another estimator",
-                    estimator));
+        tree, "--kl-coef",
+        "is not 0 with --kl-loss-coef, so slime rejects the configuration; accepted: at most one of them");
+  if (estimator.starts_with("reinforce_plus_plus") && !normalizes)
+    return setting_error(tree, "--advantage-estimator",
+                         fmt::format("is {} without --normalize-advantages, so slime rejects the configuration; "
+                                     "accepted: both, or another estimator",
+                                     estimator));
   if (teacher && (*teacher == "megatron") != teacher_weights)
     return setting_error(
         tree, "--opd-type",
@@ -125,8 +129,9 @@ base::Status check_rollouts(const syntax::SettingTree& tree) {
   DOVETAIL_TRY(const auto context, optional_integer(tree, "--rollout-max-context-len"));
   DOVETAIL_TRY(const auto prompt, optional_integer(tree, "--rollout-max-prompt-len"));
   if (evaluates && !data && !config)
-    return setting_error(tree, "--eval-interval",
-                         "is set without --eval-prompt-data, which slime rejects; accepted: both, or neither");
+    return setting_error(
+        tree, "--eval-interval",
+        "is set without --eval-prompt-data, so slime rejects the configuration; accepted: both, or neither");
   if (!epochs && !rollouts)
     return setting_error(tree, "--num-rollout",
                          "is missing, which slime rejects; accepted: a number of rollouts, or --num-epoch");
@@ -151,12 +156,14 @@ base::Status check_weights(const syntax::SettingTree& tree) {
   DOVETAIL_TRY(const bool releases, flag_at(tree, "--release-train"));
   DOVETAIL_TRY(const std::string estimator, text_at(tree, "--advantage-estimator"));
   if (transport == "disk" && !folder)
-    return setting_error(tree, "--update-weight-transport",
-                         "is disk without --update-weight-disk-dir, which slime rejects; accepted: nccl, or both");
+    return setting_error(
+        tree, "--update-weight-transport",
+        "is disk without --update-weight-disk-dir, so slime rejects the configuration; accepted: nccl, or both");
   if (releases && (mode != "full" || transport != "disk" || estimator == "ppo"))
-    return setting_error(tree, "--release-train",
-                         "is set with a critic or without full weight sync by disk, which slime rejects; accepted: "
-                         "--update-weight-mode full and --update-weight-transport disk without a critic");
+    return setting_error(
+        tree, "--release-train",
+        "is set with a critic or without full weight sync by disk, so slime rejects the configuration; accepted: "
+        "--update-weight-mode full and --update-weight-transport disk without a critic");
   if (mode == "delta" && (transport != "disk" || colocate || !local))
     return setting_error(
         tree, "--update-weight-mode",

@@ -239,8 +239,8 @@ base::Status check_slime_facts(const JobFacts& facts) {
         "reinforce++ with `reward: rule`, `epochs: 1` and packing");
   if (facts.steps_off_policy > 1 || (facts.steps_off_policy == 1 && facts.colocated))
     return base::bad_input(
-        "slime is at most one step off policy, and only with engines on separate GPUs; accepted: "
-        "`steps_off_policy: 0`, or 1 with such a plan");
+        "slime runs at most one step off policy, and only with engines on separate GPUs; accepted: `steps_off_policy: "
+        "0`, or 1 with such a plan");
   return {};
 }
 

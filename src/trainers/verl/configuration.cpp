@@ -285,9 +285,9 @@ base::Status check_start(const VerlDraft& draft) {
   DOVETAIL_TRY(const bool train, flag_at(tree, verl_actor_train_keys.dynamic));
   DOVETAIL_TRY(const bool pass, flag_at(tree, verl_actor_infer_keys.dynamic));
   if (train != pass)
-    return setting_error(
-        tree, verl_actor_infer_keys.dynamic,
-        fmt::format("differs from {}, which verl rejects; accepted: equal values", verl_actor_train_keys.dynamic));
+    return setting_error(tree, verl_actor_infer_keys.dynamic,
+                         fmt::format("differs from {}, so verl rejects the configuration; accepted: equal values",
+                                     verl_actor_train_keys.dynamic));
   return {};
 }
 

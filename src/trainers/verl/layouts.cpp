@@ -18,9 +18,9 @@ base::Result<llm::Layout> fsdp_layout(const syntax::SettingTree& tree, const Ver
     return setting_error(tree, key, fmt::format("is {}; accepted: a divisor of the {} GPUs", layout.context, devices));
   DOVETAIL_TRY(const bool unpadded, flag_at(tree, keys.unpadded));
   if (layout.context > 1 && !unpadded)
-    return setting_error(
-        tree, key,
-        fmt::format("is {} without {}, which verl rejects; accepted: 1, or both", layout.context, keys.unpadded));
+    return setting_error(tree, key,
+                         fmt::format("is {} without {}, so verl rejects the configuration; accepted: 1, or both",
+                                     layout.context, keys.unpadded));
   layout.data = devices / layout.context;
   DOVETAIL_TRY(const bool recomputes, flag_at(tree, keys.recomputes));
   if (recomputes) layout.recomputation = llm::Recomputation::full;

@@ -157,9 +157,8 @@ base::Status add_critic(const syntax::SettingTree& tree, ImportedRun& run) {
   take_critic_batch(
       samples,
       {std::string(batch_key),
-       fmt::format(
-           "{} prompts, which is not a divisor of the {} prompts of an iteration; modeled as the actor's mini-batch",
-           batch, run.prompts),
+       fmt::format("{} prompts, which do not divide the {} prompts of an iteration; modeled as the actor's mini-batch",
+                   batch, run.prompts),
        place_of(tree, batch_key)},
       run);
   if (epochs != run.epochs) run.critic_epochs = epochs;
@@ -300,10 +299,11 @@ base::Status add_types(const VerlSettings& settings, bool has_critic, ImportedRu
     const std::string size_key = "actor_rollout_ref.ref.fsdp_config.fsdp_size";
     DOVETAIL_TRY(const int group, fsdp_group(tree, size_key, devices));
     if (group != run.software.shard_group)
-      run.not_modelled.push_back({size_key,
-                                  fmt::format("{}: shard groups of the reference; modeled with the actor's groups",
-                                              group == 0 ? "all GPUs" : std::to_string(group)),
-                                  place_of(tree, size_key)});
+      run.not_modelled.push_back(
+          {size_key,
+           fmt::format("{}: the shard groups of the reference differ; modeled with the actor's groups",
+                       group == 0 ? "all GPUs" : std::to_string(group)),
+           place_of(tree, size_key)});
   }
   return add_loss(settings, run);
 }
@@ -322,10 +322,10 @@ void add_other_degrees(const syntax::SettingTree& tree, bool has_critic, Importe
       const syntax::Setting* const own = find_setting(tree.root, key);
       const syntax::Setting* const built = find_setting(tree.root, fmt::format("{}.{}", first, name));
       if (own == nullptr || built == nullptr || value_text(*own) == value_text(*built)) continue;
-      run.ignored.push_back(
-          {key,
-           fmt::format("{}: no effect, {} sets it to {} for all roles", value_text(*own), first, value_text(*built)),
-           own->place});
+      run.ignored.push_back({key,
+                             fmt::format("{}: no effect, because {} sets it to {} for all roles", value_text(*own),
+                                         first, value_text(*built)),
+                             own->place});
     }
   }
 }

@@ -218,12 +218,13 @@ base::Result<CompleteFile> verl_complete_file(const JobFacts& facts) {
     return base::bad_input(
         fmt::format("verl does not support `training: {}`; accepted: verl-fsdp, megatron-policy", facts.training));
   if (facts.steps_off_policy > 0)
-    return base::bad_input("verl files without --base are on policy; accepted: `steps_off_policy: 0`, or --base");
-  if (facts.mini_batch % facts.samples_per_prompt != 0)
     return base::bad_input(
-        fmt::format("the mini-batch has {} samples, but verl's contain whole groups; accepted: a multiple of the {} "
-                    "samples per prompt",
-                    facts.mini_batch, facts.samples_per_prompt));
+        "verl files without --base can express only on-policy jobs; accepted: `steps_off_policy: 0`, or --base FILE");
+  if (facts.mini_batch % facts.samples_per_prompt != 0)
+    return base::bad_input(fmt::format(
+        "the mini-batch has {} samples, but mini-batches of verl contain whole groups; accepted: a multiple of the {} "
+        "samples per prompt",
+        facts.mini_batch, facts.samples_per_prompt));
   CompleteFile file{.required = required_models(facts), .arguments = {}, .command = "python3 -m verl.trainer.main_ppo"};
   file.required.push_back({"TRAIN_FILES", "training prompts: a Parquet file", "train.parquet"});
   file.required.push_back({"VAL_FILES", "evaluation prompts: a Parquet file", "val.parquet"});

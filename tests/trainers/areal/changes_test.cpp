@@ -183,7 +183,7 @@ TEST(ArealConfiguration, RejectsUnsupportedConfigurations) {
       {"+rollout.queue_size=16", "is 16 for batches of 64 prompts"},
       {"+rollout.return_routed_experts=true rollout.backend=vllm:d4", "is true with vllm"},
       {"+actor.use_lora=true actor.backend=megatron:d4", "is true with megatron and sglang"},
-      {"+actor.use_sapo_loss=true", "accepted: one of them"},
+      {"+actor.use_sapo_loss=true", "accepted: at most one of them"},
       {"actor.optimizer=null", "is missing for an engine that trains"},
       {"actor.optimizer.type=lion", "accepted: adam, adam_bf16, sgd"},
       {"+actor.fsdp.per_layer_optim_step=true actor.optimizer.type=sgd", "is true with sgd"},

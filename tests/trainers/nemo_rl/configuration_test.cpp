@@ -340,7 +340,7 @@ TEST(NemoRlConfiguration, RejectsUnsupportedConfigurations) {
       {"policy.train_global_batch_size=4", "accepted: a multiple of the 8 data parallel ranks"},
       {"grpo.batch_multiplier=2", "is 2 without grpo.use_dynamic_sampling"},
       {"+grpo.skip_reference_policy_logprobs_calculation=true", "accepted: false, or no penalty"},
-      {"policy.megatron_cfg.tensor_model_parallel_size=4", "accepted: train_micro_batch_size, 1"},
+      {"policy.megatron_cfg.tensor_model_parallel_size=4", "accepted: train_micro_batch_size (1)"},
       {"policy.megatron_cfg.tensor_model_parallel_size=3", "does not divide the 32 GPUs"},
       {"policy.dtensor_cfg.enabled=true", "accepted: exactly one of them true"},
       {"policy.megatron_cfg.enabled=false", "accepted: exactly one of them true"},
@@ -431,7 +431,7 @@ TEST(NemoRlConfiguration, ALaunchScriptAppliesOverridesToItsFile) {
   ASSERT_TRUE(read.ok()) << base::to_text(read.error());
   EXPECT_EQ(read->job.workload.prompts, 128);
   EXPECT_EQ(planned(*read, "actor_infer").micro_batching.tokens, 16384);
-  EXPECT_NE(findings_text(*read, read->run.assumed).find("grpo_math_1B.yaml does not exist; the copy from "),
+  EXPECT_NE(findings_text(*read, read->run.assumed).find("grpo_math_1B.yaml does not exist; the bundled copy from "),
             std::string::npos);
   const base::Result<Import> plain = import_run("run.sh", "uv run examples/run_grpo.py cluster.gpus_per_node=8\n", {});
   ASSERT_TRUE(plain.ok()) << base::to_text(plain.error());

@@ -61,7 +61,7 @@ TEST(VerlConfiguration, MegatronPpoUsesTheCriticsLayoutForAllRoles) {
   EXPECT_EQ(planned(import, "actor_train").layout.zero, 1);
   EXPECT_EQ(planned(import, "actor_train").layout.expert_tensor, 2);
   EXPECT_NE(findings_text(import, import.run.ignored)
-                .find("context_parallel_size: 2: no effect, critic.megatron sets it to 1 for all roles"),
+                .find("context_parallel_size: 2: no effect, because critic.megatron sets it to 1 for all roles"),
             std::string::npos);
 }
 
@@ -97,8 +97,8 @@ TEST(VerlConfiguration, RejectsIndivisibleExpertsAtTheirKey) {
   EXPECT_EQ(error_of("critic.megatron.expert_model_parallel_size=8 critic.megatron.expert_tensor_parallel_size=1"), "");
   EXPECT_THAT(error_of("critic.megatron.expert_model_parallel_size=8"),
               testing::HasSubstr("`critic.megatron.expert_model_parallel_size` 8 x "
-                                 "critic.megatron.expert_tensor_parallel_size 2 (by default the tensor degree) "
-                                 "does not divide the 8 GPUs of a stage, so Megatron-LM stops"));
+                                 "critic.megatron.expert_tensor_parallel_size 2 (by default the tensor degree) does "
+                                 "not divide the 8 GPUs of a stage, so Megatron-LM rejects the configuration"));
   EXPECT_THAT(error_of("critic.megatron.expert_model_parallel_size=3"),
               testing::HasSubstr("a divisor of the 128 experts"));
 }
