@@ -71,7 +71,7 @@ RequiredChange required_change(const Work& work, const std::vector<Change>& chan
   else if (without->job.software.training != work.switched.job.software.training)
     kept.stops = "training would use a different backend";
   else if (kept_job(without->job) != kept_job(work.switched.job))
-    kept.stops = "the job would have different devices";
+    kept.stops = "the configuration would describe a different job";
   else
     kept.without = without->plan;
   return kept;
@@ -86,7 +86,8 @@ base::Result<std::vector<Change>> all_changes(const Work& work, const std::vecto
   const base::Result<Import> changed = import_changed(work.base, work.as_it_is, changes);
   if (!changed.ok()) return changed.error();
   if (kept_job(changed->job) != kept_job(work.switched.job))
-    return base::bad_input("the plan's settings would change the job; accepted: a plan with the job's batches");
+    return base::bad_input(
+        "the plan's settings would change the job; accepted: a plan whose settings leave the job unchanged");
   if (form == ChangeForm::arguments && run_equally(work.as_it_is.job, changed->plan, work.as_it_is.plan))
     return base::bad_input(
         fmt::format("{} does not pass on its arguments, so settings cannot be added; accepted: a script whose command "
@@ -102,8 +103,8 @@ base::Status check_export(const Import& as_it_is, const Plan& plan, const Traine
     return base::bad_input(fmt::format("{} is a configuration of {}; accepted with --to {}: a configuration of {}",
                                        as_it_is.files.front(), as_it_is.trainer, writer.name, writer.name));
   if (plan.fusion.threshold || plan.fusion.training)
-    return base::bad_input(
-        fmt::format("the plan fuses tasks, which {} cannot run; accepted: a plan without fusion", writer.name));
+    return base::bad_input(fmt::format(
+        "the plan fuses tasks, but {} cannot run fused tasks; accepted: a plan without fusion", writer.name));
   if (form_of(writer, as_it_is, {}) == ChangeForm::arguments && !writer.takes_arguments)
     return base::bad_input(
         fmt::format("{} is a launch script, but {} accepts no settings after its configuration file; accepted: the "
@@ -220,7 +221,7 @@ base::Result<CompleteExport> export_complete_file(const plan::Job& job, const pl
     return base::bad_input(fmt::format("--to {} needs an existing configuration; add --base FILE", trainer));
   if (plan.fusion.threshold || plan.fusion.training)
     return base::bad_input(
-        fmt::format("the plan fuses tasks, which {} cannot run; accepted: a plan without fusion", trainer));
+        fmt::format("the plan fuses tasks, but {} cannot run fused tasks; accepted: a plan without fusion", trainer));
   DOVETAIL_TRY(const JobFacts facts, facts_of(job, plan));
   DOVETAIL_TRY(const CompleteFile file, writer->complete_file(facts));
   DOVETAIL_TRY(const syntax::SettingTree settings, settings_of(file));

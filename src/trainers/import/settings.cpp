@@ -38,7 +38,7 @@ template <class T>
 base::Result<T> required_value(const syntax::SettingTree& tree, std::string_view key,
                                base::Result<std::optional<T>> read) {
   if (!read.ok()) return std::move(read).error();
-  if (!*read) return setting_error(tree, key, "is not set; accepted: a value");
+  if (!*read) return setting_error(tree, key, "is missing or null; accepted: a value");
   return **read;
 }
 

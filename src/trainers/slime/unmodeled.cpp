@@ -105,7 +105,7 @@ constexpr std::array checked_rollout{
     CheckedSetting{"--sglang-moe-dense-tp-size", "null",
                    "separate tensor degree of dense layers; modeled with the engine's tensor degree"},
     CheckedSetting{"--sglang-enable-dp-lm-head", "false",
-                   "one head per data parallel rank; modeled as sharded like all other layers"},
+                   "one language-model head per data parallel rank; modeled as sharded like all other layers"},
     CheckedSetting{"--sglang-cuda-graph-bs", "null", "CUDA graphs for some batch sizes; modeled for all batch sizes"},
     CheckedSetting{"--sglang-cuda-graph-max-bs", "null", "CUDA graphs for small batches; modeled for all batch sizes"},
     CheckedSetting{"--sglang-disable-radix-cache", "false",

@@ -65,7 +65,7 @@ constexpr std::array checked_rollout{
                    "the engine's KV cache stays on the device; modeled as freed, but the real run uses more memory"},
     CheckedSetting{"actor_rollout_ref.rollout.data_parallel_size", "1",
                    "modeled as independent instances; the real ones share experts and wait for each other"},
-    CheckedSetting{"actor_rollout_ref.rollout.cudagraph_capture_sizes", "null", "modeled as vLLM's default"},
+    CheckedSetting{"actor_rollout_ref.rollout.cudagraph_capture_sizes", "null", "modeled with vLLM's default sizes"},
     CheckedSetting{"actor_rollout_ref.rollout.layered_summon", "false", "modeled as weights sent tensor by tensor"},
     CheckedSetting{"actor_rollout_ref.rollout.load_format", "dummy|auto|safetensors", "not modeled"},
     CheckedSetting{"actor_rollout_ref.rollout.multi_turn.enable", "false",

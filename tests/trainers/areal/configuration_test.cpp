@@ -123,7 +123,7 @@ TEST(ArealConfiguration, OneNodeHasTheGpusThatItsEnginesNeed) {
   const base::Result<Import> read = areal(fsdp_grpo, "cluster.n_gpus_per_node=4");
   ASSERT_TRUE(read.ok()) << base::to_text(read.error());
   EXPECT_NE(read->text.find("{nodes: 1, gpus_per_node: 8"), std::string::npos) << read->text;
-  EXPECT_NE(findings_text(*read, read->run.assumed).find("modeled as a node with "), std::string::npos);
+  EXPECT_NE(findings_text(*read, read->run.assumed).find("modeled as a node with 8 GPUs"), std::string::npos);
 }
 
 TEST(ArealConfiguration, UsesTheGivenCluster) {
