@@ -133,7 +133,7 @@ std::optional<std::string> find_threshold_fault(double threshold, const Job& job
   const auto generate =
       std::find_if(all.begin(), all.end(), [](const workflow::Task& task) { return task.kind == TaskKind::generate; });
   if (generate == all.end())
-    return fmt::format("{} has no generate task; accepted: workflows with generation", job.workflow.name);
+    return fmt::format("{} has no generate task; accepted: a workflow with generation", job.workflow.name);
   return fmt::format("no infer task that depends only on {0} runs on the devices of {0}; accepted: such a task on {1}",
                      generate->name,
                      cluster::name_of(job.cluster, tasks[static_cast<std::size_t>(generate - all.begin())].mesh));

@@ -74,7 +74,8 @@ Result<std::string> job_on_devices(std::string_view content, const std::string& 
     if (now && now->text() == value) continue;
     const Node place = node.value_or(document.root().find("cluster").value_or(document.root()));
     return place.error(fmt::format(
-        "the job's devices cannot be replaced; accepted: `cluster: {{nodes: 1, gpus_per_node: {}, ...}}`", devices));
+        "cannot change the number of devices in this job; accepted: `cluster: {{nodes: 1, gpus_per_node: {}, ...}}`",
+        devices));
   }
   return text;
 }

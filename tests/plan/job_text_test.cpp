@@ -27,9 +27,10 @@ TEST(JobText, ReplacesTheDevices) {
 }
 
 TEST(JobText, RejectsDevicesThatAreNotPlainNumbers) {
-  EXPECT_THAT(on(2, "cluster: {groups: [{nodes: 1, gpus_per_node: 1}]}"),
-              HasSubstr("job.yaml:1:10: the job's devices cannot be replaced; accepted: `cluster: {nodes: 1, "
-                        "gpus_per_node: 2, ...}`"));
+  EXPECT_THAT(
+      on(2, "cluster: {groups: [{nodes: 1, gpus_per_node: 1}]}"),
+      HasSubstr("job.yaml:1:10: cannot change the number of devices in this job; accepted: `cluster: {nodes: 1, "
+                "gpus_per_node: 2, ...}`"));
   EXPECT_THAT(on(2, "n: &n 1\ncluster: {nodes: *n, gpus_per_node: 1}"), HasSubstr("cannot be replaced"));
   EXPECT_THAT(on(2, "name: x"), HasSubstr("job.yaml:1:1: the job's devices"));
   EXPECT_THAT(on(2, "cluster: ["), HasSubstr("job.yaml"));
