@@ -73,8 +73,7 @@ Conventions nemo_rl_megatron() {
   Conventions made = megatron_policy();
   made.name = "nemo-rl-megatron";
   made.description =
-      "megatron-policy as NeMo-RL runs it: bf16 gradients, and a mini-batch is packed before it is split among "
-      "ranks";
+      "megatron-policy as NeMo-RL runs it: bf16 gradients, and a mini-batch is packed before it is split among ranks";
   made.gradient_bytes = 2;  // grad_reduce_in_fp32: false in its configurations
   // Its log-probabilities keep the same bytes, and its loss needs no entropy.
   made.entropy_logit_bytes = made.plain_logit_bytes = 0;

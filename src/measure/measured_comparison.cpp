@@ -78,8 +78,8 @@ void add_inference(const ReasonScenario& scenario, bool longer, bool alone, std:
     reasons.emplace_back("entropies are computed along with log-probabilities");
   } else if (alone) {
     reasons.emplace_back(
-        "larger micro-batches than the plan's, or kernels faster than the efficiencies imply: fit the "
-        "efficiencies with dovetail calibrate");
+        "larger micro-batches than the plan's, or kernels faster than the efficiencies imply: fit the efficiencies "
+        "with dovetail calibrate");
   } else {
     reasons.emplace_back("the run skips a pass of the job, such as the reference's or the policy's");
   }

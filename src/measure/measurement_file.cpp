@@ -74,7 +74,7 @@ Result<std::vector<std::string>> read_fitted(const Node& root, cost::Efficiency 
   const auto list = root.find("fit");
   if (!list) return fitted;
   if (!list->is_list() || list->size() == 0)
-    return list->error(fmt::format("`fit` must be a list of constants, not {}", list->describe()));
+    return list->error(fmt::format("`fit` must be a non-empty list of constants, got {}", list->describe()));
   std::vector<std::string_view> names;
   for (const cost::EfficiencyConstant& constant : cost::efficiency_constants()) names.push_back(constant.name);
   for (std::size_t item = 0; item < list->size(); ++item) {
@@ -279,7 +279,8 @@ Result<Measurements> parse_measurements(std::string_view content, const std::str
   }
   const auto counts = [](const Measurement& row) { return row.weight > 0; };
   if (std::none_of(measurements.rows.begin(), measurements.rows.end(), counts))
-    return rows.error("no row counts; at least one row must have a positive weight and not be doubtful");
+    return rows.error(
+        "all rows are excluded from the fit; at least one row must have a positive weight and not be doubtful");
   measurements.start.name = measurements.name;
   return measurements;
 }
