@@ -61,7 +61,7 @@ std::vector<Argument> arguments_of(const Proven& proven) {
   const fuse::Bounds& bounds = proven.bounds;
   return {{"path", "path: longest chain of dependent ops", bounds.path, nullptr},
           {"work", "work: total of the busiest device", bounds.work, nullptr},
-          {"head_work_tail", "head + work + tail: over devices and subsets of models", bounds.head_work_tail,
+          {"head_work_tail", "head + work + tail: max over devices and model subsets", bounds.head_work_tail,
            &bounds.head_work_tail_by_device},
           {"one_machine", "one machine: Jackson's preemptive schedule of each device", bounds.one_machine,
            &bounds.one_machine_by_device},

@@ -97,7 +97,7 @@ void add_measured(CLI::App& program, Action& action) {
   add_text_option(*command, "-o,--output", arguments->output, "FILE",
                   "dovetail/measurement@1 file to write for calibrate (.json: JSON)");
   add_text_option(*command, "--name", arguments->name, "NAME",
-                  "name of the row in that file (default: names of job and log)");
+                  "name of the row in the -o file (default: names of job and log)");
   add_option(*command, {"--follow", "follow the log of a running job and print a line per step"}, answer::Flag{},
              arguments->follow);
   add_option(*command, {"--every", "polling interval of --follow (default: 1s)"}, answer::Seconds{}, arguments->every);

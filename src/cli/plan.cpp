@@ -160,7 +160,7 @@ void add_plan(CLI::App& program, Action& action) {
   add_text_option(*command, "-o,--output", arguments->output, "FILE",
                   "dovetail/plan@1 file to write with the best plan, '-' for stdout");
   add_text_option(*command, "--export", arguments->exported, "FILE",
-                  "trainer's configuration to write, changed to the best plan");
+                  "trainer's configuration to write, changed to run the best plan");
   add_count_option(*command, "--pick", arguments->pick, 1, 1000,
                    "number of the plan that -o and --export write (default: 1)");
   add_request(*command, arguments->request);

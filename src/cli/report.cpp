@@ -229,7 +229,7 @@ void add_report(CLI::App& program, Action& action) {
                   "HTML file to write, '-' for stdout (default: report.html)");
   add_text_option(*command, "--title", arguments->title, "TEXT", "title of the report (default: names of the files)");
   add_flag(*command, "--overlay", arguments->overlay,
-           "overlay two timelines, aligned at a common step, and compare them");
+           "overlay two timelines, aligned at a common activity, and compare them");
   add_problem_option(*command, arguments->problem, "problem of the schedules (default: the one in the files)");
   add_text_option(*command, "--format", arguments->format, answer::read_formats,
                   "format of the schedules (default: detected from their content)");

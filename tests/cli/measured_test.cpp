@@ -32,7 +32,8 @@ TEST(Measured, ShowsTheTimesOfALog) {
   ASSERT_EQ(result.exit_code, 0) << result.err;
   EXPECT_EQ(result.err, "");
   EXPECT_THAT(result.out, HasSubstr("log of verl: median over 2 steps of 4\n"));
-  EXPECT_THAT(result.out, HasSubstr("left out as warm-up: 1 to 2 (the first took 0.96 times the usual)\n"));
+  EXPECT_THAT(result.out,
+              HasSubstr("left out as warm-up: 1 to 2 (the first took 0.96 times as long as a usual step)\n"));
   EXPECT_THAT(result.out, ContainsRegex("\ndata/timing_s/gen +generation: actor +53.5 s +53.2 s to 53.8 s\n"));
   EXPECT_THAT(result.out, HasSubstr("unknown times ignored: data/timing_s/mine\n"));
 }
@@ -79,7 +80,7 @@ TEST(Measured, ComparesAFusedPlanWithoutItsFusion) {
   EXPECT_EQ(alone.out, compared({folder.write("plan.json", small_plan)}).out);
   const ProgramResult written = compared({folder.file("fused.json"), "-o", folder.file("out.yaml")});
   EXPECT_EQ(written.exit_code, 2);
-  EXPECT_THAT(written.err, HasSubstr("so its prediction does not match the run; use a plan without `fusion`"));
+  EXPECT_THAT(written.err, HasSubstr("so the plan's prediction does not match the run; use a plan without `fusion`"));
   EXPECT_EQ(content_of(folder.file("out.yaml")), "");
   const json both = json::parse(compared({folder.file("plan.json"), "--json", "-o", "-"}).out);
   EXPECT_EQ(both["format"], "dovetail/measured@1");

@@ -47,7 +47,7 @@ TEST(ScheduleDeadline, MinimizesThePeakUntilTheDeadline) {
   EXPECT_LE(bound, report["peak_activation"]);
   EXPECT_FALSE(report["bounds"].contains("makespan_at_peak"));
   EXPECT_THAT(run_program({"schedule", "exp2", "--deadline", "400", "--iterations", "200"}).out,
-              HasSubstr("\nlower bound on the peak by the deadline of 400 ticks: " + bound.dump() + "\n"));
+              HasSubstr("\nlower bound on the peak for a makespan of at most 400 ticks: " + bound.dump() + "\n"));
 }
 
 TEST(ScheduleDeadline, IsInTheUnitOfTheProblem) {

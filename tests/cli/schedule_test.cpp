@@ -323,7 +323,7 @@ TEST(Compare, PrintsATableWithItsRemarks) {
                                 ContainsRegex("1f1b\\+ \\* +450 "), HasSubstr("\n* 1f1b+: different layout, "),
                                 HasSubstr("\nsolver 'chimera' is not applicable to this problem: "),
                                 HasSubstr("\nbounds: makespan 372 ticks, peak activation "),
-                                HasSubstr("\nspeedup: relative to 1f1b, 477 ticks\n")));
+                                HasSubstr("\nspeedup: relative to 1f1b (477 ticks)\n")));
 }
 
 TEST(Compare, RunsAllRegisteredSolversByDefault) {

@@ -102,7 +102,7 @@ TEST_F(SweepCommand, OneDrawHasNoTies) {
 
 TEST_F(SweepCommand, ExplainsWhyStaleWeightsDoNotHelp) {
   EXPECT_THAT(sweep({"--over", "staleness", "--values", "0,1"}).out,
-              HasSubstr("\nGeneration and training share devices, so older weights let neither run ahead. "));
+              HasSubstr("\nGeneration and training share devices, so neither can run ahead of the other, "));
 }
 
 TEST_F(SweepCommand, OmitsSharedDevicesIfStaleWeightsHelp) {
@@ -183,7 +183,7 @@ TEST_F(SweepCommand, ErrorsNameAcceptedValues) {
   fails({"--over", "lenght"}, "length");
   fails({"--over", "batch", "--values", "2.5"}, "`2.5` is not a valid value of batch; accepted: an integer from 1");
   fails({"--over", "batch", "--cap", "keep"}, "--cap needs --over length");
-  fails({"--over", "length", "--cap", "none"}, "`none` is not a cap; accepted: keep, scale, or tokens");
+  fails({"--over", "length", "--cap", "none"}, "`none` is not a cap; accepted: keep, scale, or a number of tokens");
   fails({"--over", "nodes"}, "--over nodes and --plan cannot be combined: ");
   fails({"--over", "bandwidth"}, "the cluster has a single node, so nothing crosses a network");
   fails({"--over", "batch", "-o", "curve.pdf"}, "use .svg, .json or .csv");
@@ -205,7 +205,7 @@ TEST(WhatIf, JudgesBothFusions) {
   EXPECT_THAT(result.out, ContainsRegex("\n1F1B \\* +[0-9.]+ m?s "));
   EXPECT_THAT(result.out, ContainsRegex("\nno fusion \\* +8 +[0-9.]+ s "));
   EXPECT_THAT(result.out, ContainsRegex("\n1 step off policy +[0-9]+\\+[0-9]+ "));
-  EXPECT_THAT(result.out, ContainsRegex("\npartial rollout, 90% end +8 "));
+  EXPECT_THAT(result.out, ContainsRegex("\npartial rollout at 90% +8 "));
 }
 
 TEST(WhatIf, TablesFitATerminal) {

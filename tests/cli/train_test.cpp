@@ -87,7 +87,7 @@ TEST(Stub, ReplaysAProblemAScheduleAndAJob) {
   ASSERT_EQ(problem.exit_code, 0) << problem.err;
   EXPECT_THAT(problem.out, HasSubstr("two-models.yaml: 4 ranks as threads, 128 ops; 1 tick = 0.1 ms\n"));
   EXPECT_THAT(problem.out, HasSubstr("\noverlap of models "));
-  EXPECT_THAT(problem.out, HasSubstr("\nexecutor share of the critical path: "));
+  EXPECT_THAT(problem.out, HasSubstr("\nexecutor overhead on the critical path: "));
   const std::string schedule = folder.file("schedule.json");
   ASSERT_EQ(run_program({"schedule", two_models_problem, "--solver", "list", "-o", schedule}).exit_code, 0);
   const ProgramResult read = replay(schedule, {"--tick", "100us"});

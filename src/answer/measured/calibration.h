@@ -23,7 +23,7 @@ auto options_of(const T*) {
   return options<T>(
       option("FILE", &T::measurements, File{}, "measurements, dovetail/measurement@1 file, '-' for standard input"),
       option("evaluations", &T::evaluations, Count{10, 1'000'000},
-             "evaluations of all rows per start of each fit (default {})"),
+             "number of times a start of a fit evaluates all rows (default {})"),
       option("restarts", &T::restarts, Count{0, 1000}, "additional starts of each fit (default {})"),
       option("seed", &T::seed, Count{0, 1'000'000'000}, "seed of the additional starts (default {})"));
 }

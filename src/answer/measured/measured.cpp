@@ -67,7 +67,7 @@ base::Result<std::string> measurement_file(const MeasuredAnswer& answer, const s
   if (predicted.unfused)
     return base::Error{
         base::Failure::bad_input, answer.request.plan ? name_of(*answer.request.plan) : "", 0, 0,
-        unfused_reason(answer.run) + ", so its prediction does not match the run; use a plan without `fusion`"};
+        unfused_reason(answer.run) + ", so the plan's prediction does not match the run; use a plan without `fusion`"};
   const std::string stem = std::filesystem::path(answer.request.logs.front().path).stem().string();
   measure::MeasurementNames names;
   names.set = fmt::format("{}/{}", predicted.job.cluster.groups.front().gpu.name, base::enum_name(answer.run.format));

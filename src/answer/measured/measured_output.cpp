@@ -88,9 +88,10 @@ std::string run_text(const measure::MeasuredRun& run) {
                   counted(static_cast<std::int64_t>(run.steps.size()), "step"),
                   run.steps.size() + run.warm_up.size() + run.interrupted.size());
   if (!run.warm_up.empty())
-    text += fmt::format(
-        "left out as warm-up: {}{}\n", numbers_text(run.warm_up),
-        run.warm_up_ratio ? fmt::format(" (the first took {:.2f} times the usual)", *run.warm_up_ratio) : "");
+    text += fmt::format("left out as warm-up: {}{}\n", numbers_text(run.warm_up),
+                        run.warm_up_ratio
+                            ? fmt::format(" (the first took {:.2f} times as long as a usual step)", *run.warm_up_ratio)
+                            : "");
   if (!run.interrupted.empty())
     text += fmt::format("left out for validation or checkpoints: {}\n", numbers_text(run.interrupted));
   if (run.mean_response)
@@ -171,8 +172,9 @@ Sections comparison_text(const MeasuredPrediction& predicted) {
   std::string reasons;
   for (const MeasuredAgainst* phase : comparison.by_difference()) add_reasons(reasons, *phase);
   if (comparison.iteration) add_reasons(reasons, *comparison.iteration);
-  text += reasons.empty() ? "no phase differs by more than 10% of itself and 2% of the iteration\n"
-                          : "\nlargest differences and likely causes:\n" + reasons;
+  text += reasons.empty()
+              ? "no phase differs from its prediction by more than 10% of the prediction and 2% of the iteration\n"
+              : "\nlargest differences and likely causes:\n" + reasons;
   return text;
 }
 
@@ -181,11 +183,11 @@ std::string slow_phases_text(const MeasuredAnswer& answer) {
   if (!answer.followed || !answer.predicted) return "";
   const std::string steps = counted(static_cast<std::int64_t>(*answer.followed), "step");
   if (answer.slow_phases.empty())
-    return fmt::format("\nin {} followed, no phase took {:g} times its prediction\n", steps, slow_factor);
+    return fmt::format("\nin the {} followed, no phase took at least {:g} times its prediction\n", steps, slow_factor);
   std::vector<std::string> phases;
   for (const SlowPhase& phase : answer.slow_phases)
     phases.push_back(fmt::format("{} in {}", measure::phase_title(phase.phase), phase.steps));
-  return fmt::format("\nof {} followed, these phases took at least {:g} times their prediction: {}\n", steps,
+  return fmt::format("\nof the {} followed, these phases took at least {:g} times their prediction: {}\n", steps,
                      slow_factor, fmt::join(phases, ", "));
 }
 

@@ -135,7 +135,8 @@ std::string best_text(const ExplanationAnswer& answer) {
   if (gain < negligible) {
     const bool other = best->plan.tasks != answer.plan.tasks || best->plan.fusion != answer.plan.fusion;
     text += ": no plan found is faster";
-    if (other && best->simulated) text += " in the analytical model; it ranks first among the simulated plans";
+    if (other && best->simulated)
+      text += " in the analytical model; the best plan ranks first among the simulated plans";
     return text + "\n";
   }
   text += fmt::format(": {} ({}) less", seconds_text(gain), percent(gain / explanation.estimate.iteration_seconds));
@@ -170,7 +171,7 @@ Table changes_table(const ExplanationAnswer& answer) {
 /// Changes that make the plan fit only together.
 std::string repair_text(const ExplanationAnswer& answer, const Change& repair) {
   std::string text =
-      fmt::format(" These together do, at {} ({} per iteration), and leave {} in {}:\n",
+      fmt::format(" Together, these changes do, at {} ({} per iteration), and leave {} free in {}:\n",
                   signed_seconds(repair.iteration_seconds - answer.explanation.estimate.iteration_seconds),
                   seconds_text(repair.iteration_seconds), gibibytes(repair.margin), task_name(answer, repair.fullest));
   for (const std::size_t task : repair.tasks) {

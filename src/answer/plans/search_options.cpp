@@ -83,8 +83,9 @@ base::Result<std::optional<std::int64_t>> parse_length_cap(const std::string& te
   if (text == "scale") return std::optional<std::int64_t>();
   const std::optional<std::int32_t> tokens = base::parse_index(text);
   if (!tokens || *tokens < 1 || *tokens > workflow::max_length)
-    return base::bad_input(fmt::format("--cap: {} is not a cap; accepted: keep, scale, or tokens from 1 to {}",
-                                       base::quote(text), workflow::max_length));
+    return base::bad_input(
+        fmt::format("--cap: {} is not a cap; accepted: keep, scale, or a number of tokens from 1 to {}",
+                    base::quote(text), workflow::max_length));
   return std::optional<std::int64_t>(*tokens);
 }
 

@@ -85,7 +85,7 @@ template <std::same_as<ReplayRequest> T>
 auto options_of(const T*) {
   return options<T>(
       unlisted(&T::input), unlisted(&T::search),
-      option("tick", &T::tick, Seconds{}, "with --stub: duration of a tick (default 20ms), or of the shortest op"),
+      option("tick", &T::tick, Seconds{}, "with --stub: time of a tick (default 20ms), else of the shortest op"),
       option("transport", &T::transport, Choice{}, "with --stub: ranks as threads or as Gloo processes (default {})"),
       group(&T::run), unlisted(&T::launch));
 }

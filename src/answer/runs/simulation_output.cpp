@@ -268,15 +268,15 @@ std::string iteration_text(const SimulationAnswer& answer) {
                       counted(static_cast<std::int64_t>(simulation.draws.size()), "draw"), answer.seed,
                       seconds_text(*least), seconds_text(*most));
   if (simulation.draws.size() > 1)
-    text += fmt::format("; activities, times and memory below are of the first draw, {}",
+    text += fmt::format("; activities, times and memory below are of the first draw ({})",
                         seconds_text(simulation.draws.front()));
   text += "\n";
   const simulate::Iteration& iteration = simulation.iteration;
   if (iteration.steady)
-    text += fmt::format("steady state    reached after {}: {}\n",
-                        counted(static_cast<std::int64_t>(iteration.simulated), "iteration"),
-                        iteration.iterations == 1 ? "each repeats the previous one"
-                                                  : fmt::format("they repeat in cycles of {}", iteration.iterations));
+    text += fmt::format(
+        "steady state    reached after {}: {}\n", counted(static_cast<std::int64_t>(iteration.simulated), "iteration"),
+        iteration.iterations == 1 ? "each later one repeats the previous one"
+                                  : fmt::format("later ones repeat in cycles of {}", iteration.iterations));
   else
     text += fmt::format("steady state    none after {}; the figures below cover the second half\n",
                         counted(static_cast<std::int64_t>(iteration.simulated), "iteration"));

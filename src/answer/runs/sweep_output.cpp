@@ -200,7 +200,7 @@ std::string migration_text(const SweepAnswer& answer) {
     return point.figures && point.figures->migrations && point.figures->migrations->migrating > 0;
   });
   if (!any) return fmt::format("\nNothing migrates: {}.\n", predict::why_no_migration(answer.scenario, none.plan));
-  if (*sweep.fastest == 0) return fmt::format("\nNo threshold makes it faster.{}\n", undecided);
+  if (*sweep.fastest == 0) return fmt::format("\nNo threshold makes the iteration faster.{}\n", undecided);
   return fmt::format("\nThe best threshold is {}: {}, {} less than without migration.{}\n", label_of(sweep, best),
                      seconds_text(best.figures->seconds()),
                      percent(1 - best.figures->seconds() / none.figures->seconds()), undecided);
@@ -240,8 +240,8 @@ std::string best_text(const SweepAnswer& answer) {
                                        fastest.figures->samples_per_second);
   if (sweep.over == SweepInput::staleness && gains_nothing(sweep) && takes_turns(answer.scenario.job, fastest.plan))
     text +=
-        "Generation and training share devices, so older weights let neither run ahead. dovetail what-if separates "
-        "them.\n";
+        "Generation and training share devices, so neither can run ahead of the other, even with older weights. "
+        "dovetail what-if gives each its own devices.\n";
   if (sweep.cheapest == sweep.fastest) return text;
   const SweepPoint& cheapest = sweep.points[*sweep.cheapest];
   return text + fmt::format("Fewest GPU-hours per sample at {}: {} of those at {}.\n", label_of(sweep, cheapest),
@@ -262,7 +262,7 @@ std::string overflow_text(const SweepAnswer& answer) {
   if (!answer.sweep.overflow) return "";
   const SweepPoint& point = answer.sweep.points[*answer.sweep.overflow];
   const SweepFigures& figures = *point.figures;
-  return fmt::format("\nAt {} it does not fit: short by {}; {} needs {} of {} on device {}.\n",
+  return fmt::format("\nAt {} the plan does not fit: short by {}; {} needs {} of {} on device {}.\n",
                      label_of(answer.sweep, point), gibibytes(figures.missing), task_name(answer, figures),
                      gibibytes(figures.needed), gibibytes(figures.usable), figures.device);
 }

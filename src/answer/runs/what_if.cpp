@@ -219,7 +219,7 @@ std::string split_text(int training, int rollout, int first) {
 
 std::string alternative_name(const WhatIf& what_if) {
   const Working& working = what_if.working;
-  if (working.kind == Working::Kind::partial) return fmt::format("partial rollout, {:g}% end", working.finished * 100);
+  if (working.kind == Working::Kind::partial) return fmt::format("partial rollout at {:g}%", working.finished * 100);
   if (working.kind == Working::Kind::off_policy)
     return working.steps == 0 ? "split, on policy" : counted(working.steps, "step") + " off policy";
   std::string name = working.inter && working.intra ? "both fused"
@@ -280,9 +280,10 @@ std::string splits_text(const study::WhatIfs& what_ifs) {
 
 constexpr std::string_view legend =
     "  devices: training + rollout, if they are split; age: policy versions between sampling and training, over all "
-    "tokens;\n  stale: tokens sampled by an older policy than the one being trained. Alternatives are simulated; for "
-    "partial rollout,\n  only generation is. Part of a fusion's gain may come from handing over data once instead of "
-    "once per task; dovetail\n  simulate shows how much.\n";
+    "tokens;\n  stale: tokens sampled by an older policy than the one being trained; partial rollout at P%: generation "
+    "ends when P%\n  of the prompts in flight have all their responses. Alternatives are simulated; for partial "
+    "rollout, only generation is.\n  Part of a fusion's gain may come from one hand-over of data instead of one per "
+    "task; dovetail simulate shows how much.\n";
 
 }  // namespace
 

@@ -109,7 +109,7 @@ std::string remarks_text(const ScheduleQuestion& question, const ScheduleRemarks
   std::string text;
   if (remarks.peak_at_deadline)
     text +=
-        fmt::format("lower bound on the peak by the deadline of {}: {}\n",
+        fmt::format("lower bound on the peak for a makespan of at most {}: {}\n",
                     time_with_unit(*question.options.deadline, unit), base::format_memory(*remarks.peak_at_deadline));
   if (remarks.makespan_at_peak)
     text +=

@@ -33,7 +33,7 @@ std::string describe(const pipeline::SolverRecord& solver);
 std::string describe_solver(const fuse::Solution& solution);
 
 inline constexpr const char* memory_cap_help = "max memory per device, including resident memory";
-inline constexpr const char* robust_help = "weight in percent of the 95th-percentile makespan (default {})";
+inline constexpr const char* robust_help = "weight of the 95th-percentile makespan, in percent (default {})";
 
 struct ScheduleSearchOptions {
   SearchBudget budget{.chains = fuse::SolveOptions{}.chains, .seed = fuse::SolveOptions{}.seed};

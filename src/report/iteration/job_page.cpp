@@ -107,7 +107,7 @@ Figure iteration_figure(const answer::SimulationAnswer& simulated) {
   if (simulated.bound)
     note += fmt::format("; analytical lower bound{}: {}", simulated.plan.fusion.any() ? " without more fusion" : "",
                         answer::seconds_text(*simulated.bound));
-  if (!simulation.iteration.steady) note += "; not yet steady";
+  if (!simulation.iteration.steady) note += "; no steady state was reached";
   return {"iteration", answer::seconds_text(simulation.iteration_seconds), note};
 }
 
@@ -203,7 +203,7 @@ Chart iteration_chart(timeline::Timeline timeline, std::string title) {
 Breakdown use_breakdown(const simulate::Trace& trace, const Tasks& tasks) {
   Breakdown breakdown;
   breakdown.title = "Where the time goes";
-  breakdown.note = "Time of all devices together, then of one device per row, by activity.";
+  breakdown.note = "Time by activity. The first row sums all devices; each other row is one device of its group.";
   breakdown.time_unit = base::TimeUnit::ns;
   add_uses(breakdown, trace, tasks, [](const Use&) { return true; });
   return breakdown;
@@ -212,7 +212,9 @@ Breakdown use_breakdown(const simulate::Trace& trace, const Tasks& tasks) {
 Breakdown idle_use_breakdown(const simulate::Trace& trace, const Tasks& tasks) {
   Breakdown breakdown;
   breakdown.title = "Idle time by cause";
-  breakdown.note = "Share of total time: all devices together, then one device per row, most idle first.";
+  breakdown.note =
+      "Idle share of total time. The first row sums all devices; each other row is one device of its group, most idle "
+      "first.";
   breakdown.time_unit = base::TimeUnit::ns;
   add_uses(breakdown, trace, tasks, [](const Use& use) { return is_idle(use.bar_kind); });
   for (Breakdown::Row& row : breakdown.rows) row.full_length = trace.end;

@@ -192,8 +192,8 @@ std::string fusion_note(const answer::SimulationAnswer& simulated) {
     note += " (Analytical model: times from formulas, not simulated.)";
   if (const auto& fused = simulated.simulation.training)
     note += fmt::format(
-        " The fused training takes {}. Its lower bound is {} (proven); the models in sequence take {}, and with each "
-        "pair of mini-batches fused separately {}.",
+        " The fused training takes {}. Its lower bound is {} (proven). The models in sequence take {}. With each pair "
+        "of mini-batches fused separately, they take {}.",
         answer::seconds_text(base::seconds_of_ticks(fused->trace.end)),
         answer::seconds_text(base::seconds_of_ticks(fused->bound)),
         answer::seconds_text(base::seconds_of_ticks(fused->apart)),
@@ -378,8 +378,8 @@ Table ranking_table(const answer::SimulationAnswer& simulated) {
   table.note = fmt::format(
       "Ranked by the iteration time of the analytical model (from formulas, not simulated), fastest first. Its mean "
       "prediction error is {}. The differences compare "
-      "each plan with the shown plan: idle time of the average device, the activities that differ most with their main "
-      "cause, and tasks that overlap in only one of the plans.",
+      "each plan with the shown plan: idle time of the average device, the activities that differ most, with the main "
+      "cause of each, and tasks that overlap in only one of the plans.",
       percent(simulated.scenario.software.efficiency.error));
   table.columns = {
       {"plan"},        {"placement", Align::left}, {"iteration"}, {"vs. shown"}, {"main differences", Align::left},

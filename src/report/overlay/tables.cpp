@@ -77,8 +77,8 @@ std::vector<std::string> activity_row(const Overlay& overlay, const std::string&
 std::string bars_note(std::size_t pairs, std::size_t differ) {
   if (pairs == 0) return "No bars match: no row has a bar with the same name in both timelines.";
   if (differ == 0) return "All matched bars are equal.";
-  return (differ > max_listed ? fmt::format("The {} largest of {}", max_listed, differ)
-                              : std::string("Largest first")) +
+  return (differ > max_listed ? fmt::format("The {} largest of {} differences", max_listed, differ)
+                              : std::string("Largest difference first")) +
          ". Select a row to see its bar.";
 }
 
@@ -163,10 +163,11 @@ Table lane_differences(const Overlay& overlay) {
   const TimeUnit unit = a.time_unit;
   Table table;
   table.title = "Differences by lane";
-  table.note = overlay.lanes.empty()
-                   ? "No rows match: no row of A has the name of a row of B."
-                   : fmt::format("A is {}, B is {}. Busy time is work including its launches, without other idle time.",
-                                 overlay.a.name, overlay.b.name);
+  table.note =
+      overlay.lanes.empty()
+          ? "No rows match: no row of A has the name of a row of B."
+          : fmt::format("A is {}, B is {}. Busy time includes waits for kernel launches, but no other idle time.",
+                        overlay.a.name, overlay.b.name);
   table.columns = {{"lane", Align::left}, {"busy A"}, {"busy B"},  {"change"},    {"last end A"},
                    {"last end B"},        {"change"}, {"matched"}, {"only in A"}, {"only in B"}};
   const std::vector<std::size_t> first_a = first_bars(a);

@@ -59,7 +59,7 @@ const std::vector<ChartSpec>& chart_specs() {
        "",
        {{"reward", "sampled", false, "reward_quarter", "reward_three_quarters"}, {"reward", "held out", true}}},
       {"Divergence from the reference",
-       "Estimated by k1 and k3; the penalty is computed from them.",
+       "Estimated by k1 and k3. The penalty uses the estimator that the job sets.",
        "nats/token",
        {{"kl_token", "k1"}, {"kl_token_k3", "k3"}}},
       {"Reward accuracy",

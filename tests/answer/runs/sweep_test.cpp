@@ -58,7 +58,8 @@ TEST(SweepAnswer, CapsGrownResponses) {
   request.cap = "keep";
   EXPECT_LT(answer_to(request, {}).value().sweep.points[0].figures->iteration_seconds, grown);
   request.cap = "0";
-  EXPECT_THAT(message_of(request), HasSubstr("`0` is not a cap; accepted: keep, scale, or tokens from 1 to "));
+  EXPECT_THAT(message_of(request),
+              HasSubstr("`0` is not a cap; accepted: keep, scale, or a number of tokens from 1 to "));
 }
 
 TEST(SweepAnswer, TableRowsHaveAllCells) {
