@@ -200,7 +200,7 @@ class RunReader {
     const auto kl = node->find("kl");
     if (!kl || runnable_.has_values || settings_.loss.kl.in == KlPlace::loss) return {};
     const Node in = kl->find("in").value_or(*kl);
-    return in.error(fmt::format("`in` is {}; {} requires loss, because its advantages cover whole responses",
+    return in.error(fmt::format("`in` is {}; {} requires `in: loss`, because its advantages cover whole responses",
                                 in.describe(), workflow_.name));
   }
 
@@ -209,12 +209,12 @@ class RunReader {
     const auto kl = loss.find("kl");
     if (kl && !workflow::find_role(workflow_, "reference"))
       return kl->error(
-          "`kl` needs a reference; remove it, or set `reference` in `algorithm` to another value than `skip`");
+          "`kl` needs a reference; remove `kl`, or set `reference` in `algorithm` to another value than `skip`");
     const auto cap = loss.find("importance_cap");
     if (cap && settings_.loss.importance_cap && !workflow::find_task(workflow_, "actor_infer"))
       return cap->error(
           "`importance_cap` needs the trainer's log-probabilities; set `policy_log_probabilities: trainer` in "
-          "`algorithm`, or remove it");
+          "`algorithm`, or remove `importance_cap`");
     return {};
   }
 
@@ -225,7 +225,7 @@ class RunReader {
     const Node node = section_.find("checkpoint")->find("best").value();
     if (settings_.evaluate.every == 0)
       return node.error(
-          fmt::format("`best` is {}, but nothing is evaluated; add `evaluate` and validation data, or set none",
+          fmt::format("`best` is {}, but nothing is evaluated; add `evaluate` and validation data, or set `best: none`",
                       base::enum_name(best)));
     const BestBy known = runnable_.generates ? BestBy::reward : BestBy::loss;
     if (best == known) return {};

@@ -148,8 +148,8 @@ std::optional<int> read_command(std::vector<std::string> command_line, Command& 
 int run_launch(LaunchArguments given) {
   Command command;
   if (given.command.empty())
-    return exit_code_of(
-        base::bad_input("launch needs a command for the ranks: launch --ranks N -- run, profile or stub"));
+    return exit_code_of(base::bad_input(
+        "launch needs a command for the ranks: launch --ranks N -- COMMAND, where COMMAND is run, profile or stub"));
   if (const std::optional<int> ended = read_command(given.command, command)) return *ended;
   if (!command.check)
     return exit_code_of(base::bad_input(

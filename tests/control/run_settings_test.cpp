@@ -128,7 +128,7 @@ TEST(ReadRun, RejectsOptionsTheAlgorithmDoesNotUse) {
               HasSubstr("`sampling` does not apply to sft, which generates no responses"));
   EXPECT_THAT(error_of(read_grpo(rewarded + "  loss: {lambda: 0.9}\n")), HasSubstr("`lambda` does not apply to grpo"));
   EXPECT_THAT(error_of(read_grpo(rewarded + "  loss: {kl: {in: reward}}\n")),
-              HasSubstr("`in` is the string `reward`; grpo requires loss"));
+              HasSubstr("`in` is the string `reward`; grpo requires `in: loss`"));
   EXPECT_THAT(error_of(read_ppo(least + "  loss: {beta: 1}\n")), HasSubstr("`beta` does not apply to ppo"));
   EXPECT_THAT(error_of(read_ppo(rewarded)), HasSubstr("`reward` cannot be combined with a reward model"));
   EXPECT_THAT(error_of(read_grpo(least)), HasSubstr("`train` needs a reward command: `reward: {command:"));

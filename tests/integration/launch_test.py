@@ -263,7 +263,7 @@ class Faults(Launch):
                 launcher,
                 4,
                 r"in (startup|the replay): rank 1 is lost: killed by signal 9 .*; "
-                r"its last resident memory was 0\.\d\d GiB\n",
+                r"the rank's last resident memory was 0\.\d\d GiB\n",
             )
 
     def test_a_stopped_rank(self):

@@ -56,7 +56,7 @@ class DataReader {
   Status check_length(std::size_t count, int line, std::string_view what) const {
     const auto tokens = static_cast<std::int64_t>(count);
     if (tokens <= limits_.context) return {};
-    return error_at(line, fmt::format("{} has {} tokens; at most {} are accepted, the model's context", what, tokens,
+    return error_at(line, fmt::format("{} has {} tokens; at most {} are accepted (the model's context)", what, tokens,
                                       limits_.context));
   }
 
@@ -79,8 +79,9 @@ class DataReader {
       if (tokens > space)
         return error_at(
             prompt.line,
-            fmt::format("the prompt has {} tokens; at most {} are accepted, the context of {} less {} for the response",
-                        tokens, std::max<std::int64_t>(0, space), limits_.context, max_response_));
+            fmt::format(
+                "the prompt has {} tokens; at most {} are accepted (the context of {} minus {} for the response)",
+                tokens, std::max<std::int64_t>(0, space), limits_.context, max_response_));
       data.prompts.push_back(std::move(read));
     }
     return {};
@@ -110,7 +111,7 @@ class DataReader {
     const auto first = std::find(learned.begin() + (learned.empty() ? 0 : 1), learned.end(), true);
     if (first == learned.end())
       return error_at(example.line,
-                      "the text has no token to learn; it must have at least two tokens, one of them learned");
+                      "the text has no token to learn; at least one token after the first must be learned");
     read.sequence.first_scored = static_cast<std::size_t>(first - learned.begin());
     read.learned.assign(first, learned.end());
     return read;
@@ -223,11 +224,10 @@ Result<RunInputs> read_inputs(const RunSettings& settings, std::string_view algo
   const std::string path = (fs::path(settings.tokenizer) / "tokenizer.json").string();
   DOVETAIL_TRY(text::Tokenizer tokenizer, text::Tokenizer::read(path));
   if (static_cast<std::int64_t>(tokenizer.size()) > limits.vocabulary)
-    return Error{
-        Failure::bad_input, path, 0, 0,
-        fmt::format(
-            "the tokenizer has tokens up to {}, but the model's vocabulary is {}; use the model's own tokenizer",
-            tokenizer.size() - 1, limits.vocabulary)};
+    return Error{Failure::bad_input, path, 0, 0,
+                 fmt::format("the tokenizer has token ids up to {}, but the model's vocabulary has only {} tokens; use "
+                             "the model's own tokenizer",
+                             tokenizer.size() - 1, limits.vocabulary)};
   DOVETAIL_TRY(std::vector<TokenId> ends, ends_of(settings, tokenizer, limits, path));
   RunInputs inputs{std::move(tokenizer), std::move(ends), {}, {}};
   DataReader reader(settings, inputs, limits, max_response);

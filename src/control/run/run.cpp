@@ -158,8 +158,8 @@ class RunLoop {
                       });
     if (fits) return {};
     return base::bad_input(
-        "the run was stopped within an iteration, and its workload or data have changed since; restore those that it "
-        "started with");
+        "the run was stopped within an iteration, and its workload or data have changed since; restore the "
+        "workload and data that it started with");
   }
 
   /// Marks errors of models and rewards as resumable: they end the run, and completed work is kept.

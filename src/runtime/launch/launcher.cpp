@@ -425,7 +425,7 @@ class Launcher {
     const int signal = WTERMSIG(*ranks_[rank].ended);
     std::string cause = fmt::format("killed by signal {} ({})", signal, ::strsignal(signal));
     if (signal == SIGKILL) {
-      cause += fmt::format(", possibly because the machine ran out of memory; its last resident memory was {}",
+      cause += fmt::format(", possibly because the machine ran out of memory; the rank's last resident memory was {}",
                            answer::gibibytes(ranks_[rank].resident));
       if (const auto predicted = ranks_[rank].note.predicted)
         cause += fmt::format(", and the plan needs {}", answer::gibibytes(*predicted));

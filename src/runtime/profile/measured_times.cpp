@@ -168,8 +168,9 @@ Status until_longer(const std::function<bool()>& measure) {
   constexpr int tries = 20;
   for (int i = 0; i < tries; ++i)
     if (measure()) return {};
-  return base::Error{base::Failure::invalid, "", 0, 0,
-                     "two layers were not slower than one in twenty measurements; use a machine that is less busy"};
+  return base::Error{
+      base::Failure::invalid, "", 0, 0,
+      "in twenty measurements, two layers never took longer than one layer; use a machine that is less busy"};
 }
 
 /// Median times of a layer (the difference between the two models) and of the rest of the model.
