@@ -207,7 +207,8 @@ class Prover {
 std::optional<std::string> why_not_exact(const Problem& problem) {
   if (auto other = pipeline::find_other_ops(problem, pipeline::problem_solver_kinds)) return other;
   if (count_split_ops(problem) <= max_ops) return std::nullopt;
-  return fmt::format("it has {} ops, but the exact search accepts at most {}", count_split_ops(problem), max_ops);
+  return fmt::format("the problem has {} ops, but the exact search accepts at most {}", count_split_ops(problem),
+                     max_ops);
 }
 
 }  // namespace

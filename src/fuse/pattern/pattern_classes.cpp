@@ -131,8 +131,8 @@ std::variant<ClassGraph, std::string> make_class_graph(const Problem& problem) {
   ClassGraph graph = ClassBuilder(problem).run();
   set_rounds(graph);
   set_period(graph);
-  if (graph.rounds < 4) return "it has fewer than four rounds of micro-batches, so nothing repeats";
-  if (!times_fit(graph)) return "its times are too long: sums in a pattern would overflow";
+  if (graph.rounds < 4) return "the problem has fewer than four rounds of micro-batches, so nothing repeats";
+  if (!times_fit(graph)) return "the problem's times are too long: sums in a pattern would overflow";
   return graph;
 }
 

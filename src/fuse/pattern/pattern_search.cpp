@@ -337,7 +337,8 @@ std::variant<PatternFound, std::string> search_pattern(const Problem& problem, c
     placed_ops /= 2;
   }
   auto best = tune(survey(found.graph, capacity_of(problem, options), of_one), first, placed_ops);
-  if (!best) return "it was interrupted before the first pattern, or its ramps deadlock";
+  if (!best)
+    return "the search was interrupted before it found a pattern, or the warm-up and drain of the pattern deadlock";
   found.schedule = std::move(*best);
   return found;
 }

@@ -44,8 +44,8 @@ constexpr std::array<VerbFacts, 12> verbs{{
 
 constexpr std::string_view container_name = "OVERLAP_F_B";
 constexpr std::string_view accepted =
-    "accepted: actions like 0F3 (stage, F, B, I, W, BW, SEND_F, RECV_F, SEND_B or RECV_B, micro-batch), 0UNSHARD, "
-    "0RESHARD, 0REDUCE_GRAD, (1F3;2B0)OVERLAP_F_B";
+    "accepted: actions like 0F3 (stage 0, F, micro-batch 3) with F, B, I, W, BW, SEND_F, RECV_F, SEND_B or RECV_B; "
+    "0UNSHARD, 0RESHARD, 0REDUCE_GRAD, (1F3;2B0)OVERLAP_F_B";
 
 constexpr std::string_view accepted_numbers = "it must be at most 2147483647";
 
@@ -143,9 +143,9 @@ class ActionParser {
     } else if (!input_gradient_ && !newest_) {
       file_.dialect = "F and B only: the same in every dialect";
     } else {
-      file_.dialect = newest_
-                          ? "the dialect is the latest (2025, with OVERLAP_F_B or REDUCE_GRAD): I, W, and B for both"
-                          : "the dialect is from 2025: I, W, and B for both";
+      file_.dialect = newest_ ? "the dialect is the latest (2025, with OVERLAP_F_B or REDUCE_GRAD): I and W are the "
+                                "halves of a backward, B the whole"
+                              : "the dialect is from 2025: I and W are the halves of a backward, B the whole";
     }
     return {};
   }

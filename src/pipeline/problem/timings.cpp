@@ -184,8 +184,8 @@ class ProblemBuilder {
       : rows_(rows), path_(path), options_(options) {}
 
   Result<Problem> run() const {
-    DOVETAIL_CHECK(check_names(options_.microbatches, "micro-batches"));
-    DOVETAIL_CHECK(check_names(options_.devices, "a map"));
+    DOVETAIL_CHECK(check_names(options_.microbatches, "micro-batches are"));
+    DOVETAIL_CHECK(check_names(options_.devices, "a map is"));
     Problem problem;
     problem.time_unit = TimeUnit::ms;
     int max_stages = 0;
@@ -217,8 +217,8 @@ class ProblemBuilder {
       std::vector<std::string> names;
       for (const ModelRows& model : rows_.models) names.push_back(model.name);
       if (std::find(names.begin(), names.end(), name) == names.end())
-        return base::bad_input(
-            fmt::format("{} for model {}, which is not in {}; it has {}", what, name, path_, fmt::join(names, ", ")));
+        return base::bad_input(fmt::format("{} given for model {}, which is not in {}; accepted: {}", what, name, path_,
+                                           fmt::join(names, ", ")));
     }
     return {};
   }
@@ -240,9 +240,10 @@ class ProblemBuilder {
       ++expected;
       for (const OpTraits& op : op_table)
         if (model.has(op) && is_needed(op) && !rows.ops.contains(op.kind))
-          return error(rows.first,
-                       fmt::format("stage {} of model {} has no row of op {}; every stage needs F, and B or I and W",
-                                   stage, model.name, op.letter));
+          return error(
+              rows.first,
+              fmt::format("stage {} of model {} has no row of op {}; every stage needs F, and either B or both I and W",
+                          stage, model.name, op.letter));
       if (rows_.has_activation && bytes_of(rows).empty())
         return error(rows.first, fmt::format("stage {} of model {} has no activation_bytes, but others have them; give "
                                              "them for all stages or for none",

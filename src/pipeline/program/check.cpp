@@ -29,7 +29,7 @@ Fault find_other_models(std::span<const Program> programs) {
       return fault_of(program.rank, fmt::format("the program is for {} ranks; there are {} programs", program.ranks,
                                                 programs.size()));
     if (program.problem != programs.front().problem || program.models != programs.front().models)
-      return fault_of(program.rank, "the program is for a different problem from rank 0's");
+      return fault_of(program.rank, "the program of rank 0 is for a different problem");
   }
   return std::nullopt;
 }

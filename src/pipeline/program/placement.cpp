@@ -29,11 +29,11 @@ Status check_sizes(const Model& model, const ModelPlacement& placement, int grou
         fmt::format("model {} must have the same number of ranks on every stage, at least one", model.name));
   if (placement.stages() != model.stages() * placement.parts)
     return base::bad_input(
-        fmt::format("model {} has ranks for {} stages; it must have {}, {} for each stage of the problem", model.name,
+        fmt::format("model {} has ranks for {} stages; it must have {} ({} for each stage of the problem)", model.name,
                     placement.stages(), model.stages() * placement.parts, placement.parts));
   const int replicas = static_cast<int>(model.replicas.size()) * groups;
   if (placement.replicas() != replicas)
-    return base::bad_input(fmt::format("model {} has ranks for {} replicas; it must have {}, {} in each of {} groups",
+    return base::bad_input(fmt::format("model {} has ranks for {} replicas; it must have {} ({} in each of {} groups)",
                                        model.name, placement.replicas(), replicas, model.replicas.size(), groups));
   return {};
 }
@@ -47,9 +47,9 @@ Status put_rank(int rank, Place place, const Model& model, std::vector<std::opti
                                        places.size() - 1));
   std::optional<Place>& known = places[static_cast<std::size_t>(rank)];
   if (known && *known != place)
-    return base::bad_input(
-        fmt::format("rank {} is on device {} and, for model {}, on device {}; a rank must be on one device", rank,
-                    known->second.value, model.name, place.second.value));
+    return base::bad_input(fmt::format(
+        "rank {} is on device {} and, for model {}, on device {}; a rank must be on one device of one group", rank,
+        known->second.value, model.name, place.second.value));
   known = place;
   return {};
 }

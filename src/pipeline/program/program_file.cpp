@@ -158,7 +158,8 @@ Result<Reduction> read_reduction(const Node& node, const Program& program) {
 
 Result<Instruction> read_instruction(const Node& node, const Program& program) {
   constexpr std::string_view accepted =
-      "[receive, wait, send, reduce or await, target], or [F, B, I, W, S or free, stage, microbatch]";
+      "[CODE, target] with CODE receive, wait, send, reduce or await; or [OP, stage, microbatch] with OP F, B, I, W, S "
+      "or free";
   const bool has_name = node.is_list() && node.size() > 0 && node.item(0).is_string();
   const std::string_view name = has_name ? node.item(0).text() : std::string_view();
   const auto op = op_kind_of(name);

@@ -373,7 +373,7 @@ TEST(SolveExact, ReturnsOnlyOptima) {
   brief.iterations = 1000;
   EXPECT_EQ(test::why_not(solve_exact, long_search(), brief), "no optimum was proven within 1000 nodes");
   EXPECT_EQ(test::why_not(solve_exact, problem_of(4, {model_of("a", {0, 1, 2, 3}, 256, 1, 2)})),
-            "it has 2048 ops, but the exact search accepts at most 2000");
+            "the problem has 2048 ops, but the exact search accepts at most 2000");
 }
 
 }  // namespace

@@ -80,7 +80,7 @@ TEST(PytorchCsv, ReadsTwoRanksFourStagesEightMicrobatches) {
   ASSERT_TRUE(file.ok()) << to_text(file.error());
   EXPECT_THAT(
       file->notes,
-      ElementsAre("the dialect is from 2025: I, W, and B for both",
+      ElementsAre("the dialect is from 2025: I and W are the halves of a backward, B the whole",
                   "the problem was inferred from the file: 4 stages on 2 ranks, 8 micro-batches, F, I and W lasting "
                   "one tick, B two, activation 1"));
   const Model& model = file->schedule.problem.models[0];
@@ -112,7 +112,9 @@ TEST(PytorchCsv, ReadsOverlapContainersAsTheirPartsInOrder) {
   ASSERT_TRUE(file.ok()) << to_text(file.error());
   EXPECT_EQ(names_of(file->schedule.devices[0]), "0F0,0F1,0B0,0B1");
   EXPECT_EQ(file->places[0][2].column, 12);
-  EXPECT_EQ(file->notes[0], "the dialect is the latest (2025, with OVERLAP_F_B or REDUCE_GRAD): I, W, and B for both");
+  EXPECT_EQ(file->notes[0],
+            "the dialect is the latest (2025, with OVERLAP_F_B or REDUCE_GRAD): I and W are the halves of a backward, "
+            "B the whole");
 }
 
 TEST(PytorchCsv, ReadsAFoldedScheduleOfTheLatestDialect) {
@@ -194,8 +196,8 @@ TEST(PytorchCsv, DocumentedExamplesAreOneSchedule) {
 
 TEST(PytorchCsv, InvalidActionsAreRejected) {
   const std::string accepted =
-      "; accepted: actions like 0F3 (stage, F, B, I, W, BW, SEND_F, RECV_F, SEND_B or RECV_B, micro-batch), 0UNSHARD, "
-      "0RESHARD, 0REDUCE_GRAD, (1F3;2B0)OVERLAP_F_B";
+      "; accepted: actions like 0F3 (stage 0, F, micro-batch 3) with F, B, I, W, BW, SEND_F, RECV_F, SEND_B or RECV_B; "
+      "0UNSHARD, 0RESHARD, 0REDUCE_GRAD, (1F3;2B0)OVERLAP_F_B";
   EXPECT_EQ(error_of("0F0,0X1"), "f.csv:1:5: '0X1' is not an action" + accepted);
   EXPECT_EQ(error_of("0F0\n, F1"), "f.csv:2:3: 'F1' is not an action" + accepted);
   EXPECT_EQ(error_of("99999999999F1"),

@@ -173,11 +173,11 @@ TEST(Timings, WrongCellsAreRejected) {
 TEST(Timings, MissingRowsAreRejected) {
   const std::string header = "model,stage,op,seconds\n";
   EXPECT_EQ(error_of(header + "a,0,F,1\n"),
-            "t.csv:2:3: stage 0 of model a has no row of op B; every stage needs F, and B or I and W");
+            "t.csv:2:3: stage 0 of model a has no row of op B; every stage needs F, and either B or both I and W");
   EXPECT_EQ(error_of(header + "a,0,F,1\na,0,B,1\na,1,B,1\n"),
-            "t.csv:4:3: stage 1 of model a has no row of op F; every stage needs F, and B or I and W");
+            "t.csv:4:3: stage 1 of model a has no row of op F; every stage needs F, and either B or both I and W");
   EXPECT_EQ(error_of(header + "a,0,F,1\na,0,I,1\n"),
-            "t.csv:2:3: stage 0 of model a has no row of op W; every stage needs F, and B or I and W");
+            "t.csv:2:3: stage 0 of model a has no row of op W; every stage needs F, and either B or both I and W");
   EXPECT_EQ(error_of(header + "a,0,F,1\na,0,B,1\na,2,F,1\na,2,B,1\n"),
             "t.csv:2:1: model a has a stage 2, but no rows of stage 1; every stage from 0 on needs rows");
   EXPECT_EQ(error_of(header + "a,0,F,1\na,0,B,1\na,1,F,1\na,1,I,1\na,1,W,1\n"),
@@ -192,9 +192,9 @@ TEST(Timings, UnsuitableOptionsAreRejected) {
   EXPECT_EQ(error_of(content, {}), "t.csv:2:1: model a has no number of micro-batches; add --microbatches a=N");
   EXPECT_EQ(error_of(content, microbatches({{"a", 0}})), "model a has 0 micro-batches; it must have at least 1");
   EXPECT_EQ(error_of(content, microbatches({{"a", 1}, {"c", 1}})),
-            "micro-batches for model c, which is not in t.csv; it has a");
+            "micro-batches are given for model c, which is not in t.csv; accepted: a");
   EXPECT_EQ(error_of(content, {{{"a", 1}}, {{"c", {DeviceId(0)}}}}),
-            "a map for model c, which is not in t.csv; it has a");
+            "a map is given for model c, which is not in t.csv; accepted: a");
   EXPECT_EQ(error_of(content, {{{"a", 1}}, {{"a", {DeviceId(0), DeviceId(1)}}}}),
             "the map of model a has 2 devices; it must have one for each of its 1 stages");
   EXPECT_EQ(error_of(content, {{{"a", 1}}, {{"a", {DeviceId(-1)}}}}),
