@@ -127,7 +127,7 @@ Status check(std::size_t bytes, std::size_t max_size, std::string_view what, con
   if (bytes <= max_size) return {};
   return Error{.failure = Failure::bad_input,
                .path = path,
-               .message = fmt::format("the file is too large, {} bytes; accepted: at most {} MiB ({} bytes) of {}",
+               .message = fmt::format("the file is too large ({} bytes); accepted: at most {} MiB ({} bytes) of {}",
                                       bytes, max_size / mebibyte, max_size, what)};
 }
 

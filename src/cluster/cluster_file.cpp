@@ -111,7 +111,7 @@ Status read_gpu_speeds(const Node& map, const std::string& what, Gpu& gpu) {
   DOVETAIL_CHECK(read_optional(map, what, "fp8", Measure::compute, Zero::accepted, gpu.fp8));
   if (gpu.bf16 == 0 && gpu.fp16 == 0) {
     return map.error(
-        fmt::format("{} has no compute speed; accepted: `bf16: 989TFLOP/s` or `fp16: 125TFLOP/s` above 0", what));
+        fmt::format("{} has no compute speed; accepted: `bf16` or `fp16` above 0, such as `bf16: 989TFLOP/s`", what));
   }
   gpu.host_bandwidth = pcie_4;
   DOVETAIL_CHECK(read_optional(map, what, "host_link", Measure::bandwidth, Zero::rejected, gpu.host_bandwidth));

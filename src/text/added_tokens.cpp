@@ -83,7 +83,8 @@ base::Result<std::vector<AddedToken>> parse_added_tokens(const Node& node) {
     DOVETAIL_TRY(AddedToken token, parse_token(node.item(index)));
     if (!ids.insert(token.id).second || !contents.insert(token.content).second)
       return node.item(index).error(
-          fmt::format("the added token {} with id {} repeats an id or a content; accepted: unique ids and contents",
+          fmt::format("the added token {} with id {} has the id or the content of an earlier one; accepted: unique ids "
+                      "and contents",
                       base::quote(token.content), token.id));
     tokens.push_back(std::move(token));
   }
@@ -171,7 +172,8 @@ base::Status add_template(const Node& node, TextFrame& frame) {
       std::vector<TokenId>& side = text ? read.after : read.before;
       side.insert(side.end(), ids.begin(), ids.end());
     } else {
-      return piece.error("unknown item of a template; accepted: `SpecialToken`, or `Sequence` once");
+      return piece.error(
+          "this item of the template is unknown, or a second `Sequence`; accepted: `SpecialToken`, or `Sequence` once");
     }
   }
   if (!text)

@@ -95,7 +95,8 @@ Result<std::vector<Segment>> segments_of(const Node& node, const std::vector<Mes
     const std::span<const Message> all(messages);
     const std::string question = prompt_text(chat_template, all.first(index));
     const std::string answered = prompt_text(chat_template, all.first(index + 1));
-    if (index == 0) return node.error("the first message is from the assistant; accepted: a question before it");
+    if (index == 0)
+      return node.error("the first message is from the assistant; accepted: a system or user message before it");
     segments.push_back({question.substr(before.size()), false});
     segments.push_back({answered.substr(question.size()), true});
     before = answered;

@@ -208,10 +208,10 @@ std::optional<FigureFault> find_quantile_fault(const LengthFigures& figures) {
     const double beyond = *figures.at_cap - (1.0 - quantile.probability);
     constexpr double rounding = 1e-12;
     if (*quantile.length < cap && beyond > -rounding)
-      return fault(fmt::format("{}, the cap, because `at_cap` is {}; or a smaller `at_cap`", cap, *figures.at_cap));
+      return fault(fmt::format("{} (`cap`) because `at_cap` is {}, or a smaller `at_cap`", cap, *figures.at_cap));
     if (*quantile.length == cap && beyond < -rounding)
       return fault(
-          fmt::format("less than {}, the cap, because `at_cap` is {}; or a larger `at_cap`", cap, *figures.at_cap));
+          fmt::format("less than {} (`cap`) because `at_cap` is {}, or a larger `at_cap`", cap, *figures.at_cap));
   }
   return std::nullopt;
 }

@@ -126,8 +126,9 @@ class RoleCheck {
       if (role.decay == 0.0) return std::nullopt;
       return fault_at(
           index, "decay",
-          fmt::format("role `{}` has a decay but is not an average; accepted: both `averaged_from` and `decay`",
-                      role.name));
+          fmt::format(
+              "role `{}` has a decay but is not an average; accepted: both `averaged_from` and `decay`, or neither",
+              role.name));
     }
     if (role_named(roles_, role.averaged_from) == nullptr || !is_trained(tasks_, role.averaged_from))
       return fault_at(

@@ -126,7 +126,7 @@ template <class Value>
 Result<std::vector<Value>> read_list(const Node& graph, std::string_view key, Result<Value> (*read)(const Node&)) {
   DOVETAIL_TRY(const Node list, base::require(graph, "the algorithm", key));
   if (!list.is_list() || list.size() == 0 || list.size() > max_graph)
-    return list.error(fmt::format("{} is {}; accepted: a list of 1 to {}", quote(key),
+    return list.error(fmt::format("{} is {}; accepted: a list of 1 to {} items", quote(key),
                                   list.is_list() ? fmt::format("a list of {}", list.size()) : list.describe(),
                                   max_graph));
   std::vector<Value> values;
@@ -169,8 +169,8 @@ Status read_mini_batches(const Node& map, std::int64_t of_samples, std::int64_t&
     return size->error("`mini_batch` and `mini_batches` cannot be combined; accepted: one of the two");
   DOVETAIL_TRY(const std::int64_t samples, base::read_integer(*size, "`mini_batch`", 1, of_samples));
   if (of_samples % samples != 0)
-    return size->error(fmt::format(
-        "`mini_batch` is {}; accepted: a divisor of {}, the number of samples of an iteration", samples, of_samples));
+    return size->error(fmt::format("`mini_batch` is {}; accepted: a divisor of {} (the samples of an iteration)",
+                                   samples, of_samples));
   mini_batches = of_samples / samples;
   return {};
 }
@@ -205,9 +205,9 @@ Status check_tokens(const Node& prompts, const Workload& workload) {
   const int epochs = std::max(workload.epochs, workload.critic ? workload.critic->epochs : 1);
   const double tokens = each * static_cast<double>(workload.samples()) * epochs;
   if (tokens <= static_cast<double>(max_token_count)) return {};
-  return prompts.error(
-      fmt::format("an iteration processes {:.3g} tokens: {} samples of {:.0f}, {} times; accepted: at most {}", tokens,
-                  workload.samples(), each, epochs, max_token_count));
+  return prompts.error(fmt::format(
+      "an iteration processes {:.3g} tokens (samples: {}, tokens of each: {:.0f}, epochs: {}); accepted: at most {}",
+      tokens, workload.samples(), each, epochs, max_token_count));
 }
 
 }  // namespace

@@ -272,7 +272,7 @@ TEST(InputSize, IsLimitedByKind) {
 
 TEST(InputSize, ReportsTheLimit) {
   EXPECT_EQ(to_text(check_input_size(InputKind::csv, 33'554'433, "t.csv").error()),
-            "t.csv: the file is too large, 33554433 bytes; accepted: at most 32 MiB (33554432 bytes) of CSV");
+            "t.csv: the file is too large (33554433 bytes); accepted: at most 32 MiB (33554432 bytes) of CSV");
 }
 
 TEST(InputSize, IsCheckedByTheReaders) {

@@ -129,7 +129,7 @@ TEST(Tokenizer, RejectsInvalidFiles) {
   EXPECT_THAT(error_with("/model/vocab/a", "-1"), HasSubstr("a token id must be an integer from 0"));
   EXPECT_THAT(error_with("/model/unk_token", "\"c\""), HasSubstr("the unknown token is the string `c`"));
   EXPECT_THAT(error_with("/added_tokens", R"([{"id": 9, "content": "x"}, {"id": 9, "content": "y"}])"),
-              HasSubstr("repeats an id or a content"));
+              HasSubstr("has the id or the content of an earlier one"));
   EXPECT_THAT(error_with("/added_tokens", R"([{"id": 9, "content": ""}])"), HasSubstr("accepted: a non-empty string"));
   const std::string frame = R"({"type": "TemplateProcessing", "single": [{"SpecialToken": {"id": "<s>"}}, {"Sequence":
     {"id": "A"}}], "special_tokens": {"<s>": {"ids": [77]}}})";

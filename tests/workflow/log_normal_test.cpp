@@ -124,12 +124,12 @@ TEST(LogNormal, ContradictionsAreRejected) {
   EXPECT_EQ(fault_of({.p50 = 800, .p90 = 900, .p99 = 850}), "p99: `p99` is 850; accepted: at least 900 (`p90`)");
   EXPECT_EQ(fault_of({.p50 = 800, .sigma = 1.0, .cap = 700}), "p50: `p50` is 800; accepted: at most 700 (`cap`)");
   EXPECT_EQ(fault_of({.p50 = 800, .p99 = 3900, .cap = 4096, .at_cap = 0.03}),
-            "p99: `p99` is 3900; accepted: 4096, the cap, because `at_cap` is 0.03; or a smaller `at_cap`");
+            "p99: `p99` is 3900; accepted: 4096 (`cap`) because `at_cap` is 0.03, or a smaller `at_cap`");
   EXPECT_EQ(fault_of({.p50 = 800, .p99 = 3900, .cap = 4096, .at_cap = 0.01}),
-            "p99: `p99` is 3900; accepted: 4096, the cap, because `at_cap` is 0.01; or a smaller `at_cap`");
+            "p99: `p99` is 3900; accepted: 4096 (`cap`) because `at_cap` is 0.01, or a smaller `at_cap`");
   EXPECT_EQ(fault_of({.p50 = 800, .p99 = 4096, .cap = 4096, .at_cap = 0.01}), "no fault");
   EXPECT_EQ(fault_of({.p50 = 800, .p90 = 4096, .cap = 4096, .at_cap = 0.03}),
-            "p90: `p90` is 4096; accepted: less than 4096, the cap, because `at_cap` is 0.03; or a larger `at_cap`");
+            "p90: `p90` is 4096; accepted: less than 4096 (`cap`) because `at_cap` is 0.03, or a larger `at_cap`");
   EXPECT_EQ(fault_of({.sigma = 0.0, .cap = 4096, .at_cap = 0.1}),
             "sigma: `sigma` is 0; accepted: more than 0 with `at_cap`");
   EXPECT_EQ(fault_of({.p50 = 800, .mean = 4096, .cap = 4096}),

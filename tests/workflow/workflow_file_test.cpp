@@ -122,8 +122,9 @@ TEST(ReadAlgorithm, ReportsMistakesInGraphs) {
     return error_of(roles + "  tasks:\n" + generate + "    - {name: t, " + task + "}\n");
   };
   EXPECT_EQ(error_of("{tasks: []}"), "job.yaml:1:12: the algorithm needs the key `roles`");
-  EXPECT_EQ(error_of("{roles: [], tasks: []}"), "job.yaml:1:20: `roles` is a list of 0; accepted: a list of 1 to 256");
-  EXPECT_EQ(error_of("{roles: 3, tasks: []}"), "job.yaml:1:20: `roles` is 3; accepted: a list of 1 to 256");
+  EXPECT_EQ(error_of("{roles: [], tasks: []}"),
+            "job.yaml:1:20: `roles` is a list of 0; accepted: a list of 1 to 256 items");
+  EXPECT_EQ(error_of("{roles: 3, tasks: []}"), "job.yaml:1:20: `roles` is 3; accepted: a list of 1 to 256 items");
   EXPECT_EQ(error_of("{name: ppo, tasks: []}"),
             "job.yaml:1:13: unknown key `name` in the algorithm; accepted: roles, tasks");
   EXPECT_EQ(error_of("{roles: [{name: a, decay: 0.5}], tasks: []}"),
@@ -249,7 +250,8 @@ TEST(ReadWorkload, ReportsMistakes) {
   EXPECT_THAT(workload_error("prompts: 1, prompt_length: 2, response_length: 16777215"),
               testing::HasSubstr("prompts of up to 2 tokens and responses of up to 16777215 exceed 16777216 together"));
   EXPECT_EQ(workload_error("prompts: 16777216, prompt_length: 100, response_length: 100000"),
-            "job.yaml:1:21: an iteration processes 1.68e+12 tokens: 16777216 samples of 100100, 1 times; accepted: at "
+            "job.yaml:1:21: an iteration processes 1.68e+12 tokens (samples: 16777216, tokens of each: 100100, epochs: "
+            "1); accepted: at "
             "most 1000000000000");
   EXPECT_EQ(workload_error("prompts: 0, prompt_length: 1, response_length: 1"),
             "job.yaml:1:21: `prompts` must be an integer from 1 to 16777216, not 0");
@@ -265,7 +267,7 @@ TEST(ReadWorkload, ReportsMistakes) {
   EXPECT_EQ(workload_error(sound + ", mini_batches: 129"),
             "job.yaml:1:82: `mini_batches` must be an integer from 1 to 128, not 129");
   EXPECT_EQ(workload_error(sound + ", mini_batch: 100"),
-            "job.yaml:1:80: `mini_batch` is 100; accepted: a divisor of 128, the number of samples of an iteration");
+            "job.yaml:1:80: `mini_batch` is 100; accepted: a divisor of 128 (the samples of an iteration)");
   EXPECT_EQ(workload_error(sound + ", mini_batch: 64, mini_batches: 2"),
             "job.yaml:1:80: `mini_batch` and `mini_batches` cannot be combined; accepted: one of the two");
   EXPECT_EQ(workload_error(sound + ", epochs: 0"), "job.yaml:1:76: `epochs` must be an integer from 1 to 1000, not 0");

@@ -195,9 +195,9 @@ TEST(WorkflowFault, AveragesAndUses) {
               p.roles[1].decay = 1.0;
             }),
             "role 1 decay 0: the decay of role `reference` is 1; accepted: at least 0, less than 1");
-  EXPECT_EQ(
-      fault_after([](FileParts& p) { p.roles[1].decay = 0.5; }),
-      "role 1 decay 0: role `reference` has a decay but is not an average; accepted: both `averaged_from` and `decay`");
+  EXPECT_EQ(fault_after([](FileParts& p) { p.roles[1].decay = 0.5; }),
+            "role 1 decay 0: role `reference` has a decay but is not an average; accepted: both `averaged_from` and "
+            "`decay`, or neither");
   EXPECT_EQ(fault_after([](FileParts& p) { p.roles.push_back(role("critic")); }),
             "role 2 name 0: role `critic` is not used; accepted: roles that a task uses, or that another role is "
             "initialized from");
