@@ -130,7 +130,7 @@ Status check_text(std::string_view content, const std::string& path, std::string
   }
   // The parsers would silently skip a second byte order mark.
   if (text.starts_with(byte_order_mark))
-    return text_error(path, {1, 1}, "a second byte order mark; accepted: one, at the start");
+    return text_error(path, {1, 1}, "a second byte order mark; accepted: one at the start");
   return check_characters(text, path);
 }
 

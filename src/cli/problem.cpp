@@ -260,7 +260,7 @@ base::Result<int> run_instances(const InstancesArguments& arguments) {
 void add_instances(CLI::App& program, Action& action) {
   auto arguments = std::make_shared<InstancesArguments>();
   CLI::App* command =
-      add_command(program, "instances", "list the bundled problems with published results", "  dovetail instances");
+      add_command(program, "instances", "list the bundled problems and published results", "  dovetail instances");
   add_json_flag(*command, arguments->json);
   set_action(*command, action, [arguments] { return run_instances(*arguments); });
 }

@@ -80,8 +80,8 @@ Status read_optional(const Node& map, std::string_view what, std::string_view ke
 Result<std::string> name_in(const Node& map, std::string_view what) {
   DOVETAIL_TRY(const Node name, base::require(map, what, "name"));
   if (!name.is_string() || !base::is_name(name.text())) {
-    return name.error(
-        fmt::format("`name` of {} is {}; accepted: a string of letters, digits and signs", what, name.describe()));
+    return name.error(fmt::format("`name` of {} is {}; accepted: a non-empty string without control characters", what,
+                                  name.describe()));
   }
   return std::string(name.text());
 }

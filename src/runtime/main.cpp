@@ -85,7 +85,7 @@ void add_run(CLI::App& program, Command& selected) {
   command->add_option("--iterations", given->iterations, "number of iterations (default: the job's)");
   command->add_option("--device", given->device, "device to compute on: cpu, cuda")->capture_default_str();
   command->add_flag("--deterministic", given->deterministic,
-                    "produce the same numbers on every run, with one thread per rank");
+                    "produce the same numbers on every run; uses one thread per rank");
   add_choice(*command, "--carrier", given->carrier,
              "transport of messages between ranks: nccl (between GPUs) or gloo (through host memory) (default: nccl "
              "with --device cuda, otherwise gloo)");

@@ -106,9 +106,9 @@ Worth worth_of_gain(const GenerationWorth& found, const FusedAt& best, const std
             fmt::format("{}; fused generation and inference take {} less time than one after the other, but without "
                         "fusion, inference tasks in parallel on parts of the devices take {} less",
                         tail, gain, shorter(found.side_by_side, *found.plain))};
-  std::string reason =
-      fmt::format("with {:g}% unfinished, generation and inference take {} less time than one after the other",
-                  best.threshold * 100, gain);
+  std::string reason = fmt::format(
+      "fused at {:g}% unfinished samples, generation and inference take {} less time than one after the other",
+      best.threshold * 100, gain);
   if (found.side_by_side < *found.plain)
     reason += fmt::format(", and {} less than with inference tasks in parallel after generation",
                           shorter(best.seconds, found.side_by_side));

@@ -116,7 +116,7 @@ Result<Placed> read_tensor(const Node& header, std::size_t index) {
   if (!bytes) return shape.error(fmt::format("{} exceeds the maximum size of {} bytes", what, max_bytes));
   if (placed.end - placed.begin != *bytes)
     return offsets.error(
-        fmt::format("{} of shape {} has {} bytes in the file; accepted: {}, as its shape and type require", what,
+        fmt::format("{} of shape {} has {} bytes in the file; accepted: {} (as its shape and type require)", what,
                     shape_text(placed.tensor.shape), placed.end - placed.begin, *bytes));
   return placed;
 }
@@ -132,7 +132,7 @@ base::Status settle(std::vector<Placed>& placed, const Node& header, std::span<c
     const std::string what = "tensor " + base::quote(each.tensor.name);
     if (each.begin != end)
       return map.error(
-          fmt::format("{} begins at byte {}; accepted: {}, where the previous tensor ends", what, each.begin, end));
+          fmt::format("{} begins at byte {}; accepted: {} (where the previous tensor ends)", what, each.begin, end));
     if (each.end > size)
       return map.error(
           fmt::format("the file is truncated: {} ends at byte {} after the header, the file at byte {}; "

@@ -95,7 +95,7 @@ Result<LengthDistribution> parse_csv_lengths(std::string_view content, const std
     if (row.size() != header.size())
       return base::error_at(
           row.front(), path,
-          fmt::format("the row has {} cells; accepted: {}, as in the first row", row.size(), header.size()));
+          fmt::format("the row has {} cells; accepted: {} (as in the first row)", row.size(), header.size()));
     const std::optional<std::int64_t> length = length_of(row[chosen].text);
     if (!length)
       return base::error_at(row[chosen], path,

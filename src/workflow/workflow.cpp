@@ -142,7 +142,7 @@ class RoleCheck {
     if (!(role.decay >= 0.0 && role.decay < 1.0))
       return fault_at(
           index, "decay",
-          fmt::format("the decay of role `{}` is {}; accepted: at least 0, less than 1", role.name, role.decay));
+          fmt::format("the decay of role `{}` is {}; accepted: at least 0 and less than 1", role.name, role.decay));
     return std::nullopt;
   }
 

@@ -204,8 +204,8 @@ TEST(Document, ToleratesAByteOrderMark) {
 
 TEST(Document, RejectsASecondByteOrderMark) {
   constexpr std::string_view twice = "\xEF\xBB\xBF\xEF\xBB\xBF{\"a\": 1}";
-  EXPECT_EQ(json_error(twice), "f:1:1: a second byte order mark; accepted: one, at the start");
-  EXPECT_EQ(yaml_error(twice), "f:1:1: a second byte order mark; accepted: one, at the start");
+  EXPECT_EQ(json_error(twice), "f:1:1: a second byte order mark; accepted: one at the start");
+  EXPECT_EQ(yaml_error(twice), "f:1:1: a second byte order mark; accepted: one at the start");
 }
 
 TEST(Document, BracesAreJsonOrYaml) {

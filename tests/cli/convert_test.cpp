@@ -144,7 +144,7 @@ TEST(Convert, CsvNeedsAProblemWithOnePipeline) {
   EXPECT_EQ(several.err,
             path +
                 ": a PyTorch CSV holds one pipeline, but the problem has 2; write the problem to a file with dovetail "
-                "problem -o FILE, keep one model and one replica in it, and pass it\n");
+                "problem -o FILE, keep one model and one replica in it, and pass the file with --problem\n");
   EXPECT_EQ(folder.size(), 1U);
 }
 

@@ -195,7 +195,7 @@ TEST(Calibrate, OneRowHasNoCrossValidation) {
   ASSERT_EQ(result.exit_code, 0) << result.err;
   EXPECT_THAT(result.out, ContainsRegex("\nmean absolute error: fitted [0-9.]+%\n"));
   EXPECT_THAT(result.out,
-              HasSubstr("\nno cross-validation: assuming a prediction error of 25.0%, the error before the fit\n"));
+              HasSubstr("\nno cross-validation: assuming a prediction error of 25.0% (the error before the fit)\n"));
   EXPECT_EQ(json::parse(content_of(path))["error"], 0.25) << "the assumed error of software without measurements";
 }
 

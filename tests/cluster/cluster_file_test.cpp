@@ -198,7 +198,7 @@ TEST(ReadCluster, ReportsMistakesInTheGpu) {
             "job.yaml:1:44: `gpu` is a list; accepted: a map of specifications, or one of " + bundled);
   EXPECT_EQ(gpu_error("{}"), "job.yaml:1:44: `gpu` needs the key `name`");
   EXPECT_EQ(gpu_error("{name: ''}"),
-            "job.yaml:1:51: `name` of `gpu` is the string ``; accepted: a string of letters, digits and signs");
+            "job.yaml:1:51: `name` of `gpu` is the string ``; accepted: a non-empty string without control characters");
   EXPECT_EQ(gpu_error("{name: X}"), "job.yaml:1:44: GPU `X` needs the key `memory`; accepted: `memory: 80GiB`");
   EXPECT_EQ(gpu_error("{name: X, memory: 0}"), "job.yaml:1:62: `memory` of GPU `X`: 0 is not above 0; " + memories);
   EXPECT_EQ(gpu_error("{name: X, memory: 80GiB}"),

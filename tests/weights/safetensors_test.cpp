@@ -108,7 +108,7 @@ TEST(Safetensors, RejectsInvalidHeaders) {
               HasSubstr("f.safetensors:1:15: the type of tensor `x` is the string `F8_E4M3`; accepted: F64, F32"));
   EXPECT_THAT(
       error_of_header(R"({"x":{"dtype":"F32","shape":[3],"data_offsets":[0,8]}})"),
-      HasSubstr("tensor `x` of shape [3] has 8 bytes in the file; accepted: 12, as its shape and type require"));
+      HasSubstr("tensor `x` of shape [3] has 8 bytes in the file; accepted: 12 (as its shape and type require)"));
   EXPECT_THAT(error_of_header(R"({"x":{"dtype":"F32","shape":[-2],"data_offsets":[0,8]}})"),
               HasSubstr("a dimension of tensor `x` must be an integer from 0"));
   EXPECT_THAT(error_of_header(R"({"x":{"dtype":"F32","shape":[2],"data_offsets":[8,0]}})"),
@@ -116,7 +116,7 @@ TEST(Safetensors, RejectsInvalidHeaders) {
   EXPECT_THAT(error_of_header(R"({"x":{"dtype":"F32","shape":[1099511627776,1099511627776],"data_offsets":[0,8]}})"),
               HasSubstr("exceeds the maximum size of"));
   EXPECT_THAT(error_of_header(R"({"x":{"dtype":"F32","shape":[1],"data_offsets":[4,8]}})"),
-              HasSubstr("tensor `x` begins at byte 4; accepted: 0, where the previous tensor ends"));
+              HasSubstr("tensor `x` begins at byte 4; accepted: 0 (where the previous tensor ends)"));
   EXPECT_THAT(
       error_of_header(
           R"({"x":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},"y":{"dtype":"F32","shape":[1],"data_offsets":[4,8]}})"),

@@ -128,7 +128,7 @@ TEST(LengthTable, ReportsMistakesInCsv) {
   EXPECT_EQ(table_error("id,length\na,5.5\n"), "l:2:3: the length is `5.5`" + accepted);
   EXPECT_EQ(table_error("id,length\na,\n"), "l:2:3: the length is ``" + accepted);
   EXPECT_EQ(table_error("id,length\na,16777217\n"), "l:2:3: the length is `16777217`" + accepted);
-  EXPECT_EQ(table_error("id,length\na\n"), "l:2:1: the row has 1 cells; accepted: 2, as in the first row");
+  EXPECT_EQ(table_error("id,length\na\n"), "l:2:1: the row has 1 cells; accepted: 2 (as in the first row)");
   EXPECT_EQ(table_error("a,b\n1,2\n"),
             "l:1:1: no column, or more than one, looks like lengths; choose one with `column`; accepted: one of a, b");
   EXPECT_EQ(table_error("prompt_tokens,response_tokens\n1,2\n"),

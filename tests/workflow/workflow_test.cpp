@@ -194,7 +194,7 @@ TEST(WorkflowFault, AveragesAndUses) {
               p.roles[1].averaged_from = "actor";
               p.roles[1].decay = 1.0;
             }),
-            "role 1 decay 0: the decay of role `reference` is 1; accepted: at least 0, less than 1");
+            "role 1 decay 0: the decay of role `reference` is 1; accepted: at least 0 and less than 1");
   EXPECT_EQ(fault_after([](FileParts& p) { p.roles[1].decay = 0.5; }),
             "role 1 decay 0: role `reference` has a decay but is not an average; accepted: both `averaged_from` and "
             "`decay`, or neither");

@@ -145,7 +145,7 @@ std::string summary_text(const Calibration& calibration) {
                [](const measure::ErrorSummary& one) { return fmt::format("{:.3f}", one.rank_correlation); });
   if (!calibration.left_out)
     text += fmt::format(
-        "no cross-validation: assuming a prediction error of {:.1f}%, {}\n",
+        "no cross-validation: assuming a prediction error of {:.1f}% ({})\n",
         100 * calibration.fit.candidate.efficiency.error,
         calibration.fit.candidate.efficiency.error > fitted.mean ? "the error before the fit" : "the error of the fit");
   return text;

@@ -188,7 +188,7 @@ class Follower {
     if (reported != reported_.end() && reported->second == seconds) return {};
     reported_[step] = seconds;
     if (interrupted) {
-      write_line(fmt::format("step {}: includes a validation or a checkpoint", step));
+      write_line(fmt::format("step {}: skipped, because it includes a validation or a checkpoint", step));
       return {};
     }
     if (!predicted_) {
@@ -216,9 +216,10 @@ class Follower {
     const double part = measure::notable_share * (*predicted_)->estimate.iteration_seconds;
     if (phase.seconds < slow_factor * phase.predicted || phase.difference() <= part) return;
     std::set<std::int64_t>& steps = slow_phases_[phase.phase];
-    std::string text = fmt::format("step {}: {} took {} instead of {}", step, measure::phase_title(phase.phase),
-                                   seconds_text(phase.seconds), seconds_text(phase.predicted));
-    if (phase.predicted > 0) text += fmt::format(", {:.1f} times the prediction", phase.seconds / phase.predicted);
+    std::string text =
+        fmt::format("step {}: {} took {} instead of the predicted {}", step, measure::phase_title(phase.phase),
+                    seconds_text(phase.seconds), seconds_text(phase.predicted));
+    if (phase.predicted > 0) text += fmt::format(" ({:.1f} times the prediction)", phase.seconds / phase.predicted);
     const MeasuredAgainst* const overall = phase_of(all, phase.phase);
     if (!steps.empty())
       text += fmt::format("; also slow in {}", counted(static_cast<std::int64_t>(steps.size()), "earlier step"));

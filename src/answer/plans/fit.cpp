@@ -206,7 +206,7 @@ Sections min_text(const predict::Scenario& scenario, const planner::JobFit& fit)
   const std::size_t task = planner::fullest_task(smallest.ranked.estimate.memory);
   const TaskMemory& memory = fullest(smallest.ranked);
   std::string text =
-      fmt::format("\nSmallest cluster of this kind with a plan that fits: {}; {} per iteration, {} of {} in {}:\n",
+      fmt::format("\nSmallest cluster of this kind with a plan that fits: {}; {} per iteration, {} of {} used in {}:\n",
                   cluster_text(smallest.cluster), seconds_text(smallest.ranked.estimate.iteration_seconds),
                   gibibytes(memory.needed()), gibibytes(memory.usable), task_name(scenario, task));
   plan::Job job = scenario.job;

@@ -54,7 +54,7 @@ base::Result<ReadJob> read_job(const JobInput& input, const Callbacks& callbacks
   if (!trainers::is_foreign(input.path, text)) {
     if (has_import_options(input))
       return base::bad_input(
-          fmt::format("{} is a job file; it cannot be combined with --gpu, --env, --lengths and other options for "
+          fmt::format("{} is a job file; it cannot be combined with --gpu, --env, --lengths or other options for "
                       "trainer configurations",
                       name_of(input)));
     DOVETAIL_TRY(plan::Job job, plan::parse_job(text, name_of(input)));

@@ -33,8 +33,8 @@ base::Status check(const ForecastRequest& request) {
 base::Result<study::Growth> read_growth_file(const Input& file) {
   if (std::error_code none; file.path != "-" && !std::filesystem::exists(file.path, none))
     return base::bad_input(
-        fmt::format("--lengths: {} is neither a list of factors nor a file; accepted: STEP:FACTOR separated by commas, "
-                    "such as 0:1,500:2.5, or a CSV file",
+        fmt::format("--lengths: {} is neither a list of factors nor a file; accepted: a CSV file, or STEP:FACTOR pairs "
+                    "separated by commas, such as 0:1,500:2.5",
                     base::quote(file.path)));
   DOVETAIL_TRY(const std::string content, read_input(file));
   return study::parse_growth_table(content, name_of(file));

@@ -27,9 +27,9 @@ std::optional<FusionGain> fusion_gain(const pipeline::Schedule& schedule) {
 
 Table phase_table(const records::TrainingPhase& phase) {
   Table table{{{"", Align::left}, {"predicted"}, {"measured"}}, {}};
-  table.rows.push_back({"schedule, from op times", schedule_seconds_text(makespan_of(phase.planned)),
+  table.rows.push_back({"makespan from op times", schedule_seconds_text(makespan_of(phase.planned)),
                         schedule_seconds_text(makespan_of(phase.measured))});
-  table.rows.push_back({"ranks, last run", "", schedule_seconds_text(phase.trace.end)});
+  table.rows.push_back({"makespan of the last run", "", schedule_seconds_text(phase.trace.end)});
   const auto planned = fusion_gain(phase.planned);
   const auto measured = fusion_gain(phase.measured);
   if (planned && measured) {

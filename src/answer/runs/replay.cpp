@@ -102,8 +102,9 @@ Result<Schedule> schedule_in_file(const Input& input, const Callbacks& callbacks
     return error;
   }
   if (loaded->format == ScheduleFormat::csv)
-    return base::Error{base::Failure::bad_input, loaded->path, 0, 0,
-                       "a CSV holds only an order, no times; combine it with its problem first (dovetail convert)"};
+    return base::Error{
+        base::Failure::bad_input, loaded->path, 0, 0,
+        "a CSV holds the order of ops but no times; convert it first, with dovetail convert --problem PROBLEM"};
   DOVETAIL_CHECK(notify_read(callbacks));
   return std::move(loaded->file.schedule);
 }

@@ -278,7 +278,7 @@ std::string iteration_text(const SimulationAnswer& answer) {
         iteration.iterations == 1 ? "each later one repeats the previous one"
                                   : fmt::format("later ones repeat in cycles of {}", iteration.iterations));
   else
-    text += fmt::format("steady state    none after {}; the figures below cover the second half\n",
+    text += fmt::format("steady state    none after {}; the figures below cover the second half of them\n",
                         counted(static_cast<std::int64_t>(iteration.simulated), "iteration"));
   return text;
 }

@@ -56,9 +56,10 @@ base::Status check_one_pipeline(const pipeline::Problem& problem, const std::str
   if (pipelines == 1) return {};
   return base::Error{
       base::Failure::bad_input, path, 0, 0,
-      fmt::format("a PyTorch CSV holds one pipeline, but the problem has {}; write the problem to a file "
-                  "with dovetail problem -o FILE, keep one model and one replica in it, and pass it",
-                  pipelines)};
+      fmt::format(
+          "a PyTorch CSV holds one pipeline, but the problem has {}; write the problem to a file "
+          "with dovetail problem -o FILE, keep one model and one replica in it, and pass the file with --problem",
+          pipelines)};
 }
 
 base::Result<pipeline::ScheduleFile> parse_as(ScheduleFormat format, std::string_view content, const std::string& path,

@@ -66,8 +66,8 @@ Result<std::vector<Program>> load_programs(const std::string& folder) {
 
 Sections program_sections(const std::string& folder, const std::vector<Program>& programs) {
   Table table;
-  table.columns = {{"rank"},       {"stages"},          {"ops"},         {"sends"}, {"receives"},
-                   {"reductions"}, {"peak activation"}, {"peak arrived"}};
+  table.columns = {{"rank"},       {"stages"},          {"ops"},          {"sends"}, {"receives"},
+                   {"reductions"}, {"peak activation"}, {"peak messages"}};
   for (const Program& program : programs)
     table.rows.push_back({std::to_string(program.rank), std::to_string(program.stages.size()),
                           std::to_string(count(program, Code::run)), std::to_string(count(program, Code::send)),

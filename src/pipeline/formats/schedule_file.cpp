@@ -68,8 +68,8 @@ Result<Problem> read_own_problem(const Node& root) {
   DOVETAIL_TRY(Problem problem, read_problem(problem_node));
   DOVETAIL_TRY(const Node unit, base::require(root, "the schedule", "time_unit"));
   if (!unit.is_string() || unit.text() != base::name_of(problem.time_unit)) {
-    return unit.error(fmt::format("`time_unit` of the schedule is {}; accepted: {}, as in its problem", unit.describe(),
-                                  quote(base::name_of(problem.time_unit))));
+    return unit.error(fmt::format("`time_unit` of the schedule is {}; accepted: {} (as in its problem)",
+                                  unit.describe(), quote(base::name_of(problem.time_unit))));
   }
   return problem;
 }

@@ -36,7 +36,7 @@ Result<std::vector<Value>> read_spread(const Node& node, const Spread& spread, c
     return std::vector<Value>(spread.count, value);
   }
   const std::string accepted =
-      fmt::format("accepted: one number, or a list of {}, one per {}", spread.count, spread.item_name);
+      fmt::format("accepted: one number, or a list of {} numbers, one per {}", spread.count, spread.item_name);
   if (!node.is_list()) return node.error(fmt::format("{} is {}; {}", spread.what, node.describe(), accepted));
   if (node.size() != spread.count)
     return node.error(fmt::format("{} has {} values; {}", spread.what, node.size(), accepted));
@@ -194,7 +194,7 @@ Status ModelReader::read_places(const Node& node, Model& model) {
     }
     DOVETAIL_TRY(std::vector<DeviceId> stages, read_devices(item));
     if (replica > 0 && stages.size() != model.replicas.front().size()) {
-      return item.error(fmt::format("replica {} of {} has {} stages; accepted: {}, the same as replica 0", replica,
+      return item.error(fmt::format("replica {} of {} has {} stages; accepted: {} (the same as replica 0)", replica,
                                     what_, stages.size(), model.replicas.front().size()));
     }
     model.replicas.push_back(std::move(stages));

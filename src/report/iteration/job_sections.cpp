@@ -291,8 +291,8 @@ Table activity_table(const answer::SimulationAnswer& simulated, const timeline::
   Table table;
   table.title = "Activities";
   table.note =
-      "Activities on different devices overlap. Analytical durations come from formulas instead of simulation. Select "
-      "a row to see the activity's first bar.";
+      "Activities on different devices may overlap. Analytical durations come from formulas instead of simulation. "
+      "Select a row to see the activity's first bar.";
   table.columns = {
       {"activity", Align::left}, {"devices", Align::left}, {"start"}, {"simulated"}, {"analytical"}, {"difference"}};
   std::vector<answer::ActivityLine> lines =

@@ -78,7 +78,7 @@ const std::vector<ChartSpec>& chart_specs() {
        {{"actor_entropy", "entropy"}}},
       {"Clipped tokens", "", "share", {{"actor_clipped", "clipped"}}},
       {"Gradient norm",
-       "Before clipping, mean of an iteration's optimizer steps.",
+       "Mean over an iteration's optimizer steps, before clipping.",
        "",
        {{"actor_gradient_norm", "actor"}, {"critic_gradient_norm", "critic"}, {"reward_gradient_norm", "reward"}}},
       {"Learning rate",

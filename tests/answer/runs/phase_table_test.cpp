@@ -39,7 +39,7 @@ TEST(PhaseTable, ShowsSavingsForFusedPhasesOnly) {
   };
   const auto rows = rows_of(both);
   ASSERT_EQ(rows.size(), 4U);
-  EXPECT_EQ(rows[1], (std::vector<std::string>{"ranks, last run", "", "123.0 ms"}));
+  EXPECT_EQ(rows[1], (std::vector<std::string>{"makespan of the last run", "", "123.0 ms"}));
   // The schedule is 1F1B, so fusion saves nothing.
   EXPECT_EQ(rows[3], (std::vector<std::string>{"saved by fusion", "0.0%", "0.0%"}));
   EXPECT_EQ(rows_of(alone).size(), 2U);

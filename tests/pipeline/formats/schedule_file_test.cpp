@@ -119,7 +119,7 @@ TEST(ParseSchedule, NamesAMistakeInTheHead) {
   std::string other_unit = file_text(columns_text);
   other_unit.replace(other_unit.find("tick"), 4, "ms");
   EXPECT_EQ(error_of(other_unit),
-            "s.json:1:48: `time_unit` of the schedule is the string `ms`; accepted: `tick`, as in its problem");
+            "s.json:1:48: `time_unit` of the schedule is the string `ms`; accepted: `tick` (as in its problem)");
   std::string no_unit = file_text(columns_text);
   no_unit.replace(no_unit.find(", \"time_unit\": \"tick\""), 21, "");
   EXPECT_EQ(error_of(no_unit), "s.json:1:1: the schedule needs the key `time_unit`");

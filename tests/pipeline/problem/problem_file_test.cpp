@@ -157,9 +157,9 @@ TEST(ParseProblem, NamesAMistakeInTheMemory) {
   EXPECT_EQ(memory_error("4"), "p.yaml:3:9: `memory` must be a map, not 4; accepted keys: capacity, resident");
   EXPECT_EQ(memory_error("{cap: 4}"), "p.yaml:3:10: unknown key `cap` in `memory`; accepted: capacity, resident");
   EXPECT_EQ(memory_error("{capacity: [4]}"),
-            "p.yaml:3:20: `capacity` has 1 values; accepted: one number, or a list of 2, one per device");
+            "p.yaml:3:20: `capacity` has 1 values; accepted: one number, or a list of 2 numbers, one per device");
   EXPECT_EQ(memory_error("{capacity: x}"),
-            "p.yaml:3:20: `capacity` is the string `x`; accepted: one number, or a list of 2, one per device");
+            "p.yaml:3:20: `capacity` is the string `x`; accepted: one number, or a list of 2 numbers, one per device");
   EXPECT_EQ(memory_error("{resident: [1, ~]}"), "p.yaml:3:24: `resident` of device 1 is null; accepted: a number");
   EXPECT_EQ(memory_error("{resident: -1}"),
             "p.yaml:3:20: `resident`: -1 is negative; accepted: a number from 0 to 1000000000000");
@@ -220,7 +220,7 @@ TEST(ParseProblem, NamesAMistakeInTheDevices) {
             "p.yaml:6:16: the devices of model `actor` are 0; accepted: a list with the device of each stage, in "
             "forward order");
   EXPECT_EQ(place_error("    replicas: [[0, 1], [2]]"),
-            "p.yaml:6:24: replica 1 of model `actor` has 1 stages; accepted: 2, the same as replica 0");
+            "p.yaml:6:24: replica 1 of model `actor` has 1 stages; accepted: 2 (the same as replica 0)");
 }
 
 TEST(ParseProblem, NamesAMistakeInTheDurations) {
@@ -239,9 +239,9 @@ TEST(ParseProblem, NamesAMistakeInTheDurations) {
       "p.yaml:7:14: `forward` of model `actor`: -2 is negative; accepted: a number from 0 to 1000000000000000 tick");
   EXPECT_EQ(forward_error("1e16"),
             "p.yaml:7:14: `forward` of model `actor`: 1e16 exceeds the maximum time, 1000000000000000 tick");
-  EXPECT_EQ(
-      forward_error("[1, 2, 3]"),
-      "p.yaml:7:14: `forward` of model `actor` has 3 values; accepted: one number, or a list of 2, one per stage");
+  EXPECT_EQ(forward_error("[1, 2, 3]"),
+            "p.yaml:7:14: `forward` of model `actor` has 3 values; accepted: one number, or a list of 2 numbers, one "
+            "per stage");
   EXPECT_EQ(forward_error("[1, x]"),
             "p.yaml:7:18: `forward` of model `actor` of stage 1 is the string `x`; accepted: a number");
   EXPECT_EQ(forward_error("2 ms"),
@@ -285,9 +285,10 @@ TEST(ParseProblem, NamesAMistakeInTheTransfer) {
   const auto transfer_error = [](const std::string& value) {
     return model_error(sound + "    transfer: " + value + "\n");
   };
-  EXPECT_EQ(transfer_error("[1, 2]"),
-            "p.yaml:10:15: `transfer` of model `actor` has 2 values; accepted: one number, or a list of 1, one per "
-            "boundary between stages");
+  EXPECT_EQ(
+      transfer_error("[1, 2]"),
+      "p.yaml:10:15: `transfer` of model `actor` has 2 values; accepted: one number, or a list of 1 numbers, one per "
+      "boundary between stages");
   EXPECT_EQ(transfer_error("{forward: 1}"), "p.yaml:10:15: `transfer` of model `actor` needs the key `backward`");
   EXPECT_EQ(transfer_error("{forward: 1, back: 1}"),
             "p.yaml:10:28: unknown key `back` in `transfer` of model `actor`; accepted: forward, backward");
