@@ -209,7 +209,7 @@ Result<base::Memory> amount_of(const Node& node, std::string_view what, std::str
   const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (problem != std::errc() || end != text.data() + text.size() || !std::isfinite(value)) {
     return node.error(
-        fmt::format("the counter's value of {} is {}; accepted: a number", base::quote(what), node.describe()));
+        fmt::format("value {} of the counter is {}; accepted: a number", base::quote(what), node.describe()));
   }
   const double count = value * (unit.empty() ? millionths : 1);
   return base::Memory(static_cast<std::int64_t>(std::llround(std::clamp(count, -max_count, max_count))));

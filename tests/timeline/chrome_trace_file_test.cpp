@@ -154,7 +154,7 @@ TEST(ChromeTraceFile, ReportsErrorsWithPosition) {
   EXPECT_THAT(error_of(R"({"traceEvents":{}})"), HasSubstr("accepted: a list of events"));
   EXPECT_THAT(error_of(R"([{"ph":"C","ts":0,"name":"m","args":{"x":"much"}}])"), HasSubstr("accepted: a number"));
   EXPECT_THAT(error_of(R"([{"ph":"C","ts":0,"name":"m","args":{"x":{"y":1}}}])"),
-              HasSubstr("t.json:1:42: the counter's value of `x` is a map"));
+              HasSubstr("t.json:1:42: value `x` of the counter is a map"));
   EXPECT_THAT(error_of(R"([{"ph":"M","name":"thread_name","args":{"name":[]}}])"),
               HasSubstr("name is a list; accepted: a string"));
   EXPECT_THAT(error_of("[]"), HasSubstr("the trace has no slices"));

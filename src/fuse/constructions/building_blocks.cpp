@@ -250,7 +250,8 @@ void append_step(OpChain& chain, const pipeline::Lowering& lowering, PipelineId 
 
 Answer construction_answer(std::string_view name, const pipeline::Problem& problem, pipeline::Lowering lowering,
                            std::optional<Order> order) {
-  constexpr std::string_view no_order = "its stage orders deadlock, or too many replicas wait for the previous model";
+  constexpr std::string_view no_order =
+      "the solver's stage orders deadlock, or too many replicas wait for the previous model";
   if (!order) return NotApplicable{std::string(no_order)};
   auto evaluation = pipeline::evaluate(lowering.graph, *order);
   if (!evaluation.ok()) return NotApplicable{std::string(no_order)};

@@ -30,11 +30,11 @@ bool same_costs(Model a, const Model& b) {
 std::optional<std::string> why_not_chimera(const Problem& problem) {
   if (auto other = pipeline::find_other_ops(problem, pipeline::problem_solver_kinds)) return other;
   const auto pipelines = pipeline::pipelines_of(problem);
-  if (pipelines.size() != 2) return fmt::format("it needs exactly two pipelines, got {}", pipelines.size());
+  if (pipelines.size() != 2) return fmt::format("the solver needs exactly two pipelines, got {}", pipelines.size());
   const Model& down = problem.models[pipelines[0].model.index()];
   const Model& up = problem.models[pipelines[1].model.index()];
   if (!same_costs(down, up)) return "the two pipelines are not equal";
-  if (down.stages() % 2 != 0) return fmt::format("it needs an even number of stages, got {}", down.stages());
+  if (down.stages() % 2 != 0) return fmt::format("a pipeline needs an even number of stages, got {}", down.stages());
   auto mirrored = up.replicas[pipelines[1].replica.index()];
   std::reverse(mirrored.begin(), mirrored.end());
   if (down.replicas[pipelines[0].replica.index()] != mirrored)

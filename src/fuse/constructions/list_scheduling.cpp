@@ -135,7 +135,7 @@ Answer solve_list(const Problem& problem, const SolveOptions& options) {
       auto* solution = std::get_if<Solution>(&answer);
       if (solution && (!best || is_better(*solution, *best, options))) best = std::move(*solution);
     }
-  if (!best) return NotApplicable{"all of its rules deadlock"};
+  if (!best) return NotApplicable{"all rules of the solver deadlock"};
   return std::move(*best);
 }
 

@@ -69,8 +69,11 @@ Result<ScheduledOp> make_op(const TraceCell& cell, const Problem& problem, const
     return Error{Failure::bad_input, path, place.line, place.column, std::move(message)};
   };
   if (static_cast<std::size_t>(cell.pipeline) >= pipelines.size())
-    return error(cell.pipeline_place, fmt::format("there is no model {}; the problem has {} pipelines, counted from 0",
-                                                  cell.pipeline, pipelines.size()));
+    return error(
+        cell.pipeline_place,
+        fmt::format(
+            "there is no model {}; a trace calls each pipeline a model, and the problem has {} (counted from 0)",
+            cell.pipeline, pipelines.size()));
   const Pipeline pipeline = pipelines[static_cast<std::size_t>(cell.pipeline)];
   const int stages = problem.models[pipeline.model.index()].stages();
   if (cell.stage >= 2 * stages)

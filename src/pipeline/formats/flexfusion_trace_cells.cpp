@@ -131,7 +131,7 @@ class TraceParser {
     const std::optional<int> index = base::parse_index(field);
     if (base::is_too_large_index(field))
       return field_error(fmt::format("{} '{}' is too large; it must be at most 2147483647", name, field));
-    if (!index) return field_error(fmt::format("{} is '{}'; it must be an integer from 0", name, field));
+    if (!index) return field_error(fmt::format("{} is '{}'; it must be an integer of at least 0", name, field));
     return *index;
   }
 

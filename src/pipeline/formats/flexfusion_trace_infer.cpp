@@ -157,7 +157,7 @@ class ProblemInference {
     pipeline.max_stage = pipeline.stage_mentions.rbegin()->first;
     if (pipeline.max_stage % 2 == 0)
       return error(pipeline.stage_mentions.rbegin()->second.first,
-                   fmt::format("model {} has {} stages; the number must be even: the forwards, then the backwards",
+                   fmt::format("model {} has {} stages; the number must be even, because backwards count as stages too",
                                index, pipeline.max_stage + 1));
     pipeline.stages.resize((static_cast<std::size_t>(pipeline.max_stage) + 1) / 2);
     return {};
@@ -199,10 +199,9 @@ class ProblemInference {
           fmt::format("this op lasts {}, but others of model {} stage {} last {}: the durations cannot be inferred",
                       (cell.end - cell.start).count(), cell.pipeline, cell.stage, duration.count()));
     if (std::abs(change.count()) > base::max_memory)
-      return error(
-          cell.place,
-          fmt::format("this op changes the activation by {}, more than one op can: the activation cannot be inferred",
-                      base::format_memory(change)));
+      return error(cell.place, fmt::format("this op changes the activation by {}, which is more than a single op can: "
+                                           "the activation cannot be inferred",
+                                           base::format_memory(change)));
     const Memory activation = forward ? change : Memory(-change.count());
     stage.min_activation = std::min(stage.min_activation, activation);
     stage.max_activation = std::max(stage.max_activation, activation);

@@ -233,7 +233,7 @@ class CsvProblemInference {
     for (std::size_t stage = 0; stage < devices.size(); ++stage) {
       if (!devices[stage])
         return error_at(path_, Failure::invalid,
-                        fmt::format("stage {} has no ops, but stage {} has", stage, stage_count - 1), last_stage);
+                        fmt::format("stage {} has no ops, but stage {} has some", stage, stage_count - 1), last_stage);
       stage_devices_.push_back(*devices[stage]);
     }
     return {};

@@ -210,9 +210,10 @@ void add_remarks(const ModelLayout& first, const ModelLayout& second, FusedLayou
   fused.notes.push_back(fmt::format("{} of {} and {} of {} are fused on {} of {}", plural(fused.copies[0], "pipeline"),
                                     first.name, plural(fused.copies[1], "pipeline"), second.name,
                                     plural(fused.problem.devices, "device"), plural(fused.tensor_parallel, "GPU")));
-  fused.notes.push_back(fused.groups == 1
-                            ? "this is the only such group"
-                            : fmt::format("{} such groups run in parallel, each with the same schedule", fused.groups));
+  fused.notes.push_back(
+      fused.groups == 1
+          ? "these pipelines form the only fused group"
+          : fmt::format("{} fused groups like this run in parallel, each with the same schedule", fused.groups));
   const std::int64_t first_total = std::int64_t{fused.copies[0]} * first.microbatches;
   const std::int64_t second_total = std::int64_t{fused.copies[1]} * second.microbatches;
   if (first_total != second_total)

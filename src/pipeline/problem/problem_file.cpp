@@ -180,7 +180,8 @@ Status ModelReader::read_places(const Node& node, Model& model) {
     model.replicas.push_back(std::move(only));
     return {};
   }
-  if (!replicas) return node.error(fmt::format("{} needs the key `devices`, or `replicas` if it has several", what_));
+  if (!replicas)
+    return node.error(fmt::format("{} needs the key `devices`, or `replicas` if it has several replicas", what_));
   if (!replicas->is_list() || replicas->size() == 0) {
     return replicas->error(fmt::format("`replicas` of {} is {}; accepted: a list of lists of devices, one per replica",
                                        what_, replicas->is_list() ? "an empty list" : replicas->describe()));

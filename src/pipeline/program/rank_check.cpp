@@ -298,7 +298,8 @@ FaultText find_table_fault(const Program& program) {
       return fmt::format("stage {} of {} has an activation that is too large", stage.stage.value, model.name);
     held += stage.activation.count() * microbatches;
     slots += microbatches;
-    if (slots > max_op_count) return fmt::format("it has more than {} micro-batches on its stages", max_op_count);
+    if (slots > max_op_count)
+      return fmt::format("the program has more than {} micro-batches on its stages", max_op_count);
   }
   const auto microbatches = [&](int stage, bool step) {
     const ProgramModel& model = program.models[program.stages[static_cast<std::size_t>(stage)].model.index()];
@@ -310,7 +311,7 @@ FaultText find_table_fault(const Program& program) {
         !is_in(message.stage, program.stages.size()) ||
         !is_in(message.microbatch.value, microbatches(message.stage, false)))
       return "a message refers to a peer, a stage or a micro-batch that does not exist";
-    if (message.bytes > max_sum - bytes) return "its messages have too many bytes to add up";
+    if (message.bytes > max_sum - bytes) return "the messages of the program have too many bytes to add up";
     bytes += message.bytes;
   }
   for (const Reduction& reduction : program.reductions) {

@@ -151,7 +151,7 @@ TEST(Chimera, ActivationsAreBalancedAsPublished) {
 }
 
 TEST(Chimera, ExplainsInapplicability) {
-  EXPECT_EQ(why_not(solve_chimera, single(4, 4, 1, 1)), "it needs exactly two pipelines, got 1");
+  EXPECT_EQ(why_not(solve_chimera, single(4, 4, 1, 1)), "the solver needs exactly two pipelines, got 1");
   EXPECT_EQ(why_not(solve_chimera, test::problem_of(2, {test::chain_model("a", {0, 1}, 2, 1, 1),
                                                         test::chain_model("b", {1, 0}, 2, 1, 2)})),
             "the two pipelines are not equal");

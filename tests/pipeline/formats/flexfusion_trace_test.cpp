@@ -262,8 +262,8 @@ TEST(FlexFusionTrace, MalformedTextIsRejectedWithPosition) {
             "t:1:1: there is no device line; accepted: a line of [model, microbatch, stage, start, end, activation] "
             "cells for each device");
   EXPECT_EQ(error_of("0F0"), "t:1:1: this is not a cell; accepted: [model, microbatch, stage, start, end, activation]");
-  EXPECT_EQ(error_of("[0, x, 0, 0, 1, 1.0]"), "t:1:5: microbatch is 'x'; it must be an integer from 0");
-  EXPECT_EQ(error_of("[-1, 0, 0, 0, 1, 1.0]"), "t:1:2: model is '-1'; it must be an integer from 0");
+  EXPECT_EQ(error_of("[0, x, 0, 0, 1, 1.0]"), "t:1:5: microbatch is 'x'; it must be an integer of at least 0");
+  EXPECT_EQ(error_of("[-1, 0, 0, 0, 1, 1.0]"), "t:1:2: model is '-1'; it must be an integer of at least 0");
   EXPECT_EQ(error_of("[0, 0, 99999999999, 0, 1, 1.0]"),
             "t:1:8: stage '99999999999' is too large; it must be at most 2147483647");
   EXPECT_EQ(error_of("[0, 0, 0, -1, 1, 1.0]"),
@@ -299,7 +299,7 @@ TEST(FlexFusionTrace, CellsOutsideTheProblemAreRejectedWithPosition) {
   std::string lines;
   for (int device = 1; device < 8; ++device) lines += "\n[0, 0, 0, 0, 5, 1.95]";
   EXPECT_EQ(error_of("[3, 0, 0, 0, 5, 1.95]" + lines, &problem),
-            "t:1:2: there is no model 3; the problem has 3 pipelines, counted from 0");
+            "t:1:2: there is no model 3; a trace calls each pipeline a model, and the problem has 3 (counted from 0)");
   EXPECT_EQ(error_of("[2, 0, 8, 0, 5, 1.95]" + lines, &problem),
             "t:1:8: 13B/1 has no stage 8; 0 to 3 are its forwards, 4 to 7 its backwards");
   EXPECT_EQ(error_of("[0, 0, 0, 0, 5, 1.95]", &problem),
@@ -326,7 +326,7 @@ TEST(FlexFusionTrace, FailedInferenceAsksForTheProblem) {
             "inferred" +
                 advice);
   EXPECT_EQ(error_of("[0, 0, 0, 0, 1, 1.0]"),
-            "t:1:8: model 0 has 1 stages; the number must be even: the forwards, then the backwards" + advice);
+            "t:1:8: model 0 has 1 stages; the number must be even, because backwards count as stages too" + advice);
   EXPECT_EQ(error_of("[1, 0, 0, 0, 1, 1.0], [1, 0, 1, 1, 2, 0.0]"),
             "t:1:2: there is a model 1 but no model 0" + advice);
   EXPECT_EQ(error_of("[7, 0, 0, 0, 1, 1.0]"), "t:1:2: there is a model 7, but the trace has only 1 ops" + advice);

@@ -51,7 +51,7 @@ TEST(FuseLayouts, ThePapersExample) {
   EXPECT_THAT(fused->problem.models[1].replicas,
               ElementsAre(ElementsAre(DeviceId(1), DeviceId(0)), ElementsAre(DeviceId(3), DeviceId(2))));
   EXPECT_THAT(fused->notes, ElementsAre("1 pipeline of A and 2 pipelines of B are fused on 4 devices of 2 GPUs",
-                                        "this is the only such group"));
+                                        "these pipelines form the only fused group"));
   EXPECT_THAT(fused->warnings, IsEmpty());
 }
 
@@ -68,12 +68,12 @@ TEST(FuseLayouts, MakesThePublishedProblems) {
   EXPECT_THAT(merged->notes, ElementsAre("each stage of 13B in this problem merges 2 consecutive stages of the model: "
                                          "within a merged op, each of these is busy 1/2 of the time",
                                          "1 pipeline of 33B and 2 pipelines of 13B are fused on 8 devices of 8 GPUs",
-                                         "this is the only such group"));
+                                         "these pipelines form the only fused group"));
   const auto groups =
       fuse_layouts(layout("65B", 4, 16, 8, 64, 2, 164), layout("33B", 4, 16, 8, 64, 1, 100), TimeUnit::tick);
   EXPECT_EQ(groups->problem, find_instance("exp9")->problem);
   EXPECT_EQ(groups->groups, 4);
-  EXPECT_EQ(groups->notes.back(), "4 such groups run in parallel, each with the same schedule");
+  EXPECT_EQ(groups->notes.back(), "4 fused groups like this run in parallel, each with the same schedule");
 }
 
 TEST(FuseLayouts, MergesStagesOfDifferentCosts) {

@@ -201,7 +201,8 @@ TEST(ParseProblem, NamesAMistakeInTheCounts) {
 
 TEST(ParseProblem, NamesAMistakeInTheDevices) {
   const auto place_error = [](const std::string& line) { return model_error("    microbatches: 3\n" + line); };
-  EXPECT_EQ(place_error(""), "p.yaml:4:5: model `actor` needs the key `devices`, or `replicas` if it has several");
+  EXPECT_EQ(place_error(""),
+            "p.yaml:4:5: model `actor` needs the key `devices`, or `replicas` if it has several replicas");
   EXPECT_EQ(place_error("    devices: [0]\n    replicas: [[0]]"),
             "p.yaml:7:15: model `actor` has both `devices` and `replicas`; accepted: `devices` for one replica, or "
             "`replicas` for all");
