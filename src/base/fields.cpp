@@ -70,7 +70,7 @@ Error without_companion(const Node& node, std::string_view key, std::string_view
 
 Result<std::vector<std::string_view>> read_names(const Node& node, std::string_view key,
                                                  const std::vector<std::string_view>& accepted) {
-  const std::string list = fmt::format("accepted: a list of {}", fmt::join(accepted, ", "));
+  const std::string list = fmt::format("accepted: a list with any of {}", fmt::join(accepted, ", "));
   if (!node.is_list()) return node.error(fmt::format("{} is {}; {}", quote(key), node.describe(), list));
   std::vector<std::string_view> names;
   for (std::size_t index = 0; index < node.size(); ++index) {

@@ -98,7 +98,7 @@ Result<Ticks> parse_time(std::string_view text, TimeUnit unit, ExcessDigits exce
   if (unit == TimeUnit::tick && !scaled.exact) {
     return bad_input("is not an integer number of ticks; accepted: an integer, or a time_unit of s, ms, us or ns");
   }
-  if (is_above(scaled, largest)) return bad_input(fmt::format("exceeds the maximum time, {}", limit()));
+  if (is_above(scaled, largest)) return bad_input(fmt::format("exceeds the maximum time of {}", limit()));
   if (excess_digits == ExcessDigits::refuse && !scaled.exact) return bad_input(too_precise(unit));
   return Ticks(static_cast<std::int64_t>(scaled.integer) + (scaled.half_or_more ? 1 : 0));
 }
@@ -106,7 +106,7 @@ Result<Ticks> parse_time(std::string_view text, TimeUnit unit, ExcessDigits exce
 Result<Memory> parse_memory(std::string_view text, std::int64_t largest) {
   const auto limit = [&] { return format_memory(Memory(largest)); };
   DOVETAIL_TRY(const ScaledDecimal scaled, scale(text, memory_decimals, limit));
-  if (is_above(scaled, largest)) return bad_input(fmt::format("exceeds the maximum amount, {}", limit()));
+  if (is_above(scaled, largest)) return bad_input(fmt::format("exceeds the maximum amount of {}", limit()));
   if (!scaled.exact) return bad_input("has more than six decimals; accepted: at most six");
   return Memory(static_cast<std::int64_t>(scaled.integer));
 }

@@ -152,9 +152,9 @@ TEST(ReadFlags, ReadsAListOfNames) {
   EXPECT_EQ(read("[b]").value(), (Flags{false, true}));
   EXPECT_EQ(json_flags(read("[b, a]").value()), R"(["a", "b"])");
   EXPECT_EQ(json_flags(Flags{}), "[]");
-  EXPECT_EQ(to_text(read("3").error()), "flags.yaml:1:1: `these` is 3; accepted: a list of a, b");
+  EXPECT_EQ(to_text(read("3").error()), "flags.yaml:1:1: `these` is 3; accepted: a list with any of a, b");
   EXPECT_EQ(to_text(read("[c]").error()),
-            "flags.yaml:1:2: an item of `these` is the string `c`; accepted: a list of a, b");
+            "flags.yaml:1:2: an item of `these` is the string `c`; accepted: a list with any of a, b");
   EXPECT_EQ(to_text(read("[a, a]").error()), "flags.yaml:1:5: `a` appears twice in `these`; accepted: each name once");
 }
 

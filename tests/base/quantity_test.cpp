@@ -58,9 +58,9 @@ TEST(ParseTime, RejectsInvalidInput) {
       "is not an integer number of ticks; accepted: an integer, or a time_unit of s, ms, us or ns";
   EXPECT_EQ(time_error("1.5", TimeUnit::tick), no_whole);
   EXPECT_EQ(time_error("1.5", TimeUnit::tick, ExcessDigits::refuse), no_whole);
-  EXPECT_EQ(time_error("1000000000000001", TimeUnit::tick), "exceeds the maximum time, 1000000000000000 tick");
-  EXPECT_EQ(time_error("1000000.0000000001", TimeUnit::s), "exceeds the maximum time, 1000000 s");
-  EXPECT_EQ(time_error("1e99", TimeUnit::ms), "exceeds the maximum time, 1000000000 ms");
+  EXPECT_EQ(time_error("1000000000000001", TimeUnit::tick), "exceeds the maximum time of 1000000000000000 tick");
+  EXPECT_EQ(time_error("1000000.0000000001", TimeUnit::s), "exceeds the maximum time of 1000000 s");
+  EXPECT_EQ(time_error("1e99", TimeUnit::ms), "exceeds the maximum time of 1000000000 ms");
 }
 
 TEST(ParseMemory, AcceptsUpToSixDecimals) {
@@ -71,16 +71,16 @@ TEST(ParseMemory, AcceptsUpToSixDecimals) {
   EXPECT_EQ(parse_memory("0.0000005").error().message, "has more than six decimals; accepted: at most six");
   EXPECT_EQ(parse_memory("-1").error().message, "is negative; accepted: a number from 0 to 1000000000000");
   EXPECT_EQ(parse_memory("many").error().message, "is not a number; accepted: a number from 0 to 1000000000000");
-  EXPECT_EQ(parse_memory("1000000000000.000001").error().message, "exceeds the maximum amount, 1000000000000");
+  EXPECT_EQ(parse_memory("1000000000000.000001").error().message, "exceeds the maximum amount of 1000000000000");
 }
 
 TEST(ParseTime, EnforcesTheCallersMaximum) {
   constexpr std::int64_t limit = 4'000'000'000'000'000'000;
   EXPECT_EQ(parse_time("4e18", TimeUnit::tick, ExcessDigits::refuse, limit).value(), Ticks(limit));
   EXPECT_EQ(parse_time("4000000000000000001", TimeUnit::tick, ExcessDigits::refuse, limit).error().message,
-            "exceeds the maximum time, 4000000000000000000 tick");
+            "exceeds the maximum time of 4000000000000000000 tick");
   EXPECT_EQ(parse_memory("4e12", limit).value(), Memory(limit));
-  EXPECT_EQ(parse_memory("4000000000000.1", limit).error().message, "exceeds the maximum amount, 4000000000000");
+  EXPECT_EQ(parse_memory("4000000000000.1", limit).error().message, "exceeds the maximum amount of 4000000000000");
 }
 
 TEST(Format, IsTheShortestExactDecimal) {

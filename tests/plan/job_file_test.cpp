@@ -494,7 +494,7 @@ TEST(ReadFixed, ReportsMistakesInValues) {
   EXPECT_EQ(fixed_error_of("{actor_train: {layout: {tp: 0}}}"),
             "job.yaml:3:36: `tp` must be an integer from 1 to 65536, not 0");
   EXPECT_EQ(fixed_error_of("{actor_train: {offload: [all]}}"),
-            "job.yaml:3:33: an item of `offload` is the string `all`; accepted: a list of weights, gradients, "
+            "job.yaml:3:33: an item of `offload` is the string `all`; accepted: a list with any of weights, gradients, "
             "optimizer, optimizer_on_host");
   EXPECT_EQ(fixed_error_of("{actor_train: {devices: 8-23}}"),
             "job.yaml:3:22: actor_train: its devices 8 to 23 are not a mesh of the cluster's 16 devices; accepted: "

@@ -227,12 +227,14 @@ TEST(ParsePlan, ReportsMistakesInTasks) {
   }
   EXPECT_EQ(infer_error("devices: [0, 1], layout: {}"),
             "plan.yaml:5:34: `devices` is a list; accepted: \"FIRST-LAST\", or the number of one device");
-  EXPECT_EQ(infer_error("devices: 0, layout: {}, micro_batch: {}, offload: weights"),
-            "plan.yaml:5:75: `offload` is the string `weights`; accepted: a list of weights, gradients, optimizer, "
-            "optimizer_on_host");
-  EXPECT_EQ(infer_error("devices: 0, layout: {}, micro_batch: {}, offload: [weight]"),
-            "plan.yaml:5:76: an item of `offload` is the string `weight`; accepted: a list of weights, gradients, "
-            "optimizer, optimizer_on_host");
+  EXPECT_EQ(
+      infer_error("devices: 0, layout: {}, micro_batch: {}, offload: weights"),
+      "plan.yaml:5:75: `offload` is the string `weights`; accepted: a list with any of weights, gradients, optimizer, "
+      "optimizer_on_host");
+  EXPECT_EQ(
+      infer_error("devices: 0, layout: {}, micro_batch: {}, offload: [weight]"),
+      "plan.yaml:5:76: an item of `offload` is the string `weight`; accepted: a list with any of weights, gradients, "
+      "optimizer, optimizer_on_host");
   EXPECT_EQ(infer_error("devices: 0, layout: {}, micro_batch: {}, offload: [weights, weights]"),
             "plan.yaml:5:85: `weights` appears twice in `offload`; accepted: each name once");
 }

@@ -299,7 +299,7 @@ TEST(ScheduleFile, ReadsTimesAndPeaksUpToTheMaximumSum) {
   ASSERT_TRUE(again.ok()) << base::to_text(again.error());
   EXPECT_EQ(again->schedule, schedule);
   EXPECT_EQ(row_error(R"(["F", 0, 0, 0, 0, 0, 4000000000000000001])"),
-            "s.json:5:36: `end`: 4000000000000000001 exceeds the maximum time, 4000000000000000000 tick");
+            "s.json:5:36: `end`: 4000000000000000001 exceeds the maximum time of 4000000000000000000 tick");
 }
 
 RC_GTEST_PROP(ScheduleFile, RoundTrips, ()) {

@@ -239,7 +239,7 @@ TEST(ParseProblem, NamesAMistakeInTheDurations) {
       forward_error("-2"),
       "p.yaml:7:14: `forward` of model `actor`: -2 is negative; accepted: a number from 0 to 1000000000000000 tick");
   EXPECT_EQ(forward_error("1e16"),
-            "p.yaml:7:14: `forward` of model `actor`: 1e16 exceeds the maximum time, 1000000000000000 tick");
+            "p.yaml:7:14: `forward` of model `actor`: 1e16 exceeds the maximum time of 1000000000000000 tick");
   EXPECT_EQ(forward_error("[1, 2, 3]"),
             "p.yaml:7:14: `forward` of model `actor` has 3 values; accepted: one number, or a list of 2 numbers, one "
             "per stage");
