@@ -340,7 +340,9 @@ TEST_F(ForecastCommand, ReportsOverflowStepAndGrowingMemory) {
 TEST_F(ForecastCommand, AcceptsFactorsOrAFile) {
   const ProgramResult result = forecast({"--steps", "10", "--lengths", "foo"});
   EXPECT_EQ(result.exit_code, 2);
-  EXPECT_THAT(result.err, HasSubstr("--lengths: `foo` is neither a list of factors nor a file; accepted: STEP:FACTOR"));
+  EXPECT_THAT(
+      result.err,
+      HasSubstr("--lengths: `foo` is neither a list of factors nor a file; accepted: a CSV file, or STEP:FACTOR"));
 }
 
 TEST_F(ForecastCommand, WritesThePlansOfTheSchedule) {

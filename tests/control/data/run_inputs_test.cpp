@@ -199,8 +199,10 @@ TEST(ReadInputs, RejectsAMismatchedTokenizer) {
   inputs.limits.vocabulary = 424;
   EXPECT_EQ(inputs.error("ppo", "{\"prompt\": \"a\"}\n"), "no error");
   inputs.limits.vocabulary = 423;
-  EXPECT_THAT(inputs.error("ppo", "{\"prompt\": \"a\"}\n"),
-              HasSubstr("tokenizer.json: the tokenizer has tokens up to 423, but the model's vocabulary is 423"));
+  EXPECT_THAT(
+      inputs.error("ppo", "{\"prompt\": \"a\"}\n"),
+      HasSubstr(
+          "tokenizer.json: the tokenizer has token ids up to 423, but the model's vocabulary has only 423 tokens"));
   inputs.limits = {.vocabulary = 430, .context = 12, .end_tokens = {430}};
   EXPECT_THAT(inputs.error("ppo", "{\"prompt\": \"a\"}\n"), HasSubstr("430 is beyond the model's vocabulary"));
   inputs.limits.end_tokens = {};
