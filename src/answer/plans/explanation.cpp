@@ -165,7 +165,7 @@ Table changes_table(const ExplanationAnswer& answer) {
     rows.push_back({signed_seconds(change.iteration_seconds - answer.explanation.estimate.iteration_seconds),
                     seconds_text(change.iteration_seconds), gibibytes(change.margin), task_name(answer, change.fullest),
                     change_text(answer.scenario.job, answer.plan, change)});
-  return {{{"time change"}, {"iteration"}, {"margin"}, {"in", Align::left}, {"change", Align::left}}, rows};
+  return {{{"time change"}, {"iteration"}, {"margin"}, {"in task", Align::left}, {"change", Align::left}}, rows};
 }
 
 /// Changes that make the plan fit only together.
