@@ -46,7 +46,7 @@ class RewardProcesses {
   struct Worker;
   RewardProcesses();
 
-  static base::Status restart(Worker& rewards_of, std::span<const Response> responses, const std::string& why);
+  static base::Status restart(Worker& worker, std::span<const Response> responses, const std::string& why);
   void wait() const;
 
   double timeout_ = 0;

@@ -283,9 +283,9 @@ base::Result<Transformer> find_bundled_model(std::string_view name) {
   if (found != models.end()) return *found;
   std::vector<std::string_view> names;
   for (const Transformer& model : models) names.push_back(model.name);
-  return base::bad_input(
-      fmt::format("unknown bundled model {}{}; accepted: a folder with a config.json, the path of one, or one of {}",
-                  base::quote(name), base::did_you_mean(name, names, 3), fmt::join(names, ", ")));
+  return base::bad_input(fmt::format(
+      "unknown bundled model {}{}; accepted: a config.json, a folder that contains one, or a bundled model: {}",
+      base::quote(name), base::did_you_mean(name, names, 3), fmt::join(names, ", ")));
 }
 
 std::optional<std::string> bundled_model_of(const Transformer& shape, const std::string& preferred) {

@@ -225,11 +225,11 @@ Status measure_lengths(const StepLog& log, MeasuredRun& run) {
     if (*figure == LengthFigure::mean_response) run.mean_response = spread.by(run.statistic);
     if (*figure == LengthFigure::max_response) {
       run.max_response = spread.max;
-      run.default_max_response = spread.by(run.statistic);
+      run.typical_max_response = spread.by(run.statistic);
     }
     if (*figure == LengthFigure::at_cap) run.at_cap = spread.by(run.statistic);
     if (*figure == LengthFigure::mean_prompt) run.mean_prompt = spread.by(run.statistic);
-    if (*figure == LengthFigure::max_prompt) run.default_max_prompt = spread.by(run.statistic);
+    if (*figure == LengthFigure::max_prompt) run.typical_max_prompt = spread.by(run.statistic);
     if (*figure == LengthFigure::mean_sequence) sequence = spread.by(run.statistic);
   }
   if (!run.mean_response && run.mean_prompt && sequence && *sequence > *run.mean_prompt)
@@ -350,11 +350,11 @@ std::optional<double> sigma_of_longest(LengthFigures figures, double longest, st
 }  // namespace
 
 std::optional<LoggedLengths> logged_responses(const MeasuredRun& run) {
-  return logged(run.mean_response, run.default_max_response, run.at_cap);
+  return logged(run.mean_response, run.typical_max_response, run.at_cap);
 }
 
 std::optional<LoggedLengths> logged_prompts(const MeasuredRun& run) {
-  return logged(run.mean_prompt, run.default_max_prompt, std::nullopt);
+  return logged(run.mean_prompt, run.typical_max_prompt, std::nullopt);
 }
 
 LengthsOfLog lengths_of_log(const LoggedLengths& logged, std::int64_t cap, std::int64_t draws) {

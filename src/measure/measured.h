@@ -79,10 +79,10 @@ struct MeasuredRun {
   std::optional<double> warm_up_ratio;
   std::optional<double> mean_response;         ///< tokens, by the statistic
   std::optional<double> max_response;          ///< tokens, maximum over the evaluated steps
-  std::optional<double> default_max_response;  ///< tokens, `statistic` over the longest response of each step
+  std::optional<double> typical_max_response;  ///< tokens, `statistic` over the longest response of each step
   std::optional<double> at_cap;                ///< fraction of the responses that end at the cap, by the statistic
   std::optional<double> mean_prompt;           ///< tokens, by the statistic
-  std::optional<double> default_max_prompt;    ///< tokens, `statistic` over the longest prompt of each step
+  std::optional<double> typical_max_prompt;    ///< tokens, `statistic` over the longest prompt of each step
 };
 
 /// Returns the time of the iteration; null if the log has none.

@@ -46,8 +46,7 @@ void add_rewards(std::span<const Sample> samples, Figures& figures) {
   if (groups.size() == samples.size()) return;
   const auto equal =
       std::count_if(groups.begin(), groups.end(), [](const auto& group) { return learn::are_equal(group.second); });
-  if (groups.size() < samples.size())
-    add(figures, "equal_groups", static_cast<double>(equal) / static_cast<double>(groups.size()));
+  add(figures, "equal_groups", static_cast<double>(equal) / static_cast<double>(groups.size()));
 }
 
 void add_lengths(std::span<const Sample> samples, Figures& figures) {
