@@ -1,6 +1,6 @@
-// The jobs and plans that each training framework can run.
+// Rules for the jobs and plans that each training framework can run.
 //
-// Searches find only plans that obey these rules. Readers of job and plan files report a violation at its key.
+// Searches find only plans that obey the rules. Readers of job and plan files report a violation at its key.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,7 @@ namespace dovetail::plan {
 /// The set of plans that a rule applies to.
 enum class RuleScope : std::uint8_t {
   all,    ///< all plans: the framework cannot run a plan that breaks the rule
-  search  ///< searched plans only: the framework can run a plan that breaks the rule, in another mode
+  search  ///< searched plans only: the framework can run a plan that breaks the rule, but searches avoid it
 };
 
 /// A restriction on one setting of a task.
@@ -42,8 +42,8 @@ struct Agreement {
   std::string_view part;                                      ///< its key in a plan file
   std::string_view because;                                   ///< the reason: "all roles are in one process group"
   bool (*applies)(const Job&, std::size_t task) = nullptr;    ///< selects the tasks that must agree with each other
-  bool same_role = false;                                     ///< only tasks of the same role must agree
-  bool same_mesh = true;                                      ///< the tasks must have the same devices, too
+  bool same_role = false;                                     ///< whether only tasks of the same role must agree
+  bool same_mesh = true;                                      ///< whether the tasks must also have the same devices
   bool (*agree)(const TaskPlan&, const TaskPlan&) = nullptr;  ///< equivalence relation; ignores the meshes
 };
 
@@ -81,17 +81,18 @@ std::vector<std::string_view> framework_names();
 /// Name that selects no framework. It can be combined with any memory conventions.
 inline constexpr std::string_view any_framework = "any";
 
-/// Returns the framework and backend that `software` selects. If Software::framework names one: its backend whose
-/// memory conventions are Software::training, or its first backend if none has these. Otherwise: the only framework
-/// with these memory conventions. Null if the name is "any" or unknown, or if no framework or several have the
-/// conventions.
+/// Returns the framework and backend that `software` selects. If Software::framework names a framework, this is its
+/// backend with the memory conventions Software::training, or its first backend if none has these conventions. If
+/// Software::framework is empty, this is the only entry with the conventions Software::training; null if no entry or
+/// several have them. Null if the name is "any" or unknown.
 const Framework* find_framework(const Software& software);
 
 /// Whether the job's framework can run the task as planned. True if the job has no framework. With RuleScope::search,
 /// also checks the rules for searched plans.
 bool runs(const Job& job, std::size_t task, const TaskPlan& planned, RuleScope scope = RuleScope::all);
-/// Replaces settings that the job's framework excludes from searches. runs(job, task, planned, RuleScope::search) holds
-/// afterwards, but the layout's device count may differ from the mesh's. Does nothing if the job has no framework.
+/// Replaces the settings in `planned` that the job's framework excludes from searches. runs(job, task, planned,
+/// RuleScope::search) holds afterwards, but the layout's device count may differ from the mesh's. Does nothing if the
+/// job has no framework.
 void conform(const Job& job, std::size_t task, TaskPlan& planned);
 
 /// Whether the agreement applies to this pair of tasks. REQUIRES: the agreement belongs to the job's framework.

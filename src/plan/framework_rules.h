@@ -1,4 +1,4 @@
-// Rules shared by several frameworks, and the table of frameworks.
+// Rules shared by several frameworks, and the definition of each framework.
 #pragma once
 
 #include <fmt/core.h>
@@ -22,7 +22,7 @@ std::string value_text(Value value) {
     return fmt::format("{}", value);
 }
 
-/// Restricts a setting to these values. The search replaces any other value with the first.
+/// Restricts a setting to the values `first` and `others`. The search replaces any other value with `first`.
 template <auto part_member, auto member, auto first, auto... others>
 TaskRule only(std::string_view part, std::optional<workflow::TaskKind> of = std::nullopt) {
   TaskRule rule{.of = of, .part = part, .key = base::key_of(member), .accepted = value_text(first)};
@@ -55,7 +55,8 @@ TaskRule searched(TaskRule rule);
 
 TaskRule on_all_devices();
 
-/// Restricts the state that these tasks offload. `holds` checks the restriction, and `conform` establishes it.
+/// Restricts the state that tasks of kind `of` offload (nullopt: all tasks). `holds` checks the restriction, and
+/// `conform` establishes it.
 TaskRule offloads(std::optional<workflow::TaskKind> of, std::string accepted,
                   bool (*holds)(const Job&, const TaskPlan&), void (*conform)(const Job&, TaskPlan&));
 TaskRule no_offload(std::optional<workflow::TaskKind> of = std::nullopt);
@@ -84,7 +85,8 @@ inline bool is_all_on_host(const Job& job, const Offload& offload) {
 TaskRule stepped_on_devices();
 
 /// Adds a rule to a framework whose roles have separate backends. For training and inference of the actor, the rule
-/// applies to all plans. For those of other roles, except reward models, it applies only to searched plans.
+/// applies to all plans. For training and inference of other roles, except reward models, it applies only to searched
+/// plans.
 void add_of_actor(const TaskRule& rule, Framework& framework);
 
 /// Requires the weights to be on the host while the task does not run.
@@ -104,8 +106,9 @@ bool is_inference(const Job& job, std::size_t task);
 bool is_generation(const Job& job, std::size_t task);
 bool is_value(const Job& job, std::size_t task);     ///< inference and training of a critic
 bool is_of_actor(const Job& job, std::size_t task);  ///< inference and training of the role that generates
-/// Whether generation and training take turns on the same GPUs. False off policy. Otherwise true, unless the job fixes
-/// devices: then some engine must overlap a task of the trainer, or the devices of both must be free.
+/// Whether generation and training take turns on the same GPUs. False off policy. On policy, true if the job fixes no
+/// devices. If it does, true only if the devices of a generate task overlap those of a task for which is_of_trainer()
+/// holds, or if the job fixes the devices of neither. The result is the same for every `task`.
 bool is_colocated(const Job& job, std::size_t task);
 bool is_apart(const Job& job, std::size_t task);  ///< not is_colocated()
 
@@ -122,14 +125,15 @@ IterationOrder in_stages(const Job& job);
 
 /// Selects tasks.
 using TaskPredicate = bool (*)(const Job& job, std::size_t task);
-/// Runs generation and rewards, then turns of inference and training, one after the other, then the weight sync.
-/// `sequence` selects the tasks of each turn, which may run together. On policy, the next iteration starts after the
-/// last turn. Off policy, generation never pauses, and the turns of the next iteration start after the turns of this
-/// one.
+/// Runs generation and rewards, then turns of inference and training, one after the other, then the weight sync. Each
+/// predicate in `sequence` selects the tasks of one turn, which may run together. On policy, the next iteration starts
+/// after the last turn. Off policy, generation never pauses, and the turns of the next iteration start after the turns
+/// of this one.
 IterationOrder in_sequence(const Job& job, const std::vector<TaskPredicate>& sequence);
 
-// The frameworks. A framework with several backends has an entry for each, the default first. If a comment restricts
-// searches to a mode, this does not apply to jobs that fix devices or, for NeMo-RL and slime, have a reward model.
+// The frameworks. A framework with several backends has an entry for each, the default first. Some comments below name
+// the mode that searches cover. Searches are not restricted to that mode for jobs that fix devices or, with NeMo-RL and
+// slime, have a reward model.
 
 /// The runtime of this repository (src/runtime).
 Framework dovetail_framework();

@@ -25,15 +25,16 @@ struct HostTransfer {
 using Conflicts = std::vector<std::vector<bool>>;
 
 /// Appends these transfers to `graph` as separate activities:
-/// - A task waits for its load. The load waits for the activities that produce its weights: reallocations and
-///   trainings that the task waits for. It also waits for the task's last run and its unload.
+/// - A task waits for its load. The load waits for the activities that produce the task's weights: reallocations and
+///   trainings that the task waits for. It also waits for the task's previous run and the unload after that run.
 /// - An unload waits for its task. If it moves the weights, tasks that use them in later iterations without a
 ///   reallocation wait for the unload.
 /// - If an activity conflicts with the task, the load waits for the activity's last run before the task, and the
 ///   activity's next run waits for the unload. If dependencies do not already make the task and the activity alternate,
-///   edges between them are added. If they are independent, the one with the lower index is first in an iteration.
-/// - A reallocation conflicts with a task if they share devices, and its train task or the first task that uses its
-///   weights conflicts with the task. A fused activity conflicts with a task if one of its members does.
+///   edges between them are added. If they are independent, a topological sort that prefers lower indices determines
+///   their order in an iteration.
+/// - A reallocation conflicts with a task if they have a device in common and the reallocation's train task or first
+///   user (Activity::task) conflicts with the task. A fused activity conflicts with a task if one of its members does.
 /// REQUIRES: the graph has no host transfers. No task in `transfers` is fused. Each transfer occurs once.
 IterationGraph with_host_transfers(IterationGraph graph, const Job& job, const Plan& plan,
                                    const std::vector<HostTransfer>& transfers, const Conflicts& conflicts);

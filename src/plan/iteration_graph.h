@@ -22,7 +22,7 @@ struct Activity {
   Kind kind = Kind::task;
   std::size_t task = 0;   ///< for a reallocation, the first task that uses the weights with this mesh and layout
   std::size_t train = 0;  ///< for a reallocation, the train task that produces the weights
-  /// The activity that includes this one's work; this one then takes no time and no devices.
+  /// The activity that includes this one's work, so that this one takes no time and no devices. nullopt: not included.
   std::optional<std::size_t> within = std::nullopt;
 };
 
@@ -57,8 +57,8 @@ IterationGraph iteration_graph(const Job& job, const Plan& plan);
 /// for one of these activities and precedes another of them.
 void put_within(IterationGraph& graph, std::size_t leader, const std::vector<std::size_t>& members);
 
-/// Lets activities that wait for the leader start `early` before it ends: they need its own task, but not its members.
-/// Loads and unloads still wait for the memory of the whole activity.
+/// Lets activities that wait for the leader start a time `early` before it ends: they need the leader's own task, but
+/// not its members. Loads and unloads still wait for the memory of the whole activity.
 void release(IterationGraph& graph, std::size_t leader, base::Ticks early);
 
 /// Whether release() makes this edge early.
@@ -96,7 +96,7 @@ struct IterationOrder {
 
   /// [barrier] tasks. The iteration's other activities start after all tasks of the barrier have ended, except
   /// activities that these tasks depend on. If no other activity is left, the next iteration starts after the barrier.
-  /// "Generation, then inference, then training" has three barriers: generation, inference, and training, which
+  /// "Generation, then inference, then training" has three barriers: generation, inference and training. The last one
   /// separates iterations.
   std::vector<std::vector<std::size_t>> barriers;
 

@@ -81,32 +81,36 @@ inline constexpr std::int64_t max_logit_entries = 1 << 24;
 /// Bits of a quantized number in an engine.
 inline constexpr base::Integer engine_bits{4, 8};
 
-/// Whether the policy loss computes the entropy of each token, which may have gradients.
-enum class LossEntropy { by_default, computed, none };
+/// Whether the policy loss computes the entropy of each token, which takes memory for logits.
+enum class LossEntropy {
+  by_default,  ///< set by the memory conventions or the framework
+  computed,    ///< computed, with or without gradients
+  none         ///< not computed
+};
 constexpr auto names_of(LossEntropy) {
   return std::array{base::EnumName{"usual", LossEntropy::by_default}, base::EnumName{"computed", LossEntropy::computed},
                     base::EnumName{"none", LossEntropy::none}};
 }
 
-/// The software that runs the job. An empty name leaves the choice to the predictor.
+/// The software that runs the job. The predictor chooses `training` and `efficiency` if they are empty.
 struct Software {
   std::string training;    ///< memory conventions of training: "megatron", "fsdp2", ...
   std::string efficiency;  ///< calibrated efficiencies: the name of a bundled set, or the path of a file
-  std::string profile;     ///< path of a file of measured layers, which replace the roofline model; empty: none
+  std::string profile;     ///< path of a file of layer measurements that replace the roofline model; empty: none
   /// Whether host transfers overlap other tasks (host_transfers.h). Otherwise, they add to the time of their task.
   bool prefetch = false;
   /// The training framework, which limits the plans (framework.h). Empty: the only framework with the memory
-  /// conventions `training`.
+  /// conventions `training`, if exactly one has them.
   std::string framework = {};
   StateType weight_type = StateType::by_default;    ///< type of trained weights
-  StateType gradient_type = StateType::by_default;  ///< type of gradients between micro-batches
+  StateType gradient_type = StateType::by_default;  ///< type in which micro-batches accumulate gradients
   StateType moment_type = StateType::by_default;    ///< type of both of Adam's moments
   MasterType master_type = MasterType::by_default;
   /// Number of tokens whose logits exist at once, if head and loss are fused. 0: the logits of all tokens exist, unless
   /// logit_entries is set.
   std::int64_t logit_tokens = 0;
-  /// Number of vocabulary entries whose gradients exist at once in the backward, if a kernel that fuses head and loss
-  /// stores no logits. 0: logits are stored.
+  /// Number of vocabulary entries whose logit gradients exist at once in the backward pass, if a kernel that fuses head
+  /// and loss stores no logits. 0: logits are stored.
   std::int64_t logit_entries = 0;
   LossEntropy loss_entropy = LossEntropy::by_default;
   EngineKind engine = EngineKind::vllm;
@@ -150,7 +154,8 @@ struct PinPlaces {
   base::FilePlace zero;
 };
 
-/// Minimum memory margin of each device in a plan: a share of its usable memory, or bytes. One of the two is 0.
+/// Minimum memory margin of each device in a plan: a share of its usable memory, or a number of bytes. `share`, `bytes`
+/// or both are 0.
 struct MinMargin {
   double share = 0;
   std::int64_t bytes = 0;
@@ -175,7 +180,8 @@ struct NotModelled {
   friend bool operator==(const NotModelled&, const NotModelled&) = default;
 };
 
-/// "rollout.quantization: fp8: counted as bf16, but the real run is faster".
+/// Returns "KEY: WHAT", or only WHAT without a key: "rollout.quantization: fp8: counted as bf16, but the real run is
+/// faster".
 std::string to_text(const NotModelled& setting);
 
 /// Returns `first`, followed by the elements of `second` that it lacks.
@@ -193,8 +199,8 @@ struct Job {
   std::vector<PinPlaces> fixed_places = {};    ///< positions of `fixed` in the job file
   FusionPin fixed_fusion = {};                 ///< fusion that plans must have
   std::vector<std::string> placements = {};    ///< names of the placements to search; empty: all
-  std::string origin = {};                     ///< sentence that describes the source, unless that was a job file
-  std::vector<NotModelled> not_modelled = {};  ///< settings of the source that the job cannot express
+  std::string origin = {};                     ///< sentence that describes the job's source; empty: a job file
+  std::vector<NotModelled> not_modelled = {};  ///< settings of this source that the job cannot express
   base::FilePlace training_place = {};         ///< position of Software::training
   base::FilePlace efficiency_place = {};       ///< position of Software::efficiency
 };

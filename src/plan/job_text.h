@@ -28,8 +28,9 @@ std::size_t offset_of(std::string_view content, int line, int column);
 /// plain or quoted string, the result does not parse to `value`.
 std::string with_scalar(std::string_view content, const base::Node& node, std::string_view value);
 
-/// Returns the job `content` (YAML or JSON, at `path`) with one node of `devices` devices. An Error unless `nodes` and
-/// `gpus_per_node` are plain numbers in the job's `cluster`; they are not if it has groups of nodes or is a path.
+/// Returns the job `content` (YAML or JSON, at `path`) with one node of `devices` devices. An Error if the job's
+/// `cluster` does not give `nodes` and `gpus_per_node` as plain numbers, for example because it lists groups of nodes
+/// or is a path.
 base::Result<std::string> job_on_devices(std::string_view content, const std::string& path, int devices);
 
 }  // namespace dovetail::plan

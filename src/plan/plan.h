@@ -17,7 +17,7 @@ struct Plan {
   std::vector<TaskPlan> tasks;                 ///< [task of the job's workflow]
   Fusion fusion = {};                          ///< tasks that run together
   std::string job_hash = {};                   ///< hash of the job that the plan file names; empty: not given
-  std::vector<NotModelled> not_modelled = {};  ///< unmodeled settings of the configuration that it was read from
+  std::vector<NotModelled> not_modelled = {};  ///< unmodeled settings of the configuration that the plan was read from
 
   /// Whether the plans are equivalent. Ignores the jobs they were made for and the settings that are not modeled.
   friend bool operator==(const Plan& a, const Plan& b) {
@@ -25,7 +25,7 @@ struct Plan {
   }
 };
 
-/// Whether the plan was made for a job with another job_hash (job.h).
+/// Whether the plan was made for a job with another job_hash (job.h). False if the plan names no job.
 bool is_for_another_job(const Plan& plan, const Job& job);
 
 /// Returns the tasks that the plan's inter-stage fusion runs together. nullopt if the plan has no such fusion.
@@ -40,9 +40,9 @@ struct PlanFault {
 /// The first fault of a plan, or nullopt.
 ///
 /// Checks for each task that its mesh belongs to the cluster, and that its layout fits the model and fills the mesh.
-/// Checks the micro-batches or engine settings on their own. Then checks the fusions (find_threshold_fault,
-/// find_training_fault). Reports a fault of a fusion at its generate task or first train task, or at task 0 if no tasks
-/// can be fused with generation. REQUIRES: a TaskPlan for each task.
+/// Checks its micro-batches or engine settings without regard to other settings. Then checks the fusions
+/// (find_threshold_fault, find_training_fault). Reports a fault of a fusion at its generate task or first train task,
+/// or at task 0 if no tasks can be fused with generation. REQUIRES: a TaskPlan for each task.
 std::optional<PlanFault> find_fault(const Plan& plan, const Job& job);
 
 }  // namespace dovetail::plan

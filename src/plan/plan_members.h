@@ -1,4 +1,5 @@
-// The members that plan files share with `fixed` in job files: the settings of a task, and fusion.
+// Reads and writes the members that occur both in plan files and under `fixed` in job files: the settings of a task,
+// and the fusion.
 #pragma once
 
 #include <string>
@@ -17,7 +18,7 @@ namespace dovetail::plan {
 /// The keys of a task of this kind: `devices`, `layout`, `engine` or `micro_batch`, `offload`.
 std::vector<std::string_view> task_keys(workflow::TaskKind kind);
 
-/// Reads the keys above that `node` has, and ignores other keys. The caller checks that no required key is missing.
+/// Reads those task_keys() that `node` has, and ignores other keys. The caller checks that no required key is missing.
 /// Every invalid value is an Error at its line and column. Combinations of values are not checked, except that
 /// max_num_batched_tokens must be at least max_num_seqs if both are given for an engine with its own weights.
 base::Result<TaskPin> read_task_pin(const base::Node& node);

@@ -47,8 +47,8 @@ struct Engine {
   /// max_num_batched_tokens allows, but at least one.
   bool chunked_prefill = true;
   bool cuda_graphs = true;
-  /// Whether waiting sequences are admitted by predicted response length, longest first. Only the simulation models
-  /// this.
+  /// Whether waiting sequences are admitted by predicted response length, longest first; otherwise in order of arrival.
+  /// Only the simulation models this.
   bool longest_first = false;
   /// Whether the engine has its own copy of the weights. Otherwise it generates with the trained weights, if mesh and
   /// layout are equal (ReaL).
@@ -93,7 +93,7 @@ constexpr auto fields_of(const T*) {
       field("optimizer_on_host", &T::optimizer_on_host, Flag{}, {.phrase = "optimizer (stepped on the host)"}));
 }
 
-/// The plan of one task. A rule has no devices.
+/// The plan of one task. The mesh of a rule has no devices.
 struct TaskPlan {
   cluster::Mesh mesh;
   llm::Layout layout;
@@ -108,7 +108,7 @@ struct TaskPlan {
 
 std::optional<std::string> find_fault(const MicroBatching& micro_batching);
 std::optional<std::string> find_fault(const Engine& engine);
-/// A mesh is valid if it is cluster::is_usable.
+/// A mesh is valid if cluster::is_usable holds.
 std::optional<std::string> find_fault(const cluster::Mesh& mesh, const cluster::Cluster& cluster);
 
 }  // namespace dovetail::plan

@@ -1,8 +1,8 @@
 // Start and end times of an iteration's activities, and the time of an iteration in steady state.
 //
 // The analytical model here and the event simulation (simulate/engine.h) share the rules by which activities of
-// successive iterations wait for each other and take turns. A node is an activity in one iteration:
-// iteration * activities + activity.
+// successive iterations wait for each other and take turns. A node is an activity in one iteration. Its index is
+// iteration * (number of activities) + activity.
 #pragma once
 
 #include <array>
@@ -34,7 +34,7 @@ inline base::Ticks release_time(const ActivityEdge& edge, base::Ticks end) { ret
 inline bool is_urgent(bool reallocation, bool two_meshes) { return reallocation && two_meshes; }
 
 /// Tie-breaker among nodes that can start at the same time: urgent ones first, then the earlier iteration, then the
-/// lower activity.
+/// lower activity index.
 struct StartPriority {
   bool is_deferrable = true;  ///< not urgent
   std::size_t node = 0;
@@ -86,11 +86,11 @@ class IterationTimer {
   IterationTimer(IterationTimer&&) noexcept;
   IterationTimer& operator=(IterationTimer&&) noexcept;
 
-  /// Does for the graph of this object what plan::release does. REQUIRES: `graph` is the graph that this object was
+  /// Applies plan::release to this object's copy of the graph. REQUIRES: `graph` is the graph that this object was
   /// constructed with.
   void release(const IterationGraph& graph, std::size_t leader, base::Ticks early);
 
-  /// As time_iterations. `durations`: [activity], in ns.
+  /// Returns the timing that time_iterations computes, for these blocks. `durations`: [activity], in ns.
   Timing time(const Blocks& blocks, const std::vector<base::Ticks>& durations);
   /// Returns only the period of time().
   base::Ticks period(const Blocks& blocks, const std::vector<base::Ticks>& durations);
@@ -103,11 +103,11 @@ class IterationTimer {
 /// first runs next. It can start once all its devices are free. Ties are broken by StartPriority. A load or an unload
 /// occupies the host links of its task's devices, not the devices.
 ///
-/// Iterations run until n of them, including those under way, repeat the n before, shifted by a time t. The period is
-/// then t / n, rounded up to an integer of ns. Neither warm-up nor the end affects it (docs/facts.md#composition). The
-/// period is at least the work of each device in an iteration, and at least the time of each cycle of edges. If
-/// iterations do not repeat within the maximum warm-up, the period is the mean of the later half, but at least the
-/// busiest device's work. `durations`: [activity], in ns.
+/// Iterations run until the last n of them, including those under way, repeat the n before them, shifted by a time t.
+/// The period is then t / n, rounded up to an integer of ns. Neither warm-up nor the end affects it
+/// (docs/facts.md#composition). The period is at least the work of each device in an iteration, and at least the time
+/// of each cycle of edges. If iterations do not repeat within the maximum warm-up, the period is the mean time of the
+/// later half of the iterations, but at least the busiest device's work. `durations`: [activity], in ns.
 Timing time_iterations(const IterationGraph& graph, const Job& job, const Plan& plan,
                        const std::vector<base::Ticks>& durations);
 
