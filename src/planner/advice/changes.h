@@ -54,7 +54,8 @@ struct Change {
 Change change_to(const predict::Scenario& scenario, const plan::Plan& from, plan::Plan plan,
                  std::optional<double> over_bound = std::nullopt);
 
-/// Estimates a change again with a real schedule for fused trainings, which change_to() does not make.
+/// Estimates a change again, with a real schedule for fused trainings. With `over_bound`, change_to() makes no such
+/// schedule.
 void reestimate(const predict::Scenario& scenario, Change& change);
 
 /// Returns the task whose device has the least memory left. REQUIRES: at least one task is not a rule.
@@ -63,8 +64,8 @@ std::size_t fullest_task(const std::vector<predict::TaskMemory>& memory);
 /// The largest shortage in an estimate: of device memory or of a node's host memory.
 struct Missing {
   std::int64_t bytes = 0;  ///< 0: it fits
-  bool host = false;
-  std::size_t task = 0;  ///< task with the shortage, otherwise fullest_task()
+  bool host = false;       ///< whether host memory is short, rather than device memory
+  std::size_t task = 0;    ///< task with the shortage, otherwise fullest_task()
 };
 
 /// Returns the largest shortage. REQUIRES: at least one task is not a rule.
@@ -73,7 +74,7 @@ Missing missing_of(const std::vector<predict::TaskMemory>& memory);
 /// Returns changes that fit and keep the margin, the fastest first, without the plan itself:
 /// - for each task and kind of change, the one with the shortest iteration, except a change of several settings that
 ///   gains no more than a change of one of them;
-/// - for each two tasks that do not wait for each other, the best division of their devices;
+/// - for each pair of tasks that do not wait for each other, the best division of their devices;
 /// - generation with inference, and two trainings: fused if they are unfused (at the best threshold, with a real
 ///   schedule), and unfused if they are fused;
 /// - the best other threshold.

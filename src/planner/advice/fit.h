@@ -18,7 +18,7 @@ struct GrownLengths {
   double factor = 1;                   ///< `length` relative to the mean response
   predict::Fit fit = predict::Fit::does_not_fit;
   std::size_t task = 0;  ///< task with the most memory missing or, if it fits, the least left
-  /// Bytes left on its device, or in host memory if that is too small; negative: missing.
+  /// Bytes left on the device of `task`, or in host memory if that is too small; negative: bytes missing.
   std::int64_t margin = 0;
   double iteration_seconds = 0;
 };
@@ -60,7 +60,7 @@ struct JobFit {
 
   /// Returns the fastest plan that fits. Null if none fits.
   const RankedPlan* fastest() const { return ranking.plans.empty() ? nullptr : &ranking.plans.front(); }
-  /// Returns the fit of the fastest plan, otherwise of the nearest one.
+  /// Returns Fit::fits if a plan fits, otherwise the fit of ranking.nearest, or Fit::does_not_fit if that is not set.
   predict::Fit fit() const;
 };
 

@@ -8,7 +8,8 @@
 //
 //   ( sum_{i on C} t_i + sum_e r_e ) / lag(C)
 //                                     For every cycle C of the workflow's edges, which spans lag(C) iterations. The
-//                                     edges e on C are those that bring trained weights to an engine.
+//                                     edges e on C are those that bring trained weights to an engine, and r_e is the
+//                                     time of that weight sync.
 //
 //   sum_{i in (a, b)} n_i t_i / N     Replaces the times of the tasks between a and b on a cycle. (a, b) is the set
 //                                     of all tasks that must follow a and precede b: the devices do their work between

@@ -51,14 +51,14 @@ void drop_repeated(std::vector<RankedPlan>& plans);
 /// Maximum number of samples that simulate_first simulates, over all plans.
 inline constexpr std::int64_t max_simulated_samples = std::int64_t{1} << 20;
 
-/// Returns how many of `max_plans` plans can be simulated within max_simulated_samples. 0 if that leaves nothing to
-/// compare.
+/// Returns how many of `max_plans` plans can be simulated within max_simulated_samples. 0 if fewer than two can,
+/// although `max_plans` is higher: there is then nothing to compare.
 std::size_t max_simulated_plans(const plan::Job& job, std::size_t max_plans);
 
 /// Simulates the first plans and sorts them by simulated seconds. Simulates those whose time exceeds the first plan's
 /// by at most a fraction `error`, up to max_simulated_plans(job, max_plans) of them. Draws lengths from `seed`. Plans
-/// that cannot be simulated follow in their old order. If stopped, no plan counts as simulated, because the simulated
-/// ones would precede better plans. `threads` does not affect the result. REQUIRES: sorted.
+/// that cannot be simulated follow in their old order. If stopped, no plan counts as simulated: the few that were would
+/// precede plans that may be better. `threads` does not affect the result. REQUIRES: sorted.
 void simulate_first(const predict::Scenario& scenario, std::vector<RankedPlan>& plans, std::size_t max_plans,
                     double error, std::uint64_t seed, int threads);
 

@@ -63,8 +63,8 @@ class FusionChooser {
   std::vector<Known> known_;
 };
 
-/// Returns a lower bound on the iteration seconds of the plan with its fastest fusion. Assumes that training reaches
-/// its bound, and makes no schedule. REQUIRES: the plan fuses nothing.
+/// Returns a lower bound on the iteration seconds of the plan with its fastest fusion. Assumes that fused training
+/// takes no longer than its lower bound, and makes no schedule. REQUIRES: the plan fuses nothing.
 double min_fused_seconds(const predict::Scenario& scenario, const plan::Plan& plan);
 
 /// Returns a full sentence with the reason for each fusion that `plan` lacks: nothing to fuse, an obstacle, or no gain.

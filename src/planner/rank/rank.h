@@ -47,7 +47,7 @@ struct RankOptions {
   /// Placements to consider. Empty: all. The search runs only if `searched` is included.
   std::vector<Placement> placements;
   std::size_t shown = 8;      ///< maximum number of plans in the result
-  std::size_t simulated = 0;  ///< maximum number of tied plans to simulate and sort by simulated time
+  std::size_t simulated = 0;  ///< max plans to simulate and sort by simulated time: the first and its ties
   /// Called with the best plan of the search whenever it improves.
   std::function<void(const plan::Plan&)> on_better;
 };

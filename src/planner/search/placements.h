@@ -1,5 +1,5 @@
-// The named placements: families of plans that differ in where tasks run. If stopped, coordinate descent returns the
-// best selection so far.
+// The named placements: families of plans that differ in where tasks run, and the coordinate descent that finds their
+// best plans. If stopped, coordinate descent returns the best selection so far.
 #pragma once
 
 #include <optional>
@@ -23,7 +23,7 @@ enum class Placement {
   rlhfuse,   ///< co-located, with layouts chosen together with both stage fusions (rlhfuse_plan)
   searched,  ///< the best meshes that the search finds
 };
-/// Placements that are defined by their meshes alone.
+/// Placements whose plans selection_of() finds. They prescribe the meshes and, for megatron, the degrees.
 inline constexpr Placement named_placements[] = {Placement::co_located, Placement::interleaving,
                                                  Placement::disaggregated, Placement::megatron};
 inline constexpr Placement all_placements[] = {Placement::co_located, Placement::interleaving, Placement::disaggregated,
@@ -33,9 +33,9 @@ inline constexpr Placement all_placements[] = {Placement::co_located, Placement:
 std::string_view name_of(Placement placement);
 
 /// Returns the meshes of a placement, [variant][task]. Disaggregated has a variant for each split of the devices into
-/// two meshes, in both orders if the cluster has several groups. It has none if no split exists. The other placements
-/// have one variant. Pinned tasks are on their pinned mesh. The space may lack some of the meshes. REQUIRES: one of
-/// named_placements.
+/// two meshes, in both orders if the cluster has several groups of nodes. It has none if no split exists. The other
+/// placements have one variant. Pinned tasks are on their pinned mesh. The space may lack some of the meshes. REQUIRES:
+/// one of named_placements.
 std::vector<std::vector<cluster::Mesh>> meshes_of(const SearchSpace& space, Placement placement);
 
 /// Tensor and pipeline degrees.
@@ -51,7 +51,7 @@ std::optional<Degrees> degrees_of(const SearchSpace& space, Placement placement)
 /// Objective of coordinate descent.
 enum class DescentObjective {
   cost,   ///< Score::cost
-  excess  ///< memory excess first, then time
+  excess  ///< Score::excess first, then Score::cost
 };
 
 /// Returns the best selection that coordinate descent finds for each variant of meshes_of(). Leaves out variants in

@@ -33,7 +33,8 @@ struct SearchOptions {
   int chains = 8;
   /// Number of iterations per chain; nullopt: default_iterations, or as many as the time limit allows.
   std::optional<std::int64_t> iterations = std::nullopt;
-  /// Sets the number of iterations from the measured speed, unless `iterations` is given.
+  /// Time limit, which ends the search between rounds. Unless `iterations` is given, it also determines the number of
+  /// iterations, from the measured speed.
   std::optional<double> time_limit_seconds = std::nullopt;
   std::uint64_t seed = 1;
   /// Fusions that plans may have, a subset of open_fusion(). Plans always have those that the job requires.
@@ -53,8 +54,8 @@ struct SearchOptions {
 struct SearchRun {
   int chains = 0;
   std::uint64_t seed = 0;
-  /// Number of iterations per chain. The same number gives the same result, unless an interrupt or the time limit cuts
-  /// a round short.
+  /// Number of iterations per chain. The same number gives the same result, unless Scenario::cancellation cuts a round
+  /// short.
   std::int64_t iterations = 0;
   pipeline::StoppedBy stopped_by = pipeline::StoppedBy::iterations;
   double seconds = 0;
@@ -64,18 +65,19 @@ struct SearchRun {
 };
 
 struct SearchResult {
-  /// Plans that fit, sorted by exact period; only the best of those with the same meshes and fusions.
+  /// Plans that fit, sorted by exact period. Of plans with the same meshes and fusions, only the best is included.
   std::vector<Found> found;
   SearchRun run;
 };
 
 /// Runs the chains in rounds of equal length. Chain k begins at starts[k % starts.size()]. Without starts, chains begin
 /// with the first choices on random meshes. The result is empty if no plan that fits was found. If stopped
-/// (Scenario::cancellation), chains end with the best plans so far. A time limit ends the search between rounds, so
-/// that the same number of iterations gives the same result. REQUIRES: no impossible_task(space).
+/// (Scenario::cancellation), chains end within a round, with the best plans so far. The time limit in `options` ends
+/// the search only between rounds, so that the same number of iterations gives the same result. REQUIRES: no
+/// impossible_task(space).
 SearchResult search(const SearchSpace& space, const std::vector<Selection>& starts, const SearchOptions& options);
 
-/// Options of ReaL's search (docs/facts.md#real-search), a Markov chain. Each task has a list of options, sorted by
+/// Parameters of ReaL's search (docs/facts.md#real-search), a Markov chain. Each task has a list of options, sorted by
 /// time, and the chain starts with the fastest of each. A step proposes an option for a task, drawn uniformly from all
 /// pairs of task and option. A proposal that is slower by d seconds over five iterations is accepted with probability
 /// exp(-beta floor(d / 0.1 s)). The time of a plan that does not fit counts three times. Units are those that ReaL

@@ -59,12 +59,13 @@ struct Choice {
   double seconds = 0;        ///< predict::task_seconds
   base::Ticks duration;      ///< `seconds` in integer ns
   std::int64_t working = 0;  ///< bytes of working_memory
-  predict::HeldBytes held;   ///< bytes of the weights of the task's role, as this task stores them
+  predict::HeldBytes held;   ///< weights, gradients and optimizer of the task's role, as this task stores them
   std::int64_t kept = 0;     ///< bytes of `held` on the device while the task does not run
   std::int64_t away = 0;     ///< bytes of `held` in host memory while the task does not run
 };
 
-/// Returns the cost of running the task as `planned`. REQUIRES: the task is not a rule, and `planned` has no fault.
+/// Returns `planned` as a choice of the task, with its cost. REQUIRES: the task is not a rule, and `planned` has no
+/// fault.
 Choice choice_of(const predict::Scenario& scenario, std::size_t task, const plan::TaskPlan& planned);
 
 /// Options for the layouts and settings of a task.

@@ -50,7 +50,7 @@ class FusionTables {
 
   struct Tail {
     predict::GenerationTail at;  ///< generation at one threshold
-    double before = 0;           ///< seconds before inference begins
+    double before = 0;           ///< seconds until the samples have migrated, before any set-up of inference
     double hidden = 0;           ///< max_hidden()
 
     /// Returns a lower bound in seconds on generation fused with inference. `inference`: seconds of inference on all
@@ -109,8 +109,8 @@ class FusedActivities {
   /// Returns the job's train_pair(), if it has one.
   const std::optional<plan::TrainPair>& pair() const { return pair_; }
 
-  /// Returns the plan of a selection, with those fusions in `fusion` that are possible. Generation is fused only as in
-  /// generation().
+  /// Returns the plan of a selection, with those fusions in `fusion` that are possible. Generation is fused only if
+  /// generation() returns a value, and at the threshold that it returns.
   plan::Plan fused_plan(const Selection& selection, FusionSelection fusion);
 
  private:

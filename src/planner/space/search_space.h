@@ -89,12 +89,13 @@ std::optional<std::size_t> impossible_task(const SearchSpace& space);
 /// Returns the task's plan for a selected choice. REQUIRES: the task is not a rule.
 plan::TaskPlan task_plan_of(const SearchSpace& space, std::size_t task, SelectedChoice selected);
 
-/// Numbers the agreement forms of the last choice of `task` on `shape`, after it was added.
+/// Numbers the agreement forms of the last choice of `task` on `shape`. Must be called after each choice that is added
+/// to a finished space.
 void add_agreement_forms(SearchSpace& space, std::size_t task, std::size_t shape);
 
 /// Selects a choice for a task and updates all tasks linked to it, directly or indirectly. A linked task that disagrees
-/// gets its fastest choice that agrees with all tasks before it. Returns false, with an unusable selection, if a task
-/// has no such choice.
+/// gets its fastest choice that agrees with `task` and all tasks updated before it. Returns false, with an unusable
+/// selection, if a task has no such choice.
 bool take(const SearchSpace& space, Selection& selection, std::size_t task, SelectedChoice selected);
 
 /// Makes linked tasks agree. Each task takes its own choice or the first slower one with which the others can agree.
