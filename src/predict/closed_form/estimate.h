@@ -1,7 +1,7 @@
 // Prediction of a plan: how long an iteration takes, where the time goes, and whether it fits.
 //
-// timed_iteration() is the only function that computes the time of a plan. The inner loop of the search
-// (planner/space/trial.h) has separate code, and a test checks that both agree.
+// Only timed_iteration() computes the time of a plan, except in the inner loop of the search: planner/space/trial.h has
+// separate code, and a test checks that both agree.
 //
 // Prefetching turns host transfers into separate activities (plan/host_transfers.h) that overlap with other tasks, if
 // memory allows. The data of a task may then be on a device while another task runs there. It must fit on the device
@@ -51,9 +51,9 @@ TimedIteration timed_iteration(const Scenario& scenario, const plan::Plan& plan,
 /// iterations.
 double iteration_seconds(const Scenario& scenario, double period);
 
-/// Returns, for [task][other task], whether the data of a task does not fit in memory while the other task runs (see
-/// above). Fused tasks and tasks that load nothing from host memory have no conflicts. `graph` is the graph of the
-/// plan, with fused tasks as one activity. `memory` is the plan's task_memory.
+/// Returns, for [task][other task], whether the prefetched data of a task does not fit in memory while the other task
+/// runs (see the top of this file). Fused tasks and tasks that load nothing from host memory have no conflicts. `graph`
+/// is the graph of the plan, with fused tasks as one activity. `memory` is the plan's task_memory.
 plan::Conflicts transfer_conflicts(const Scenario& scenario, const plan::Plan& plan, const plan::IterationGraph& graph,
                                    const std::vector<TaskMemory>& memory);
 

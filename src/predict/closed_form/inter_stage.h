@@ -2,15 +2,15 @@
 // (RLHFuse, NSDI 2025, section 4). simulate/inter_stage.h simulates it event by event.
 //
 // The batch slots of all n instances empty as computed by cost::generation_seconds. The threshold R is reached when no
-// sample waits for a slot and at most R of all B samples are left. Then m instances, the keepers, continue with the
-// tail, and the samples of the others move to them:
+// sample waits for a slot and at most a fraction R of all B samples is left. Then m instances, the keepers, continue
+// with the tail, and the samples of the others move to them:
 //
 //   m = max( ceil(R B / flat batch), ceil(R B M / C), ceil(R B / max sequences of the engine) )
 //
 // The flat batch is cost::flat_batch, M the KV cache of the longest sample, and C the KV cache space of an instance.
 // The moved samples are prefilled again, or each device of a keeper receives its part of their KV cache over the links.
 // The model uses the faster of the two. The n - m freed instances discard the actor and run inference on finished
-// samples. If m = n, nothing moves, and the tasks run in sequence. So do they if less than a fraction
+// samples. If m = n, nothing moves, and the tasks run in sequence. The same applies if less than a fraction
 // simulate::min_tail of generation is left at the threshold.
 //
 // The remaining samples are assumed to be spread randomly over the keepers (Poisson). With k samples per keeper on
@@ -94,15 +94,16 @@ struct InferenceEnd {
 /// task gets a worker, a group of as many devices as its replica has, the largest first. If no devices are left, the
 /// task shares the worker with the least work among those that are large enough. Remaining devices become workers of
 /// the task with the most work per worker. All workers proceed at the pace of the slowest, start after the longest
-/// set-up (a shared worker sets up all its models), and never overtake finished samples.
+/// set-up (a shared worker sets up all its models), and never get ahead of the samples that have finished.
 ///
 /// A keeper without samples becomes a worker if the available work would take the other workers longer than the
-/// keeper's set-up. All keepers become workers when the tail ends. The last sample must still be scored. Tasks that
-/// share a worker score it in sequence, and reload their weights. A task that fits only on the keepers' devices runs
-/// after the tail. If no task fits on the freed devices, or some task fits on neither, all tasks run in sequence after
-/// the tail.
+/// keeper's set-up. All keepers become workers when the tail ends. Then at least the last sample is left to score.
+/// Tasks that share a worker score it in sequence, and reload their weights. A task that fits only on the keepers'
+/// devices runs after the tail. If no task fits on the freed devices, or some task fits on neither, all tasks run in
+/// sequence after the tail.
 ///
-/// If `rest` is at least `max_seconds`, the returned `rest` may be too small, but is at least `max_seconds`.
+/// If InferenceEnd::rest would be `max_seconds` or more, the returned value may be too small, but is at least
+/// `max_seconds`.
 InferenceEnd inference_end(const TailDevices& devices, const std::vector<TailSlice>& slices,
                            const InferenceLoad& inference,
                            double max_seconds = std::numeric_limits<double>::infinity());

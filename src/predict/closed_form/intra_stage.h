@@ -61,12 +61,13 @@ IntraStage intra_stage(const Scenario& scenario, const plan::Plan& plan);
 /// from a similar plan. It needs as much memory for activations as both trainings alone.
 IntraStage intra_stage_over_bound(const Scenario& scenario, const plan::Plan& plan, double over_bound);
 
-/// Returns the fused phase with fused_training_floor as its schedule and bound, and without `activations` and `apart`.
-/// Fast enough for a search. nullopt if the two trainings cannot be fused.
+/// Returns the fused phase with fused_training_floor as its schedule time and bound, and without `activations` and
+/// `apart`. Fast enough for a search. nullopt if the two trainings cannot be fused.
 std::optional<IntraStage> intra_stage_floor(const Scenario& scenario, const plan::Plan& plan);
 
-/// Returns the fused phase of the plan of `like` under other efficiencies, for fitting these. Scales the schedule time
-/// of `like` like its bound, and copies its activations. Equal efficiencies give exactly the same time.
+/// Returns the fused phase of `plan`, given its phase `like` under other efficiencies. Used to fit efficiencies. Scales
+/// the schedule time of `like` like its bound, and copies its activations. Equal efficiencies give exactly the same
+/// time.
 IntraStage intra_stage_like(const Scenario& scenario, const plan::Plan& plan, const IntraStage& like);
 
 }  // namespace dovetail::predict

@@ -25,10 +25,11 @@ struct PhaseSchedule {
   pipeline::Placement placement;  ///< ranks are the plan's devices, starting at the first
 };
 
-/// Returns the phase of one train task by the schedule of its layout (1F1B, interleaved with virtual stages), or of the
-/// two trainings that the plan fuses by the schedule of intra_stage. `counts`: [task]; empty: as planned. Deterministic
-/// across machines. Errors as in training_problem and fused_training_problem. REQUIRES: the plan has no fault, and the
-/// tasks are on all of the cluster's devices.
+/// Returns the schedule of a training phase and the ranks that run it. A single train task follows the schedule of its
+/// layout: 1F1B, or interleaved 1F1B if it has virtual stages. The two trainings that the plan fuses follow the
+/// schedule of intra_stage. `counts`: [task]; empty: as planned. Deterministic across machines. Errors as in
+/// training_problem and fused_training_problem. REQUIRES: the plan has no fault, and the tasks are on all of the
+/// cluster's devices.
 base::Result<PhaseSchedule> phase_schedule(const Scenario& scenario, const plan::Plan& plan,
                                            std::span<const std::size_t> tasks,
                                            std::span<const PhaseCounts> counts = {});

@@ -45,12 +45,13 @@ struct Software {
 
 /// Returns the software that the job's `software` names. Defaults are the conventions of Megatron-LM and
 /// choose_efficiency. Efficiencies may also be the path of a dovetail/efficiency@1 file. A profile is the path of a
-/// dovetail/profile@2 file. Errors: an unknown name or a loss of unknown memory, without a position; an unreadable or
-/// invalid file; and a fixed setting that the trainer does not support, at its position in the job's file.
+/// dovetail/profile@2 file. Errors: an unknown name or a loss whose memory is unknown, without a position; an
+/// unreadable or invalid file; and a fixed setting that the trainer does not support, at its position in the job's
+/// file.
 base::Result<Software> software_of(const plan::Job& job);
 
-/// Returns the conventions of the framework, otherwise the named ones, otherwise Megatron-LM's. They include the job's
-/// data types, maximum tokens of logits, and ranks per ZeRO shard group.
+/// Returns the conventions of the framework, otherwise the named ones, otherwise Megatron-LM's. Other settings of
+/// `software`, such as data types and the ZeRO shard group, replace those of the conventions if they are set.
 base::Result<cost::Conventions> conventions_of(const plan::Software& software);
 
 /// Returns the bundled efficiencies with that name, or those of a file if the name is a path (.json, .yaml or .yml).

@@ -1,8 +1,9 @@
-// The training phase as a pipeline schedule. Schedules check the closed form of one task (cost::training_seconds), and
-// time two fused tasks on the same devices (RLHFuse, NSDI 2025, section 5), which have no closed form.
+// The training phase as a pipeline schedule. For one task, the schedule is a check on the closed form
+// (cost::training_seconds). For two fused tasks on the same devices (RLHFuse, NSDI 2025, section 5), which have no
+// closed form, it is the source of the time.
 //
-// Op durations come from cost::training_passes, in integer ns. A device of the problem represents all ranks of a stage
-// in one data-parallel rank. Each mini-batch ends with a step on every stage, which takes the gradient and optimizer
+// Op durations come from cost::training_passes, in integer ns. A device of the problem represents all ranks that hold
+// one stage of one replica. Each mini-batch ends with a step on every stage, which takes the gradient and optimizer
 // time of cost::training_seconds. The gradient norm covers all stages, so no stage steps before the slowest one has
 // reduced its gradients (StepAfter::model). Under ZeRO, the next mini-batch of a stage waits for the steps of all its
 // replicas (StepBefore::replicas). Activations are in bytes (the problem's unit is 10^6 bytes), for the average
@@ -47,7 +48,8 @@ base::Result<pipeline::Problem> training_problem(const Scenario& scenario, const
 base::Result<pipeline::FusedLayouts> fused_training_problem(const Scenario& scenario, const TrainTask& first,
                                                             const TrainTask& second);
 
-/// Returns the schedule that the layout names: 1F1B, interleaved with virtual stages. Errors as in training_problem.
+/// Returns the schedule that the layout names: 1F1B, or interleaved 1F1B if it has virtual stages. Errors as in
+/// training_problem.
 base::Result<pipeline::Schedule> training_schedule(const Scenario& scenario, const TrainTask& train);
 
 /// Returns the schedule that the layout names for a problem of one model. An Error if the schedule does not apply to
@@ -67,9 +69,11 @@ base::Result<double> scheduled_training_seconds(const Scenario& scenario, const 
 /// fused_training_problem.
 base::Result<double> fused_training_bound(const Scenario& scenario, const TrainTask& first, const TrainTask& second);
 
-/// Returns a weaker lower bound that needs no graph of ops, fast enough for a search. It is the larger of two bounds.
-/// Per device: the work of both tasks' stages plus the smallest head of any stage. Per task: head, work and tail of
-/// every stage in each mini-batch, with its step. Errors as in fused_training_problem.
+/// Returns a weaker lower bound that needs no graph of ops, fast enough for a search. It is the maximum of a bound for
+/// each device and a bound for each stage. For a device: the work of its stages of both tasks, plus the smallest head
+/// of any of them. For a stage: its head, work, tail and step in a mini-batch, times the number of mini-batches. A
+/// stage's head is a forward pass through all stages before it, and its tail a backward pass through them. Errors as in
+/// fused_training_problem.
 base::Result<double> fused_training_floor(const Scenario& scenario, const TrainTask& first, const TrainTask& second);
 
 /// Busy seconds of a task's stages for its passes and steps, in any schedule.

@@ -20,8 +20,8 @@ struct WeightCopy {
   std::vector<std::size_t> tasks;
   /// Task whose settings determine what is stored and what is offloaded: the one that trains, otherwise the first.
   std::size_t owner = 0;
-  bool trained = false;
-  bool engine = false;  ///< a separate copy in an engine's form
+  bool trained = false;  ///< whether one of the tasks trains
+  bool engine = false;   ///< whether it is a separate copy in an engine's form
 };
 
 /// Returns the copies of all roles. `alike(a, b)`: whether two tasks of one role share a copy. `engine(task)`: whether
@@ -82,8 +82,9 @@ inline bool receives(const WeightCopy& copy, const workflow::Workflow& workflow)
   return !copy.trained && workflow.trained_by[workflow.role_of[copy.owner]->index()].has_value();
 }
 
-/// Returns the bytes in transit while new weights of a role replace old ones. To an engine: one tensor and the bucket
-/// that it is packed into (plan::sync_bucket). Otherwise: two messages.
+/// Returns the bytes in transit while new weights of a role replace old ones. To an engine: the embedding, as the
+/// largest tensor, and the bucket that tensors are packed into (plan::sync_bucket). Otherwise: two buckets of
+/// realloc::PlanOptions.
 std::int64_t bytes_in_transit(const Scenario& scenario, std::size_t role, bool to_engine);
 
 }  // namespace dovetail::predict

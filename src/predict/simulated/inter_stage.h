@@ -14,8 +14,8 @@ namespace dovetail::predict {
 
 /// Returns the input for simulations of the stage. Each time a worker changes to the model of another task, it waits
 /// for the host transfers of overhead_seconds. The first time, it also waits for the task's hand-over. In an unfused
-/// stage, all devices wait for both together. Dropping the actor takes no time, because its weights are discarded.
-/// `scenario` must outlive the result.
+/// stage, all devices together wait for the host transfers and the hand-over of each task. Dropping the actor takes no
+/// time, because its weights are discarded. `scenario` must outlive the result.
 simulate::InterStageTask inter_stage_task(const Scenario& scenario, const plan::Plan& plan,
                                           const plan::GenerationStage& stage);
 
@@ -24,11 +24,11 @@ simulate::InterStageTask inter_stage_task(const Scenario& scenario, const plan::
 simulate::InterStage inter_stage_of(const Scenario& scenario, const plan::Plan& plan, const Draw& draw);
 
 /// Simulates generation and inference unfused and at each of simulate::default_thresholds(), on `draws` draws of the
-/// seed. nullopt if stopped. REQUIRES: no find_threshold_fault for any of them.
+/// seed. nullopt if stopped. REQUIRES: no find_threshold_fault for any of these thresholds.
 std::optional<simulate::ThresholdChoice> simulated_thresholds(const Scenario& scenario, const plan::Plan& plan,
                                                               std::uint64_t seed, int draws);
 
-/// Returns why no samples migrate at any threshold, without a final period. REQUIRES: no samples migrate.
+/// Returns why no samples migrate at any threshold, as a clause without a full stop. REQUIRES: no samples migrate.
 std::string why_no_migration(const Scenario& scenario, const plan::Plan& plan);
 
 /// Returns why_no_migration() for the thresholds that were simulated. nullopt if samples migrate at one of them.

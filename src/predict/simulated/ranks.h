@@ -1,5 +1,5 @@
-// Data-parallel ranks: how software distributes packs among them, and the work of ranks with fewer tokens than the
-// slowest one.
+// Data-parallel ranks: how software distributes packs (micro-batches of packed sequences) among them, and the work of
+// ranks with fewer tokens than the slowest one.
 #pragma once
 
 #include <cstddef>
@@ -46,11 +46,11 @@ struct DistributedPacks {
 /// padded to a multiple required by tensor and context parallelism, and packed by first-fit decreasing. NeMo-RL's
 /// variant of this algorithm makes at least as many packs for such lengths. Pack i goes to rank i modulo the number of
 /// ranks, so some ranks have one more than others. Under pipeline parallelism, messages have one size, so each pack is
-/// padded to the longest of its rank, as part of its last sequence. Sequence lengths are equidistant quantiles of the
-/// batch's distribution.
+/// padded to the length of its rank's longest pack. The padding counts as part of the pack's last sequence. Sequence
+/// lengths are equidistant quantiles of the batch's distribution.
 ///
-/// The slowest rank has the most tokens, counted as in a pipeline without bubbles: packs plus stages minus one.
-/// REQUIRES: the task trains or infers, and the layout has no fault.
+/// The slowest rank is the one with the largest product of (packs + stages - 1) and its mean tokens per pack, which is
+/// proportional to the time of its pipeline. REQUIRES: the task trains or infers, and the layout has no fault.
 std::optional<DistributedPacks> distribute_packs(const Scenario& scenario, std::size_t task,
                                                  const plan::TaskPlan& planned);
 

@@ -49,7 +49,7 @@ class Simulator {
   /// Error (parallel::stopped_before). Other Errors as in training_problem and fused_training_problem. REQUIRES: the
   /// plan has no fault, and there is at least one draw.
   base::Result<Simulation> simulate(const plan::Plan& plan);
-  /// As above. `closed` is the estimate of the plan.
+  /// Simulates a plan in the same way, given its estimate `closed`.
   base::Result<Simulation> simulate(const plan::Plan& plan, Estimate closed);
 
  private:

@@ -66,7 +66,8 @@ struct FusedTraining {
   std::int64_t peak = 0;  ///< peak bytes of activations on a device
 };
 
-/// Returns the best schedule that fuse's portfolio finds. Errors as in fused_training_problem.
+/// Returns the best schedule of both tasks that fuse::solve finds with "auto" and the options of `search`. Errors as in
+/// fused_training_problem.
 base::Result<FusedTraining> fused_training_trace(const Scenario& scenario, const TrainTask& first,
                                                  const TrainTask& second, const FusedSearch& search);
 
