@@ -56,8 +56,8 @@ struct StreamPlace {
 };
 StreamPlace place_of(const Pattern& pattern, std::int64_t element);
 
-/// Returns the element that starts the row of `element`, where a stream may be cut. REQUIRES: 0 <= element <= the
-/// stream's end.
+/// Returns the element that starts the row of `element`. Streams are cut only at such elements. REQUIRES: 0 <= element
+/// <= the stream's end.
 std::int64_t row_start(const Pattern& pattern, std::int64_t element);
 
 }  // namespace dovetail::realloc

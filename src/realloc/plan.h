@@ -2,7 +2,7 @@
 // layout to another.
 //
 // - Every device ends with the weights that its rank holds in the destination layout, as far as both models have them.
-//   A head that the other model lacks stays as it is. Data that a device already holds is not sent to it, not even
+//   A head that the source's model lacks stays as it is. Data that a device already holds is not sent to it, not even
 //   parts of a slice. All other data arrives exactly once.
 // - The number of bytes between nodes is minimal. A block enters a node once if some device there needs it and none
 //   holds it, and never otherwise. No plan can move less, because such a node must receive each byte of the block at
@@ -32,8 +32,9 @@
 namespace dovetail::realloc {
 
 struct PlanOptions {
-  int element_bytes = 2;               ///< bytes per weight
-  bool trained_only = false;           ///< move only adapters if the model has any; the other weights are already there
+  int element_bytes = 2;  ///< bytes per weight
+  /// Whether to move only the adapters of a model that has any, because its other weights are already there.
+  bool trained_only = false;
   std::int64_t bucket = 64LL << 20;    ///< maximum message size in bytes
   std::int64_t min_share = 1LL << 20;  ///< minimum size of a share of a bundle, in bytes
   int rounds = 3;                      ///< maximum number of rounds that choose all senders again
@@ -59,8 +60,8 @@ struct Plan {
   std::vector<int> node_of;  ///< [device of the cluster] its node
 };
 
-/// Plans the reallocation from `source` to `destination`. REQUIRES: find_fault finds nothing for the two sides;
-/// element_bytes, bucket and min_share at least 1, rounds at least 0.
+/// Plans the reallocation from `source` to `destination`. REQUIRES: find_fault finds nothing for the two sides. In
+/// `options`, element_bytes, bucket and min_share are at least 1, and rounds is at least 0.
 Plan plan_reallocation(const cluster::Cluster& cluster, const Side& source, const Side& destination,
                        const PlanOptions& options = {});
 

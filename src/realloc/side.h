@@ -18,8 +18,8 @@ using base::DeviceId;
 /// A model laid out on a mesh. Rank r is device mesh.first + r.
 ///
 /// With layout.zero == 3, the n ranks that would hold equal slices (data x context ranks, or the copies of an expert)
-/// each hold one part of every slice instead. The slice's e elements are counted row by row, and copy i holds those
-/// from floor(i e / n) to floor((i + 1) e / n) - 1. With a shard group, slices are sharded over each group of
+/// each hold one part of every slice instead. The slice's e elements are counted row by row. Of the n ranks, rank i
+/// holds elements floor(i e / n) to floor((i + 1) e / n) - 1. With a shard group, slices are sharded over each group of
 /// consecutive ranks (see llm::shard_ranks), and the groups are copies.
 struct Side {
   llm::Transformer model;
@@ -33,7 +33,7 @@ struct Side {
 /// embedding.
 std::optional<std::string> find_fault(const cluster::Cluster& cluster, const Side& source, const Side& destination);
 
-/// Returns the number of ranks of a pipeline stage. Rank r is at position r % positions of stage r / positions.
+/// Returns the number of ranks of a pipeline stage, p. Rank r is at position r % p of stage r / p.
 int positions_of(const llm::Layout& layout);
 
 /// Returns the pipeline stage that holds each layer. REQUIRES: find_fault finds nothing.
