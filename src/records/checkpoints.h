@@ -35,9 +35,9 @@ struct OpenedCheckpoint {
 };
 
 /// Opens the newest checkpoint whose files match its manifest, and deletes unfinished ones. Damaged checkpoints that
-/// are newer are renamed to "damaged-..." so that they are not opened again. `warn` receives a message about each,
-/// which names the damaged file. Returns nullopt if there are no checkpoints, a Failure::io Error if all are damaged,
-/// and a bad_input Error if the newest readable one belongs to a run with another hash.
+/// are newer are renamed to "damaged-..." so that they are not opened again. For each, `warn` receives a message with
+/// the path of the damaged file. Returns nullopt if there are no checkpoints, a Failure::io Error if all are damaged,
+/// and a bad_input Error if the newest readable one belongs to a run with a hash other than `place.run_hash`.
 base::Result<std::optional<OpenedCheckpoint>> open_newest(const CheckpointPlace& place,
                                                           const std::function<void(const std::string&)>& warn);
 
@@ -60,7 +60,7 @@ struct ManifestFile {
 struct Manifest {
   std::string run;             ///< hash of the run that the checkpoint belongs to
   std::int64_t iteration = 0;  ///< completed iterations
-  bool is_best = false;        ///< the evaluation before it was the best of the run so far
+  bool is_best = false;        ///< whether the evaluation before the checkpoint was the best so far
   std::vector<ManifestFile> files;
 
   friend bool operator==(const Manifest&, const Manifest&) = default;
@@ -70,7 +70,7 @@ struct Manifest {
 /// one cannot be read or is not a regular file.
 base::Result<std::vector<ManifestFile>> files_of(const std::string& folder);
 
-/// Returns the text of the manifest file, with a hash over all of its members.
+/// Returns the text of the manifest file, with a hash over all its other members.
 std::string manifest_to_json(const Manifest& manifest);
 
 /// Reads a manifest. Returns an Error with its location if the manifest is invalid, or if the hash does not match the
@@ -81,7 +81,7 @@ base::Result<Manifest> parse_manifest(std::string_view content, const std::strin
 base::Result<Manifest> read_manifest(const std::string& folder);
 
 /// Checks that the folder has all files of the manifest, unchanged. Otherwise returns a Failure::io Error with the path
-/// of the first file that differs, and how.
+/// of the first file that differs and how it differs.
 base::Status check_files(const Manifest& manifest, const std::string& folder);
 
 }  // namespace dovetail::records

@@ -46,16 +46,17 @@ class FigureTable {
 };
 
 /// Reads rows: JSON objects, one per line. Each has an `iteration` greater than in the previous row, and numbers or
-/// nulls by name. An optional object `timing` has more of these. Invalid rows are Errors with a line and a column. An
-/// incomplete last line without a line break is still being written, and is ignored.
+/// nulls by name. An optional object `timing` has the timings in the same form. Invalid rows are Errors with a line and
+/// a column. An incomplete last line without a line break is still being written, and is ignored.
 base::Result<FigureTable> parse_figures(std::string_view content, const std::string& path);
 
 /// Reads rows from a file.
 base::Result<FigureTable> read_figures(const std::string& path);
 
-/// Returns the timeline of a run, with all iterations in one lane. Each has a bar per task, named after it, and a bar
-/// "other" for the remaining time, from `metrics` (metrics.jsonl); then a bar for its evaluation, from `evaluations`
-/// (eval.jsonl). Checkpoints and pauses of a stopped run are not included. Times are in ns, shown in seconds.
+/// Returns the timeline of a run, with all iterations in one lane. Each has a bar per task, named after the task, and a
+/// bar "other" for the remaining time, from `metrics` (metrics.jsonl); then a bar for its evaluation, from
+/// `evaluations` (eval.jsonl). Checkpoints and pauses of a stopped run are not included. Times are in ns, shown in
+/// seconds.
 timeline::Timeline run_timeline(const FigureTable& metrics, const FigureTable& evaluations);
 
 }  // namespace dovetail::records

@@ -47,7 +47,7 @@ class EventFile {
  public:
   /// Begins a new file. Its name sorts after the files in the folder, because TensorBoard reads files in order of name.
   /// If there are other files, the new one begins with a SessionLog that makes TensorBoard drop their events from
-  /// `first_step` on. A stopped run resumes there.
+  /// `first_step` on, the step at which a stopped run resumes.
   static base::Result<EventFile> open(const std::string& folder, std::int64_t first_step);
 
   /// Writes each figure except the iteration as a scalar at `step`: "train/reward" with the prefix "train", and
@@ -66,8 +66,8 @@ class EventFile {
 class RunFolder {
  public:
   /// Opens the folder of a run with `iterations` completed, and creates missing files. Cuts off rows of later
-  /// iterations, an incomplete last row and, if `is_to_be_evaluated` (RunState), the evaluation after `iterations`.
-  /// Removes files that killed processes left incomplete.
+  /// iterations, an incomplete last row and, if `is_to_be_evaluated` (RunState), the row of the evaluation after these
+  /// iterations. Removes files that killed processes left incomplete.
   static base::Result<RunFolder> open(const std::string& folder, std::int64_t iterations,
                                       bool is_to_be_evaluated = false);
 

@@ -24,7 +24,7 @@ struct SampleRow {
 /// `path` and the line.
 base::Result<std::vector<SampleRow>> parse_last_samples(std::string_view content, const std::string& path);
 
-/// Reads the file at `path`, from its end. Returns an empty vector if the file does not exist.
+/// Returns the rows of the last iteration in the file at `path`. Empty if the file does not exist.
 base::Result<std::vector<SampleRow>> read_last_samples(const std::string& path);
 
 }  // namespace dovetail::records
