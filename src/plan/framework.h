@@ -26,7 +26,7 @@ enum class RuleScope : std::uint8_t {
 
 /// A restriction on one setting of a task.
 struct TaskRule {
-  std::optional<workflow::TaskKind> of;  ///< tasks of this kind; nullopt: all
+  std::optional<workflow::TaskKind> of;  ///< kind of the tasks that it applies to; nullopt: all
   std::string_view part;                 ///< key of the setting's group in a plan file: "layout"
   std::string_view key;                  ///< key of the setting within that group; empty: the whole group
   std::string accepted;                  ///< accepted values, for messages
@@ -58,18 +58,19 @@ struct Framework {
   std::string_view name;
   std::string_view training;  ///< name of the backend's memory conventions (cost/conventions.h)
   int max_steps_off_policy = 0;
-  bool packs_rows = true;      ///< supports jobs that pack sequences
-  bool pads_rows = false;      ///< supports jobs that pad rows
-  bool reward_models = true;   ///< can run a reward model on devices of the job
-  bool loss_in_parts = false;  ///< computes log-probabilities in chunks of tokens, from logits of all tokens
-  bool prefetches = false;     ///< host transfers can overlap other tasks
-  bool inter_stage = false;    ///< can fuse generation with inference
-  bool intra_stage = false;    ///< can fuse two trainings
+  bool packs_rows = true;     ///< whether it supports jobs that pack sequences
+  bool pads_rows = false;     ///< whether it supports jobs that pad rows
+  bool reward_models = true;  ///< whether it can run a reward model on devices of the job
+  /// Whether it computes log-probabilities in chunks of tokens, from logits of all tokens.
+  bool loss_in_parts = false;
+  bool prefetches = false;   ///< whether host transfers can overlap other tasks
+  bool inter_stage = false;  ///< whether it can fuse generation with inference
+  bool intra_stage = false;  ///< whether it can fuse two trainings
   std::vector<ModelRule> not_computed;
   std::string_view computed = {};  ///< describes the supported models, for messages
   std::vector<TaskRule> rules;
   std::vector<Agreement> agreements;
-  IterationOrder (*order)(const Job&) = nullptr;  ///< null: the ideal order
+  IterationOrder (*order)(const Job&) = nullptr;  ///< order of the job's activities; null: the ideal order
   std::int64_t sync_bucket = 0;  ///< bytes of trained weights in one message to an engine; 0: tensor by tensor
   /// Whether sleeping engines keep their weights in host memory; null: never.
   bool (*engine_copies)(const Job&) = nullptr;

@@ -64,7 +64,7 @@ TaskRule no_offload(std::optional<workflow::TaskKind> of = std::nullopt);
 /// Rules for engines such as vLLM, which have their own copy of the weights.
 std::vector<TaskRule> engine_rules();
 
-/// Requires that every data-parallel rank gets the same number of samples of an optimizer step.
+/// Requires that every data-parallel rank gets the same number of samples in each optimizer step.
 TaskRule undivided_shares();
 
 /// Requires that searched plans use sequence parallelism if, and only if, they use tensor parallelism.
@@ -92,7 +92,7 @@ void add_of_actor(const TaskRule& rule, Framework& framework);
 /// Requires the weights to be on the host while the task does not run.
 TaskRule weights_offloaded();
 
-// Predicates of tasks.
+// Predicates that select tasks. Most comments name the selected tasks.
 bool is_trained(const Job& job, std::size_t task);      ///< training or inference of a trained role
 bool is_reference(const Job& job, std::size_t task);    ///< inference of a frozen role other than a reward model
 bool is_of_trainer(const Job& job, std::size_t task);   ///< training, or inference of any role except a reward model
@@ -100,7 +100,7 @@ bool is_reward(const Job& job, std::size_t task);       ///< inference of a rewa
 bool is_on_policy(const Job& job, std::size_t task);    ///< every task of a job without steps off policy
 bool has_pools(const Job& job);                         ///< whether the job fixes the devices of some task
 bool is_on_the_pool(const Job& job, std::size_t task);  ///< on policy, in a job that fixes no devices
-bool is_scalar(const Job& job, std::size_t task);       ///< the model outputs one number for each token
+bool is_scalar(const Job& job, std::size_t task);       ///< tasks of a model that outputs one number for each token
 bool is_training(const Job& job, std::size_t task);
 bool is_inference(const Job& job, std::size_t task);
 bool is_generation(const Job& job, std::size_t task);
@@ -120,15 +120,16 @@ bool same_micro_batches(const TaskPlan& a, const TaskPlan& b);
 /// Both size micro-batches by tokens, or neither does.
 bool same_micro_batch_rule(const TaskPlan& a, const TaskPlan& b);
 
-/// Runs all generation, then all inference, then all training, then the next iteration. Off policy: the ideal order.
+/// Returns the order that runs all generation, then all inference, then all training, then the next iteration. Off
+/// policy: the ideal order.
 IterationOrder in_stages(const Job& job);
 
 /// Selects tasks.
 using TaskPredicate = bool (*)(const Job& job, std::size_t task);
-/// Runs generation and rewards, then turns of inference and training, one after the other, then the weight sync. Each
-/// predicate in `sequence` selects the tasks of one turn, which may run together. On policy, the next iteration starts
-/// after the last turn. Off policy, generation never pauses, and the turns of the next iteration start after the turns
-/// of this one.
+/// Returns the order that runs generation and rewards, then turns of inference and training, one after the other, then
+/// the weight sync. Each predicate in `sequence` selects the tasks of one turn, which may run together. On policy, the
+/// next iteration starts after the last turn. Off policy, generation never pauses, and the turns of the next iteration
+/// start after the turns of this one.
 IterationOrder in_sequence(const Job& job, const std::vector<TaskPredicate>& sequence);
 
 // The frameworks. A framework with several backends has an entry for each, the default first. Some comments below name

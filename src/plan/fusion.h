@@ -35,7 +35,7 @@ struct Fusion {
 
 /// The tasks that inter-stage fusion runs together.
 struct GenerationStage {
-  std::size_t generate = 0;  ///< a task of the workflow
+  std::size_t generate = 0;  ///< the generate task, by its index in the workflow
   /// Infer tasks on the devices of `generate` that depend only on it and on each other, in workflow order.
   std::vector<std::size_t> infer;
 };

@@ -21,7 +21,8 @@ struct HostTransfer {
   friend bool operator==(const HostTransfer&, const HostTransfer&) = default;
 };
 
-/// [task][other] whether the transferred state of `task` does not fit while `other` runs, on a device that both use.
+/// [task][other] whether the transferred state of `task` does not fit in memory while `other` runs, on a device that
+/// both use.
 using Conflicts = std::vector<std::vector<bool>>;
 
 /// Appends these transfers to `graph` as separate activities:

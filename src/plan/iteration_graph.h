@@ -11,7 +11,7 @@
 
 namespace dovetail::plan {
 
-/// One use of devices in an iteration.
+/// A node of the iteration graph: work that happens once in each iteration.
 struct Activity {
   enum class Kind {
     task,          ///< a task of the workflow
@@ -61,7 +61,7 @@ void put_within(IterationGraph& graph, std::size_t leader, const std::vector<std
 /// not its members. Loads and unloads still wait for the memory of the whole activity.
 void release(IterationGraph& graph, std::size_t leader, base::Ticks early);
 
-/// Whether release() makes this edge early.
+/// Whether release() changes ActivityEdge::early of this edge.
 bool is_released(const IterationGraph& graph, std::size_t leader, const ActivityEdge& edge);
 
 /// Whether two tasks of one role can use the same copy of the weights: they have the same mesh, and layouts that place

@@ -21,7 +21,7 @@ base::Result<std::string> read_job_folder(const base::Node& root, const std::str
 /// valid.
 base::Result<std::string> job_seen_from(std::string_view content, const std::string& path, const std::string& target);
 
-/// Offset of a line and a column, both from 1.
+/// Returns the offset in bytes of a position in `content`. `line` and `column` start at 1.
 std::size_t offset_of(std::string_view content, int line, int column);
 
 /// Returns `content` with `value` in place of the scalar `node`, which was parsed from it. If the scalar is not one

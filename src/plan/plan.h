@@ -42,7 +42,7 @@ struct PlanFault {
 /// Checks for each task that its mesh belongs to the cluster, and that its layout fits the model and fills the mesh.
 /// Checks its micro-batches or engine settings without regard to other settings. Then checks the fusions
 /// (find_threshold_fault, find_training_fault). Reports a fault of a fusion at its generate task or first train task,
-/// or at task 0 if no tasks can be fused with generation. REQUIRES: a TaskPlan for each task.
+/// or at task 0 if no tasks can be fused with generation. REQUIRES: the plan has a TaskPlan for each task.
 std::optional<PlanFault> find_fault(const Plan& plan, const Job& job);
 
 }  // namespace dovetail::plan

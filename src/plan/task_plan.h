@@ -74,12 +74,13 @@ constexpr auto fields_of(const T*) {
             {.phrase = "with its own weights", .otherwise = "with the trained weights"}));
 }
 
-/// The state that moves to host memory while its task does not run.
+/// Which state of a task is in host memory: weights, gradients or optimizer while the task does not run, or the
+/// optimizer at all times (optimizer_on_host).
 struct Offload {
   bool weights = false;
   bool gradients = false;
   bool optimizer = false;
-  bool optimizer_on_host = false;  ///< stored and stepped on the host
+  bool optimizer_on_host = false;  ///< whether the optimizer is stored and stepped on the host
 
   friend bool operator==(const Offload&, const Offload&) = default;
 };
