@@ -15,7 +15,7 @@
 
 namespace dovetail::planner {
 
-/// How two plans of a task differ.
+/// How a changed plan differs from the original.
 enum class ChangeKind {
   mesh,           ///< other devices, possibly with another layout and settings
   side_by_side,   ///< two tasks that divide the devices of both between them

@@ -27,7 +27,7 @@ struct ActivityComparison {
   /// that others hide.
   SecondsPair critical;
   /// Part of the activity's seconds that differs most between the plans. nullopt if no part differs, if only one plan
-  /// fuses the activity, or if the first plan lacks it.
+  /// fuses the activity, or if the first plan lacks the activity.
   std::optional<predict::SecondsOf> part;
   SecondsPair of_part;  ///< seconds of `part`
   /// Whether the first and the second plan fuse the activity with others. The seconds of all fused activities are then

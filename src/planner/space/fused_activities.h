@@ -136,8 +136,8 @@ class FusedActivities {
   FusionTables& tables_;
   const SearchSpace& space_;
   std::optional<plan::TrainPair> pair_;
-  std::vector<std::size_t> generating_;  // tasks
-  std::vector<std::size_t> inferring_;   // tasks
+  std::vector<std::size_t> generating_;  // generate tasks
+  std::vector<std::size_t> inferring_;   // infer tasks
   struct Stage {
     std::vector<char> together;  // [generating task, inferring task] whether both are on one mesh
     std::optional<plan::GenerationStage> stage;

@@ -30,8 +30,8 @@ struct WeightSyncTicks {
 /// Properties that two tasks share in every plan.
 struct Link {
   std::size_t task = 0;  ///< the other task
-  bool mesh = false;     ///< same devices
-  bool weights = false;  ///< same form of weights (predict::linked_tasks)
+  bool mesh = false;     ///< whether they have the same devices
+  bool weights = false;  ///< whether they have the same form of weights (predict::linked_tasks)
   /// Shared agreements of the job's framework, as indices into plan::agreements_of.
   std::vector<std::size_t> agreements;
 };
@@ -82,8 +82,8 @@ std::vector<cluster::Mesh> search_meshes(const plan::Job& job);
 SearchSpace make_search_space(const predict::Scenario& scenario, std::vector<cluster::Mesh> meshes,
                               const ChoiceRules& rules, int threads);
 
-/// Returns the first task without a choice on any mesh. Otherwise returns the first task without a choice on a mesh
-/// that the tasks linked to it can use. nullopt if every task has a choice.
+/// Returns the first task without a choice on any mesh. Otherwise returns the first task without a mesh on which it and
+/// all tasks linked to it have a choice. nullopt if every task has such a mesh.
 std::optional<std::size_t> impossible_task(const SearchSpace& space);
 
 /// Returns the task's plan for a selected choice. REQUIRES: the task is not a rule.

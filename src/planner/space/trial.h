@@ -111,7 +111,7 @@ class Trial {
     std::int64_t host_idle = 0;     ///< in host memory while no task of the copy runs, per device
     std::int64_t host_used = 0;     ///< in host memory while a task of the copy runs without training
     std::int64_t host_trained = 0;  ///< in host memory while a task of the copy trains
-    /// Weights that return to the device before newly trained ones are sent from there.
+    /// Bytes of offloaded weights that return to the device before newly trained ones are sent from there.
     std::int64_t returning = 0;
   };
   /// The steps of score_unless, in order.
