@@ -143,7 +143,7 @@ ActivitySeconds task_seconds(const Scenario& scenario, std::size_t task, const p
 /// Weights that move from the task that trains a role to another task that uses it.
 struct Reallocation {
   realloc::Plan moves;
-  cluster::Links links;  ///< of both meshes together
+  cluster::Links links;  ///< links among the devices of both meshes
 };
 /// Returns the moves of a reallocation. REQUIRES: the activity is a reallocation.
 Reallocation reallocation(const Scenario& scenario, const plan::Plan& plan, const plan::Activity& activity);

@@ -12,7 +12,7 @@
 
 namespace dovetail::predict {
 
-/// Actual size of one phase of a train task, which may differ from the plan.
+/// Numbers of mini-batches and micro-batches in one phase of a train task, which may differ from the plan.
 struct PhaseCounts {
   int minibatches = 1;
   int microbatches = 1;  ///< per mini-batch and replica

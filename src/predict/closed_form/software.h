@@ -15,9 +15,9 @@ namespace dovetail::predict {
 
 enum class EfficiencyReason {
   named,            ///< the job names the set
-  fitted,           ///< fitted to the job's GPU and training
-  gpu_fitted,       ///< fitted to the job's GPU, but not to its training
-  training_fitted,  ///< fitted to the job's training, but not to its GPU
+  fitted,           ///< fitted to the job's GPU and memory conventions
+  gpu_fitted,       ///< fitted to the job's GPU, but not to its memory conventions
+  training_fitted,  ///< fitted to the job's memory conventions, but not to its GPU
   unmeasured,       ///< no measurements of the job's GPUs
   custom_gpu,       ///< the job file describes a GPU without measurements
   mixed_gpus,       ///< the cluster has several GPU types without joint measurements
@@ -32,7 +32,7 @@ struct EfficiencyChoice {
   std::string training;           ///< name of the job's conventions
 };
 
-/// Returns the efficiencies that the job's `software` names, otherwise those fitted to its training or GPUs
+/// Returns the efficiencies that the job's `software` names, otherwise those fitted to its memory conventions or GPU
 /// (cost/efficiency.h), otherwise "assumed".
 EfficiencyChoice choose_efficiency(const plan::Job& job, std::string_view conventions);
 

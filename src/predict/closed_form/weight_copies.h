@@ -33,7 +33,7 @@ std::vector<WeightCopy> weight_copies(const workflow::Workflow& workflow,
 /// Bytes of a copy that belong to a device, whether they are stored there or on its host.
 struct HeldBytes {
   StoredBytes stored;
-  std::int64_t host_gradients = 0;  ///< gradients of an optimizer on the host, in addition to `stored`
+  std::int64_t host_gradients = 0;  ///< gradients for an optimizer on the host, in addition to `stored`
   std::int64_t host_optimizer = 0;  ///< part of the optimizer that is always in host memory, in addition to `stored`
   plan::Offload offload;            ///< parts that leave the device while no task of the copy runs
 };

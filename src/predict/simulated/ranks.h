@@ -16,7 +16,7 @@ namespace dovetail::predict {
 
 /// Work of a task's data-parallel ranks.
 struct Ranks {
-  std::int32_t task = -1;     ///< -1: none
+  std::int32_t task = -1;     ///< index in the workflow; -1: none
   std::vector<double> parts;  ///< [rank] share of the slowest rank's work; descending, the first is 1
 };
 
@@ -35,7 +35,7 @@ simulate::Trace with_ranks(simulate::Trace trace, const std::vector<Ranks>& task
 struct DistributedPacks {
   int count = 0;                   ///< number of micro-batches
   llm::Tokens micro_batch;         ///< average micro-batch; all are equal if they are padded
-  std::vector<double> ranks = {};  ///< [rank] tokens relative to this rank, as in cost::shares_of_ranks
+  std::vector<double> ranks = {};  ///< [rank] tokens of each rank relative to this one (cost::shares_of_ranks)
 };
 
 /// Returns the packs of the slowest rank, for software that deals packs to its ranks in turn
