@@ -31,8 +31,8 @@
 //   these devices at least f(X / k). If a single device of the node holds the block and the others do not need it, the
 //   block leaves over that device's link.
 // - Let X be all bytes that move between nodes. Only devices that hold or need any of the moved blocks send these
-//   bytes. Only devices that need a block that their node lacks receive them. With k such senders, sending takes f(X /
-//   k); likewise for receivers.
+//   bytes. Only devices that need a block that their node lacks receive them. With k such senders, sending takes
+//   f(X / k); likewise for receivers.
 #pragma once
 
 #include <cstdint>
