@@ -66,8 +66,8 @@ class EventFile {
 class RunFolder {
  public:
   /// Opens the folder of a run that has completed `iterations`, and creates missing files. Cuts off rows of later
-  /// iterations, an incomplete last row and, if `is_to_be_evaluated` (RunState), the evaluation after the last
-  /// completed iteration, which the run repeats. Removes files that killed processes left incomplete.
+  /// iterations, an incomplete last row and, if `is_to_be_evaluated` (RunState), the evaluation at
+  /// `iterations`, which the run repeats. Removes files that killed processes left incomplete.
   static base::Result<RunFolder> open(const std::string& folder, std::int64_t iterations,
                                       bool is_to_be_evaluated = false);
 
