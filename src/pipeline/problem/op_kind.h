@@ -33,7 +33,7 @@ struct OpTraits {
   OpKind kind = OpKind::F;
   char letter = '?';             ///< used in formats and labels: "F" in "3F7"
   std::string_view name{};       ///< label of its bars in charts and tables: "forward"
-  std::string_view full_name{};  ///< name outside of charts: "optimizer step" for "step"
+  std::string_view full_name{};  ///< name outside of charts and tables: "optimizer step" for "step"
   OpPhase phase = OpPhase::forward;
   BackwardPart backward = BackwardPart::none;
   bool per_minibatch = false;  ///< true: one op per mini-batch, numbered by OpLabel::microbatch; false: per micro-batch
