@@ -18,8 +18,8 @@ enum class EndedBy { time, interrupt };
 class Cancellation {
  public:
   Cancellation() = default;
-  /// Creates a cancellation that is also requested when `outer` is, and after `seconds` if given. `outer` may be null;
-  /// otherwise it must outlive this object.
+  /// Creates a cancellation that is also requested when `outer` is requested, and after `seconds` if given. `outer` may
+  /// be null; otherwise it must outlive this object.
   explicit Cancellation(const Cancellation* outer, std::optional<double> seconds = std::nullopt);
   Cancellation(const Cancellation&) = delete;
   Cancellation& operator=(const Cancellation&) = delete;

@@ -23,7 +23,7 @@ struct SharingOptions {
   /// Time limit, counted from the construction of SharedChains
   std::optional<double> time_limit_seconds = std::nullopt;
   const Cancellation* cancellation = nullptr;  ///< a time limit in it acts like time_limit_seconds
-  const Exchange* exchange = nullptr;          ///< processes that share the chains; null: this one only
+  const Exchange* exchange = nullptr;          ///< processes that share the chains; null: only this process
 };
 
 class SharedChains {

@@ -57,8 +57,8 @@ struct ReallocationSeconds {
   double gap() const { return lower_bound > 0 ? seconds / lower_bound - 1 : 0; }
 };
 
-/// Returns the time of `plan` and the lower bound. `links`: cluster::links_of(cluster, cluster::hull_of(source.mesh,
-/// destination.mesh)).
+/// Returns the time of `plan` and the lower bound. `links` must be cluster::links_of(cluster,
+/// cluster::hull_of(source.mesh, destination.mesh)).
 ReallocationSeconds reallocation_seconds(const Plan& plan, const cluster::Links& links, const Overhead& overhead = {});
 /// As above, for a caller that already has `traffic`, the result of traffic_of(plan).
 ReallocationSeconds reallocation_seconds(const Plan& plan, const std::vector<DeviceTraffic>& traffic,

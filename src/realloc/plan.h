@@ -65,7 +65,7 @@ struct Plan {
 Plan plan_reallocation(const cluster::Cluster& cluster, const Side& source, const Side& destination,
                        const PlanOptions& options = {});
 
-/// A rectangle of one tensor that one device sends another.
+/// A rectangle of one tensor that one device sends to another.
 struct Transfer {
   /// Index in llm::tensors_of(destination.model); a tied head's slices have the index of the embedding.
   std::int32_t tensor = 0;

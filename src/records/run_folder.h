@@ -47,7 +47,7 @@ class EventFile {
  public:
   /// Begins a new file. Its name sorts after the files in the folder, because TensorBoard reads files in order of name.
   /// If there are other files, the new one begins with a SessionLog that makes TensorBoard drop their events from
-  /// `first_step` on. A stopped run resumes there.
+  /// `first_step` on, the step at which a stopped run resumes.
   static base::Result<EventFile> open(const std::string& folder, std::int64_t first_step);
 
   /// Writes each figure except the iteration as a scalar at `step`. Its name gets the prefix "timing" if it is a
@@ -66,8 +66,8 @@ class EventFile {
 class RunFolder {
  public:
   /// Opens the folder of a run that has completed `iterations`, and creates missing files. Cuts off rows of later
-  /// iterations, an incomplete last row and, if `is_to_be_evaluated` (RunState), the evaluation at
-  /// `iterations`, which the run repeats. Removes files that killed processes left incomplete.
+  /// iterations, an incomplete last row and, if `is_to_be_evaluated` (RunState), the evaluation at `iterations`,
+  /// which the run repeats. Removes files that killed processes left incomplete.
   static base::Result<RunFolder> open(const std::string& folder, std::int64_t iterations,
                                       bool is_to_be_evaluated = false);
 
@@ -94,8 +94,8 @@ class RunFolder {
 class FolderLock {
  public:
   /// Takes the lock, and creates the folder if it is missing. Returns a bad_input Error if another program holds the
-  /// lock, and Failure::io if the folder cannot be created or opened. On file systems without locks, it succeeds
-  /// without one.
+  /// lock, and Failure::io if the folder cannot be created or opened. On file systems without locks, succeeds
+  /// without a lock.
   static base::Result<FolderLock> take(const std::string& folder);
 
   FolderLock(FolderLock&&) noexcept;
