@@ -71,9 +71,9 @@ inline constexpr Memory trace_activation_tolerance{100};
 base::Result<ScheduleFile> parse_trace(std::string_view content, const std::string& path, const Problem* problem);
 
 /// Writes the schedule as a trace, with the ops of each device in order of start. The summary has the block `Ours:`,
-/// and `Theoretically best:` if the claims have a makespan bound. Returns an Error if the format cannot
-/// express the schedule: it has a split backward, steps, several stages of a pipeline on a device, or a device without
-/// ops. REQUIRES: validate(schedule) found nothing.
+/// and `Theoretically best:` if the claims have a makespan bound. Returns an Error if the format cannot express the
+/// schedule: it has a split backward, steps, several stages of a pipeline on a device, or a device without ops.
+/// REQUIRES: validate(schedule) found nothing.
 base::Result<std::string> schedule_to_trace(const Schedule& schedule);
 
 /// Kinds of actions to write to a CSV.

@@ -10,7 +10,7 @@
 
 namespace dovetail::pipeline {
 
-/// A model and its parallel layout. Costs are per stage of this model (one tensor-parallel group).
+/// A model and its parallel layout. Costs are those of a stage of this layout, on one tensor-parallel group.
 struct ModelLayout {
   std::string name;
   int data_parallel = 1;
@@ -33,10 +33,11 @@ struct FusedLayouts {
   std::vector<std::string> warnings;  ///< not empty if the models have different numbers of micro-batches per group
 };
 
-/// Builds the problem of one fused group. The first model runs down the devices, the second runs up. Returns an Error
-/// unless dp*pp*tp is equal for both models, s (the larger tp divided by the smaller) is an integer, and s divides the
-/// pp of the model with the smaller tp. The Error names the failed condition and the nearest layouts that meet all
-/// conditions. Also returns an Error if a layout is invalid or the result exceeds the limits of a problem.
+/// Builds the problem of one fused group. The stages of the first model are on devices in ascending order, those of the
+/// second model in descending order. Returns an Error unless dp*pp*tp is equal for both models, s (the larger tp
+/// divided by the smaller) is an integer, and s divides the pp of the model with the smaller tp. The Error names the
+/// failed condition and the nearest layouts that meet all conditions. Also returns an Error if a layout is invalid or
+/// the result exceeds the limits of a problem.
 base::Result<FusedLayouts> fuse_layouts(const ModelLayout& first, const ModelLayout& second, TimeUnit unit);
 
 }  // namespace dovetail::pipeline

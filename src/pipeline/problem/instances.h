@@ -30,11 +30,11 @@ enum class InstanceGroup {
   published,       ///< the twelve instances of FlexFusion
   scale,           ///< many devices
   three_models,    ///< three or more models
-  uneven_stages,   ///< embedding and head, uneven layer splits, unequal devices
+  uneven_stages,   ///< stages of different cost: embedding and head, uneven layer splits, unequal devices
   transfer,        ///< delays between stages
   split_backward,  ///< separate weight gradients
   minibatches,     ///< several mini-batches, with optimizer steps
-  capacity,        ///< little more memory than one model alone needs under 1F1B
+  capacity,        ///< capacities slightly above the memory that one model alone needs under 1F1B
 };
 
 /// All groups, in order.

@@ -19,14 +19,14 @@ namespace dovetail::pipeline {
 enum class OpKind : std::uint8_t { F, B, I, W, S, last = S };
 inline constexpr std::size_t op_kinds = static_cast<std::size_t>(OpKind::last) + 1;
 
-/// Phase of training that an op belongs to.
+/// Whether an op belongs to the forward pass, the backward pass or the optimizer step.
 enum class OpPhase : std::uint8_t { forward, backward, step };
 /// Part of the backward of a micro-batch on a stage that an op computes: none, all of it (B), or half of a split
 /// backward (I or W).
 enum class BackwardPart : std::uint8_t { none, whole, half };
 /// Neighboring stage that receives an op's output, if any.
 enum class OutputTo : std::uint8_t { nowhere, next_stage, previous_stage };
-/// Shade of an op within the color of its pipeline.
+/// Shade of its pipeline's color in which an op is drawn.
 enum class Shade : std::uint8_t { light, dark, between, darkest };
 
 struct OpTraits {

@@ -38,15 +38,15 @@ constexpr auto names_of(StepAfter) {
 enum class StepBefore : std::uint8_t {
   own,  ///< the step in the same replica
 
-  /// The steps of all replicas of the stage: with ZeRO each replica updates a share of the weights, which are then
-  /// gathered.
+  /// The steps of all replicas of the stage: with ZeRO, each replica updates a share of the weights, and the shares are
+  /// then gathered.
   replicas
 };
 constexpr auto names_of(StepBefore) {
   return std::array{base::EnumName{"own", StepBefore::own}, base::EnumName{"replicas", StepBefore::replicas}};
 }
 
-/// One model: its replicas, each a pipeline of the same stages on separate devices.
+/// One model and its replicas. Each replica is a pipeline with the same stages and costs, on its own list of devices.
 struct Model {
   std::string name;
   int microbatches = 1;  ///< number of micro-batches per mini-batch and replica

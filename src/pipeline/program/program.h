@@ -88,7 +88,8 @@ struct Reduction {
   friend bool operator==(const Reduction&, const Reduction&) = default;
 };
 
-/// One instruction. `target` is the index of a message, a reduction or a stage (run, free).
+/// One instruction. `target` is the index of a message (receive, wait, send), a stage (run, free) or a reduction
+/// (reduce, await).
 struct Instruction {
   Code code = Code::run;
   OpKind op = OpKind::F;  ///< kind of op of `run`

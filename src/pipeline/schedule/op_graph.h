@@ -22,8 +22,8 @@ struct OpLabel {
   friend auto operator<=>(const OpLabel&, const OpLabel&) = default;
 };
 
-/// An edge seen from one end: the op at the other end, and the delay between the end of one op and the start of the
-/// other.
+/// An edge of the graph, seen from one of its two ops: the other op, and the delay between the end of the earlier op
+/// and the start of the later one.
 struct Arc {
   OpId op;
   Ticks lag;
