@@ -12,8 +12,8 @@
 
 namespace dovetail::parallel {
 
-/// A group of processes. Every process makes the same calls in the same order. A program with its own transport, for
-/// example one that uses MPI itself or runs its ranks as threads, sets the members itself.
+/// A group of processes that exchange messages. Every process must call all_gather the same number of times. A program
+/// with its own transport sets the members itself, for example if it uses MPI or runs its ranks as threads.
 struct Exchange {
   int rank = 0;
   int ranks = 1;
@@ -23,15 +23,16 @@ struct Exchange {
 };
 
 /// Connects the processes that `mpirun` or `srun` started together. A process that was started alone is a group of one.
-/// Only this function loads MPI. It connects once per program; later calls return the same group.
+/// Only this function loads MPI. The first call connects; later calls return its result.
 ///
 /// `timeout_seconds` limits every wait for other processes. It must exceed the time that a process spends between two
 /// calls of all_gather, and between the last call and its exit.
 ///
-/// Returns a bad_input Error if MPI or Dovetail's module for it is missing (the message names the package to install)
-/// or if the launcher belongs to a different MPI. Returns a lost Error if a process is already lost.
+/// Returns a bad_input Error with a remedy if MPI or Dovetail's module for it is missing, if the module belongs to
+/// another version of Dovetail, or if the launcher belongs to a different MPI. Returns a lost Error if MPI fails to
+/// connect, for example because another process is gone.
 ///
-/// MPI is finalized at program exit. After an Error it is aborted instead, which ends the other processes too.
+/// MPI is finalized at program exit. After a lost Error it is aborted instead, which ends the other processes too.
 base::Result<Exchange> connect_by_mpi(double timeout_seconds);
 
 /// Returns the path of Dovetail's MPI module; nullopt if it is missing. Searches the directories in the environment
@@ -45,14 +46,14 @@ bool mpi_module_was_built();
 /// Checks that all processes have read the same `input`. If a rank's input is an Error, every process returns the Error
 /// of the first such rank, prefixed with "rank N: "; rank 0 returns its own Error without a prefix. Otherwise, if a
 /// rank's input differs from rank 0's, every process returns an Error about the first such rank. `another` completes
-/// the message "rank 1 reads ... than rank 0": "a different problem".
+/// the message "rank 1 reads ... than rank 0", for example with "a different problem".
 base::Status agree_on_input(const Exchange& exchange, const base::Result<std::string>& input, std::string_view another);
 
 /// Appends `value` to the message: eight bytes in the machine's byte order.
 void put(std::string& message, std::int64_t value);
 
-/// Removes the value at the beginning of the message and returns it. REQUIRES: there is one; messages come from the
-/// same program.
+/// Removes the value at the beginning of the message and returns it. REQUIRES: the message begins with a value that
+/// `put` appended on a machine with the same byte order.
 std::int64_t take(std::string_view& message);
 
 }  // namespace dovetail::parallel

@@ -1,5 +1,5 @@
-// The chains of a search, distributed over threads and processes. They work in rounds. After each round all processes
-// exchange their results and their reasons to stop.
+// Distributes the chains of a search (its random walks over solutions) over threads and processes. The chains run in
+// rounds. After each round, all processes exchange their results and their reasons to stop.
 #pragma once
 
 #include <chrono>
@@ -23,7 +23,7 @@ struct SharingOptions {
   /// Time limit, counted from the construction of SharedChains
   std::optional<double> time_limit_seconds = std::nullopt;
   const Cancellation* cancellation = nullptr;  ///< a time limit in it acts like time_limit_seconds
-  const Exchange* exchange = nullptr;          ///< processes that share the chains; null: this one only
+  const Exchange* exchange = nullptr;          ///< processes that share the chains; null: only this process
 };
 
 class SharedChains {
@@ -39,16 +39,16 @@ class SharedChains {
   bool is_late() const { return options_.time_limit_seconds && seconds() >= *options_.time_limit_seconds; }
 
   /// Runs a round and returns the messages of all processes, in rank order. Calls work(own) for each chain of this
-  /// process, unless cancelled, then report() once for the message to send. `own` is an index of numbers(); calls for
-  /// different chains must be independent.
+  /// process, unless cancelled. Then calls report() once, which returns the message to send. `own` is an index into
+  /// numbers(). Calls for different chains must be independent.
   ///
-  /// All processes must call this the same number of times. If one is lost, returns only this process's message and
-  /// sets lost().
+  /// All processes must call this the same number of times. If a process is lost, returns only this process's message
+  /// and sets lost().
   std::vector<std::string> run(const std::function<void(std::size_t own)>& work,
                                const std::function<std::string()>& report);
 
-  /// Returns why the search must end; nullopt to continue. It is set after a round, to the same value in all processes
-  /// that are not lost, if any process was interrupted, lost or late.
+  /// Returns why the search must end; nullopt if it may continue. A round sets the reason to `interrupt` if any process
+  /// was interrupted or lost, otherwise to `time` if any was late. All processes that are not lost get the same reason.
   std::optional<EndedBy> ended() const { return ended_; }
   /// Returns the Error about a lost process, or nullopt.
   const std::optional<base::Error>& lost() const { return lost_; }
@@ -59,7 +59,7 @@ class SharedChains {
 
   SharingOptions options_;
   std::vector<int> numbers_;
-  std::vector<double> last_seconds_;  // [own] duration of its last round
+  std::vector<double> last_seconds_;  // [own] seconds that the chain took in its last round
   std::optional<EndedBy> ended_;
   std::optional<base::Error> lost_;
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();

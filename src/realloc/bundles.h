@@ -1,7 +1,8 @@
 // Bundles: blocks of weights that the same devices hold and the same devices need.
 //
-// Layers of a model are equal, so a few hundred bundles represent hundreds of thousands of blocks. The pattern of a
-// bundle is computed once for each kind of layer, and used for each pair of a source and a destination stage.
+// Layers of the same kind (dense or with experts) have the same tensors, so a few hundred bundles represent hundreds of
+// thousands of blocks. The patterns of a kind of layer are computed once. Each pair of a source stage and a destination
+// stage that share such layers uses them for its bundles.
 #pragma once
 
 #include <cstddef>
@@ -27,11 +28,12 @@ struct Pattern {
   std::int64_t elements() const { return ends.back(); }
 };
 
-/// One pattern in several layers. Its stream is the sequence of its elements: layer by layer, block by block, row by
-/// row.
+/// The blocks of one pattern in all layers that are on the same source stage and on the same destination stage. The
+/// bundle's stream is the sequence of its elements: layer by layer, block by block, row by row.
 struct Bundle {
   std::size_t pattern = 0;
-  /// [layer] index in llm::tensors_of(destination.model) of the first tensor of the layer
+  /// [layer of the bundle] index in llm::tensors_of(destination.model) of the layer's first tensor. A bundle outside
+  /// the layers has one entry, the index of its tensor.
   std::vector<int> first_tensors;
   std::vector<DeviceId> holders;  ///< devices that hold it before the reallocation; ascending, at least one
   std::vector<DeviceId> lacking;  ///< devices that need it and do not hold it; ascending, at least one
@@ -43,9 +45,10 @@ struct Bundles {
   std::vector<Bundle> bundles;
 };
 
-/// Returns the bundles that must move from `source` to `destination`. Together they hold, exactly once, every weight
-/// that both models have and some device lacks. With `trained_only`, they hold only the adapters if the model has any.
-/// A tied head counts as the embedding wherever it is held. REQUIRES: find_fault finds nothing.
+/// Returns the bundles that must move from `source` to `destination`. Together they contain, exactly once, every weight
+/// that both models have and that some device of the destination needs and lacks. With `trained_only`, they contain
+/// only adapters if the model has any. A head that is tied to the embedding is not a separate tensor: its stage holds
+/// the embedding. REQUIRES: find_fault(cluster, source, destination) returns nullopt for their cluster.
 Bundles bundles_of(const Side& source, const Side& destination, bool trained_only);
 
 /// Position of an element of a bundle's stream.
@@ -56,8 +59,8 @@ struct StreamPlace {
 };
 StreamPlace place_of(const Pattern& pattern, std::int64_t element);
 
-/// Returns the element that starts the row of `element`. Streams are cut only at such elements. REQUIRES: 0 <= element
-/// <= the stream's end.
+/// Returns the first element of the row that contains `element`. A stream may be cut only at the start of a row.
+/// REQUIRES: 0 <= element <= number of elements of the stream.
 std::int64_t row_start(const Pattern& pattern, std::int64_t element);
 
 }  // namespace dovetail::realloc

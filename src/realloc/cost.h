@@ -7,28 +7,32 @@
 //
 //   n l + (V + n h) / b
 //
-// A device packs its data for each other device into buckets, so n is the sum of ceil(bytes to a device / bucket) over
-// all devices that it sends to over the link. A device takes as long as its slowest link, plus packing and unpacking.
-// The plan takes as long as the slowest device, plus forwarding: for the share with the longest path, the time of a
-// bucket on each link before the last.
+// A device packs its data for each other device into buckets. On a link, n is therefore the sum, over the devices that
+// it sends to, of ceil(bytes to that device / bucket); likewise for receiving. A device takes as long as its slowest
+// link, plus packing and unpacking. The plan takes as long as the slowest device, plus forwarding. Forwarding takes as
+// long as the first bucket of a share needs to reach the last link of its path, for the share that needs longest.
 //
-// The lower bound holds for every plan that moves as few bytes between nodes as ours and whose messages are at most a
-// bucket, if devices handle only blocks that they hold or need. It ignores packing and forwarding. Let f(V) be the time
+// The lower bound holds for every plan with these properties: it moves as few bytes between nodes as ours, no message
+// exceeds a bucket, and devices handle only blocks that they hold or need. The bound ignores packing and forwarding. A
+// node holds or needs a block if one of its devices does, and lacks it if none of them holds it. Let f(V) be the time
 // of V bytes in buckets on a link, which increases with V. In such a plan:
-// - A block that a node needs and lacks enters the node exactly once, over a link of a device that lacks it. If X bytes
-//   are such blocks and k devices lack any of them, one device receives at least X / k, which takes f(X / k). A block
-//   that a single device lacks enters at that device.
-// - A block that a device of a node holds never enters that node, so the node's other devices that need it receive it
-//   inside. This takes each of them f(sum of the bytes of such blocks). If only one device of the node holds a block
-//   and others there need it, that device must send the block inside at least once. Its sends take f(sum of the bytes
-//   of such blocks).
-// - All data of a device arrives over its two links, which takes at least
+// - A block that a node needs and lacks enters the node exactly once, over the network link of a device that needs it.
+//   Let X be the bytes of all such blocks of a node, and k the number of its devices that need any of them. One of
+//   these devices receives at least X / k bytes from the network, which takes f(X / k). If only one device needs a
+//   block, the block enters at that device.
+// - A block that a node holds never enters the node. Its devices that need the block and do not hold it receive it from
+//   other devices of the node. For each of them, this takes f(bytes of all its blocks of this kind). If only one device
+//   of the node holds the block, it must send the block inside the node at least once. For this device, this takes
+//   f(bytes of all its blocks of this kind).
+// - All data that a device receives arrives over its two links, which takes at least
 //   bytes / (bandwidth inside + bandwidth between).
-// - A block that only one node holds and others need leaves that node at least once. If k of its devices hold or need
-//   such blocks, this takes f(bytes / k). If a single device holds the block and no other device of the node needs it,
-//   it leaves over that device's link.
-// - All bytes between nodes are sent by the devices that hold or need any of them, and received by those that need any,
-//   which takes f(bytes / number of devices).
+// - A block that only one node holds and another node needs leaves the first node at least once. Let X be the bytes of
+//   all such blocks of a node, and k the number of its devices that hold or need any of them. Sending them takes one of
+//   these devices at least f(X / k). If a single device of the node holds the block and the others do not need it, the
+//   block leaves over that device's link.
+// - Let X be all bytes that move between nodes. Only devices that hold or need any of the moved blocks send these
+//   bytes. Only devices that need a block that their node lacks receive them. With k such senders, sending takes
+//   f(X / k); likewise for receivers.
 #pragma once
 
 #include <cstdint>
@@ -39,8 +43,8 @@
 
 namespace dovetail::realloc {
 
-/// Costs in addition to the links: one kernel launch for each rectangle that is packed or unpacked. The default is an
-/// assumption, not a measurement. (ReaL adds 30 ms for each step that receives.)
+/// Costs of packing and unpacking, in addition to those of the links: one kernel launch per block. The default is an
+/// assumption, not a measurement. (ReaL's estimate instead adds 30 ms for each receiving step of its plan.)
 struct Overhead {
   double seconds_per_block = 5e-6;  ///< seconds to pack a block at the sender, or to unpack it at the receiver
 };
@@ -49,19 +53,20 @@ struct ReallocationSeconds {
   double seconds = 0;
   double lower_bound = 0;
 
-  /// Returns the relative distance to the bound, or 0 if nothing moves.
+  /// Returns the relative distance of `seconds` from the lower bound, or 0 if nothing moves.
   double gap() const { return lower_bound > 0 ? seconds / lower_bound - 1 : 0; }
 };
 
-/// Returns the time of `plan` and the lower bound. `links`: cluster::links_of(cluster, cluster::hull_of(source.mesh,
-/// destination.mesh)).
+/// Returns the time of `plan` and the lower bound. `links` must be cluster::links_of(cluster,
+/// cluster::hull_of(source.mesh, destination.mesh)).
 ReallocationSeconds reallocation_seconds(const Plan& plan, const cluster::Links& links, const Overhead& overhead = {});
-/// Returns the same, given `traffic`, the result of traffic_of(plan).
+/// As above, for a caller that already has `traffic`, the result of traffic_of(plan).
 ReallocationSeconds reallocation_seconds(const Plan& plan, const std::vector<DeviceTraffic>& traffic,
                                          const cluster::Links& links, const Overhead& overhead = {});
 
-/// Returns the minimum bytes between nodes of any plan: for each block, as many copies as there are nodes that need and
-/// lack it. plan_reallocation moves exactly this many. Computed without the flows.
+/// Returns the minimum number of bytes that any plan with the bundles of `plan` moves between nodes: for each block,
+/// one copy for each node that needs and lacks it. Plans of plan_reallocation move exactly this many. Ignores
+/// plan.flows.
 std::int64_t min_bytes_between(const Plan& plan);
 
 }  // namespace dovetail::realloc

@@ -2,19 +2,20 @@
 // layout to another.
 //
 // - Every device ends with the weights that its rank holds in the destination layout, as far as both models have them.
-//   A head that the source's model lacks stays as it is. Data that a device already holds is not sent to it, not even
+//   A head that only one of the models has is not moved. Data that a device already holds is not sent to it, not even
 //   parts of a slice. All other data arrives exactly once.
-// - The number of bytes between nodes is minimal. A block enters a node once if some device there needs it and none
-//   holds it, and never otherwise. No plan can move less, because such a node must receive each byte of the block at
-//   least once. Involving devices that do not need the block would not change that. All pairs of nodes count as
-//   equally far apart, regardless of network levels.
+// - The number of bytes between nodes is minimal. A block (a rectangle of a tensor) enters a node once if a device of
+//   the node needs it and none holds it, and never otherwise. No plan can move less, because such a node must receive
+//   each byte of the block at least once. Involving devices that do not need the block would not change that. All pairs
+//   of nodes count as equally far apart, regardless of network levels.
 // - Devices forward blocks that they receive (chains and trees), so that no holder must send a block to every
 //   device.
 // - A bundle of blocks is cut into shares, which may come from different senders and enter a node at different devices.
-//   At each node, a share enters at the device that has received least so far. Its sender is the device that has sent
-//   least so far, where each earlier hop of the share counts as another bucket sent. Then the senders and receivers of
-//   each share are chosen again, given the loads of all others, until the busiest device no longer improves, for at
-//   most PlanOptions::rounds rounds.
+//   At each node, a share enters at the device that has received least so far. Among the devices that have the share,
+//   the sender is the one that has sent least so far, where each hop of the share to that device counts as another
+//   bucket sent. Then rounds follow, at most PlanOptions::rounds. A round chooses the senders and receivers of each
+//   share again, given the loads from all other shares. The rounds end when the maximum loads of a device no longer
+//   decrease.
 //
 // ReaL (arXiv 2406.14088) sends whole shards from one replica on each source node, regardless of the data that the
 // receiver holds. Zhuang et al., "On optimizing the communication of model parallelism" (cross-mesh resharding),
@@ -32,12 +33,11 @@
 namespace dovetail::realloc {
 
 struct PlanOptions {
-  int element_bytes = 2;  ///< bytes per weight
-  /// Whether to move only the adapters of a model that has any, because its other weights are already there.
-  bool trained_only = false;
+  int element_bytes = 2;               ///< bytes per weight
+  bool trained_only = false;           ///< move only adapters if the model has any; the other weights are already there
   std::int64_t bucket = 64LL << 20;    ///< maximum message size in bytes
   std::int64_t min_share = 1LL << 20;  ///< minimum size of a share of a bundle, in bytes
-  int rounds = 3;                      ///< maximum number of rounds that choose all senders again
+  int rounds = 3;                      ///< maximum number of rounds that choose senders and receivers again
 };
 
 /// A part of a bundle's stream that moves from one device to another.
@@ -51,7 +51,7 @@ struct Flow {
   int hops_between = 0;  ///< number of hops between nodes before `from` has the data
 };
 
-/// The flows of a reallocation. Every sender held its data before, or received it in an earlier flow.
+/// The flows of a reallocation. Every sender held its data before the reallocation, or received it in an earlier flow.
 struct Plan {
   PlanOptions options;
   std::vector<Pattern> patterns;
@@ -60,12 +60,12 @@ struct Plan {
   std::vector<int> node_of;  ///< [device of the cluster] its node
 };
 
-/// Plans the reallocation from `source` to `destination`. REQUIRES: find_fault finds nothing for the two sides. In
-/// `options`, element_bytes, bucket and min_share are at least 1, and rounds is at least 0.
+/// Plans the reallocation from `source` to `destination`. REQUIRES: find_fault returns nullopt for the two sides;
+/// element_bytes, bucket and min_share are at least 1, and rounds is at least 0.
 Plan plan_reallocation(const cluster::Cluster& cluster, const Side& source, const Side& destination,
                        const PlanOptions& options = {});
 
-/// A rectangle of one tensor that one device sends another.
+/// A rectangle of one tensor that one device sends to another.
 struct Transfer {
   /// Index in llm::tensors_of(destination.model); a tied head's slices have the index of the embedding.
   std::int32_t tensor = 0;
@@ -77,7 +77,8 @@ struct Transfer {
 /// Returns all transfers, in an order in which every sender has its data.
 std::vector<Transfer> transfers_of(const Plan& plan);
 
-/// Bytes, messages and blocks that a device sends and receives. A message is a bucket, a block a rectangle.
+/// Bytes, messages and blocks that a device sends and receives. A message is one bucket of data, and a block is one
+/// rectangle of a tensor.
 struct DeviceTraffic {
   std::int64_t sent_inside = 0;  ///< bytes sent to devices of its node
   std::int64_t received_inside = 0;

@@ -23,9 +23,9 @@ struct CheckpointPlace {
 };
 
 /// Writes a checkpoint under a temporary name, flushes it to disk and renames it. Then deletes all checkpoints except
-/// the newest `keep` and the best, which is the newest one saved with `is_best`. If the program is killed meanwhile,
-/// older checkpoints are intact and the new one is complete or absent. If the new one cannot be written, removes it and
-/// returns Failure::io.
+/// the newest `place.keep` and the best, which is the newest one saved with `is_best`. If the program is killed
+/// meanwhile, every checkpoint is either complete or absent. Returns Failure::io if a file cannot be written or
+/// deleted. A new checkpoint that cannot be written is removed.
 base::Status keep_checkpoint(const CheckpointPlace& place, const control::RunState& state,
                              const control::Models& models, bool is_best);
 
@@ -34,10 +34,11 @@ struct OpenedCheckpoint {
   control::RunState state;
 };
 
-/// Opens the newest checkpoint whose files match its manifest, and deletes unfinished ones. Damaged checkpoints that
-/// are newer are renamed to "damaged-..." so that they are not opened again. For each, `warn` receives a message with
-/// the path of the damaged file. Returns nullopt if there are no checkpoints, a Failure::io Error if all are damaged,
-/// and a bad_input Error if the newest readable one belongs to a run with a hash other than `place.run_hash`.
+/// Opens the newest checkpoint whose files match its manifest, and deletes unfinished checkpoints. Renames newer
+/// checkpoints, which are damaged, to "damaged-..." so that they are not opened again. `warn` receives a message about
+/// each of them, which names the damaged file. Returns nullopt if there are no checkpoints, a Failure::io Error if all
+/// are damaged, and a bad_input Error if the newest checkpoint with a valid manifest belongs to a run with another
+/// hash.
 base::Result<std::optional<OpenedCheckpoint>> open_newest(const CheckpointPlace& place,
                                                           const std::function<void(const std::string&)>& warn);
 
@@ -60,28 +61,28 @@ struct ManifestFile {
 struct Manifest {
   std::string run;             ///< hash of the run that the checkpoint belongs to
   std::int64_t iteration = 0;  ///< completed iterations
-  bool is_best = false;        ///< whether the evaluation before the checkpoint was the best so far
+  bool is_best = false;        ///< true if the evaluation before the checkpoint was the run's best so far
   std::vector<ManifestFile> files;
 
   friend bool operator==(const Manifest&, const Manifest&) = default;
 };
 
 /// Returns the files of a folder except its manifest, sorted by name, and flushes each to disk. Returns Failure::io if
-/// one cannot be read or is not a regular file.
+/// a file cannot be read or is not a regular file.
 base::Result<std::vector<ManifestFile>> files_of(const std::string& folder);
 
-/// Returns the text of the manifest file, with a hash over all its other members.
+/// Returns the manifest as JSON text, with a hash over all its other members.
 std::string manifest_to_json(const Manifest& manifest);
 
-/// Reads a manifest. Returns an Error with its location if the manifest is invalid, or if the hash does not match the
-/// members.
+/// Reads a manifest. Returns an Error with a line and column if the manifest is invalid or if its hash does not match
+/// its other members.
 base::Result<Manifest> parse_manifest(std::string_view content, const std::string& path);
 
 /// Reads the manifest of the checkpoint in `folder`.
 base::Result<Manifest> read_manifest(const std::string& folder);
 
 /// Checks that the folder has all files of the manifest, unchanged. Otherwise returns a Failure::io Error with the path
-/// of the first file that differs and how it differs.
+/// of the first file that differs and what is wrong with it.
 base::Status check_files(const Manifest& manifest, const std::string& folder);
 
 }  // namespace dovetail::records

@@ -1,4 +1,4 @@
-// Reads metrics.jsonl and eval.jsonl as columns of figures, and converts them to a timeline.
+// Reads the figures (control::Figure) in metrics.jsonl and eval.jsonl as columns, and converts them to a timeline.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace dovetail::records {
 
-/// Value of a figure at the end of an iteration; NaN if it is not a number.
+/// Value of a figure at the end of an iteration; NaN if the file has null.
 struct FigurePoint {
   std::int64_t iteration = 0;
   double value = 0;
@@ -21,11 +21,11 @@ struct FigurePoint {
 /// All values of one figure, in order of iterations. A figure may be missing in some rows.
 struct FigureColumn {
   std::string name;
-  bool is_timing = false;
+  bool is_timing = false;  ///< true if the figure is in the object `timing` of its rows
   std::vector<FigurePoint> points;
 };
 
-/// Returns the column's points that are numbers.
+/// Returns the points of the column whose values are finite.
 std::vector<FigurePoint> numbers_of(const FigureColumn& column);
 
 class FigureTable {
@@ -45,18 +45,18 @@ class FigureTable {
   std::int64_t rows_ = 0;
 };
 
-/// Reads rows: JSON objects, one per line. Each has an `iteration` greater than in the previous row, and numbers or
-/// nulls by name. An optional object `timing` has the timings in the same form. Invalid rows are Errors with a line and
-/// a column. An incomplete last line without a line break is still being written, and is ignored.
+/// Reads rows: JSON objects, one per line. Each has an `iteration` greater than that in the previous row, and figures:
+/// numbers or nulls by name. An optional object `timing` has further figures. An invalid row is an Error with a line
+/// and a column. An incomplete last line without a line break is ignored, because a program may still be writing it.
 base::Result<FigureTable> parse_figures(std::string_view content, const std::string& path);
 
 /// Reads rows from a file.
 base::Result<FigureTable> read_figures(const std::string& path);
 
-/// Returns the timeline of a run, with all iterations in one lane. Each has a bar per task, named after the task, and a
-/// bar "other" for the remaining time, from `metrics` (metrics.jsonl); then a bar for its evaluation, from
-/// `evaluations` (eval.jsonl). Checkpoints and pauses of a stopped run are not included. Times are in ns, shown in
-/// seconds.
+/// Returns the timeline of a run, with all iterations in one lane. `metrics` (metrics.jsonl) gives each iteration a bar
+/// per task, named after the task, and a bar "other" for its remaining time. `evaluations` (eval.jsonl) adds a bar
+/// "evaluation". The time for checkpoints, and between a stop of the run and its resumption, is not included. Times are
+/// stored in ns and displayed in seconds.
 timeline::Timeline run_timeline(const FigureTable& metrics, const FigureTable& evaluations);
 
 }  // namespace dovetail::records

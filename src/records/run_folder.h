@@ -31,11 +31,11 @@ inline constexpr const char* evaluations_file_name = "eval.jsonl";
 inline constexpr const char* samples_file_name = "samples.jsonl";
 
 /// Formats a row of metrics.jsonl or eval.jsonl: the figures in order, timings in an object at the end. Numbers have
-/// the fewest digits that read back as the same value; values that are not numbers are null.
+/// the fewest digits that read back as the same value; values that are not finite are null.
 std::string row_of(const control::Figures& figures);
 
 /// Formats a row of samples.jsonl: everything that a script needs to recompute rewards and losses. `prompt` is the text
-/// of the sample's prompt. Values per token are lists; missing ones are omitted.
+/// of the sample's prompt. Values per token are lists; empty lists are omitted.
 std::string row_of(std::int64_t iteration, const control::Sample& sample, std::string_view prompt);
 
 /// Returns the CRC-32C (Castagnoli) of the bytes.
@@ -50,8 +50,8 @@ class EventFile {
   /// `first_step` on, the step at which a stopped run resumes.
   static base::Result<EventFile> open(const std::string& folder, std::int64_t first_step);
 
-  /// Writes each figure except the iteration as a scalar at `step`: "train/reward" with the prefix "train", and
-  /// "timing/seconds".
+  /// Writes each figure except the iteration as a scalar at `step`. Its name gets the prefix "timing" if it is a
+  /// timing, otherwise `prefix`: "timing/seconds", "train/reward".
   base::Status add(const control::Figures& figures, std::int64_t step, std::string_view prefix);
 
  private:
@@ -65,18 +65,18 @@ class EventFile {
 /// add a row, it returns a Failure::io Error with the path, and the file contains no part of the row.
 class RunFolder {
  public:
-  /// Opens the folder of a run with `iterations` completed, and creates missing files. Cuts off rows of later
-  /// iterations, an incomplete last row and, if `is_to_be_evaluated` (RunState), the row of the evaluation after these
-  /// iterations. Removes files that killed processes left incomplete.
+  /// Opens the folder of a run that has completed `iterations`, and creates missing files. Cuts off rows of later
+  /// iterations, an incomplete last row and, if `is_to_be_evaluated` (RunState), the evaluation at `iterations`,
+  /// which the run repeats. Removes files that killed processes left incomplete.
   static base::Result<RunFolder> open(const std::string& folder, std::int64_t iterations,
                                       bool is_to_be_evaluated = false);
 
   base::Status add_metrics(const control::Figures& figures);
   base::Status add_evaluation(const control::Figures& figures);
-  /// Adds a row per sample. Sample::prompt is an index in `prompts`.
+  /// Adds a row per sample. Sample::prompt is an index into `prompts`.
   base::Status add_samples(std::int64_t iteration, std::span<const control::Sample> samples,
                            std::span<const control::PromptTokens> prompts);
-  /// Flushes the rows of all .jsonl files to disk. Called before a checkpoint is saved, so that no checkpoint is ahead
+  /// Flushes the rows of all .jsonl files to disk. Call this before saving a checkpoint, so that no checkpoint is ahead
   /// of the rows.
   base::Status flush();
 
@@ -94,8 +94,8 @@ class RunFolder {
 class FolderLock {
  public:
   /// Takes the lock, and creates the folder if it is missing. Returns a bad_input Error if another program holds the
-  /// lock, and Failure::io if the folder cannot be created or opened. On file systems without locks, it succeeds
-  /// without one.
+  /// lock, and Failure::io if the folder cannot be created or opened. On file systems without locks, succeeds
+  /// without a lock.
   static base::Result<FolderLock> take(const std::string& folder);
 
   FolderLock(FolderLock&&) noexcept;

@@ -1,4 +1,4 @@
-// Reads the responses of a run's samples.jsonl.
+// Reads the latest responses in a run's samples.jsonl.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ struct SampleRow {
   std::string prompt;       ///< empty in files of older versions, which lack it
   std::string response;     ///< response up to its stop string
   std::int64_t tokens = 0;  ///< number of tokens of the response
-  double reward = 0;        ///< reward as scored; NaN if it was not a number
+  double reward = 0;        ///< reward before shaping; NaN if it was not finite
   bool ended = false;       ///< false if the response was cut off
 };
 

@@ -16,7 +16,7 @@ namespace dovetail::pipeline {
 struct TraceCell {
   int pipeline = 0;
   int microbatch = 0;
-  int stage = 0;  ///< with S stages: F of stages 0 to S-1, then B of stages S-1 to 0
+  int stage = 0;  ///< with S stages: 0 to S-1 for F of stages 0 to S-1, S to 2S-1 for B of stages S-1 to 0
   Ticks start;
   Ticks end;
   Memory held;  ///< activation held on the device after the op
@@ -35,11 +35,11 @@ struct Trace {
   base::FilePlace peak_activation_place;
 };
 
-/// Returns the indices of a device's cells in order of start; equal starts keep their order in the file. The activation
-/// after an op depends on time, not on the order of cells.
+/// Returns the indices of a device's cells in order of start; equal starts keep their order in the file. Activations
+/// must be read in this order, because the cells in the file may be in any order.
 std::vector<std::size_t> rows_by_start(const std::vector<TraceCell>& cells);
 
-/// Reads the cells and the claims of a trace. Times are decimals of `unit`, or ticks if it is nullopt.
+/// Reads the cells and the claims of a trace. Times are decimals in `unit`, or ticks if it is nullopt.
 base::Result<Trace> parse_trace_cells(std::string_view content, const std::string& path, std::optional<TimeUnit> unit);
 
 /// Infers the problem of the schedule in the cells, with models named model0, model1, ...

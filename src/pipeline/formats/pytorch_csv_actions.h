@@ -26,7 +26,7 @@ enum class Verb {
 
 struct Action {
   Verb verb = Verb::skipped;
-  std::string_view name;  ///< name as written in the file; "B" of the dialect of 2024 is an input_gradient
+  std::string_view name;  ///< name as written in the file; in the dialect of 2024, "B" is an input_gradient
   int stage = 0;
   int microbatch = 0;
   int rank = 0;
@@ -53,11 +53,11 @@ void for_each_action(const ActionFile& file, Visit visit) {
     for (const Action& action : rank) visit(action);
 }
 
-/// Reads the actions of a file. The parts of an OVERLAP_F_B container become separate actions, in their order.
+/// Reads the actions of a file. The actions in an OVERLAP_F_B container become separate actions, in their order.
 base::Result<ActionFile> parse_pytorch_actions(std::string_view content, const std::string& path);
 
-/// Infers a problem from the file alone: a device per rank, ops of one tick (B of two), activation 1. Does not check
-/// that every op is present.
+/// Infers a problem from the file alone: it has one device per rank, B lasts two ticks and other ops last one, and the
+/// activation is 1. Does not check that every op is present.
 base::Result<Problem> infer_problem(const ActionFile& file, const std::string& path);
 
 /// Returns the devices of a pipeline in the order in which its stages first visit them. The r-th device is rank r of

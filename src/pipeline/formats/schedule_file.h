@@ -28,10 +28,11 @@ struct ScheduleFile {
   Schedule schedule;
   std::vector<std::vector<base::FilePlace>> places;  ///< [device][row] position of the op
   std::vector<std::string> notes;                    ///< assumptions of the reader: a dialect, an inferred problem
-  std::vector<base::FilePlace> device_places = {};  ///< [device] of its list, line or row; unknown if the file has none
-  base::FilePlace devices_place = {};               ///< position of the list of devices
-  base::FilePlace makespan_place = {};              ///< position of the claimed makespan, if any
-  base::FilePlace peak_activation_place = {};       ///< position of the claimed peak activation, if any
+  /// [device] position of the device's list, line or row; unknown if the file has none
+  std::vector<base::FilePlace> device_places = {};
+  base::FilePlace devices_place = {};          ///< position of the list of devices
+  base::FilePlace makespan_place = {};         ///< position of the claimed makespan, if any
+  base::FilePlace peak_activation_place = {};  ///< position of the claimed peak activation, if any
 
   /// For FlexFusion traces: the first printed activation that differs from the exact one, with both values. Report it
   /// only if validate finds nothing, because any other violation (a dropped op, swapped devices) changes later
@@ -44,34 +45,35 @@ struct ScheduleFile {
 /// read as it is.
 base::Result<ScheduleFile> parse_schedule(std::string_view content, const std::string& path);
 
-/// Returns the position of `violation` (of file.schedule): the row if there is one, otherwise the false claim, the
-/// device, or the list of devices.
+/// Returns the position in the file of `violation`, which validate found in file.schedule. It is the position of the
+/// violation's row if it has one, otherwise of the false claim, of its device, or of the list of devices.
 base::FilePlace place_of(const ScheduleFile& file, const Violation& violation);
 
 /// Returns the schedule as JSON text, with the ops of each device on one line.
 std::string schedule_to_json(const Schedule& schedule);
 
-/// Accepted difference between a printed activation and the exact one: traces hold rounded sums of floats.
+/// Accepted difference between a printed activation and the exact one, in millionths of the unit of activation. Traces
+/// contain rounded sums of floats.
 inline constexpr Memory trace_activation_tolerance{100};
 
 /// Reads a FlexFusion trace: a line of cells for each device up to the first blank line, then, optionally, the summary.
 /// The cells of a line may be in any order. A leading byte order mark is skipped.
 ///
 /// With `problem`, the ops belong to that problem, and times are decimals in its unit. Without it, times are ticks and
-/// the problem is inferred: stages, devices, durations and activations from the ops, and equal neighboring pipelines as
-/// replicas of one model. A note describes the inferred problem. If a bundled instance equals it except for names, the
-/// note says which one.
+/// the problem is inferred: stages, devices, durations and activations follow from the ops, and consecutive pipelines
+/// that are equal become replicas of one model. A note describes the inferred problem. If it equals a bundled instance
+/// except for names, the note names the instance.
 ///
-/// The printed activation after each op, in order of time, is compared with the exact one within
-/// trace_activation_tolerance. The first that differs is ScheduleFile::activation_mismatch. The latency and the peak in
-/// the `Ours:` block of the summary become claims, as printed: validate them with
-/// Tolerance{trace_activation_tolerance}.
+/// The printed activation after each op, in order of time, is compared with the exact one. The first that differs by
+/// more than trace_activation_tolerance is ScheduleFile::activation_mismatch. The latency and the peak in the `Ours:`
+/// block of the summary become claims, as printed. Pass Tolerance{trace_activation_tolerance} to validate, because
+/// the printed peak is rounded.
 base::Result<ScheduleFile> parse_trace(std::string_view content, const std::string& path, const Problem* problem);
 
 /// Writes the schedule as a trace, with the ops of each device in order of start. The summary has the block `Ours:`,
-/// and `Theoretically best:` if the claims have a makespan bound. Returns an Error for schedules outside the format: a
-/// split backward, steps, several stages of a pipeline on a device, a device without ops. REQUIRES: validate(schedule)
-/// found nothing.
+/// and `Theoretically best:` if the claims have a makespan bound. Returns an Error if the format cannot express the
+/// schedule: it has a split backward, steps, several stages of a pipeline on a device, or a device without ops.
+/// REQUIRES: validate(schedule) found nothing.
 base::Result<std::string> schedule_to_trace(const Schedule& schedule);
 
 /// Kinds of actions to write to a CSV.
@@ -80,17 +82,17 @@ enum class CsvActions {
   compute_comms,  ///< also SEND and RECV, each RECV directly before its consumer
 };
 
-/// Reads a PyTorch CSV in any of its three dialects and times it by earliest starts. In the dialect of 2024, B is the
-/// input gradient and BW the whole backward. The dialect of 2025 uses I, W and B. Later files also have OVERLAP_F_B and
-/// REDUCE_GRAD.
+/// Reads a PyTorch CSV in any of its three dialects. Each op starts as early as the order of the file allows. In the
+/// dialect of 2024, B is the input gradient and BW the whole backward. In the dialect of 2025, I is the input gradient
+/// and B the whole backward. The third dialect adds OVERLAP_F_B and REDUCE_GRAD to the second.
 ///
-/// With `problem`, which must have one pipeline, its durations are used, and row r is the r-th device that its stages
-/// visit. Without it, a problem is inferred: F, I and W last one tick, B two, activation is 1, and row r is device r.
-/// Notes name the dialect and the problem.
+/// With `problem`, which must have one pipeline, ops take the durations of the problem, and row r is the r-th device
+/// that its stages visit. Without it, a problem is inferred: F, I and W last one tick, B lasts two, the activation is
+/// 1, and row r is device r. Notes name the dialect and describe an inferred problem.
 ///
 /// A file that breaks a rule (an op missing, repeated or in the wrong row, an order that deadlocks, a RECV without its
-/// SEND) has no valid times. It is reported as a Failure::invalid Error with its position. Any schedule that is
-/// returned is valid, except that it may exceed the capacity.
+/// SEND) has no valid times. The violation is reported as a Failure::invalid Error with its position. Any schedule that
+/// is returned is valid, except that it may exceed the capacity.
 base::Result<ScheduleFile> parse_pytorch_csv(std::string_view content, const std::string& path, const Problem* problem);
 
 /// The file of one pipeline: a replica of a model.
@@ -98,7 +100,7 @@ struct CsvFile {
   std::string suffix;  ///< "" for a single file, otherwise "-MODEL-rREPLICA"; goes before the extension
   std::string content;
 };
-/// Writes the order of `schedule` as CSV, one file per pipeline. Returns an Error if it has optimizer steps.
+/// Writes the order of `schedule` as CSV, one file per pipeline. Returns an Error if the schedule has optimizer steps.
 base::Result<std::vector<CsvFile>> schedule_to_pytorch_csv(const Schedule& schedule, CsvActions actions);
 
 }  // namespace dovetail::pipeline

@@ -25,16 +25,16 @@ struct PublishedResult {
   Memory serial_peak_activation;
 };
 
-/// Feature that a bundled problem covers. Lists are ordered by group.
+/// Groups of bundled problems, by what they cover. Lists of instances are in the order of the groups.
 enum class InstanceGroup {
   published,       ///< the twelve instances of FlexFusion
   scale,           ///< many devices
   three_models,    ///< three or more models
-  uneven_stages,   ///< embedding and head, uneven layer splits, unequal devices
+  uneven_stages,   ///< stages of different cost: embedding and head, uneven layer splits, unequal devices
   transfer,        ///< delays between stages
   split_backward,  ///< separate weight gradients
   minibatches,     ///< several mini-batches, with optimizer steps
-  capacity,        ///< little more memory than one model alone needs under 1F1B
+  capacity,        ///< capacities slightly above the memory that one model alone needs under 1F1B
 };
 
 /// All groups, in order.
@@ -71,8 +71,8 @@ struct ExampleFile {
 /// Returns all files of examples/general, sorted by name. The definition is generated when the library is built.
 std::span<const ExampleFile> general_example_files();
 
-/// Builds the instances of those files, ordered by InstanceGroup, then by name. The group is the name without its
-/// number, the summary is the comment on the first line.
+/// Builds an instance from each file of general_example_files(). Sorts them by InstanceGroup, then by name. The group
+/// is the file's name without its number, and the summary is the comment on its first line.
 std::vector<Instance> make_general_instances();
 
 }  // namespace dovetail::pipeline

@@ -19,25 +19,27 @@ namespace dovetail::pipeline {
 enum class OpKind : std::uint8_t { F, B, I, W, S, last = S };
 inline constexpr std::size_t op_kinds = static_cast<std::size_t>(OpKind::last) + 1;
 
-/// Phase of training that an op belongs to.
+/// Whether an op belongs to the forward pass, the backward pass or the optimizer step.
 enum class OpPhase : std::uint8_t { forward, backward, step };
-/// Whether an op is the whole backward of a micro-batch on a stage, or half of a split one.
+/// Part of the backward of a micro-batch on a stage that an op computes: none, all of it (B), or half of a split
+/// backward (I or W).
 enum class BackwardPart : std::uint8_t { none, whole, half };
 /// Neighboring stage that receives an op's output, if any.
 enum class OutputTo : std::uint8_t { nowhere, next_stage, previous_stage };
-/// Shade of an op within the color of its pipeline.
+/// Shade of its pipeline's color in which an op is drawn.
 enum class Shade : std::uint8_t { light, dark, between, darkest };
 
 struct OpTraits {
   OpKind kind = OpKind::F;
   char letter = '?';             ///< used in formats and labels: "F" in "3F7"
   std::string_view name{};       ///< label of its bars in charts and tables: "forward"
-  std::string_view full_name{};  ///< name outside of charts: "optimizer step" for "step"
+  std::string_view full_name{};  ///< name outside of charts and tables: "optimizer step" for "step"
   OpPhase phase = OpPhase::forward;
   BackwardPart backward = BackwardPart::none;
-  bool per_minibatch = false;  ///< one op per mini-batch, whose number is OpLabel::microbatch
+  bool per_minibatch = false;  ///< true: one op per mini-batch, numbered by OpLabel::microbatch; false: per micro-batch
   OutputTo output = OutputTo::nowhere;
-  /// Durations by stage; a whole backward lasts as long as both halves
+  /// Member of Model with the op's duration by stage. If the model splits its backward, a B lasts as long as I and W
+  /// together (Model::whole_backward), not as long as this member states.
   std::vector<Ticks> Model::* duration = nullptr;
   bool (Model::*occurs)() const = nullptr;  ///< whether a model has such ops; null if every model does
   std::string_view of_model{};              ///< predicate for a model that has them: "has optimizer steps"
@@ -106,7 +108,7 @@ inline constexpr std::array<OpTraits, op_kinds> op_table{{
      .shade = Shade::darkest},
 }};
 
-/// Whether `table` has a complete row for each kind, in order, with unique letters. A missing row fails to compile.
+/// Whether `table` has a complete row for each kind, in order, with unique letters. If not, the build fails.
 consteval bool is_complete(const std::array<OpTraits, op_kinds>& table) {
   for (std::size_t i = 0; i < table.size(); ++i) {
     const OpTraits& traits = table[i];
@@ -123,8 +125,8 @@ static_assert(is_complete(op_table));
 constexpr const OpTraits& traits_of(OpKind kind) { return op_table[static_cast<std::size_t>(kind)]; }
 constexpr char letter_of(OpKind kind) { return traits_of(kind).letter; }
 
-/// Returns the stage that an op's input comes from, or its output goes to, in a pipeline of `stages`; nullopt if the op
-/// has no such stage.
+/// Returns the stage that an op's input comes from, or the stage that its output goes to. `stages` is the number of
+/// stages of the pipeline. Returns nullopt if there is no such stage.
 std::optional<int> input_stage(OpKind kind, int stage, int stages);
 std::optional<int> output_stage(OpKind kind, int stage, int stages);
 
@@ -134,15 +136,15 @@ std::optional<OpKind> op_kind_of(std::string_view letter);
 /// Lists all letters for messages: "F, B, I, W or S" if `last` is " or ".
 std::string op_letters(std::string_view last);
 
-/// Explains which ops outside of `known` the model has, for code that supports only some kinds: "model actor has
-/// optimizer steps". Returns nullopt if it has none.
+/// Explains which kinds of ops the model has besides those in `known`, for code that supports only some kinds: "model
+/// actor has optimizer steps". Returns nullopt if it has only known kinds.
 std::optional<std::string> find_other_ops(const Model& model, std::span<const OpKind> known);
 /// Calls find_other_ops for each model of `problem` and returns the first explanation, otherwise nullopt.
 std::optional<std::string> find_other_ops(const Problem& problem, std::span<const OpKind> known);
 
-/// Kinds of ops in the passes of a micro-batch. Schedules of other programs have only these.
+/// Kinds of ops in the forward and backward pass of a micro-batch. File formats of other programs have only these.
 inline constexpr std::array pass_kinds{OpKind::F, OpKind::B, OpKind::I, OpKind::W};
-/// Kinds known to solvers that read the problem itself. Solvers that read the graph know all kinds.
+/// Kinds supported by solvers that read the problem itself. Solvers that read its OpGraph support all kinds.
 inline constexpr std::array problem_solver_kinds{OpKind::F, OpKind::B, OpKind::I, OpKind::W, OpKind::S};
 
 /// Calls visit(durations, traits) once for each list of durations by stage in a Model.

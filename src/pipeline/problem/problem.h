@@ -38,15 +38,15 @@ constexpr auto names_of(StepAfter) {
 enum class StepBefore : std::uint8_t {
   own,  ///< the step in the same replica
 
-  /// The steps of all replicas of the stage: with ZeRO each replica updates a share of the weights, which are then
-  /// gathered.
+  /// The steps of all replicas of the stage: with ZeRO, each replica updates a share of the weights, and the shares are
+  /// then gathered.
   replicas
 };
 constexpr auto names_of(StepBefore) {
   return std::array{base::EnumName{"own", StepBefore::own}, base::EnumName{"replicas", StepBefore::replicas}};
 }
 
-/// One model: its replicas, each a pipeline of the same stages on separate devices.
+/// One model and its replicas. Each replica is a pipeline with the same stages and costs, on its own list of devices.
 struct Model {
   std::string name;
   int microbatches = 1;  ///< number of micro-batches per mini-batch and replica
@@ -91,10 +91,10 @@ struct Problem {
 /// Converts device numbers to ids, for Model::replicas.
 std::vector<DeviceId> device_list(const std::vector<int>& numbers);
 
-/// Fills in values that a file may leave out, for problems built by a program. The first replica defines the stages. A
-/// list per stage (or per boundary) with one value is repeated. An empty list of activation, transfer, step or resident
-/// becomes zeros. An empty weight_activation becomes the activation if the backward is split. Lists of any other size
-/// are kept for find_fault to report.
+/// Fills in values that a file may leave out, for problems built by a program. The first replica of a model defines its
+/// number of stages. If a list by stage, or by boundary between stages, has one value, the value is repeated. An empty
+/// list of activation, transfer, step or resident becomes zeros. An empty weight_activation becomes the activation if
+/// the backward is split. Lists of any other size are kept for find_fault to report.
 Problem with_defaults(Problem problem);
 
 /// Limits of a problem. Files that exceed them are rejected with a message.
@@ -106,13 +106,15 @@ inline constexpr std::int64_t max_step_dependency_count = 1 << 25;
 /// 2^63.
 inline constexpr std::int64_t max_sum = 4'000'000'000'000'000'000;
 
-/// Limit that add_to_totals checks: max_op_count, max_step_dependency_count, or max_sum for time or activation.
+/// Limit that add_to_totals checks: max_op_count for `ops`, max_step_dependency_count for `step_dependencies`, and
+/// max_sum for `time` and `activation`.
 enum class Limit { ops, step_dependencies, time, activation };
 
 /// Totals over the models added so far.
 struct ProblemTotals {
   std::int64_t ops = 0;
-  std::int64_t step_dependencies = 0;    ///< ops that steps wait for, and ops that wait for the steps of all replicas
+  /// Number of dependencies of steps on backwards and, with StepBefore::replicas, of forwards on steps
+  std::int64_t step_dependencies = 0;
   std::int64_t time = 0;                 ///< sum of durations and transfers of all ops
   std::vector<std::int64_t> activation;  ///< [device] sum over all micro-batches
 };

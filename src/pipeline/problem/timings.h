@@ -29,15 +29,17 @@ struct TimingSpread {
 };
 
 struct TimedProblem {
-  /// Problem with times in ms (stored as ns) and activation in GB (10^9 bytes; 0 if the file has no bytes)
+  /// Problem with the time unit ms, so that Ticks are ns. Activations are in GB (10^9 bytes), and 0 if the file has no
+  /// activation_bytes.
   Problem problem;
   std::vector<TimingSpread> spread;  ///< spread of every (model, stage, op), in file order
 };
 
 /// Reads the CSV and builds a problem from its medians. The header is `model,stage,op,seconds[,activation_bytes]` in
-/// any order; op is the letter of a kind. Unless options specify devices, stage s of the first model is on device s.
-/// Stage s of another model is on device S - 1 - s, where S is the maximum number of stages of any model. Errors point
-/// at the row: a stage without F or backward, a model without micro-batches, an invalid time.
+/// any order; op is the letter of an OpKind. Unless options specify devices, stage s of the first model is on device s.
+/// Stage s of another model is on device S - 1 - s, where S is the maximum number of stages of any model. Errors in
+/// the file point at a row: for example, an invalid time, a stage without F or backward, or a model that is missing
+/// from options.microbatches.
 base::Result<TimedProblem> problem_from_timings(std::string_view content, const std::string& path,
                                                 const TimingsOptions& options);
 

@@ -12,7 +12,7 @@
 
 namespace dovetail::pipeline {
 
-/// Condition under which a message is delivered.
+/// Condition under which a message is delivered. A channel is an ordered pair of ranks, the sender and the receiver.
 enum class Delivery : std::uint8_t {
   buffered,             ///< once the message is sent
   rendezvous_by_tag,    ///< once the message is sent and its receive is posted (Gloo)
@@ -25,12 +25,12 @@ std::string_view name_of(Delivery delivery);
 struct ProgramFault {
   std::string message;
   int rank = 0;
-  std::optional<std::size_t> instruction;  ///< index in the code; absent for a fault at the end or in the tables
+  std::optional<std::size_t> instruction;  ///< index into Program::code; absent for a fault at its end or in the tables
 };
 /// Describes a fault: "rank 2, instruction 17: ..."
 std::string describe(const ProgramFault& fault);
 
-/// Returns the first fault of `programs`, one per rank, or nullopt if all of the following hold:
+/// Returns the first fault of `programs` (one per rank, in rank order), or nullopt if all of the following hold:
 ///
 /// - The ranks agree on models, stages, channels and reductions.
 /// - Every micro-batch of every stage runs once, forward before backward, after its input has arrived. Its output is
@@ -38,19 +38,21 @@ std::string describe(const ProgramFault& fault);
 /// - Receives of a channel are posted in the order in which its messages are sent, each before it is waited for.
 /// - A reduction starts once on each of its ranks, after everything that adds to it. All ranks start reductions in the
 ///   same order. A step awaits its gradients first, and a forward awaits the weights of the previous step.
-/// - The programs terminate when sends and starts of reductions do not block. Messages are delivered as specified by
-///   `delivery`. Each rank carries out its reductions one at a time, in the order in which they start.
-/// - The peaks are those that the programs state.
+/// - Every program terminates, given that sends and starts of reductions do not block, that messages are delivered as
+///   specified by `delivery`, and that each rank carries out its reductions one at a time, in the order in which they
+///   start.
+/// - The peak of each program is the one that it states.
 ///
 /// Durations do not matter: what a program waits for never depends on them.
 std::optional<ProgramFault> check(std::span<const Program> programs, Delivery delivery);
 
-/// Checks that all references in the tables of a program are valid and that its sums of memory and bytes do not
-/// overflow.
+/// Returns a fault if an index in the tables or instructions of a program is invalid, or if its sums of memory or bytes
+/// overflow; otherwise nullopt.
 std::optional<ProgramFault> check_tables(const Program& program);
 
-/// Checks one program by itself. Returns the first instruction that comes too early, twice or in the wrong order.
-/// Otherwise returns what is missing at the end, or a wrong peak. REQUIRES: check_tables found nothing.
+/// Checks one program by itself. Returns a fault for the first instruction that comes too early, twice or in the wrong
+/// order; otherwise for anything that is missing at the end, or for a wrong peak; otherwise nullopt. REQUIRES:
+/// check_tables found nothing.
 std::optional<ProgramFault> check_rank(const Program& program);
 
 }  // namespace dovetail::pipeline

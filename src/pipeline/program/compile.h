@@ -15,7 +15,7 @@ namespace dovetail::pipeline {
 struct Exchanges {
   bool clips_by_norm = false;                ///< gradients are clipped by their global norm
   bool tied = false;                         ///< the first and the last stage share a weight
-  bool shards_steps = false;                 ///< ZeRO-1: each replica steps a share of a stage's weights
+  bool shards_steps = false;                 ///< ZeRO-1: each replica updates a share of a stage's weights
   std::vector<std::int64_t> forward_bytes;   ///< [boundary between stages] bytes of an activation; empty if unknown
   std::vector<std::int64_t> backward_bytes;  ///< [boundary between stages] bytes of a gradient; empty if unknown
 
@@ -23,23 +23,26 @@ struct Exchanges {
 };
 
 /// Derives the exchanges of each model from what its steps wait for: `step_after: model` is clipping by norm,
-/// `step_before: replicas` is ZeRO-1. Tied weights and message sizes are not known from the problem.
+/// `step_before: replicas` is ZeRO-1. Tied weights and message sizes keep their defaults: the problem does not specify
+/// them.
 std::vector<Exchanges> exchanges_of(const Problem& problem);
 
 /// Compiles a program for each rank of `placement` that runs the ops of `schedule` in its order.
 ///
-/// A channel is a pair of ranks. Its messages are in the order in which the sender's ops end. A receive is posted
-/// before the receiver's last op that starts before the sender's op ends, at the latest before the op that takes the
-/// message. Receives of a channel are posted in the order of its messages. The buffer thus exists when the message
-/// arrives, but is not allocated earlier than necessary.
+/// A channel is an ordered pair of ranks. Its messages are in the order in which the sender's ops end. The receive of a
+/// message is posted just before an op of the receiver: the last one that starts before the sender's op ends, or the op
+/// that takes the message if that comes earlier. Receives of a channel are posted in the order of its messages, if
+/// necessary earlier than this. The buffer thus exists when the message arrives, but is not allocated earlier than
+/// necessary.
 ///
 /// A reduction starts after the last op that adds to it. All ranks start reductions in one order, sorted by the time of
-/// the last contribution in the schedule. A reduction is awaited before the step that needs it. New weights are awaited
-/// before the first forward of the next mini-batch on the stage; after the last mini-batch, at the end of the program.
+/// the last contribution in the schedule. Reductions of gradients, and of their norm, are awaited before the step that
+/// needs them. New weights are awaited before the first forward of the next mini-batch on the stage; after the last
+/// mini-batch, at the end of the program.
 ///
 /// Returns an Error if `placement` or `exchanges` (one per model) do not fit the problem, such as clipping or a tied
 /// weight over several stages with `step_after: stage`, or ZeRO-1 over several replicas with `step_before: own`.
-/// REQUIRES: validate(schedule) found nothing.
+/// REQUIRES: validate(schedule) found nothing except exceeded capacity.
 base::Result<std::vector<Program>> compile(const Schedule& schedule, const Placement& placement,
                                            const std::vector<Exchanges>& exchanges);
 

@@ -1,5 +1,5 @@
 // Placement of the stages of a problem on ranks, the processes that run them. A problem describes the devices of one
-// fused group, and one of its stages may combine several stages of a model.
+// fused group, and a stage of the problem may combine several stages of a model.
 #pragma once
 
 #include <vector>
@@ -36,8 +36,8 @@ struct Placement {
 /// Places device d of `problem` on rank d.
 Placement rank_per_device(const Problem& problem);
 
-/// Places two fused layouts. Device d of group g covers the ranks from (g x devices + d) x width on, where `width` is
-/// the larger tensor parallelism. Stages that were merged into one each take an equal, consecutive share of these
+/// Places two fused layouts. Device d of group g is the `width` ranks from (g x devices + d) x width on, where `width`
+/// is the larger tensor parallelism. Stages that were merged into one each take an equal, consecutive share of these
 /// ranks.
 Placement placement_of(const FusedLayouts& fused);
 

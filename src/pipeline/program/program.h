@@ -67,7 +67,7 @@ struct ProgramStage {
 /// A message of a micro-batch: an activation sent to the next stage, or a gradient sent to the previous one.
 struct Message {
   int peer = 0;         ///< rank at the other end
-  int sequence = 0;     ///< index among the messages from one rank to another
+  int sequence = 0;     ///< index among all messages from the same sender to the same receiver
   bool forward = true;  ///< true: an activation; false: a gradient
   int stage = 0;        ///< index into Program::stages of the stage that makes or takes it
   MicrobatchId microbatch;
@@ -81,14 +81,15 @@ struct Reduction {
   ReductionKind kind = ReductionKind::gradients;
   ModelId model;
   int minibatch = 0;
-  int stage = -1;  ///< for `gradients` and `weights`: index into Program::stages of one replica of the stage
-  int number = 0;  ///< index among the reductions of all ranks, the order in which all start them
+  int stage = -1;  ///< for `gradients` and `weights`: index into Program::stages of the stage, in one of its replicas
+  int number = 0;  ///< index among the reductions of all ranks; each rank starts its own in this order
   std::vector<int> ranks;
 
   friend bool operator==(const Reduction&, const Reduction&) = default;
 };
 
-/// One instruction. `target` is the index of a message, a reduction or a stage (run, free).
+/// One instruction. `target` is the index of a message (receive, wait, send), a stage (run, free) or a reduction
+/// (reduce, await).
 struct Instruction {
   Code code = Code::run;
   OpKind op = OpKind::F;  ///< kind of op of `run`
@@ -138,8 +139,8 @@ struct Program {
 /// Whether an op takes the output of a neighboring stage, and whether it makes output for one.
 bool takes_input(const Program& program, const Instruction& op);
 bool makes_output(const Program& program, const Instruction& op);
-/// Returns the stage of this rank that takes the output of an op; nullopt if another rank takes it. REQUIRES:
-/// makes_output.
+/// Returns the index of the stage on this rank that takes the output of `op`; nullopt if another rank takes it.
+/// REQUIRES: makes_output(program, op).
 std::optional<int> local_consumer(const Program& program, const Instruction& op);
 
 /// Computes the peak of a program from its instructions.

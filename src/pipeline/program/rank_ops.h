@@ -1,4 +1,4 @@
-// Work of the ranks under a placement: the ops and reductions of each, and the schedule of all.
+// Work of the ranks under a placement: the ops and reductions of each rank, and the schedule of all ranks.
 #pragma once
 
 #include <vector>
@@ -16,14 +16,15 @@ struct RankOp {
   int stage = 0;   ///< index into the rank's stages
   int member = 0;  ///< index of the rank among those that compute the stage together
 
-  /// Start of this rank's part of the op. If several stages of the ranks make up one stage of the problem, parts of F
-  /// run one after the other, and parts of B and I in reverse order. Each part of W and S takes the whole time of the
-  /// op.
+  /// Start of this rank's part of the op. If one stage of the problem combines several stages of the model, an op of
+  /// the problem has a part for each of them. Parts of F run one after the other, and parts of B and I in reverse
+  /// order. Each part of W and S takes the whole time of the op.
   Ticks start;
   Ticks end;
 };
 
-/// Whether an op is the last of a micro-batch on a stage, after which its gradient is complete and its memory free.
+/// Whether an op is the last one of a micro-batch on a stage. After it, the gradient of the micro-batch is complete and
+/// its memory is free.
 constexpr bool ends_backward(OpKind kind) { return kind == OpKind::B || kind == OpKind::W; }
 
 /// Stages of a rank, and its ops in order of execution.
@@ -37,8 +38,8 @@ std::vector<RankWork> work_of_ranks(const Schedule& schedule, const Placement& p
 
 /// Returns the schedule in which device r does the work of rank r under `placement`, at the same times. It has the
 /// replicas of all groups and the original stages of the models. Parts of a merged stage share its time as in
-/// work_of_ranks. It has no capacity and no resident memory. REQUIRES: the schedule is valid; the placement fits its
-/// problem, with one rank per stage; no merged stage has a split backward.
+/// work_of_ranks. The returned schedule has no capacity and no resident memory. REQUIRES: the schedule is valid; the
+/// placement fits its problem, with one rank per stage; no merged stage has a split backward.
 Schedule schedule_of_ranks(const Schedule& schedule, const Placement& placement);
 
 /// A reduction, with all ranks that take part in it.
@@ -56,7 +57,8 @@ struct SharedReduction {
 std::vector<SharedReduction> reductions_of(const Schedule& schedule, const Placement& placement,
                                            const std::vector<Exchanges>& exchanges);
 
-/// Decides whether an op adds to a reduction or must wait for it, if both are on one rank.
+/// Decides whether an op adds to a reduction (`adds`) and whether an op must wait for a reduction (`needs`), given that
+/// the op and the reduction are on the same rank.
 class ReductionRules {
  public:
   ReductionRules(const Problem& problem, const Placement& placement) : problem_(problem), placement_(placement) {}

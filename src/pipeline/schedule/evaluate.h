@@ -34,7 +34,7 @@ base::Result<Evaluation> evaluate(const OpGraph& graph, const Order& order);
 /// Evaluates given start times without changing them. REQUIRES: they form a valid schedule, with one start per op.
 Evaluation evaluate(const OpGraph& graph, std::vector<Ticks> start);
 
-/// A schedule as graph, order and evaluation, as needed for timelines and variations.
+/// A schedule as a graph of ops, their order and its evaluation, for code that draws or changes the schedule.
 struct LoweredSchedule {
   Lowering lowering;
   Order order;  ///< ops of each device by start time
@@ -68,13 +68,14 @@ struct CapacityExcess {
   Memory peak;  ///< including resident memory
   Memory capacity;
 };
-/// Returns the devices that do not fit, in order; empty if all fit or nothing is limited.
+/// Returns the devices that exceed their limit, in order; empty if all fit or there is no limit.
 std::vector<CapacityExcess> find_excess(const Problem& problem, const Evaluation& evaluation,
                                         std::optional<Memory> cap);
 
-/// Returns `schedule` with the times of `problem`: each device keeps its order, and each op starts as early as that
-/// order allows. Its claims are the makespan and the peak activation. Returns an Error if find_fault rejects `problem`.
-/// REQUIRES: validate(schedule) found nothing; `problem` differs from its own only in times and capacity.
+/// Returns `schedule` with the durations and transfers of `problem`: each device keeps its order, and each op starts as
+/// early as that order allows. The claims are the makespan and the peak activation. Returns an Error if find_fault
+/// rejects `problem`. REQUIRES: validate(schedule) found nothing; `problem` differs from schedule.problem only in times
+/// and capacity.
 base::Result<Schedule> retimed(const Schedule& schedule, const Problem& problem);
 
 }  // namespace dovetail::pipeline

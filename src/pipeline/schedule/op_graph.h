@@ -22,8 +22,8 @@ struct OpLabel {
   friend auto operator<=>(const OpLabel&, const OpLabel&) = default;
 };
 
-/// An edge seen from one end: the op at the other end, and the delay between the end of one op and the start of the
-/// other.
+/// An edge of the graph, seen from one of its two ops: the other op, and the delay between the end of the earlier op
+/// and the start of the later one.
 struct Arc {
   OpId op;
   Ticks lag;
@@ -46,9 +46,9 @@ struct OpGraph {
   std::vector<Ticks> duration;
   std::vector<Memory> acquire;                  ///< memory taken on its device when the op starts
   std::vector<Memory> release;                  ///< memory freed on its device when the op ends
-  std::vector<std::int32_t> predecessor_begin;  ///< [op] first entry in predecessor_arcs; one more at the end
+  std::vector<std::int32_t> predecessor_begin;  ///< [op] its first entry in predecessor_arcs, plus a final entry
   std::vector<Arc> predecessor_arcs;
-  std::vector<std::int32_t> successor_begin;  ///< [op] first entry in successor_arcs; one more at the end
+  std::vector<std::int32_t> successor_begin;  ///< [op] its first entry in successor_arcs, plus a final entry
   std::vector<Arc> successor_arcs;
 
   std::size_t size() const { return labels.size(); }
@@ -81,9 +81,9 @@ struct Lowering {
   std::vector<Pipeline> pipelines;
   std::vector<PipelineId> first_pipeline;  ///< [model] pipeline of its replica 0; the other replicas follow
 
-  /// [pipeline] index of its first stage in the two arrays below, plus a final entry for the end
+  /// [pipeline] index of its first stage among the stages of all pipelines ("pipeline stage"), plus a final entry
   std::vector<std::int32_t> stage_begin;
-  std::vector<std::int32_t> microbatch_begin;  ///< [pipeline stage], index into microbatch_ops of its micro-batch 0
+  std::vector<std::int32_t> microbatch_begin;  ///< [pipeline stage] index into microbatch_ops of its micro-batch 0
   std::vector<MicrobatchOps> microbatch_ops;
   std::vector<std::vector<OpId>> steps;  ///< [pipeline stage][mini-batch]; empty if the model has no steps
 
@@ -104,9 +104,9 @@ struct Lowering {
 /// Lowers `problem` with the same form of backward for every model. REQUIRES: find_fault(problem) finds nothing.
 Lowering lower(const Problem& problem, BackwardForm form);
 
-/// Lowers `problem` with B where `whole` is true, and I and W elsewhere. A schedule may mix both. `whole` has one entry
-/// per (pipeline stage, micro-batch), in the order of Lowering::microbatch_ops. REQUIRES: find_fault(problem) finds
-/// nothing.
+/// Lowers `problem` with B where `whole` is true, and I and W where it is false. A schedule may mix both forms. `whole`
+/// has one entry per (pipeline stage, micro-batch), in the order of Lowering::microbatch_ops; entries of models without
+/// a split are ignored. REQUIRES: find_fault(problem) finds nothing.
 Lowering lower(const Problem& problem, const std::vector<bool>& whole);
 
 /// Returns `graph` with extra predecessors, such as the barriers between models in a serial schedule. REQUIRES: the

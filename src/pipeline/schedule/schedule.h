@@ -38,7 +38,8 @@ struct SolverRecord {
   friend bool operator==(const SolverRecord&, const SolverRecord&) = default;
 };
 
-/// Reason why a search stopped.
+/// Reason why a search stopped: its result met the bound, it reached its number of iterations or its time limit, or it
+/// was interrupted.
 enum class StoppedBy { bound, iterations, time, interrupt };
 std::string_view name_of(StoppedBy stopped_by);
 std::optional<StoppedBy> stopped_by_named(std::string_view name);
@@ -48,7 +49,7 @@ struct Claims {
   std::optional<Ticks> makespan;
   std::optional<Memory> peak_activation;
   std::optional<Ticks> bound_makespan;
-  std::optional<Memory> bound_peak_activation;  ///< bound for schedules with at most the makespan of this one
+  std::optional<Memory> bound_peak_activation;  ///< lower bound for schedules with at most the claimed makespan
   std::optional<bool> optimal_makespan;
   std::optional<bool> optimal_peak_activation;
   std::optional<SolverRecord> solver;

@@ -32,7 +32,7 @@ struct Violation {
   std::optional<std::size_t> row;     ///< row of the device; absent if no row is to blame (a missing op)
 };
 
-/// Accepted error of claims. FlexFusion traces print activation as a rounded float.
+/// Accepted error of the claimed peak activation. FlexFusion traces print it as a rounded float.
 struct Tolerance {
   Memory activation;
 };
