@@ -14,7 +14,7 @@
 
 namespace dovetail::planner {
 
-/// A selection with its score and fusions.
+/// A selection with its score, which includes its fusions.
 struct Found {
   Selection selection;
   Score score;
@@ -47,7 +47,8 @@ std::vector<Found> take_found(std::string_view& message);
 
 /// A chain of simulated annealing. All its random numbers come from stream `number` of the seed. A step changes a
 /// task's choice, its mesh, both, the meshes of several tasks at once, or what is fused. Steps are accepted by the
-/// Metropolis rule. The temperature of a cooling falls geometrically, from 1/20 of the cost to a thousandth of that.
+/// Metropolis rule. The temperature of a cooling falls geometrically, from 1/20 of the cost at its start to a
+/// thousandth of that temperature.
 /// Plans that do not fit or lack a required fusion are allowed, but cost more (Score::cost), so that a chain can pass
 /// through them.
 class Chain {
@@ -60,9 +61,9 @@ class Chain {
   Chain(FusionTables& tables, const Selection* start, FusionSelection fusion, std::uint64_t seed, int number,
         std::size_t kept);
 
-  /// Runs the next `count` of `planned` steps, or fewer if cancelled. A cooling begins every `cooling` steps, and the
-  /// last one takes the remaining steps. The result depends only on the arguments, not on how steps are divided among
-  /// calls.
+  /// Runs the next `count` of the chain's `planned` steps, or fewer if cancelled. A cooling begins every `cooling`
+  /// steps, and the last one takes the remaining steps. Unless cancelled, the result does not depend on how the steps
+  /// are divided among calls.
   void run(std::int64_t count, std::int64_t planned, const parallel::Cancellation& cancellation);
 
   const std::vector<Found>& found() const { return pool_.found(); }
