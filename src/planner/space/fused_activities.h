@@ -50,8 +50,8 @@ class FusionTables {
 
   struct Tail {
     predict::GenerationTail at;  ///< generation at one threshold
-    double before = 0;           ///< seconds before inference begins
-    double hidden = 0;           ///< max_hidden()
+    double before = 0;           ///< seconds before inference can begin
+    double hidden = 0;           ///< predict::max_hidden(), in seconds
 
     /// Returns a lower bound in seconds on generation fused with inference. `inference`: seconds of inference on all
     /// devices.
@@ -82,7 +82,7 @@ class FusedActivities {
   explicit FusedActivities(FusionTables& tables);
 
   struct Generation {
-    std::size_t number = 0;  ///< number of the stage; equal stages have equal numbers
+    std::size_t number = 0;  ///< number of the stage; equal numbers mean equal stages
     const plan::GenerationStage* stage = nullptr;
     /// InterStage::seconds() at the best of simulate::default_thresholds(), or at the threshold that the job fixes
     base::Ticks duration;
@@ -109,8 +109,8 @@ class FusedActivities {
   /// Returns the job's train_pair(), if it has one.
   const std::optional<plan::TrainPair>& pair() const { return pair_; }
 
-  /// Returns the plan of a selection, with those fusions in `fusion` that are possible. Generation is fused only as in
-  /// generation().
+  /// Returns the plan of a selection, with those fusions in `fusion` that are possible. Generation is fused only if
+  /// generation() is not nullopt.
   plan::Plan fused_plan(const Selection& selection, FusionSelection fusion);
 
  private:

@@ -32,7 +32,7 @@ struct Link {
   std::size_t task = 0;  ///< the other task
   bool mesh = false;     ///< same devices
   bool weights = false;  ///< same form of weights (predict::linked_tasks)
-  /// Shared agreements of the job's framework, as indices into plan::agreements_of.
+  /// Settings that the job's framework makes both tasks share, as indices into plan::agreements_of.
   std::vector<std::size_t> agreements;
 };
 
@@ -82,8 +82,8 @@ std::vector<cluster::Mesh> search_meshes(const plan::Job& job);
 SearchSpace make_search_space(const predict::Scenario& scenario, std::vector<cluster::Mesh> meshes,
                               const ChoiceRules& rules, int threads);
 
-/// Returns the first task without a choice on any mesh. Otherwise returns the first task without a choice on a mesh
-/// that the tasks linked to it can use. nullopt if every task has a choice.
+/// Returns the first task without a choice on any mesh. If there is no such task, returns the first task for which no
+/// mesh is_open(). nullopt if every task has an open mesh.
 std::optional<std::size_t> impossible_task(const SearchSpace& space);
 
 /// Returns the task's plan for a selected choice. REQUIRES: the task is not a rule.
@@ -97,7 +97,8 @@ void add_agreement_forms(SearchSpace& space, std::size_t task, std::size_t shape
 /// has no such choice.
 bool take(const SearchSpace& space, Selection& selection, std::size_t task, SelectedChoice selected);
 
-/// Makes linked tasks agree. Each task takes its own choice or the first slower one with which the others can agree.
+/// Makes linked tasks agree. Each task keeps its selected choice or takes the first slower one with which the tasks
+/// linked to it can agree.
 /// Returns false if no such choice exists.
 bool settle(const SearchSpace& space, Selection& selection);
 
