@@ -33,8 +33,8 @@ struct SearchOptions {
   int chains = 8;
   /// Number of iterations per chain; nullopt: default_iterations, or as many as the time limit allows.
   std::optional<std::int64_t> iterations = std::nullopt;
-  /// Ends the search after the first round that exceeds it. Unless `iterations` is given, it also sets their number,
-  /// from the measured speed.
+  /// Time limit: the search ends after the round that exceeds it. Unless `iterations` is given, the number of
+  /// iterations is chosen from the limit and the measured speed. nullopt: no limit.
   std::optional<double> time_limit_seconds = std::nullopt;
   std::uint64_t seed = 1;
   /// Fusions that plans may have, a subset of open_fusion(). Plans always have those that the job requires.
