@@ -17,17 +17,18 @@ namespace dovetail::planner {
 
 /// How a changed plan differs from the original.
 enum class ChangeKind {
-  mesh,           ///< other devices, possibly with another layout and settings
+  mesh,           ///< other devices for a task, possibly with another layout and settings
   side_by_side,   ///< two tasks that divide the devices of both between them
-  layout,         ///< other parallel degrees on the same devices, possibly with other settings
+  layout,         ///< other parallel degrees of a task on the same devices, possibly with other settings
   zero,           ///< another ZeRO stage
   recomputation,  ///< other activations are recomputed
-  micro_batch,
-  engine,     ///< settings of the generation engine
-  offload,    ///< state that is moved to host memory
-  settings,   ///< several of the five kinds above
-  fusion,     ///< stages that become fused or unfused
-  threshold,  ///< fraction of samples at which fused generation frees devices
+  micro_batch,    ///< other micro-batches
+  engine,         ///< other settings of the generation engine
+  offload,        ///< other state is moved to host memory
+  /// Several of `zero`, `recomputation`, `micro_batch`, `engine` and `offload`, or changes of several tasks.
+  settings,
+  fusion,     ///< tasks become fused or unfused
+  threshold,  ///< another fraction of samples at which fused generation frees devices
 };
 /// "mesh", "side by side", "layout", "zero", "recomputation", "micro-batch", "engine", "offload", "settings", "fusion",
 /// "threshold".
@@ -36,50 +37,51 @@ std::string_view name_of(ChangeKind kind);
 /// Returns the kind of difference between two different plans of a task.
 ChangeKind kind_of(const plan::TaskPlan& from, const plan::TaskPlan& to);
 
-/// A changed plan, estimated by predict::estimate.
+/// A changed plan with its prediction.
 struct Change {
   ChangeKind kind = ChangeKind::settings;
   std::vector<std::size_t> tasks;  ///< tasks that change, or that become fused or unfused
   plan::Plan plan;
   double iteration_seconds = 0;
-  std::int64_t margin = 0;  ///< bytes left on the device with the least memory left
-  std::size_t fullest = 0;  ///< task that uses that device
+  std::int64_t margin = 0;  ///< min bytes left on a device of any task; negative: bytes missing
+  std::size_t fullest = 0;  ///< task with this margin
   predict::Fit fit = predict::Fit::fits;
-  /// Bytes missing on the device or in the node's host memory, whichever is larger; 0: it fits.
-  std::int64_t missing = 0;
+  std::int64_t missing = 0;  ///< largest shortage in bytes, of a device or of a node's host memory; 0: the plan fits
 };
 
 /// Returns the change from `from` to `plan`. Keeps the fusions of `from` that are still possible. If `over_bound` is
-/// given, fused trainings take that multiple of their bound (estimate_like).
+/// given, makes no schedule for fused trainings: they take `over_bound` times their lower bound
+/// (predict::estimate_like).
 Change change_to(const predict::Scenario& scenario, const plan::Plan& from, plan::Plan plan,
                  std::optional<double> over_bound = std::nullopt);
 
-/// Estimates a change again, with a real schedule for fused trainings. With `over_bound`, change_to() makes no such
-/// schedule.
+/// Estimates a change again, with a real schedule for fused trainings. change_to() makes none if it gets `over_bound`.
 void reestimate(const predict::Scenario& scenario, Change& change);
 
-/// Returns the task whose device has the least memory left. REQUIRES: at least one task is not a rule.
+/// Returns the task that leaves the least memory free on a device. `memory`: [task of the workflow]. REQUIRES: at least
+/// one task is not a rule.
 std::size_t fullest_task(const std::vector<predict::TaskMemory>& memory);
 
-/// The largest shortage in an estimate: of device memory or of a node's host memory.
+/// The largest shortage in an estimate, either of device memory or of a node's host memory.
 struct Missing {
   std::int64_t bytes = 0;  ///< 0: it fits
-  bool host = false;       ///< whether host memory is short, rather than device memory
-  std::size_t task = 0;    ///< task with the shortage, otherwise fullest_task()
+  bool host = false;       ///< true: host memory is short; false: device memory
+  std::size_t task = 0;    ///< task with the shortage; without a shortage, fullest_task()
 };
 
-/// Returns the largest shortage. REQUIRES: at least one task is not a rule.
+/// Returns the largest shortage. `memory`: [task of the workflow]. REQUIRES: at least one task is not a rule.
 Missing missing_of(const std::vector<predict::TaskMemory>& memory);
 
-/// Returns changes that fit and keep the margin, the fastest first, without the plan itself:
-/// - for each task and kind of change, the one with the shortest iteration, except a change of several settings that
-///   gains no more than a change of one of them;
+/// Returns changes of `plan` that fit and keep the margin, the fastest first:
+/// - for each task and kind of change, the one with the shortest iteration. A change of several settings is left out if
+///   a change of a single setting of the task is at least as fast;
 /// - for each pair of tasks that do not wait for each other, the best division of their devices;
-/// - generation with inference, and two trainings: fused if they are unfused (at the best threshold, with a real
-///   schedule), and unfused if they are fused;
-/// - the best other threshold.
-/// Fusions respect the job's settings. With OptionSet::real, fusions are not changed. If stopped, tasks that were not
-/// examined completely are missing.
+/// - if generation is not fused with inference, the fusion at the best threshold; otherwise the unfused plan, and the
+///   best threshold if the plan has another;
+/// - if two trainings can be fused, the fusion with a real schedule; if they are fused, the unfused plan.
+///
+/// `around` is the space_around() the plan. Fusions respect the job's settings. With OptionSet::real, fusions are not
+/// changed. If stopped, changes of tasks that were not examined completely are missing.
 std::vector<Change> changes_of(const predict::Scenario& scenario, const plan::Plan& plan, const PlanSpace& around,
                                OptionSet option_set = OptionSet::all);
 

@@ -9,12 +9,13 @@
 
 namespace dovetail::planner {
 
-/// Seconds in an iteration of each of two plans.
+/// A value of each of two plans, usually in seconds per iteration.
 struct SecondsPair {
   double here = 0;   ///< in the first plan
   double there = 0;  ///< in the second plan
 
-  double lost() const { return here - there; }  ///< negative if the first plan is faster
+  /// Returns the seconds that the first plan loses to the second. Negative if the first plan is faster.
+  double lost() const { return here - there; }
 };
 
 /// Comparison of a task, of a reallocation of weights (named after the first task that uses them), or of a task's host
@@ -22,7 +23,7 @@ struct SecondsPair {
 struct ActivityComparison {
   std::size_t task = 0;
   plan::Activity::Kind kind = plan::Activity::Kind::task;
-  SecondsPair seconds;  ///< 0 if the plan has no such activity
+  SecondsPair seconds;  ///< 0 for a plan without such an activity
   /// Seconds by which the iteration shrinks per second that the activity shrinks: 1 for a critical activity, 0 for one
   /// that others hide.
   SecondsPair critical;
@@ -30,10 +31,10 @@ struct ActivityComparison {
   /// fuses the activity, or if the first plan lacks the activity.
   std::optional<predict::SecondsOf> part;
   SecondsPair of_part;  ///< seconds of `part`
-  /// Whether the first and the second plan fuse the activity with others. The seconds of all fused activities are then
-  /// attributed to the generate task or to the first train task.
-  bool fused_here = false;
-  bool fused_there = false;
+  // Fused tasks form one activity. Its seconds are attributed to its generate task or its first train
+  // task, and its other tasks have 0 seconds.
+  bool fused_here = false;   ///< whether the first plan fuses the activity with others
+  bool fused_there = false;  ///< whether the second plan does
 };
 
 /// Time that a device spends on one use, averaged over all devices. The uses add up to the iteration.
@@ -73,8 +74,8 @@ struct SideBySide {
   SecondsPair seconds;
 };
 
-/// Returns all pairs of tasks that overlap in either plan, sorted by the absolute difference in time, descending. If
-/// iterations overlap, tasks of neighboring iterations count, too.
+/// Returns all pairs of tasks that run at the same time in either plan, sorted by the absolute difference between the
+/// plans, descending. If iterations overlap, tasks of neighboring iterations count, too.
 std::vector<SideBySide> side_by_side(const EstimatedPlan& here, const EstimatedPlan& there);
 
 }  // namespace dovetail::planner

@@ -13,30 +13,31 @@
 
 namespace dovetail::planner {
 
-/// Returns changes of several tasks that make a plan fit. Repeatedly applies the change of one task that leaves the
-/// least memory missing, until the plan fits. Then reverts the changes that were not needed, and makes the remaining
-/// ones as fast as possible. First tries other settings, then other layouts on the same devices, then any mesh. nullopt
-/// if that fails.
+/// Returns a change of one or more tasks that makes a plan fit. Repeatedly changes the task whose change leaves the
+/// least memory missing, until the plan fits. Then reverts the changes that were not needed, and replaces each other
+/// one by the fastest that fits. First tries other settings, then other layouts on the same devices, then any mesh.
+/// nullopt if none of these makes the plan fit, or if stopped. `around` is the space_around() the plan.
 std::optional<Change> repair(const predict::Scenario& scenario, const plan::Plan& plan, const PlanSpace& around);
 
 struct Explanation {
   predict::Estimate estimate;  ///< estimate of the plan
   std::int64_t missing = 0;    ///< bytes of device or host memory that are missing; 0: it fits
-  /// Task that sets the limit: the one with the most memory missing, otherwise the one with the least left.
+  /// Task with the most memory missing or, if the plan fits, with the least left.
   std::size_t limit = 0;
 
   Ranking ranking;         ///< plans that the search found
   std::string impossible;  ///< why no plan is possible; empty if one is
-  /// The first plan of `ranking`, or a change that fits and is faster, in closed form, than all plans of `ranking`.
+  /// The first plan of `ranking`, or a change or repair that fits and is faster, in closed form, than all plans of
+  /// `ranking`. nullopt if there is neither.
   std::optional<RankedPlan> best;
   std::optional<Comparison> comparison;  ///< comparison with `best`, if that is another plan
 
   /// For a plan that fits: changes that make it faster, sorted by gain, descending. Otherwise: changes that make it
   /// fit, the fastest first.
   std::vector<Change> changes;
-  /// Changes of several tasks that make the plan fit, if no single change does.
+  /// repair() of a plan that does not fit, if no change in `changes` makes it fit.
   std::optional<Change> repair;
-  std::vector<std::size_t> unlike_pins;  ///< tasks that differ from the job's pins
+  std::vector<std::size_t> unlike_pins;  ///< tasks whose plans differ from the job's pins
 
   bool fits() const { return missing == 0; }
 };

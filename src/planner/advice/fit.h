@@ -15,10 +15,10 @@ namespace dovetail::planner {
 /// Memory and time of a plan with the job's lengths, or with one length for all responses.
 struct GrownLengths {
   std::optional<std::int64_t> length;  ///< tokens of every response; nullopt: the job's lengths
-  double factor = 1;                   ///< `length` relative to the mean response
+  double factor = 1;                   ///< `length` relative to the job's mean response length
   predict::Fit fit = predict::Fit::does_not_fit;
   std::size_t task = 0;  ///< task with the most memory missing or, if it fits, the least left
-  /// Bytes left on the device of `task`, or in host memory if that is too small; negative: bytes missing.
+  /// Bytes left on the device of `task`. Negative: bytes missing there or in host memory, whichever is larger.
   std::int64_t margin = 0;
   double iteration_seconds = 0;
 };
@@ -38,18 +38,18 @@ struct FittingCluster {
   RankedPlan ranked;
 };
 
-/// Returns a cluster with the first `nodes` nodes. If the cluster has fewer, the last group is extended. REQUIRES:
+/// Returns `cluster` with only its first `nodes` nodes. If it has fewer, nodes are added to its last group. REQUIRES:
 /// nodes >= 1.
 cluster::Cluster with_nodes(const cluster::Cluster& cluster, int nodes);
 
-/// Returns whether the job's fixed settings are possible on its cluster (plan::find_fault of a pin).
+/// Returns whether all pins of the job are possible on its cluster (plan::find_fault of a pin).
 bool has_fixed_meshes(const plan::Job& job);
 
-/// Returns the smallest cluster on which coordinate descent finds a plan that fits. Bisects over nodes, assuming that a
-/// plan that fits on some nodes also fits on more. If one node is enough, tries fewer devices of it. If the job's
-/// cluster is too small, tries larger ones, with at most 64 times its nodes and at most 8192 devices. Pins still apply,
-/// so the cluster must have the devices they name. nullopt if no plan was found. If stopped, the result may be larger
-/// than necessary.
+/// Returns the smallest cluster on which coordinate descent finds a plan that fits. Bisects over the number of nodes,
+/// assuming that a plan that fits on some nodes also fits on more. If one node is enough, tries fewer devices of it. If
+/// the job's cluster is too small, tries larger ones, with at most 64 times its nodes and at most 8192 devices. Pins
+/// still apply, so the cluster must have the devices they name. nullopt if no plan was found. If stopped, the result
+/// may be larger than necessary.
 std::optional<FittingCluster> min_cluster(const predict::Scenario& scenario, const RankOptions& options);
 
 struct JobFit {
@@ -60,7 +60,7 @@ struct JobFit {
 
   /// Returns the fastest plan that fits. Null if none fits.
   const RankedPlan* fastest() const { return ranking.plans.empty() ? nullptr : &ranking.plans.front(); }
-  /// Returns Fit::fits if a plan fits, otherwise the fit of ranking.nearest, or Fit::does_not_fit if that is not set.
+  /// Returns `fits` if a plan fits, otherwise the fit of ranking.nearest. does_not_fit if there is no such plan.
   predict::Fit fit() const;
 };
 

@@ -19,11 +19,12 @@ struct EvaluatedPlan {
   predict::Estimate estimate;
 };
 
-/// Returns the train_pair() if its tasks can be fused and the job allows it.
+/// Returns the train_pair() if its tasks can be fused and the job allows that, otherwise nullopt.
 std::optional<plan::TrainPair> fusible_pair(const plan::Job& job, const std::vector<plan::TaskPlan>& tasks);
 
-/// Returns the threshold that the job fixes, otherwise the best one. nullopt if the job forbids this fusion, if the
-/// fixed threshold is impossible, or if no threshold is faster than no fusion.
+/// Returns the threshold at which to fuse generation with inference: the one that the job fixes, otherwise the best.
+/// nullopt if the job forbids the fusion, if the fixed threshold is impossible, or if no threshold makes the fused
+/// tasks faster than running unfused.
 std::optional<double> chosen_threshold(const predict::Scenario& scenario, const std::vector<plan::TaskPlan>& tasks);
 
 /// Chooses fusions for plans of one job, and caches the schedules of train tasks.
@@ -67,16 +68,17 @@ class FusionChooser {
 /// takes no longer than its lower bound, and makes no schedule. REQUIRES: the plan fuses nothing.
 double min_fused_seconds(const predict::Scenario& scenario, const plan::Plan& plan);
 
-/// Returns a full sentence with the reason for each fusion that `plan` lacks: nothing to fuse, an obstacle, or no gain.
+/// Returns, for each fusion that `plan` lacks, a full sentence with the reason: nothing to fuse, an obstacle, no gain,
+/// or a placement that does not fuse.
 std::vector<std::string> why_not_fused(const predict::Scenario& scenario, const plan::Plan& plan);
 
 /// Returns the plan of placement "rlhfuse": all tasks on all devices, with layouts chosen together with both fusions. A
 /// layout that is slower alone may be faster fused.
 ///
 /// Starts from the co-located `start`. Takes the generation layout that is fastest with inference fused into its tail,
-/// at its best threshold. Then makes schedules for the pairs of training layouts with the smallest fused bounds, and
-/// takes the fastest. Returns `start` itself if nothing is faster, and nullopt if a required fusion is impossible.
-/// `threads` does not affect the result. REQUIRES: `start` fits.
+/// each at its best threshold. Then makes schedules for the pairs of training layouts with the smallest lower bounds on
+/// the fused training, and takes the fastest pair. Returns `start` itself if nothing is faster, and nullopt if a
+/// required fusion is impossible. `threads` does not affect the result. REQUIRES: `start` fits.
 std::optional<EvaluatedPlan> rlhfuse_plan(const SearchSpace& space, const Selection& start, FusionChooser& chooser,
                                           int threads);
 

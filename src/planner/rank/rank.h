@@ -21,7 +21,7 @@ namespace dovetail::planner {
 base::Error no_choice_error(const SearchSpace& space, std::size_t task, OptionSet option_set);
 
 /// A named placement with its fastest selection that fits or, if none fits, the one with the least memory missing.
-/// nullopt if the placement is impossible.
+/// `selection` is nullopt if the placement is impossible.
 struct TriedPlacement {
   Placement placement = Placement::co_located;
   std::optional<Selection> selection;
@@ -46,8 +46,10 @@ struct RankOptions {
   OptionSet option_set = OptionSet::all;
   /// Placements to consider. Empty: all. The search runs only if `searched` is included.
   std::vector<Placement> placements;
-  std::size_t shown = 8;      ///< maximum number of plans in the result
-  std::size_t simulated = 0;  ///< max plans to simulate and sort by simulated time: the first and its ties
+  std::size_t shown = 8;  ///< maximum number of plans in the result
+  /// Maximum number of plans to simulate and sort by simulated time. Only plans within the model's error of the fastest
+  /// are simulated.
+  std::size_t simulated = 0;
   /// Called with the best plan of the search whenever it improves.
   std::function<void(const plan::Plan&)> on_better;
 };
@@ -56,7 +58,7 @@ struct RankOptions {
 struct NearestPlan {
   plan::Plan plan;
   std::size_t task = 0;  ///< task with the most missing memory
-  /// Bytes missing on the device, including the margin, or in the node's host memory, whichever is larger.
+  /// Bytes that `task` lacks on a device, including the margin, or in a node's host memory, whichever is larger.
   std::int64_t missing = 0;
   predict::Fit fit = predict::Fit::does_not_fit;
 };
@@ -68,14 +70,17 @@ struct Ranking {
   std::vector<std::string> not_fused;  ///< why_not_fused of the first plan
   /// Requested placements without a plan in `plans`.
   std::vector<AbsentPlacement> absent;
-  std::optional<NearestPlan> nearest;  ///< set if no plan fits
+  /// nullopt if a plan fits, or if none of the requested named placements is possible.
+  std::optional<NearestPlan> nearest;
   double bound = 0;  ///< lower bound in seconds on the iteration of all plans without fusion; 0: unknown
-  /// Lower bound in seconds on the iteration of all plans, with or without fusion. nullopt if no fusion is possible.
+  /// Lower bound in seconds on the iteration of all plans, with or without fusion. nullopt if no fusion is possible
+  /// or the bound is unknown.
   std::optional<double> fused_bound;
   std::optional<SearchRun> search;  ///< nullopt if no search ran
   /// Set if the work ended early. Another run may find better plans.
   std::optional<parallel::EndedBy> cut_short;
-  std::size_t ties = 0;  ///< plans after the first one that are within the model's error of the fastest
+  /// Number of other plans whose closed-form time is at most the first plan's plus the model's error.
+  std::size_t ties = 0;
 
   /// Returns how far the plan's closed-form time is above its lower bound, as a fraction. nullopt if no bound is known.
   std::optional<double> gap(const RankedPlan& ranked) const {
@@ -87,13 +92,13 @@ struct Ranking {
 };
 
 /// Searches, and evaluates all candidates for the best plan with predict::estimate. If stopped or out of time, the
-/// current step ends with its best result and later steps are skipped, but the plans found are still evaluated. Returns
-/// an Error if a task has no choice (no_choice_error), or if it is stopped before the first plan that fits
-/// (parallel::stopped_before).
+/// work in progress ends with its best result and later work is skipped, but at least the first plan that fits of each
+/// placement is still evaluated. Returns an Error if a task has no choice (no_choice_error), or if it is stopped before
+/// it finds a plan that fits (parallel::stopped_before).
 base::Result<Ranking> rank_plans(const predict::Scenario& scenario, const RankOptions& options);
 
-/// Returns `options` for the next of `parts` equal parts of the work. If time is limited, the time limit becomes that
-/// part of the remaining time.
+/// Returns `options` for the next of `parts` equal parts of the work. If the time of `scenario` is limited, the time
+/// limit becomes the remaining time divided by `parts`.
 RankOptions with_share_of_time(RankOptions options, const predict::Scenario& scenario, std::size_t parts);
 
 /// An input whose change makes another plan the best.
@@ -101,7 +106,7 @@ struct Flip {
   std::string input;     ///< such as "response lengths" or "network bandwidth"
   double factor = 1;     ///< factor by which the input changes
   std::size_t plan = 0;  ///< index in Ranking::plans of the plan that becomes the best
-  double gain = 0;       ///< gain relative to the time of the first plan
+  double gain = 0;       ///< time saved with the changed input, as a fraction of the first plan's time
 };
 
 /// Returns, for each input, the smallest change (of several factors from 0.5 to 2) that makes another ranked plan at

@@ -14,7 +14,7 @@
 
 namespace dovetail::planner {
 
-/// A selection with its score and fusions.
+/// A selection with its score, which includes its fusions.
 struct Found {
   Selection selection;
   Score score;
@@ -22,7 +22,7 @@ struct Found {
   friend bool operator==(const Found&, const Found&) = default;
 };
 
-/// The best plans that fit, sorted by period. Of plans with the same meshes and fusions, keeps only the best.
+/// The best plans that fit, sorted by period. Keeps only the best of those with the same meshes and fusions.
 class Pool {
  public:
   /// Keeps at most `max_size` plans. REQUIRES: max_size > 0.
@@ -46,10 +46,11 @@ void put(std::string& message, const std::vector<Found>& found);
 std::vector<Found> take_found(std::string_view& message);
 
 /// A chain of simulated annealing. All its random numbers come from stream `number` of the seed. A step changes a
-/// task's choice, its mesh, both, the meshes of several tasks at once, or an optional fusion. Steps are accepted by the
-/// Metropolis rule. The temperature of a cooling falls geometrically, from 1/20 of the cost of its first plan to a
-/// thousandth of that. Plans that do not fit are allowed, at a higher cost (Score::cost), so that a chain can pass
-/// through them. So are plans that lack a required fusion, at twice the cost.
+/// task's choice, its mesh, both, the meshes of several tasks at once, or what is fused. Steps are accepted by the
+/// Metropolis rule. The temperature of a cooling falls geometrically, from 1/20 of the cost at its start to a
+/// thousandth of that temperature.
+/// Plans that do not fit or lack a required fusion are allowed, but cost more (Score::cost), so that a chain can pass
+/// through them.
 class Chain {
  public:
   static constexpr std::int64_t cooling = 20'000;  ///< steps of one cooling
@@ -60,9 +61,9 @@ class Chain {
   Chain(FusionTables& tables, const Selection* start, FusionSelection fusion, std::uint64_t seed, int number,
         std::size_t kept);
 
-  /// Runs the next `count` of `planned` steps, or fewer if cancelled. A cooling begins every `cooling` steps, and the
-  /// last one takes the remaining steps. The result depends only on the arguments, not on how steps are divided among
-  /// calls.
+  /// Runs the next `count` of the chain's `planned` steps, or fewer if cancelled. A cooling begins every `cooling`
+  /// steps, and the last one takes the remaining steps. Unless cancelled, the result does not depend on how the steps
+  /// are divided among calls.
   void run(std::int64_t count, std::int64_t planned, const parallel::Cancellation& cancellation);
 
   const std::vector<Found>& found() const { return pool_.found(); }

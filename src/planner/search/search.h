@@ -2,7 +2,7 @@
 // baseline.
 //
 // Chains are independent, and their results are merged in order. The result therefore does not depend on the number of
-// threads or processes. A time limit only determines the number of iterations.
+// threads or processes. A time limit in SearchOptions affects the result only through the number of iterations.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ struct SearchProgress {
   std::int64_t iterations = 0;        ///< number of iterations done, per chain
   std::int64_t planned = 0;           ///< number of iterations per chain in the entire run
   double evaluations_per_second = 0;  ///< by all chains together
-  double seconds_left = 0;            ///< at the current speed
+  double seconds_left = 0;            ///< estimated from the speed so far
 };
 
 struct SearchOptions {
@@ -33,8 +33,8 @@ struct SearchOptions {
   int chains = 8;
   /// Number of iterations per chain; nullopt: default_iterations, or as many as the time limit allows.
   std::optional<std::int64_t> iterations = std::nullopt;
-  /// Time limit, which ends the search between rounds. Unless `iterations` is given, it also determines the number of
-  /// iterations, from the measured speed.
+  /// Time limit: the search ends after the round that exceeds it. Unless `iterations` is given, the number of
+  /// iterations is chosen from the limit and the measured speed. nullopt: no limit.
   std::optional<double> time_limit_seconds = std::nullopt;
   std::uint64_t seed = 1;
   /// Fusions that plans may have, a subset of open_fusion(). Plans always have those that the job requires.
@@ -54,7 +54,7 @@ struct SearchOptions {
 struct SearchRun {
   int chains = 0;
   std::uint64_t seed = 0;
-  /// Number of iterations per chain. The same number gives the same result, unless Scenario::cancellation cuts a round
+  /// Number of iterations per chain. The same number gives the same result, unless Scenario::cancellation cut a round
   /// short.
   std::int64_t iterations = 0;
   pipeline::StoppedBy stopped_by = pipeline::StoppedBy::iterations;
@@ -65,23 +65,23 @@ struct SearchRun {
 };
 
 struct SearchResult {
-  /// Plans that fit, sorted by exact period. Of plans with the same meshes and fusions, only the best is included.
+  /// Plans that fit, sorted by exact period; only the best of those with the same meshes and fusions.
   std::vector<Found> found;
   SearchRun run;
 };
 
 /// Runs the chains in rounds of equal length. Chain k begins at starts[k % starts.size()]. Without starts, chains begin
 /// with the first choices on random meshes. The result is empty if no plan that fits was found. If stopped
-/// (Scenario::cancellation), chains end within a round, with the best plans so far. The time limit in `options` ends
-/// the search only between rounds, so that the same number of iterations gives the same result. REQUIRES: no
-/// impossible_task(space).
+/// (Scenario::cancellation), chains end within the round, with the best plans so far. The time limit of `options` ends
+/// the search between rounds, so that the same number of iterations gives the same result. REQUIRES:
+/// impossible_task(space) is nullopt.
 SearchResult search(const SearchSpace& space, const std::vector<Selection>& starts, const SearchOptions& options);
 
-/// Parameters of ReaL's search (docs/facts.md#real-search), a Markov chain. Each task has a list of options, sorted by
-/// time, and the chain starts with the fastest of each. A step proposes an option for a task, drawn uniformly from all
-/// pairs of task and option. A proposal that is slower by d seconds over five iterations is accepted with probability
-/// exp(-beta floor(d / 0.1 s)). The time of a plan that does not fit counts three times. Units are those that ReaL
-/// intended, not those of its program.
+/// Options of ReaL's search (docs/facts.md#real-search), a Markov chain. It starts with the fastest choice of each task
+/// on any mesh. A step proposes a choice for a task, drawn uniformly from all choices of all tasks on all meshes. A
+/// proposal whose plan takes d seconds longer for five iterations is accepted with probability
+/// exp(-beta floor(d / 0.1 s)). The time of a plan that does not fit counts three times. The time unit of 0.1 s is the
+/// one that ReaL intended; its program uses another.
 struct RealOptions {
   double beta = 0.002;
   std::int64_t evaluations = 100'000;

@@ -18,7 +18,7 @@ namespace dovetail::planner {
 /// Limits on the data, tensor and pipeline degrees that a layout of a mesh may have.
 struct LayoutRules {
   int max_tensor = 8;         ///< max tensor degree; layouts_of() also limits it to the devices of a node
-  bool powers_of_two = true;  ///< tensor degrees are powers of two; otherwise any divisor of the node's devices
+  bool powers_of_two = true;  ///< whether tensor degrees must be powers of two; they always divide the node's devices
   /// A stage has a multiple of this number of devices, or a smaller power of two; 0: any number.
   int stage_devices_unit = 0;
   std::int64_t max_stages = 0;  ///< maximum number of pipeline stages; 0: any number
@@ -32,9 +32,9 @@ struct LayoutRules {
 /// 22, 58, 176, 620 and 2464 pairs of mesh and layout on 1, 2, 4, 8 and 16 nodes.
 LayoutRules real_rules();
 
-/// Returns the rules for layouts that ReaL's search considers, apart from memory. A pipeline has at most as many stages
-/// as the cluster has nodes, or eight if that is more. Each stage of each replica needs one sequence, in training two
-/// per mini-batch. A training stage has at most eight devices. `mini_batches` is 0 for tasks that do not train.
+/// Returns the rules for the layouts that ReaL's search considers before it checks memory. A pipeline has at most
+/// max(nodes, 8) stages. Each stage of each replica needs one of the task's `sequences`; in training, two per
+/// mini-batch. A training stage has at most eight devices. `mini_batches` is 0 for tasks that do not train.
 LayoutRules real_search_rules(int nodes, double sequences, std::int64_t mini_batches);
 
 /// Returns all (data, tensor, pipeline) that the rules allow and whose product is `devices`, sorted by tensor, then by
@@ -59,21 +59,19 @@ struct Choice {
   double seconds = 0;        ///< predict::task_seconds
   base::Ticks duration;      ///< `seconds` in integer ns
   std::int64_t working = 0;  ///< bytes of working_memory
-  predict::HeldBytes held;   ///< weights, gradients and optimizer of the task's role, as this task stores them
+  predict::HeldBytes held;   ///< bytes per device of the weights, gradients and optimizer that the task stores
   std::int64_t kept = 0;     ///< bytes of `held` on the device while the task does not run
   std::int64_t away = 0;     ///< bytes of `held` in host memory while the task does not run
 };
 
-/// Returns `planned` as a choice of the task, with its cost. REQUIRES: the task is not a rule, and `planned` has no
-/// fault.
+/// Returns the cost of running the task as `planned`. REQUIRES: the task is not a rule, and `planned` has no fault.
 Choice choice_of(const predict::Scenario& scenario, std::size_t task, const plan::TaskPlan& planned);
 
 /// Options for the layouts and settings of a task.
 struct ChoiceRules {
   OptionSet option_set = OptionSet::all;
-  /// Whether choices are limited to train tasks that store and step their optimizer on the host (ZeRO-Offload, arXiv
-  /// 2101.06840). Other tasks, tasks whose offload the job fixes, and all tasks with OptionSet::real then have no
-  /// choices.
+  /// If true, all choices are of train tasks that store and step their optimizer on the host (ZeRO-Offload, arXiv
+  /// 2101.06840). Other tasks, tasks whose offload the job fixes, and all tasks with OptionSet::real have no choices.
   bool optimizer_on_host = false;
 };
 
@@ -92,7 +90,8 @@ struct MinNeed {
   plan::TaskPlan planned;  ///< plan with this need
 };
 /// Returns the minimum over the layouts for which `may` is true, or over all if `may` is empty. nullopt if the mesh has
-/// no such layout for the task. If stopped, only the layouts examined so far count.
+/// no such layout for the task, or if the host memory is too small for all of them. If stopped, only the layouts
+/// examined so far count.
 std::optional<MinNeed> min_need(const predict::Scenario& scenario, std::size_t task, const cluster::Mesh& mesh,
                                 const ChoiceRules& rules, const std::function<bool(const llm::Layout&)>& may = {});
 

@@ -50,8 +50,8 @@ class FusionTables {
 
   struct Tail {
     predict::GenerationTail at;  ///< generation at one threshold
-    double before = 0;           ///< seconds until the samples have migrated, before any set-up of inference
-    double hidden = 0;           ///< max_hidden()
+    double before = 0;           ///< seconds before inference can begin
+    double hidden = 0;           ///< predict::max_hidden(), in seconds
 
     /// Returns a lower bound in seconds on generation fused with inference. `inference`: seconds of inference on all
     /// devices.
@@ -82,7 +82,7 @@ class FusedActivities {
   explicit FusedActivities(FusionTables& tables);
 
   struct Generation {
-    std::size_t number = 0;  ///< number of the stage; equal stages have equal numbers
+    std::size_t number = 0;  ///< number of the stage; equal numbers mean equal stages
     const plan::GenerationStage* stage = nullptr;
     /// InterStage::seconds() at the best of simulate::default_thresholds(), or at the threshold that the job fixes
     base::Ticks duration;
@@ -110,7 +110,7 @@ class FusedActivities {
   const std::optional<plan::TrainPair>& pair() const { return pair_; }
 
   /// Returns the plan of a selection, with those fusions in `fusion` that are possible. Generation is fused only if
-  /// generation() returns a value, and at the threshold that it returns.
+  /// generation() is not nullopt.
   plan::Plan fused_plan(const Selection& selection, FusionSelection fusion);
 
  private:
@@ -136,8 +136,8 @@ class FusedActivities {
   FusionTables& tables_;
   const SearchSpace& space_;
   std::optional<plan::TrainPair> pair_;
-  std::vector<std::size_t> generating_;  // generate tasks
-  std::vector<std::size_t> inferring_;   // infer tasks
+  std::vector<std::size_t> generating_;  // tasks
+  std::vector<std::size_t> inferring_;   // tasks
   struct Stage {
     std::vector<char> together;  // [generating task, inferring task] whether both are on one mesh
     std::optional<plan::GenerationStage> stage;

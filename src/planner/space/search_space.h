@@ -30,9 +30,9 @@ struct WeightSyncTicks {
 /// Properties that two tasks share in every plan.
 struct Link {
   std::size_t task = 0;  ///< the other task
-  bool mesh = false;     ///< whether they have the same devices
-  bool weights = false;  ///< whether they have the same form of weights (predict::linked_tasks)
-  /// Shared agreements of the job's framework, as indices into plan::agreements_of.
+  bool mesh = false;     ///< same devices
+  bool weights = false;  ///< same form of weights (predict::linked_tasks)
+  /// Settings that the job's framework makes both tasks share, as indices into plan::agreements_of.
   std::vector<std::size_t> agreements;
 };
 
@@ -82,23 +82,23 @@ std::vector<cluster::Mesh> search_meshes(const plan::Job& job);
 SearchSpace make_search_space(const predict::Scenario& scenario, std::vector<cluster::Mesh> meshes,
                               const ChoiceRules& rules, int threads);
 
-/// Returns the first task without a choice on any mesh. Otherwise returns the first task without a mesh on which it and
-/// all tasks linked to it have a choice. nullopt if every task has such a mesh.
+/// Returns the first task without a choice on any mesh. If there is no such task, returns the first task for which no
+/// mesh is_open(). nullopt if every task has an open mesh.
 std::optional<std::size_t> impossible_task(const SearchSpace& space);
 
 /// Returns the task's plan for a selected choice. REQUIRES: the task is not a rule.
 plan::TaskPlan task_plan_of(const SearchSpace& space, std::size_t task, SelectedChoice selected);
 
-/// Numbers the agreement forms of the last choice of `task` on `shape`. Must be called after each choice that is added
-/// to a finished space.
+/// Numbers the agreement forms of the last choice of `task` on `shape`, after it was added.
 void add_agreement_forms(SearchSpace& space, std::size_t task, std::size_t shape);
 
 /// Selects a choice for a task and updates all tasks linked to it, directly or indirectly. A linked task that disagrees
-/// gets its fastest choice that agrees with `task` and all tasks updated before it. Returns false, with an unusable
-/// selection, if a task has no such choice.
+/// gets its fastest choice that agrees with all tasks before it. Returns false, with an unusable selection, if a task
+/// has no such choice.
 bool take(const SearchSpace& space, Selection& selection, std::size_t task, SelectedChoice selected);
 
-/// Makes linked tasks agree. Each task takes its own choice or the first slower one with which the others can agree.
+/// Makes linked tasks agree. Each task keeps its selected choice or takes the first slower one with which the tasks
+/// linked to it can agree.
 /// Returns false if no such choice exists.
 bool settle(const SearchSpace& space, Selection& selection);
 

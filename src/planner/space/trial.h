@@ -3,13 +3,12 @@
 // Tables replace formulas (search_space.h), one iteration graph serves all plans whose roles share weights in the same
 // way, and blocks of devices replace devices. Memory follows the rules of task_memory (weight_copies.h), summed from
 // tables. The period of exact_score() equals the period of timed_iteration() to the ns, for the plan with the same
-// fusions. If two trainings are fused, this holds for a timed_iteration() that is given
-// FusionTables::Training::at_least (KnownParts::training). Otherwise timed_iteration() uses the length of a real
-// schedule.
+// fusions. For two fused trainings, both periods include FusionTables::Training::at_least. Only predict::estimate
+// computes the length of a real schedule for the trainings.
 //
-// score() simplifies two aspects, because their exact values take a thousand times as long to compute. A reallocation,
-// unless it is into an engine's separate weights, takes the time that a destination device needs to receive its weights
-// over the slowest link. Nothing is prefetched.
+// score() makes two simplifications, because exact values take a thousand times as long to compute. A reallocation
+// between meshes takes the time that a destination device needs to receive its weights over the slowest link. Nothing
+// is prefetched.
 #pragma once
 
 #include <array>
@@ -80,12 +79,12 @@ class Trial {
     return *score_unless(selection, fusion, [](const Score&) { return false; });
   }
 
-  /// Returns score() with the exact period of timed_iteration(). For the results of a search.
+  /// As score(), with the exact period of timed_iteration(). For the results of a search.
   Score exact_score(const Selection& selection, FusionSelection fusion = {});
 
-  /// Returns score(), or nullopt as soon as `is_too_much` is true for a lower bound of the score. The bound has at
-  /// least the same fusions. Its period is the work of the busiest device, in which fused generation may count as
-  /// shorter than it is. Its excess is exact or 0. Most rejected selections are so slow that no iteration needs to be
+  /// As score(), but returns nullopt early if `is_too_much` is true for a lower bound of the score. The bound has at
+  /// least the same fusions. Its period is the work of the busiest device, possibly with a duration of generation that
+  /// is too short, and its excess is exact or 0. Most rejected selections are so slow that no iteration needs to be
   /// timed.
   template <class IsTooMuch>
   std::optional<Score> score_unless(const Selection& selection, FusionSelection fusion, const IsTooMuch& is_too_much) {
@@ -106,12 +105,12 @@ class Trial {
   /// Bytes that a copy of weights, with its gradients and optimizer, needs in each state of use.
   struct CopyBytes {
     std::int64_t idle = 0;          ///< on each device while no task of the copy runs
-    std::int64_t inference = 0;     ///< on each device while a task of the copy infers, in addition to working_memory
-    std::int64_t generation = 0;    ///< likewise while a task of the copy generates
-    std::int64_t host_idle = 0;     ///< in host memory while no task of the copy runs, per device
-    std::int64_t host_used = 0;     ///< in host memory while a task of the copy runs without training
-    std::int64_t host_trained = 0;  ///< in host memory while a task of the copy trains
-    /// Bytes of offloaded weights that return to the device before newly trained ones are sent from there.
+    std::int64_t inference = 0;     ///< on each device while one infers, in addition to its working_memory
+    std::int64_t generation = 0;    ///< on each device while one generates, in addition to its working_memory
+    std::int64_t host_idle = 0;     ///< in host memory, per device, while no task of the copy runs
+    std::int64_t host_used = 0;     ///< in host memory, per device, while one infers or generates
+    std::int64_t host_trained = 0;  ///< in host memory, per device, while one trains
+    /// Weights that return to each device before it sends newly trained weights.
     std::int64_t returning = 0;
   };
   /// The steps of score_unless, in order.
