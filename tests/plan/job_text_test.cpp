@@ -31,8 +31,9 @@ TEST(JobText, RejectsDevicesThatAreNotPlainNumbers) {
       on(2, "cluster: {groups: [{nodes: 1, gpus_per_node: 1}]}"),
       HasSubstr("job.yaml:1:10: cannot change the number of devices in this job; accepted: `cluster: {nodes: 1, "
                 "gpus_per_node: 2, ...}`"));
-  EXPECT_THAT(on(2, "n: &n 1\ncluster: {nodes: *n, gpus_per_node: 1}"), HasSubstr("cannot be replaced"));
-  EXPECT_THAT(on(2, "name: x"), HasSubstr("job.yaml:1:1: the job's devices"));
+  EXPECT_THAT(on(2, "n: &n 1\ncluster: {nodes: *n, gpus_per_node: 1}"),
+              HasSubstr("cannot change the number of devices"));
+  EXPECT_THAT(on(2, "name: x"), HasSubstr("job.yaml:1:1: cannot change the number of devices in this job"));
   EXPECT_THAT(on(2, "cluster: ["), HasSubstr("job.yaml"));
 }
 

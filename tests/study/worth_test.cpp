@@ -164,7 +164,7 @@ TEST(Worth, FusedGenerationIsNoWithoutInference) {
   const GenerationWorth generation = generation_of({job, test::separated(job)});
   EXPECT_EQ(generation.fusion.verdict, Verdict::no);
   EXPECT_THAT(generation.fusion.reason,
-              HasSubstr("no infer task that depends only on actor_generate runs on its devices"));
+              HasSubstr("no infer task that depends only on actor_generate runs on the devices of actor_generate"));
   EXPECT_FALSE(generation.plain);
 }
 

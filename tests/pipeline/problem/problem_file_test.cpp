@@ -246,8 +246,8 @@ TEST(ParseProblem, NamesAMistakeInTheDurations) {
   EXPECT_EQ(forward_error("[1, x]"),
             "p.yaml:7:18: `forward` of model `actor` of stage 1 is the string `x`; accepted: a number");
   EXPECT_EQ(forward_error("2 ms"),
-            "p.yaml:7:14: `forward` of model `actor` is the string `2 ms`; accepted: one number, or a list of 2, one "
-            "per stage");
+            "p.yaml:7:14: `forward` of model `actor` is the string `2 ms`; accepted: one number, or a list of 2 "
+            "numbers, one per stage");
   EXPECT_EQ(model_error(head + "    forward: 1\n"), "p.yaml:4:5: model `actor` needs the key `backward`");
   EXPECT_EQ(model_error(sound + "    weight_gradient: 0\n"),
             "p.yaml:10:22: `weight_gradient` of model `actor`: 0 is too short; accepted: at least one tick");
