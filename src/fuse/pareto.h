@@ -24,9 +24,9 @@ namespace dovetail::fuse {
 /// `robustness_percent` are ignored. `on_better` is called for each schedule that joins the front.
 ///
 /// If a search used iterations, all schedules carry the record of the whole front: solver "pareto" with the iterations
-/// that reproduce it, and the reason it stopped. The reason is `bound` if every search met its bounds and no remaining
-/// interval can contain another schedule. If no schedule found fits, the result holds only the one with the least
-/// excess.
+/// that reproduce it, and the reason why the search stopped. The reason is `bound` if every search met its bounds and
+/// no remaining interval can contain another schedule. If no schedule found fits, the result holds only the one with
+/// the least excess.
 std::vector<Solution> solve_pareto(const pipeline::Problem& problem, const SolveOptions& options);
 
 /// Lower bounds for schedules that match or beat one schedule of the front in one of the two objectives.

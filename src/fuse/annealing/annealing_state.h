@@ -28,7 +28,7 @@ struct AnnealingMetric {
 /// Two of the published neighborhoods.
 enum class AnnealingMove {
   adjacent_swap,  ///< swaps two adjacent, different tasks of a device
-  move,           ///< moves one task to another position in its device's sequence
+  move            ///< moves one task to another position in its device's sequence
 };
 
 /// Returns why FlexFusion's model cannot represent a problem, or nullopt if it can. The model allows at most one stage
@@ -59,9 +59,9 @@ class AnnealingState {
   struct Task {
     std::int64_t duration = 0;
     std::int32_t ends = 0;           // index in ends_ of the end time of its micro-batch 0
-    std::int32_t previous_ends = 0;  // the same index of its predecessor
+    std::int32_t previous_ends = 0;  // the same for the preceding task of the micro-batch
     std::int32_t done = 0;           // index in done_ of its number of finished micro-batches
-    std::int32_t previous_done = 0;  // the same index of its predecessor
+    std::int32_t previous_done = 0;  // the same for the preceding task of the micro-batch
     std::int64_t memory = 0;         // memory that a forward acquires, or that a backward releases (negative)
     pipeline::PipelineId pipeline;
     pipeline::StageId stage;
@@ -86,7 +86,7 @@ class AnnealingState {
   std::size_t task_count_ = 0;
   std::vector<std::vector<Task>> tasks_;      // [device][code]: for each pipeline there, its forward, then its backward
   std::vector<std::vector<Code>> sequences_;  // [device] codes in order of execution
-  std::vector<std::size_t> movable_;          // devices with at least two unlike tasks
+  std::vector<std::size_t> movable_;          // devices with at least two different tasks
   std::vector<std::int64_t> peaks_;           // [device] peak activation
   AnnealingMetric metric_;
   Change change_;  // the last move, for undo()

@@ -42,12 +42,12 @@ Bounds bounds_of(const pipeline::Problem& problem);
 base::Memory peak_activation_bound(const pipeline::Problem& problem);
 
 /// Returns the devices on which every schedule of `problem` exceeds the limit: the smaller of the device's capacity and
-/// `cap`. Such a device cannot hold one micro-batch on all stages of a pipeline there in addition to its resident
-/// memory. An empty result does not imply that a schedule fits.
+/// `cap`. Such a device cannot hold, in addition to its resident memory, one micro-batch on all stages that some
+/// pipeline has there. An empty result does not imply that a schedule fits.
 std::vector<pipeline::CapacityExcess> find_impossible(const pipeline::Problem& problem,
                                                       std::optional<base::Memory> cap);
 
-/// Limits of a proof. `work` does not depend on time, so every machine proves the same bound unless the proof is
+/// Limits of a proof. `work` limits states rather than time, so every machine proves the same bound unless the proof is
 /// canceled.
 struct BoundOptions {
   /// Maximum number of device states (combinations of finished ops on a device) to examine, at about 30 million per

@@ -1,9 +1,10 @@
 // Bounds on when the k-th op of each kind, in time order, can run on each pipeline stage. Also the one-machine bound.
 //
 // The micro-batches of a mini-batch are interchangeable. So in every schedule, the k-th forward in time order on a
-// stage cannot start before the k-th forward on the previous stage has ended: the rule holds for each micro-batch, and
-// still holds if the times on both stages are sorted. Bounds on positions therefore hold for every schedule. They are
-// much stronger than bounds on named micro-batches, any of which may come first. Proofs are in docs/bounds.md.
+// stage cannot start before the k-th forward on the previous stage has ended: each micro-batch's forward waits for its
+// forward on the previous stage, and sorting the times on both stages preserves these waits. Bounds on positions
+// therefore hold for every schedule. They are much stronger than bounds on named micro-batches, any of which may come
+// first. Proofs are in docs/bounds.md.
 #pragma once
 
 #include <cstddef>

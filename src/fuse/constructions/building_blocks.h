@@ -30,13 +30,14 @@ std::optional<std::vector<std::vector<pipeline::OpId>>> dispatch(const pipeline:
                                                                  const DispatchRules& rules,
                                                                  std::optional<pipeline::ModelId> model = std::nullopt);
 
-/// Returns rules without gates that prefer S, then I and B, then F, then W. Ties go to the pipeline that is first in
-/// the file, then to the lower micro-batch.
+/// Returns rules that have no gates and prefer S, then I and B, then F, then W. Ties go to the pipeline that is first
+/// in the file, then to the lower micro-batch.
 DispatchRules backward_first_rules(const pipeline::Lowering& lowering);
 
-/// Adds one gate for each pipeline stage. A forward takes a slot. Its W returns it if `returned_by_weight_gradient` and
-/// the model splits its backward, otherwise its I or B does. limit[i] is the number of slots of pipeline stage i, in
-/// the order of Lowering::microbatch_begin. REQUIRES: none of these ops has a gate in `rules` yet.
+/// Adds one gate for each pipeline stage. A forward takes a slot. The slot is returned by the W of the micro-batch if
+/// `returned_by_weight_gradient` and the model splits its backward, otherwise by its I or B. limit[i] is the number of
+/// slots of pipeline stage i, in the order of Lowering::microbatch_begin. REQUIRES: none of these ops has a gate in
+/// `rules` yet.
 void add_in_flight_gates(DispatchRules& rules, const pipeline::Lowering& lowering,
                          const std::vector<std::int32_t>& limit, bool returned_by_weight_gradient);
 

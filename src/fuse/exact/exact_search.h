@@ -59,9 +59,9 @@ class ExactSearch {
  public:
   /// Outcome of find().
   enum class Outcome {
-    found,    ///< a schedule was found
-    none,     ///< it is proven that no such schedule exists
-    stopped,  ///< undecided: the nodes are used up, or the search was canceled
+    found,   ///< a schedule was found
+    none,    ///< it is proven that no such schedule exists
+    stopped  ///< undecided: the nodes are used up, or the search was canceled
   };
 
   /// Gives up after `nodes` nodes in all calls together. Failed states take at most `memory_bytes`. `model` must
@@ -136,7 +136,7 @@ class ExactSearch {
   std::vector<std::size_t> path_;
   std::vector<std::int64_t> earliest_;  // [device] minimum head of its unstarted ops
   std::vector<std::int64_t> values_;    // values of the state that was looked up last
-  std::vector<std::int64_t> states_;    // values of all nodes on the path
+  std::vector<std::int64_t> states_;    // values of the states of all nodes on the path
   std::vector<Child> children_;         // children of all nodes on the path
   std::vector<MachineRow> rows_;        // rows of the device that was examined last
 };

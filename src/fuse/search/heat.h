@@ -22,7 +22,7 @@ Scale scale_of(const pipeline::OpGraph& graph);
 /// suits all problems: those with little slack need a low one.
 MakespanDescent makespan_descent(const Scale& scale, std::size_t turn, std::int64_t iterations);
 
-/// Returns a makespan descent of `iterations` within capacities. In every fourth `turn` (3, 7, ...), it may exceed
+/// Returns a makespan descent of `iterations` within capacities. For every fourth `turn` (3, 7, ...), it may exceed
 /// capacities at a price. It then begins at a high temperature and a low price, so that little of the starting schedule
 /// remains.
 MakespanDescent limited_makespan_descent(const Scale& scale, std::size_t turn, std::int64_t iterations);
@@ -31,7 +31,7 @@ MakespanDescent limited_makespan_descent(const Scale& scale, std::size_t turn, s
 /// Each cooling is twice as long as the previous one, and the last takes the rest.
 std::vector<std::int64_t> makespan_coolings(std::int64_t ops, std::int64_t iterations);
 
-/// Returns the cooling of a peak descent that starts at `heat`, in units of scale.memory.
+/// Returns the cooling of a peak descent that starts at temperature `heat`, in units of scale.memory.
 Cooling peak_cooling(const Scale& scale, double heat, std::int64_t iterations);
 /// Returns the amount by which a peak descent lowers its cap each time (PeakDescent::step).
 std::int64_t cap_step(const Scale& scale);

@@ -28,7 +28,7 @@ class CutWalk {
   enum class Outcome {
     made,
     too_long,  ///< rejected: the makespan would increase too much
-    cycle,     ///< rejected: the order would have a cycle
+    cycle      ///< rejected: the order would have a cycle
   };
 
   /// Cuts `walk`. The functions head, tail, try_swap, is_prompt and makes_cycle of `walk` must not be called until

@@ -70,10 +70,11 @@ class Rounds {
   /// Returns SolveOptions::brief.
   bool brief() const { return options_.brief; }
 
-  /// Runs `work(own)` for each chain of this process, then takes over improvements from all processes. Each chain does
-  /// `iterations` iterations. `phase` is for progress reports, which show the schedule of chain best().
+  /// Runs `work(own)` for each chain of this process, then takes over improvements from all processes. `work` does
+  /// `iterations` iterations of each chain. `phase` is for progress reports, which show the schedule of chain best().
   void run(std::string_view phase, std::int64_t iterations, const std::function<void(std::size_t own)>& work);
-  /// Runs `iterations` of each chain in rounds until stopped or is_over(): work(own, count) does `count` iterations.
+  /// Runs `iterations` of each chain in rounds, or fewer if stopped or is_over(). work(own, count) does `count`
+  /// iterations of a chain.
   void run_rounds(std::string_view phase, std::int64_t iterations, const std::function<bool()>& is_over,
                   const std::function<void(std::size_t own, std::int64_t count)>& work);
   /// Restarts each chain from its own best if that is `good`, otherwise from the best of chain `otherwise`.

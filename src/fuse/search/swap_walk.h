@@ -130,7 +130,7 @@ class SwapWalk {
   std::int64_t end(Place place) const { return end_[index(place)]; }
   static bool is_joint(const Op& op) { return op.class_number < 0; }
   bool is_free(Place place) const { return op_[index(place)] < 0; }
-  /// Returns when the predecessors of the op at `place` in the graph are done.
+  /// Returns when the predecessors of the op at `place` in the graph have ended and their lags have passed.
   std::int64_t ready(Place place) const {
     const std::int64_t first = end(before_.first[index(place)]);
     return has_more_ ? std::max(first + before_.lag[index(place)], end(before_.second[index(place)])) : first;

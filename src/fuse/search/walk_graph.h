@@ -73,7 +73,7 @@ class WalkFront {
         queue_(headroom.data()),
         max_queued_(headroom.size() - 3) {}
 
-  /// Sets the times of two neighbors that were swapped and updates everything after them. `near` is the place that
+  /// Sets the times of two adjacent ops that were swapped and updates everything after them. `near` is the place that
   /// comes first in this direction.
   void update(Place near, std::int64_t near_time, std::int64_t far_time) {
     const Place far = near + step;

@@ -68,14 +68,14 @@ struct alignas(apart) PeakDescent {
   Cooling cooling;
   std::int64_t deadline;
   std::int64_t step;
-  std::vector<std::int64_t> capacity;  ///< [device] levels never exceed it unless they already do
+  std::vector<std::int64_t> capacity;  ///< [device] levels never exceed it unless they already do; empty: no limits
   bool prompt = false;   ///< whether only prompt swaps are made, which leave no device waiting for the op that moves
                          ///< first (SwapWalk::is_prompt)
   std::int64_t cap = 0;  ///< memory level above which an op adds to the energy
   double energy = 0;     ///< exact below 2^53; with larger activations an integer sum could exceed 64 bits
 };
 
-/// Returns a descent from the chain's current state. REQUIRES: its makespan is within the deadline.
+/// Returns a descent from the chain's current state. REQUIRES: the makespan of that state is within `deadline`.
 PeakDescent descent_from(const Chain& chain, const Cooling& cooling, std::int64_t deadline, std::int64_t step,
                          const std::vector<std::int64_t>& capacity);
 
@@ -88,8 +88,8 @@ void lower_peak(Chain& chain, PeakDescent& descent, std::int64_t iterations, std
 void wander(Chain& chain, std::int64_t iterations, std::int64_t deadline, const std::vector<std::int64_t>& limit);
 
 /// Rating of a schedule under varying durations, in thousandths of a tick; lower is better. It is (100 - percent)% of
-/// the makespan plus percent% of the 95th percentile of the makespans under 5% variation. With 0 percent it is the
-/// percentile alone, for schedules of equal makespan.
+/// the makespan plus percent% of the 95th percentile of the makespans when durations vary by up to 5%. With 0 percent
+/// it is the percentile alone, for schedules of equal makespan.
 struct SteadinessMeasure {
   int percent = 0;
   int draws = 100;
