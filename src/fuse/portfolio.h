@@ -14,12 +14,12 @@ namespace dovetail::fuse {
 /// Returns the largest number of mini-batches of any model.
 int count_minibatches(const pipeline::Problem& problem);
 
-/// Returns a problem with only mini-batch `index` of each model that has one. REQUIRES: 0 <= index <
-/// count_minibatches(problem).
+/// Returns `problem` with only mini-batch `index` of each model, without models that have at most `index`. REQUIRES: 0
+/// <= index < count_minibatches(problem).
 pipeline::Problem only_minibatch(const pipeline::Problem& problem, int index);
 
 /// Concatenates schedules: parts[i] is a schedule of only_minibatch(problem, i). Returns an order of the graph of
-/// `lowering`, the problem's split form, as search_order does.
+/// `lowering`, the form of `problem` with BackwardForm::split (see search_order).
 pipeline::Order join_minibatches(const pipeline::Problem& problem, const pipeline::Lowering& lowering,
                                  const std::vector<Solution>& parts);
 

@@ -16,7 +16,7 @@ namespace dovetail::fuse {
 /// A solution with its bounds and its validated schedule.
 struct Solved {
   Solution solution;
-  Bounds bounds;                ///< bounds of the problem it solves: the requested one or a derived one
+  Bounds bounds;                ///< bounds of solution.problem: the requested problem or a derived one
   pipeline::Schedule schedule;  ///< with the capacity lowered to the memory cap; valid if `excess` is empty
   std::vector<pipeline::CapacityExcess> excess;  ///< devices on which it does not fit
   double seconds = 0;                            ///< wall time of the solver
@@ -25,7 +25,7 @@ struct Solved {
 /// Schedules `problem` with the solver of that name. fuse::solvers() lists the names; "auto" is the recommended one.
 /// The returned schedule has passed the validator and fits in memory. It is a schedule of `problem` with the capacity
 /// lowered to options.memory_cap, unless solved.solution.other_layout is set. It is never worse than options.start,
-/// unless options.robustness_percent gives weight to steadiness.
+/// unless options.robustness_percent is above 0.
 ///
 /// A search that stops early returns its best schedule so far: at its time limit, on options.cancellation or on the
 /// loss of another process. See solution.stopped_by and solution.lost_process.
@@ -33,8 +33,8 @@ struct Solved {
 /// Errors, by their base::Failure:
 /// - bad_input if the problem is invalid (pipeline::find_fault; pipeline::with_defaults fills in omitted values), an
 ///   option is out of range, the solver does not exist, or it is not applicable to this problem
-/// - infeasible if no schedule fits in memory, or none that was found does, with the excess of the devices; also if
-///   options.cancellation expired before a schedule was found
+/// - infeasible if no schedule fits in memory, or if no schedule that was found does (the message describes the
+///   excess), or if the time limit of options.cancellation expired before a schedule was found
 /// - interrupted if options.cancellation was requested before a schedule was found
 /// - lost if a process of options.exchange was lost before a schedule that fits was found
 base::Result<Solved> solve(const pipeline::Problem& problem, std::string_view solver_name,
@@ -44,12 +44,12 @@ base::Result<Solved> solve(const pipeline::Problem& problem, std::string_view so
 std::optional<std::string> find_fault(const SolveOptions& options, const pipeline::Problem& problem);
 
 /// Converts a schedule into a solution to start from (SolveOptions::start): its order, with the earliest times that the
-/// order allows. Returns an Error (invalid) if the schedule breaks a rule, and names the rule. A schedule that only
+/// order allows. Returns a Failure::invalid Error that names the rule if the schedule breaks one. A schedule that only
 /// exceeds the capacity is accepted.
 base::Result<Solution> to_solution(const pipeline::Schedule& schedule);
 
-/// The steps of solve(), for callers that also need schedules that do not fit. All require that find_fault finds
-/// nothing.
+// run_solver and assess are the steps of solve(), for callers that also need schedules that do not fit. Both require
+// that find_fault finds nothing in the problem and in the options.
 
 /// Runs `solver`; `bounds` are the bounds of `problem`. Like solve(), it returns a schedule no worse than
 /// options.start. Returns a bad_input Error with the reason if the solver is not applicable, or the Error of
@@ -58,9 +58,9 @@ base::Result<Solution> to_solution(const pipeline::Schedule& schedule);
 base::Result<Solved> run_solver(const Solver& solver, const pipeline::Problem& problem, const Bounds& bounds,
                                 const SolveOptions& options);
 
-/// Builds and validates the schedule of `solution`; `problem_bounds` are the bounds of the requested problem. Uses two
-/// of the `options`: proof_work, and memory_cap, which becomes the capacity of the schedule's problem if that is absent
-/// or larger.
+/// Builds and validates the schedule of `solution`; `problem_bounds` are the bounds of the requested problem. Uses
+/// proof_work, cancellation and memory_cap of `options`. The memory cap becomes the capacity of the schedule's problem
+/// if that capacity is absent or larger.
 Solved assess(Solution solution, const Bounds& problem_bounds, const SolveOptions& options);
 
 /// Returns "device 3 holds 12.5 but may hold only 10 (2.5 too much); ..." for the eight devices with the largest

@@ -17,7 +17,7 @@ struct Solver {
   bool searches = false;  ///< whether it improves schedules iteratively, controlled by the search options; otherwise it
                           ///< builds one schedule by rule
   bool is_shared = false;    ///< whether several processes can share its chains (SolveOptions::exchange)
-  bool is_weighing = false;  ///< whether it supports a weight for steadiness (SolveOptions::robustness_percent)
+  bool is_weighing = false;  ///< whether it supports a weight for robustness (SolveOptions::robustness_percent)
   Answer (*solve)(const pipeline::Problem& problem, const SolveOptions& options) = nullptr;
 };
 

@@ -1,6 +1,6 @@
 // State of FlexFusion's annealing: for each device, a sequence of tasks. A task is a forward or a backward of a
-// pipeline. Micro-batches run in order, so tasks need no micro-batch numbers. Every move is evaluated from scratch, as
-// in the published solver.
+// pipeline's stage on the device. Micro-batches run in order, so tasks need no micro-batch numbers. Every move is
+// evaluated from scratch, as in the published solver.
 #pragma once
 
 #include <cstdint>
@@ -25,9 +25,11 @@ struct AnnealingMetric {
   friend auto operator<=>(const AnnealingMetric&, const AnnealingMetric&) = default;
 };
 
-/// Two of the published neighborhoods: swap two adjacent unlike tasks of a device, or move one task to another position
-/// in its device's sequence.
-enum class AnnealingMove { adjacent_swap, move };
+/// Two of the published neighborhoods.
+enum class AnnealingMove {
+  adjacent_swap,  ///< swaps two adjacent, different tasks of a device
+  move            ///< moves one task to another position in its device's sequence
+};
 
 /// Returns why FlexFusion's model cannot represent a problem, or nullopt if it can. The model allows at most one stage
 /// of each pipeline on a device. It has no transfers, split backwards or optimizer steps.
@@ -36,8 +38,8 @@ std::optional<std::string> why_not_annealed(const pipeline::Problem& problem);
 /// One candidate schedule with everything needed to evaluate it. Copies are independent.
 class AnnealingState {
  public:
-  /// Starts from `order` of `lowering`. REQUIRES: !why_not_annealed(problem); `lowering` has whole backwards; the order
-  /// is valid.
+  /// Starts from `order`, an order of the ops of `lowering`. REQUIRES: why_not_annealed(problem) returns nullopt;
+  /// `lowering` is the form of `problem` with whole backwards; `order` is valid.
   AnnealingState(const pipeline::Problem& problem, const pipeline::Lowering& lowering, const pipeline::Order& order);
 
   const AnnealingMetric& metric() const { return metric_; }
@@ -51,16 +53,16 @@ class AnnealingState {
   pipeline::Order order(const pipeline::Lowering& lowering) const;
 
  private:
-  using Code = std::uint16_t;  // index into tasks_[device]; each pipeline with a stage there has two
+  using Code = std::uint16_t;  // index into tasks_[device]; each pipeline with a stage there has two codes
 
   /// The task that a code denotes on a device.
   struct Task {
     std::int64_t duration = 0;
     std::int32_t ends = 0;           // index in ends_ of the end time of its micro-batch 0
-    std::int32_t previous_ends = 0;  // index in ends_ of the end time of micro-batch 0 of its predecessor
+    std::int32_t previous_ends = 0;  // the same for the preceding task of the micro-batch
     std::int32_t done = 0;           // index in done_ of its number of finished micro-batches
-    std::int32_t previous_done = 0;
-    std::int64_t memory = 0;  // memory that a forward acquires, or that a backward releases (negative)
+    std::int32_t previous_done = 0;  // the same for the preceding task of the micro-batch
+    std::int64_t memory = 0;         // memory that a forward acquires, or that a backward releases (negative)
     pipeline::PipelineId pipeline;
     pipeline::StageId stage;
   };
@@ -82,19 +84,19 @@ class AnnealingState {
   std::int64_t peak_of(std::size_t device) const;
 
   std::size_t task_count_ = 0;
-  std::vector<std::vector<Task>> tasks_;      // [device][code]: the forward, then the backward of each pipeline there
+  std::vector<std::vector<Task>> tasks_;      // [device][code]: for each pipeline there, its forward, then its backward
   std::vector<std::vector<Code>> sequences_;  // [device] codes in order of execution
-  std::vector<std::size_t> movable_;          // devices with at least two unlike tasks
+  std::vector<std::size_t> movable_;          // devices with at least two different tasks
   std::vector<std::int64_t> peaks_;           // [device] peak activation
   AnnealingMetric metric_;
   Change change_;  // the last move, for undo()
   AnnealingMetric metric_before_;
   std::int64_t peak_before_ = 0;
-  std::vector<std::int64_t> ends_;  // scratch of evaluate(): [stage x forward or backward, micro-batch]
-  std::vector<std::int32_t> done_;
-  std::vector<std::size_t> position_;
-  std::vector<std::int64_t> idle_;
-  std::vector<std::int32_t> done_at_start_;
+  std::vector<std::int64_t> ends_;           // buffer of evaluate(): [task, micro-batch] end time
+  std::vector<std::int32_t> done_;           // buffer of evaluate(): [task] number of finished micro-batches
+  std::vector<std::size_t> position_;        // buffer of evaluate(): [device] index of its next task in the sequence
+  std::vector<std::int64_t> idle_;           // buffer of evaluate(): [device] end of its last task so far
+  std::vector<std::int32_t> done_at_start_;  // initial values of done_
 };
 
 }  // namespace dovetail::fuse

@@ -1,5 +1,5 @@
-// Annealing temperatures. They are identical on every machine, because they use only multiplications of IEEE doubles
-// and no libm.
+// Annealing temperatures. They are identical on every machine, because they are computed with basic arithmetic on IEEE
+// doubles and without libm.
 #pragma once
 
 #include <array>
@@ -18,17 +18,19 @@ struct Cooling {
 
   Cooling(double start, double end, std::int64_t iterations);
 
-  double temperature;
-  double factor;  ///< factor of the temperature at each step
+  double temperature;  ///< initially `start`
+  double factor;       ///< factor by which the temperature is multiplied at each step
 };
 
-/// Metropolis thresholds -ln((i + 1/2) / size) for a uniform i, fast enough for the innermost loop. A proposal is
-/// accepted if it worsens the objective by at most the temperature times the threshold.
+/// Metropolis thresholds -ln((i + 1/2) / size) for a uniform random i. They are stored in a table, which is fast enough
+/// for the innermost loop. A move is accepted if it worsens the objective by at most the temperature times the
+/// threshold.
 class MetropolisTable {
  public:
   static constexpr std::size_t size = 4096;
 
   MetropolisTable();
+  /// Returns the threshold that `bits`, 64 random bits, select.
   double operator[](std::uint64_t bits) const { return thresholds_[static_cast<std::size_t>(bits % size)]; }
 
  private:

@@ -9,15 +9,15 @@
 
 namespace dovetail::fuse {
 
-/// The possible peaks. No peak lies between two neighboring levels, so a peak above one level is at least the next
+/// The amounts of activation that a device's peak can equal, called levels. A peak above one level is at least the next
 /// level.
 class ActivationLevels {
  public:
   explicit ActivationLevels(const pipeline::Problem& problem);
 
-  /// Returns an amount that is at least `amount`, such that no device can hold anything in between. Returns nullopt if
-  /// no device can hold that much. For a device with too many levels to enumerate, uses the next multiple of the
-  /// greatest common divisor of its stages' activations.
+  /// Returns the smallest level of any device that is at least `amount`, or nullopt if no device can hold that much.
+  /// For a device with too many levels to enumerate, uses the next multiple of the greatest common divisor of its
+  /// stages' activations, which is at most that level.
   std::optional<base::Memory> at_or_above(base::Memory amount) const;
 
  private:

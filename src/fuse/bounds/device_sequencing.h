@@ -10,34 +10,36 @@
 
 namespace dovetail::fuse {
 
-/// Finds what all feasible sequences of the ops of several pipelines on one device have in common. A state of the
-/// device combines one state of each pipeline. A forward pass computes the earliest time each state can be reached, a
-/// backward pass the latest time it can be left. Together they show which transitions belong to a feasible sequence.
-/// From these follow each op's earliest start, its latest end, and how many ops of each row always end before it
-/// starts. Buffers for the states are reused between calls.
+/// Finds what all feasible sequences of the ops of several pipelines on one device have in common. A pipeline's state
+/// is the number of finished ops in each of its rows. A state of the device combines one state of each pipeline. A
+/// transition from one state to another runs one op. A forward pass computes the earliest time each state can be
+/// reached, a backward pass the latest time it can be left. Together they show which transitions belong to a feasible
+/// sequence. From these follow each op's earliest start, its latest end, and how many ops of each row always end before
+/// it starts. Buffers for the states are reused between calls.
 class DeviceSequencing {
  public:
   struct Outcome {
-    bool done = true;       ///< false if it gave up
+    bool done = true;       ///< false if it gave up because there are too many states
     std::int64_t work = 0;  ///< number of states examined
   };
 
-  /// Tightens the windows of `propagation` to what all feasible sequences of a device's ops have in common. A sequence
-  /// runs the ops of `pipelines` and holds at most `headroom` at once. Marks the windows as impossible if there is no
-  /// such sequence. Gives up, and sets Outcome::done to false, if this would take more than `max_states` states.
+  /// Narrows the windows of `propagation` to the earliest start and the latest end of each op in any feasible sequence,
+  /// and raises the counts of preceding ops. A feasible sequence runs the ops of `pipelines`, which share one device,
+  /// within their windows and holds at most `headroom` at once. Marks the windows as impossible if there is no such
+  /// sequence. Gives up if this would take more than `max_states` states.
   Outcome tighten(const PositionNetwork& network, const std::vector<const PipelineStates*>& pipelines,
                   base::Memory headroom, std::size_t max_states, WindowPropagation& propagation);
 
  private:
-  /// A combination of states, one of each pipeline except the last.
+  /// An outer state: a combination of states, one of each pipeline except the last.
   struct Outer {
-    std::vector<Step> steps;  ///< `to` is an offset between device states
+    std::vector<Step> steps;  ///< transitions out of it; `to` is an offset between indices of device states
     base::Memory held;
     base::Ticks leave_by;
     std::vector<std::int32_t> counts;  ///< [row on the device] number of finished ops
   };
 
-  /// States of the last pipeline that a sequence can reach in combination with the same outer state.
+  /// Range that contains all states of the last pipeline that a sequence can reach together with one outer state.
   struct Range {
     std::size_t begin = 0;
     std::size_t end = 0;
@@ -56,10 +58,10 @@ class DeviceSequencing {
   Outer outer_;
   std::size_t outer_count_ = 0;
   std::size_t inner_count_ = 0;
-  std::size_t width_ = 0;              // number of rows on the device
-  std::vector<Range> ranges_;          // [outer state]; the times below are valid only within these
-  std::vector<base::Ticks> reached_;   // [state of the device] earliest time; max if no sequence passes it
-  std::vector<base::Ticks> leave_;     // [state of the device] latest time to leave it
+  std::size_t width_ = 0;             // number of rows on the device
+  std::vector<Range> ranges_;         // [outer state] its range; `reached_` and `leave_` are valid only within it
+  std::vector<base::Ticks> reached_;  // [state of the device] earliest time it is reached; max if no sequence passes it
+  std::vector<base::Ticks> leave_;    // [state of the device] latest time to leave it
   std::vector<base::Ticks> earliest_;  // [op on the device] earliest start
   std::vector<base::Ticks> latest_;    // [op on the device] latest end
 

@@ -35,7 +35,7 @@ struct PipelineStates {
 };
 
 /// Returns the states that hold at most `headroom` and respect the dependencies between the pipeline's ops on the
-/// device. The result has no states if no sequence reaches the last one. Returns nullopt if there are more than `most`
+/// device. The result has no states if no sequence can run all ops. Returns nullopt if there are more than `most`
 /// states.
 std::optional<PipelineStates> pipeline_states(const PositionNetwork& network, base::DeviceId device,
                                               base::PipelineId pipeline, base::Memory headroom, std::size_t most);
@@ -45,20 +45,22 @@ struct Step {
   base::Ticks from;
   base::Ticks until;
   base::Ticks duration;
-  std::ptrdiff_t to = 0;     ///< target: a state, or an offset to it
+  std::ptrdiff_t to = 0;     ///< index of the target state, or offset from the current index to it
   std::int32_t op_here = 0;  ///< index among the ops of the device
 };
 
-/// The states of `source` that the pipeline can pass through if nothing else runs on the device, in the same order.
+/// The states, in the order of PipelineStates, that a pipeline can pass through within its ops' windows if nothing else
+/// runs on the device.
 struct LiveStates {
   std::vector<base::Memory> held;
-  std::vector<base::Ticks> leave_by;  ///< latest time to leave the state at which this pipeline still meets its windows
+  /// [state] latest time to leave it; later, this pipeline could no longer meet the windows of its remaining ops
+  std::vector<base::Ticks> leave_by;
   std::vector<std::size_t> step_begin;  ///< [state] index of its first step; one more entry at the end
   std::vector<Step> steps;              ///< `to` is the index of a live state
 
   /// [state] last state that a step leads to, or the state itself if there is no step
   std::vector<std::ptrdiff_t> furthest;
-  std::vector<std::int32_t> counts;  ///< [state][row on the device]; `unknown` for rows of other pipelines
+  std::vector<std::int32_t> counts;  ///< [state][row on the device] finished ops; `unknown` for rows of other pipelines
 
   static constexpr std::int32_t unknown = 1 << 30;
   std::size_t size() const { return held.size(); }

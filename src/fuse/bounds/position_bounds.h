@@ -1,9 +1,10 @@
 // Bounds on when the k-th op of each kind, in time order, can run on each pipeline stage. Also the one-machine bound.
 //
 // The micro-batches of a mini-batch are interchangeable. So in every schedule, the k-th forward in time order on a
-// stage cannot start before the k-th forward on the previous stage has ended: sorting both sequences preserves the
-// inequality. Bounds on positions therefore hold for every schedule. They are much stronger than bounds on named
-// micro-batches, any of which may come first. Proofs are in docs/bounds.md.
+// stage cannot start before the k-th forward on the previous stage has ended: each micro-batch's forward waits for its
+// forward on the previous stage, and sorting the times on both stages preserves these waits. Bounds on positions
+// therefore hold for every schedule. They are much stronger than bounds on named micro-batches, any of which may come
+// first. Proofs are in docs/bounds.md.
 #pragma once
 
 #include <cstddef>
@@ -32,8 +33,8 @@ struct StageBounds {
 };
 
 /// Returns the bounds for all stages of all pipelines, in file order. Each pipeline is considered alone on its devices,
-/// coupled only to the other replicas of its model. A split backward counts as I and W: a whole B is treated as I
-/// followed by W.
+/// coupled only to the other replicas of its model. If the model splits its backward, the bounds are for I and W. They
+/// also hold for schedules with B, which count as I directly followed by W.
 std::vector<StageBounds> position_bounds(const pipeline::Problem& problem);
 
 /// A job of a single machine: it cannot start before `head`, and needs at least `tail` after its end.

@@ -22,7 +22,7 @@ struct PositionRow {
   std::int32_t on_device = 0;        ///< index of the row on its device
   std::int32_t first_on_device = 0;  ///< number of ops in earlier rows on the device
   base::Ticks duration;              ///< duration of each op
-  base::Memory change;          ///< change of the device's memory: positive at the start of an op, negative at its end
+  base::Memory change;  ///< change of the device's memory by each op: at its start if positive, at its end if negative
   std::size_t precedences = 0;  ///< index of its first entry in Windows::preceding
   bool is_middle = false;       ///< whether it belongs to the pipeline's middle stage
 

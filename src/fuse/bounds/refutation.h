@@ -16,24 +16,26 @@ namespace dovetail::fuse {
 
 /// Above this many ops (pipeline::count_ops), bounds use only the heads, tails and work of ops, which is fast.
 inline constexpr std::int64_t max_ops_to_refute = 200'000;
-/// Above this many ops of the network (I and W separate), bounds use only ProofDepth::windows.
+/// Above this many ops of the network, which counts I and W separately, bounds use only ProofDepth::windows.
 inline constexpr std::size_t max_ops_to_sequence = 20'000;
 
-/// Shared budget of a group of proofs. It counts work, not time, so that every machine finds the same proofs.
+/// Budget shared by several proofs. It limits work rather than time, so every machine finds the same proofs unless they
+/// are canceled.
 struct ProofBudget {
-  std::int64_t work_left = 0;
+  std::int64_t work_left = 0;  ///< in examined device states, like BoundOptions::work
   const parallel::Cancellation* cancellation = nullptr;
 
   bool spent() const { return work_left <= 0 || (cancellation != nullptr && cancellation->requested()); }
 };
 
-/// Returns the default work limit of a proof. It grows with the problem; its maximum takes about a second.
+/// Returns the default of BoundOptions::work. It grows with the number of ops up to a maximum that takes about a
+/// second.
 std::int64_t default_work(const pipeline::Problem& problem);
 
-/// Effort of a proof. Each level includes the previous ones.
+/// Arguments that a proof uses. Each value includes the previous ones.
 enum class ProofDepth {
   windows,    ///< heads, tails, and how many micro-batches each stage alone may have in flight
-  sequences,  ///< also all sequences of each device in turn, until nothing tightens further
+  sequences,  ///< also all sequences of ops on each device, one device after another, until no window narrows
   cases,      ///< also case distinctions: an op starts in the first or in the second half of its window
 };
 

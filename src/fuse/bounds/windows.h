@@ -8,19 +8,18 @@
 
 namespace dovetail::fuse {
 
-/// Facts about all schedules that meet the deadline and the limits. Windows only become narrower. `impossible` means
-/// that no such schedule exists.
+/// Facts about all schedules that meet one deadline and the memory limits of the devices. Windows only become narrower.
 struct Windows {
   std::vector<base::Ticks> from;   ///< [op] earliest start
   std::vector<base::Ticks> until;  ///< [op] latest end
 
   /// [op][row of its device] minimum number of ops of that row that end before the op starts
   std::vector<std::int32_t> preceding;
-  std::vector<bool> changed_on;  ///< [device] whether windows changed since the device was last sequenced
-  bool impossible = false;
+  std::vector<bool> changed_on;  ///< [device] whether windows of its ops changed since it was last sequenced
+  bool impossible = false;       ///< whether it is proven that no such schedule exists
 };
 
-/// Keeps the windows of one network consistent with its arcs and with the known precedences.
+/// Keeps the windows of one network consistent with its arcs and with Windows::preceding.
 class WindowPropagation {
  public:
   /// `network` and `windows` must outlive this object.
@@ -34,7 +33,8 @@ class WindowPropagation {
   void lower_until(std::int32_t op, base::Ticks until);
   /// Records that at least `count` ops of `row` (on the op's device) end before `op` starts.
   void raise_preceding(std::int32_t op, std::int32_t row, std::int32_t count);
-  /// Propagates all changes until nothing changes. Returns the work done.
+  /// Propagates all changes until nothing changes. Stops earlier if that takes too many steps; the windows are then
+  /// valid, but wider than necessary. Returns the work done, in the unit of ProofBudget::work_left.
   std::int64_t propagate();
 
  private:
@@ -50,8 +50,9 @@ class WindowPropagation {
   std::vector<bool> queued_;
 };
 
-/// Returns the windows of schedules that end by `deadline` and hold at most headroom[device] of activation. They come
-/// from heads, tails and the number of micro-batches that a stage alone may have in flight. Adds the cost to `work`.
+/// Returns the windows of schedules that end by `deadline` and hold at most headroom[device] of activation on each
+/// device. The windows follow from heads, tails and the number of micro-batches that a stage alone may have in flight.
+/// Adds the work done to `work`, in the unit of ProofBudget::work_left.
 Windows first_windows(const PositionNetwork& network, base::Ticks deadline, const std::vector<base::Memory>& headroom,
                       std::int64_t& work);
 

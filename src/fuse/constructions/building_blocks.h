@@ -14,8 +14,8 @@
 
 namespace dovetail::fuse {
 
-/// Rules for which ready op a free device starts. A gate limits how many ops may be in progress: one op takes a slot of
-/// the gate at its start, and another op returns it at its end.
+/// Rules for which ready op a free device starts. A gate has a number of slots. An op that takes a slot at its start
+/// must wait until one is free. A later op, such as the backward of the same micro-batch, returns the slot at its end.
 struct DispatchRules {
   std::vector<std::int64_t> priority;  ///< [op] priority; the lowest runs first, ties by OpId
   std::vector<std::int32_t> takes;     ///< [op] gate of which it takes a slot at its start, or -1
@@ -24,23 +24,24 @@ struct DispatchRules {
 };
 
 /// Schedules `graph`, or only the ops of `model` if given, so that no device is idle while an op may start. Returns the
-/// order of ops on each device, or nullopt if the gates block all remaining ops. Source: non-delay dispatching, as in
-/// any text on scheduling (e.g. Pinedo, Scheduling, chapter 5).
+/// order of ops on each device, or nullopt if the remaining ops can never start. Source: non-delay dispatching (for
+/// example Pinedo, Scheduling, chapter 5).
 std::optional<std::vector<std::vector<pipeline::OpId>>> dispatch(const pipeline::OpGraph& graph,
                                                                  const DispatchRules& rules,
                                                                  std::optional<pipeline::ModelId> model = std::nullopt);
 
-/// Returns rules without gates that prefer S, then I and B, then F, then W. Ties go to the pipeline that is first in
-/// the file, then to the lower micro-batch.
+/// Returns rules that have no gates and prefer S, then I and B, then F, then W. Ties go to the pipeline that is first
+/// in the file, then to the lower micro-batch.
 DispatchRules backward_first_rules(const pipeline::Lowering& lowering);
 
-/// Adds one gate for each pipeline stage. A forward takes a slot. W returns it if `returned_by_weight_gradient`,
-/// otherwise I or B does. `limit` is indexed as Lowering::microbatch_begin. REQUIRES: `rules` has no gates on these ops
-/// yet.
+/// Adds one gate for each pipeline stage. A forward takes a slot. The slot is returned by the W of the micro-batch if
+/// `returned_by_weight_gradient` and the model splits its backward, otherwise by its I or B. limit[i] is the number of
+/// slots of pipeline stage i, in the order of Lowering::microbatch_begin. REQUIRES: none of these ops has a gate in
+/// `rules` yet.
 void add_in_flight_gates(DispatchRules& rules, const pipeline::Lowering& lowering,
                          const std::vector<std::int32_t>& limit, bool returned_by_weight_gradient);
 
-/// Ops that run in this order.
+/// Ops in the order in which they run.
 using OpChain = std::vector<pipeline::OpId>;
 
 /// Function that returns the chains of one pipeline.
@@ -66,7 +67,8 @@ std::vector<OpChain> chains_by_stage(const pipeline::Problem& problem, const pip
 void append_step(OpChain& chain, const pipeline::Lowering& lowering, pipeline::PipelineId pipeline,
                  pipeline::StageId stage, int minibatch);
 
-/// Returns the answer of a construction: the evaluated order, or NotApplicable if there is no order.
+/// Returns the answer of the construction `name`: the solution of `order`, or NotApplicable if `order` is nullopt or
+/// deadlocks.
 Answer construction_answer(std::string_view name, const pipeline::Problem& problem, pipeline::Lowering lowering,
                            std::optional<pipeline::Order> order);
 

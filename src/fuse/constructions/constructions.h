@@ -33,19 +33,19 @@ Answer solve_chimera(const pipeline::Problem& problem, const SolveOptions& optio
 Answer solve_zb_h1(const pipeline::Problem& problem, const SolveOptions& options);
 Answer solve_zb_h2(const pipeline::Problem& problem, const SolveOptions& options);
 
-/// ZB-V (Qi et al. 2024, Pipeline Parallelism with Controllable Memory): p devices, with stages s and 2p-1-s on the
-/// same one, and the backward split.
+/// ZB-V (Qi et al. 2024, Pipeline Parallelism with Controllable Memory): a schedule with split backwards for 2p stages
+/// on p devices, where stages s and 2p-1-s are on the same device.
 Answer solve_zb_v(const pipeline::Problem& problem, const SolveOptions& options);
 
-/// The greedy start of RLHFuse (section 5.3): always runs the op that can start first. An op of another model is
-/// postponed if it would still run when a ready op of the file's first model can start.
+/// The greedy start of RLHFuse (section 5.3): always runs the op that can start first. The first model in the file has
+/// priority: an op of another model is postponed if it would delay a ready op of the first model.
 Answer solve_greedy(const pipeline::Problem& problem, const SolveOptions& options);
 
 /// Runs one micro-batch of one pipeline at a time: slow, but no schedule needs less memory (docs/bounds.md).
 Answer solve_one_at_a_time(const pipeline::Problem& problem, const SolveOptions& options);
 
-/// List scheduling: the best of a fixed grid of priorities (backward first, longest tail first, ...) and in-flight
-/// caps. Large problems try only the first part of the grid.
+/// List scheduling: the best schedule of a fixed grid of priorities (backward first, most remaining work first, ...)
+/// and in-flight caps. For large problems, only the first part of the grid is tried.
 Answer solve_list(const pipeline::Problem& problem, const SolveOptions& options);
 
 }  // namespace dovetail::fuse

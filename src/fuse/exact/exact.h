@@ -17,17 +17,20 @@ struct ExactLimits {
   std::size_t memory_bytes = std::size_t{1} << 30;
 };
 
-/// Returns limits with at most `nodes` nodes. A short time limit reduces the number, at an assumed constant speed and
-/// without reading a clock.
+/// Returns limits with at most `nodes` nodes. A short options.time_limit_seconds reduces the number. It is converted to
+/// nodes at a constant speed, without reading a clock.
 ExactLimits limits_for(const SolveOptions& options, std::int64_t nodes);
 
 /// Result of an exact search. Below, a schedule "fits" if no device exceeds the problem's capacity or
 /// options.memory_cap by more than is unavoidable in every schedule.
 struct ExactResult {
-  /// Best schedule found; absent only if the problem is too large to try.
+  /// Best schedule found; absent only if the search is not applicable to the problem.
   std::optional<Solution> solution;
-  bool makespan_proven = false;  ///< no schedule has a better makespan, as the objective counts it (see makespan_bound)
-  bool peak_proven = false;  ///< no schedule has a better peak activation, as the objective counts it (see peak_bound)
+
+  /// Whether it is proven that no schedule covered by `makespan_bound` has a better makespan than the solution.
+  bool makespan_proven = false;
+  /// Whether it is proven that no schedule covered by `peak_bound` has a lower peak activation than the solution.
+  bool peak_proven = false;
 
   /// No schedule that fits ends earlier. With Objective::memory, or with a deadline that the solution meets, this
   /// covers only schedules with at most the solution's peak.
@@ -36,7 +39,7 @@ struct ExactResult {
   /// With Objective::memory and no deadline, this covers all schedules.
   base::Memory peak_bound;
   std::int64_t nodes = 0;    ///< number of nodes searched
-  bool interrupted = false;  ///< whether options.cancellation stopped it
+  bool interrupted = false;  ///< whether options.cancellation stopped the search
 };
 
 /// Searches for the best schedule by is_better (ignoring options.robustness_percent) until it is proven optimal or the

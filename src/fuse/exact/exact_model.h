@@ -49,11 +49,11 @@ struct ExactModel {
   WaitRows waits;
   std::vector<std::int64_t> tail;  ///< [op] minimum time after its end in every schedule, by position (position_bounds)
 
-  /// Per pipeline stage: its classes F, I (or B) and, if split, W.
+  /// [pipeline stage] its classes that acquire or release activation: F, then I (or B), then W if split
   std::vector<std::vector<std::size_t>> activation;
   /// [device] indices into `activation` of its pipeline stages, in stage order within a pipeline
   std::vector<std::vector<std::size_t>> stages_of_device;
-  std::int64_t time_grain = 1;  ///< divisor of every start and end
+  std::int64_t time_grain = 1;  ///< every start and end is a multiple of this
 
   std::size_t size() const { return class_of.size(); }
 };
@@ -72,11 +72,11 @@ struct CappedModel {
 /// Builds the constraints for `cap`. REQUIRES: some schedule of `model` is within `cap`.
 CappedModel make_capped_model(const ExactModel& model, std::vector<std::int64_t> cap);
 
-/// Candidates for the minimum peak, between a bound and a peak that was found. If there are too many to list, all
-/// integers are candidates.
+/// Candidates for the minimum peak: the amounts that a device can hold, between a bound and a peak that was found. If
+/// there are too many to list, all integers in this range are candidates.
 class Levels {
  public:
-  /// Candidates from `least` to below `peak`, on devices that may hold `caps`.
+  /// Begins with the candidates from `least` to below `peak`. `caps` is the maximum activation of each device.
   Levels(const ExactModel& model, const std::vector<std::int64_t>& caps, std::int64_t least, std::int64_t peak);
 
   /// Returns the next candidate to try, or nullopt if none is left.
@@ -91,8 +91,8 @@ class Levels {
  private:
   bool listed_ = true;
   std::vector<std::int64_t> levels_;  // ascending
-  std::int64_t begin_ = 0;            // first candidate: an index into levels_, or the number itself
-  std::int64_t end_ = 0;
+  std::int64_t begin_ = 0;            // first candidate left: an index into levels_ if listed_, otherwise the number
+  std::int64_t end_ = 0;              // end of the candidates left, like begin_
 };
 
 }  // namespace dovetail::fuse

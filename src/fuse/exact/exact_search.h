@@ -21,11 +21,11 @@ class FailedStates {
   /// Keys have `key_size` numbers. Once the states take `memory_bytes`, no more are stored.
   FailedStates(std::size_t key_size, std::size_t memory_bytes);
 
-  /// Whether a state with that key failed with values that are all at least these. REQUIRES: all states of one key have
-  /// the same number of values.
+  /// Whether a stored state with the same key has values that are all at least `values`. REQUIRES: all states with the
+  /// same key have the same number of values.
   bool covers(std::span<const std::uint16_t> key, std::span<const std::int64_t> values);
 
-  /// Stores a state and removes those that it covers. REQUIRES: !covers(key, values).
+  /// Stores a state and removes those that it covers. REQUIRES: covers(key, values) is false.
   void insert(std::span<const std::uint16_t> key, std::span<const std::int64_t> values);
 
   std::size_t size() const { return states_; }
@@ -53,13 +53,19 @@ class FailedStates {
   std::vector<std::vector<std::size_t>> free_blocks_;  // [log2 of the size] start indices of unused blocks of values_
 };
 
-/// Depth-first search over which op starts next, in time order. Failed states are reused by later calls with caps that
-/// are no larger, whatever their deadline. Method and proof of completeness are in docs/search.md.
+/// Depth-first search over which op starts next, in time order. Failed states are reused by later calls of find() with
+/// caps that are not larger, for any deadline. Method and proof of completeness are in docs/search.md.
 class ExactSearch {
  public:
-  enum class Outcome { found, none, stopped };
+  /// Outcome of find().
+  enum class Outcome {
+    found,   ///< a schedule was found
+    none,    ///< it is proven that no such schedule exists
+    stopped  ///< undecided: the nodes are used up, or the search was canceled
+  };
 
-  /// Gives up after `nodes` nodes in all. `model` must outlive this object.
+  /// Gives up after `nodes` nodes in all calls together. Failed states take at most `memory_bytes`. `model` must
+  /// outlive this object.
   ExactSearch(const ExactModel& model, std::int64_t nodes, std::size_t memory_bytes,
               const parallel::Cancellation* cancellation);
 
@@ -75,6 +81,7 @@ class ExactSearch {
   std::int64_t nodes() const { return nodes_; }
 
  private:
+  /// A way to continue: the next op of class `own_class` starts at `start`.
   struct Child {
     std::int64_t start = 0;
     std::size_t place = 0;    ///< place_of(class)
@@ -84,12 +91,12 @@ class ExactSearch {
     friend auto operator<=>(const Child&, const Child&) = default;
   };
 
-  /// The remaining ops of a class, in order.
+  /// The remaining ops of a class: from `op` to before `end`.
   struct MachineRow {
     std::size_t op = 0;
     std::size_t end = 0;
-    std::int64_t left = 0;  ///< remaining time of the op
-    std::int64_t duration = 0;
+    std::int64_t left = 0;      ///< remaining time of `op`
+    std::int64_t duration = 0;  ///< duration of each op
   };
 
   Outcome explore(std::int64_t now, std::size_t now_place);
@@ -107,8 +114,8 @@ class ExactSearch {
   bool waits_for_a_start(std::size_t op) const;
   bool is_sent_to(std::size_t op) const;
   std::int64_t left(std::int64_t time) const { return deadline_ - time; }
-  /// Returns the rank of an op among ops that start at the same time. Ops of zero duration come first, because ops on
-  /// any device may wait for them. The device decides ties.
+  /// Returns the rank of an op of class `own` among ops that start at the same time. Ops of zero duration come first,
+  /// because ops on any device may wait for them. The device decides ties.
   std::size_t place_of(const ExactClass& own) const { return own.device + (own.duration > 0 ? free_.size() : 0); }
   std::size_t next_op(std::size_t index) const { return model_.classes[index].first + started_[index]; }
 
@@ -129,7 +136,7 @@ class ExactSearch {
   std::vector<std::size_t> path_;
   std::vector<std::int64_t> earliest_;  // [device] minimum head of its unstarted ops
   std::vector<std::int64_t> values_;    // values of the state that was looked up last
-  std::vector<std::int64_t> states_;    // values of all nodes on the path
+  std::vector<std::int64_t> states_;    // values of the states of all nodes on the path
   std::vector<Child> children_;         // children of all nodes on the path
   std::vector<MachineRow> rows_;        // rows of the device that was examined last
 };

@@ -18,7 +18,7 @@ namespace dovetail::fuse {
 /// A link to a predecessor or successor class. For each micro-batch, the later op starts at least `lag` after the
 /// earlier one ends.
 struct ClassLink {
-  std::int32_t op_class = -1;
+  std::int32_t op_class = -1;  ///< index of that class; -1: no link
   std::int64_t lag = 0;
 };
 
@@ -30,7 +30,7 @@ struct PatternClass {
   std::int32_t device = 0;
   std::int32_t slot = 0;  ///< index of its pipeline stage in ClassGraph::stages
   std::int64_t duration = 0;
-  ClassLink parent;  ///< the only class that it must wait for; its other predecessors end before the parent starts
+  ClassLink parent;  ///< the last predecessor class; any other predecessors end before the parent starts
 };
 
 /// One stage of one pipeline.
@@ -42,26 +42,27 @@ struct PatternStage {
 /// One replica of one model.
 struct PatternPipeline {
   std::int32_t model = 0;
-  std::int64_t microbatches = 0;  ///< number of micro-batches in a mini-batch
-  std::int64_t per_round = 0;     ///< number of micro-batches in a round of the pattern
-  std::int64_t remainder = 0;     ///< number of micro-batches beyond `rounds` rounds
-  std::int64_t max_activation = 0;
+  std::int64_t microbatches = 0;    ///< number of micro-batches in a mini-batch
+  std::int64_t per_round = 0;       ///< number of micro-batches in a round of the pattern
+  std::int64_t remainder = 0;       ///< number of micro-batches beyond ClassGraph::rounds rounds
+  std::int64_t max_activation = 0;  ///< maximum over its stages
 };
 
-/// A problem as classes. Parents precede their children.
+/// A problem as classes.
 struct ClassGraph {
-  std::vector<PatternClass> classes;
+  std::vector<PatternClass> classes;  ///< parents before their children
   std::vector<PatternStage> stages;
   std::vector<PatternPipeline> pipelines;
   std::vector<std::vector<std::int32_t>> on_device;  ///< [device] classes on the device
-  std::vector<std::array<ClassLink, 2>> children;    ///< [class] successors; -1 if unused
-  std::int64_t rounds = 0;                           ///< number of whole rounds that every pipeline has
-  std::int64_t period = 0;  ///< work of the busiest device in a round, a lower bound on the period
+  std::vector<std::array<ClassLink, 2>> children;    ///< [class] classes whose parent it is; -1 if unused
+  std::int64_t rounds = 0;  ///< number of whole rounds that the micro-batches of every pipeline fill
+  std::int64_t period = 0;  ///< work of the busiest device in a round, a lower bound on the time of a round
 };
 
-/// Returns the classes of one mini-batch of `problem`, with split backwards as I and W, and how many micro-batches of
-/// each pipeline make a round. The numbers follow the ratio of the pipelines' micro-batch counts as closely as small
-/// integers allow. Returns a message if the problem is not repetitive.
+/// Returns the classes of one mini-batch of `problem`, with split backwards as I and W, and the number of micro-batches
+/// of each pipeline in a round. These numbers are in the ratio of the pipelines' micro-batch counts, as closely as
+/// small integers allow. Returns a message with the reason if the problem has no pattern, for example because it has
+/// too few micro-batches.
 std::variant<ClassGraph, std::string> make_class_graph(const pipeline::Problem& problem);
 
 }  // namespace dovetail::fuse

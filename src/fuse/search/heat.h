@@ -14,29 +14,31 @@ namespace dovetail::fuse {
 /// Units of the searches' temperatures.
 struct Scale {
   double time = 0;    ///< mean duration of an op, in ticks
-  double memory = 0;  ///< mean activation that a forward acquires, in millionths
+  double memory = 0;  ///< mean activation that a forward acquires, in millionths of the memory unit
 };
 Scale scale_of(const pipeline::OpGraph& graph);
 
-/// Returns the makespan descent for turn 0, 1, 2, ... Turns differ in their initial temperature: problems with little
-/// slack need a low one.
+/// Returns a makespan descent of `iterations`. `turn` (0, 1, 2, ...) selects its initial temperature. No temperature
+/// suits all problems: those with little slack need a low one.
 MakespanDescent makespan_descent(const Scale& scale, std::size_t turn, std::int64_t iterations);
 
-/// Returns the makespan descent within capacities. Every fourth turn allows violations at a price. Such a turn begins
-/// at a high temperature and a low price, so that little of the starting schedule remains.
+/// Returns a makespan descent of `iterations` within capacities. For every fourth `turn` (3, 7, ...), it may exceed
+/// capacities at a price. It then begins at a high temperature and a low price, so that little of the starting schedule
+/// remains.
 MakespanDescent limited_makespan_descent(const Scale& scale, std::size_t turn, std::int64_t iterations);
 
-/// Returns the lengths of makespan coolings that take `iterations` in total: each is twice as long as the previous one,
-/// and the last takes the rest.
+/// Returns the lengths of makespan coolings that take `iterations` in total. The first length is proportional to `ops`.
+/// Each cooling is twice as long as the previous one, and the last takes the rest.
 std::vector<std::int64_t> makespan_coolings(std::int64_t ops, std::int64_t iterations);
 
-/// Return the cooling of a peak descent that starts at `heat` (in units of the scale's memory), and the amount by which
-/// each step lowers the cap (in millionths).
+/// Returns the cooling of a peak descent that starts at temperature `heat`, in units of scale.memory.
 Cooling peak_cooling(const Scale& scale, double heat, std::int64_t iterations);
+/// Returns the amount by which a peak descent lowers its cap each time (PeakDescent::step).
 std::int64_t cap_step(const Scale& scale);
 
-/// Return the initial heat of a peak descent for turn 0, 1, 2, ...: from any schedule, and from one with a low peak.
+/// Returns the initial heat of a peak descent from any schedule. `turn` (0, 1, 2, ...) selects it.
 double fresh_heat(std::size_t turn);
+/// Returns the initial heat of a peak descent from a schedule with a low peak. `turn` (0, 1, 2, ...) selects it.
 double reheat_heat(std::size_t turn);
 
 }  // namespace dovetail::fuse

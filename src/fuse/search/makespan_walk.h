@@ -11,23 +11,28 @@
 
 namespace dovetail::fuse {
 
-/// Whether a walk rejects a new makespan `longest`: it exceeds the current `makespan` by more than `loss`.
+/// Whether a walk rejects the new makespan `longest` because it exceeds the current `makespan` by more than `loss`.
 inline bool is_too_long(std::int64_t longest, std::int64_t makespan, double loss) {
   return longest > makespan && static_cast<double>(longest - makespan) > loss;
 }
 
 /// A cut through the schedule at half of its makespan. Ops before the cut store their ends, ops after it their tails.
-/// The makespan is the maximum of end + tail over the edges that cross the cut. A swap updates only one of the two, and
-/// only up to the cut: a quarter of the cost of updating both through the whole schedule. While few swaps are rejected,
-/// that saves more than detecting them beforehand.
+/// The makespan is the maximum of end + tail over the edges that cross the cut. A swap updates only ends or only tails,
+/// and only up to the cut. This is a quarter of the cost of updating ends and tails in the whole schedule. While few
+/// swaps are rejected, it is cheaper to make and undo a rejected swap than to evaluate every swap beforehand.
 class CutWalk {
  public:
   using Place = SwapWalk::Place;
 
-  enum class Outcome { made, too_long, cycle };
+  /// Outcome of a proposed swap.
+  enum class Outcome {
+    made,
+    too_long,  ///< rejected: the makespan would increase too much
+    cycle      ///< rejected: the order would have a cycle
+  };
 
-  /// Cuts `walk`. Its functions head, tail, try_swap, is_prompt and makes_cycle are not valid until repair(). REQUIRES:
-  /// walk.can_be_cut(). The walk must not be moved until repair().
+  /// Cuts `walk`. The functions head, tail, try_swap, is_prompt and makes_cycle of `walk` must not be called until
+  /// repair(), and it must not be moved until then. REQUIRES: walk.can_be_cut().
   explicit CutWalk(SwapWalk& walk);
   /// Restores the ends and tails of all ops.
   void repair();
@@ -52,6 +57,7 @@ class CutWalk {
   Outcome swap_and_repair(Place first, double loss);
 
   SwapWalk& walk_;
+  // A crossing is an edge that crosses the cut.
   std::vector<Place> cut_;              // [device] its first place after the cut
   std::vector<Place> ahead_;            // [crossing] its origin, or source_
   std::vector<Place> beyond_;           // [crossing] its target, or sink_
@@ -59,21 +65,22 @@ class CutWalk {
 };
 
 /// Accepts or rejects swaps by how much they increase the makespan. While few are rejected, each swap is made, and
-/// undone if it is rejected (CutWalk). Otherwise it is evaluated before it is made (SwapWalk). Both methods accept the
-/// same swaps.
+/// undone if it is rejected (CutWalk). Otherwise each swap is evaluated before it is made (SwapWalk). Both methods
+/// accept the same swaps.
 class MakespanWalk {
  public:
   using Outcome = CutWalk::Outcome;
 
-  /// Walks on `walk`, which must be accessed only through this object until it is destroyed. With `prompt`, only prompt
-  /// swaps are made (SwapWalk::is_prompt). Others count as cycles, and every swap is evaluated before it is made.
+  /// Walks on `walk`, which must be accessed only through this object until it is destroyed. If `prompt`, only prompt
+  /// swaps are made (SwapWalk::is_prompt). For other swaps, the outcome is `cycle`, and every swap is evaluated before
+  /// it is made.
   MakespanWalk(SwapWalk& walk, bool prompt);
   ~MakespanWalk();
   MakespanWalk(const MakespanWalk&) = delete;
   MakespanWalk& operator=(const MakespanWalk&) = delete;
 
   /// Swaps the op at `first` with the next one, unless that makes a cycle or adds more than `loss` to the makespan. If
-  /// both apply, either may be the outcome. REQUIRES: walk.can_swap(first).
+  /// it does both, the outcome is either `cycle` or `too_long`. REQUIRES: walk.can_swap(first).
   Outcome step(SwapWalk::Place first, double loss);
   bool is_cut() const { return cut_.has_value(); }
 

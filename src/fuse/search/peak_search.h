@@ -1,5 +1,6 @@
-// Peak reduction: how the chains of a search lower their peaks at a deadline, by cycles of coolings and reheats. Also
-// tightening, which approaches a capacity from short schedules that hold too much.
+// Peak reduction: how the chains of a search lower their peaks at a deadline. A chain runs cycles: a cooling, then
+// reheats, which are shorter and cooler coolings from the best schedule of the cycle. Also tightening, which approaches
+// a capacity from short schedules that hold too much.
 #pragma once
 
 #include <cstddef>
@@ -21,36 +22,36 @@ struct PeakWalker {
   std::int64_t deadline;  ///< not earlier than the makespan of the start
 };
 
-/// Goal of the cycles, and callbacks that use their results and end them.
+/// Goal of the cycles, and callbacks that take their results and decide when the cycles end.
 struct PeakCyclesTask {
   std::string_view phase;              ///< name of the phase in progress reports
   std::int64_t target;                 ///< peak at which walkers may stop
-  std::vector<std::int64_t> headroom;  ///< [device] capacity, or empty for none
+  std::vector<std::int64_t> headroom;  ///< [device] limit on activation; empty: no limits
 
-  /// Called repeatedly during a cooling, with the index of a chain and its walker, so that the search can take over
-  /// improvements.
+  /// Called repeatedly during a cooling, with the index of a chain in this process and the chain of its walker, so that
+  /// the search can take over improvements.
   std::function<void(std::size_t own, const Chain& walker)> take_over;
-  std::function<bool()> is_over;  ///< must give the same result in all processes
+  std::function<bool()> is_over;  ///< whether the cycles end; must return the same value in all processes
 };
 
-/// Cycles of coolings and reheats. No single heat suits all problems: each chain starts its cycles at a different heat
-/// and changes it with every cycle.
+/// Cycles of coolings and reheats. No single heat (initial temperature) suits all problems, so chains have different
+/// heats, and each chain changes its heat with every cycle.
 class PeakCycles {
  public:
-  /// One walker for each chain of `rounds`, which counts their iterations.
+  /// `walkers` has one walker for each chain of this process. Their iterations count as iterations of `rounds`.
   PeakCycles(Rounds& rounds, const pipeline::OpGraph& graph, std::vector<PeakWalker> walkers, PeakCyclesTask task);
 
   std::vector<PeakWalker>& walkers() { return walkers_; }
 
   /// Runs whole cycles while they end before `rounds` has done until() iterations, and calls `after_cycle` after each.
   /// If not even one fits, runs a single shorter cycle instead. Cycles get longer, also across calls, because the
-  /// required length is unknown. Returns the length of the next cycle's cooling, or of the shorter cycle.
+  /// required length is unknown. Returns the length of the next cycle's cooling, or of the shorter cycle's.
   std::int64_t run(const std::function<std::int64_t()>& until, const std::function<void()>& after_cycle);
 
-  /// Runs a cooling of `length` iterations of each walker from its start. `turn` selects the heat, and which chains
-  /// make only prompt swaps.
+  /// Runs a cooling of `length` iterations of each walker from its start. `turn` selects the heat of each chain, and
+  /// which chains make only prompt swaps (SwapWalk::is_prompt).
   void cool(std::size_t turn, std::int64_t length);
-  /// Runs a cooling of each walker from its best.
+  /// Runs a reheat of `length` iterations of each walker from its best. `turn` selects the heat of each chain.
   void reheat(std::size_t turn, std::int64_t length);
 
  private:
@@ -73,9 +74,9 @@ class PeakCycles {
 struct PeakGoal {
   std::int64_t deadline;
   std::int64_t target;                 ///< a proven lower bound on the peak, at which the search ends
-  std::vector<std::int64_t> headroom;  ///< [device] capacity, or empty for none
+  std::vector<std::int64_t> headroom;  ///< [device] limit on activation; empty: no limits
 
-  /// [own chain] start of its cycles, within deadline and capacity; empty to start from its best
+  /// [own chain] start of its cycles, within the deadline and the limits; empty: each chain starts from its best
   std::vector<pipeline::Order> starts;
 };
 
@@ -84,32 +85,32 @@ struct PeakGoal {
 ///
 /// Three quarters of the iterations go to cycles, the rest to reheats of the chains' best schedules.
 ///
-/// `plan_again` is called after every whole cycle and may plan more iterations. The plan affects only where the cycles
+/// `plan_again` is called after every whole cycle and may plan more iterations. The plan affects only when the cycles
 /// end, not how they proceed.
 void lower_peaks(Rounds& rounds, const pipeline::OpGraph& graph, const PeakGoal& goal,
                  const std::function<void()>& plan_again);
 
 /// Target and limits of tighten().
 struct TighteningGoal {
-  const std::vector<std::int64_t>& headroom;  ///< [device] memory limit, in millionths
+  const std::vector<std::int64_t>& headroom;  ///< [device] limit on activation, in millionths of the memory unit
   std::int64_t makespan;                      ///< makespan at which tightening may stop
   std::uint64_t seed;
   std::int64_t iterations;  ///< iterations of each chain in the whole search
 };
 
-/// The shortest schedule without a capacity that a chain found.
+/// The shortest schedule that a chain found without regard to the capacity.
 struct FreeSchedule {
   pipeline::Order order;
   std::int64_t makespan;
 };
 
-/// Finds schedules within tight capacities, where ordinary walks hardly move. Returns the shortest free schedule of
-/// each chain ([own]).
+/// Finds schedules within tight capacities, where ordinary walks hardly move. Returns the free schedule of each chain
+/// ([own chain]).
 ///
-/// Each chain also shortens a schedule of `free` without a capacity, then lowers its levels at a deadline until they
-/// fit the capacity. The first deadline is the target makespan. Bisection then tries later deadlines that would still
-/// improve the chains. This takes a third of the iterations, or up to nine tenths if the first attempt nearly fits. A
-/// schedule that fits and is shorter, or equally long with a lower peak, becomes its chain's best.
+/// Each chain shortens one of the `free` schedules without regard to the capacity. It then lowers the memory levels of
+/// the result at a deadline until they fit. The first deadline is goal.makespan. Bisection then tries later deadlines
+/// that would still improve the chains. This takes a third of the iterations, or up to nine tenths if the first attempt
+/// nearly fits. A schedule that fits and is shorter, or equally long with a lower peak, becomes its chain's best.
 std::vector<FreeSchedule> tighten(Rounds& rounds, const pipeline::OpGraph& graph,
                                   const std::vector<pipeline::Order>& free, const TighteningGoal& goal);
 

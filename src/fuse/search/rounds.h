@@ -29,8 +29,8 @@ struct ChainBest {
 
 /// A process's message to the others at the end of a round.
 struct RoundReport {
-  bool interrupted = false;
-  /// Iterations per chain that fit in its time limit; the minimum over all processes is used.
+  bool interrupted = false;  ///< whether the process received a stop request
+  /// Iterations per chain that fit in the time limit of the process; all processes use the minimum.
   std::int64_t planned = 0;
   std::vector<int> chains;       ///< numbers of the chains whose best improved
   std::vector<ChainBest> bests;  ///< best schedule of each entry of `chains`
@@ -42,6 +42,7 @@ std::string message_of(const RoundReport& report);
 RoundReport report_of(std::string_view message);
 
 /// Sends `own` to all processes and returns their reports in rank order. Without an exchange, returns only `own`.
+/// Returns an Error if a process is lost.
 base::Result<std::vector<RoundReport>> exchange_reports(const parallel::Exchange* exchange, const RoundReport& own);
 
 /// The chains of a search and the best schedule of each. The next action of a search may depend only on these schedules
@@ -58,32 +59,35 @@ class Rounds {
   int number(std::size_t own) const { return shared_.numbers()[own]; }
   /// Returns the best schedule of every chain, indexed by chain number.
   const std::vector<ChainBest>& chain_bests() const { return chain_bests_; }
-  /// Iterations per chain: planned for the whole search, and done so far.
+  /// Returns the iterations per chain that are planned for the whole search.
   std::int64_t planned() const { return planned_; }
   void plan(std::int64_t iterations) { planned_ = iterations; }
   double seconds() const { return shared_.seconds(); }
+  /// Returns the iterations per chain that are done.
   std::int64_t done() const { return done_; }
   /// Whether the user has requested a stop, even within a round. The current work then need not be finished.
   bool interrupted() const { return shared_.is_cancelled(); }
   /// Returns SolveOptions::brief.
   bool brief() const { return options_.brief; }
 
-  /// Runs `work(own)` for each chain of this process, then takes over improvements from all processes. `iterations` is
-  /// the number that each chain does. `phase` is for progress reports, which show the schedule of chain best().
+  /// Runs `work(own)` for each chain of this process, then takes over improvements from all processes. `work` does
+  /// `iterations` iterations of each chain. `phase` is for progress reports, which show the schedule of chain best().
   void run(std::string_view phase, std::int64_t iterations, const std::function<void(std::size_t own)>& work);
-  /// Runs `iterations` of each chain in rounds until stopped or is_over(): work(own, count) does `count` iterations.
+  /// Runs `iterations` of each chain in rounds, or fewer if stopped or is_over(). work(own, count) does `count`
+  /// iterations of a chain.
   void run_rounds(std::string_view phase, std::int64_t iterations, const std::function<bool()>& is_over,
                   const std::function<void(std::size_t own, std::int64_t count)>& work);
   /// Restarts each chain from its own best if that is `good`, otherwise from the best of chain `otherwise`.
   void gather(const std::function<bool(const ChainBest&)>& good, std::size_t otherwise);
 
-  /// Ordering of best schedules, set by the search. best() returns the number of the first chain that has the best one.
+  /// Whether the first schedule is better than the second. Set by the search.
   std::function<bool(const ChainBest&, const ChainBest&)> is_better;
+  /// Returns the number of the chain with the best schedule, the lowest number if there are several.
   std::size_t best() const;
   /// Called with the best schedule whenever it improves.
   std::function<void(const ChainBest&)> on_better;
 
-  /// Returns why there are no more rounds, or nullopt if there are.
+  /// Returns why no more rounds may run, or nullopt if more may run.
   std::optional<pipeline::StoppedBy> stopped() const;
   /// Returns the error of a lost process, or nullopt.
   const std::optional<base::Error>& lost() const { return shared_.lost(); }

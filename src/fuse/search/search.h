@@ -10,28 +10,30 @@
 
 namespace dovetail::fuse {
 
-/// Converts `solution`, a schedule of the problem that `lowering` splits (BackwardForm::split), into an order of the
-/// searches' graph. Each whole backward of a split model becomes I directly followed by W. Ops of the same pipeline,
-/// stage and kind take the micro-batches in order.
+/// Returns the order of `solution` in the graph that searches use: lowering.graph, lowered with BackwardForm::split.
+/// Each whole backward of a split model becomes I directly followed by W. Ops of the same pipeline, stage and kind take
+/// the micro-batches in order.
 ///
 /// Neither makespan nor peak increases: I releases its output and memory earlier than B, and micro-batches are
 /// interchangeable. Barriers are dropped.
 pipeline::Order search_order(const pipeline::Lowering& lowering, const Solution& solution);
 
-/// One of several schedules that search_order concatenates on each device. models[m] is the index of the schedule's
-/// model m in the problem of `lowering`. Schedules cover whole mini-batches. Their micro-batches and steps continue
-/// where those of the previous schedules ended. Optimizer steps that a schedule lacks are appended.
+/// One of several schedules that search_order concatenates. It covers whole mini-batches.
 struct ModelOrder {
   const Solution* solution;
-  std::vector<std::int32_t> models;
+  std::vector<std::int32_t> models;  ///< [model of the schedule] its index in the problem of the concatenation
 };
+/// Returns the order that runs the schedules of `parts` one after another on each device. The numbers of micro-batches
+/// and optimizer steps continue from one schedule to the next. Optimizer steps that a schedule lacks are appended to
+/// it.
 pipeline::Order search_order(const pipeline::Lowering& lowering, const std::vector<ModelOrder>& parts);
 
 /// Runs the search from `starts`, which are schedules of `problem`.
 ///
 /// The chains start from these, the best first. They anneal the makespan until a chain meets the makespan bound or the
-/// deadline. Then they lower the peak at that makespan until a chain meets the peak bound. Last, they look for the most
-/// robust of the equally good schedules under varying durations. See docs/search.md.
+/// deadline. Then they lower the peak at that makespan until a chain meets the peak bound. Both phases also end when
+/// their share of the iterations is used up. Last, they look for the most robust of the equally good schedules under
+/// varying durations. See docs/search.md.
 ///
 /// Ignores starts that the objective or the capacity rules out, or that are over twice as long as the best. REQUIRES:
 /// at least one start. If any schedule fits the capacity, one of the starts must fit.

@@ -1,11 +1,11 @@
-// A schedule that changes by swaps of neighbors on a device: a disjunctive graph with the longest paths before and
+// A schedule that changes by swaps of adjacent ops on a device: a disjunctive graph with the longest paths before and
 // after every op.
 //
-// Swapping two neighbors of a device changes only the paths through them. So whether the new makespan stays within a
-// limit follows in constant time from the heads and tails of their neighbors. Only a swap that is made needs an update,
-// and only of the ops whose paths it changes. Memory depends only on the order: a swap changes the level between the
-// two ops and nothing else. Source: neighborhoods for job shops (van Laarhoven, Aarts, Lenstra 1992; Taillard 1994),
-// with memory as a level of each prefix.
+// Swapping two adjacent ops changes only the paths through them. So whether the new makespan stays within a limit
+// follows in constant time from the heads and tails of the ops just before and after the two ops. Only a swap that is
+// made needs an update, and only of the ops whose paths it changes. Memory depends only on the order: a swap changes
+// only the memory level between the two ops. Source: neighborhoods for job shops (van Laarhoven, Aarts, Lenstra 1992;
+// Taillard 1994), extended by the memory level after each op.
 #pragma once
 
 #include <algorithm>
@@ -21,8 +21,8 @@
 namespace dovetail::fuse {
 
 /// The current schedule of a walk. Swaps are the innermost loop of the searches, so times (ticks) and memory levels
-/// (millionths) are plain integers. Ops of the same pipeline, stage and kind are never swapped: their micro-batches are
-/// interchangeable, so a swap would change nothing.
+/// (millionths of the memory unit) are plain integers. Ops of the same pipeline, stage and kind are never swapped:
+/// their micro-batches are interchangeable, so a swap would change nothing.
 class SwapWalk {
  public:
   /// Position of an op. The sequence of a device is a range of places with a free one before and after it: the op after
@@ -39,20 +39,21 @@ class SwapWalk {
     std::int64_t longest;
   };
 
-  /// Starts from `order`. REQUIRES: the order is feasible and has no barriers, and like ops are in the order of their
-  /// micro-batches.
+  /// Starts from `order`. REQUIRES: the order is feasible and has no barriers; ops of the same pipeline, stage and kind
+  /// are in the order of their micro-batches.
   SwapWalk(const pipeline::OpGraph& graph, const pipeline::Order& order);
 
   /// Upper limit (exclusive) of the places of ops.
   std::uint32_t places() const { return static_cast<std::uint32_t>(level_.size() - 1); }
-  /// Maps uniform random bits to a uniform random place, using the upper half. It is the first place of a swap if
-  /// can_swap() allows it.
+  /// Maps uniform random bits to a uniform random place, using the upper half of the bits. It is the first place of a
+  /// swap if can_swap() allows it.
   Place draw(std::uint64_t bits) const { return static_cast<Place>(((bits >> 32) * places()) >> 32); }
   int devices() const { return static_cast<int>(last_.size()); }
   int device(Place place) const { return device_[index(place)]; }
   /// Returns the number of the op at `place`, or -1 if the place is free.
   std::int32_t op(Place place) const { return op_[index(place)]; }
-  /// Whether `first` and the next place hold ops that are not alike, so that a swap changes something.
+  /// Whether `first` and the next place hold ops that differ in pipeline, stage or kind, so that a swap changes the
+  /// schedule.
   bool can_swap(Place first) const {
     const std::int32_t a = class_[index(first)];
     const std::int32_t b = class_[index(first) + 1];
@@ -104,7 +105,7 @@ class SwapWalk {
   /// Whether CutWalk applies: every op has at most one neighbor on each side in the graph, and no edge has a lag.
   bool can_be_cut() const { return !has_more_; }
 
-  /// Makes the swap. REQUIRES: `trial` is try_swap(first), and it makes no cycle.
+  /// Makes the swap. REQUIRES: `trial` is try_swap(first), and the swap makes no cycle.
   void swap(Place first, const Trial& trial);
 
   /// Returns the current order.
@@ -129,7 +130,7 @@ class SwapWalk {
   std::int64_t end(Place place) const { return end_[index(place)]; }
   static bool is_joint(const Op& op) { return op.class_number < 0; }
   bool is_free(Place place) const { return op_[index(place)] < 0; }
-  /// Returns when the predecessors of the op at `place` in the graph are done.
+  /// Returns when the predecessors of the op at `place` in the graph have ended and their lags have passed.
   std::int64_t ready(Place place) const {
     const std::int64_t first = end(before_.first[index(place)]);
     return has_more_ ? std::max(first + before_.lag[index(place)], end(before_.second[index(place)])) : first;
@@ -149,8 +150,8 @@ class SwapWalk {
   void find_makespan();
   template <bool more>
   void update(Place first, const Trial& trial);
-  /// Whether a path leads from the op at `near` to the one at near + step, other than their adjacency on the device.
-  /// With step -1 time is reversed: it uses tails, for the same swap with its second place as `near`.
+  /// Whether a path leads from the op at `near` to the one at near + step, other than their adjacency on the device. If
+  /// `step` is -1, time is reversed: tails are used in place of ends, and `near` is the second place of the swap.
   template <int step>
   bool is_cycle(Place near);
   std::vector<Place> topological_order() const;
@@ -171,7 +172,7 @@ class SwapWalk {
   std::vector<std::int64_t> end_;
   std::vector<std::int64_t> tail_;
   std::vector<std::int64_t> duration_;
-  // Graph neighbors of each place. A missing first or second neighbor is source_ or sink_.
+  // Graph neighbors of each place. A missing neighbor is source_ in before_ and sink_ in after_.
   WalkNeighbours before_;
   WalkNeighbours after_;
   std::vector<std::int64_t> level_;  // level_, memory_ and device_ cover only places on devices

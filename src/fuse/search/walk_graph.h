@@ -13,7 +13,7 @@
 
 namespace dovetail::fuse {
 
-/// `after` may start `lag` ticks after the end of `before`.
+/// `after` starts no earlier than `lag` ticks after the end of `before`.
 struct WalkEdge {
   std::int32_t before;
   std::int32_t after;
@@ -28,15 +28,15 @@ struct WalkGraph {
   std::vector<WalkEdge> edges;
 };
 
-/// Whether two ops have the same pipeline, stage and kind. Micro-batches are interchangeable, so like ops never need to
-/// swap.
+/// Whether two ops have the same pipeline, stage and kind. Micro-batches are interchangeable, so such ops never need to
+/// be swapped.
 bool are_alike(const pipeline::OpLabel& a, const pipeline::OpLabel& b);
 
-/// Returns the edges of `graph`, with joints, but without most of those implied by others if like ops keep their order
-/// on their device. Each omitted edge has an alternative path that is at least as long.
+/// Returns the edges of `graph`, with joints. Most edges that other edges imply are omitted: for each omitted edge,
+/// there is another path that is at least as long. Ops that are alike are assumed to keep their order on their device.
 WalkGraph walk_graph(const pipeline::OpGraph& graph);
 
-/// Larger than any time of a valid problem. The sum of two, or of one and a time, fits in 64 bits.
+/// Larger than any time of a valid problem. Twice this value, or its sum with a time, fits in 64 bits.
 inline constexpr std::int64_t beyond_any_time = std::numeric_limits<std::int64_t>::max() / 2;
 static_assert(beyond_any_time > pipeline::max_sum + 1);
 
@@ -44,8 +44,10 @@ static_assert(beyond_any_time > pipeline::max_sum + 1);
 /// and named by their places. The walk defines how a missing neighbor is represented.
 struct WalkNeighbours {
   std::vector<std::int32_t> first;
-  std::vector<std::int32_t> second;  ///< second neighbor; only used if some op has more than one
-  std::vector<std::int64_t> lag;     ///< lag of the edge to the first; only used if `second` is
+
+  // Used only if some op has two neighbors on one side, or if some edge has a lag.
+  std::vector<std::int32_t> second;
+  std::vector<std::int64_t> lag;  ///< lag of the edge to the first neighbor
 };
 
 /// Updates longest paths in one direction. With step 1, `times` are ends, `waits` are the neighbors before an op and
@@ -56,7 +58,7 @@ class WalkFront {
  public:
   using Place = std::int32_t;
 
-  /// `headroom` is the buffer for the queue, at least three places.
+  /// `headroom` is the buffer for the queue. It must have space for at least three places.
   WalkFront(std::vector<std::int64_t>& times, const std::vector<std::int64_t>& duration, const WalkNeighbours& waits,
             const WalkNeighbours& holds, std::vector<Place>& headroom)
       : times_(times.data()),
@@ -71,7 +73,7 @@ class WalkFront {
         queue_(headroom.data()),
         max_queued_(headroom.size() - 3) {}
 
-  /// Sets the times of two neighbors that were swapped and updates everything after them. `near` is the place that
+  /// Sets the times of two adjacent ops that were swapped and updates everything after them. `near` is the place that
   /// comes first in this direction.
   void update(Place near, std::int64_t near_time, std::int64_t far_time) {
     const Place far = near + step;

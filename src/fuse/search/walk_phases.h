@@ -19,6 +19,7 @@ namespace dovetail::fuse {
 /// Alignment that keeps chains on separate cache lines, because adjacent chains run on different cores.
 inline constexpr std::size_t apart = 128;
 
+/// Chain::best_score of a schedule that was not rated.
 inline constexpr std::int64_t no_score = std::numeric_limits<std::int64_t>::max();
 
 /// A walk, its best schedule so far, and its random number stream.
@@ -28,7 +29,7 @@ struct alignas(apart) Chain {
   pipeline::Order best;
   std::int64_t best_makespan = 0;
   std::int64_t best_peak = 0;
-  std::int64_t best_score = no_score;  ///< steadiness(), if it was measured
+  std::int64_t best_score = no_score;  ///< steadiness() of `best`, or no_score
 };
 
 /// Returns a chain at `order`, which is its best so far.
@@ -45,49 +46,50 @@ struct alignas(apart) MakespanDescent {
   bool prompt = true;  ///< whether only prompt swaps are made, which leave no device waiting for the op that moves
                        ///< first (SwapWalk::is_prompt)
 
-  /// Cost in ticks of each millionth of a level above a capacity, and its factor per step. At 0 no swap exceeds a
-  /// capacity.
+  /// Cost in ticks of each millionth by which a memory level exceeds a capacity. 0: no swap exceeds a capacity.
   double price = 0;
-  double price_factor = 1;
+  double price_factor = 1;  ///< factor by which the price is multiplied at each step of the cooling
 };
 
-/// Anneals the makespan by uniform random swaps of unlike neighbors. Swaps that do not lengthen it are accepted; others
-/// with a probability that falls with the temperature.
+/// Anneals the makespan by uniform random swaps of adjacent ops that are not alike. A swap that does not increase the
+/// makespan is accepted. Another swap is accepted with a probability that falls with the temperature.
 ///
-/// No device exceeds its `capacity` ([device], millionths) unless it already does. With a price, a device may exceed it
-/// at that cost, and only schedules that fit become the chain's best. Does `iterations` proposals, or fewer if the
-/// makespan reaches `target`.
+/// `capacity` ([device], in millionths of the memory unit) is empty if memory is unlimited. If descent.price is 0, no
+/// swap raises a memory level to more than the capacity. Otherwise, levels may exceed the capacity at that price, and
+/// only schedules that fit become the chain's best. Does `iterations` proposals, or fewer if the makespan reaches
+/// `target`.
 void shorten(Chain& chain, MakespanDescent& descent, std::int64_t iterations, std::int64_t target,
              const std::vector<std::int64_t>& capacity);
 
-/// State of a descent of the peak at a deadline. The energy is the sum over all ops of the excess of their levels over
-/// the cap; a swap changes one term. The cap is lowered by `step` whenever the energy is small compared with the
-/// temperature (in millionths).
+/// State of a descent of the peak at a deadline. The energy is the sum over all ops of the amount by which their memory
+/// levels exceed the cap; a swap changes one term. The cap is lowered by `step` whenever the energy is small compared
+/// with the temperature (in millionths).
 struct alignas(apart) PeakDescent {
   Cooling cooling;
   std::int64_t deadline;
   std::int64_t step;
-  std::vector<std::int64_t> capacity;  ///< [device] levels never exceed it unless they already do
-  bool prompt = false;  ///< whether only prompt swaps are made, which leave no device waiting for the op that moves
-                        ///< first (SwapWalk::is_prompt)
-  std::int64_t cap = 0;
-  double energy = 0;  ///< exact below 2^53; with larger activations an integer sum could exceed 64 bits
+  std::vector<std::int64_t> capacity;  ///< [device] levels never exceed it unless they already do; empty: no limits
+  bool prompt = false;   ///< whether only prompt swaps are made, which leave no device waiting for the op that moves
+                         ///< first (SwapWalk::is_prompt)
+  std::int64_t cap = 0;  ///< memory level above which an op adds to the energy
+  double energy = 0;     ///< exact below 2^53; with larger activations an integer sum could exceed 64 bits
 };
 
-/// Returns a descent from the chain's current state. REQUIRES: its makespan is within the deadline.
+/// Returns a descent from the chain's current state. REQUIRES: the makespan of that state is within `deadline`.
 PeakDescent descent_from(const Chain& chain, const Cooling& cooling, std::int64_t deadline, std::int64_t step,
                          const std::vector<std::int64_t>& capacity);
 
-/// Does `iterations` proposals of the descent, never beyond its deadline, or fewer if the peak reaches `target`.
+/// Does `iterations` proposals of the descent, or fewer if the peak reaches `target`. The makespan never exceeds the
+/// deadline of the descent.
 void lower_peak(Chain& chain, PeakDescent& descent, std::int64_t iterations, std::int64_t target);
 
-/// Does `iterations` prompt random swaps that keep the makespan within `deadline` and each device's levels within
-/// `limit` ([device]).
+/// Proposes `iterations` random swaps. Makes those that are prompt and keep the makespan within `deadline` and the
+/// memory levels of each device within `limit` ([device]).
 void wander(Chain& chain, std::int64_t iterations, std::int64_t deadline, const std::vector<std::int64_t>& limit);
 
 /// Rating of a schedule under varying durations, in thousandths of a tick; lower is better. It is (100 - percent)% of
-/// the makespan plus percent% of the 95th percentile of the makespans under 5% variation. With 0 percent it is the
-/// percentile alone, for schedules of equal makespan.
+/// the makespan plus percent% of the 95th percentile of the makespans when durations vary by up to 5%. With 0 percent
+/// it is the percentile alone, for schedules of equal makespan.
 struct SteadinessMeasure {
   int percent = 0;
   int draws = 100;
@@ -97,9 +99,9 @@ std::int64_t steadiness(const pipeline::OpGraph& graph, const pipeline::Order& o
                         const SteadinessMeasure& measure);
 
 /// Walks from the chain's best for `samples` samples of `iterations` proposals each. Swaps keep the makespan within
-/// `deadline` and the levels within `peak` and `capacity` ([device], or empty). A sample with a better rating becomes
-/// the best. If percent is 0, its makespan must also be at most the best's. After any other sample, the walk returns to
-/// the best.
+/// `deadline` and the levels within `peak` and `capacity` ([device], or empty). The schedule after a sample becomes the
+/// chain's best if its rating is better and, for measure.percent 0, its makespan is not longer. Otherwise the walk
+/// returns to the best.
 void walk_steadily(Chain& chain, const pipeline::OpGraph& graph, std::int64_t deadline, std::int64_t peak,
                    const std::vector<std::int64_t>& capacity, const SteadinessMeasure& measure, int samples,
                    std::int64_t iterations);

@@ -1,4 +1,4 @@
-// Options and results of solvers: solutions, and which of two is better.
+// Options and results of solvers, and how results are ranked.
 #pragma once
 
 #include <array>
@@ -44,36 +44,40 @@ constexpr auto names_of(Objective) {
 /// Options of a solver. Constructions use only the ranking options (objective, deadline, memory_cap) and cancellation.
 struct SolveOptions {
   Objective objective = Objective::makespan;
-  /// Schedules that end by the deadline count as equally long, so their peak decides.
+  /// Schedules that end by the deadline count as equally long, so their peak decides. Absent: no deadline.
   std::optional<base::Ticks> deadline;
-  int robustness_percent = 0;  ///< 0: makespan only; w: (100 - w)% makespan, w% its 95th percentile under 5% variation
+  /// Weight w of robustness. The schedule is rated by (100 - w)% of its makespan plus w% of the 95th percentile of its
+  /// makespan when durations vary by up to 5%. 0: by the makespan only.
+  int robustness_percent = 0;
   const Solution* start = nullptr;  ///< schedule of the same problem to start from (any BackwardForm)
   std::uint64_t seed = 1;
   int chains = 4;
-  std::optional<std::int64_t> iterations;  ///< iterations per chain; absent: chosen from the problem's size
+  /// Iterations per chain. Absent: chosen from the time limit and the measured speed, or from the problem's size if
+  /// there is no time limit.
+  std::optional<std::int64_t> iterations;
 
-  /// Iterations per chain that `auto` uses for each single mini-batch, if there are several. Absent: chosen from the
-  /// problem's size.
+  /// Iterations per chain that `auto` uses to schedule each mini-batch alone, if a model has several. Absent: chosen
+  /// from the problem's size.
   std::optional<std::int64_t> iterations_alone;
-  /// Time limit. Absent: no limit. If `iterations` is absent, it is chosen from the speed measured at the start.
-  std::optional<double> time_limit_seconds;
-  int threads = 1;  ///< number of threads; does not affect the result
+  std::optional<double> time_limit_seconds;  ///< absent: no limit
+  int threads = 1;                           ///< number of threads; does not affect the result
 
   /// Work limit for proofs beyond Bounds, in a search and for the schedule's claims (BoundOptions::work). Absent: the
   /// default.
   std::optional<std::int64_t> proof_work;
   /// Skips work whose duration does not depend on the iterations. A search then does not look for the most robust of
   /// equal schedules (unless robustness_percent is above 0), and limits loosening (docs/search.md) to the length of a
-  /// cooling. `auto` does not run `pattern` for reduced memory, nor on all mini-batches together, because it already
-  /// has patterns for each mini-batch.
+  /// cooling. `auto` does not run `pattern` for smaller capacities. If a model has several mini-batches, `auto` runs
+  /// `pattern` only for each mini-batch alone.
   bool brief = false;
-  /// Limit per device in addition to the problem's capacity; the smaller one applies.
+  /// Memory limit of each device in addition to the problem's capacity. The smaller limit applies. Absent: only the
+  /// capacity.
   std::optional<base::Memory> memory_cap;
   const parallel::Cancellation* cancellation = nullptr;
-  const parallel::Exchange* exchange = nullptr;      ///< processes that share the chains; absent: only this one
+  const parallel::Exchange* exchange = nullptr;      ///< processes that share the chains; null: only this one
   std::function<void(const Progress&)> on_progress;  ///< called from the calling thread, between rounds
 
-  /// Called with the best so far whenever it improves, from the calling thread.
+  /// Called with the best solution so far whenever there is a better one, from the calling thread.
   std::function<void(const Solution&)> on_better;
 };
 
@@ -88,11 +92,12 @@ struct Solution {
   pipeline::SolverRecord solver;
   /// Reason why the search stopped; absent for constructions
   std::optional<pipeline::StoppedBy> stopped_by = std::nullopt;
-  std::optional<base::Ticks> proven_makespan = std::nullopt;  ///< lower bound that the solver itself proved
+  /// Lower bound on the makespan that the solver itself proved, if any
+  std::optional<base::Ticks> proven_makespan = std::nullopt;
 
-  /// Lower bound on the peak activation at this makespan that the solver itself proved.
+  /// Lower bound on the peak activation at this makespan that the solver itself proved, if any
   std::optional<base::Memory> proven_peak = std::nullopt;
-  /// Error of a process that was lost, which ended the search early.
+  /// Error of a lost process; absent unless the loss of a process ended the search early
   std::optional<base::Error> lost_process = std::nullopt;
 };
 
@@ -103,9 +108,9 @@ struct NotApplicable {
 
 using Answer = std::variant<Solution, NotApplicable>;
 
-/// Ranking of schedules; lower is better. Compares the excess over the capacities, then the objective: makespan and
-/// peak activation, or peak activation and makespan. Makespans within the deadline count as equal; the actual makespan
-/// decides last.
+/// Ranking of schedules; lower is better. Compares the excess over the capacities first. Then, for Objective::memory
+/// without a deadline, compares the peak activation, then the makespan. Otherwise, compares the makespan, then the peak
+/// activation. With a deadline, makespans within it count as equal, and the actual makespan decides last.
 using Rank = std::array<std::int64_t, 4>;
 Rank rank_of(base::Memory excess, base::Ticks makespan, base::Memory peak, const SolveOptions& options);
 
