@@ -1,6 +1,7 @@
 // The jobs and plans that each training framework can run.
 //
-// Searches find only plans that obey these rules. Readers of job and plan files report a violation at its key.
+// Searches find only plans that obey the rules of the job's framework. Readers of job and plan files report a violation
+// at its key.
 #pragma once
 
 #include <cstddef>
@@ -24,11 +25,11 @@ enum class RuleScope : std::uint8_t {
   search  ///< searched plans only: the framework can run a plan that breaks the rule, in another mode
 };
 
-/// A restriction on one setting of a task.
+/// A restriction on one setting of a task, or on a group of settings.
 struct TaskRule {
   std::optional<workflow::TaskKind> of;  ///< tasks of this kind; nullopt: all
-  std::string_view part;                 ///< key of the setting's group in a plan file: "layout"
-  std::string_view key;                  ///< key of the setting within that group; empty: the whole group
+  std::string_view part;                 ///< key of the group in a plan file, such as "layout"
+  std::string_view key;                  ///< key of the setting in that group; empty: the whole group
   std::string accepted;                  ///< accepted values, for messages
   bool (*holds)(const Job&, const TaskPlan&) = nullptr;
   void (*conform)(const Job&, TaskPlan&) = nullptr;         ///< replaces an unsupported value with a supported one
@@ -38,13 +39,14 @@ struct TaskRule {
 
 /// A setting that several tasks must share.
 struct Agreement {
-  std::string_view what;                                      ///< the setting: "parallel degrees"
-  std::string_view part;                                      ///< its key in a plan file
-  std::string_view because;                                   ///< the reason: "all roles are in one process group"
-  bool (*applies)(const Job&, std::size_t task) = nullptr;    ///< selects the tasks that must agree with each other
-  bool same_role = false;                                     ///< only tasks of the same role must agree
-  bool same_mesh = true;                                      ///< the tasks must have the same devices, too
-  bool (*agree)(const TaskPlan&, const TaskPlan&) = nullptr;  ///< equivalence relation; ignores the meshes
+  std::string_view what;     ///< the setting, such as "parallel degrees"
+  std::string_view part;     ///< key of its group in a plan file, such as "layout"
+  std::string_view because;  ///< the reason, such as "all roles are in one process group"
+  bool (*applies)(const Job&, std::size_t task) = nullptr;  ///< selects the tasks that must agree with each other
+  bool same_role = false;  ///< true: only tasks of the same role must agree; false: all selected tasks
+  bool same_mesh = true;   ///< true: the tasks must also have the same devices
+  /// Whether two tasks agree, ignoring their meshes. Must be an equivalence relation.
+  bool (*agree)(const TaskPlan&, const TaskPlan&) = nullptr;
 };
 
 /// A model feature that a framework does not support.
@@ -59,7 +61,7 @@ struct Framework {
   std::string_view training;  ///< name of the backend's memory conventions (cost/conventions.h)
   int max_steps_off_policy = 0;
   bool packs_rows = true;      ///< supports jobs that pack sequences
-  bool pads_rows = false;      ///< supports jobs that pad rows
+  bool pads_rows = false;      ///< supports jobs that pad all sequences to the maximum length instead
   bool reward_models = true;   ///< can run a reward model on devices of the job
   bool loss_in_parts = false;  ///< computes log-probabilities in chunks of tokens, from logits of all tokens
   bool prefetches = false;     ///< host transfers can overlap other tasks
@@ -69,7 +71,7 @@ struct Framework {
   std::string_view computed = {};  ///< describes the supported models, for messages
   std::vector<TaskRule> rules;
   std::vector<Agreement> agreements;
-  IterationOrder (*order)(const Job&) = nullptr;  ///< null: the ideal order
+  IterationOrder (*order)(const Job&) = nullptr;  ///< order of the activities; null: the ideal order
   std::int64_t sync_bucket = 0;  ///< bytes of trained weights in one message to an engine; 0: tensor by tensor
   /// Whether sleeping engines keep their weights in host memory; null: never.
   bool (*engine_copies)(const Job&) = nullptr;
@@ -120,7 +122,7 @@ struct Disagreement {
 std::optional<Disagreement> find_disagreement(const Job& job, const std::vector<TaskPlan>& tasks);
 
 /// Returns why the job's framework cannot fuse two trainings, and what is accepted. nullopt if it can, or if the job
-/// has no framework. A framework cannot fuse trainings on a single device.
+/// has no framework. No framework can fuse trainings on a cluster of one device.
 std::optional<std::string> find_training_rejection(const Job& job);
 
 /// Returns why the job's framework cannot fuse generation with inference, and what is accepted. nullopt if it can, or

@@ -55,7 +55,8 @@ TaskRule searched(TaskRule rule);
 
 TaskRule on_all_devices();
 
-/// Restricts the state that these tasks offload. `holds` checks the restriction, and `conform` establishes it.
+/// Restricts the state that tasks of kind `of` (nullopt: all tasks) offload. `holds` checks the restriction, and
+/// `conform` changes a task to meet it.
 TaskRule offloads(std::optional<workflow::TaskKind> of, std::string accepted,
                   bool (*holds)(const Job&, const TaskPlan&), void (*conform)(const Job&, TaskPlan&));
 TaskRule no_offload(std::optional<workflow::TaskKind> of = std::nullopt);
@@ -84,7 +85,8 @@ inline bool is_all_on_host(const Job& job, const Offload& offload) {
 TaskRule stepped_on_devices();
 
 /// Adds a rule to a framework whose roles have separate backends. For training and inference of the actor, the rule
-/// applies to all plans. For those of other roles, except reward models, it applies only to searched plans.
+/// applies to all plans. For training and inference of other roles, except reward models, it applies only to searched
+/// plans.
 void add_of_actor(const TaskRule& rule, Framework& framework);
 
 /// Requires the weights to be on the host while the task does not run.
@@ -95,9 +97,9 @@ bool is_trained(const Job& job, std::size_t task);      ///< training or inferen
 bool is_reference(const Job& job, std::size_t task);    ///< inference of a frozen role other than a reward model
 bool is_of_trainer(const Job& job, std::size_t task);   ///< training, or inference of any role except a reward model
 bool is_reward(const Job& job, std::size_t task);       ///< inference of a reward model
-bool is_on_policy(const Job& job, std::size_t task);    ///< every task of a job without steps off policy
+bool is_on_policy(const Job& job, std::size_t task);    ///< every task, if the job has no steps off policy
 bool has_pools(const Job& job);                         ///< whether the job fixes the devices of some task
-bool is_on_the_pool(const Job& job, std::size_t task);  ///< on policy, in a job that fixes no devices
+bool is_on_the_pool(const Job& job, std::size_t task);  ///< every task, if the job is on policy and fixes no devices
 bool is_scalar(const Job& job, std::size_t task);       ///< the model outputs one number for each token
 bool is_training(const Job& job, std::size_t task);
 bool is_inference(const Job& job, std::size_t task);
@@ -105,31 +107,34 @@ bool is_generation(const Job& job, std::size_t task);
 bool is_value(const Job& job, std::size_t task);     ///< inference and training of a critic
 bool is_of_actor(const Job& job, std::size_t task);  ///< inference and training of the role that generates
 /// Whether generation and training take turns on the same GPUs. False off policy. Otherwise true, unless the job fixes
-/// devices: then some engine must overlap a task of the trainer, or the devices of both must be free.
+/// devices. If it does, true only if there are a generate task and a task of the trainer whose fixed devices
+/// overlap, or of which neither has fixed devices.
 bool is_colocated(const Job& job, std::size_t task);
 bool is_apart(const Job& job, std::size_t task);  ///< not is_colocated()
 
 // Equivalences of task settings.
-/// Same degrees, division of layers into stages, sequence parallelism, and use of ZeRO 3.
+/// Whether both have the same degrees, division of layers into stages, sequence parallelism, and use of ZeRO 3.
 bool same_engine_layout(const TaskPlan& a, const TaskPlan& b);
 bool same_degrees(const TaskPlan& a, const TaskPlan& b);
 bool same_micro_batches(const TaskPlan& a, const TaskPlan& b);
-/// Both size micro-batches by tokens, or neither does.
+/// Whether both size micro-batches by tokens, or neither does.
 bool same_micro_batch_rule(const TaskPlan& a, const TaskPlan& b);
 
-/// Runs all generation, then all inference, then all training, then the next iteration. Off policy: the ideal order.
+/// Returns the order that runs all generation, then all inference, then all training, then the next iteration. Off
+/// policy, returns the ideal order.
 IterationOrder in_stages(const Job& job);
 
-/// Selects tasks.
+/// Whether a task is selected.
 using TaskPredicate = bool (*)(const Job& job, std::size_t task);
-/// Runs generation and rewards, then turns of inference and training, one after the other, then the weight sync.
-/// `sequence` selects the tasks of each turn, which may run together. On policy, the next iteration starts after the
-/// last turn. Off policy, generation never pauses, and the turns of the next iteration start after the turns of this
-/// one.
+/// Returns the order that runs generation and rewards, then turns of inference and training, one after the other, then
+/// the weight sync. Each predicate of `sequence` selects the tasks of one turn, which may run together. On policy, the
+/// next iteration starts after the last turn. Off policy, generation does not wait for the turns, but the turns of the
+/// next iteration start after the turns of this one.
 IterationOrder in_sequence(const Job& job, const std::vector<TaskPredicate>& sequence);
 
-// The frameworks. A framework with several backends has an entry for each, the default first. If a comment restricts
-// searches to a mode, this does not apply to jobs that fix devices or, for NeMo-RL and slime, have a reward model.
+// The frameworks. A framework with several backends has an entry for each, the default first. The modes that searches
+// cover, as given below, do not restrict jobs that fix devices. For NeMo-RL and slime, they do not restrict jobs with a
+// reward model either.
 
 /// The runtime of this repository (src/runtime).
 Framework dovetail_framework();

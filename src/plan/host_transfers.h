@@ -1,4 +1,4 @@
-// Transfers to and from host memory as separate activities of an iteration, in parallel with the devices.
+// Transfers to and from host memory as separate activities of an iteration, in parallel with work on the devices.
 //
 // If a task's weights or optimizer are in host memory while it does not run, it loads them before it starts. A train
 // task copies them back after it ends. Software that prefetches overlaps these transfers with other tasks. The overlap
@@ -21,17 +21,18 @@ struct HostTransfer {
   friend bool operator==(const HostTransfer&, const HostTransfer&) = default;
 };
 
-/// [task][other] whether the transferred state of `task` does not fit while `other` runs, on a device that both use.
+/// [task][other] true if the transferred state of `task` does not fit, while `other` runs, on a device that both use.
 using Conflicts = std::vector<std::vector<bool>>;
 
-/// Appends these transfers to `graph` as separate activities:
-/// - A task waits for its load. The load waits for the activities that produce its weights: reallocations and
-///   trainings that the task waits for. It also waits for the task's last run and its unload.
-/// - An unload waits for its task. If it moves the weights, tasks that use them in later iterations without a
-///   reallocation wait for the unload.
+/// Returns `graph` with these transfers appended as separate activities:
+/// - A task waits for its load. The load waits for the activities that produce the task's weights: reallocations and
+///   trainings that the task waits for. The load also waits for the task's previous run and its unload.
+/// - An unload waits for its task. If the unload moves the weights, tasks that use these weights in later iterations
+///   without a reallocation wait for it.
 /// - If an activity conflicts with the task, the load waits for the activity's last run before the task, and the
 ///   activity's next run waits for the unload. If dependencies do not already make the task and the activity alternate,
-///   edges between them are added. If they are independent, the one with the lower index is first in an iteration.
+///   edges between them are added. If neither depends on the other within an iteration, the one that comes first in
+///   topological order, with ties by index, runs first.
 /// - A reallocation conflicts with a task if they share devices, and its train task or the first task that uses its
 ///   weights conflicts with the task. A fused activity conflicts with a task if one of its members does.
 /// REQUIRES: the graph has no host transfers. No task in `transfers` is fused. Each transfer occurs once.

@@ -78,35 +78,39 @@ inline constexpr double min_optimizer_host_share = 0.001;
 inline constexpr std::int64_t max_logit_tokens = 1 << 24;
 inline constexpr std::int64_t max_logit_entries = 1 << 24;
 
-/// Bits of a quantized number in an engine.
+/// Range of Software::engine_weight_bits and Software::key_value_bits.
 inline constexpr base::Integer engine_bits{4, 8};
 
-/// Whether the policy loss computes the entropy of each token, which may have gradients.
-enum class LossEntropy { by_default, computed, none };
+/// Whether the policy loss computes the entropy of each token, which needs memory for more copies of the logits.
+enum class LossEntropy {
+  by_default,  ///< set by the memory conventions
+  computed,    ///< the loss computes the entropy
+  none         ///< the loss does not compute the entropy
+};
 constexpr auto names_of(LossEntropy) {
   return std::array{base::EnumName{"usual", LossEntropy::by_default}, base::EnumName{"computed", LossEntropy::computed},
                     base::EnumName{"none", LossEntropy::none}};
 }
 
-/// The software that runs the job. An empty name leaves the choice to the predictor.
+/// The software that runs the job. The predictor chooses `training` and `efficiency` if they are empty.
 struct Software {
-  std::string training;    ///< memory conventions of training: "megatron", "fsdp2", ...
+  std::string training;    ///< name of the memory conventions of training: "megatron", "fsdp2", ...
   std::string efficiency;  ///< calibrated efficiencies: the name of a bundled set, or the path of a file
-  std::string profile;     ///< path of a file of measured layers, which replace the roofline model; empty: none
-  /// Whether host transfers overlap other tasks (host_transfers.h). Otherwise, they add to the time of their task.
+  std::string profile;     ///< path of a file of measured layers, which replace the roofline model; empty: no file
+  /// Whether host transfers may overlap other tasks (host_transfers.h). Otherwise, they add to the time of their task.
   bool prefetch = false;
-  /// The training framework, which limits the plans (framework.h). Empty: the only framework with the memory
-  /// conventions `training`.
+  /// The training framework, which limits the plans (framework.h). Empty: the framework with the memory conventions
+  /// `training`, if there is exactly one.
   std::string framework = {};
   StateType weight_type = StateType::by_default;    ///< type of trained weights
-  StateType gradient_type = StateType::by_default;  ///< type of gradients between micro-batches
+  StateType gradient_type = StateType::by_default;  ///< type of gradients that are summed over micro-batches
   StateType moment_type = StateType::by_default;    ///< type of both of Adam's moments
   MasterType master_type = MasterType::by_default;
-  /// Number of tokens whose logits exist at once, if head and loss are fused. 0: the logits of all tokens exist, unless
-  /// logit_entries is set.
+  /// Number of tokens whose logits exist at once, if head and loss are fused. 0: the logits of all tokens of a
+  /// micro-batch exist at once, unless logit_entries is set.
   std::int64_t logit_tokens = 0;
-  /// Number of vocabulary entries whose gradients exist at once in the backward, if a kernel that fuses head and loss
-  /// stores no logits. 0: logits are stored.
+  /// Number of vocabulary entries whose logit gradients exist at once in the backward, if a kernel that fuses head and
+  /// loss stores no logits. 0: logits are stored.
   std::int64_t logit_entries = 0;
   LossEntropy loss_entropy = LossEntropy::by_default;
   EngineKind engine = EngineKind::vllm;
@@ -150,10 +154,10 @@ struct PinPlaces {
   base::FilePlace zero;
 };
 
-/// Minimum memory margin of each device in a plan: a share of its usable memory, or bytes. One of the two is 0.
+/// Minimum memory margin of each device in a plan. At most one member is not 0.
 struct MinMargin {
-  double share = 0;
-  std::int64_t bytes = 0;
+  double share = 0;        ///< fraction of the device's usable memory
+  std::int64_t bytes = 0;  ///< number of bytes
 
   /// Returns the margin in bytes of a device with `usable` bytes.
   std::int64_t of(std::int64_t usable) const;
@@ -169,16 +173,16 @@ struct Limits {
 
 /// A setting that predictions ignore.
 struct NotModelled {
-  std::string key;   ///< the trainer's key; empty: not a single setting
+  std::string key;   ///< the trainer's key; empty if the entry is not about a single setting
   std::string what;  ///< its value, its treatment in predictions and, if known, the difference in the real run
 
   friend bool operator==(const NotModelled&, const NotModelled&) = default;
 };
 
-/// "rollout.quantization: fp8: counted as bf16, but the real run is faster".
+/// Returns "KEY: WHAT", or only "WHAT" if the key is empty.
 std::string to_text(const NotModelled& setting);
 
-/// Returns `first`, followed by the elements of `second` that it lacks.
+/// Returns `first`, followed by the elements of `second` that `first` lacks.
 std::vector<NotModelled> joined(std::vector<NotModelled> first, const std::vector<NotModelled>& second);
 
 struct Job {
@@ -189,11 +193,11 @@ struct Job {
   cluster::Cluster cluster;
   Software software;
   Limits limits = {};
-  std::vector<TaskPin> fixed = {};             ///< [task of the workflow] settings that plans must have; empty: none
+  std::vector<TaskPin> fixed = {};             ///< [task of the workflow] its fixed settings; empty: no task has any
   std::vector<PinPlaces> fixed_places = {};    ///< positions of `fixed` in the job file
   FusionPin fixed_fusion = {};                 ///< fusion that plans must have
   std::vector<std::string> placements = {};    ///< names of the placements to search; empty: all
-  std::string origin = {};                     ///< sentence that describes the source, unless that was a job file
+  std::string origin = {};                     ///< sentence that describes the job's source; empty for a job file
   std::vector<NotModelled> not_modelled = {};  ///< settings of the source that the job cannot express
   base::FilePlace training_place = {};         ///< position of Software::training
   base::FilePlace efficiency_place = {};       ///< position of Software::efficiency
@@ -208,9 +212,10 @@ const llm::Transformer& model_of(const Job& job, workflow::TaskId task);
 /// Everything in a job that affects plans and predictions, as canonical JSON (base/hash.h).
 ///
 /// The result does not depend on the form of the job file. Amounts are in bytes, bytes/s, FLOP/s, seconds and ns.
-/// Lengths are points of a distribution, and models are shapes. Adjacent equal nodes form one group, and defaults are
-/// filled in. Efficiency and profile files are represented by their names without folders, not by their contents. The
-/// names of the job, algorithm, models and networks are left out. docs/formats.md lists all members.
+/// Lengths are points of a distribution, and models are shapes. Adjacent groups of equal nodes are merged. Giving a
+/// setting its default value is the same as omitting it. Efficiency and profile files are represented by their names
+/// without folders, not by their contents. The names of the job, algorithm, models and networks are left out.
+/// docs/formats.md lists all members.
 std::string canonical_job(const Job& job);
 
 /// SHA-256 of canonical_job.

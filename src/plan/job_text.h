@@ -1,4 +1,4 @@
-// The folder of a job file's relative paths, and edits of the file's text that leave the rest unchanged.
+// The folder of a job file's relative paths, and edits of a job file's text that leave the rest of the text unchanged.
 #pragma once
 
 #include <cstddef>
@@ -21,15 +21,16 @@ base::Result<std::string> read_job_folder(const base::Node& root, const std::str
 /// valid.
 base::Result<std::string> job_seen_from(std::string_view content, const std::string& path, const std::string& target);
 
-/// Offset of a line and a column, both from 1.
+/// Returns the offset in `content` of a line and column, both counted from 1.
 std::size_t offset_of(std::string_view content, int line, int column);
 
-/// Returns `content` with `value` in place of the scalar `node`, which was parsed from it. If the scalar is not one
-/// plain or quoted string, the result does not parse to `value`.
+/// Returns `content` with `value` in place of the scalar `node`, which was parsed from `content`. If the scalar is not
+/// one plain or quoted string, the result does not parse to `value`.
 std::string with_scalar(std::string_view content, const base::Node& node, std::string_view value);
 
 /// Returns the job `content` (YAML or JSON, at `path`) with one node of `devices` devices. An Error unless `nodes` and
-/// `gpus_per_node` are plain numbers in the job's `cluster`; they are not if it has groups of nodes or is a path.
+/// `gpus_per_node` are plain numbers in the job's `cluster`; a cluster with groups of nodes, or a path, has no such
+/// numbers.
 base::Result<std::string> job_on_devices(std::string_view content, const std::string& path, int devices);
 
 }  // namespace dovetail::plan

@@ -25,7 +25,8 @@ struct Plan {
   }
 };
 
-/// Whether the plan was made for a job with another job_hash (job.h).
+/// Whether the plan was made for another job: Plan::job_hash differs from job_hash(job). False if Plan::job_hash is
+/// empty.
 bool is_for_another_job(const Plan& plan, const Job& job);
 
 /// Returns the tasks that the plan's inter-stage fusion runs together. nullopt if the plan has no such fusion.
@@ -33,16 +34,17 @@ std::optional<GenerationStage> fused_stage(const Job& job, const Plan& plan);
 
 /// An invalid part of a plan.
 struct PlanFault {
-  std::size_t task = 0;
-  std::string message;  ///< what is wrong, and what is accepted
+  std::size_t task = 0;  ///< index in the workflow
+  std::string message;   ///< what is wrong, and what is accepted
 };
 
 /// The first fault of a plan, or nullopt.
 ///
 /// Checks for each task that its mesh belongs to the cluster, and that its layout fits the model and fills the mesh.
-/// Checks the micro-batches or engine settings on their own. Then checks the fusions (find_threshold_fault,
-/// find_training_fault). Reports a fault of a fusion at its generate task or first train task, or at task 0 if no tasks
-/// can be fused with generation. REQUIRES: a TaskPlan for each task.
+/// Checks the micro-batches or engine settings regardless of other settings. Then checks the fusions
+/// (find_threshold_fault, find_training_fault). For a fault of inter-stage fusion, PlanFault::task is the generate
+/// task, or 0 if no tasks can be fused with generation. For a fault of intra-stage fusion, it is the first train task.
+/// REQUIRES: there is a TaskPlan for each task.
 std::optional<PlanFault> find_fault(const Plan& plan, const Job& job);
 
 }  // namespace dovetail::plan

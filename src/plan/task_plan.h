@@ -12,15 +12,15 @@
 
 namespace dovetail::plan {
 
-/// Upper limit of sequences, tokens and micro-batches in a file.
+/// Maximum number of sequences, tokens or micro-batches that a file may set.
 inline constexpr std::int64_t max_count = 1 << 24;
 
-/// How a device's share of a mini-batch is divided into micro-batches. Exactly one member is not 0: the sequences of a
-/// micro-batch, its tokens (packed, or as many sequences as fit), or the number of micro-batches.
+/// How a data-parallel rank's share of a mini-batch or inference batch is divided into micro-batches. Exactly one
+/// member is set; the other two are 0.
 struct MicroBatching {
-  double sequences = 0;
-  double tokens = 0;
-  int count = 0;
+  double sequences = 0;  ///< maximum number of sequences in a micro-batch
+  double tokens = 0;     ///< maximum number of tokens in a micro-batch, including padding
+  int count = 0;         ///< number of micro-batches
 
   friend bool operator==(const MicroBatching&, const MicroBatching&) = default;
 };
@@ -37,21 +37,21 @@ inline constexpr double min_memory_utilization = 0.01;
 
 /// Settings of a generation engine, with vLLM's names.
 struct Engine {
-  /// Fraction of a device's memory for weights, KV cache and the engine's other memory. Engines other than vLLM apply
-  /// it to other amounts (EngineKind in job.h).
+  /// Fraction of a device's memory for weights, KV cache and the engine's other memory. This is vLLM's definition; for
+  /// other engines, see EngineKind (job.h).
   double memory_utilization = 0.9;
   std::int64_t max_num_seqs = 256;             ///< maximum number of sequences decoded together on an instance
   std::int64_t max_num_batched_tokens = 8192;  ///< maximum number of tokens that an instance processes in a step
   /// Whether prompts are prefilled in chunks of at most max_num_batched_tokens, less the tokens decoded with them
-  /// (vLLM's enable_chunked_prefill). Otherwise, decoding waits while entire prompts are prefilled: as many as
-  /// max_num_batched_tokens allows, but at least one.
+  /// (vLLM's enable_chunked_prefill). Otherwise, decoding waits while entire prompts are prefilled. Each prefill
+  /// step takes as many prompts as max_num_batched_tokens allows, but at least one.
   bool chunked_prefill = true;
   bool cuda_graphs = true;
-  /// Whether waiting sequences are admitted by predicted response length, longest first. Only the simulation models
-  /// this.
+  /// Whether waiting sequences are admitted by predicted response length, longest first. Otherwise, they are admitted
+  /// in order of arrival. Only the simulation models this setting.
   bool longest_first = false;
-  /// Whether the engine has its own copy of the weights. Otherwise it generates with the trained weights, if mesh and
-  /// layout are equal (ReaL).
+  /// Whether the engine has its own copy of the weights. Otherwise, it generates with the trained weights (ReaL),
+  /// which are reallocated if the train task has another mesh or layout.
   bool own_weights = true;
 
   friend bool operator==(const Engine&, const Engine&) = default;
@@ -74,12 +74,12 @@ constexpr auto fields_of(const T*) {
             {.phrase = "with its own weights", .otherwise = "with the trained weights"}));
 }
 
-/// The state that moves to host memory while its task does not run.
+/// The state of a task that is in host memory while the task does not run. True: offloaded; false: stays on the device.
 struct Offload {
   bool weights = false;
   bool gradients = false;
   bool optimizer = false;
-  bool optimizer_on_host = false;  ///< stored and stepped on the host
+  bool optimizer_on_host = false;  ///< the optimizer is always stored and stepped on the host
 
   friend bool operator==(const Offload&, const Offload&) = default;
 };
@@ -93,7 +93,7 @@ constexpr auto fields_of(const T*) {
       field("optimizer_on_host", &T::optimizer_on_host, Flag{}, {.phrase = "optimizer (stepped on the host)"}));
 }
 
-/// The plan of one task. A rule has no devices.
+/// The plan of one task. A rule runs on no devices, so its mesh is empty.
 struct TaskPlan {
   cluster::Mesh mesh;
   llm::Layout layout;
@@ -108,7 +108,7 @@ struct TaskPlan {
 
 std::optional<std::string> find_fault(const MicroBatching& micro_batching);
 std::optional<std::string> find_fault(const Engine& engine);
-/// A mesh is valid if it is cluster::is_usable.
+/// A mesh is valid if cluster::is_usable holds for it.
 std::optional<std::string> find_fault(const cluster::Mesh& mesh, const cluster::Cluster& cluster);
 
 }  // namespace dovetail::plan
