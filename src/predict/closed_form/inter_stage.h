@@ -9,8 +9,8 @@
 //
 // The flat batch is cost::flat_batch, M the KV cache of the longest sample, and C the KV cache space of an instance.
 // The moved samples are prefilled again, or each device of a keeper receives its part of their KV cache over the links.
-// The model uses the faster of the two. The n - m freed instances discard the actor and run inference on finished
-// samples. If m = n, nothing moves, and the tasks run in sequence. So do they if less than a fraction
+// The model assumes the faster method. The n - m freed instances discard the actor and run inference on finished
+// samples. If m = n, nothing moves, and the tasks run in sequence. The same is true if less than a fraction
 // simulate::min_tail of generation is left at the threshold.
 //
 // The remaining samples are assumed to be spread randomly over the keepers (Poisson). With k samples per keeper on
@@ -18,8 +18,8 @@
 // p^(m-1)) / (1 - p^m) have none on average.
 //
 // The extra time of the slowest instance over the average one is all counted before the threshold. Otherwise,
-// generation would end sooner fused than alone. For the long samples of an instance, the model uses their mean number
-// at the time of the move, and ignores its variation.
+// generation would end sooner fused than alone. The model assumes that each instance has the mean number of unfinished
+// samples at the time of the move.
 #pragma once
 
 #include <cstddef>
@@ -67,7 +67,7 @@ struct TailSlice {
   double seconds = 0;   ///< duration
   double finished = 0;  ///< fraction of all samples that have finished by the end of the slice
   double idle = 0;      ///< mean number of keepers that have finished their samples, while the tail continues
-  double ends = 0;      ///< probability that the tail ends with this slice; the slices add up to 1
+  double ends = 0;      ///< probability that the tail ends with this slice; these add up to 1 over all slices
 };
 
 /// Devices of a generation tail.
@@ -81,7 +81,7 @@ struct TailDevices {
   int later() const { return kept_instances * of_instance(); }
 };
 
-/// Times that inference adds to a stage, in seconds (InterStage::set_up and rest).
+/// Times of inference in a fused stage, in seconds (InterStage::set_up and rest).
 struct InferenceEnd {
   double set_up = 0;
   double rest = 0;  ///< mean over all possible ends of the tail
@@ -91,24 +91,26 @@ struct InferenceEnd {
 /// tail.
 ///
 /// Otherwise the freed devices are divided among the tasks by work, as in the first step of simulate::infer_best. Each
-/// task gets a worker, a group of as many devices as its replica has, the largest first. If no devices are left, the
-/// task shares the worker with the least work among those that are large enough. Remaining devices become workers of
-/// the task with the most work per worker. All workers proceed at the pace of the slowest, start after the longest
-/// set-up (a shared worker sets up all its models), and never overtake finished samples.
+/// task gets a worker of as many devices as its replica has; tasks with the largest replicas come first. If too few
+/// devices are left, the task shares the worker with the least work among those that are large enough. Remaining
+/// devices become workers of the task with the most work per worker. All workers start after the longest set-up (a
+/// shared worker sets up all its models) and proceed at the pace of the slowest. They never process more samples than
+/// have finished.
 ///
 /// A keeper without samples becomes a worker if the available work would take the other workers longer than the
 /// keeper's set-up. All keepers become workers when the tail ends. The last sample must still be scored. Tasks that
 /// share a worker score it in sequence, and reload their weights. A task that fits only on the keepers' devices runs
-/// after the tail. If no task fits on the freed devices, or some task fits on neither, all tasks run in sequence after
-/// the tail.
+/// after the tail. If no task fits on the freed devices, or some task fits neither there nor on the keepers' devices,
+/// all tasks run in sequence after the tail.
 ///
 /// If `rest` is at least `max_seconds`, the returned `rest` may be too small, but is at least `max_seconds`.
 InferenceEnd inference_end(const TailDevices& devices, const std::vector<TailSlice>& slices,
                            const InferenceLoad& inference,
                            double max_seconds = std::numeric_limits<double>::infinity());
 
-/// Returns an upper bound on the inference done before the tail ends: in seconds on all devices, as a mean over all
-/// possible ends. Assumes that all freed devices and keepers without samples work from the beginning.
+/// Returns an upper bound on the inference done before the tail ends: the seconds that it would take on all devices of
+/// the mesh, as a mean over all possible ends. Assumes that all freed devices and keepers without samples work from the
+/// beginning.
 double max_hidden(const TailDevices& devices, const std::vector<TailSlice>& slices);
 
 /// Timeline of generation fused with inference, in seconds.
@@ -137,7 +139,7 @@ struct InterStage {
 /// Returns the stage as one activity.
 ActivitySeconds activity_seconds(const InterStage& fused);
 
-/// Generation at a threshold, independent of the inference fused with it.
+/// Generation that is fused at a threshold, without the inference.
 struct GenerationTail {
   InterStage generation;  ///< `set_up` and `rest` are not set; `apart` is generation alone
   TailDevices devices;
@@ -147,7 +149,8 @@ struct GenerationTail {
 std::vector<GenerationTail> generation_tails(const Scenario& scenario, std::size_t generate,
                                              const plan::TaskPlan& planned, const std::vector<double>& thresholds);
 
-/// Returns the fused stage at a threshold. `tasks`: [task of the workflow]. REQUIRES: no find_threshold_fault.
+/// Returns the fused stage at a threshold. `tasks`: [task of the workflow]. REQUIRES: find_threshold_fault finds no
+/// fault.
 InterStage inter_stage(const Scenario& scenario, const std::vector<plan::TaskPlan>& tasks, double threshold);
 
 /// Returns the threshold of simulate::default_thresholds() with the smallest seconds(). nullopt if none is faster than

@@ -2,8 +2,8 @@
 // section 5).
 //
 // The schedule covers all mini-batches (fused_schedule) and is found by a short search. Longer searches gain little, as
-// the reported lower bound shows. Its activations are limited to the memory that both models and all other resident
-// data leave free on each device.
+// the reported lower bound shows. If possible, the activations of the schedule fit into the memory that both models and
+// all other resident data leave free on each device.
 #pragma once
 
 #include <cstdint>
@@ -37,8 +37,8 @@ struct IntraStage {
 /// Returns both trainings as one activity, with a schedule of the given length.
 ActivitySeconds fused_training_seconds(double schedule_seconds, const OverheadSeconds& overhead);
 
-/// Iterations of the short search for a schedule, in one chain. Constructions find almost the best schedule, and
-/// annealing gains about 1% (bench: dovetail_training_phase).
+/// Iterations of the short search for a schedule, in one chain. Constructed schedules are almost the best, and
+/// annealing shortens them by about 1% (bench: dovetail_training_phase).
 inline constexpr std::int64_t fused_iterations = 100;
 
 // All functions below REQUIRE: the plan has no fault, and fuses two train tasks.
@@ -58,15 +58,16 @@ OverheadSeconds fused_overhead(const Scenario& scenario, const plan::Plan& plan)
 IntraStage intra_stage(const Scenario& scenario, const plan::Plan& plan);
 
 /// Returns the fused phase without making a schedule. Its duration is its lower bound times `over_bound`, a ratio taken
-/// from a similar plan. It needs as much memory for activations as both trainings alone.
+/// from a similar plan. The phase needs as much memory for activations as both trainings need alone, added up.
 IntraStage intra_stage_over_bound(const Scenario& scenario, const plan::Plan& plan, double over_bound);
 
-/// Returns the fused phase with fused_training_floor as its schedule and bound, and without `activations` and `apart`.
-/// Fast enough for a search. nullopt if the two trainings cannot be fused.
+/// Returns the fused phase with fused_training_floor as its schedule time and its bound, and without `activations` and
+/// `apart`. Fast enough for a search. nullopt if the two trainings cannot be fused.
 std::optional<IntraStage> intra_stage_floor(const Scenario& scenario, const plan::Plan& plan);
 
-/// Returns the fused phase of the plan of `like` under other efficiencies, for fitting these. Scales the schedule time
-/// of `like` like its bound, and copies its activations. Equal efficiencies give exactly the same time.
+/// Returns the fused phase of a plan for which `like` is the result under other efficiencies. Used to fit efficiencies.
+/// The schedule time is multiplied by the ratio of the lower bounds, and the activations are copied. Equal efficiencies
+/// give exactly the same time.
 IntraStage intra_stage_like(const Scenario& scenario, const plan::Plan& plan, const IntraStage& like);
 
 }  // namespace dovetail::predict

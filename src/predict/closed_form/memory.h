@@ -56,13 +56,14 @@ struct TaskMemory {
 ///   while idle: weights, and gradients and optimizer of a trained copy. An engine that does not offload keeps its
 ///   weights, but always frees its KV cache.
 ///
-/// Devices store different stages and ranks of several tasks. The sum uses the largest of each, so it is never too low.
+/// A device may store different stages and ranks of several tasks. The sum counts the largest stage and rank of each
+/// task, so it is never too low.
 ///
 /// Before the task, newly trained weights in another form may arrive. Memory then holds the task's copy of the weights,
 /// the trained weights (even if they are usually offloaded), the data in transit, and the idle data of other copies.
-/// This sum counts instead if it is larger. Reserved memory is included if the framework's factor is known. Two train
-/// tasks in one schedule need fused_working_memory. Their micro-batches in flight take `fused_activations` bytes;
-/// nullopt: as many as those of both tasks alone.
+/// This sum counts instead if it is larger. Memory that the allocator reserves is included if
+/// Conventions::reserved_factor is known. Two train tasks in one schedule need fused_working_memory. Their
+/// micro-batches in flight take `fused_activations` bytes; nullopt: as many as both tasks need alone, added up.
 std::vector<TaskMemory> task_memory(const Scenario& scenario, const plan::Plan& plan,
                                     std::optional<std::int64_t> fused_activations = std::nullopt);
 

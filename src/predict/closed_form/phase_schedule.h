@@ -25,15 +25,15 @@ struct PhaseSchedule {
   pipeline::Placement placement;  ///< ranks are the plan's devices, starting at the first
 };
 
-/// Returns the phase of one train task by the schedule of its layout (1F1B, interleaved with virtual stages), or of the
-/// two trainings that the plan fuses by the schedule of intra_stage. `counts`: [task]; empty: as planned. Deterministic
-/// across machines. Errors as in training_problem and fused_training_problem. REQUIRES: the plan has no fault, and the
-/// tasks are on all of the cluster's devices.
+/// Returns the phase of one train task by the schedule of its layout (1F1B, or interleaved 1F1B with virtual stages),
+/// or of the two trainings that the plan fuses by the schedule of intra_stage. `counts`: [task]; empty: as planned.
+/// Deterministic across machines. Errors as in training_problem and fused_training_problem. REQUIRES: the plan has no
+/// fault, and the tasks are on all of the cluster's devices.
 base::Result<PhaseSchedule> phase_schedule(const Scenario& scenario, const plan::Plan& plan,
                                            std::span<const std::size_t> tasks,
                                            std::span<const PhaseCounts> counts = {});
 
-/// Minimum relative gain for which a new order is used.
+/// Minimum relative gain in makespan for which reordered() uses a new order.
 inline constexpr double min_gain_of_new_order = 0.03;
 
 /// Returns `fused`, the schedule of two fused trainings, in the fastest order for the measured op times in `measured`.

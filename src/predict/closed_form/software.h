@@ -13,11 +13,12 @@
 
 namespace dovetail::predict {
 
+/// Why a set of efficiencies was chosen.
 enum class EfficiencyReason {
   named,            ///< the job names the set
-  fitted,           ///< fitted to the job's GPU and training
-  gpu_fitted,       ///< fitted to the job's GPU, but not to its training
-  training_fitted,  ///< fitted to the job's training, but not to its GPU
+  fitted,           ///< fitted to the job's GPU and conventions
+  gpu_fitted,       ///< fitted to the job's GPU, but not to its conventions
+  training_fitted,  ///< fitted to the job's conventions, but not to its GPU
   unmeasured,       ///< no measurements of the job's GPUs
   custom_gpu,       ///< the job file describes a GPU without measurements
   mixed_gpus,       ///< the cluster has several GPU types without joint measurements
@@ -32,8 +33,8 @@ struct EfficiencyChoice {
   std::string training;           ///< name of the job's conventions
 };
 
-/// Returns the efficiencies that the job's `software` names, otherwise those fitted to its training or GPUs
-/// (cost/efficiency.h), otherwise "assumed".
+/// Returns the efficiencies that the job's `software` names, otherwise those fitted to its GPU or to its
+/// conventions (cost/efficiency.h), otherwise "assumed". `conventions` is the name of the job's conventions.
 EfficiencyChoice choose_efficiency(const plan::Job& job, std::string_view conventions);
 
 struct Software {
@@ -45,12 +46,14 @@ struct Software {
 
 /// Returns the software that the job's `software` names. Defaults are the conventions of Megatron-LM and
 /// choose_efficiency. Efficiencies may also be the path of a dovetail/efficiency@1 file. A profile is the path of a
-/// dovetail/profile@2 file. Errors: an unknown name or a loss of unknown memory, without a position; an unreadable or
-/// invalid file; and a fixed setting that the trainer does not support, at its position in the job's file.
+/// dovetail/profile@2 file. Errors: an unknown name, or a loss whose memory is unknown, without a position; an
+/// unreadable or invalid file; and a fixed setting that the trainer does not support, at its position in the job's
+/// file.
 base::Result<Software> software_of(const plan::Job& job);
 
-/// Returns the conventions of the framework, otherwise the named ones, otherwise Megatron-LM's. They include the job's
-/// data types, maximum tokens of logits, and ranks per ZeRO shard group.
+/// Returns the conventions of the framework, otherwise the named ones, otherwise Megatron-LM's. Settings of
+/// `software`, such as data types, replace those of the conventions. Errors: an unknown name, or a loss whose memory is
+/// unknown.
 base::Result<cost::Conventions> conventions_of(const plan::Software& software);
 
 /// Returns the bundled efficiencies with that name, or those of a file if the name is a path (.json, .yaml or .yml).

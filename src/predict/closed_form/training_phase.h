@@ -1,12 +1,14 @@
-// The training phase as a pipeline schedule. Schedules check the closed form of one task (cost::training_seconds), and
-// time two fused tasks on the same devices (RLHFuse, NSDI 2025, section 5), which have no closed form.
+// The training phase as a pipeline schedule. For one task, schedules check the closed form (cost::training_seconds).
+// For two fused tasks on the same devices (RLHFuse, NSDI 2025, section 5), there is no closed form, and schedules give
+// the time.
 //
 // Op durations come from cost::training_passes, in integer ns. A device of the problem represents all ranks of a stage
 // in one data-parallel rank. Each mini-batch ends with a step on every stage, which takes the gradient and optimizer
 // time of cost::training_seconds. The gradient norm covers all stages, so no stage steps before the slowest one has
 // reduced its gradients (StepAfter::model). Under ZeRO, the next mini-batch of a stage waits for the steps of all its
-// replicas (StepBefore::replicas). Activations are in bytes (the problem's unit is 10^6 bytes), for the average
-// micro-batch, from cost::training_memory. Host transfers and hand-over are not included.
+// replicas (StepBefore::replicas). Activations are those of the average micro-batch, from cost::training_memory. A
+// Memory of 1 is a byte, so the problem's unit of activation is 10^6 bytes. Host transfers and hand-over are not
+// included.
 #pragma once
 
 #include <cstddef>
@@ -31,26 +33,27 @@ struct TrainTask {
   const plan::TaskPlan& planned;
 };
 
-/// Returns the passes of each of the task's pipelines for a micro-batch.
+/// Returns the passes of the average micro-batch through a pipeline of the task. All pipelines are equal.
 cost::TrainingPasses training_passes(const Scenario& scenario, const TrainTask& train);
 
 /// Returns the closed-form seconds of the task, with all mini-batches, epochs and pretraining tokens.
 cost::TrainingSeconds closed_training_seconds(const Scenario& scenario, const TrainTask& train);
 
-/// Returns the pipeline of one data-parallel rank; all ranks have the same. Stage s of p is on device s. With v chunks
-/// per device, chunk k is on device k % p. An Error if the problem would be too large or too long.
+/// Returns the pipeline of one data-parallel rank as a problem. All ranks have equal pipelines. Stage s of p is on
+/// device s. With v chunks per device, chunk k is on device k % p. An Error if the problem would be too large or too
+/// long.
 base::Result<pipeline::Problem> training_problem(const Scenario& scenario, const TrainTask& train);
 
 /// Returns one group of the fused pipelines of both tasks (pipeline::fuse_layouts), with their messages and steps. A
-/// message between stages that are merged is part of the merged op. An Error if they cannot be fused: different
-/// devices, the same role, virtual stages, or incompatible degrees.
+/// message between stages that are merged is part of the merged op. An Error if the tasks cannot be fused
+/// (plan::find_training_fault), or if the problem would be too large or too long.
 base::Result<pipeline::FusedLayouts> fused_training_problem(const Scenario& scenario, const TrainTask& first,
                                                             const TrainTask& second);
 
-/// Returns the schedule that the layout names: 1F1B, interleaved with virtual stages. Errors as in training_problem.
+/// Returns the schedule of the layout: 1F1B, or interleaved 1F1B with virtual stages. Errors as in training_problem.
 base::Result<pipeline::Schedule> training_schedule(const Scenario& scenario, const TrainTask& train);
 
-/// Returns the schedule that the layout names for a problem of one model. An Error if the schedule does not apply to
+/// Returns the schedule of the layout, as above, for a problem of one model. An Error if the schedule does not apply to
 /// it.
 base::Result<pipeline::Schedule> schedule_alone(const pipeline::Problem& problem, const llm::Layout& layout);
 
@@ -67,15 +70,19 @@ base::Result<double> scheduled_training_seconds(const Scenario& scenario, const 
 /// fused_training_problem.
 base::Result<double> fused_training_bound(const Scenario& scenario, const TrainTask& first, const TrainTask& second);
 
-/// Returns a weaker lower bound that needs no graph of ops, fast enough for a search. It is the larger of two bounds.
-/// Per device: the work of both tasks' stages plus the smallest head of any stage. Per task: head, work and tail of
-/// every stage in each mini-batch, with its step. Errors as in fused_training_problem.
+/// Returns a weaker lower bound that needs no graph of ops and is fast enough for a search. It is the longest of these
+/// times:
+/// - for each device: the work of all its stages, plus the shortest time until a micro-batch reaches one of them;
+/// - for each stage of a task: the time of all mini-batches in sequence. A mini-batch takes the time until its first
+///   micro-batch reaches the stage, its passes on the stage, the time from the stage back to the first one, and the
+///   step.
+/// Errors as in fused_training_problem.
 base::Result<double> fused_training_floor(const Scenario& scenario, const TrainTask& first, const TrainTask& second);
 
 /// Busy seconds of a task's stages for its passes and steps, in any schedule.
 struct StageWork {
-  double busiest = 0;
-  double mean = 0;
+  double busiest = 0;  ///< maximum over the stages
+  double mean = 0;     ///< mean over the stages
 };
 StageWork stage_work(const Scenario& scenario, const TrainTask& train);
 
@@ -86,7 +93,7 @@ fuse::SolveOptions brief_search(std::int64_t iterations);
 /// Schedule on which a prediction is based. Copies of the prediction share it. Null: no schedule was made.
 using KeptSchedule = std::shared_ptr<const pipeline::Schedule>;
 
-/// Both tasks in one schedule.
+/// Two train tasks in one schedule.
 struct FusedSchedule {
   KeptSchedule schedule;  ///< schedule of fused_training_problem
   double seconds = 0;

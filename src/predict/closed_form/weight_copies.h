@@ -20,12 +20,12 @@ struct WeightCopy {
   std::vector<std::size_t> tasks;
   /// Task whose settings determine what is stored and what is offloaded: the one that trains, otherwise the first.
   std::size_t owner = 0;
-  bool trained = false;
-  bool engine = false;  ///< a separate copy in an engine's form
+  bool trained = false;  ///< true: one of the tasks trains the weights
+  bool engine = false;   ///< true: a separate copy in the form that an engine stores; false: in the trainer's form
 };
 
 /// Returns the copies of all roles. `alike(a, b)`: whether two tasks of one role share a copy. `engine(task)`: whether
-/// its copy is a separate one in an engine's form. Rules have no copy.
+/// the task's copy is a separate one in the form that an engine stores. Rules have no copy.
 std::vector<WeightCopy> weight_copies(const workflow::Workflow& workflow,
                                       const std::function<bool(std::size_t, std::size_t)>& alike,
                                       const std::function<bool(std::size_t)>& engine);
@@ -33,7 +33,7 @@ std::vector<WeightCopy> weight_copies(const workflow::Workflow& workflow,
 /// Bytes of a copy that belong to a device, whether they are stored there or on its host.
 struct HeldBytes {
   StoredBytes stored;
-  std::int64_t host_gradients = 0;  ///< gradients of an optimizer on the host, in addition to `stored`
+  std::int64_t host_gradients = 0;  ///< gradients for the optimizer on the host, in addition to `stored`
   std::int64_t host_optimizer = 0;  ///< part of the optimizer that is always in host memory, in addition to `stored`
   plan::Offload offload;            ///< parts that leave the device while no task of the copy runs
 };
@@ -82,8 +82,8 @@ inline bool receives(const WeightCopy& copy, const workflow::Workflow& workflow)
   return !copy.trained && workflow.trained_by[workflow.role_of[copy.owner]->index()].has_value();
 }
 
-/// Returns the bytes in transit while new weights of a role replace old ones. To an engine: one tensor and the bucket
-/// that it is packed into (plan::sync_bucket). Otherwise: two messages.
+/// Returns the bytes in transit while new weights of a role replace old ones. To an engine: the largest tensor, and
+/// the bucket that tensors are packed into (plan::sync_bucket). Otherwise: two messages.
 std::int64_t bytes_in_transit(const Scenario& scenario, std::size_t role, bool to_engine);
 
 }  // namespace dovetail::predict
