@@ -13,9 +13,9 @@
 namespace dovetail::predict {
 
 /// Returns the input for simulations of the stage. Each time a worker changes to the model of another task, it waits
-/// for the host transfers of overhead_seconds. The first time, it also waits for the task's hand-over. In an unfused
-/// stage, all devices wait for both together. Dropping the actor takes no time, because its weights are discarded.
-/// `scenario` must outlive the result.
+/// for the host transfers of overhead_seconds and for gathering_seconds. The first time, it also waits for the task's
+/// hand-over. In an unfused stage, all devices wait for the transfers and the hand-over of each task. Dropping the
+/// actor takes no time, because its weights are discarded. `scenario` must outlive the result.
 simulate::InterStageTask inter_stage_task(const Scenario& scenario, const plan::Plan& plan,
                                           const plan::GenerationStage& stage);
 
@@ -23,8 +23,8 @@ simulate::InterStageTask inter_stage_task(const Scenario& scenario, const plan::
 /// fault.
 simulate::InterStage inter_stage_of(const Scenario& scenario, const plan::Plan& plan, const Draw& draw);
 
-/// Simulates generation and inference unfused and at each of simulate::default_thresholds(), on `draws` draws of the
-/// seed. nullopt if stopped. REQUIRES: no find_threshold_fault for any of them.
+/// Simulates generation and inference unfused and at each of simulate::default_thresholds(), on the first `draws` draws
+/// of `seed`. nullopt if stopped. REQUIRES: find_threshold_fault finds no fault at any of them.
 std::optional<simulate::ThresholdChoice> simulated_thresholds(const Scenario& scenario, const plan::Plan& plan,
                                                               std::uint64_t seed, int draws);
 

@@ -1,5 +1,5 @@
-// Data-parallel ranks: how software distributes packs among them, and the work of ranks with fewer tokens than the
-// slowest one.
+// Data-parallel ranks: how software distributes packs (micro-batches of packed sequences) among them, and the work of
+// ranks with fewer tokens than the slowest one.
 #pragma once
 
 #include <cstddef>
@@ -16,19 +16,19 @@ namespace dovetail::predict {
 
 /// Work of a task's data-parallel ranks.
 struct Ranks {
-  std::int32_t task = -1;     ///< -1: none
-  std::vector<double> parts;  ///< [rank] share of the slowest rank's work; descending, the first is 1
+  std::int32_t task = -1;     ///< index in the workflow; -1: none
+  std::vector<double> parts;  ///< [rank] work relative to the slowest rank; descending from 1
 };
 
 /// Returns cost::shares_of_ranks of a train or infer task.
 Ranks ranks_of(const Scenario& scenario, std::size_t task, const plan::TaskPlan& planned);
 
 /// Returns `trace` with separate lanes for the ranks of each stage. In `trace`, all ranks do the work of the slowest.
-/// In the result, a pass on a rank takes the rank's share of this time, except for launches, and the rest is
-/// `imbalance`. With a single stage, passes follow each other without a gap, and the rank waits at the end. In a
-/// pipeline, each pass begins when the slowest rank's does. The first rank is the slowest. More than eight ranks become
-/// eight groups: the slowest, and seven groups of equal size at their mean. REQUIRES: all tasks have the same number of
-/// ranks, and the devices of a lane are ordered by rank.
+/// In the result, a pass on a rank takes the rank's share of this time, except that launches take as long as on
+/// the slowest rank. The rest of the time is idle (`imbalance`). With a single stage, passes follow each other without
+/// a gap, and the rank waits at the end. In a pipeline, each pass begins when the slowest rank's does. The first rank
+/// is the slowest. More than eight ranks become eight groups: the slowest, and seven groups of equal size at their
+/// mean. REQUIRES: all tasks have the same number of ranks, and the devices of a lane are ordered by rank.
 simulate::Trace with_ranks(simulate::Trace trace, const std::vector<Ranks>& tasks);
 
 /// Micro-batches of a data-parallel rank, for an inference batch or for each training mini-batch.
@@ -44,13 +44,14 @@ struct DistributedPacks {
 ///
 /// Follows NeMo-RL (`shard_by_batch_size` and the Megatron worker of v0.3). The sequences of the entire batch are
 /// padded to a multiple required by tensor and context parallelism, and packed by first-fit decreasing. NeMo-RL's
-/// variant of this algorithm makes at least as many packs for such lengths. Pack i goes to rank i modulo the number of
-/// ranks, so some ranks have one more than others. Under pipeline parallelism, messages have one size, so each pack is
-/// padded to the longest of its rank, as part of its last sequence. Sequence lengths are equidistant quantiles of the
-/// batch's distribution.
+/// variant of this algorithm makes at least as many packs for these lengths. Pack i goes to rank i modulo the number of
+/// ranks, so some ranks have one pack more than others. Under pipeline parallelism, all messages of a rank have the
+/// same size, so each pack is padded to the longest pack of its rank. The padding belongs to the last sequence of the
+/// pack. Sequence lengths are equidistant quantiles of the batch's distribution.
 ///
-/// The slowest rank has the most tokens, counted as in a pipeline without bubbles: packs plus stages minus one.
-/// REQUIRES: the task trains or infers, and the layout has no fault.
+/// The slowest rank is the one with the longest pipeline time, measured in tokens: its number of packs plus the number
+/// of stages minus one, times the mean tokens of its packs. REQUIRES: the task trains or infers, and the layout has no
+/// fault.
 std::optional<DistributedPacks> distribute_packs(const Scenario& scenario, std::size_t task,
                                                  const plan::TaskPlan& planned);
 
