@@ -51,7 +51,7 @@ struct Agreement {
 
 /// A model feature that a framework does not support.
 struct ModelRule {
-  std::string_view what;  ///< the feature: "experts"
+  std::string_view what;  ///< the feature, such as "experts"
   bool (*has)(const llm::Transformer&) = nullptr;
 };
 
@@ -61,10 +61,10 @@ struct Framework {
   std::string_view training;  ///< name of the backend's memory conventions (cost/conventions.h)
   int max_steps_off_policy = 0;
   bool packs_rows = true;      ///< supports jobs that pack sequences
-  bool pads_rows = false;      ///< supports jobs that pad all sequences to the maximum length instead
+  bool pads_rows = false;      ///< supports jobs that pad all sequences to the maximum length
   bool reward_models = true;   ///< can run a reward model on devices of the job
   bool loss_in_parts = false;  ///< computes log-probabilities in chunks of tokens, from logits of all tokens
-  bool prefetches = false;     ///< host transfers can overlap other tasks
+  bool prefetches = false;     ///< can overlap host transfers with other tasks
   bool inter_stage = false;    ///< can fuse generation with inference
   bool intra_stage = false;    ///< can fuse two trainings
   std::vector<ModelRule> not_computed;
@@ -129,8 +129,8 @@ std::optional<std::string> find_training_rejection(const Job& job);
 /// if the job has no framework.
 std::optional<std::string> find_generation_rejection(const Job& job);
 
-// Return the first Error for a setting that the job's framework does not support. The Error is at the setting's value,
-// or at the enclosing map if the file does not give the setting.
+// The functions below return the first Error for a setting that the job's framework does not support. The Error is at
+// the setting's value, or at the enclosing map if the file does not give the setting.
 
 /// Checks that the job's framework can run `planned`, read from `node`. `planned` is a task of a plan, or the job's
 /// `fixed` settings of a task applied to a default TaskPlan that conform() has adjusted.

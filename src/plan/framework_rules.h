@@ -92,7 +92,7 @@ void add_of_actor(const TaskRule& rule, Framework& framework);
 /// Requires the weights to be on the host while the task does not run.
 TaskRule weights_offloaded();
 
-// Predicates of tasks.
+// Predicates of tasks. Most comments name the tasks for which the predicate is true.
 bool is_trained(const Job& job, std::size_t task);      ///< training or inference of a trained role
 bool is_reference(const Job& job, std::size_t task);    ///< inference of a frozen role other than a reward model
 bool is_of_trainer(const Job& job, std::size_t task);   ///< training, or inference of any role except a reward model

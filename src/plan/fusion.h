@@ -35,7 +35,7 @@ struct Fusion {
 
 /// The tasks that inter-stage fusion runs together.
 struct GenerationStage {
-  std::size_t generate = 0;  ///< a task of the workflow
+  std::size_t generate = 0;  ///< the generate task, as an index in the workflow
   /// Infer tasks on the devices of `generate` that depend only on it and on each other, in workflow order.
   std::vector<std::size_t> infer;
 };
@@ -55,7 +55,8 @@ Fusion possible_fusion(const Fusion& fusion, const Job& job, const std::vector<T
 /// Whether `fusion` agrees with every member that the pin sets.
 bool agrees(const FusionPin& pin, const Fusion& fusion);
 
-// Return why a fusion is impossible, and what is accepted. nullopt if it is possible.
+// find_threshold_fault, find_fault and find_training_fault return why a fusion is impossible, and what is accepted.
+// nullopt if it is possible.
 
 /// Checks inter-stage fusion: the threshold must be in (0, 1), and the tasks must have a generation_stage().
 std::optional<std::string> find_threshold_fault(double threshold, const Job& job, const std::vector<TaskPlan>& tasks);

@@ -59,7 +59,7 @@ IterationGraph iteration_graph(const Job& job, const Plan& plan);
 /// other activity of an iteration waits for one of them and precedes another of them.
 void put_within(IterationGraph& graph, std::size_t leader, const std::vector<std::size_t>& members);
 
-/// Lets activities that wait for the leader start by the time `early` before it ends, because they need the results of
+/// Lets activities that wait for the leader start `early` ns before it ends, because they need the results of
 /// the leader's task, but not those of the members. Loads and unloads still wait for the end of the leader, because the
 /// members need memory until then.
 void release(IterationGraph& graph, std::size_t leader, base::Ticks early);

@@ -171,7 +171,7 @@ struct Limits {
   friend bool operator==(const Limits&, const Limits&) = default;
 };
 
-/// A setting that predictions ignore.
+/// A setting or behavior of a trainer that predictions ignore or only approximate.
 struct NotModelled {
   std::string key;   ///< the trainer's key; empty if the entry is not about a single setting
   std::string what;  ///< its value, its treatment in predictions and, if known, the difference in the real run
@@ -195,7 +195,7 @@ struct Job {
   Limits limits = {};
   std::vector<TaskPin> fixed = {};             ///< [task of the workflow] its fixed settings; empty: no task has any
   std::vector<PinPlaces> fixed_places = {};    ///< positions of `fixed` in the job file
-  FusionPin fixed_fusion = {};                 ///< fusion that plans must have
+  FusionPin fixed_fusion = {};                 ///< fixed fusion of all plans
   std::vector<std::string> placements = {};    ///< names of the placements to search; empty: all
   std::string origin = {};                     ///< sentence that describes the job's source; empty for a job file
   std::vector<NotModelled> not_modelled = {};  ///< settings of the source that the job cannot express
@@ -203,10 +203,10 @@ struct Job {
   base::FilePlace efficiency_place = {};       ///< position of Software::efficiency
 };
 
-/// Whether Software::efficiency is a file's path, not the name of a bundled set.
+/// Whether `efficiency`, a value of Software::efficiency, is the path of a file rather than the name of a bundled set.
 bool is_efficiency_file(std::string_view efficiency);
 
-/// The model of a task's role. REQUIRES: the task has a role.
+/// Returns the model of a task's role. REQUIRES: the task has a role.
 const llm::Transformer& model_of(const Job& job, workflow::TaskId task);
 
 /// Everything in a job that affects plans and predictions, as canonical JSON (base/hash.h).

@@ -38,7 +38,7 @@ struct PlanFault {
   std::string message;   ///< what is wrong, and what is accepted
 };
 
-/// The first fault of a plan, or nullopt.
+/// Returns the first fault of a plan, or nullopt.
 ///
 /// Checks for each task that its mesh belongs to the cluster, and that its layout fits the model and fills the mesh.
 /// Checks the micro-batches or engine settings regardless of other settings. Then checks the fusions

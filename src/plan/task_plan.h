@@ -104,7 +104,8 @@ struct TaskPlan {
   friend bool operator==(const TaskPlan&, const TaskPlan&) = default;
 };
 
-// Return why a setting is invalid regardless of other settings, and what is accepted. nullopt if it is valid.
+// The functions below return why a setting is invalid regardless of other settings, and what is accepted. nullopt if it
+// is valid.
 
 std::optional<std::string> find_fault(const MicroBatching& micro_batching);
 std::optional<std::string> find_fault(const Engine& engine);

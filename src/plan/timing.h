@@ -1,8 +1,8 @@
 // Start and end times of an iteration's activities, and the time of an iteration in steady state.
 //
 // The analytical model here and the event simulation (simulate/engine.h) share the rules by which activities of
-// successive iterations wait for each other and take turns. A node is an activity in one iteration.
-// Its index is iteration * number of activities + activity.
+// successive iterations wait for each other and take turns. A node is an activity in one iteration. Its
+// index is iteration * number of activities + activity.
 #pragma once
 
 #include <array>
