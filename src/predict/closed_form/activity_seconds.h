@@ -30,7 +30,7 @@ enum class SecondsOf {
   gradients,
   optimizer,
   host_transfers,  ///< waiting for transfers from and to host memory
-  hand_over,       ///< hand-over to the next task
+  hand_over,       ///< sending the task's data and collecting its results
   weight_sync,
   transfer,         ///< reallocation that is not a weight sync
   rule,             ///< scoring by a rule
@@ -89,7 +89,7 @@ struct ActivitySeconds {
   std::vector<SecondsPart> parts;  ///< add up to `seconds`
 };
 
-/// Returns an activity with these parts and the sum of their seconds.
+/// Returns the seconds of an activity that consists of these parts.
 ActivitySeconds sum_of(std::vector<SecondsPart> parts);
 
 /// Returns the durations, rounded to ns: [activity].
@@ -120,12 +120,12 @@ plan::Engine engine_in_use(const plan::Engine& engine);
 cost::GenerationSeconds generation_seconds(const Scenario& scenario, std::size_t task, const plan::TaskPlan& planned);
 
 /// Returns the bytes that an infer or train task loads from host memory, on the device that loads most. A train task
-/// unloads the same number. 0 for other tasks.
+/// unloads the same number of bytes. 0 for other tasks.
 std::int64_t loaded_bytes(const Scenario& scenario, std::size_t task, const plan::TaskPlan& planned);
 
-/// Seconds of a task outside its passes and steps: host transfers (frozen weights are only loaded) and the hand-over to
-/// the next task. A generate task has no hand-over. It has host transfers only if its engine keeps the weights in host
-/// memory while it sleeps.
+/// Seconds of a task outside its passes and steps: host transfers (frozen weights are only loaded) and the hand-over
+/// of its data and results. A generate task has no hand-over. It has host transfers only if its engine keeps the
+/// weights in host memory while it sleeps.
 struct OverheadSeconds {
   double host_transfers = 0;
   double hand_over = 0;

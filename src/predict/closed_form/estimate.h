@@ -1,4 +1,4 @@
-// Prediction of a plan: how long an iteration takes, where the time goes, and whether it fits.
+// Prediction of a plan: how long an iteration takes, where the time goes, and whether the plan fits in memory.
 //
 // timed_iteration() is the only function that computes the time of a plan. The inner loop of the search
 // (planner/space/trial.h) has separate code, and a test checks that both agree.

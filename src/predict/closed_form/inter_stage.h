@@ -98,10 +98,10 @@ struct InferenceEnd {
 /// have finished.
 ///
 /// A keeper without samples becomes a worker if the available work would take the other workers longer than the
-/// keeper's set-up. All keepers become workers when the tail ends. The last sample must still be scored. Tasks that
-/// share a worker score it in sequence, and reload their weights. A task that fits only on the keepers' devices runs
-/// after the tail. If no task fits on the freed devices, or some task fits neither there nor on the keepers' devices,
-/// all tasks run in sequence after the tail.
+/// keeper's set-up. All keepers become workers when the tail ends. Afterwards, the last sample must still be scored.
+/// Tasks that share a worker score it in sequence, and reload their weights. A task that fits only on the keepers'
+/// devices runs after the tail. If no task fits on the freed devices, or some task fits neither there nor on the
+/// keepers' devices, all tasks run in sequence after the tail.
 ///
 /// If `rest` is at least `max_seconds`, the returned `rest` may be too small, but is at least `max_seconds`.
 InferenceEnd inference_end(const TailDevices& devices, const std::vector<TailSlice>& slices,

@@ -57,8 +57,9 @@ OverheadSeconds fused_overhead(const Scenario& scenario, const plan::Plan& plan)
 /// Returns the fused phase. If it is too large or too long for a schedule, the trainings run in sequence.
 IntraStage intra_stage(const Scenario& scenario, const plan::Plan& plan);
 
-/// Returns the fused phase without making a schedule. Its duration is its lower bound times `over_bound`, a ratio taken
-/// from a similar plan. The phase needs as much memory for activations as both trainings need alone, added up.
+/// Returns the fused phase without making a schedule. The passes and steps take their lower bound times `over_bound`, a
+/// ratio taken from a similar plan. The phase needs as much memory for activations as both trainings need alone, added
+/// up.
 IntraStage intra_stage_over_bound(const Scenario& scenario, const plan::Plan& plan, double over_bound);
 
 /// Returns the fused phase with fused_training_floor as its schedule time and its bound, and without `activations` and

@@ -31,10 +31,10 @@ enum class Fit {
   tight,         ///< within usable memory, but without the margin
   does_not_fit,  ///< exceeds the memory of a device or of a host
 };
-/// "fits", "tight", "does not fit".
+/// Returns "fits", "tight" or "does not fit".
 std::string_view name_of(Fit fit);
 
-/// Memory on the device of a task's mesh that has the least left while the task runs.
+/// Memory on the device of a task's mesh that has the least memory left while the task runs.
 struct TaskMemory {
   std::vector<MemoryPart> parts;  ///< the largest first
   std::int64_t usable = 0;        ///< bytes that a process can allocate on the device
@@ -56,8 +56,8 @@ struct TaskMemory {
 ///   while idle: weights, and gradients and optimizer of a trained copy. An engine that does not offload keeps its
 ///   weights, but always frees its KV cache.
 ///
-/// A device may store different stages and ranks of several tasks. The sum counts the largest stage and rank of each
-/// task, so it is never too low.
+/// A device may store different stages and ranks of several tasks. For each task, the sum counts the bytes of the
+/// device that stores the most, so it is never too low.
 ///
 /// Before the task, newly trained weights in another form may arrive. Memory then holds the task's copy of the weights,
 /// the trained weights (even if they are usually offloaded), the data in transit, and the idle data of other copies.

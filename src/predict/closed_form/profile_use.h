@@ -12,12 +12,12 @@ namespace dovetail::predict {
 
 /// Source of the times of layers.
 enum class SecondsFrom {
-  roofline,  ///< no measurement of this model, GPU and degree
+  roofline,  ///< no measurement for the model, GPU and layout
   profile,   ///< interpolated between measured points
   beyond,    ///< extrapolated from the nearest measured point along the roofline
 };
 
-/// "roofline", "profile" or "profile, beyond its range".
+/// Returns "roofline", "profile" or "profile, beyond its range".
 std::string_view name_of(SecondsFrom from);
 
 struct ProfileUse {

@@ -23,7 +23,7 @@ enum class EfficiencyReason {
   custom_gpu,       ///< the job file describes a GPU without measurements
   mixed_gpus,       ///< the cluster has several GPU types without joint measurements
 };
-/// "named", "fitted", "gpu fitted", "training fitted", "unmeasured", "custom gpu", "mixed gpus".
+/// Returns "named", "fitted", "gpu fitted", "training fitted", "unmeasured", "custom gpu" or "mixed gpus".
 std::string_view name_of(EfficiencyReason reason);
 
 struct EfficiencyChoice {
@@ -44,8 +44,8 @@ struct Software {
   cost::Profile profile = {};    ///< measured layers; empty if the job names no file
 };
 
-/// Returns the software that the job's `software` names. Defaults are the conventions of Megatron-LM and
-/// choose_efficiency. Efficiencies may also be the path of a dovetail/efficiency@1 file. A profile is the path of a
+/// Returns the software that the job's `software` names, with the defaults of conventions_of and choose_efficiency. The
+/// efficiencies may be given as the path of a dovetail/efficiency@1 file, the profile as the path of a
 /// dovetail/profile@2 file. Errors: an unknown name, or a loss whose memory is unknown, without a position; an
 /// unreadable or invalid file; and a fixed setting that the trainer does not support, at its position in the job's
 /// file.

@@ -27,7 +27,7 @@
 
 namespace dovetail::predict {
 
-/// A train task and its settings in a plan. Functions REQUIRE that its layout has no fault.
+/// A train task and its settings in a plan. All functions with a TrainTask REQUIRE: its layout has no fault.
 struct TrainTask {
   std::size_t task = 0;  ///< index in the workflow
   const plan::TaskPlan& planned;
@@ -36,7 +36,7 @@ struct TrainTask {
 /// Returns the passes of the average micro-batch through a pipeline of the task. All pipelines are equal.
 cost::TrainingPasses training_passes(const Scenario& scenario, const TrainTask& train);
 
-/// Returns the closed-form seconds of the task, with all mini-batches, epochs and pretraining tokens.
+/// Returns the closed-form seconds of the task, for all mini-batches, epochs and pretraining tokens.
 cost::TrainingSeconds closed_training_seconds(const Scenario& scenario, const TrainTask& train);
 
 /// Returns the pipeline of one data-parallel rank as a problem. All ranks have equal pipelines. Stage s of p is on
@@ -57,11 +57,12 @@ base::Result<pipeline::Schedule> training_schedule(const Scenario& scenario, con
 /// it.
 base::Result<pipeline::Schedule> schedule_alone(const pipeline::Problem& problem, const llm::Layout& layout);
 
-/// Returns both trainings in sequence under 1F1B, in the fused problem's stages. Errors as in fused_training_problem.
+/// Returns a schedule of both trainings in sequence under 1F1B, in the fused problem's stages. Errors as in
+/// fused_training_problem.
 base::Result<pipeline::Schedule> serial_training_schedule(const Scenario& scenario, const TrainTask& first,
                                                           const TrainTask& second);
 
-// The functions below return the seconds of passes and steps, without overhead.
+// The seconds below are the times of passes and steps, without overhead.
 
 /// Returns the seconds of training_schedule.
 base::Result<double> scheduled_training_seconds(const Scenario& scenario, const TrainTask& train);

@@ -14,7 +14,7 @@ namespace dovetail::predict {
 
 /// Purpose of a part of a device's memory.
 enum class MemoryKind {
-  weights,            ///< weights of a role as its train task stores them, or for inference if no task trains it
+  weights,            ///< weights as the role's train task stores them, or for inference if no task trains the role
   inference_weights,  ///< weights for inference of a role that is trained elsewhere or in another layout
   gradients,          ///< of a role
   optimizer,          ///< of a role
@@ -30,7 +30,7 @@ enum class MemoryKind {
   engine_buffers,    ///< the engine's activations, graphs and buffers
   denied_to_engine,  ///< memory that an engine needs to start, but that memory_utilization withholds
   idle_engine,       ///< weights of a role in an engine that does not run
-  new_weights,       ///< weights of a role, just trained
+  new_weights,       ///< newly trained weights of a role
   weights_in_transit,
   reserved_for_others  ///< like `reserved`, for models that the task does not use
 };
@@ -82,8 +82,8 @@ double fullest_over_average(const Scenario& scenario, const plan::TrainPair& pai
 std::int64_t gradient_buffer_bytes(const llm::Transformer& model, const llm::Layout& layout,
                                    const cost::Conventions& conventions);
 
-/// Returns the bytes that a training process's allocator reserves in addition to `resident` bytes of other models in
-/// the process. 0 if Conventions::reserved_factor is unknown.
+/// Returns the bytes that the allocator of a training process reserves for `resident` bytes of other models in the
+/// process, in addition to these bytes. 0 if Conventions::reserved_factor is unknown.
 std::int64_t reserved_beyond(const Scenario& scenario, std::int64_t resident);
 
 /// Returns the sum of all parts, or of the parts of one kind.

@@ -49,9 +49,8 @@ struct DistributedPacks {
 /// same size, so each pack is padded to the longest pack of its rank. The padding belongs to the last sequence of the
 /// pack. Sequence lengths are equidistant quantiles of the batch's distribution.
 ///
-/// The slowest rank is the one with the longest pipeline time, measured in tokens: its number of packs plus the number
-/// of stages minus one, times the mean tokens of its packs. REQUIRES: the task trains or infers, and the layout has no
-/// fault.
+/// The slowest rank is the one with the longest pipeline time, measured in tokens: (packs + stages - 1) times the mean
+/// tokens of a pack. REQUIRES: the task trains or infers, and the layout has no fault.
 std::optional<DistributedPacks> distribute_packs(const Scenario& scenario, std::size_t task,
                                                  const plan::TaskPlan& planned);
 
